@@ -14,7 +14,7 @@ import pytest
 from dragoman.cli.connect import Progress
 from dragoman.hub.api.endpoint import AcpEndpoint
 from dragoman.hub.api.listener import open_listener, open_socket
-from dragoman.hub.gate.admission import Admission, Grant, hashed, local_hosts, new_token
+from dragoman.hub.gate.admission import Admission, Grant, hash_token, local_hosts, new_token
 from dragoman.sdk.resuming import ConnectionNotice
 from tests.sdk.resuming.model import Message, frame
 from tests.sdk.resuming.serving import Server
@@ -45,7 +45,7 @@ class Process:
 async def connected(server: Server, *options: str, token: str = TOKEN) -> AsyncIterator[Process]:
     bound = open_socket("127.0.0.1", 0, tls=None, insecure=False)
     port = bound.getsockname()[1]
-    door = Admission({hashed(TOKEN): Grant("one")}, hosts=local_hosts(port))
+    door = Admission({hash_token(TOKEN): Grant("one")}, hosts=local_hosts(port))
     words = ["-m", "dragoman", "connect", *options, f"ws://127.0.0.1:{port}/acp"]
     pipe = asyncio.subprocess.PIPE
     async with open_listener(AcpEndpoint(door, server.accept), bound):

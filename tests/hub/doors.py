@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from dragoman.hub.api.endpoint import AcpEndpoint
 from dragoman.hub.api.listener import Tls, open_listener, open_socket
-from dragoman.hub.gate.admission import Admission, Grant, hashed, local_hosts, new_token
+from dragoman.hub.gate.admission import Admission, Grant, hash_token, local_hosts, new_token
 from dragoman.transport.messages import MessageTransport
 
 HALF = b"GET /acp HTTP/1.1\r\nhost: "
@@ -80,7 +80,7 @@ async def door(app: Any = None, *, tls: Tls | None = None, **options: Any) -> As
     def accept(transport: MessageTransport, visit: Any) -> None:
         raise AssertionError("nobody opens a connection here")
 
-    app = app or AcpEndpoint(Admission({hashed(token): Grant("owner")}, hosts=local_hosts(port)), accept)
+    app = app or AcpEndpoint(Admission({hash_token(token): Grant("owner")}, hosts=local_hosts(port)), accept)
     async with open_listener(app, bound, tls=tls, on_refused=refused.append, **options):
         yield Door(port, token, refused)
 

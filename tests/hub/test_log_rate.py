@@ -21,7 +21,7 @@ class Clock:
 def test_many_lines_of_one_kind_become_a_few_and_a_count(caplog: pytest.LogCaptureFixture) -> None:
     clock = Clock()
     rate = LogRate(lines=2, seconds=60.0, clock=clock)
-    with rate.attached((log.name,)):
+    with rate.filtering((log.name,)):
         for number in range(1000):
             log.warning("refused %s", number)
         log.warning("something else")
@@ -38,7 +38,7 @@ def test_many_lines_of_one_kind_become_a_few_and_a_count(caplog: pytest.LogCaptu
 def test_what_was_omitted_is_said_at_the_end_and_then_nothing_is_filtered(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    with LogRate(lines=1).attached((log.name,)):
+    with LogRate(lines=1).filtering((log.name,)):
         log.warning("refused")
         log.warning("refused")
     assert caplog.messages == ["refused", "1 more lines of this kind were omitted: refused"]
@@ -47,7 +47,7 @@ def test_what_was_omitted_is_said_at_the_end_and_then_nothing_is_filtered(
 
 
 def test_lines_with_text_of_a_peer_do_not_become_kinds_without_end(caplog: pytest.LogCaptureFixture) -> None:
-    with LogRate(lines=1).attached((log.name,)):
+    with LogRate(lines=1).filtering((log.name,)):
         for number in range(10_000):
             log.warning(f"{number} of a peer")  # noqa: G004 -- that is what others do
         assert len(caplog.messages) < 300

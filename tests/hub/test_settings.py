@@ -14,8 +14,8 @@ from dragoman.hub.settings import (
     AgentSettings,
     HubSettings,
     LimitSettings,
-    changed,
-    described,
+    changed_settings,
+    describe_settings,
     offered_agents,
     settings_path,
 )
@@ -28,7 +28,9 @@ ROW = re.compile(r"^\| `([\w.]+)` \| ([^|]+) \| `([^|]+)` \| (yes|restart) \| [^
 
 def test_the_page_lists_every_key_with_its_kind_default_and_reload() -> None:
     told = [tuple(row) for row in ROW.findall(PAGE.read_text("utf-8"))]
-    real = [(one.name, one.kind, one.default, "yes" if one.reload else "restart") for one in described()]
+    real = [
+        (one.name, one.kind, one.default, "yes" if one.reload else "restart") for one in describe_settings()
+    ]
     assert told == real
 
 
@@ -42,16 +44,16 @@ def test_the_example_of_the_page_can_be_read() -> None:
 
 
 def test_a_default_that_is_written_out_is_the_default() -> None:
-    plain = [one for one in described() if not one.name.startswith("agents.NAME")]
+    plain = [one for one in describe_settings() if not one.name.startswith("agents.NAME")]
     text = "\n".join(f"{one.name} = {one.default}" for one in plain)
-    agent = [one for one in described() if one.name.startswith("agents.NAME")]
+    agent = [one for one in describe_settings() if one.name.startswith("agents.NAME")]
     text += "".join(f"\n{one.name.replace('NAME', 'echo')} = {one.default}" for one in agent)
     assert parse_settings(text) == HubSettings(agents={"echo": AgentSettings()})
 
 
 def test_a_change_is_applied_or_waits_for_a_restart() -> None:
     old = HubSettings(agents={"a": AgentSettings(command=("a",)), "b": AgentSettings(command=("b",))})
-    assert changed(old, old) == ((), ())
+    assert changed_settings(old, old) == ((), ())
     new = replace(
         old,
         listen="127.0.0.1:1",
@@ -59,7 +61,7 @@ def test_a_change_is_applied_or_waits_for_a_restart() -> None:
         agents={"a": AgentSettings(command=("a",)), "c": AgentSettings(command=("c",))},
         limits=LimitSettings(message=1024, sessions=5),
     )
-    assert changed(old, new) == (
+    assert changed_settings(old, new) == (
         ("origins", "agents.b", "agents.c", "limits.sessions"),
         ("listen", "limits.message"),
     )
@@ -86,16 +88,16 @@ def test_agents_come_from_the_file_from_dragoman_and_from_the_known_ones() -> No
         KnownAgent(name="mine", command=("other",), source=AgentSource.CONFIG),
     ]
     read = parse_settings('[agents.mine]\ncommand = ["mine"]\n[agents.review]\nidle = 5\nenv.A = "b"')
-    offered = offered_agents(read, known=known)
+    offered = offered_agents(read, agents=known)
     assert set(offered) == {*BUILT_IN, "claude", "mine"}
     assert offered["mine"].command == ("mine",)
     assert offered["review"].command[-3:] == ("dragoman", "agent", "review")
     assert (offered["review"].idle, offered["review"].env) == (5.0, {"A": "b"})
     assert "ANTHROPIC_API_KEY" in offered["review"].allow
-    alone = offered_agents(parse_settings("known_agents = false"), known=known)
+    alone = offered_agents(parse_settings("known_agents = false"), agents=known)
     assert set(alone) == set(BUILT_IN)
 
 
 def test_a_default_agent_that_nobody_offers_is_said() -> None:
     with pytest.raises(LocalMistake, match="no agent 'nobody'; there are code, echo, review"):
-        offered_agents(parse_settings('default_agent = "nobody"'), known=[])
+        offered_agents(parse_settings('default_agent = "nobody"'), agents=[])

@@ -17,7 +17,7 @@ from acp.ws import create_websocket_stream
 from dragoman import Agent, Client, Turn, connect
 from dragoman.hub.api.endpoint import AcpEndpoint, Visit
 from dragoman.hub.api.listener import open_listener, open_socket
-from dragoman.hub.gate.admission import Admission, Grant, hashed, local_hosts, new_token
+from dragoman.hub.gate.admission import Admission, Grant, hash_token, local_hosts, new_token
 from dragoman.schema import v1
 from dragoman.sdk.serve import serving
 from dragoman.transport.messages import MessageTransport
@@ -56,7 +56,7 @@ async def our_endpoint(agent: Agent) -> AsyncIterator[str]:
 
     bound = open_socket("127.0.0.1", 0, tls=None, insecure=False)
     port = bound.getsockname()[1]
-    door = Admission({hashed(TOKEN): Grant("test")}, hosts=local_hosts(port))
+    door = Admission({hash_token(TOKEN): Grant("test")}, hosts=local_hosts(port))
     async with open_listener(AcpEndpoint(door, accept), bound):
         yield f"127.0.0.1:{port}/acp"
         for task in tasks:

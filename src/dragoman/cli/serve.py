@@ -12,7 +12,7 @@ from dragoman.errors import LocalMistake
 from dragoman.hub.api.agent_per_connection import AgentPerConnection
 from dragoman.hub.api.endpoint import AcpEndpoint
 from dragoman.hub.api.listener import Tls, open_listener, open_socket, parse_listen
-from dragoman.hub.gate.admission import Admission, Grant, hashed, local_hosts, names_of, new_token
+from dragoman.hub.gate.admission import Admission, Grant, hash_token, local_hosts, names_of, new_token
 from dragoman.sdk.proxy.target import stderr_writer
 from dragoman.sdk.shutdown import ShutdownSignals
 
@@ -33,7 +33,7 @@ async def _serve(args: argparse.Namespace) -> None:
     listening_socket = open_socket(host, port, tls=tls, insecure=args.insecure)
     port = listening_socket.getsockname()[1]
     names = [*local_hosts(port), *names_of(host, port), *args.host]
-    admission = Admission({hashed(token): Grant("token")}, hosts=names, origins=args.origin)
+    admission = Admission({hash_token(token): Grant("token")}, hosts=names, origins=args.origin)
     agents = AgentPerConnection(args.command, most=args.max_connections, on_stderr=stderr_writer())
     with ShutdownSignals() as leaving:
         leaving.listen()

@@ -38,7 +38,7 @@ from dragoman.hub.judge.broker import ApprovalBroker
 from dragoman.hub.judge.servers import drop_asking_sessions
 from dragoman.hub.lending.turn_changes import TurnChanges
 from dragoman.hub.session import events as ev
-from dragoman.hub.session.frames import encoded
+from dragoman.hub.session.frames import encode_json
 from dragoman.journal import Journal
 from dragoman.runtime.locks import KeyedLock
 from dragoman.runtime.owner import TaskOwner
@@ -79,7 +79,7 @@ class Hub:
         self.broker = ApprovalBroker(self)
         self.children = ChildSessions(self)
         self.reminders = Reminders(journal)
-        self.changes = TurnChanges(enabled=self.options.changes, kept=self.options.changes_kept)
+        self.changes = TurnChanges(is_enabled=self.options.changes, keep_seconds=self.options.changes_kept)
         self.views = SessionViews(self)
         self.methods = Methods(self, self.views)
         self.trace = trace
@@ -88,13 +88,13 @@ class Hub:
         self.route: Callable[[Transport, Grant, str], HubClient] | None = None
         """Stands between a connection and us, in a cluster."""
         self.draining = False
-        self._closed = False
-        self.rested = asyncio.Event()
+        self._is_closed = False
+        self.rest_event = asyncio.Event()
         """Some session has come to rest; whoever waits for that clears it."""
         self._opening: dict[str, KeyedLock] = {}
         self.making: dict[str, Made] = {}
         """Sessions that are being made under a key."""
-        self.described: dict[str, dict[str, str]] = {}
+        self.pending_descriptions: dict[str, dict[str, str]] = {}
         """Streams of which something is being written for listings, and what is to be written next."""
 
     async def __aenter__(self) -> Hub:
@@ -113,10 +113,10 @@ class Hub:
 
     async def aclose(self, *, keep_agents: bool = False) -> None:
         """Let go of everybody. With `keep_agents`, agents that can outlive us do, with their turns."""
-        if self._closed:
+        if self._is_closed:
             return
         self.begin_draining()
-        self._closed = True
+        self._is_closed = True
         for client in list(self.clients):
             await client.aclose()
         await self.owner.aclose()  # nobody asks for a process any more
@@ -143,7 +143,7 @@ class Hub:
 
     def on_client_left(self, client: HubClient) -> None:
         self.clients.discard(client)
-        for session_id in list(client.followed):
+        for session_id in list(client.followers):
             session = self.sessions.get(session_id)
             if session is not None:
                 self.detach(client, session)
@@ -161,16 +161,16 @@ class Hub:
         """`own` are the keys of prompts that the client wrote before. `through` is how it follows the parent
         of a child session that it has not asked for. Raises `LinkClosed` if it has left.
         """
-        if client.gone.is_set():  # while it was being answered: nobody would ever detach it
+        if client.closed_event.is_set():  # while it was being answered: nobody would ever detach it
             raise LinkClosed("the client has left")
-        before = client.followed.pop(session.id, None)
+        before = client.followers.pop(session.id, None)
         if before is not None:
             before.withdraw()
         follower = ClientFollower(session, client, position, through=through)
         follower.own |= set(own)
         if before is not None:
             follower.own |= before.own
-        client.followed[session.id] = session.followers[client] = follower
+        client.followers[session.id] = session.followers[client] = follower
         if client.seat is not None and not follower.is_silent:
             client.seat.stands(session.id, position)
         self.broker.on_attach(client, session)
@@ -179,7 +179,7 @@ class Hub:
         return follower
 
     def detach(self, client: HubClient, session: LiveSession) -> None:
-        follower = client.followed.pop(session.id, None)
+        follower = client.followers.pop(session.id, None)
         session.followers.pop(client, None)
         if follower is not None:
             follower.withdraw()
@@ -210,23 +210,23 @@ class Hub:
         """
         if session_id in self.sessions:
             await self.ownership.may_act()  # else another node may have gone on with it
-        found = self.sessions.get(session_id)
-        if found is None or found.state.phase != "open" or (found.state.is_incomplete and not may_load):
-            found = await self._opened(session_id)
-        if found.state.is_incomplete and not may_load:
-            await self.pool.wait_until_loaded(found)
-            if self.sessions.get(session_id) is not found or found.state.is_incomplete:
+        session = self.sessions.get(session_id)
+        if session is None or session.state.phase != "open" or (session.state.is_incomplete and not may_load):
+            session = await self._wait_and_open(session_id)
+        if session.state.is_incomplete and not may_load:
+            await self.pool.wait_until_loaded(session)
+            if self.sessions.get(session_id) is not session or session.state.is_incomplete:
                 raise session_not_found(session_id)
-        return found
+        return session
 
-    async def _opened(self, session_id: str) -> LiveSession:
+    async def _wait_and_open(self, session_id: str) -> LiveSession:
         async with self.opening(session_id):
-            while (found := self.sessions.get(session_id)) is not None:
-                if found.state.phase == "open":
-                    return found
-                if found.gone.is_set():
+            while (session := self.sessions.get(session_id)) is not None:
+                if session.state.phase == "open":
+                    return session
+                if session.closed_event.is_set():
                     raise ErrorAnswer(INTERNAL_ERROR, "Internal error: the hub is being stopped")
-                await found.gone.wait()
+                await session.closed_event.wait()
             return await open_session(self, session_id)
 
     @asynccontextmanager
@@ -245,10 +245,10 @@ class Hub:
         await session.lookups.finish()  # a prompt that has its answer gets it, and any other is refused
         for follower in list(session.followers.values()):
             follower.end()
-        self.described.get(session.stream, {}).pop("state", None)
+        self.pending_descriptions.get(session.stream, {}).pop("state", None)
         try:
             if deletes:
-                self.described.get(session.stream, {}).clear()
+                self.pending_descriptions.get(session.stream, {}).clear()
                 await self.journal.delete(session.stream)
             else:
                 await self.journal.describe(session.stream, state="closed")
@@ -268,9 +268,9 @@ class Hub:
 
     def resting(self, session: LiveSession) -> None:
         """Nothing goes on in it; if nobody looks either, it is in the journal when it is needed again."""
-        self.rested.set()
+        self.rest_event.set()
         is_busy = session.state.is_busy or session.state.loading
-        if self.draining and self.ownership.is_shared and not self._closed and not is_busy:
+        if self.draining and self.ownership.is_shared and not self._is_closed and not is_busy:
             self.owner.start(hand_over(self, session))
         elif session.is_forgettable and not self.draining:
             self.owner.start(self._rest(session))
@@ -299,7 +299,7 @@ class Hub:
         """A request of a client's to the session's agent, stored before and after."""
         process = await self.pool.bind(session)
         number = process.next_id()
-        frame = request(number, method, encoded(params))[:-1]
+        frame = request(number, method, encode_json(params))[:-1]
         async with asyncio.timeout(120.0):
             with await session.bounds.answers.take(len(frame)):
                 future = process.promise(number, method)
@@ -307,12 +307,12 @@ class Hub:
             result = await future
         session.pending.confirm(process.last_taken(session.state))
         session.dispatch(ev.FrameForClients(frame=response(number, bytes(result))[:-1]))
-        await session.stored()
+        await session.wait_until_stored()
         return result
 
     def pass_on(self, session: LiveSession, method: str, params: dict[str, Raw]) -> None:
         """A notification that nobody waits for: it is dropped when its agent does not read."""
-        frame = notification(method, encoded(params))[:-1]
+        frame = notification(method, encode_json(params))[:-1]
         if session.bounds.answers.fits(len(frame)):
             session.dispatch(ev.FrameForAgent(frame=frame))
         else:
@@ -321,14 +321,14 @@ class Hub:
 
     def tell(self, session: LiveSession, update: dict[str, Any]) -> None:
         """An update of the hub's own."""
-        params = encoded({"sessionId": session.id, "update": update})
+        params = encode_json({"sessionId": session.id, "update": update})
         session.dispatch(ev.FrameForClients(frame=notification("session/update", params)[:-1]))
 
     # What sessions tell.
 
     def on_session_change(self, session: LiveSession) -> None:
         self.views.on_change(session)
-        if self.ownership.is_shared and is_due(session) and not self._closed:
+        if self.ownership.is_shared and is_due(session) and not self._is_closed:
             self.owner.start(take_checkpoint(self, session))
 
     def on_failed_append(self, session: LiveSession, error: JournalError) -> bool:
@@ -337,7 +337,7 @@ class Hub:
         """
         if isinstance(error, StreamMoved) and self.ownership.is_shared:
             if self.sessions.get(session.id) is session:  # else it was lost before, and may be open anew
-                self.ownership.lost(session.id)
+                self.ownership.on_lost(session.id)
             return False
         self.broker.on_failed_append(session)
         return True
@@ -355,23 +355,23 @@ class Hub:
 
     def describe(self, session: LiveSession, **fields: str) -> None:
         """Soon: what changes again while the journal writes is written once."""
-        waiting = self.described.get(session.stream)
+        waiting = self.pending_descriptions.get(session.stream)
         if waiting is not None:
             waiting |= fields
         else:
-            self.described[session.stream] = fields
+            self.pending_descriptions[session.stream] = fields
             self.owner.start(self._describe(session.stream))
 
     async def _describe(self, stream: str) -> None:
         try:
-            while fields := self.described[stream]:
-                self.described[stream] = {}
+            while fields := self.pending_descriptions[stream]:
+                self.pending_descriptions[stream] = {}
                 try:
                     await self.journal.describe(stream, **fields)
                 except JournalError as error:
                     log.warning("session %s could not be described: %s", stream, error)
         finally:
-            del self.described[stream]
+            del self.pending_descriptions[stream]
 
     def check_rate(self, client: HubClient) -> None:
         wait = self.options.prompt_rate(client.grant.name) if self.options.prompt_rate else 0.0
@@ -381,9 +381,9 @@ class Hub:
     async def introduction(self, agent: str, *, start: bool) -> dict[str, Any]:
         """What the agent says of itself; if it never has, it is started for it, or nothing is known."""
         seat = self.pool.seat(agent)
-        if seat.initialized or not start:
-            return seat.initialized
-        return (await self.pool.ensure_process(agent)).initialized
+        if seat.initialize_result or not start:
+            return seat.initialize_result
+        return (await self.pool.ensure_process(agent)).initialize_result
 
     async def status(self) -> Any:
         return self.views.status() if self.status_of is None else await self.status_of()

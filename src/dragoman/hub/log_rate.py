@@ -35,7 +35,7 @@ class _Window(Struct):
     since: float
     level: int
     lines: int = 0
-    omitted: int = 0
+    omitted_lines: int = 0
 
 
 class LogRate(logging.Filter):
@@ -69,7 +69,7 @@ class LogRate(logging.Filter):
         if window.lines < self._lines:
             window.lines += 1
             return True
-        window.omitted += 1
+        window.omitted_lines += 1
         return False
 
     def flush(self) -> None:
@@ -80,12 +80,14 @@ class LogRate(logging.Filter):
 
     def _end(self, key: tuple[str, str]) -> None:
         window, (name, kind) = self._windows.pop(key), key
-        if window.omitted:
+        if window.omitted_lines:
             text = "%d more lines of this kind were omitted: %s"
-            logging.getLogger(name).log(window.level, text, window.omitted, kind, extra={"is_summary": True})
+            logging.getLogger(name).log(
+                window.level, text, window.omitted_lines, kind, extra={"is_summary": True}
+            )
 
     @contextmanager
-    def attached(self, names: tuple[str, ...] = LOGGERS) -> Iterator[None]:
+    def filtering(self, names: tuple[str, ...] = LOGGERS) -> Iterator[None]:
         """Filter these loggers for the length of the block; at its end everything omitted is said."""
         loggers = [logging.getLogger(name) for name in names]
         for logger in loggers:

@@ -34,7 +34,7 @@ from dragoman.hub.gate.grants_store import TokenStore
 from dragoman.hub.gate.rates import Buckets
 from dragoman.hub.gate.unadmitted import ConnectionLimits
 from dragoman.hub.hub import Hub
-from dragoman.hub.settings import HubSettings, changed, offered_agents
+from dragoman.hub.settings import HubSettings, changed_settings, offered_agents
 from dragoman.runtime.owner import TaskOwner
 from dragoman.system.files import try_lock
 from dragoman.transport.contract import TransportLimits
@@ -86,10 +86,10 @@ class _Door(Struct):
 def _open_door(settings: HubSettings) -> _Door:
     host, port = parse_listen(settings.listen)
     tls = Tls(settings.tls.certificate, settings.tls.key) if settings.tls.certificate else None
-    bound = open_socket(host, port, tls=tls, insecure=settings.insecure)
-    port = bound.getsockname()[1]
-    shown = f"[{host}]" if ":" in host else host
-    return _Door(bound, f"http{'s' if tls else ''}://{shown}:{port}/", port, host, tls)
+    server_socket = open_socket(host, port, tls=tls, insecure=settings.insecure)
+    port = server_socket.getsockname()[1]
+    shown_host = f"[{host}]" if ":" in host else host
+    return _Door(server_socket, f"http{'s' if tls else ''}://{shown_host}:{port}/", port, host, tls)
 
 
 @asynccontextmanager
@@ -104,7 +104,7 @@ async def run_hub(settings: HubSettings, *, page: object = None) -> AsyncIterato
         stack.push_async_callback(observer.aclose)
         place = await stack.enter_async_context(place_of(settings, folder, door.url, GUESTS))
         hub = Hub(
-            observer.measured(place.journal),
+            observer.measure(place.journal),
             _specs(settings, folder, place.lease),
             options=options_of(settings),
             remember=Introductions(folder / "agents"),
@@ -116,10 +116,10 @@ async def run_hub(settings: HubSettings, *, page: object = None) -> AsyncIterato
         admission = Admission({}, hosts=door.names(settings), origins=settings.origins)
         live = LiveGrants(store, admission, on_revoked=lambda _: _end_strangers(hub, admission))
         live.refresh()
-        await stack.enter_async_context(_begun(hub, place.cluster))
-        seen = observer.see(hub, url=door.url, journal=place.shown)
-        hub.status_of = lambda: _status(observer, seen, place.cluster)
-        pages = ObservingPages(admission, lambda: observer.metrics(seen), draining=lambda: hub.draining)
+        await stack.enter_async_context(_open_hub(hub, place.cluster))
+        snapshot = observer.see(hub, url=door.url, journal=place.shown_address)
+        hub.status_of = lambda: _status(observer, snapshot, place.cluster)
+        pages = ObservingPages(admission, lambda: observer.metrics(snapshot), draining=lambda: hub.draining)
         app = _app(hub, admission, settings, page, pages, observer)
         owner = TaskOwner("hub watch")
         stack.push_async_callback(owner.aclose)
@@ -133,13 +133,13 @@ async def run_hub(settings: HubSettings, *, page: object = None) -> AsyncIterato
                 tls=door.tls,
                 connections=_connection_limits(settings),
                 http2=settings.http2,
-                on_refused=observer.refused,
+                on_refused=observer.on_refused,
             )
         )
 
         def reload(fresh: HubSettings) -> list[str]:
             """Take over what can be; says what waits for a restart."""
-            _, waiting = changed(settings, fresh)
+            _, waiting = changed_settings(settings, fresh)
             live.refresh()
             admission.rename(hosts=door.names(fresh), origins=fresh.origins)
             hub.options = options_of(fresh)
@@ -155,7 +155,7 @@ async def run_hub(settings: HubSettings, *, page: object = None) -> AsyncIterato
 
 
 @asynccontextmanager
-async def _begun(hub: Hub, cluster: Cluster | None) -> AsyncIterator[None]:
+async def _open_hub(hub: Hub, cluster: Cluster | None) -> AsyncIterator[None]:
     """The hub, at its place among others if it has one."""
     if cluster is None:
         async with hub:
@@ -171,8 +171,8 @@ async def _begun(hub: Hub, cluster: Cluster | None) -> AsyncIterator[None]:
 
 
 async def _status(observer: Observer, source: StatusSource, cluster: Cluster | None) -> Status:
-    found = await observer.status(source)
-    return found if cluster is None else replace(found, nodes=cluster.shown())
+    status = await observer.status(source)
+    return status if cluster is None else replace(status, nodes=cluster.describe_nodes())
 
 
 async def drain(hub: Hub, *, cluster: Cluster | None = None, within: float = DRAIN_SECONDS) -> None:
@@ -185,8 +185,8 @@ async def drain(hub: Hub, *, cluster: Cluster | None = None, within: float = DRA
     try:
         async with asyncio.timeout(within):
             while any(session.state.is_busy for session in hub.sessions.values()):
-                await hub.rested.wait()
-                hub.rested.clear()
+                await hub.rest_event.wait()
+                hub.rest_event.clear()
     except TimeoutError:
         pass
 
@@ -240,13 +240,13 @@ def _app(
         hub,
         admission,
         page=page,
-        observed=pages,
+        observed_app=pages,
         observed_paths=PATHS if settings.telemetry.metrics else frozenset({HEALTH}),
         limits=TransportLimits(frame=settings.limits.message, high=AHEAD, low=AHEAD // 4),
         bounds=Bounds(unread=settings.limits.unread),
         connections=settings.limits.connections,
         connect_rate=Buckets(settings.limits.connect_rate),
-        on_refused=observer.refused,
+        on_refused=observer.on_refused,
     )
 
 
@@ -277,7 +277,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
     descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
         if not try_lock(descriptor):
-            raise LocalMistake(_taken(folder, descriptor))
+            raise LocalMistake(_folder_in_use_text(folder, descriptor))
         os.truncate(descriptor, 0)
         os.write(descriptor, str(os.getpid()).encode())
         yield
@@ -285,7 +285,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _taken(folder: Path, descriptor: int) -> str:
+def _folder_in_use_text(folder: Path, descriptor: int) -> str:
     holder = os.read(descriptor, 20).decode(errors="replace")
     who = f"another hub (process {holder})" if holder.isdigit() else "another hub"
     return f"{who} keeps its sessions in {folder.parent} already: end it, or use another folder"

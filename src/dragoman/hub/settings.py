@@ -189,7 +189,7 @@ NEEDS_RESTART = (
 """What is bound, opened or handed over when the hub starts. Everything else follows a reload."""
 
 
-def changed(old: HubSettings, new: HubSettings) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def changed_settings(old: HubSettings, new: HubSettings) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The names of what differs: what a reload applies, and what waits for a restart."""
     differing = _differing(old, new, "")
     waiting = tuple(name for name in differing if needs_restart(name))
@@ -201,17 +201,17 @@ def needs_restart(name: str) -> bool:
 
 
 def _differing(old: Any, new: Any, prefix: str) -> list[str]:
-    found: list[str] = []
+    paths: list[str] = []
     for name in old.__struct_fields__:
         before, after = getattr(old, name), getattr(new, name)
         if name == "agents":
             names = sorted({*before, *after})
-            found += [f"agents.{name}" for name in names if before.get(name) != after.get(name)]
+            paths += [f"agents.{name}" for name in names if before.get(name) != after.get(name)]
         elif isinstance(before, Struct) and not isinstance(before, Rate):
-            found += _differing(before, after, f"{prefix}{name}.")
+            paths += _differing(before, after, f"{prefix}{name}.")
         elif before != after:
-            found.append(f"{prefix}{name}")
-    return found
+            paths.append(f"{prefix}{name}")
+    return paths
 
 
 def data_folder(environ: Mapping[str, str] | None = None) -> Path:
@@ -253,19 +253,19 @@ def kind_of(hint: object) -> Kind:
     return Kind("one of " + ", ".join(choices_of(hint)))
 
 
-def described() -> list[Described]:
+def describe_settings() -> list[Described]:
     """Every key of the file, in the order of the classes."""
-    return list(_described(HubSettings, ""))
+    return list(_describe_table(HubSettings, ""))
 
 
-def _described(table: type[Struct], prefix: str) -> Iterator[Described]:
+def _describe_table(table: type[Struct], prefix: str) -> Iterator[Described]:
     for info in msgspec.structs.fields(table):
         hint = fields_of(table)[info.name]
         name = f"{prefix}{info.name}"
         if name == "agents":
-            yield from _described(AgentSettings, "agents.NAME.")
+            yield from _describe_table(AgentSettings, "agents.NAME.")
         elif isinstance(hint, type) and issubclass(hint, Struct):
-            yield from _described(hint, f"{name}.")
+            yield from _describe_table(hint, f"{name}.")
         else:
             default = {} if info.default is msgspec.NODEFAULT else info.default
             yield Described(
@@ -289,25 +289,25 @@ def _as_written(value: Any, kind: Kind) -> str:
 
 
 def offered_agents(
-    settings: HubSettings, *, known: list[KnownAgent] | None = None
+    settings: HubSettings, *, agents: list[KnownAgent] | None = None
 ) -> Mapping[str, AgentSettings]:
     """The agents of the file, those that come with dragoman, and those that are known by name, each with a
     command or a url. What the file says wins, and may add to an agent that it does not define. Raises
     `LocalMistake` if the default agent is not among them.
     """
-    found = {agent.name: _known(agent) for agent in BUILT_IN}
+    offers = {agent.name: _known_settings(agent) for agent in BUILT_IN}
     if settings.known_agents:
-        for agent in known_agents() if known is None else known:
-            found.setdefault(agent.name, _known(agent))
+        for agent in known_agents() if agents is None else agents:
+            offers.setdefault(agent.name, _known_settings(agent))
     for name, agent_settings in settings.agents.items():
-        found[name] = _completed(agent_settings, found.get(name))
-    if settings.default_agent not in found:
-        names = ", ".join(sorted(found))
+        offers[name] = _complete(agent_settings, offers.get(name))
+    if settings.default_agent not in offers:
+        names = ", ".join(sorted(offers))
         raise LocalMistake(f"default_agent: there is no agent {settings.default_agent!r}; there are {names}")
-    return found
+    return offers
 
 
-def _known(agent: KnownAgent) -> AgentSettings:
+def _known_settings(agent: KnownAgent) -> AgentSettings:
     return AgentSettings(
         command=agent.command,
         url=agent.address or "",
@@ -317,7 +317,7 @@ def _known(agent: KnownAgent) -> AgentSettings:
     )
 
 
-def _completed(settings: AgentSettings, defaults: AgentSettings | None) -> AgentSettings:
+def _complete(settings: AgentSettings, defaults: AgentSettings | None) -> AgentSettings:
     """The settings of the file, completed by what is known of the agent without them."""
     if settings.command or settings.url or defaults is None:
         return settings

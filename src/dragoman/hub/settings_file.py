@@ -63,7 +63,7 @@ class SettingsError(LocalMistake):
 def load_settings(path: Path | None = None, *, overrides: Mapping[str, object] | None = None) -> HubSettings:
     """Read the file, or the usual one, and what the command line says. Raises `SettingsError`."""
     place = path or settings_path()
-    text = _read(place, required=path is not None)
+    text = _read(place, is_required=path is not None)
     return parse_settings(text, path=place, overrides=overrides)
 
 
@@ -74,8 +74,8 @@ def parse_settings(
     try:
         tree = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        found = re.search(r"\(at line (\d+)", str(error))
-        line = int(found[1]) if found else max(1, text.count("\n") + 1)
+        match = re.search(r"\(at line (\d+)", str(error))
+        line = int(match[1]) if match else max(1, text.count("\n") + 1)
         why = re.sub(r" \(at .*\)$", "", str(error)).lower()
         raise SettingsError([SettingsFinding(f"{path}:{line}", "", f"no valid TOML: {why}")]) from None
     folder = os.path.dirname(os.path.abspath(path))
@@ -88,12 +88,12 @@ def parse_settings(
 
     file = _SettingsReading(folder, in_file)
     file.table(HubSettings, tree, ())
-    said = _SettingsReading(os.getcwd(), lambda key: "command line")
-    said.table(HubSettings, _nested(overrides or {}), ())
-    file.judge({**file.values, **said.values})
-    if file.findings or said.findings:
-        raise SettingsError([*file.findings, *said.findings])
-    return _build({**file.values, **said.values})
+    command_line = _SettingsReading(os.getcwd(), lambda key: "command line")
+    command_line.table(HubSettings, _nest(overrides or {}), ())
+    file.judge({**file.values, **command_line.values})
+    if file.findings or command_line.findings:
+        raise SettingsError([*file.findings, *command_line.findings])
+    return _build({**file.values, **command_line.values})
 
 
 class _SettingsReading:
@@ -109,17 +109,17 @@ class _SettingsReading:
         if not isinstance(tree, Mapping):
             self._add(path, f"must be a table: [{'.'.join(path)}]")
             return
-        known = fields_of(kind)
+        fields = fields_of(kind)
         for name, value in tree.items():
             here = (*path, name)
-            if name not in known:
-                self._add(here, _unknown(name, known))
+            if name not in fields:
+                self._add(here, _unknown(name, fields))
             elif here == ("agents",):
                 self._agents(value)
-            elif isinstance(known[name], type) and issubclass(known[name], Struct):
-                self.table(known[name], value, here)
+            elif isinstance(fields[name], type) and issubclass(fields[name], Struct):
+                self.table(fields[name], value, here)
             else:
-                self._value(known[name], value, here)
+                self._value(fields[name], value, here)
 
     def judge(self, values: Mapping[Key, Any]) -> None:
         """What is wrong between values that are good each by itself."""
@@ -158,26 +158,26 @@ class _SettingsReading:
             else:
                 self.values[path] = read_value(kind_of(hint), value, self._folder)
         except BadElement as bad:
-            self.findings.append(SettingsFinding(self._where((*path, bad.number)), _dotted(path), str(bad)))
+            self.findings.append(SettingsFinding(self._where((*path, bad.number)), _key_text(path), str(bad)))
         except BadValue as bad:
             self._add(path, str(bad))
 
     def _add(self, path: Key, why: str) -> None:
-        self.findings.append(SettingsFinding(self._where(path), _dotted(path), why))
+        self.findings.append(SettingsFinding(self._where(path), _key_text(path), why))
 
 
-def _dotted(path: Key) -> str:
+def _key_text(path: Key) -> str:
     return ".".join(map(write_key, path))
 
 
-def _unknown(name: str, known: Iterable[str]) -> str:
-    names = list(known)
+def _unknown(name: str, candidates: Iterable[str]) -> str:
+    names = list(candidates)
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.7)
     hint = f", did you mean {near[0]}?" if near else ";"
     return f"unknown key{hint} known are {', '.join(names)}"
 
 
-def _nested(flat: Mapping[str, object]) -> dict[str, Any]:
+def _nest(flat: Mapping[str, object]) -> dict[str, Any]:
     """Dotted names as tables; what is None was not said."""
     tree: dict[str, Any] = {}
     for name, value in flat.items():
@@ -206,12 +206,12 @@ def _below(values: Mapping[Key, Any], path: Key) -> dict[str, Any]:
     return {key[-1]: value for key, value in values.items() if key[:depth] == path and len(key) == depth + 1}
 
 
-def _read(path: Path, *, required: bool) -> str:
+def _read(path: Path, *, is_required: bool) -> str:
     try:
         with path.open("rb") as file:
             data = file.read(MOST_BYTES + 1)
     except FileNotFoundError:
-        if required:
+        if is_required:
             raise SettingsError([SettingsFinding(str(path), "", "there is no such file")]) from None
         return ""
     except OSError as error:
@@ -246,9 +246,9 @@ class TomlLines:
         """The line that says something of `path`, or else of what holds it; 1 when nothing does."""
         best, depth = 1, 0
         for place, line in self._places:
-            shared = _shared(place, tuple(path))
-            if shared > depth:
-                best, depth = line, shared
+            common = _common_depth(place, tuple(path))
+            if common > depth:
+                best, depth = line, common
         return best
 
 
@@ -261,7 +261,7 @@ def _places(statements: Sequence[TomlStatement]) -> Iterator[tuple[KeyPath, int]
             continue
         line = statement.first
         if statement.is_header:
-            plain, header = statement.path, _numbered(statement.path, counts)
+            plain, header = statement.path, _with_numbers(statement.path, counts)
             if statement.text.lstrip().startswith("[["):
                 # `_numbered` has named the last element that there was; this is the next.
                 counts[header] = counts.get(header, -1) + 1
@@ -273,14 +273,14 @@ def _places(statements: Sequence[TomlStatement]) -> Iterator[tuple[KeyPath, int]
             yield from (((*own, number), at) for number, at in _elements(statement))
 
 
-def _numbered(path: tuple[str, ...], counts: dict[KeyPath, int]) -> KeyPath:
+def _with_numbers(path: tuple[str, ...], counts: dict[KeyPath, int]) -> KeyPath:
     """A path in which each array of tables on the way stands with its last element."""
-    numbered: KeyPath = ()
+    key_path: KeyPath = ()
     for depth, name in enumerate(path, 1):
-        numbered = (*numbered, name)
-        if depth < len(path) and numbered in counts:
-            numbered = (*numbered, counts[numbered])
-    return numbered
+        key_path = (*key_path, name)
+        if depth < len(path) and key_path in counts:
+            key_path = (*key_path, counts[key_path])
+    return key_path
 
 
 def _elements(statement: TomlStatement) -> Iterator[tuple[int, int]]:
@@ -337,10 +337,10 @@ def _end_of_string(text: str, at: int, quote: str) -> int:
     return len(text)
 
 
-def _shared(path: KeyPath, other: KeyPath) -> int:
+def _common_depth(path: KeyPath, other_path: KeyPath) -> int:
     count = 0
-    for left, right in zip(path, other, strict=False):
-        if left != right:
+    for key, other_key in zip(path, other_path, strict=False):
+        if key != other_key:
             break
         count += 1
     return count

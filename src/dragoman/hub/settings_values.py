@@ -51,12 +51,12 @@ def read_choice(value: object, choices: tuple[str, ...]) -> str:
 
 def read_size(value: object, least: float = 0) -> int:
     """Bytes, as a number or with a unit: `16 MiB`, `500 kB`."""
-    found = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
-    unit = BYTES.get(found[2].lower()) if found else None
+    match = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
+    unit = BYTES.get(match[2].lower()) if match else None
     if isinstance(value, int) and not isinstance(value, bool):
         size = value
-    elif found and unit is not None:
-        size = int(float(found[1]) * unit)
+    elif match and unit is not None:
+        size = int(float(match[1]) * unit)
     else:
         raise BadValue('must be a size: bytes, or a text such as "16 MiB" (KiB, MiB, GiB, kB, MB, GB)')
     if not least <= size <= 1 << 40:
@@ -66,10 +66,10 @@ def read_size(value: object, least: float = 0) -> int:
 
 def read_rate(value: object) -> Rate:
     """`60/min`; the units are s, min and h."""
-    found = _RATE.fullmatch(value.strip()) if isinstance(value, str) else None
-    if found is None or found[2].lower() not in TIMES or int(found[1]) < 1:
+    match = _RATE.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match is None or match[2].lower() not in TIMES or int(match[1]) < 1:
         raise BadValue('must be a rate of at least 1, such as "60/min" (s, min, hour)')
-    return Rate(int(found[1]), TIMES[found[2].lower()])
+    return Rate(int(match[1]), TIMES[match[2].lower()])
 
 
 def read_place(value: object) -> str:

@@ -61,7 +61,7 @@ def hub_like() -> Agent:
 async def hub_at(agent: Agent, token: str) -> AsyncIterator[str]:
     from dragoman.hub.api.endpoint import AcpEndpoint, Visit
     from dragoman.hub.api.listener import open_listener, open_socket
-    from dragoman.hub.gate.admission import Admission, Grant, hashed, local_hosts
+    from dragoman.hub.gate.admission import Admission, Grant, hash_token, local_hosts
     from dragoman.transport.messages import MessageTransport
 
     tasks: set[asyncio.Task[None]] = set()
@@ -75,7 +75,7 @@ async def hub_at(agent: Agent, token: str) -> AsyncIterator[str]:
 
     bound = open_socket("127.0.0.1", 0, tls=None, insecure=False)
     port = bound.getsockname()[1]
-    endpoint = AcpEndpoint(Admission({hashed(token): Grant("token")}, hosts=local_hosts(port)), accept)
+    endpoint = AcpEndpoint(Admission({hash_token(token): Grant("token")}, hosts=local_hosts(port)), accept)
     async with open_listener(endpoint, bound, tls=None):
         yield f"ws://127.0.0.1:{port}/acp"
         endpoint.leave()

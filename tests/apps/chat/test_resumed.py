@@ -15,7 +15,7 @@ from dragoman.apps.chat.hub_backend import HubBackend
 from dragoman.apps.chat.rules import ChatRules
 from dragoman.hub.api.endpoint import AcpEndpoint, Visit
 from dragoman.hub.api.listener import open_listener, open_socket
-from dragoman.hub.gate.admission import Admission, Grant, hashed, local_hosts
+from dragoman.hub.gate.admission import Admission, Grant, hash_token, local_hosts
 from dragoman.transport.messages import MessageTransport
 from dragoman.tui.model.entries import SpeechEntry
 from dragoman.tui.ports import ChatRequest
@@ -76,7 +76,7 @@ async def hub_of(gate: Gate) -> AsyncIterator[tuple[Door, str]]:
         bound = open_socket("127.0.0.1", 0, tls=None, insecure=False)
         port = bound.getsockname()[1]
         endpoint = AcpEndpoint(
-            Admission({hashed(TOKEN): Grant("owner")}, hosts=local_hosts(port)), door.accept
+            Admission({hash_token(TOKEN): Grant("owner")}, hosts=local_hosts(port)), door.accept
         )
         async with open_listener(endpoint, bound, tls=None):
             yield door, f"ws://127.0.0.1:{port}/acp"

@@ -25,9 +25,9 @@ class Hearing:
 
     def stderr(self, line: bytes) -> None: ...
 
-    def oversized(self, number: int, size: int) -> None: ...
+    def on_oversized(self, number: int, size: int) -> None: ...
 
-    def ended(self, reason: str, exit_status: int | None) -> None:
+    def on_end(self, reason: str, exit_status: int | None) -> None:
         self.ends.append(reason)
         self.event.set()
 

@@ -61,7 +61,7 @@ async def test_an_agent_whose_start_takes_longer_than_several_leases_starts(tmp_
     renewing = asyncio.create_task(renew())
     try:
         process = await pool.ensure_process("late")
-        assert process.initialized == {"protocolVersion": 1}
+        assert process.initialize_result == {"protocolVersion": 1}
         assert pool.seats["late"].beginning is None
     finally:
         renewing.cancel()

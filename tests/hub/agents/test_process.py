@@ -30,13 +30,13 @@ class Heard:
 
     def on_updates(self, frames: list[bytes], number: int, process: AgentProcess, receipt: Receipt) -> None:
         self.frames += [(number, json.loads(frame)["params"]["update"]["text"]) for frame in frames]
-        self._life.stored(receipt)
+        self._life.on_stored(receipt)
 
     def on_request(
         self, frame: bytes, request_id: Id, number: int, process: AgentProcess, receipt: Receipt
     ) -> None:
         self.frames.append((number, "request"))
-        self._life.stored(receipt)
+        self._life.on_stored(receipt)
 
 
 class Quiet:
@@ -44,7 +44,7 @@ class Quiet:
     pending = 0
 
     def __init__(self) -> None:
-        self.taken: dict[str, int] = {}
+        self.taken_numbers: dict[str, int] = {}
         self.acknowledged: list[int] = []
         self.written: list[bytes] = []
 
@@ -313,6 +313,6 @@ async def test_a_process_remembers_no_stream_that_its_host_has_taken() -> None:
         session.bounds.answers.add(2)
         process.say(session, b"{}", 7)
         assert process.last_number(session.stream) == 7
-        line.taken[session.stream] = 7
+        line.taken_numbers[session.stream] = 7
     assert len(process._last_said) <= 1
     assert process.last_number("s0") == 7

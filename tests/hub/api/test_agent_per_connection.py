@@ -13,7 +13,7 @@ import pytest
 from dragoman.hub.api.agent_per_connection import AgentPerConnection
 from dragoman.hub.api.endpoint import AcpEndpoint
 from dragoman.hub.api.listener import open_listener, open_socket
-from dragoman.hub.gate.admission import Admission, Grant, hashed, local_hosts, new_token
+from dragoman.hub.gate.admission import Admission, Grant, hash_token, local_hosts, new_token
 from dragoman.transport.websocket import open_websocket
 
 INITIALIZE = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": 1}}
@@ -26,7 +26,7 @@ async def offering(agents: AgentPerConnection) -> AsyncIterator[str]:
     """The address without its scheme."""
     bound = open_socket("127.0.0.1", 0, tls=None, insecure=False)
     port = bound.getsockname()[1]
-    door = Admission({hashed(TOKEN): Grant("one")}, hosts=local_hosts(port))
+    door = Admission({hash_token(TOKEN): Grant("one")}, hosts=local_hosts(port))
     async with open_listener(AcpEndpoint(door, agents.accept), bound):
         yield f"127.0.0.1:{port}/acp"
         await agents.aclose()

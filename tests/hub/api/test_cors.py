@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dragoman.hub.api.endpoint import AcpEndpoint
-from dragoman.hub.gate.admission import Admission, Grant, hashed, new_token
+from dragoman.hub.gate.admission import Admission, Grant, hash_token, new_token
 
 TOKEN = new_token()
 TRUSTED = "https://pages.example"
@@ -15,7 +15,7 @@ TRUSTED = "https://pages.example"
 
 async def ask(method: str, path: str, **headers: str) -> tuple[int, dict[str, str]]:
     """The status and the headers of an answer."""
-    door = Admission({hashed(TOKEN): Grant("page")}, hosts=["hub.example"], origins=[TRUSTED])
+    door = Admission({hash_token(TOKEN): Grant("page")}, hosts=["hub.example"], origins=[TRUSTED])
     endpoint = AcpEndpoint(door, lambda transport, grant: None)
     given = {"host": "hub.example", **{name.replace("_", "-"): value for name, value in headers.items()}}
     pairs = [(name.encode(), value.encode()) for name, value in given.items()]

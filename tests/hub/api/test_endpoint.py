@@ -72,14 +72,14 @@ async def test_of_too_many_websockets_that_say_nothing_the_oldest_is_closed(
 async def test_who_is_refused_is_counted_by_the_reason_that_the_alerts_name() -> None:
     observer = Observer()
     admission = Admission({}, hosts=["hub"])
-    served = endpoint.AcpEndpoint(admission, lambda transport, visit: None, on_refused=observer.refused)
+    served = endpoint.AcpEndpoint(admission, lambda transport, visit: None, on_refused=observer.on_refused)
 
     async def send(event: object) -> None: ...
 
     for host in (b"hub", b"other"):
         scope = {"type": "http", "method": "POST", "path": "/acp", "headers": [(b"host", host)]}
         await served(scope, asyncio.Event().wait, send)
-    counted = {values: member.value for values, member in observer.meters.refused.members()}
+    counted = {values: member.value for values, member in observer.meters.refusals.members()}
     assert counted == {("token",): 1, ("host",): 1}
 
 

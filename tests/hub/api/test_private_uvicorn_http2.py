@@ -17,7 +17,7 @@ from dragoman import Agent, Turn, connect
 from dragoman.errors import LocalMistake
 from dragoman.hub.api.endpoint import AcpEndpoint
 from dragoman.hub.api.listener import Tls
-from dragoman.hub.gate.admission import Admission, Grant, hashed, new_token
+from dragoman.hub.gate.admission import Admission, Grant, hash_token, new_token
 from dragoman.sdk.serve import serving
 from dragoman.transport.http_client import open_http
 from dragoman.transport.messages import MessageTransport
@@ -140,7 +140,7 @@ class Conversations:
     """An endpoint with an agent that counts, and says back what it is told."""
 
     def __init__(self, token: str) -> None:
-        self.admission = Admission({hashed(token): Grant("owner")}, hosts=[])
+        self.admission = Admission({hash_token(token): Grant("owner")}, hosts=[])
         self._endpoint = AcpEndpoint(self.admission, self._accept)
         self._tasks: set[asyncio.Task[None]] = set()
         self.versions: set[str] = set()

@@ -102,7 +102,7 @@ async def test_a_late_word_of_the_node_before_does_not_move_a_session_again() ->
         (router,) = group["a"].cluster.routers
         before = router.branch("b" if group.owner(session) == "a" else "a")
         router.on_elsewhere(before, prompt, session, "")
-        assert router.sessions[session].held is None, "it does not move"
+        assert router.sessions[session].held_frames is None, "it does not move"
         gate.open.set()
         await client.answer(prompt)
 

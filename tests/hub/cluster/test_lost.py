@@ -33,7 +33,7 @@ async def test_a_turn_whose_session_was_lost_is_ended_though_its_agent_lives_on(
         session = await client.new()
         client.prompt(session, "wait")
         await gate.waiting.wait()
-        node.cluster.lost(session)
+        node.cluster.on_lost(session)
         other = await node.client().begin()
         await other.call("session/load", {"sessionId": session, **LOAD})
         stored = [one async for page in node.journal.replay(session) for one in page]
@@ -70,7 +70,7 @@ async def test_a_session_that_is_lost_while_it_cannot_store_holds_nobody_else_up
         assert isinstance(process, AgentProcess)
         gate.open.set()
         await full.wait()
-        node.cluster.lost(stuck)
+        node.cluster.on_lost(stuck)
         assert (await client.answer(client.prompt(other, "say 2")))["result"] == {"stopReason": "end_turn"}
         assert client.texts(session=other) == ["0 ", "1 "]
         assert not process._receipts  # all that the agent said is acknowledged

@@ -36,10 +36,10 @@ class One:
             node,
             lease=lease,
             describe=lambda node: node,
-            renewed=self._renewed,
-            lost=self._lost,
-            gone=lambda name: self._hear(f"gone {name}"),
-            came=lambda name: self._hear(f"came {name}"),
+            on_renewed=self._renewed,
+            on_lost=self._lost,
+            on_gone=lambda name: self._hear(f"gone {name}"),
+            on_came=lambda name: self._hear(f"came {name}"),
         )
         self.owners = Owners(self.network, self.members)
 
@@ -107,7 +107,7 @@ async def test_a_node_that_starts_while_nobody_can_write_waits_for_it(
 
     monkeypatch.setattr(one.network, "create", reluctant)
     assert not await one.members.join()
-    assert one.members.left > 0
+    assert one.members.remaining > 0
     await one.members.aclose()
     monkeypatch.setattr(membership, "JOIN_SECONDS", 0.0)
     tries = 0
@@ -124,7 +124,7 @@ async def test_a_node_that_is_cut_off_is_declared_dead_after_it_stopped_acting()
         await a.until("came b")
         b.network.cut = True
         await a.until("gone b")
-        assert b.members.left == 0, "its time to act was over before anybody took it for dead"
+        assert b.members.remaining == 0, "its time to act was over before anybody took it for dead"
         b.network.cut = False
         await b.until("lost")
         await a.until("came b")
@@ -168,14 +168,14 @@ async def test_a_session_has_one_owner_and_another_when_its_node_is_dead() -> No
     async with joined("a", "b") as (_, (a, b)):
         await a.until("came b")
         claim = await b.owners.claim("s")
-        assert not claim.taken
+        assert not claim.is_taken_over
         with pytest.raises(Elsewhere) as error:
             await a.owners.claim("s")
         assert error.value.node == "b"
         b.network.cut = True
         await a.until("gone b")
         assert a.owners.orphans() == ["s"]
-        assert (await a.owners.claim("s")).taken
+        assert (await a.owners.claim("s")).is_taken_over
         b.network.cut = False
         await b.until("lost")
         await b.owners.release(claim)
@@ -196,7 +196,7 @@ async def test_only_one_of_many_takes_a_session() -> None:
 async def test_a_released_session_may_be_anybodys() -> None:
     async with joined("a", "b") as (_, (a, b)):
         await a.owners.release(await a.owners.claim("s"))
-        assert not (await b.owners.claim("s")).taken
+        assert not (await b.owners.claim("s")).is_taken_over
 
 
 def node(name: str, **more: Any) -> Node:

@@ -24,7 +24,7 @@ from dragoman.hub.agents.pool import AgentSpec
 from dragoman.hub.api.app import HubApp
 from dragoman.hub.api.listener import open_listener, open_socket
 from dragoman.hub.engine.options import HubOptions
-from dragoman.hub.gate.admission import Admission, Grant, hashed, local_hosts, new_token
+from dragoman.hub.gate.admission import Admission, Grant, hash_token, local_hosts, new_token
 from dragoman.hub.hub import Hub
 from dragoman.journal.sqlite import open_journal
 from dragoman.testing.pace import deadline
@@ -325,7 +325,7 @@ async def open_house(
     spec = AgentSpec(name="scripted", open=agent.open)
     options = HubOptions(default_agent="scripted", expire=expire)
     token = new_token()
-    admission = Admission({hashed(token): Grant("owner")}, hosts=local_hosts(port))
+    admission = Admission({hash_token(token): Grant("owner")}, hosts=local_hosts(port))
     async with (
         open_journal(folder / "hub.db", durability="normal") as journal,
         Hub(journal, {"scripted": spec}, options=options) as hub,

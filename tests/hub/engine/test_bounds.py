@@ -124,7 +124,7 @@ async def test_requests_that_people_do_not_answer_are_refused_above_the_bound(
             call = {"toolCallId": f"c{number}", "title": "x" * 300 * KIB}
             options = [{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]
             agent.ask(f"p{number}", "session/request_permission", session, toolCall=call, options=options)
-            await eventually(lambda: stage.hub.bounds.unstored.held_bytes == 0)
+            await eventually(lambda: stage.hub.bounds.entries.held_bytes == 0)
         await eventually(lambda: len(agent.answers) == 3)
         assert all("too many requests" in answer["error"]["message"] for answer in agent.answers.values())
         assert stage.hub.bounds.requests.held_bytes <= MIB
@@ -158,16 +158,16 @@ async def test_an_agent_is_not_read_while_the_journal_is_stuck(
         journal.free.clear()
         for _ in range(64):
             agent.tell(session, "x" * 64 * KIB)
-        await eventually(lambda: stage.hub.bounds.unstored.is_full)
+        await eventually(lambda: stage.hub.bounds.entries.is_full)
         assert agent.transport.pending > 2 * MIB
-        assert stage.hub.bounds.unstored.held_bytes <= MIB + 256 * KIB
+        assert stage.hub.bounds.entries.held_bytes <= MIB + 256 * KIB
         journal.free.set()
         await eventually(lambda: agent.transport.pending == 0)
         client.transport.resume()
         agent.end_turn()
         await client.answer(request)
         assert [len(text) for text in client.texts()] == [64 * KIB] * 64
-        assert stage.hub.bounds.unstored.held_bytes == 0
+        assert stage.hub.bounds.entries.held_bytes == 0
 
 
 async def test_a_session_that_only_waited_for_others_of_its_agent_goes_on(
@@ -183,7 +183,7 @@ async def test_a_session_that_only_waited_for_others_of_its_agent_goes_on(
         for _ in range(12):
             agent.tell(first, "x" * 128 * KIB)
         agent.tell(second, "a word")
-        await eventually(lambda: stage.hub.bounds.unstored.held_bytes > MIB)
+        await eventually(lambda: stage.hub.bounds.entries.held_bytes > MIB)
         journal.free.set()
         agent.end_turn()
         await client.answer(request)

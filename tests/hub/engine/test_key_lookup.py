@@ -20,7 +20,7 @@ from dragoman.errors import JournalError
 from dragoman.hub.api.endpoint import AcpEndpoint, Visit
 from dragoman.hub.api.listener import open_listener, open_socket
 from dragoman.hub.engine import checkpoints
-from dragoman.hub.gate.admission import Admission, Grant, hashed, local_hosts, new_token
+from dragoman.hub.gate.admission import Admission, Grant, hash_token, local_hosts, new_token
 from dragoman.hub.session.state import ANSWERS
 from dragoman.journal import Entry, Journal, KeyEntries, MemoryJournal, open_journal, open_sealed
 from dragoman.journal.nats import open_nats
@@ -430,7 +430,7 @@ class Door:
 async def connect_process(door: Door) -> AsyncIterator[asyncio.subprocess.Process]:
     bound = open_socket("127.0.0.1", 0, tls=None, insecure=False)
     port, token = bound.getsockname()[1], new_token()
-    admission = Admission({hashed(token): Grant("one")}, hosts=local_hosts(port))
+    admission = Admission({hash_token(token): Grant("one")}, hosts=local_hosts(port))
     words = [sys.executable, "-m", "dragoman", "connect", f"ws://127.0.0.1:{port}/acp"]
     pipe = asyncio.subprocess.PIPE
     async with open_listener(AcpEndpoint(admission, door.accept), bound):

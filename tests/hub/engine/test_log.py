@@ -26,7 +26,7 @@ class CountingJournal(MemoryJournal):
 
 async def test_one_append_holds_no_more_than_its_bytes_and_the_entry_that_reaches_them() -> None:
     journal, bounds = CountingJournal(), HubBounds().session("agent")
-    unstored = bounds.unstored
+    unstored = bounds.entries
     log = EntryLog(
         journal,
         "s",

@@ -82,7 +82,7 @@ class Tables:
         part = stored_part(state)
         whole = (
             *(part, state.phase, state.start, state.is_bound, state.survives, state.remind),
-            *(state.is_draining, state.deletes, state.close_by, state.stored, tuple(state.answers)),
+            *(state.is_draining, state.deletes, state.close_by, state.last_stored, tuple(state.answers)),
             tuple(prompt.is_whole for prompt in state.queue),
         )
         number = self._state_numbers.get(whole)
@@ -167,7 +167,7 @@ class Tables:
             )
             originals = {at: frame for at, (_, frame) in enumerate(rows, 1) if at not in dropped}
             state = states.restore(state, originals, lambda text: REDACTED in text)
-            state = replace(state, stored=state.last)
+            state = replace(state, last_stored=state.last)
             known = self._recovered[journal, dropped] = self.state(state)
         return known
 
@@ -263,7 +263,7 @@ def _bound(process: int, how: str, heard: int, survives: bool) -> Event:
     """`how` is `load` if a process is asked to load the session, `loaded` if it has, empty if it knows it."""
     back = ev.BroughtBack(session=SESSION, result={}, remembers=True) if how == "loaded" else None
     load = 99 if how == "load" else 0
-    return ev.AgentBound(process=process, survives=survives, note=back, load=load, heard=heard)
+    return ev.AgentBound(process=process, survives=survives, note=back, load=load, last_received=heard)
 
 
 def _settle(sequence: int) -> Event:
@@ -290,7 +290,7 @@ EVENTS: Mapping[str, Callable[..., tuple[Event, float]]] = {
     "closed": lambda: (ev.AgentClosed(), 0.0),
     "drain": lambda: (ev.Draining(), 0.0),
     "resumed": lambda: (ev.Resumed(), 0.0),
-    "not stored": lambda stored: (ev.NotStored(stored=stored, error=NOT_STORED), 0.0),
+    "not stored": lambda stored: (ev.NotStored(last_stored=stored, error=NOT_STORED), 0.0),
     "entries stored": lambda last: (ev.EntriesStored(last=last), 0.0),
     "time": lambda: (ev.TimePassed(), CLOSE_BY),
 }

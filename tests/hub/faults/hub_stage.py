@@ -17,7 +17,7 @@ from dragoman.hub.agents.pool import AgentSpec
 from dragoman.hub.api.app import HubApp
 from dragoman.hub.api.listener import open_listener, open_socket
 from dragoman.hub.engine.options import HubOptions
-from dragoman.hub.gate.admission import Admission, Grant, hashed, local_hosts
+from dragoman.hub.gate.admission import Admission, Grant, hash_token, local_hosts
 from dragoman.hub.hub import Hub
 from dragoman.journal import open_journal
 from dragoman.sdk.serve import serving
@@ -64,7 +64,7 @@ class HubStage(Stage):
             spec = AgentSpec(name="stage", open=lambda: self._open(stack))
             options = HubOptions(default_agent="stage", on_last_leave="cancel")
             self.hub = await stack.enter_async_context(Hub(journal, {"stage": spec}, options=options))
-            grants = {hashed(self.token): Grant("one"), hashed(self.other_token): Grant("other")}
+            grants = {hash_token(self.token): Grant("one"), hash_token(self.other_token): Grant("other")}
             app = HubApp(
                 self.hub,
                 Admission(grants, hosts=local_hosts(self.port)),

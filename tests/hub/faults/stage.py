@@ -15,7 +15,7 @@ from pathlib import Path
 from dragoman import Agent, Turn
 from dragoman.hub.api.endpoint import AcpEndpoint, Visit
 from dragoman.hub.api.listener import Keepalive, open_listener, open_socket
-from dragoman.hub.gate.admission import Admission, Grant, hashed, local_hosts, new_token
+from dragoman.hub.gate.admission import Admission, Grant, hash_token, local_hosts, new_token
 from dragoman.sdk.serve import serving
 from dragoman.testing.pace import deadline
 from dragoman.transport.http_server import Bounds
@@ -75,7 +75,7 @@ class Stage:
         self._loop, self._stopping = asyncio.get_running_loop(), asyncio.Event()
         bound = open_socket("127.0.0.1", 0, tls=None, insecure=False)
         self.address, self.port = bound.getsockname()[:2]
-        grants = {hashed(self.token): Grant("one"), hashed(self.other_token): Grant("other")}
+        grants = {hash_token(self.token): Grant("one"), hash_token(self.other_token): Grant("other")}
         endpoint = AcpEndpoint(
             Admission(grants, hosts=local_hosts(self.port)), self._accept, bounds=self._bounds
         )

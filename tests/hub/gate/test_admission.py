@@ -11,7 +11,7 @@ from dragoman.hub.gate.admission import (
     Admission,
     AdmissionRefusal,
     Grant,
-    hashed,
+    hash_token,
     local_hosts,
     new_token,
 )
@@ -29,7 +29,7 @@ class Clock:
 
 def admission(clock: Clock | None = None) -> Admission:
     return Admission(
-        {hashed(TOKEN): HOLDER},
+        {hash_token(TOKEN): HOLDER},
         hosts=local_hosts(8000),
         origins=["https://pages.example"],
         clock=clock or Clock(),
@@ -69,7 +69,7 @@ def test_our_own_pages_and_trusted_ones_come_in(origin: str) -> None:
         ({"authorization": "Bearer"}, 401),
         ({"authorization": f"Basic {TOKEN}"}, 401),
         ({"authorization": f"Bearer {TOKEN}x"}, 401),
-        ({"authorization": f"Bearer {hashed(TOKEN)}"}, 401),
+        ({"authorization": f"Bearer {hash_token(TOKEN)}"}, 401),
     ],
 )
 def test_everybody_else_is_refused(given: dict[str, str], status: int) -> None:
@@ -161,7 +161,7 @@ def test_our_names_and_trusted_pages_can_change() -> None:
 def test_a_grant_is_held_as_long_as_it_stays_the_same() -> None:
     door = admission()
     assert door.holds(HOLDER)
-    door.replace({hashed(TOKEN): Grant("somebody", frozenset({"observe"}))})
+    door.replace({hash_token(TOKEN): Grant("somebody", frozenset({"observe"}))})
     assert not door.holds(HOLDER)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from dragoman.cli import main
 from dragoman.cli.options.values import parse_span
-from dragoman.hub.gate.admission import hashed
+from dragoman.hub.gate.admission import hash_token
 from dragoman.hub.gate.grants_store import TokenStore
 
 
@@ -37,7 +37,7 @@ def test_a_token_is_shown_once_and_kept_as_a_hash(tokens: Tokens, tmp_path: Path
     assert status == 0
     assert "shown only now" in err
     (made,) = tokens.store.read()
-    assert made.hash == hashed(out.strip())
+    assert made.hash == hash_token(out.strip())
     assert (made.scopes, made.agents, made.roots) == (("prompt",), ("rev*",), (str(tmp_path.resolve()),))
     assert made.expires is not None
     assert made.expires - made.created == pytest.approx(30 * 86_400, abs=60)
@@ -63,7 +63,7 @@ def test_a_token_is_rotated_and_revoked(tokens: Tokens) -> None:
     first = json.loads(tokens("add", "a", "--json")[1])["token"]
     second = tokens("rotate", "a", "--grace", "1h")[1].strip()
     (rotated,) = tokens.store.read()
-    assert (rotated.hash, rotated.former) == (hashed(second), hashed(first))
+    assert (rotated.hash, rotated.former) == (hash_token(second), hash_token(first))
     assert tokens("revoke", "a") == (0, "a is revoked\n", "")
     assert tokens.store.read() == ()
 

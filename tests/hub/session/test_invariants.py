@@ -102,7 +102,9 @@ def test_a_refused_prompt_is_not_run_unless_it_is_sent_again() -> None:
     history = stored("accepted k", "begun k").on_prompt_refused("k")
     with pytest.raises(BrokenPromise, match="refused-not-run"):
         history.on_prompt_given("k", is_with_agent="", is_whole=True)
-    assert history.on_prompt_sent("k").on_prompt_given("k", is_with_agent="", is_whole=True).given == ("k",)
+    assert history.on_prompt_sent("k").on_prompt_given("k", is_with_agent="", is_whole=True).given_keys == (
+        "k",
+    )
 
 
 def test_a_state_that_is_not_the_fold_of_its_entries_is_noticed() -> None:

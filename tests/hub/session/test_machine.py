@@ -374,11 +374,11 @@ CASES = [
     Case(
         "what is not stored is refused",
         STARTING,
-        ev.NotStored(stored=1, error=ERROR),
+        ev.NotStored(last_stored=1, error=ERROR),
         "",
         "ReplaceEntry, RefusePrompt k",
     ),
-    Case("what is stored is not", STARTING, ev.NotStored(stored=STARTING.last, error=ERROR)),
+    Case("what is stored is not", STARTING, ev.NotStored(last_stored=STARTING.last, error=ERROR)),
     Case("another node has it", RUNNING, ev.OwnershipLost()),
     Case("the hub drains", IDLE, ev.Draining()),
     Case("a checkpoint is written", IDLE, ev.CheckpointTaken(frame=b'{"hub":"gist"}'), "gist"),
@@ -452,24 +452,26 @@ def effects_of(found: StepResult) -> str:
 
 
 def test_a_refused_prompt_is_replaced_where_it_stands_and_remembered() -> None:
-    found = step(STARTING, ev.NotStored(stored=1, error=ERROR), NOW)
+    found = step(STARTING, ev.NotStored(last_stored=1, error=ERROR), NOW)
     replaced = found.effects[0]
     assert isinstance(replaced, ev.ReplaceEntry)
     assert replaced.after == STARTING.queue[0].since
     assert replaced.frame == note("turn_ended", key="k", error=ERROR)
-    assert (found.state.queue, found.state.start, found.state.failed) == ((), "", False)
+    assert (found.state.queue, found.state.start, found.state.has_failed) == ((), "", False)
     assert prompt_verdict(found.state, "k", 32) == "known"
 
 
 @pytest.mark.parametrize("note", [None, ev.BroughtBack(session="own", result={}, remembers=True)])
 def test_numbers_for_a_host_begin_behind_those_of_a_deleted_stream(note: ev.BroughtBack | None) -> None:
     """The session was deleted, and loaded again at another node; then it came back to this process."""
-    bound = ev.AgentBound(process=8, survives=True, note=note, load=0 if note else 5, taken=UNBOUND.last + 9)
+    bound = ev.AgentBound(
+        process=8, survives=True, note=note, load=0 if note else 5, last_taken=UNBOUND.last + 9
+    )
     found = step(UNBOUND, bound, NOW)
     assert found.state.taken_before == UNBOUND.last + 9
-    finished = ev.AgentBound(process=8, survives=True, note=note, taken=UNBOUND.last + 12)
+    finished = ev.AgentBound(process=8, survives=True, note=note, last_taken=UNBOUND.last + 12)
     assert step(found.state, finished, NOW).state.taken_before == UNBOUND.last + 9, "frames were said since"
-    own = replace(bound, taken=UNBOUND.last)
+    own = replace(bound, last_taken=UNBOUND.last)
     assert step(UNBOUND, own, NOW).state.taken_before == 0, "what it has is of this stream"
 
 
@@ -484,7 +486,7 @@ def test_an_agent_that_remembers_nothing_is_reminded_and_the_journal_is_not() ->
         *MADE, ev.AgentGone(error=ERROR), ev.AgentBound(process=8, survives=True, note=back), prompt("k")
     )
     assert state.remind
-    found = step(state, ev.AgentReady(key="k", id=3, reminded=b'{"prompt":[]}'), NOW)
+    found = step(state, ev.AgentReady(key="k", id=3, reminder_params=b'{"prompt":[]}'), NOW)
     sent = found.effects[0]
     assert isinstance(sent, ev.SendToAgent)
     assert (sent.process, sent.prompt_id) == (8, 3)

@@ -140,7 +140,7 @@ class Kept:
     """One agent, as a host holds it: it goes on when the hub does not, and nothing is lost or doubled."""
 
     def __init__(self, agent: Agent) -> None:
-        self.taken: dict[str, int] = {}
+        self.taken_numbers: dict[str, int] = {}
         self.pid = next(PIDS)
         self.frames: list[bytes] = []
         self.acknowledged = 0
@@ -166,10 +166,10 @@ class Kept:
             self.current.flow()
 
     def write(self, block: bytes, stream: str, last: int) -> None:
-        if stream and last <= self.taken.get(stream, 0):
+        if stream and last <= self.taken_numbers.get(stream, 0):
             return
         if stream:
-            self.taken[stream] = last
+            self.taken_numbers[stream] = last
         self._transport.write(block)
 
     async def aclose(self) -> None:
@@ -191,8 +191,8 @@ class Held:
         kept.current = self
 
     @property
-    def taken(self) -> dict[str, int]:
-        return self.kept.taken
+    def taken_numbers(self) -> dict[str, int]:
+        return self.kept.taken_numbers
 
     def start(self, sink: Hears, /) -> None:
         self._sink = sink
@@ -208,7 +208,7 @@ class Held:
             self._sink.feed(first, b"".join(frame + b"\n" for frame in frames))
         if not self.kept.lives and self._sink is not None:
             sink, self._sink = self._sink, None
-            sink.ended("it is gone", 1)
+            sink.on_end("it is gone", 1)
 
     def write(self, block: bytes, *, stream: str = "", last: int = 0) -> None:
         if self.kept.current is self:

@@ -32,7 +32,7 @@ class Held:
 
 
 async def settled(hub: Hub) -> None:
-    while hub.described:  # noqa: ASYNC110 -- nothing tells of it
+    while hub.pending_descriptions:  # noqa: ASYNC110 -- nothing tells of it
         await asyncio.sleep(0.01)
 
 

@@ -83,7 +83,7 @@ async def test_what_an_agent_says_of_a_fork_while_its_past_is_copied_comes_behin
         session = await client.new()
         process = stage.hub.pool.seats["one"].process
         assert process is not None
-        process.initialized["agentCapabilities"] = {"sessionCapabilities": {"fork": {}}}
+        process.initialize_result["agentCapabilities"] = {"sessionCapabilities": {"fork": {}}}
         prompt = client.prompt(session, "go")
         await eventually(lambda: agent.prompts)
         agent.tell(session, "past")

@@ -39,7 +39,7 @@ class AgentHost:
         self.process = process
         self._world = world
         self.is_running = True
-        self.taken: dict[str, int] = {}
+        self.taken_numbers: dict[str, int] = {}
         self.line: HostLine | None = None
         self.book = book
         self._chance = chance
@@ -84,13 +84,13 @@ class AgentHost:
     def write(self, block: bytes, stream: str, last: int) -> None:
         if not self.is_running:
             return
-        if stream and last <= self.taken.get(stream, 0):
+        if stream and last <= self.taken_numbers.get(stream, 0):
             return
         if self._is_halted:
             self._waiting.append((block, stream, last))
             return
         if stream:
-            self.taken[stream] = last
+            self.taken_numbers[stream] = last
         for frame in block.splitlines():
             self.agent.hear(frame)
 
@@ -144,12 +144,12 @@ class HostLine:
     def __init__(self, host: AgentHost, hub: Process, world: Process, *, chance: random.Random) -> None:
         self.pid = host.pid
         self.pending = 0
-        self.replaced = False
+        self.is_replaced = False
         self._host = host
         self._hub = hub
         self._world = world
         self._chance = chance
-        self._taken = dict(host.taken)
+        self._taken_numbers = dict(host.taken_numbers)
         self._sink: Hears | None = None
         self._is_open = True
         self._is_lost = False
@@ -163,8 +163,8 @@ class HostLine:
         host.attach(self)
 
     @property
-    def taken(self) -> Mapping[str, int]:
-        return self._taken
+    def taken_numbers(self) -> Mapping[str, int]:
+        return self._taken_numbers
 
     def start(self, sink: Hears, /) -> None:
         self._sink = sink
@@ -193,14 +193,14 @@ class HostLine:
     def _give(self, block: bytes, stream: str, last: int) -> None:
         self._host.write(block, stream, last)
         if stream:
-            self._here(self._confirm, stream, self._host.taken.get(stream, 0))
+            self._here(self._confirm, stream, self._host.taken_numbers.get(stream, 0))
 
     def _confirm(self, stream: str, last: int) -> None:
-        self._taken[stream] = max(self._taken.get(stream, 0), last)
+        self._taken_numbers[stream] = max(self._taken_numbers.get(stream, 0), last)
         self._moved.set()
 
     async def wait_until_taken(self, stream: str, last: int) -> None:
-        while self._taken.get(stream, 0) < last:
+        while self._taken_numbers.get(stream, 0) < last:
             if self._is_ended or not self._is_open:
                 raise LinkClosed("the agent is no longer there")
             self._moved.clear()
@@ -243,7 +243,7 @@ class HostLine:
         self._world.call_later(self._chance.uniform(0.0, 0.01), self._host.detach, self)
 
     def replace(self) -> None:
-        self.replaced = True
+        self.is_replaced = True
         self.carry_end("another hub has the agent")
 
     # What the agent says.
@@ -277,4 +277,4 @@ class HostLine:
             self._is_ended = True
             self._closed.set()
             self._moved.set()
-            self._sink.ended(self._ended, 1)
+            self._sink.on_end(self._ended, 1)

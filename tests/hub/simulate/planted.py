@@ -25,7 +25,7 @@ from dragoman.hub.engine import forks, lifecycle, log, recovery
 from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.engine.log import EntryLog
 from dragoman.hub.engine.ports import Receipt
-from dragoman.hub.engine.recovery import Unfinished
+from dragoman.hub.engine.recovery import UnfinishedWork
 from dragoman.hub.hub import Hub
 from dragoman.hub.session import events as ev
 from dragoman.hub.session import machine, state
@@ -61,7 +61,7 @@ def _act_at_once(self: LiveSession, event: ev.Event, found: machine.StepResult) 
 def _confirm_at_once(
     self: LiveSession, process: AgentProcess, receipt: Receipt, verdict: machine.Verdict
 ) -> None:
-    process.stored(receipt)
+    process.on_stored(receipt)
 
 
 _begin_log = EntryLog.__init__
@@ -99,7 +99,7 @@ def _ignore(work: machine._StepWork, event: Any) -> machine.Verdict:
 
 
 def _forget_answer(before: SessionState, note: Any) -> SessionState:
-    return replace(state._turn_ended(before, note), answers={})
+    return replace(state._apply_turn_ended(before, note), answers={})
 
 
 def _begin_any(work: machine._StepWork) -> None:
@@ -118,7 +118,7 @@ def _take_all(work: machine._StepWork, event: ev.UpdatesReceived) -> machine.Ver
 # Opening, recovery, followers.
 
 
-def _say_nothing_again(session: LiveSession, process: AgentProcess, unfinished: Unfinished) -> None:
+def _say_nothing_again(session: LiveSession, process: AgentProcess, unfinished: UnfinishedWork) -> None:
     pass
 
 
@@ -126,10 +126,10 @@ async def _listen_first(hub: Hub) -> None:
     for adopted in await hub.pool.adopt_all():
         adopted.start()
     ours = hub.ownership.left_behind()
-    await recovery._open_all(hub, await recovery._unfinished(hub) if ours is None else ours)
+    await recovery._open_all(hub, await recovery._unfinished_streams(hub) if ours is None else ours)
 
 
-def _take_nothing_up(hub: Hub, session: LiveSession, unfinished: Unfinished) -> None:
+def _take_nothing_up(hub: Hub, session: LiveSession, unfinished: UnfinishedWork) -> None:
     pass
 
 
@@ -166,7 +166,7 @@ _hear = Links._hear
 
 def _hear_without_numbers(self: Links, subject: str, data: bytes, answer: str) -> None:
     for link in self._links.values():
-        link.heard = _Any()
+        link.last_number = _Any()
     _hear(self, subject, data, answer)
 
 

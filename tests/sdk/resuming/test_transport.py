@@ -13,7 +13,7 @@ from dragoman import connect
 from dragoman.errors import LinkClosed, LocalMistake
 from dragoman.hub.api.endpoint import AcpEndpoint
 from dragoman.hub.api.listener import open_listener, open_socket
-from dragoman.hub.gate.admission import Admission, Grant, hashed, local_hosts, new_token
+from dragoman.hub.gate.admission import Admission, Grant, hash_token, local_hosts, new_token
 from dragoman.sdk.resuming import ConnectionNotice, ResumingTransport, resuming
 from dragoman.testing import check_transport
 from dragoman.testing.transports import SinkRecorder
@@ -221,7 +221,7 @@ async def test_it_keeps_the_contract_of_transports() -> None:
 async def offered(server: Server, scheme: str) -> AsyncIterator[str]:
     bound = open_socket("127.0.0.1", 0, tls=None, insecure=False)
     port = bound.getsockname()[1]
-    door = Admission({hashed(TOKEN): Grant("one")}, hosts=local_hosts(port))
+    door = Admission({hash_token(TOKEN): Grant("one")}, hosts=local_hosts(port))
     async with open_listener(AcpEndpoint(door, server.accept), bound):
         yield f"{scheme}://127.0.0.1:{port}/acp"
         await server.cut()

@@ -31,8 +31,8 @@ class Hears(Protocol):
 
     def feed(self, first: int, block: bytes) -> None: ...
     def stderr(self, line: bytes) -> None: ...
-    def oversized(self, number: int, size: int) -> None: ...
-    def ended(self, reason: str, exit_status: int | None) -> None: ...
+    def on_oversized(self, number: int, size: int) -> None: ...
+    def on_end(self, reason: str, exit_status: int | None) -> None: ...
 
 
 class AgentChannel(Protocol):
@@ -41,7 +41,7 @@ class AgentChannel(Protocol):
     @property
     def pid(self) -> int: ...
     @property
-    def taken(self) -> Mapping[str, int]: ...
+    def taken_numbers(self) -> Mapping[str, int]: ...
     @property
     def pending(self) -> int: ...
     def start(self, sink: Hears, /) -> None: ...
@@ -61,7 +61,7 @@ class DirectChannel:
 
     def __init__(self, transport: Transport, *, pid: int = 0) -> None:
         self.pid = pid
-        self.taken: Mapping[str, int] = {}
+        self.taken_numbers: Mapping[str, int] = {}
         self._transport = transport
         self._sink: Hears | None = None
         self._number = 0
@@ -131,9 +131,9 @@ class DirectChannel:
     def on_oversized(self, size: int) -> None:
         assert self._sink is not None
         self._number += 1
-        self._sink.oversized(self._number, size)
+        self._sink.on_oversized(self._number, size)
 
     def on_end(self, reason: BaseException | None) -> None:
         assert self._sink is not None
         why = LEASE_OVER if self._lease is not None and self._lease.over else "it hung up"
-        self._sink.ended(why if reason is None else str(reason), None)
+        self._sink.on_end(why if reason is None else str(reason), None)

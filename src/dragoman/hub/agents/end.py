@@ -105,8 +105,8 @@ class AgentEnd(Struct, frozen=True, kw_only=True):
 
 def headline_of(lines: Iterable[str]) -> str:
     """The line that says most about the end: the last one that is the agent's and no ornament."""
-    shown = [line for line in lines if not _NOISE.fullmatch(line)]
-    own = [line for line in shown if not _OWN.match(line)]
-    chosen = own[-1] if own else _OWN.sub("", shown[-1]) if shown else ""
-    chosen = chosen.strip()
-    return chosen if len(chosen) <= HEADLINE else chosen[: HEADLINE - 1] + "…"
+    visible = [line for line in lines if not _NOISE.fullmatch(line)]
+    own = [line for line in visible if not _OWN.match(line)]
+    headline = own[-1] if own else _OWN.sub("", visible[-1]) if visible else ""
+    headline = headline.strip()
+    return headline if len(headline) <= HEADLINE else headline[: HEADLINE - 1] + "…"

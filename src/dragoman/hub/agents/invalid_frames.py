@@ -23,7 +23,7 @@ class InvalidFrames:
         """Since the hub was started."""
         self._agent = agent
         self._clock = clock
-        self._logged = 0  # how many of them the log tells of
+        self._logged_count = 0  # how many of them the log tells of
         self._bytes = 0  # of those that it does not
         self._next_log = float("-inf")
 
@@ -36,17 +36,17 @@ class InvalidFrames:
 
     def flush(self, why: str = "") -> None:
         """Log what is not logged yet."""
-        dropped = self.count - self._logged
-        if not dropped:
+        count = self.count - self._logged_count
+        if not count:
             return
         log.warning(
             "agent %s sent %d invalid message%s (%d bytes), dropped; %d since the hub was started%s",
             self._agent,
-            dropped,
-            "" if dropped == 1 else "s",
+            count,
+            "" if count == 1 else "s",
             self._bytes,
             self.count,
             why,
         )
-        self._logged, self._bytes = self.count, 0
+        self._logged_count, self._bytes = self.count, 0
         self._next_log = self._clock() + LOG_SECONDS

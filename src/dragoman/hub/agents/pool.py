@@ -79,7 +79,7 @@ class AgentSlot:
         self.failures = 0
         self.starts = 0
         self.not_before = 0.0
-        self.initialized: dict[str, Any] = {}  # what it answered last
+        self.initialize_result: dict[str, Any] = {}  # what it answered last
         self.invalid = InvalidFrames(spec.name)
         self.last_error = ""
         """Why its last process could not be started or has ended; empty once one has started since."""
@@ -95,7 +95,7 @@ class AgentPool:
         remember: Callable[[str, dict[str, Any] | None], dict[str, Any]],
     ) -> None:
         self.seats = {name: AgentSlot(spec) for name, spec in specs.items()}
-        self.find: Callable[[AgentProcess, str], Awaitable[None]] = _nobody
+        self.find: Callable[[AgentProcess, str], Awaitable[None]] = _ignore_session
         """Opens the session that an agent speaks of, if there is one."""
         self.lease: Callable[[], LeaseTerm] | None = None
         """Says for how long agents may act; without it, they need no leave."""
@@ -131,8 +131,8 @@ class AgentPool:
         try:
             return self.seats[name]
         except KeyError:
-            known = ", ".join(sorted(self.seats))
-            raise LocalMistake(f"the hub has no agent {name!r}; it has {known}") from None
+            names = ", ".join(sorted(self.seats))
+            raise LocalMistake(f"the hub has no agent {name!r}; it has {names}") from None
 
     async def ensure_process(self, name: str) -> AgentProcess:
         """A running process of the agent; starts one if there is none."""
@@ -143,9 +143,9 @@ class AgentPool:
             await self._wait_for_turn(seat)
             seat.starts += 1
             try:
-                process = await self._begin(seat, await _opened(seat.spec))
+                process = await self._begin(seat, await _open_channel(seat.spec))
             except BaseException as error:
-                self._failed(seat)
+                self._count_failure(seat)
                 if isinstance(error, DragomanError):
                     seat.last_error = str(error)
                 raise
@@ -165,7 +165,7 @@ class AgentPool:
         if channel is None:
             return None
         process = self._new_process(seat, channel, survives=True)
-        process.initialized = seat.initialized = self._remember(seat.spec.name, None)
+        process.initialize_result = seat.initialize_result = self._remember(seat.spec.name, None)
         seat.process = process
         return process
 
@@ -178,7 +178,7 @@ class AgentPool:
             channel,
             survives=survives,
             origin=self.origin,
-            on_end=self._ended,
+            on_end=self._on_process_end,
             find=self.find,
             secrets=seat.spec.secrets,
             invalid=seat.invalid,
@@ -200,17 +200,17 @@ class AgentPool:
         """End all agents at once; what they were doing is for others to write down."""
         processes = self._processes()
         for process in processes:
-            process.dismissed = True
+            process.is_dismissed = True
             for session in list(process.sessions.values()):
                 session.process = None
             process.sessions.clear()
-            process.bound.clear()
+            process.own_ids.clear()
         await asyncio.gather(*(process.channel.aclose() for process in processes), return_exceptions=True)
 
     def _processes(self) -> list[AgentProcess]:
         """All processes that run, those included that have not answered yet: their leases run too."""
-        found = [process for seat in self.seats.values() for process in (seat.process, seat.beginning)]
-        return [process for process in found if process is not None and not process.over]
+        candidates = [process for seat in self.seats.values() for process in (seat.process, seat.beginning)]
+        return [process for process in candidates if process is not None and not process.over]
 
     async def _begin(self, seat: AgentSlot, channel: AgentChannel) -> AgentProcess:
         survives = seat.spec.adopt is not None
@@ -228,8 +228,8 @@ class AgentPool:
             raise
         finally:
             seat.beginning = None
-        process.initialized = seat.initialized = value_of(answer, {})
-        self._remember(seat.spec.name, process.initialized)
+        process.initialize_result = seat.initialize_result = value_of(answer, {})
+        self._remember(seat.spec.name, process.initialize_result)
         seat.process = process
         seat.last_error = ""
         return process
@@ -242,34 +242,34 @@ class AgentPool:
                 f"{seat.last_error or f'agent {seat.spec.name} ended'} ({times} times in a row; "
                 "the next request tries once more)"
             )
-        left = seat.not_before - asyncio.get_running_loop().time()
-        if left > 0:
-            await asyncio.sleep(left)
+        seconds = seat.not_before - asyncio.get_running_loop().time()
+        if seconds > 0:
+            await asyncio.sleep(seconds)
 
-    def _failed(self, seat: AgentSlot) -> None:
+    def _count_failure(self, seat: AgentSlot) -> None:
         seat.failures += 1
         pause = min(LONGEST_PAUSE, 0.1 * 2.0**seat.failures)
         seat.not_before = asyncio.get_running_loop().time() + pause
 
-    def _ended(self, process: AgentProcess) -> None:
+    def _on_process_end(self, process: AgentProcess) -> None:
         seat = self.seats[process.agent]
         if seat.process is process:
             loop = asyncio.get_running_loop()
             if loop.time() - process.used < CALM_SECONDS and any(
                 session.state.is_busy for session in process.sessions.values()
             ):
-                self._failed(seat)
+                self._count_failure(seat)
             else:
                 seat.failures = 0
         if self._owner is not None:
             self._owner.start(process.channel.aclose())  # whoever keeps it waits for this
             self._owner.start(process.finish_seeking())
-        if getattr(process.channel, "replaced", False):
+        if getattr(process.channel, "is_replaced", False):
             log.error("%s was taken over by another hub on the same journal", process.agent)
             for session in list(process.sessions.values()):
                 session.process = None  # what becomes of its turn, the other hub writes down
             return
-        if process.dismissed:
+        if process.is_dismissed:
             log.info("agent %s has ended", process.agent)
         else:
             seat.last_error = process.over
@@ -282,10 +282,10 @@ class AgentPool:
     async def make(self, name: str, params: dict[str, Any]) -> tuple[AgentProcess, dict[str, Any]]:
         """A new session of the agent; what it answered."""
         process = await self.ensure_process(name)
-        made = value_of(await process.call("session/new", params, within=LOAD_SECONDS), {})
-        if not isinstance(made, dict) or not isinstance(made.get("sessionId"), str):
+        answer = value_of(await process.call("session/new", params, within=LOAD_SECONDS), {})
+        if not isinstance(answer, dict) or not isinstance(answer.get("sessionId"), str):
             raise CallFailed(-32603, f"{name} made a session without an id")
-        return process, made
+        return process, answer
 
     async def bind(self, session: LiveSession) -> SessionProcess:
         """A process that knows the session. It is bound to the end though whoever asks leaves meanwhile."""
@@ -293,10 +293,10 @@ class AgentPool:
         if process is not None and not process.over and not session.binding.in_use:  # nearly always
             process.used = asyncio.get_running_loop().time()
             return process
-        bound: asyncio.Future[SessionProcess] = asyncio.get_running_loop().create_future()
-        bound.add_done_callback(_retrieve_exception)
-        self._tasks.start(_settle(bound, self._bind(session)))
-        return await asyncio.shield(bound)
+        future: asyncio.Future[SessionProcess] = asyncio.get_running_loop().create_future()
+        future.add_done_callback(_retrieve_exception)
+        self._tasks.start(_settle(future, self._bind(session)))
+        return await asyncio.shield(future)
 
     async def _bind(self, session: LiveSession) -> SessionProcess:
         async with session.binding:
@@ -306,7 +306,7 @@ class AgentPool:
             if session.state.parent:
                 raise LinkClosed("a child session is its agent's own, and its agent has left it")
             process = await self.ensure_process(session.state.agent)
-            own = process.bound.get(session.id)
+            own = process.own_ids.get(session.id)
             if own is not None:
                 self._join_open(session, process, own)
             else:
@@ -321,13 +321,13 @@ class AgentPool:
         own: str,
         *,
         note: BroughtBack | None = None,
-        heard: int = 0,
+        last_received: int = 0,
     ) -> None:
         """Join them, unless the session was closed meanwhile."""
         if session.state.phase != "open":
             self._tasks.start(_close_again(session, process, own))
             raise LinkClosed("the session was closed while its agent was being started")
-        process.join(session, own, note=note, heard=heard)
+        process.join(session, own, note=note, last_received=last_received)
 
     async def _bring_back(self, session: LiveSession, process: AgentProcess) -> None:
         state = session.state
@@ -391,11 +391,11 @@ class AgentPool:
                 await self._finish_load(load)
 
     def _start_first(self, load: SessionLoad, params: dict[str, Any] | None) -> asyncio.Future[None]:
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        done.add_done_callback(_retrieve_exception)
-        self._first_loads[load.session.id] = done
-        self._tasks.start(_settle(done, self._load_first(load, params)))
-        return done
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        future.add_done_callback(_retrieve_exception)
+        self._first_loads[load.session.id] = future
+        self._tasks.start(_settle(future, self._load_first(load, params)))
+        return future
 
     async def _load_first(self, load: SessionLoad, params: dict[str, Any] | None) -> None:
         session = load.session
@@ -415,18 +415,18 @@ class AgentPool:
 
     async def wait_until_loaded(self, session: LiveSession) -> None:
         """Until its first load has come to an end, whatever that is."""
-        done = self._first_loads.get(session.id)
-        if done is not None:
-            await asyncio.wait((done,))
+        future = self._first_loads.get(session.id)
+        if future is not None:
+            await asyncio.wait((future,))
 
     async def _finish_load(self, load: SessionLoad) -> None:
         """Raises why the process does not know the session. Cancelled, it is left to the next hub."""
         session, process = load.session, load.process
         try:
-            made = await load.result()
+            answer = await load.result()
             remembers = None if load.is_first else not session.needs_reminder
-            note = BroughtBack(session=load.own, result=made, remembers=remembers)
-            self._join_open(session, process, load.own, note=note, heard=load.heard)
+            note = BroughtBack(session=load.own, result=answer, remembers=remembers)
+            self._join_open(session, process, load.own, note=note, last_received=load.answer_number)
         except (DragomanError, TimeoutError):
             await load.give_up()
             raise
@@ -449,7 +449,7 @@ class AgentPool:
                     continue
                 if now - process.used > seat.spec.idle:
                     log.info("%s is stopped: nobody has used it for %g s", process.agent, seat.spec.idle)
-                    process.dismissed = True
+                    process.is_dismissed = True
                     await process.channel.aclose()
 
     async def leave(self) -> None:
@@ -476,15 +476,15 @@ class AgentPool:
             await self._owner.aclose()
         processes = self._processes()
         for process in processes:
-            process.dismissed = True
+            process.is_dismissed = True
         await asyncio.gather(*(process.stop_seeking() for process in processes))
-        ended = await asyncio.gather(*(how(process) for process in processes), return_exceptions=True)
-        for error in ended:
+        results = await asyncio.gather(*(how(process) for process in processes), return_exceptions=True)
+        for error in results:
             if isinstance(error, Exception) and not isinstance(error, DragomanError):
                 log.error("an agent could not be ended", exc_info=error)
 
 
-async def _opened(spec: AgentSpec) -> AgentChannel:
+async def _open_channel(spec: AgentSpec) -> AgentChannel:
     try:
         return await spec.open()
     except SpawnFailed as error:
@@ -500,14 +500,14 @@ async def _close_again(session: LiveSession, process: AgentProcess, own: str) ->
     if process.can("sessionCapabilities", "close"):
         with suppress(DragomanError, TimeoutError):
             async with asyncio.timeout(LOAD_SECONDS):
-                await session.stored()
+                await session.wait_until_stored()
                 if process.sessions.get(own, session) is session:  # else it was opened and loaded again
                     await process.call("session/close", {"sessionId": own})
 
 
 def _begin_load(session: LiveSession, process: AgentProcess, method: str) -> SessionLoad:
     number = process.next_id()
-    session.bind(process, load=number, heard=process.last_frame)
+    session.bind(process, load=number, last_received=process.last_frame)
     return SessionLoad(session, process, number, method)
 
 
@@ -533,5 +533,5 @@ def _retrieve_exception(future: asyncio.Future[Any]) -> None:
         future.exception()
 
 
-async def _nobody(process: AgentProcess, session_id: str) -> None:
+async def _ignore_session(process: AgentProcess, session_id: str) -> None:
     pass

@@ -30,7 +30,14 @@ from dragoman.hub.engine.bounds import MIB, PIPE_BYTES
 from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.engine.ports import Receipt
 from dragoman.hub.session.events import BroughtBack
-from dragoman.hub.session.frames import encoded, no_result, passable, readdressed, session_of, sessions_of
+from dragoman.hub.session.frames import (
+    encode_json,
+    no_result,
+    passable,
+    session_of,
+    sessions_of,
+    with_session_id,
+)
 from dragoman.hub.session.state import SessionState
 from dragoman.runtime.budget import ByteBudget
 from dragoman.schema.v1.methods import METHODS
@@ -81,7 +88,7 @@ class AgentProcess:
 
     last_frame = 0
     """The number of the last frame that we had from it."""
-    dismissed = False
+    is_dismissed = False
     """Whether we have ended it ourselves, because nobody needs it."""
 
     def __init__(
@@ -105,15 +112,15 @@ class AgentProcess:
         """Tells it from every other process of its agent, on this machine and others."""
         self.survives = survives
         """Whether the process outlives the hub, so that numbers of its frames mean something to the next."""
-        self.initialized: dict[str, Any] = {}
+        self.initialize_result: dict[str, Any] = {}
         """What it answered to `initialize`."""
         self.sessions: dict[str, LiveSession] = {}  # by the agent's own ids
-        self.bound: dict[str, str] = {}  # ids of the hub's sessions that it knows → its own ids for them
-        self.parted: set[str] = set()
+        self.own_ids: dict[str, str] = {}  # ids of the hub's sessions that it knows → its own ids for them
+        self.abandoned_ids: set[str] = set()
         """Sessions, by its own ids, that were given up while it worked for them: what it says of them is
         heard by nobody, so that it cannot go on with them as if nothing had been.
         """
-        self.started = time.time()
+        self.start_time = time.time()
         self.used = asyncio.get_running_loop().time()
         self.over = ""
         """Why it has ended; empty while it runs."""
@@ -130,7 +137,7 @@ class AgentProcess:
         self._full: set[object] = set()  # whoever cannot take more now
         self._lent: set[object] = set()  # those among them that count requests which we carry out
         self._untaken: list[tuple[ByteBudget, int]] = []  # what its pipe has not taken, and who is charged
-        self._refused = 0  # bytes of refusals since it has last taken everything
+        self._refused_bytes = 0  # bytes of refusals since it has last taken everything
         self._draining: asyncio.Task[None] | None = None
         self._making = 0
         self._early: dict[str, list[tuple[bytes, int, Receipt]]] = {}  # by session
@@ -154,22 +161,22 @@ class AgentProcess:
         """Give the agent a frame that is stored in the session's stream. The session is charged for it until
         the agent's pipe has taken it.
         """
-        own = self.bound.get(session.id, session.id)
-        addressed = frame if own == session.id else readdressed(frame, own)
+        own = self.own_ids.get(session.id, session.id)
+        wire_frame = frame if own == session.id else with_session_id(frame, own)
         number = session.state.taken_before + sequence
         if self.survives:  # nobody counts them else
             self._last_said[session.stream] = number
-        self._write(addressed + b"\n", stream=session.stream, last=number)
+        self._write(wire_frame + b"\n", stream=session.stream, last=number)
         self._untaken.append((session.bounds.answers, len(frame)))
         self._watch_pipe()
 
     def last_number(self, stream: str) -> int:
         """The last number that the process was given, or is about to be given, of a stream of this name."""
-        return max(self.channel.taken.get(stream, 0), self._last_said.get(stream, 0))
+        return max(self.channel.taken_numbers.get(stream, 0), self._last_said.get(stream, 0))
 
     def last_taken(self, state: SessionState) -> int:
         """The last entry of the session's stream that it was given, by whichever hub."""
-        return self.channel.taken.get(state.id, 0) - state.taken_before
+        return self.channel.taken_numbers.get(state.id, 0) - state.taken_before
 
     async def wait_until_taken(self, stream: str) -> None:
         """Until its host has all that was said of a stream. Raises `LinkClosed` if it never will."""
@@ -181,8 +188,8 @@ class AgentProcess:
         """
         block = failure(request_id, error)
         self._write(block)
-        self._refused += len(block)
-        if self._refused > REFUSED_BYTES and self.is_behind:
+        self._refused_bytes += len(block)
+        if self._refused_bytes > REFUSED_BYTES and self.is_behind:
             self.hold(self)
         self._watch_pipe()
 
@@ -196,7 +203,7 @@ class AgentProcess:
     def _watch_pipe(self) -> None:
         """Free what the pipe has taken, now or when it has."""
         if self.over or self.channel.pending <= PIPE_BYTES:
-            self._taken()
+            self._on_taken()
             return
         if self.is_behind:
             for budget in list(self._lent & self._full):
@@ -212,18 +219,20 @@ class AgentProcess:
             pass  # what it has not taken, it never will
         finally:
             self._draining = None
-        self._taken()
+        self._on_taken()
 
-    def _taken(self) -> None:
+    def _on_taken(self) -> None:
         untaken, self._untaken = self._untaken, []
         for budget, size in untaken:
             budget.remove(size)
         if self._last_said:
-            taken = self.channel.taken
+            taken_numbers = self.channel.taken_numbers
             self._last_said = {
-                stream: last for stream, last in self._last_said.items() if last > taken.get(stream, 0)
+                stream: last
+                for stream, last in self._last_said.items()
+                if last > taken_numbers.get(stream, 0)
             }
-        self._refused = 0
+        self._refused_bytes = 0
         if self in self._full:
             self.release(self)
 
@@ -233,29 +242,34 @@ class AgentProcess:
 
     def knows(self, own: str, process_id: int) -> bool:
         """Whether it can go on with a session that `process` knew last, by the id `own`."""
-        return self.survives and not self.over and process_id == self.process_id and own not in self.parted
+        return (
+            self.survives
+            and not self.over
+            and process_id == self.process_id
+            and own not in self.abandoned_ids
+        )
 
     def join(
-        self, session: LiveSession, own: str, *, note: BroughtBack | None = None, heard: int = 0
+        self, session: LiveSession, own: str, *, note: BroughtBack | None = None, last_received: int = 0
     ) -> None:
         """From here on it knows the session, by the id `own`. `note` is for the stream, if that does not say
         so yet.
         """
         self.sessions[own] = session
-        self.bound[session.id] = own
-        self.parted.discard(own)
+        self.own_ids[session.id] = own
+        self.abandoned_ids.discard(own)
         self.used = asyncio.get_running_loop().time()
-        session.bind(self, note=note, heard=heard)
+        session.bind(self, note=note, last_received=last_received)
         self.on_joined(own)
 
     def forget(self, session: LiveSession, *, for_good: bool = False) -> str:
         """It does not know the session any more; returns its own id for it. `for_good` if nobody shall hear
         what it still says of the session: it must not become a child session.
         """
-        own = self.bound.pop(session.id, session.id)
+        own = self.own_ids.pop(session.id, session.id)
         self.sessions.pop(own, None)
         if for_good:
-            self.parted.add(own)
+            self.abandoned_ids.add(own)
         return own
 
     def part_from(self, session: LiveSession) -> None:
@@ -264,10 +278,10 @@ class AgentProcess:
         for call in list(self._connection.calls.values()):
             if call.context is session:
                 self._connection.take(call.id)
-        self.release(session.bounds.unstored)
+        self.release(session.bounds.entries)
         session.drop_receipts()
         if session.state.turn is not None:
-            self.notify("session/cancel", encoded({"sessionId": own}))
+            self.notify("session/cancel", encode_json({"sessionId": own}))
 
     def promise(self, number: int, method: str) -> asyncio.Future[Raw]:
         """The answer to a request that somebody else sends under this id."""
@@ -299,7 +313,7 @@ class AgentProcess:
         try:
             yield
         finally:
-            self._made()
+            self._end_making()
 
     def on_joined(self, own: str) -> None:
         """It is a session from here on: what was said of it before waits for no other session."""
@@ -311,7 +325,7 @@ class AgentProcess:
         if own in self.sessions and own not in self._looking:
             self._sort_early(own)
 
-    def _made(self) -> None:
+    def _end_making(self) -> None:
         self._making -= 1
         if not self._making:
             self._go_on()
@@ -329,7 +343,7 @@ class AgentProcess:
             self._early_count -= 1
             self._early_bytes -= len(frame)
             self._sort(frame, number, receipt)
-            self.stored(receipt)
+            self.on_stored(receipt)
 
     async def call(self, method: str, params: object, *, within: float = CALL_SECONDS) -> Raw:
         """Ask the agent. Raises `CallFailed` with its error, `LinkClosed` when it is gone, `TimeoutError`."""
@@ -340,7 +354,7 @@ class AgentProcess:
 
     def request(self, number: int, method: str, params: object) -> None:
         """Send a request whose answer is promised under this id."""
-        self._write(request(number, method, params if isinstance(params, bytes) else encoded(params)))
+        self._write(request(number, method, params if isinstance(params, bytes) else encode_json(params)))
 
     async def result(self, future: asyncio.Future[Raw], method: str, *, within: float) -> Raw:
         """What `call` gives back, for a request that was sent already."""
@@ -356,13 +370,13 @@ class AgentProcess:
 
     def number_of_answer(self, number: int) -> int:
         """The number of the frame that answers this request; 0 if none does yet."""
-        kept = self._kept_answers.get(number)
-        return 0 if kept is None else kept[0]
+        answer = self._kept_answers.get(number)
+        return 0 if answer is None else answer[0]
 
     def take_answer(self, number: int) -> Receipt | None:
         """The receipt of the answer, which is the caller's to give back; None if there is no answer."""
-        kept = self._kept_answers.pop(number, None)
-        return None if kept is None else kept[1]
+        answer = self._kept_answers.pop(number, None)
+        return None if answer is None else answer[1]
 
     def notify(self, method: str, params: bytes) -> None:
         self._write(notification(method, params))
@@ -393,7 +407,7 @@ class AgentProcess:
             for name, run in groupby(names):
                 begin, place = place, place + len(list(run))
                 self._take(name, lines[begin:place], first + begin, receipt)
-        self.stored(receipt)
+        self.on_stored(receipt)
 
     def _take(self, name: str, lines: list[bytes], first: int, receipt: Receipt) -> None:
         """Lines that are all notifications of one session, or all something else if it has no name."""
@@ -411,7 +425,7 @@ class AgentProcess:
         if isinstance(message, Malformed):
             self._drop(message, number, receipt)
         elif isinstance(message, Response | Failure):
-            self._answered(passable(line), message, number, receipt)
+            self._on_answer(passable(line), message, number, receipt)
         else:
             self._give(passable(line), message, number, receipt)
 
@@ -422,7 +436,7 @@ class AgentProcess:
         waits = name in self._early  # behind what was said before the session was known
         if session is not None and not waits:
             if session.id != name:
-                frame = readdressed(frame, session.id)
+                frame = with_session_id(frame, session.id)
             if isinstance(message, Notification):
                 session.on_updates([frame], number, self, self._open(receipt))
             else:
@@ -454,23 +468,23 @@ class AgentProcess:
         for early in self._early.values():
             early[:] = [(frame, number, Receipt(number)) for frame, number, _ in early]
         for receipt in receipts:
-            self.stored(receipt)
+            self.on_stored(receipt)
 
-    def _drop(self, malformed: Malformed, number: int, receipt: Receipt) -> None:
+    def _drop(self, invalid: Malformed, number: int, receipt: Receipt) -> None:
         """Count what is no message. If somebody waits for it under an id that can be read, the wait ends with
         an error. A line without an id is not answered: it may be noise on the agent's standard output.
         """
-        why = malformed.why
-        self._invalid.add(len(malformed.frame), why)
-        seen = glance(malformed.frame)
-        if isinstance(seen.id, UnsetType):
+        why = invalid.why
+        self._invalid.add(len(invalid.frame), why)
+        outline = glance(invalid.frame)
+        if isinstance(outline.id, UnsetType):
             return
-        if seen.method is UNSET:
+        if outline.method is UNSET:
             error = error_object(INTERNAL_ERROR, f"Internal error: the agent's answer is invalid: {why}")
-            answer = Failure(seen.id, error)
-            self._answered(encode(answer)[:-1], answer, number, receipt)
-        elif malformed.code is not None:
-            self.refuse(seen.id, error_object(malformed.code, f"{NAMES[malformed.code]}: {why}"))
+            answer = Failure(outline.id, error)
+            self._on_answer(encode(answer)[:-1], answer, number, receipt)
+        elif invalid.code is not None:
+            self.refuse(outline.id, error_object(invalid.code, f"{NAMES[invalid.code]}: {why}"))
 
     def seek_child(self, own: str) -> None:
         """A session of ours has announced a child: it is a session from here on."""
@@ -510,7 +524,7 @@ class AgentProcess:
         await asyncio.gather(*seeking, return_exceptions=True)
 
     def _may_seek(self, session_id: str) -> bool:
-        return bool(session_id) and session_id not in self._unknown and session_id not in self.parted
+        return bool(session_id) and session_id not in self._unknown and session_id not in self.abandoned_ids
 
     async def _look_for(self, session_id: str) -> None:
         try:
@@ -525,13 +539,13 @@ class AgentProcess:
             if not self._looking:
                 self.release(LOOKING)
 
-    def _answered(self, frame: bytes, answer: Response | Failure, number: int, receipt: Receipt) -> None:
+    def _on_answer(self, frame: bytes, answer: Response | Failure, number: int, receipt: Receipt) -> None:
         call = self._connection.take(answer.id)
         if call is None:
             return  # an answer that nobody waits for, such as one to a hub before this one
         waiting = call.context
         if not isinstance(waiting, asyncio.Future):
-            self._sort_known(self.bound.get(waiting.id, waiting.id))  # the answer is behind all of that
+            self._sort_known(self.own_ids.get(waiting.id, waiting.id))  # the answer is behind all of that
             waiting.on_answer(frame, answer, number, self, self._open(receipt))
         elif not waiting.done():
             if answer.id in self._kept_answers:
@@ -552,18 +566,18 @@ class AgentProcess:
     def stderr(self, line: bytes) -> None:
         self._stderr.add(line)
 
-    def oversized(self, number: int, size: int) -> None:
+    def on_oversized(self, number: int, size: int) -> None:
         log.warning("%s sent a message of %d bytes, which was skipped", self.agent, size)
-        self.stored(self._open(Receipt(number)))
+        self.on_stored(self._open(Receipt(number)))
 
-    def ended(self, reason: str, exit_status: int | None) -> None:
+    def on_end(self, reason: str, exit_status: int | None) -> None:
         self._invalid.flush()
         self.end = self.ended_so_far(reason, exit_status)
         self.over = self.end.message
         for call in self._connection.abandon():
             if isinstance(call.context, asyncio.Future) and not call.context.done():
                 call.context.set_exception(self.failure())
-        self._taken()
+        self._on_taken()
         self._on_end(self)
 
     # Receipts and back-pressure.
@@ -572,7 +586,7 @@ class AgentProcess:
         receipt.open += 1
         return receipt
 
-    def stored(self, receipt: Receipt) -> None:
+    def on_stored(self, receipt: Receipt) -> None:
         """One part of a block is safe."""
         receipt.open -= 1
         last = 0
@@ -609,10 +623,10 @@ class AgentProcess:
 
     def can(self, *path: str) -> bool:
         """Whether it announced a capability, such as `can("sessionCapabilities", "resume")`."""
-        found: Any = self.initialized.get("agentCapabilities")
+        value: Any = self.initialize_result.get("agentCapabilities")
         for name in path:
-            found = found.get(name) if isinstance(found, dict) else None
-        return found is not None and found is not False
+            value = value.get(name) if isinstance(value, dict) else None
+        return value is not None and value is not False
 
 
 def _empty_result(method: str) -> Raw:

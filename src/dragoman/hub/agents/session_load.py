@@ -36,7 +36,7 @@ class SessionLoad:
         self.own = session.state.agent_session
         self.is_first = session.state.is_incomplete
         """Whether the hub has nothing of the session yet: what the process tells of the past is stored."""
-        self.heard = 0
+        self.answer_number = 0
         """The number of the frame that is the answer."""
         self._number = number
         self._method = method
@@ -50,7 +50,7 @@ class SessionLoad:
         """The next hub looks for the session, and knows of the load, before anything can be asked in it."""
         try:
             await self.session.hub.will_run(self.session)
-            await self.session.stored()
+            await self.session.wait_until_stored()
             if self.session.state.phase != "open":
                 raise LinkClosed("the session was closed before its agent was asked to load it")
         except BaseException:  # nobody waits for an answer to what was not sent
@@ -63,17 +63,17 @@ class SessionLoad:
         """What the process answers. Raises what `AgentProcess.call` does, and `LinkClosed` when the session
         is closed or another node's before.
         """
-        gone = asyncio.get_running_loop().create_task(self.session.gone.wait())
+        closed_task = asyncio.get_running_loop().create_task(self.session.closed_event.wait())
         try:
             async with asyncio.timeout(LOAD_SECONDS):
-                await asyncio.wait((self._answer, gone), return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait((self._answer, closed_task), return_when=asyncio.FIRST_COMPLETED)
         finally:
-            gone.cancel()
+            closed_task.cancel()
         if not self._answer.done():
             raise LinkClosed("the session was closed while its agent was loading it")
-        made = await self.process.result(self._answer, self._method, within=LOAD_SECONDS)
-        self.heard = self.process.number_of_answer(self._number)
-        return dict(object_of(made))
+        answer = await self.process.result(self._answer, self._method, within=LOAD_SECONDS)
+        self.answer_number = self.process.number_of_answer(self._number)
+        return dict(object_of(answer))
 
     def finish(self) -> None:
         """The process knows the session."""

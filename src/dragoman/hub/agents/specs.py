@@ -143,10 +143,10 @@ class Introductions:
         path = self._folder / f"{file_name(name)}.json"
         if answer is None:
             try:
-                found = msgspec.json.decode(path.read_bytes())
+                introduction = msgspec.json.decode(path.read_bytes())
             except (OSError, msgspec.MsgspecError):
                 return {}
-            return found if isinstance(found, dict) else {}
+            return introduction if isinstance(introduction, dict) else {}
         with contextlib.suppress(OSError):  # without it a kept agent is only asked less well
             self._folder.mkdir(parents=True, mode=0o700, exist_ok=True)
             path.touch(mode=0o600)

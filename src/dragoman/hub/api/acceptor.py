@@ -94,7 +94,7 @@ class AcceptedConnection(asyncio.Protocol):
         """A request on it has shown a good token."""
         if not self._is_admitted:
             self._is_admitted = True
-            self._acceptor.unadmitted.discard(self)
+            self._acceptor.unadmitted_connections.discard(self)
 
     @contextmanager
     def request(self) -> Iterator[None]:
@@ -157,10 +157,10 @@ class AcceptedConnection(asyncio.Protocol):
         self._opening = task
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        made: Any = transport  # whose class depends on the loop
-        self._transport = made
+        raw_transport: Any = transport  # whose class depends on the loop
+        self._transport = raw_transport
         self.protocol = self._acceptor.make_protocol(self)
-        channel: Any = _Channel(self, made)
+        channel: Any = _Channel(self, raw_transport)
         self.protocol.connection_made(channel)
 
     def data_received(self, data: bytes) -> None:
@@ -197,7 +197,7 @@ class Acceptor:
 
     def __init__(
         self,
-        bound: socket.socket,
+        server_socket: socket.socket,
         make_protocol: Callable[[AcceptedConnection], asyncio.Protocol],
         *,
         tls: ssl.SSLContext | None = None,
@@ -206,15 +206,15 @@ class Acceptor:
     ) -> None:
         self.make_protocol = make_protocol
         self.limits = limits
-        self.unadmitted = UnadmittedConnections(limits)
+        self.unadmitted_connections = UnadmittedConnections(limits)
         self.connections: set[AcceptedConnection] = set()
         self.on_refused = on_refused
         self._tls = tls
-        self._socket = bound
+        self._socket = server_socket
         self._loop = asyncio.get_running_loop()
         self._opening: set[asyncio.Task[None]] = set()
-        bound.setblocking(False)
-        bound.listen(BACKLOG)
+        server_socket.setblocking(False)
+        server_socket.listen(BACKLOG)
         self._accepting = self._loop.create_task(self._accept_all(), name="accept")
 
     def close(self) -> None:
@@ -228,7 +228,7 @@ class Acceptor:
 
     def forget(self, connection: AcceptedConnection) -> None:
         self.connections.discard(connection)
-        self.unadmitted.discard(connection)
+        self.unadmitted_connections.discard(connection)
 
     async def _accept_all(self) -> None:
         shortage = _Shortage()
@@ -251,37 +251,39 @@ class Acceptor:
 
     async def _make_room(self, seconds: float) -> float:
         """Wait, and close who has not been admitted meanwhile; returns how long to wait the next time."""
-        before = self.unadmitted.all()
+        before = self.unadmitted_connections.all()
         await asyncio.sleep(seconds)
-        closed = self.unadmitted.close(before)
+        count = self.unadmitted_connections.close(before)
         await asyncio.sleep(0)  # they are closed in the next turn of the loop
-        return RETRY if closed else min(2 * seconds, RETRY_MOST)
+        return RETRY if count else min(2 * seconds, RETRY_MOST)
 
     def _open(self, connection: socket.socket, peer: object) -> None:
         address = network_of(str(peer[0])) if isinstance(peer, tuple) else ""
-        accepted = AcceptedConnection(self, address)
-        self.connections.add(accepted)
-        if self.unadmitted.add(accepted, address):
+        new_connection = AcceptedConnection(self, address)
+        self.connections.add(new_connection)
+        if self.unadmitted_connections.add(new_connection, address):
             log.warning("%s has replaced an older connection without a token: there are too many", address)
             self.on_refused("connections")
-        task = self._loop.create_task(self._bring_up(accepted, connection), name="open connection")
-        accepted.opening(task)
+        task = self._loop.create_task(self._bring_up(new_connection, connection), name="open connection")
+        new_connection.opening(task)
         self._opening.add(task)
 
-        def opened(task: asyncio.Task[None]) -> None:
+        def on_opened(task: asyncio.Task[None]) -> None:
             self._opening.discard(task)
             if task.cancelled() or task.exception() is not None:
-                accepted.connection_lost(None)
+                new_connection.connection_lost(None)
                 connection.close()
 
-        task.add_done_callback(opened)
+        task.add_done_callback(on_opened)
 
-    async def _bring_up(self, accepted: AcceptedConnection, connection: socket.socket) -> None:
+    async def _bring_up(self, new_connection: AcceptedConnection, connection: socket.socket) -> None:
         limits = {} if self._tls is None else TLS_LIMITS | {"ssl_handshake_timeout": self.limits.head}
         try:
-            await self._loop.connect_accepted_socket(lambda: accepted, connection, ssl=self._tls, **limits)
+            await self._loop.connect_accepted_socket(
+                lambda: new_connection, connection, ssl=self._tls, **limits
+            )
         except OSError as error:  # ssl.SSLError and TimeoutError are of this kind
-            log.info("%s did not finish its TLS handshake: %s", accepted.address, type(error).__name__)
+            log.info("%s did not finish its TLS handshake: %s", new_connection.address, type(error).__name__)
             self.on_refused("request")
             raise
 
@@ -291,11 +293,11 @@ class _Shortage:
 
     def __init__(self) -> None:
         self._since: float | None = None
-        self._told = -TELL_AGAIN
+        self._last_report = -TELL_AGAIN
 
     def begin(self, error: OSError, now: float) -> None:
-        if self._since is None and now - self._told >= TELL_AGAIN:
-            self._since = self._told = now
+        if self._since is None and now - self._last_report >= TELL_AGAIN:
+            self._since = self._last_report = now
             log.error(
                 "the hub cannot accept connections: %s. Clients that are connected are served; connections "
                 "without a token are closed to make room. Raise the limit of open files (ulimit -n or "

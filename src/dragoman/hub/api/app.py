@@ -48,7 +48,7 @@ class HubApp:
         admission: Admission,
         *,
         page: App | None = None,
-        observed: App | None = None,
+        observed_app: App | None = None,
         observed_paths: frozenset[str] = frozenset(),
         limits: TransportLimits = NETWORK,
         bounds: Bounds | None = None,
@@ -69,7 +69,7 @@ class HubApp:
         self._on_refused = on_refused or (lambda why: None)
         self._admission = admission
         self._page = page
-        self._observed = observed
+        self._observed_app = observed_app
         self._observed_paths = observed_paths
         self._most = connections
         self._connect_rate = connect_rate
@@ -80,16 +80,16 @@ class HubApp:
         path = scope["path"]
         if scope["type"] == "websocket" or path in (ACP, TICKET):
             await self.endpoint(scope, receive, send)
-        elif path in self._observed_paths and self._observed is not None:
-            await self._observed(scope, receive, send)
+        elif path in self._observed_paths and self._observed_app is not None:
+            await self._observed_app(scope, receive, send)
         else:
             await self._show(scope, receive, send)
 
     async def _show(self, scope: Any, receive: Any, send: Any) -> None:
         """The page holds no secrets, but is shown under our own name only."""
-        refused = self._admission.misdirected(dict(scope["headers"]))
-        if refused is not None:
-            await respond(send, refused.status, b"", headers=refused.headers)
+        refusal = self._admission.check_address(dict(scope["headers"]))
+        if refusal is not None:
+            await respond(send, refusal.status, b"", headers=refusal.headers)
         elif self._page is None:
             await respond(send, 404, b"there is nothing here; clients come to /acp")
         else:
@@ -105,8 +105,8 @@ class HubApp:
             self._on_refused("rate" if wait > 0 else "token" if late else "connections")
             self.hub.owner.start(_refuse(transport))
             return
-        spoken = self._in_version_1(transport, visit)
-        self.hub.accept(spoken, grant, agent=visit.query.get("agent", ""))
+        client_transport = self._in_version_1(transport, visit)
+        self.hub.accept(client_transport, grant, agent=visit.query.get("agent", ""))
 
     def _in_version_1(self, transport: MessageTransport, visit: Visit) -> Transport:
         """The client as one that speaks version 1; history is answered in its own language."""
@@ -132,9 +132,9 @@ async def _refuse(transport: MessageTransport) -> None:
 
 def dialect_of(visit: Visit) -> str:
     """What the client speaks, as far as it is known; `auto` if that must be found out."""
-    named = visit.query.get("dialect", "auto")
-    if named in CHOICES and named != "auto":
-        return named
+    dialect = visit.query.get("dialect", "auto")
+    if dialect in CHOICES and dialect != "auto":
+        return dialect
     return "v1" if is_plain(visit.first) else "auto"
 
 

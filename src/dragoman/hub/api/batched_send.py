@@ -36,7 +36,7 @@ class _Heads(dict[int, bytes]):
 _heads = _Heads()
 
 
-def framed(messages: Sequence[bytes]) -> bytes:
+def encode_frames(messages: Sequence[bytes]) -> bytes:
     """The messages as they stand on the wire."""
     parts: list[bytes] = [b""] * (2 * len(messages))
     parts[::2] = map(_heads.__getitem__, map(len, messages))

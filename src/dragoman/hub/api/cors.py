@@ -19,8 +19,8 @@ SECONDS = b"600"
 
 def is_preflight(scope: Any, headers: Mapping[bytes, bytes]) -> bool:
     """Whether this is a browser's question, and no request."""
-    asked = b"origin" in headers and b"access-control-request-method" in headers
-    return scope["method"] == "OPTIONS" and asked
+    has_headers = b"origin" in headers and b"access-control-request-method" in headers
+    return scope["method"] == "OPTIONS" and has_headers
 
 
 def allowances(headers: Mapping[bytes, bytes]) -> list[tuple[bytes, bytes]]:
@@ -40,12 +40,12 @@ def sharing(send: Send, headers: Mapping[bytes, bytes]) -> Send:
         return send
     more = [*_shared_with(origin), (b"access-control-expose-headers", READ)]
 
-    async def shared(event: Any) -> None:
+    async def send_shared(event: Any) -> None:
         if event["type"] == "http.response.start":
             event = {**event, "headers": [*event.get("headers", ()), *more]}
         await send(event)
 
-    return shared
+    return send_shared
 
 
 def _shared_with(origin: bytes) -> list[tuple[bytes, bytes]]:

@@ -105,21 +105,21 @@ class AcpEndpoint:
         if len(critical) != len(set(critical)):
             return AdmissionRefusal(400, "a header stands there twice")
         address, *_ = scope.get("client") or ("",)
-        admitted = self._admission.admit(dict(scope["headers"]), ticket=ticket, address=address)
-        if isinstance(admitted, Grant):
+        verdict = self._admission.admit(dict(scope["headers"]), ticket=ticket, address=address)
+        if isinstance(verdict, Grant):
             admit(scope)
             if scope["path"] not in (self._path, TICKET):
                 return NOTHING_THERE
-        return admitted
+        return verdict
 
     async def _websocket(self, scope: Any, receive: Receive, send: Send) -> None:
         query = _query(scope)
-        admitted = self._admit(scope, ticket=query.get("ticket", ""))
+        verdict = self._admit(scope, ticket=query.get("ticket", ""))
         await receive()  # the handshake, which must be taken before it is answered
-        if isinstance(admitted, AdmissionRefusal) or scope["path"] != self._path:
-            refused = admitted if isinstance(admitted, AdmissionRefusal) else NOTHING_THERE
-            self._on_refused(refused.status)
-            await _turn_away(scope, refused, send)
+        if isinstance(verdict, AdmissionRefusal) or scope["path"] != self._path:
+            refusal = verdict if isinstance(verdict, AdmissionRefusal) else NOTHING_THERE
+            self._on_refused(refusal.status)
+            await _turn_away(scope, refusal, send)
             return
         # Whoever names a dialect need not begin as the protocol does.
         greeting = Greeting(once=self._once) if query.get("dialect", "v1") in PROTOCOL else None
@@ -139,7 +139,7 @@ class AcpEndpoint:
             if await self._begin(stream):
                 stream.farewell = AGENT_ENDED
                 transport = MessageTransport(stream, limits=self._limits)
-                self._accept(transport, Visit(admitted, query, stream.first))
+                self._accept(transport, Visit(verdict, query, stream.first))
                 await transport.wait_closed()
         finally:
             self._sockets.discard(stream)
@@ -162,21 +162,21 @@ class AcpEndpoint:
 
     async def _request(self, scope: Any, receive: Receive, send: Send) -> None:
         headers = dict(scope["headers"])
-        if is_preflight(scope, headers) and self._admission.misdirected(headers) is None:
+        if is_preflight(scope, headers) and self._admission.check_address(headers) is None:
             await respond(send, 204, b"", headers=allowances(headers))
             return
-        admitted = self._admit(scope)
-        if isinstance(admitted, AdmissionRefusal):
-            self._on_refused(admitted.status)
-            _note(scope, admitted)
-            await respond(send, admitted.status, b"", headers=admitted.headers)
+        verdict = self._admit(scope)
+        if isinstance(verdict, AdmissionRefusal):
+            self._on_refused(verdict.status)
+            _note(scope, verdict)
+            await respond(send, verdict.status, b"", headers=verdict.headers)
             return
         send = sharing(send, headers)
         if scope["path"] == self._path:
-            scope["grant"] = admitted
+            scope["grant"] = verdict
             await self._http.handle(scope, receive, send)
         elif scope["method"] == "POST":
-            body = msgspec.json.encode({"ticket": self._admission.ticket(admitted)})
+            body = msgspec.json.encode({"ticket": self._admission.ticket(verdict)})
             unkept = [(b"cache-control", b"no-store")]
             await respond(send, 200, body, kind=b"application/json", headers=unkept)
         else:
@@ -191,18 +191,18 @@ def _query(scope: Any) -> dict[str, str]:
     return {name: values[0] for name, values in query.items()}
 
 
-async def _turn_away(scope: Any, refused: AdmissionRefusal, send: Send) -> None:
+async def _turn_away(scope: Any, refusal: AdmissionRefusal, send: Send) -> None:
     """Say no to a handshake, with its status where the server can."""
-    _note(scope, refused)
+    _note(scope, refusal)
     if "websocket.http.response" in (scope.get("extensions") or {}):
-        start = {"type": "websocket.http.response.start", "status": refused.status}
-        await send({**start, "headers": refused.headers})
+        start = {"type": "websocket.http.response.start", "status": refusal.status}
+        await send({**start, "headers": refusal.headers})
         await send({"type": "websocket.http.response.body", "body": b""})
     else:
         await send({"type": "websocket.close"})
 
 
-def _note(scope: Any, refused: AdmissionRefusal) -> None:
+def _note(scope: Any, refusal: AdmissionRefusal) -> None:
     # Whoever was told to wait and does not shall not fill the log.
-    level = logging.DEBUG if refused.status == 429 else logging.WARNING
-    log.log(level, "refused %s: %s", scope.get("client"), refused.why)
+    level = logging.DEBUG if refusal.status == 429 else logging.WARNING
+    log.log(level, "refused %s: %s", scope.get("client"), refusal.why)

@@ -55,15 +55,15 @@ class HistoryApi:
 
     async def threads(self) -> list[Object]:
         """`ThreadMetadata` of every session, the latest change first."""
-        found: list[Object] = []
+        threads: list[Object] = []
         cursor: str | None = None
-        while len(found) < MOST_THREADS:
+        while len(threads) < MOST_THREADS:
             listing = await self._journal.list(cursor=cursor, limit=PAGE)
-            found += [_thread(info) for info in listing.streams if is_session(info) and self._may_see(info)]
+            threads += [_thread(info) for info in listing.streams if is_session(info) and self._may_see(info)]
             cursor = listing.cursor
             if cursor is None:
                 break
-        return found[:MOST_THREADS]
+        return threads[:MOST_THREADS]
 
     async def entries(self, thread_id: str) -> list[Object]:
         """Everything that was said and read in a thread, in order.
@@ -81,7 +81,7 @@ class HistoryApi:
             raise ErrorAnswer(NOT_FOUND, "there is no such thread") from None
         except JournalDamaged:
             pass  # what is whole is told; nobody else would tell more
-        return fold.listed()
+        return fold.to_json()
 
     # On the wire.
 
@@ -91,15 +91,15 @@ class HistoryApi:
 
     async def answer(self, frame: bytes) -> bytes:
         """The answer to a question that is for us, without its newline."""
-        asked = _question(frame)
-        assert asked is not None
+        question = _question(frame)
+        assert question is not None
         try:
-            return msgspec.json.encode({"id": asked.id, "result": await self._result(asked)})
+            return msgspec.json.encode({"id": question.id, "result": await self._result(question)})
         except ErrorAnswer as error:
             code, why = error.code, error.message
         except DragomanError:
             code, why = INTERNAL_ERROR, "the history cannot be read"
-        return msgspec.json.encode({"id": asked.id, "error": {"code": code, "message": why}})
+        return msgspec.json.encode({"id": question.id, "error": {"code": code, "message": why}})
 
     async def _result(self, message: Message) -> Object:
         if message.method == "getThreads":
@@ -111,9 +111,11 @@ class HistoryApi:
 
 
 def _question(frame: bytes) -> Message | None:
-    asked = decode(frame)
-    is_ours = asked is not None and asked.is_request and asked.method in METHODS and asked.jsonrpc is UNSET
-    return asked if is_ours else None
+    message = decode(frame)
+    is_ours = (
+        message is not None and message.is_request and message.method in METHODS and message.jsonrpc is UNSET
+    )
+    return message if is_ours else None
 
 
 def _thread(info: StreamInfo) -> Object:

@@ -38,7 +38,7 @@ class HistoryDoor(PassingTransport):
         self._sink = sink
         self.inner.start(_AskedSink(self, sink))
 
-    def heard(self, block: bytes) -> None:
+    def on_block(self, block: bytes) -> None:
         assert self._sink is not None
         if b"getThread" not in block:  # nearly everything
             self._sink.feed(block)
@@ -92,4 +92,4 @@ class _AskedSink:
         self.on_end = sink.on_end
 
     def feed(self, block: bytes) -> None:
-        self._door.heard(block)
+        self._door.on_block(block)

@@ -32,33 +32,33 @@ class ThreadFold:
     """Folds the entries of a stream as they come. `lost` counts what the dialect has no place for."""
 
     def __init__(self, *, most_bytes: int = MOST_BYTES) -> None:
-        self.lost: dict[str, int] = {}
+        self.lost_counts: dict[str, int] = {}
         self._entries = Entries(self._note, most_bytes=most_bytes)
         self._turn: Id | None = None  # the prompt that is with the agent
         self._loading: Id | None = None  # the request whose replay tells what we know
         self._reads: dict[Id, str] = {}  # files that the agent asked for
 
     def add(self, page: Iterable[Stored]) -> None:
-        for stored in page:
+        for entry in page:
             try:
-                message = msgspec.json.decode(stored.frame)
+                message = msgspec.json.decode(entry.frame)
             except _UNREADABLE:
                 continue  # such as a line of standard error
             if type(message) is dict:
-                _READERS[stored.direction](self, message)
+                _READERS[entry.direction](self, message)
 
-    def listed(self) -> list[Object]:
+    def to_json(self) -> list[Object]:
         """`ThreadEntry` objects, as the dialect has them."""
         return self._entries.to_json()
 
     def _from_agent(self, message: Object) -> None:
         method, params = message.get("method"), as_object(message.get("params"))
         if method == "session/update":
-            self._updated(as_object(params.get("update")))
+            self._on_update(as_object(params.get("update")))
         elif method == READ:
-            self._asked(message.get("id"), params)
+            self._on_request(message.get("id"), params)
         elif method is None:
-            self._answered(message.get("id"))
+            self._on_answer(message.get("id"))
 
     def _to_agent(self, message: Object) -> None:
         method, params = message.get("method"), as_object(message.get("params"))
@@ -69,18 +69,18 @@ class ThreadFold:
         elif method == "session/load":
             self._loading = message.get("id")
         elif method is None:
-            self._handed(message)
+            self._on_file(message)
 
-    def _noted(self, message: Object) -> None:
+    def _on_note(self, message: Object) -> None:
         if message.get("hub") == "turn_ended":
             self._turn = None
 
-    def _updated(self, update: Object) -> None:
+    def _on_update(self, update: Object) -> None:
         echo = update.get("sessionUpdate") == "user_message_chunk" and self._turn is not None
         if not echo and self._loading is None:
             self._entries.update(update)
 
-    def _answered(self, request_id: object) -> None:
+    def _on_answer(self, request_id: object) -> None:
         if request_id == self._turn:
             self._turn = None
         elif request_id == self._loading:
@@ -88,13 +88,13 @@ class ThreadFold:
 
     # Files that a client lent.
 
-    def _asked(self, request_id: object, params: Object) -> None:
+    def _on_request(self, request_id: object, params: Object) -> None:
         if isinstance(request_id, int | str):
             self._reads[request_id] = as_text(params.get("path"))
             if len(self._reads) > MOST_OPEN:
                 del self._reads[next(iter(self._reads))]
 
-    def _handed(self, answer: Object) -> None:
+    def _on_file(self, answer: Object) -> None:
         request_id = answer.get("id")
         path = self._reads.pop(request_id, None) if isinstance(request_id, int | str) else None
         content = as_object(answer.get("result")).get("content")
@@ -102,7 +102,11 @@ class ThreadFold:
             self._entries.read(path, content)
 
     def _note(self, phrase: LedgerNote) -> None:
-        self.lost[phrase.what] = self.lost.get(phrase.what, 0) + 1
+        self.lost_counts[phrase.what] = self.lost_counts.get(phrase.what, 0) + 1
 
 
-_READERS = {"to_client": ThreadFold._from_agent, "to_agent": ThreadFold._to_agent, "note": ThreadFold._noted}
+_READERS = {
+    "to_client": ThreadFold._from_agent,
+    "to_agent": ThreadFold._to_agent,
+    "note": ThreadFold._on_note,
+}

@@ -82,11 +82,11 @@ def open_socket(host: str, port: int, *, tls: Tls | None, insecure: bool) -> soc
         _check(tls)
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        bound = socket.create_server((host, port), family=family)
+        server_socket = socket.create_server((host, port), family=family)
     except OSError as error:
         raise LocalMistake(f"cannot listen at {host}:{port}: {error.strerror or error}") from None
-    _watch(bound)
-    return bound
+    _watch(server_socket)
+    return server_socket
 
 
 def _check(tls: Tls) -> None:
@@ -100,11 +100,11 @@ def _check(tls: Tls) -> None:
         ) from None
 
 
-def _watch(bound: socket.socket) -> None:
+def _watch(server_socket: socket.socket) -> None:
     """Let the system give up peers that have vanished, or take nothing for a minute: a server cannot, because
     what it closes stays open as long as there is something left to send. Accepted sockets inherit it.
     """
-    bound.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    server_socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in (
         ("TCP_KEEPIDLE", 20),
         ("TCP_KEEPINTVL", 10),
@@ -112,13 +112,13 @@ def _watch(bound: socket.socket) -> None:
         ("TCP_USER_TIMEOUT", 60_000),
     ):
         if hasattr(socket, name):
-            bound.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+            server_socket.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
 @asynccontextmanager
 async def open_listener(
     app: object,
-    bound: socket.socket,
+    server_socket: socket.socket,
     *,
     tls: Tls | None = None,
     limits: TransportLimits = NETWORK,
@@ -133,7 +133,7 @@ async def open_listener(
     try:
         protocol = _http_protocol(http2=http2)
     except LocalMistake:
-        bound.close()
+        server_socket.close()
         raise
     keepalive = keepalive or Keepalive()
     config = uvicorn.Config(
@@ -155,14 +155,14 @@ async def open_listener(
     )
     server = _server(config, connections or ConnectionLimits(), on_refused or (lambda why: None))
     rate = LogRate()
-    with rate.attached():
-        async with _serving(server, bound), _running(rate.flush_regularly()):
+    with rate.filtering():
+        async with _serving(server, server_socket), _running(rate.flush_regularly()):
             yield
 
 
 @asynccontextmanager
-async def _serving(server: HubServer, bound: socket.socket) -> AsyncIterator[None]:
-    running = asyncio.get_running_loop().create_task(server.serve(sockets=[bound]))
+async def _serving(server: HubServer, server_socket: socket.socket) -> AsyncIterator[None]:
+    running = asyncio.get_running_loop().create_task(server.serve(sockets=[server_socket]))
     up = asyncio.get_running_loop().create_task(server.is_up.wait())
     try:
         await asyncio.wait((running, up), return_when=asyncio.FIRST_COMPLETED)
@@ -171,7 +171,7 @@ async def _serving(server: HubServer, bound: socket.socket) -> AsyncIterator[Non
         up.cancel()
         server.should_exit = True
         await asyncio.wait((running, up))
-        bound.close()
+        server_socket.close()
 
 
 @asynccontextmanager

@@ -27,7 +27,7 @@ from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from dragoman.hub.api.acceptor import STATE, AcceptedConnection, Acceptor
-from dragoman.hub.api.batched_send import EXTENSION, framed
+from dragoman.hub.api.batched_send import EXTENSION, encode_frames
 from dragoman.hub.api.server import HubServer
 from dragoman.hub.gate.unadmitted import ConnectionLimits
 
@@ -80,13 +80,13 @@ class GuardedServer(HubServer):
         await self.lifespan.startup()
         acceptors: list[Any] = [  # they close as asyncio's servers do, which is all that is asked of them
             Acceptor(
-                bound,
+                server_socket,
                 self._make_protocol,
                 tls=self.config.ssl,
                 limits=self._limits,
                 on_refused=self._on_refused,
             )
-            for bound in sockets
+            for server_socket in sockets
         ]
         self.servers = acceptors
         self.started = True
@@ -147,7 +147,7 @@ class ManyProtocol(WebSocketsSansIOProtocol):
         """Send without a wait and without an event, if there is room; else nothing happens."""
         if not self.writable.is_set() or self.disconnected or self.close_sent or self.transport.is_closing():
             return False
-        self.transport.write(framed(messages))
+        self.transport.write(encode_frames(messages))
         return True
 
     async def send(self, message: Any) -> None:
@@ -164,10 +164,10 @@ class ManyProtocol(WebSocketsSansIOProtocol):
             raise ClientDisconnected
         if self.close_sent or self.transport.is_closing():
             raise RuntimeError("the connection is being closed")
-        self.transport.write(framed(many))
+        self.transport.write(encode_frames(many))
 
     def _forget_handshake(self) -> None:
         """Nobody asks for its headers any more, and a connection that is idle for days is to cost little."""
-        kept: Any = self
-        kept.request = kept.response = None
-        kept.scope["headers"] = []
+        protocol: Any = self
+        protocol.request = protocol.response = None
+        protocol.scope["headers"] = []

@@ -52,10 +52,10 @@ class ChoosingProtocol(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport
-        secured = transport.get_extra_info("ssl_object")
-        if secured is not None:
+        ssl_object = transport.get_extra_info("ssl_object")
+        if ssl_object is not None:
             self._choose(
-                BoundedHttp2Protocol if secured.selected_alpn_protocol() == "h2" else HeadLimitedProtocol
+                BoundedHttp2Protocol if ssl_object.selected_alpn_protocol() == "h2" else HeadLimitedProtocol
             )
         else:
             self._connections.add(self)
@@ -116,18 +116,20 @@ class BoundedHttp2Protocol(ZttpH2Protocol):
 
     async def _wait_for_credit(self, cycle: Any) -> None:
         """Until little of a stream waits. A peer that gives it nothing for a minute loses the stream."""
-        left = _pending(cycle)
-        while left > UNSENT and not (cycle.disconnected or self.transport.is_closing()):
+        pending_bytes = _pending(cycle)
+        while pending_bytes > UNSENT and not (cycle.disconnected or self.transport.is_closing()):
             try:
                 async with asyncio.timeout(PATIENCE):
-                    while _pending(cycle) >= left and not (cycle.disconnected or self.transport.is_closing()):
+                    while _pending(cycle) >= pending_bytes and not (
+                        cycle.disconnected or self.transport.is_closing()
+                    ):
                         await self._credit.wait()
             except TimeoutError:
                 log.warning("a stream was reset: its reader took nothing for %g s", PATIENCE)
                 cycle.abort_stream()
                 cycle.message_event.set()
                 return
-            left = _pending(cycle)
+            pending_bytes = _pending(cycle)
 
 
 def _pending(cycle: Any) -> int:

@@ -25,7 +25,7 @@ from dragoman.hub.engine.ports import BrokerPort, Position
 from dragoman.hub.gate.admission import Grant
 from dragoman.hub.gate.table import check, check_session
 from dragoman.hub.lending.turn_changes import TurnChanges
-from dragoman.hub.session.frames import encoded, object_of, value_of
+from dragoman.hub.session.frames import encode_json, object_of, value_of
 from dragoman.hub.session.state import OpenRequest
 from dragoman.runtime.budget import HeldBytes
 from dragoman.runtime.owner import TaskOwner
@@ -68,13 +68,13 @@ class ClientSeat(Protocol):
     def stands(self, session: str, position: Position | None, /) -> None:
         """It follows the session from here on; None: it does not any more."""
 
-    def told(self, session: str, position: Position, block: bytes, /) -> None:
+    def tell(self, session: str, position: Position, block: bytes, /) -> None:
         """Tell it this, which brings it to the position."""
 
-    def moved(self, session: str, /) -> None:
+    def on_session_moved(self, session: str, /) -> None:
         """The session is not ours any more."""
 
-    def replaced(self) -> None:
+    def on_replaced(self) -> None:
         """The same client has come by another way."""
 
     def elsewhere(self, request: Id, error: Elsewhere, /) -> None:
@@ -97,21 +97,21 @@ class HubClient:
         self.capabilities: JsonObject = {}
         self.unknown_questions: set[str] = set()
         """What agents ask people and it does not know, as it said itself."""
-        self.initialized = False
+        self.is_initialized = False
         self.seat: ClientSeat | None = None
         self.is_guest = False
         """Whether its connection is another node's, which looks after its token."""
-        self.followed: dict[str, SessionFollower] = {}
+        self.followers: dict[str, SessionFollower] = {}
         self.waiting: dict[tuple[str, str], tuple[Id, ...]] = {}
         """Its prompts that have no answer: session and key → the ids of all requests that have sent it."""
         self.questions: Connection[tuple[LiveSession, int]] = Connection(first_id=first_id + 1)
         """What it was asked: whose request, and which."""
-        self._dismissed: set[Id] = set()  # of these, the ones that it may have to answer without a person
+        self._dismissed_ids: set[Id] = set()  # of these, the ones that it may have to answer without a person
         self.since = asyncio.get_running_loop().time()
         """When its connection came, by our clock."""
-        self.gone = asyncio.Event()
+        self.closed_event = asyncio.Event()
         self.transport = transport
-        self.unanswered = hub.bounds.client()
+        self.unanswered_bytes = hub.bounds.client()
         """Bytes of its requests that have no answer; prompts are counted for their session."""
         self._is_given_up = False
         self._owner = TaskOwner("hub client")
@@ -135,7 +135,7 @@ class HubClient:
         if self.seat is None:
             self.transport.write(block)
         else:
-            self.seat.told(session, position, block)
+            self.seat.tell(session, position, block)
 
     def tell(self, block: bytes) -> None:
         """The same, for what may be lost with its reader."""
@@ -158,16 +158,16 @@ class HubClient:
 
     def forget(self, session_id: str) -> None:
         """A session that it followed is another node's: whatever it waits for comes from there."""
-        self.followed.pop(session_id, None)
+        self.followers.pop(session_id, None)
         for of, key in list(self.waiting):
             if of == session_id:
                 del self.waiting[of, key]
         if self.seat is not None:
-            self.seat.moved(session_id)
+            self.seat.on_session_moved(session_id)
 
     def on_session_closed(self, session_id: str) -> None:
         """It follows the session no more: nothing is open there."""
-        self.followed.pop(session_id, None)
+        self.followers.pop(session_id, None)
         if self.seat is not None:
             self.seat.stands(session_id, None)
 
@@ -191,8 +191,8 @@ class HubClient:
         self.tell(failure(None, error_object(INVALID_REQUEST, why)))
 
     def on_end(self, reason: BaseException | None) -> None:
-        if not self.gone.is_set():
-            self.gone.set()
+        if not self.closed_event.is_set():
+            self.closed_event.set()
             self.hub.on_client_left(self)
 
     def _take(self, envelope: Envelope) -> None:
@@ -202,9 +202,9 @@ class HubClient:
             case Notification(method, params):
                 self._told_by(method, params)
             case Response(request_id, result):
-                self._answered(request_id, result=Raw(bytes(result)))
+                self._on_answer(request_id, result=Raw(bytes(result)))
             case Failure(request_id, error):
-                self._answered(request_id, error=error_object(error.code, error.message, error.data))
+                self._on_answer(request_id, error=error_object(error.code, error.message, error.data))
             case Malformed(code=int(code), why=why):
                 self.send(failure(None, error_object(code, f"{NAMES[code]}: {why}")))
 
@@ -218,17 +218,17 @@ class HubClient:
         size = size_of_request(params or b"")
         if method == "session/prompt":  # in order with what comes behind it, such as a cancel
             self._try(request_id, lambda: self.hub.methods.prompt(self, request_id, members))
-        elif len(self._owner) >= AT_ONCE or not self.unanswered.fits(size):
+        elif len(self._owner) >= AT_ONCE or not self.unanswered_bytes.fits(size):
             why = "Invalid request: too many requests wait for an answer already"
             self.send(failure(request_id, error_object(INVALID_REQUEST, why)))
         else:
-            self._owner.start(self._answer(request_id, method, members, self.unanswered.charge(size)))
+            self._owner.start(self._answer(request_id, method, members, self.unanswered_bytes.charge(size)))
 
     def _pass_gate(self, method: str, params: dict[str, Raw], *, is_request: bool = True) -> None:
         """Raises the answer to what its token does not allow, or what comes before `initialize`."""
         if method == "initialize":
             check_version(params)
-        elif not self.initialized:
+        elif not self.is_initialized:
             raise invalid_request("initialize comes first")
         agent = self.agent or self.hub.default_agent
         check(self.grant, method, params, agent=agent, is_request=is_request)
@@ -247,8 +247,8 @@ class HubClient:
         else:
             self.tell(failure(request_id, error_object(INTERNAL_ERROR, f"Internal error: {error}")))
 
-    async def _answer(self, request_id: Id, method: str, params: dict[str, Raw], counted: HeldBytes) -> None:
-        with counted:
+    async def _answer(self, request_id: Id, method: str, params: dict[str, Raw], charge: HeldBytes) -> None:
+        with charge:
             await self._answer_counted(request_id, method, params)
 
     async def _answer_counted(self, request_id: Id, method: str, params: dict[str, Raw]) -> None:
@@ -274,7 +274,7 @@ class HubClient:
         else:
             if result is None:  # it was answered, or will be
                 return
-            answer = response(request_id, result if isinstance(result, bytes) else encoded(result))
+            answer = response(request_id, result if isinstance(result, bytes) else encode_json(result))
         self.tell(answer)
 
     def _told_by(self, method: str, params: Raw | None) -> None:
@@ -291,7 +291,7 @@ class HubClient:
         else:
             self.hub.methods.on_notification(self, method, members)
 
-    def _answered(self, request_id: Id, *, result: Raw | None = None, error: Any = None) -> None:
+    def _on_answer(self, request_id: Id, *, result: Raw | None = None, error: Any = None) -> None:
         call = self.questions.take(request_id)
         if call is None:
             return  # too late, or never asked
@@ -299,7 +299,7 @@ class HubClient:
         request = session.state.requests.get(sequence)
         if request is None:
             return  # somebody else was first
-        if request_id in self._dismissed and is_cancelled(result):
+        if request_id in self._dismissed_ids and is_cancelled(result):
             session.followers[self].ask_anew(sequence)
             return
         if result is not None and bytes(result) == b"null":
@@ -321,7 +321,7 @@ class HubClient:
         """
         calls = self.questions.calls
         waiting = {number for number, call in calls.items() if call.context[0].root is session}
-        self._dismissed = waiting | (self._dismissed & calls.keys())
+        self._dismissed_ids = waiting | (self._dismissed_ids & calls.keys())
 
     # Rights.
 
@@ -356,7 +356,7 @@ class HubClient:
 
     async def aclose(self) -> None:
         await self._owner.aclose()
-        self.unanswered.close()
+        self.unanswered_bytes.close()
         await self.transport.aclose()
 
 

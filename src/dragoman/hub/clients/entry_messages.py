@@ -17,17 +17,17 @@ from dragoman.hub.session.frames import (
     UPDATE,
     all_begin,
     echoes,
-    encoded,
+    encode_json,
     object_of,
     ours_in,
-    readdressed,
     session_of,
     value_of,
     with_cursor,
     with_cursors,
     with_ours,
+    with_session_id,
 )
-from dragoman.hub.session.notes import TOLD, StreamNote, event_of, read_note
+from dragoman.hub.session.notes import EVENT_KINDS, StreamNote, event_of, read_note
 from dragoman.hub.session.state import QUESTIONS
 from dragoman.journal.entry_runs import FrameRun, RunPage, text_of
 from dragoman.wire import Notification, Request, decode, notification, request, response
@@ -83,7 +83,7 @@ class ClientView(Protocol):
     def settles(self, sequence: int, /) -> Id | UnsetType:
         """The id under which it was asked, if it still is; it is not any more."""
 
-    def answered(self, key: str, /) -> None:
+    def on_answered(self, key: str, /) -> None:
         """It has got its answer."""
 
 
@@ -93,35 +93,35 @@ class ClientMessage(NamedTuple):
     ours: JsonObject | None = None
 
 
-def messages(session: str, stored: Stored, view: ClientView, *, skip: int = 0) -> list[bytes]:
+def messages(session: str, entry: Stored, view: ClientView, *, skip: int = 0) -> list[bytes]:
     """What the client is told, each with its newline, without the first `skip` of them."""
-    frame = stored.frame
-    if stored.direction == "to_client" and frame.startswith(UPDATE):  # nearly everything
+    frame = entry.frame
+    if entry.direction == "to_client" and frame.startswith(UPDATE):  # nearly everything
         if skip:
             return []
         if view.cursors:
-            frame = with_cursor(frame, stored.sequence)
+            frame = with_cursor(frame, entry.sequence)
         return [frame + b"\n"]
-    said = list(_READERS[stored.direction](session, stored, view))
+    parts = list(_READERS[entry.direction](session, entry, view))
     if not view.cursors:
-        return [one.message + b"\n" for one in said[skip:]]
-    last = len(said)
-    told: list[bytes] = []
-    for number, one in enumerate(said, 1):
-        cursor = str(stored.sequence) if number == last else f"{stored.sequence}.{number}"
-        ours = {"cursor": cursor, **(one.ours or {})}
-        told.append((with_ours(one.message, one.member, ours) if one.member else one.message) + b"\n")
-    return told[skip:]
+        return [part.message + b"\n" for part in parts[skip:]]
+    last = len(parts)
+    lines: list[bytes] = []
+    for number, part in enumerate(parts, 1):
+        cursor = str(entry.sequence) if number == last else f"{entry.sequence}.{number}"
+        ours = {"cursor": cursor, **(part.ours or {})}
+        lines.append((with_ours(part.message, part.member, ours) if part.member else part.message) + b"\n")
+    return lines[skip:]
 
 
 def block_of(session: str, entries: Sequence[Stored], view: ClientView, *, skip: int = 0) -> bytes:
     """The same for entries that follow each other; the first `skip` messages of the first are left out."""
     if skip or type(entries) is not RunPage:
-        return _told_each(session, entries, view, skip=skip)
+        return _tell_each(session, entries, view, skip=skip)
     block: list[bytes] = []
     first = entries.first
     for run in entries.runs:
-        block.append(_told_run(first, run, view) or _told_each(session, RunPage(first, (run,)), view))
+        block.append(_told_run(first, run, view) or _tell_each(session, RunPage(first, (run,)), view))
         first += len(run.frames)
     return b"".join(block)
 
@@ -136,10 +136,10 @@ def _told_run(first: int, run: FrameRun, view: ClientView) -> bytes:
     return b"" if b'"_meta"' in text else with_cursors(run.frames, first)
 
 
-def _told_each(session: str, entries: Sequence[Stored], view: ClientView, *, skip: int = 0) -> bytes:
+def _tell_each(session: str, entries: Sequence[Stored], view: ClientView, *, skip: int = 0) -> bytes:
     block: list[bytes] = []
-    for stored in entries:
-        block += messages(session, stored, view, skip=skip)
+    for entry in entries:
+        block += messages(session, entry, view, skip=skip)
         skip = 0
     return b"".join(block)
 
@@ -148,11 +148,11 @@ def repeat_request(request: OpenRequest, view: ClientView) -> bytes:
     """A request that is still open, for a client that has been told of it before or was not meant then. It
     stands where it stood, so it brings no cursor.
     """
-    asked = view.asks(request.sequence, request.method)
-    if isinstance(asked, UnsetType):
+    question_id = view.asks(request.sequence, request.method)
+    if isinstance(question_id, UnsetType):
         notice = view.notice(request.sequence, request.method)
-        return b"" if notice is None else notification(NOTICE, encoded({"request": notice}))
-    question = _question(asked, request.sequence, request.method, bytes(request.params), view)
+        return b"" if notice is None else notification(NOTICE, encode_json({"request": notice}))
+    question = _question(question_id, request.sequence, request.method, bytes(request.params), view)
     if view.cursors and question.member:
         return with_ours(question.message, question.member, question.ours or {}) + b"\n"
     return question.message + b"\n"
@@ -167,34 +167,34 @@ def _question(request_id: Id, sequence: int, method: str, params: bytes, view: C
     if not view.stand_in:
         return ClientMessage(message, ours=ours)
     child = {"child": session_of(Raw(params))}
-    message = readdressed(message, view.stand_in)
+    message = with_session_id(message, view.stand_in)
     return ClientMessage(with_ours(message, "params", {**ours, **child} if view.cursors else child), "")
 
 
-def _from_agent(session: str, stored: Stored, view: ClientView) -> Iterator[ClientMessage]:
-    message = decode(stored.frame)
+def _from_agent(session: str, entry: Stored, view: ClientView) -> Iterator[ClientMessage]:
+    message = decode(entry.frame)
     if isinstance(message, Notification):
-        yield ClientMessage(stored.frame)
+        yield ClientMessage(entry.frame)
     if not isinstance(message, Request):
         return  # an answer: the note behind it tells what came of it
-    name = str(stored.sequence)
-    params = view.open_params(stored.sequence)  # in the stream it may be redacted
+    name = str(entry.sequence)
+    params = view.open_params(entry.sequence)  # in the stream it may be redacted
     if params is None:
         params = b"{}" if message.params is None else bytes(message.params)
-    asked = view.asks(stored.sequence, message.method)
-    if not isinstance(asked, UnsetType):
-        yield _question(asked, stored.sequence, message.method, params, view)
-    elif (notice := view.notice(stored.sequence, message.method)) is not None:
-        yield ClientMessage(notification(NOTICE, encoded({"request": notice}))[:-1])
+    question_id = view.asks(entry.sequence, message.method)
+    if not isinstance(question_id, UnsetType):
+        yield _question(question_id, entry.sequence, message.method, params, view)
+    elif (notice := view.notice(entry.sequence, message.method)) is not None:
+        yield ClientMessage(notification(NOTICE, encode_json({"request": notice}))[:-1])
     if view.events and message.method in QUESTIONS:
         members = {"request": name, "method": message.method, "params": Raw(params)}
-        yield _event(session, {"event": "asked", **members, **view.assessment_of(stored.sequence)})
+        yield _event(session, {"event": "asked", **members, **view.assessment_of(entry.sequence)})
 
 
-def _to_agent(session: str, stored: Stored, view: ClientView) -> Iterator[ClientMessage]:
-    if b'"session/prompt"' not in stored.frame:
+def _to_agent(session: str, entry: Stored, view: ClientView) -> Iterator[ClientMessage]:
+    if b'"session/prompt"' not in entry.frame:
         return
-    message = decode(stored.frame)
+    message = decode(entry.frame)
     if not isinstance(message, Request) or message.method != "session/prompt":
         return
     params = object_of(message.params)
@@ -208,34 +208,36 @@ def _to_agent(session: str, stored: Stored, view: ClientView) -> Iterator[Client
         yield _event(session, {"event": "turn_started", **members})
 
 
-def _noted(session: str, stored: Stored, view: ClientView) -> Iterator[ClientMessage]:
-    note = read_note(stored.frame)
-    if note is None or note.hub not in TOLD:
+def _from_note(session: str, entry: Stored, view: ClientView) -> Iterator[ClientMessage]:
+    note = read_note(entry.frame)
+    if note is None or note.hub not in EVENT_KINDS:
         return
     if note.hub == "turn_ended":
         waiting = view.waits_for(note.key)
         if waiting:
-            view.answered(note.key)
+            view.on_answered(note.key)
         for request_id in waiting:
             yield _answer(request_id, note)
     elif note.hub == "child":
         view.on_child(note.session)
     elif note.hub == "settled":
-        asked = view.settles(int(note.request or "0"))
-        if not isinstance(asked, UnsetType):
-            yield ClientMessage(notification("$/cancel_request", encoded({"requestId": asked}))[:-1])
+        question_id = view.settles(int(note.request or "0"))
+        if not isinstance(question_id, UnsetType):
+            yield ClientMessage(
+                notification("$/cancel_request", encode_json({"requestId": question_id}))[:-1]
+            )
     if view.events:
-        yield _event(session, _told(note, stored.frame))
+        yield _event(session, _event_members(note, entry.frame))
 
 
 def _answer(waiting: Id, note: StreamNote) -> ClientMessage:
     if isinstance(note.result, Raw):
         return ClientMessage(response(waiting, bytes(note.result))[:-1], "result")
     error = note.error if isinstance(note.error, Raw) else Raw(b'{"code":-32603,"message":"Internal error"}')
-    return ClientMessage(b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (encoded(waiting), bytes(error)), "")
+    return ClientMessage(b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (encode_json(waiting), bytes(error)), "")
 
 
-def _told(note: StreamNote, frame: bytes) -> JsonObject:
+def _event_members(note: StreamNote, frame: bytes) -> JsonObject:
     members: JsonObject = dict(event_of(frame))
     if note.hub == "child":
         return {"event": "child", "child": note.session}
@@ -246,7 +248,7 @@ def _told(note: StreamNote, frame: bytes) -> JsonObject:
 
 
 def _event(session: str, members: JsonObject) -> ClientMessage:
-    return ClientMessage(notification(EVENT, encoded({"sessionId": session, **members}))[:-1])
+    return ClientMessage(notification(EVENT, encode_json({"sessionId": session, **members}))[:-1])
 
 
 def _blocks(raw: Raw | None) -> list[Raw]:
@@ -259,7 +261,7 @@ def _blocks(raw: Raw | None) -> list[Raw]:
 _READERS: dict[str, Callable[[str, Stored, ClientView], Iterator[ClientMessage]]] = {
     "to_client": _from_agent,
     "to_agent": _to_agent,
-    "note": _noted,
+    "note": _from_note,
 }
 
 
@@ -294,5 +296,5 @@ class HistoryView:
     def settles(self, sequence: int, /) -> UnsetType:
         return UNSET
 
-    def answered(self, key: str, /) -> None:
+    def on_answered(self, key: str, /) -> None:
         pass

@@ -21,7 +21,7 @@ from dragoman.hub.clients.entry_messages import block_of, repeat_request
 from dragoman.hub.clients.questions import PERMISSION, is_told
 from dragoman.hub.engine.live_session import LiveSession, SessionFollower
 from dragoman.hub.engine.ports import Position
-from dragoman.hub.session.frames import UPDATE, encoded
+from dragoman.hub.session.frames import UPDATE, encode_json
 from dragoman.hub.session.notes import read_note
 from dragoman.hub.session.state import PromptAnswer
 from dragoman.journal import Stored
@@ -45,7 +45,16 @@ class ClientFollower:
 
     __slots__ = (
         *("session", "client", "position", "through", "is_silent", "name", "cursors", "events", "own"),
-        *("expected", "is_ended", "_old_answers", "_come", "_asked", "_notices", "_task", "_failed"),
+        *(
+            "expected_keys",
+            "is_ended",
+            "_old_answers",
+            "_come",
+            "_question_ids",
+            "_notices",
+            "_task",
+            "_on_failure",
+        ),
     )
 
     def __init__(
@@ -68,35 +77,39 @@ class ClientFollower:
         self.cursors = client.cursors and not self.is_silent
         self.events = client.events
         self.own: frozenset[str] = NONE  # keys of prompts that it wrote
-        self.expected: frozenset[str] = NONE  # keys of prompts that are about to come again, to be answered
+        self.expected_keys: frozenset[str] = (
+            NONE  # keys of prompts that are about to come again, to be answered
+        )
         self.is_ended = False
         """Whether the session is closed, so that nothing more is told in its place."""
         self._old_answers: dict[str, PromptAnswer] | None = None  # by key, those that were looked up
         self._come = LazyEvent()
-        self._asked: dict[int, int] = {}  # requests by their sequence → the id that it was asked under
+        self._question_ids: dict[int, int] = {}  # requests by their sequence → the id that it was asked under
         self._notices: list[int] = []  # open questions of which it was told, because it cannot be asked
         self._task: asyncio.Task[None] | None = None
-        self._failed: Callable[[str], None] | None = None  # hears that it will never be up
+        self._on_failure: Callable[[str], None] | None = None  # hears that it will never be up
 
     def show(self, entries: Sequence[Stored]) -> None:
         """These were just stored."""
         if self._task is not None or not entries:
             return
-        if self.client.is_full or self.expected or self.position.sequence + 1 != first_of(entries):
+        if self.client.is_full or self.expected_keys or self.position.sequence + 1 != first_of(entries):
             self.catch_up()
         else:
             self._tell(entries)
 
     def catch_up(
-        self, then: Callable[[], None] | None = None, failed: Callable[[str], None] | None = None
+        self, then: Callable[[], None] | None = None, on_failure: Callable[[str], None] | None = None
     ) -> None:
         """Tell it what it has not been told, from the journal. `then` is called when it is up for the first
         time, `failed` when the journal cannot be read, which else ends the connection.
         """
         if self._task is None:
             loop = asyncio.get_running_loop()
-            self._failed = failed
-            self._task = loop.create_task(self._catch_up(then, failed), name=f"follower of {self.session.id}")
+            self._on_failure = on_failure
+            self._task = loop.create_task(
+                self._catch_up(then, on_failure), name=f"follower of {self.session.id}"
+            )
 
     def ask_again(self) -> None:
         """Whatever it has been told of and is still open, or was for somebody else and is now for it."""
@@ -110,27 +123,27 @@ class ClientFollower:
 
     def ask_anew(self, sequence: int) -> None:
         """Its answer does not count: it is asked under another id."""
-        del self._asked[sequence]
+        del self._question_ids[sequence]
         self.ask_again()
 
     def withdraw(self) -> None:
         """Take back what the client is being asked: it follows no more, or from another place."""
-        for number in self._asked.values():
+        for number in self._question_ids.values():
             if number in self.client.questions.calls:
-                self.client.tell(notification("$/cancel_request", encoded({"requestId": number})))
+                self.client.tell(notification("$/cancel_request", encode_json({"requestId": number})))
         self.leave()
 
     def leave(self, *, moves: bool = False) -> None:
         """Tell it nothing more. Whoever waits for it to be up hears so, unless it `moves` to another node."""
-        failed, self._failed = self._failed, None
-        for number in self._asked.values():
+        on_failure, self._on_failure = self._on_failure, None
+        for number in self._question_ids.values():
             self.client.questions.take(number)
-        self._asked.clear()
+        self._question_ids.clear()
         if self._task is not None:
             self._task.cancel()
             self._task = None
-            if failed is not None and not moves:
-                failed("the session was closed, or loaded again, before it was told to its end")
+            if on_failure is not None and not moves:
+                on_failure("the session was closed, or loaded again, before it was told to its end")
 
     @property
     def follows_children(self) -> bool:
@@ -139,8 +152,8 @@ class ClientFollower:
     def follow_child(self, child: LiveSession, position: Position) -> None:
         """Let the client follow a child of this session too, unless it does, or has left."""
         client = self.client
-        is_there = client.followed.get(self.session.id) is self and not client.gone.is_set()
-        if is_there and child.id not in client.followed and child.state.phase == "open":
+        is_there = client.followers.get(self.session.id) is self and not client.closed_event.is_set()
+        if is_there and child.id not in client.followers and child.state.phase == "open":
             follower = client.hub.attach(client, child, position, through=self)
             follower.catch_up(follower.ask_again)
 
@@ -161,66 +174,72 @@ class ClientFollower:
             if answer is not None:
                 for request_id in self.waits_for(key):
                     self.client.send(answer.to(request_id))
-                self.answered(key)
+                self.on_answered(key)
 
-    async def _catch_up(self, then: Callable[[], None] | None, failed: Callable[[str], None] | None) -> None:
+    async def _catch_up(
+        self, then: Callable[[], None] | None, on_failure: Callable[[str], None] | None
+    ) -> None:
         session = self.session
         try:
-            while (left := session.log.last - self.position.sequence) > 0:
+            while (remaining := session.log.last - self.position.sequence) > 0:
                 # The journal may know of more than the session has acted upon: that is told when it has.
-                pages = session.hub.journal.replay(session.stream, after=self.position.sequence, limit=left)
+                pages = session.hub.journal.replay(
+                    session.stream, after=self.position.sequence, limit=remaining
+                )
                 async for page in pages:
                     for part in self._up_to_answers(page):
                         await self._expect(part)
                         self._tell(part)
                         if self.client.is_full:
                             await self.client.room()
-            self._task = self._failed = None
+            self._task = self._on_failure = None
             if then is not None:
                 then()
         except LinkClosed:
             pass  # the client has gone, and we go with it
         except DragomanError as error:
             log.warning("session %s could not be told from the journal: %s", session.id, error)
-            self._task = self._failed = None
+            self._task = self._on_failure = None
             why = "the session's journal could not be read to its end"
-            if failed is None:
+            if on_failure is None:
                 self.client.give_up(why)
                 return
             # It would wait for ever for what stands behind the part that cannot be read.
             self.detach()
-            failed(why)
+            on_failure(why)
 
     def _up_to_answers(self, page: Sequence[Stored]) -> Iterator[Sequence[Stored]]:
         """The page in parts, each of which begins with the end of a turn that is expected."""
-        if not self.expected:
+        if not self.expected_keys:
             return iter((page,))
-        ends = [place for place, stored in enumerate(page) if place and _ended(stored) in self.expected]
+        ends = [
+            place for place, entry in enumerate(page) if place and _ended_key(entry) in self.expected_keys
+        ]
         return (page[first:last] for first, last in pairwise((0, *ends, len(page))))
 
     async def _expect(self, part: Sequence[Stored]) -> None:
         """An answer is told where it stands, so whoever is to get it must have asked again."""
-        if not self.expected:
+        if not self.expected_keys:
             return
         try:
             async with asyncio.timeout(AGAIN_SECONDS):
-                while _ended(part[0]) in self.expected:
+                while _ended_key(part[0]) in self.expected_keys:
                     self._come.clear()
                     await self._come.wait()
         except TimeoutError:
-            self.expected = NONE
+            self.expected_keys = NONE
 
     def keep_answer(self, key: str, answer: PromptAnswer) -> None:
         """It is told in its place, which the client has not come to yet."""
         self._old_answers = {**(self._old_answers or {}), key: answer}
 
     def came_again(self, key: str) -> None:
-        self.expected = self.expected - {key} or NONE
+        self.expected_keys = self.expected_keys - {key} or NONE
         self._come.set()
 
     def _tell(self, entries: Sequence[Stored]) -> None:
-        shown = [stored for stored in entries if _is_about_requests(stored)] if self.is_silent else entries
-        block = block_of(self.session.id, shown, self, skip=self.position.part)
+        visible = [entry for entry in entries if _is_about_requests(entry)] if self.is_silent else entries
+        block = block_of(self.session.id, visible, self, skip=self.position.part)
         self.position = Position(last_of(entries))
         if block and self.is_silent:
             self.client.send(block)
@@ -240,7 +259,7 @@ class ClientFollower:
     def waits_for(self, key: str, /) -> tuple[Id, ...]:
         return self.client.waiting.get((self.session.id, key), ())
 
-    def answered(self, key: str, /) -> None:
+    def on_answered(self, key: str, /) -> None:
         self.client.waiting.pop((self.session.id, key), None)
         if self._old_answers is not None:
             self._old_answers.pop(key, None)
@@ -250,7 +269,7 @@ class ClientFollower:
         return key in self.own
 
     def asks(self, sequence: int, method: str, /) -> Id | UnsetType:
-        if sequence in self._asked:
+        if sequence in self._question_ids:
             return UNSET
         open_request = self.session.state.requests.get(sequence)
         if open_request is None:
@@ -262,7 +281,7 @@ class ClientFollower:
         elif not self.client.can_answer(open_request):
             return UNSET
         number = self.client.questions.next_id()
-        self._asked[sequence] = number
+        self._question_ids[sequence] = number
         self.client.questions.expect(number, method, (self.session, sequence))
         return number
 
@@ -285,21 +304,21 @@ class ClientFollower:
     def settles(self, sequence: int, /) -> Id | UnsetType:
         if sequence in self._notices:
             self._notices.remove(sequence)
-        number = self._asked.pop(sequence, None)
+        number = self._question_ids.pop(sequence, None)
         if number is None or self.client.questions.take(number) is None:
             return UNSET
         return number
 
 
-def _is_about_requests(stored: Stored) -> bool:
-    if stored.direction != "to_client":
-        return stored.direction == "note"
-    return not stored.frame.startswith(UPDATE) and isinstance(decode(stored.frame), Request)
+def _is_about_requests(entry: Stored) -> bool:
+    if entry.direction != "to_client":
+        return entry.direction == "note"
+    return not entry.frame.startswith(UPDATE) and isinstance(decode(entry.frame), Request)
 
 
-def _ended(stored: Stored) -> str | None:
+def _ended_key(entry: Stored) -> str | None:
     """The key of the turn that this entry ends."""
-    if stored.direction != "note" or not stored.frame.startswith(b'{"hub":"turn_ended"'):
+    if entry.direction != "note" or not entry.frame.startswith(b'{"hub":"turn_ended"'):
         return None
-    note = read_note(stored.frame)
+    note = read_note(entry.frame)
     return None if note is None else note.key

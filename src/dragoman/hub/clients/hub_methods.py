@@ -71,7 +71,7 @@ class HubMethods:
         return await asyncio.to_thread(complete_folder, client.text(params, "path"), grant=client.grant)
 
     async def _sessions(self, client: HubClient, params: Params) -> JsonObject:
-        return await self._views.listed(
+        return await self._views.list_sessions(
             client,
             cursor=_text(params, "cursor"),
             limit=_number(params, "limit", 50, 500),
@@ -100,7 +100,7 @@ class HubMethods:
         # The answer must come first; what follows it is told from the next turn of the loop on.
         follower.catch_up(follower.ask_again)
         return {
-            "session": self._views.described(session),
+            "session": self._views.describe(session),
             "snapshot": self._views.snapshot(session),
             "cursor": str(position),
         }
@@ -121,32 +121,32 @@ class HubMethods:
         end = read.sequence if before is None else read.sequence - (0 if read.part else 1)
         limit = _number(params, "limit", PAGE, MOST)
         entries = await self._last(session, end, limit)
-        found = [
+        items = [
             {"cursor": str(entry.sequence), "time": entry.time, "message": Raw(message[:-1])}
             for entry in entries
             for message in messages(session.id, entry, HistoryView())
         ]
-        return {"messages": found, "more": bool(entries) and entries[0].sequence > 1}
+        return {"messages": items, "more": bool(entries) and entries[0].sequence > 1}
 
     async def _last(self, session: LiveSession, end: int, limit: int) -> list[Stored]:
         """The last `limit` entries up to `end`, in order; fewer if they are large."""
         start = max(0, end - limit)
-        kept: list[Stored] = []
+        entries: list[Stored] = []
         size = 0
         async for page in self._hub.journal.replay(session.stream, after=start, limit=end - start):
-            kept += page
+            entries += page
             size += sum(len(entry.frame) for entry in page)
-        while size > HISTORY_BYTES and len(kept) > 1:
-            size -= len(kept.pop(0).frame)
-        return kept
+        while size > HISTORY_BYTES and len(entries) > 1:
+            size -= len(entries.pop(0).frame)
+        return entries
 
     async def _search(self, client: HubClient, params: Params) -> JsonObject:
-        found = await self._hub.journal.search(
+        hits = await self._hub.journal.search(
             client.text(params, "text"),
             limit=_number(params, "limit", 20, 200),
             stream=_text(params, "sessionId"),
         )
-        seen = [
+        visible = [
             {
                 "sessionId": hit.stream,
                 "cursor": str(hit.sequence),
@@ -154,10 +154,10 @@ class HubMethods:
                 "excerpt": hit.excerpt,
                 "title": hit.title,
             }
-            for hit in found
+            for hit in hits
             if await self._views.may_see(client, hit.stream)
         ]
-        return {"found": seen}
+        return {"found": visible}
 
     async def _agents(self, client: HubClient, params: Params) -> JsonObject:
         return {"agents": self._views.agents(client)}
@@ -170,10 +170,10 @@ class HubMethods:
 
     async def _terminal(self, client: HubClient, params: Params) -> JsonObject:
         session = await self._session(client, params)
-        found = self._hub.broker.terminal(session, client.text(params, "terminalId"))
-        if found is None:
+        terminal = self._hub.broker.terminal(session, client.text(params, "terminalId"))
+        if terminal is None:
             raise ErrorAnswer(-32002, "the hub lends no such terminal")
-        return found
+        return terminal
 
     async def _changes(self, client: HubClient, params: Params) -> JsonObject:
         session = await self._session(client, params)
@@ -195,12 +195,14 @@ class HubMethods:
         question = session.state.requests.get(int(name))
         if question is not None and not is_answer(question, result):
             raise invalid_params("the result is no answer to this request")
-        done = session.settle(int(name), outcome="answered", by=client.grant.name, result=Raw(bytes(result)))
-        if done:  # said when it is stored: until then it may still come to nothing
+        is_settled = session.settle(
+            int(name), outcome="answered", by=client.grant.name, result=Raw(bytes(result))
+        )
+        if is_settled:  # said when it is stored: until then it may still come to nothing
             await session.log.flush(STORE_SECONDS)
             if self._hub.sessions.get(session.id) is not session:
                 raise Elsewhere(session.id, "")
-        return {"settled": done}
+        return {"settled": is_settled}
 
     async def _edit(self, client: HubClient, params: Params) -> JsonObject:
         session, key = await self._own(client, params)
@@ -225,8 +227,8 @@ class HubMethods:
     async def _revert(self, client: HubClient, params: Params) -> JsonObject:
         session = await self._session(client, params)
         hunks = value_of(params.get("hunks"))
-        chosen = [number for number in hunks if isinstance(number, int)] if isinstance(hunks, list) else None
-        await self._hub.changes.revert(session.id, client.text(params, "path"), chosen)
+        numbers = [number for number in hunks if isinstance(number, int)] if isinstance(hunks, list) else None
+        await self._hub.changes.revert(session.id, client.text(params, "path"), numbers)
         return {}
 
     # Inside.
@@ -240,10 +242,10 @@ class HubMethods:
         """A prompt in the queue, which must be the client's, or it must be an administrator."""
         session = await self._session(client, params)
         key = client.text(params, "key")
-        found = next((prompt for prompt in session.state.queue if prompt.key == key), None)
-        if found is None:
+        queued_prompt = next((prompt for prompt in session.state.queue if prompt.key == key), None)
+        if queued_prompt is None:
             raise ErrorAnswer(-32002, "there is no such prompt in the queue", {"key": key})
-        if found.by != client.grant.name and not client.grant.may("admin"):
+        if queued_prompt.by != client.grant.name and not client.grant.may("admin"):
             raise ErrorAnswer(-32003, "Forbidden: it is somebody else's prompt", {"scope": "admin"})
         return session, key
 

@@ -25,7 +25,7 @@ from dragoman.hub.engine.lifecycle import load, made_once, make, widen
 from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.engine.ports import Position, read_cursor
 from dragoman.hub.gate.table import HUB, agent_in
-from dragoman.hub.session.frames import encoded, ours_in, texts_in, value_of, without_ours
+from dragoman.hub.session.frames import encode_json, ours_in, texts_in, value_of, without_ours
 from dragoman.runtime.budget import HeldBytes
 from dragoman.version import VERSION
 from dragoman.wire import error_object, failure, response
@@ -84,21 +84,19 @@ class Methods:
     # Introductions.
 
     async def _initialize(self, client: HubClient, params: Params, request_id: Id) -> Result:
-        if client.initialized:
+        if client.is_initialized:
             raise invalid_request("initialize comes once")
         ours = self.introduce(client, params)
-        answer = await self._introduced(client, lenient=bool(ours), lazy=ours.get("lazy") is True)
-        client.initialized = True
+        answer = await self._introduction(client, lenient=bool(ours), lazy=ours.get("lazy") is True)
+        client.is_initialized = True
         self._hub.broker.on_client_arrival(client)
         return answer
 
     def introduce(self, client: HubClient, params: Params) -> dict[str, Any]:
         """Learn who the client is."""
         ours = ours_in(params)
-        wanted = ours.get("agent")
-        client.agent = (
-            wanted if isinstance(wanted, str) and wanted else client.agent or self._hub.default_agent
-        )
+        agent = ours.get("agent")
+        client.agent = agent if isinstance(agent, str) and agent else client.agent or self._hub.default_agent
         client.cursors = ours.get("cursors") is True
         client.events = ours.get("events") is True
         name = ours.get("client")
@@ -107,7 +105,7 @@ class Methods:
         client.capabilities = capabilities if isinstance(capabilities, dict) else {}
         return ours
 
-    async def _introduced(self, client: HubClient, *, lenient: bool, lazy: bool) -> dict[str, Any]:
+    async def _introduction(self, client: HubClient, *, lenient: bool, lazy: bool) -> dict[str, Any]:
         try:
             agent = await self._hub.introduction(client.agent, start=not lazy)
         except DragomanError as error:
@@ -169,8 +167,8 @@ class Methods:
         session = await self._session(client, params) if session is None else session
         await self._bring(client, session, params)
         session = await self._hub.session(session.id)
-        begun = ours_in(params).get("after")  # by a client that was told a part of it by another node
-        position = read_cursor(begun) if isinstance(begun, str) else None
+        after = ours_in(params).get("after")  # by a client that was told a part of it by another node
+        position = read_cursor(after) if isinstance(after, str) else None
         if position is None or position.sequence > session.log.last:  # of a stream that was deleted since
             position = Position(0)
         follower = self._hub.attach(client, session, position)
@@ -179,13 +177,13 @@ class Methods:
         standing = {**self._views.standing(session), "sessionId": session.id}
 
         def up() -> None:
-            client.tell(response(request_id, encoded(standing)))
+            client.tell(response(request_id, encode_json(standing)))
             follower.ask_again()
 
-        def failed(why: str) -> None:
+        def on_failure(why: str) -> None:
             client.tell(failure(request_id, error_object(INTERNAL_ERROR, f"Internal error: {why}")))
 
-        follower.catch_up(up, failed)
+        follower.catch_up(up, on_failure)
         return None
 
     async def _resume(self, client: HubClient, params: Params, request_id: Id) -> Result:
@@ -201,11 +199,11 @@ class Methods:
             position = read
         prompts = texts_in(ours, "prompts")
         follower = self._hub.attach(client, session, position, own=[*prompts, *texts_in(ours, "wrote")])
-        follower.expected |= set(prompts)
+        follower.expected_keys |= set(prompts)
         standing = self._views.standing(session)
         if client.cursors:  # it is told nothing of the past, and may come back before it is told anything
             standing["_meta"] = {"dragoman": {"cursor": str(position)}}
-        client.send(response(request_id, encoded(standing)))
+        client.send(response(request_id, encode_json(standing)))
         follower.ask_again()
         if position.sequence < session.log.last or position.part:
             follower.catch_up()
@@ -230,7 +228,7 @@ class Methods:
 
     async def _list(self, client: HubClient, params: Params, request_id: Id) -> Result:
         cwd, cursor = value_of(params.get("cwd")), value_of(params.get("cursor"))
-        listed = await self._views.listed(
+        page = await self._views.list_sessions(
             client,
             cwd=cwd if isinstance(cwd, str) else None,
             cursor=cursor if isinstance(cursor, str) else None,
@@ -238,9 +236,9 @@ class Methods:
         )
         sessions = [
             {key: session[key] for key in ("sessionId", "cwd", "title", "updatedAt") if session.get(key)}
-            for session in listed["sessions"]
+            for session in page["sessions"]
         ]
-        rest = {"nextCursor": listed["nextCursor"]} if "nextCursor" in listed else {}
+        rest = {"nextCursor": page["nextCursor"]} if "nextCursor" in page else {}
         return {"sessions": sessions, **rest}
 
     async def _fork(self, client: HubClient, params: Params, request_id: Id) -> Result:
@@ -284,8 +282,8 @@ class Methods:
         result = await self._hub.ask(session, "session/set_config_option", params)
         options = value_of(result, {})
         if isinstance(options, dict) and isinstance(options.get("configOptions"), list):
-            told = {"sessionUpdate": "config_option_update", "configOptions": options["configOptions"]}
-            self._hub.tell(session, told)
+            update = {"sessionUpdate": "config_option_update", "configOptions": options["configOptions"]}
+            self._hub.tell(session, update)
         return bytes(result)
 
     # Turns.
@@ -295,23 +293,23 @@ class Methods:
         self._hub.check_rate(client)
         session = self._hub.sessions.get(client.text(params, "sessionId"))
         if session is None or session.state.is_incomplete:
-            if not client.unanswered.fits(_size(params)):
+            if not client.unanswered_bytes.fits(_size(params)):
                 raise invalid_request("too many requests wait for an answer already")
-            counted = client.unanswered.charge(_size(params))
-            self._hub.owner.start(self._prompt_later(client, request_id, params, counted))
+            charge = client.unanswered_bytes.charge(_size(params))
+            self._hub.owner.start(self._prompt_later(client, request_id, params, charge))
         else:
-            if session.id not in client.followed:
+            if session.id not in client.followers:
                 client.may_reach(session)
                 check_open(session)
             self._prompt(client, request_id, params, session)
 
     async def _prompt_later(
-        self, client: HubClient, request_id: Id, params: Params, counted: HeldBytes
+        self, client: HubClient, request_id: Id, params: Params, charge: HeldBytes
     ) -> None:
         """Nobody has this session open; it may still be in the journal."""
         try:
             session = await self._session(client, params)
-            if session.id not in client.followed:
+            if session.id not in client.followers:
                 check_open(session)
             self._prompt(client, request_id, params, session)
         except Elsewhere as error:
@@ -321,15 +319,15 @@ class Methods:
         except DragomanError:
             client.tell(failure(request_id, error_object(INTERNAL_ERROR)))
         finally:
-            counted.release()
+            charge.release()
 
     def _prompt(self, client: HubClient, request_id: Id, params: Params, session: LiveSession) -> None:
         if not isinstance(value_of(params.get("prompt")), list):
             raise invalid_params("prompt is missing")
         check_no_child(session)
-        given = checked_key(ours_in(params))
-        key = given or uuid.uuid4().hex
-        follower = client.followed.get(session.id)
+        given_key = checked_key(ours_in(params))
+        key = given_key or uuid.uuid4().hex
+        follower = client.followers.get(session.id)
         if follower is None:
             follower = self._hub.attach(client, session, Position(session.log.last))
         follower.own |= {key}
@@ -343,7 +341,7 @@ class Methods:
                 "the prompts that wait are too large to take another one; send it when one of them has ended"
             )
         else:
-            is_fresh = not given or not session.state.has_old_answers
+            is_fresh = not given_key or not session.state.has_old_answers
             prompt = IncomingPrompt(
                 params=params, key=key, by=client.grant.name, lends=client.lends(), is_fresh=is_fresh
             )
@@ -354,7 +352,7 @@ class Methods:
         follower.came_again(key)
 
     def cancel(self, client: HubClient, params: Params) -> None:
-        session = self._followed(client, params)
+        session = self._followed_session(client, params)
         if session is None:
             return
         if session.state.parent:
@@ -363,34 +361,40 @@ class Methods:
             return
         mine = [key for (of, key) in client.waiting if of == session.id]
         ours = ours_in(params)
-        meant = texts_in(ours, "prompts") if "prompts" in ours else None
-        queued = [key for key in (mine if meant is None else meant) if key in mine and session.withdraw(key)]
+        target_keys = texts_in(ours, "prompts") if "prompts" in ours else None
+        withdrawn_keys = [
+            key
+            for key in (mine if target_keys is None else target_keys)
+            if key in mine and session.withdraw(key)
+        ]
         turn = session.state.current
         if turn is None:
             return
-        if turn.key in (mine if meant is None else meant) or (meant is None and not queued):
+        if turn.key in (mine if target_keys is None else target_keys) or (
+            target_keys is None and not withdrawn_keys
+        ):
             session.cancel()
         else:
             client.on_withdrawal(session)
 
     def cancel_request(self, client: HubClient, params: Params) -> None:
         """Only prompts last long enough to be cancelled."""
-        wanted = value_of(params.get("requestId"), UNSET)
+        target_id = value_of(params.get("requestId"), UNSET)
         for (session_id, key), waiting in list(client.waiting.items()):
-            if wanted in waiting and session_id in self._hub.sessions:
+            if target_id in waiting and session_id in self._hub.sessions:
                 session = self._hub.sessions[session_id]
                 if not session.withdraw(key):
                     session.cancel()
 
     def on_notification(self, client: HubClient, method: str, params: Params) -> None:
         """A notification that is not ours goes to the session's agent."""
-        session = self._followed(client, params)
+        session = self._followed_session(client, params)
         if session is not None:
             self._hub.pass_on(session, method, params)
 
-    def _followed(self, client: HubClient, params: Params) -> LiveSession | None:
+    def _followed_session(self, client: HubClient, params: Params) -> LiveSession | None:
         """The session that a notification is about."""
-        follower = client.followed.get(str(value_of(params.get("sessionId"), "")))
+        follower = client.followers.get(str(value_of(params.get("sessionId"), "")))
         return None if follower is None else follower.session
 
 

@@ -28,12 +28,12 @@ def can_be_asked(capabilities: dict[str, Any], request: OpenRequest) -> bool:
     """Whether a client with these capabilities can put the question to a person."""
     if request.method != ELICITATION:
         return not is_told(capabilities)
-    shown = capabilities.get("elicitation")
-    if not isinstance(shown, dict):
+    elicitation = capabilities.get("elicitation")
+    if not isinstance(elicitation, dict):
         return False
     if value_of(object_of(request.params).get("mode")) == "url":
-        return isinstance(shown.get("url"), dict)
-    return isinstance(shown.get("form"), dict) or not isinstance(shown.get("url"), dict)
+        return isinstance(elicitation.get("url"), dict)
+    return isinstance(elicitation.get("form"), dict) or not isinstance(elicitation.get("url"), dict)
 
 
 def is_told(capabilities: dict[str, Any]) -> bool:
@@ -51,7 +51,7 @@ def is_answer(request: OpenRequest, result: Raw | None) -> bool:
         return True
     outcome = object_of(object_of(result).get("outcome"))
     is_selected = value_of(outcome.get("outcome")) == "selected"
-    return is_selected and value_of(outcome.get("optionId")) in _offered(request)
+    return is_selected and value_of(outcome.get("optionId")) in _option_ids(request)
 
 
 def is_cancelled(result: Raw | None) -> bool:
@@ -60,8 +60,8 @@ def is_cancelled(result: Raw | None) -> bool:
     return bool(value_of(outcome.get("outcome")) == "cancelled")
 
 
-def _offered(request: OpenRequest) -> list[str]:
+def _option_ids(request: OpenRequest) -> list[str]:
     options = value_of(object_of(request.params).get("options"))
-    found = options if isinstance(options, list) else []
-    ids = [option.get("optionId") for option in found if isinstance(option, dict)]
+    option_list = options if isinstance(options, list) else []
+    ids = [option.get("optionId") for option in option_list if isinstance(option, dict)]
     return [option for option in ids if isinstance(option, str)]

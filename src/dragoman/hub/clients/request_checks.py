@@ -47,7 +47,7 @@ def checked_key(ours: Mapping[str, object]) -> str:
 
 def check_open(session: LiveSession) -> None:
     """A session that was closed is loaded or resumed before anything is said in it."""
-    if session.listed == "closed":
+    if session.listed_state == "closed":
         raise session_not_found(session.id)
 
 

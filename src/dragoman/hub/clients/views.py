@@ -10,7 +10,7 @@ from weakref import WeakSet
 from dragoman.errors import JournalError
 from dragoman.hub.clients.client import ClientHub, HubClient
 from dragoman.hub.engine.live_session import LiveSession
-from dragoman.hub.session.frames import encoded, object_of, value_of
+from dragoman.hub.session.frames import encode_json, object_of, value_of
 from dragoman.hub.session.notes import read_note
 from dragoman.journal import StreamInfo
 from dragoman.version import VERSION
@@ -46,20 +46,20 @@ class SessionViews:
         """What an agent answers when a session is made or brought back: modes, options and the like, as they
         are now."""
         state = session.state
-        made: JsonObject = {
-            name: raw for name, raw in state.made.items() if name not in ("sessionId", "_meta")
+        answer: JsonObject = {
+            name: raw for name, raw in state.agent_answer.items() if name not in ("sessionId", "_meta")
         }
         mode = value_of(state.update(b"current_mode_update").get("currentModeId"))
-        modes = value_of(state.made.get("modes"))
+        modes = value_of(state.agent_answer.get("modes"))
         if isinstance(modes, dict) and isinstance(mode, str):
-            made["modes"] = {**modes, "currentModeId": mode}
+            answer["modes"] = {**modes, "currentModeId": mode}
         options = state.update(b"config_option_update").get("configOptions")
-        return {**made, "configOptions": options} if options is not None else made
+        return {**answer, "configOptions": options} if options is not None else answer
 
     def snapshot(self, session: LiveSession) -> JsonObject:
         """What a screen needs at once."""
         state = session.state
-        shown = self.standing(session)
+        standing = self.standing(session)
         turn = state.turn
         queue = [
             {"key": prompt.key, "by": prompt.by, "prompt": object_of(prompt.params).get("prompt")}
@@ -69,8 +69,8 @@ class SessionViews:
         usage = state.update(b"usage_update")
         usage.pop("sessionUpdate", None)
         return {
-            "modes": shown.get("modes"),
-            "configOptions": shown.get("configOptions"),
+            "modes": standing.get("modes"),
+            "configOptions": standing.get("configOptions"),
             "availableCommands": state.update(b"available_commands_update").get("availableCommands"),
             "promptCapabilities": self._prompts(state.agent),
             "plan": state.update(b"plan").get("entries"),
@@ -87,10 +87,10 @@ class SessionViews:
     def _prompts(self, agent: str) -> Any:
         """What the agent takes besides text, if it has ever said so."""
         seat = self._hub.pool.seats.get(agent)
-        can = seat.initialized.get("agentCapabilities") if seat is not None else None
+        can = seat.initialize_result.get("agentCapabilities") if seat is not None else None
         return can.get("promptCapabilities") if isinstance(can, dict) else None
 
-    def described(self, session: LiveSession) -> JsonObject:
+    def describe(self, session: LiveSession) -> JsonObject:
         state = session.state
         turn = state.current
         more: JsonObject = {} if turn is None else {"turn": {"key": turn.key, "by": turn.by}}
@@ -120,14 +120,14 @@ class SessionViews:
         watching = [client for client in self._watching if client.watches and client in self._hub.clients]
         if not watching:
             return
-        block = notification("_dragoman/hub/session", encoded({"session": self.described(session)}))
+        block = notification("_dragoman/hub/session", encode_json({"session": self.describe(session)}))
         for client in watching:
             if self._may(client, session.state.agent, session.state.cwd):
                 client.tell(block)
 
     # Lists.
 
-    async def listed(
+    async def list_sessions(
         self,
         client: HubClient,
         *,
@@ -138,22 +138,22 @@ class SessionViews:
         state: str | None = None,
         with_children: bool = True,
     ) -> JsonObject:
-        found: list[JsonObject] = []
-        while len(found) < limit:
+        sessions: list[JsonObject] = []
+        while len(sessions) < limit:
             listing = await self._hub.journal.list(
-                cursor=cursor, limit=limit - len(found), agent=agent, cwd=cwd, state=state
+                cursor=cursor, limit=limit - len(sessions), agent=agent, cwd=cwd, state=state
             )
-            shown = [info for info in listing.streams if self._may_list(client, info)]
-            parents = await asyncio.gather(*(self._parent_of(info.stream) for info in shown))
-            found += [
+            infos = [info for info in listing.streams if self._may_list(client, info)]
+            parents = await asyncio.gather(*(self._parent_of(info.stream) for info in infos))
+            sessions += [
                 self._line(info) | ({"parent": parent} if parent else {})
-                for info, parent in zip(shown, parents, strict=True)
+                for info, parent in zip(infos, parents, strict=True)
                 if with_children or not parent
             ]
             cursor = listing.cursor
             if cursor is None:
                 break
-        return {"sessions": found} | ({} if cursor is None else {"nextCursor": cursor})
+        return {"sessions": sessions} | ({} if cursor is None else {"nextCursor": cursor})
 
     async def _parent_of(self, stream: str) -> str:
         """The parent of a child session; empty for any other. The first entry of a stream says it."""
@@ -169,8 +169,8 @@ class SessionViews:
     async def _read_parent(self, stream: str) -> str:
         try:
             async for page in self._hub.journal.replay(stream, limit=1):
-                for stored in page:
-                    note = read_note(stored.frame)
+                for entry in page:
+                    note = read_note(entry.frame)
                     return "" if note is None else note.parent
         except JournalError:
             pass  # it was deleted meanwhile, or its first entry is damaged: a listing goes on without it
@@ -180,7 +180,7 @@ class SessionViews:
         open_session = self._hub.sessions.get(info.stream)
         more: JsonObject = {"state": info.state, "queue": 0, "asking": 0, "cursor": str(info.last)}
         if open_session is not None:
-            more = self.described(open_session)
+            more = self.describe(open_session)
         return {
             **more,
             "sessionId": info.stream,
@@ -207,19 +207,19 @@ class SessionViews:
         return [agent for agent in self._agents() if client.grant.may_use(str(agent["name"]))]
 
     def _agents(self) -> list[JsonObject]:
-        shown = []
+        agents = []
         for seat in self._hub.pool.seats.values():
             process = seat.process if seat.process is not None and not seat.process.over else None
             state = "up" if process else "starting" if seat.starting.locked() else "stopped"
             if not process and seat.failures > seat.spec.restarts:
                 state = "failed"
             more: JsonObject = (
-                {} if process is None else {"pid": process.channel.pid, "started": process.started}
+                {} if process is None else {"pid": process.channel.pid, "started": process.start_time}
             )
             if seat.last_error:
                 more["lastError"] = seat.last_error
             sessions = 0 if process is None else len(process.sessions)
-            shown.append(
+            agents.append(
                 {
                     "name": seat.spec.name,
                     "title": seat.spec.title,
@@ -231,12 +231,16 @@ class SessionViews:
                     **more,
                 }
             )
-        return shown
+        return agents
 
     def status(self) -> JsonObject:
-        sessions = [self.described(session) for session in self._hub.sessions.values()]
+        sessions = [self.describe(session) for session in self._hub.sessions.values()]
         clients = [
-            {"token": client.grant.name, "sessions": len(client.followed), "unread": client.transport.pending}
+            {
+                "token": client.grant.name,
+                "sessions": len(client.followers),
+                "unread": client.transport.pending,
+            }
             for client in self._hub.clients
         ]
         return {"version": VERSION, "agents": self._agents(), "sessions": sessions, "connections": clients}

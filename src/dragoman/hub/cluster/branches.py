@@ -93,13 +93,13 @@ class HomeBranch(PassingTransport):
     def stands(self, session: str, position: Position | None, /) -> None:
         self._router.on_position(self, session, position)
 
-    def told(self, session: str, position: Position, block: bytes, /) -> None:
+    def tell(self, session: str, position: Position, block: bytes, /) -> None:
         self._router.on_block(self, block, session, position)
 
-    def moved(self, session: str, /) -> None:
+    def on_session_moved(self, session: str, /) -> None:
         self._router.on_moved(self, session)
 
-    def replaced(self) -> None:
+    def on_replaced(self) -> None:
         pass  # its connection ends with it
 
     def elsewhere(self, request: Id, error: Elsewhere, /) -> None:
@@ -125,7 +125,7 @@ class LinkBranch:
         self.number = number
         self._router = router
         self._parts: list[bytes] = []
-        self._taken = self._acknowledged = 0
+        self._taken_bytes = self._acknowledged_bytes = 0
         self._waiting: asyncio.Task[None] | None = None
         self._link: NodeLink = links.open(node, self)
         opening = ClientOpening(
@@ -146,10 +146,10 @@ class LinkBranch:
 
     # The link.
 
-    def heard(self, word: Word, /) -> None:
+    def on_word(self, word: Word, /) -> None:
         match word.kind:
             case words.DATA:
-                self._heard_data(word)
+                self._on_data(word)
             case words.PART:
                 self._parts.append(word.payload)
             case words.MARK:
@@ -158,21 +158,21 @@ class LinkBranch:
             case words.MOVED:
                 self._router.on_moved(self, word.session)
             case words.ELSEWHERE:
-                told = decode_json(word.payload, Rerouted)
-                self._router.on_elsewhere(self, told.request, told.session, told.node)
+                reroute = decode_json(word.payload, Rerouted)
+                self._router.on_elsewhere(self, reroute.request, reroute.session, reroute.node)
 
     def broken(self, why: str, /) -> None:
         self._router.on_broken(self, why)
 
-    def _heard_data(self, word: Word) -> None:
-        block = _joined(self._parts, word.payload)
+    def _on_data(self, word: Word) -> None:
+        block = _join(self._parts, word.payload)
         self._parts.clear()
         try:
             position = read_cursor(word.position) if word.session else None
             self._router.on_block(self, block, word.session, position)
         except LinkClosed:
             return  # the client's own end is on its way
-        self._taken += len(block)
+        self._taken_bytes += len(block)
         transport = self._router.transport
         if transport.pending <= transport.limits.high:
             self._acknowledge()
@@ -188,11 +188,11 @@ class LinkBranch:
         self._acknowledge()
 
     def _acknowledge(self) -> None:
-        if self._taken - self._acknowledged > ACKNOWLEDGED:
-            self._acknowledged = self._taken
-            self._link.say(words.TAKEN, payload=b"%d" % self._taken)
+        if self._taken_bytes - self._acknowledged_bytes > ACKNOWLEDGED:
+            self._acknowledged_bytes = self._taken_bytes
+            self._link.say(words.TAKEN, payload=b"%d" % self._taken_bytes)
 
 
-def _joined(parts: Iterable[bytes], last: bytes) -> bytes:
-    found = [*parts, last]
-    return last if len(found) == 1 else b"".join(found)
+def _join(parts: Iterable[bytes], last: bytes) -> bytes:
+    pieces = [*parts, last]
+    return last if len(pieces) == 1 else b"".join(pieces)

@@ -25,7 +25,7 @@ from dragoman.hub.cluster.session_moves import LONGEST_PAUSE, RoutedSession, Ses
 from dragoman.hub.engine.bounds import MIB, size_of_request
 from dragoman.hub.engine.ports import Position
 from dragoman.hub.gate.admission import Grant
-from dragoman.hub.session.frames import encoded, object_of, ours_in, session_of, value_of
+from dragoman.hub.session.frames import encode_json, object_of, ours_in, session_of, value_of
 from dragoman.runtime.owner import TaskOwner
 from dragoman.transport.contract import Transport
 from dragoman.wire import (
@@ -71,7 +71,7 @@ class RouterCluster(Protocol):
     links: Links
     owners: Owners
 
-    def others(self) -> list[str]: ...
+    def other_nodes(self) -> list[str]: ...
     def place(self, agent: str, cwd: str) -> str: ...
     async def find(self, session: str) -> str: ...
     def watch_soon(self, router: ClientRouter, node: str) -> None: ...
@@ -89,10 +89,10 @@ class ClientRouter:
         self._grant = grant
         self._params = b"{}"
         self._numbers = 0
-        self.closed = False
+        self.is_closed = False
         self.pending: dict[Id, PendingRequest] = {}
         self._at_home: set[Id] = set()  # requests that our own node alone answers, and has not yet
-        self._unanswered = cluster.hub.bounds.router()
+        self._unanswered_bytes = cluster.hub.bounds.router()
         self.sessions: dict[str, RoutedSession] = {}
         self.questions: dict[int, str] = {}  # what the client was asked: id → session
         self.calls = RouterCalls()
@@ -114,13 +114,13 @@ class ClientRouter:
         self.home.client.on_oversized(size)
 
     def on_end(self, reason: BaseException | None) -> None:
-        if self.closed:
+        if self.is_closed:
             return
-        self.closed = True
+        self.is_closed = True
         for branch in list(self._branches.values()):
             branch.close()
         self._branches.clear()
-        self._unanswered.close()
+        self._unanswered_bytes.close()
         self.calls.close()
         self.cluster.on_client_left(self)
 
@@ -133,19 +133,19 @@ class ClientRouter:
             case Response(request_id, result):
                 self._on_answer(request_id, response(request_id, bytes(result)))
             case Failure(request_id, error):
-                told = failure(request_id, error_object(error.code, error.message, error.data))
-                self._on_answer(request_id, told)
+                error_frame = failure(request_id, error_object(error.code, error.message, error.data))
+                self._on_answer(request_id, error_frame)
             case Malformed(code=int(code), why=why):
                 self.transport.write(failure(None, error_object(code, f"{NAMES[code]}: {why}")))
 
     def _on_request(self, request_id: Id, method: str, params: Raw | None) -> None:
         frame = request(request_id, method, None if params is None else bytes(params))
-        if method == "initialize" or not self.home.client.initialized:
+        if method == "initialize" or not self.home.client.is_initialized:
             if method == "initialize" and params is not None:
                 self._params = bytes(params)
             self._ask_home(request_id, frame)
             return
-        if len(self.pending) >= WAITED or not self._unanswered.fits(size_of_request(params or b"")):
+        if len(self.pending) >= WAITED or not self._unanswered_bytes.fits(size_of_request(params or b"")):
             why = "Invalid request: too many requests wait for an answer already"
             self.transport.write(failure(request_id, error_object(INVALID_REQUEST, why)))
             return
@@ -162,7 +162,7 @@ class ClientRouter:
             self._ask_home(request_id, frame)
             if method == "_dragoman/hub/watch":
                 self.watching = value_of(members.get("on"), True) is not False
-                for node in self.cluster.others():
+                for node in self.cluster.other_nodes():
                     self.watch(node)
 
     def _ask_home(self, request_id: Id, frame: bytes) -> None:
@@ -172,10 +172,10 @@ class ClientRouter:
 
     def _ask(self, pending: PendingRequest) -> None:
         self.pending[pending.id] = pending
-        self._unanswered.add(pending.size)
+        self._unanswered_bytes.add(pending.size)
         if pending.session:
             if pending.method == "session/prompt":
-                self._followed(pending.session).own.append(pending.key)
+                self._find_route(pending.session).own.append(pending.key)
             self._to_session(pending.session, pending.frame, pending)
         else:
             self.branch(pending.node).say(pending.frame)
@@ -208,10 +208,10 @@ class ClientRouter:
     # Where messages go.
 
     def branch(self, node: str) -> Branch:
-        found = self._branches.get(node)
-        if found is None:
+        branch = self._branches.get(node)
+        if branch is None:
             self._numbers += 1
-            found = LinkBranch(
+            branch = LinkBranch(
                 self,
                 self.cluster.links,
                 node=node,
@@ -221,33 +221,33 @@ class ClientRouter:
                 params=self._params,
                 age=asyncio.get_running_loop().time() - self.home.client.since,
             )
-            self._branches[node] = found
-        return found
+            self._branches[node] = branch
+        return branch
 
-    def _followed(self, session: str) -> RoutedSession:
-        found = self.sessions.get(session)
-        if found is None:
+    def _find_route(self, session: str) -> RoutedSession:
+        route = self.sessions.get(session)
+        if route is None:
             node = self.cluster.owners.where(session)
-            found = self.sessions[session] = RoutedSession(node or "")
+            route = self.sessions[session] = RoutedSession(node or "")
             if node is None:
-                self._moves.move(session, found)
-        return found
+                self._moves.move(session, route)
+        return route
 
     def _to_session(self, session: str, frame: bytes, pending: PendingRequest | None = None) -> None:
-        followed = self._followed(session)
-        if followed.held is None:
+        route = self._find_route(session)
+        if route.held_frames is None:
             if pending is not None:
-                pending.node = followed.node
-            self.branch(followed.node).say(frame)
+                pending.node = route.node
+            self.branch(route.node).say(frame)
         elif pending is None:  # requests are remembered anyway
-            if len(followed.held) >= HELD or sum(map(len, followed.held)) + len(frame) > HELD_BYTES:
+            if len(route.held_frames) >= HELD or sum(map(len, route.held_frames)) + len(frame) > HELD_BYTES:
                 log.warning("session %s is moving to another node: a notification for it is dropped", session)
             else:
-                followed.held.append(frame)
+                route.held_frames.append(frame)
 
     def place_new(self, members: dict[str, Raw]) -> str:
-        wanted = ours_in(members).get("agent")
-        agent = wanted if isinstance(wanted, str) and wanted else self.home.client.agent
+        name = ours_in(members).get("agent")
+        agent = name if isinstance(name, str) and name else self.home.client.agent
         return self.cluster.place(agent, str(value_of(members.get("cwd"), "")))
 
     # What branches say.
@@ -255,24 +255,24 @@ class ClientRouter:
     def on_block(
         self, branch: Branch, block: bytes, session: str = "", position: Position | None = None
     ) -> None:
-        followed = self.sessions.get(session) if session else None
-        if session and (followed is None or followed.node != branch.node):
+        route = self.sessions.get(session) if session else None
+        if session and (route is None or route.node != branch.node):
             return  # a node that had the session before: the one that has it now tells all of this
         if block.startswith(ID) or b"\n" + ID in block:
             block = self._look_at(branch, block)
-        if followed is not None:
-            followed.position = position
+        if route is not None:
+            route.position = position
         if block:
             self.transport.write(block)
 
     def _look_at(self, branch: Branch, block: bytes) -> bytes:
         """Notice answers and questions, and keep what is our own."""
-        kept: list[bytes] = []
+        lines: list[bytes] = []
         for line in block.splitlines(keepends=True):
             if line.startswith(ID) and self._is_own_answer(branch, line):
                 continue
-            kept.append(line)
-        return b"".join(kept)
+            lines.append(line)
+        return b"".join(lines)
 
     def _is_own_answer(self, branch: Branch, line: bytes) -> bool:
         message = decode(line)
@@ -292,7 +292,7 @@ class ClientRouter:
         if pending.node != branch.node:
             return True  # of a node that had the session before: the one that has it now answers
         del self.pending[pending.id]
-        self._unanswered.remove(pending.size)
+        self._unanswered_bytes.remove(pending.size)
         self._on_pending_answer(branch, pending, message)
         return False
 
@@ -309,30 +309,30 @@ class ClientRouter:
         if pending.method in ("session/new", "session/fork") and isinstance(answer, Response):
             session = session_of(answer.result)
             self.sessions.setdefault(session, RoutedSession(branch.node)).node = branch.node
-        followed = self.sessions.get(session)
-        if followed is not None and pending.key in followed.own:
-            followed.own.remove(pending.key)
-        idle = followed is not None and followed.position is None and followed.held is None
-        if idle and all(other.session != session for other in self.pending.values()):
+        route = self.sessions.get(session)
+        if route is not None and pending.key in route.own:
+            route.own.remove(pending.key)
+        idle = route is not None and route.position is None and route.held_frames is None
+        if idle and all(candidate.session != session for candidate in self.pending.values()):
             del self.sessions[session]
 
     def on_position(self, branch: Branch, session: str, position: Position | None) -> None:
-        followed = self.sessions.get(session)
-        if followed is None and position is not None:
-            followed = self.sessions[session] = RoutedSession(branch.node)
-        if followed is not None and followed.held is None and followed.node == branch.node:
-            followed.position = position
+        route = self.sessions.get(session)
+        if route is None and position is not None:
+            route = self.sessions[session] = RoutedSession(branch.node)
+        if route is not None and route.held_frames is None and route.node == branch.node:
+            route.position = position
             for pending in self.pending.values():
                 if pending.session == session and pending.node == branch.node:
                     pending.is_begun = position is not None
 
     def on_moved(self, branch: Branch, session: str) -> None:
-        followed = self.sessions.get(session)
-        if followed is not None and followed.node == branch.node:
-            if followed.held is None:
-                self._moves.move(session, followed)
+        route = self.sessions.get(session)
+        if route is not None and route.node == branch.node:
+            if route.held_frames is None:
+                self._moves.move(session, route)
             else:
-                followed.again = True
+                route.again = True
 
     def on_elsewhere(self, branch: Branch, request: Id, session: str, node: str) -> None:
         """A request came to the wrong node."""
@@ -346,11 +346,11 @@ class ClientRouter:
         if asyncio.get_running_loop().time() - pending.lost_since > LOST_SECONDS:
             self.fail(pending, "Internal error: no node has the session for long enough")
             return
-        followed = self.sessions.get(pending.session)
+        route = self.sessions.get(pending.session)
         if not pending.session:
             self.owner.start(self._moves.place_again(pending))
-        elif followed is not None and followed.held is None:
-            self._moves.move(pending.session, followed, pause=min(LONGEST_PAUSE, 0.01 * 2.0**pending.hops))
+        elif route is not None and route.held_frames is None:
+            self._moves.move(pending.session, route, pause=min(LONGEST_PAUSE, 0.01 * 2.0**pending.hops))
 
     def has(self, branch: Branch) -> bool:
         """Whether it is still the way to its node."""
@@ -358,7 +358,7 @@ class ClientRouter:
 
     def on_broken(self, branch: Branch, why: str) -> None:
         """Its node is gone, or words were lost on the way."""
-        if self.closed:
+        if self.is_closed:
             return
         if self.has(branch):
             del self._branches[branch.node]
@@ -366,9 +366,9 @@ class ClientRouter:
         if why == REPLACED:
             self.owner.start(self.transport.aclose())
             return
-        for session, followed in list(self.sessions.items()):
-            if followed.node == branch.node and followed.held is None:
-                self._moves.move(session, followed)
+        for session, route in list(self.sessions.items()):
+            if route.node == branch.node and route.held_frames is None:
+                self._moves.move(session, route)
         for pending in list(self.pending.values()):
             if not pending.session and pending.node == branch.node:
                 self.owner.start(self._moves.place_again(pending))
@@ -377,7 +377,7 @@ class ClientRouter:
 
     def fail(self, pending: PendingRequest, why: str) -> None:
         if self.pending.pop(pending.id, None) is not None:
-            self._unanswered.remove(pending.size)
+            self._unanswered_bytes.remove(pending.size)
         self.tell(failure(pending.id, error_object(INTERNAL_ERROR, why)))
 
     def tell(self, block: bytes) -> None:
@@ -389,14 +389,14 @@ class ClientRouter:
     # All nodes.
 
     def nodes(self) -> list[str]:
-        return [self.cluster.name, *self.cluster.others()]
+        return [self.cluster.name, *self.cluster.other_nodes()]
 
     async def find_node(self, session: str) -> str:
         return await self.cluster.find(session)
 
     def watch(self, node: str) -> None:
         """Hear of what happens at a node, or no more."""
-        if not self.closed and (self.watching or node in self._branches):
+        if not self.is_closed and (self.watching or node in self._branches):
             self.owner.start(self._watch(node))
 
     async def _watch(self, node: str) -> None:
@@ -421,12 +421,12 @@ class ClientRouter:
             ),
             return_exceptions=True,
         )
-        found: list[dict[str, Any]] = []
+        requests: list[dict[str, Any]] = []
         for answer in answers:
             if isinstance(answer, CallFailed):
                 self.tell(failure(request_id, error_object(answer.code, answer.message, answer.data)))
                 return
             if isinstance(answer, Raw):
-                found += value_of(answer, {}).get("requests", [])
-        found.sort(key=lambda request: request.get("askedAt", 0))
-        self.tell(response(request_id, encoded({"requests": found})))
+                requests += value_of(answer, {}).get("requests", [])
+        requests.sort(key=lambda request: request.get("askedAt", 0))
+        self.tell(response(request_id, encode_json({"requests": requests})))

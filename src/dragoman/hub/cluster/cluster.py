@@ -66,20 +66,20 @@ class Cluster:
             register,
             node,
             lease=lease,
-            describe=self._described,
-            renewed=self._renewed,
-            lost=self._lost,
-            gone=self._gone,
-            came=self._came,
+            describe=self._describe,
+            on_renewed=self._on_renewed,
+            on_lost=self._on_lease_lost,
+            on_gone=self._on_node_gone,
+            on_came=self._on_node_came,
         )
-        self.owners = Owners(register, self.members, given=lambda: self._orphans.set())
-        self.links = Links(bus, node.name, node.life, opened=self._opened)
+        self.owners = Owners(register, self.members, on_given=lambda: self._orphans.set())
+        self.links = Links(bus, node.name, node.life, on_opened=self._on_link_opened)
         self._needs = needs or {}
         self._limits = limits
         self._inherits = False
         self._orphans = asyncio.Event()
         self._taking = asyncio.Semaphore(TAKEN_AT_ONCE)
-        self._joined = False
+        self._has_joined = False
 
     # From the beginning to the end.
 
@@ -92,14 +92,14 @@ class Cluster:
         hub.route = self.accept
         await self.owners.start()
         self._inherits = await self.members.join()
-        self._joined = True
+        self._has_joined = True
         if not self._inherits:
             await hub.pool.end_hosted()
 
     async def open(self) -> None:
         """Let others reach us, and look after what dead nodes have left."""
         await self.links.start()
-        for node in self.others():
+        for node in self.other_nodes():
             self.links.greet(node)
         self.owner.start(self._look_after_orphans())
 
@@ -113,7 +113,7 @@ class Cluster:
 
     async def leave(self) -> None:
         """After the hub has ended. What is still open is for whoever comes first, ourselves among them."""
-        if not self._joined:
+        if not self._has_joined:
             return
         for router in list(self.routers):
             router.on_end(None)
@@ -136,7 +136,7 @@ class Cluster:
         self.routers.discard(router)
         self.owner.start(router.owner.aclose())
 
-    def shown(self) -> list[dict[str, Any]]:
+    def describe_nodes(self) -> list[dict[str, Any]]:
         """The nodes, for people."""
         return [
             {
@@ -150,7 +150,7 @@ class Cluster:
             for node in self.members.alive()
         ]
 
-    def others(self) -> list[str]:
+    def other_nodes(self) -> list[str]:
         return [node.name for node in self.members.alive() if node.name != self.name]
 
     def watch_soon(self, router: ClientRouter, node: str) -> None:
@@ -160,7 +160,7 @@ class Cluster:
         if router in self.routers and self.members.find(node) is not None:
             router.watch(node)
 
-    def _opened(self, link: NodeLink, word: Word) -> LinkEnd | None:
+    def _on_link_opened(self, link: NodeLink, word: Word) -> LinkEnd | None:
         return None if self.hub.draining else take_guest(self.hub, link, word, self._limits)
 
     # Where sessions are.
@@ -168,8 +168,8 @@ class Cluster:
     def place(self, agent: str, cwd: str) -> str:
         """The node for a new session; our own if none is fit, which then says why."""
         nodes = self.members.alive()
-        found = place(nodes, agent=agent, cwd=cwd, needs=self._needs.get(agent, ()), home=self.name)
-        return self.name if found is None else found.name
+        node = place(nodes, agent=agent, cwd=cwd, needs=self._needs.get(agent, ()), home=self.name)
+        return self.name if node is None else node.name
 
     async def find(self, session: str) -> str:
         """The node that has the session, or is to have it."""
@@ -206,21 +206,21 @@ class Cluster:
         await self.owners.release(lease)
 
     async def give(self, lease: SessionLease, *, agent: str, cwd: str) -> None:
-        others = [name for name in self._able(agent, cwd) if name != self.name]
-        to = heir(self.members.alive(), lease.session, others) if others else None
+        candidates = [name for name in self._able(agent, cwd) if name != self.name]
+        to = heir(self.members.alive(), lease.session, candidates) if candidates else None
         await self.owners.release(lease, to=to or "")
 
-    def lost(self, session: str) -> None:
-        found = self.hub.sessions.get(session)
+    def on_lost(self, session: str) -> None:
+        live_session = self.hub.sessions.get(session)
         self.owners.drop(session)
-        if found is not None:
+        if live_session is not None:
             log.warning("session %s was taken over by another node", session)
-            self.owner.start(lose(self.hub, found))
+            self.owner.start(lose(self.hub, live_session))
         self.members.hurry()
 
     # Our lease.
 
-    def _described(self, node: Node) -> Node:
+    def _describe(self, node: Node) -> Node:
         hub = self.hub
         return replace(
             node,
@@ -233,10 +233,10 @@ class Cluster:
     def lasting(self) -> LeaseTerm:
         return self.members.lasting
 
-    def _renewed(self, lasting: LeaseTerm) -> None:
+    def _on_renewed(self, lasting: LeaseTerm) -> None:
         self.hub.pool.renew(lasting)
 
-    async def _lost(self) -> None:
+    async def _on_lease_lost(self) -> None:
         """Others may have our sessions by now: act no more on any."""
         self.links.lose_all()  # the others have closed their ends long ago
         await self.hub.pool.lose()
@@ -246,12 +246,12 @@ class Cluster:
 
     # The others.
 
-    def _came(self, node: str) -> None:
+    def _on_node_came(self, node: str) -> None:
         for router in list(self.routers):
             if router.watching:
                 self.watch_soon(router, node)
 
-    def _gone(self, node: str) -> None:
+    def _on_node_gone(self, node: str) -> None:
         self.links.lost_node(node)
         self._orphans.set()
 
@@ -265,7 +265,9 @@ class Cluster:
                 pass
             self._orphans.clear()
             if not self.hub.draining:
-                await asyncio.gather(*map(self._adopt, (*self.owners.orphans(), *self.owners.given())))
+                await asyncio.gather(
+                    *map(self._adopt, (*self.owners.orphans(), *self.owners.given_sessions()))
+                )
 
     async def _adopt(self, session: str) -> None:
         async with self._taking:

@@ -27,7 +27,7 @@ SILENT_BEATS = 10
 class LinkEnd(Protocol):
     """What hears a link."""
 
-    def heard(self, word: Word, /) -> None: ...
+    def on_word(self, word: Word, /) -> None: ...
     def broken(self, why: str, /) -> None:
         """Nothing more will be heard. Called once, unless we closed it ourselves."""
 
@@ -35,25 +35,27 @@ class LinkEnd(Protocol):
 class NodeLink:
     """One end of a link. Made by the switch."""
 
-    __slots__ = ("_links", "_said", "end", "heard", "name", "node", "silent")
+    __slots__ = ("_links", "_sent_count", "end", "last_number", "name", "node", "silent")
 
     def __init__(self, links: Links, name: str, node: str, end: LinkEnd) -> None:
         self.name = name
         self.node = node
         """The node at its other end."""
         self.end = end
-        self.heard = 0  # the number of the last word
+        self.last_number = 0  # the number of the last word
         self.silent = 0  # beats since anything was heard
-        self._said = 0
+        self._sent_count = 0
         self._links = links
 
     def say(self, kind: int, *, session: str = "", position: str = "", payload: bytes = b"") -> None:
-        self._said += 1
+        self._sent_count += 1
         switch = self._links
-        switch.send(self.node, Word(self.name, switch.node, kind, self._said, session, position, payload))
+        switch.send(
+            self.node, Word(self.name, switch.node, kind, self._sent_count, session, position, payload)
+        )
 
     def beat(self) -> None:
-        self._links.send(self.node, Word(self.name, self._links.node, words.BEAT, self._said))
+        self._links.send(self.node, Word(self.name, self._links.node, words.BEAT, self._sent_count))
 
     def close(self, why: str = "") -> None:
         """Say so, and hear nothing more. May be called again."""
@@ -65,12 +67,12 @@ class Links:
     """`opened` is given links that other nodes begin, and returns their end here; None if it refuses."""
 
     def __init__(
-        self, bus: Bus, node: str, life: str, *, opened: Callable[[NodeLink, Word], LinkEnd | None]
+        self, bus: Bus, node: str, life: str, *, on_opened: Callable[[NodeLink, Word], LinkEnd | None]
     ) -> None:
         self._bus = bus
         self.node = node
         self._life = life
-        self._opened = opened
+        self._on_opened = on_opened
         self._links: dict[str, NodeLink] = {}
         self._numbers = itertools.count(1)
         self._owner: TaskOwner | None = None
@@ -135,13 +137,13 @@ class Links:
         if word.kind == words.CLOSE:
             self._break(link, word.payload.decode(errors="replace"))
         elif word.kind == words.BEAT:
-            if word.number != link.heard:
+            if word.number != link.last_number:
                 self._fail(link)
-        elif word.number != link.heard + 1:
+        elif word.number != link.last_number + 1:
             self._fail(link)
         else:
-            link.heard = word.number
-            link.end.heard(word)
+            link.last_number = word.number
+            link.end.on_word(word)
 
     def _welcome(self, word: Word) -> None:
         """A word on a link that we do not have."""
@@ -151,9 +153,9 @@ class Links:
             self.say_close(word.sender, word.link, "the link is not known here")
             return
         link = NodeLink(self, word.link, word.sender, _NoEnd())
-        link.heard = 1
+        link.last_number = 1
         self._links[link.name] = link
-        end = self._opened(link, word)
+        end = self._on_opened(link, word)
         if end is None:
             link.close("this node takes no guests now")
         else:
@@ -183,7 +185,7 @@ class Links:
 
 
 class _NoEnd:
-    def heard(self, word: Word, /) -> None:
+    def on_word(self, word: Word, /) -> None:
         pass
 
     def broken(self, why: str, /) -> None:

@@ -75,42 +75,42 @@ class Members:
         *,
         lease: float,
         describe: Callable[[Node], Node],
-        renewed: Callable[[LeaseTerm], None],
-        lost: Callable[[], Awaitable[None]],
-        gone: Callable[[str], None],
-        came: Callable[[str], None],
+        on_renewed: Callable[[LeaseTerm], None],
+        on_lost: Callable[[], Awaitable[None]],
+        on_gone: Callable[[str], None],
+        on_came: Callable[[str], None],
         clock: Callable[[], float] = now,
     ) -> None:
         self.node = node
         self.lease = lease
         self._register = register
         self._describe = describe
-        self._renewed = renewed
-        self._lost = lost
-        self._gone = gone
-        self._came = came
+        self._on_renewed = on_renewed
+        self._on_lost = on_lost
+        self._on_gone = on_gone
+        self._on_came = on_came
         self._clock = clock
-        self._seen: dict[str, _Seen] = {}
+        self._seen_nodes: dict[str, _Seen] = {}
         self._revision = 0
         self._last = 0.0  # just before the last renewal that was granted
         self._contact = 0.0  # since when renewals are granted without a pause
         self._owner: TaskOwner | None = None
         self._watch: Subscription | None = None
         self._hurry = asyncio.Event()
-        self._regained = asyncio.Event()
+        self._regained_event = asyncio.Event()
 
     # Who is there.
 
     def alive(self) -> list[Node]:
         """Nodes that hold their lease, this one among them."""
-        others = [one.node for one in self._seen.values() if one.node.state != "dead"]
-        return sorted([self.node, *others], key=lambda node: node.name)
+        other_nodes = [entry.node for entry in self._seen_nodes.values() if entry.node.state != "dead"]
+        return sorted([self.node, *other_nodes], key=lambda node: node.name)
 
     def find(self, name: str) -> Node | None:
         if name == self.node.name:
             return self.node
-        seen = self._seen.get(name)
-        return None if seen is None or seen.node.state == "dead" else seen.node
+        entry = self._seen_nodes.get(name)
+        return None if entry is None or entry.node.state == "dead" else entry.node
 
     @property
     def lasting(self) -> LeaseTerm:
@@ -118,7 +118,7 @@ class Members:
         return LeaseTerm(ACTS * self.lease, self._last)
 
     @property
-    def left(self) -> float:
+    def remaining(self) -> float:
         """The seconds of it that are left."""
         return max(0.0, self._last + ACTS * self.lease - self._clock())
 
@@ -126,9 +126,9 @@ class Members:
         """Return while this node has its lease; wait for it as long as one lasts, then `JournalError`."""
         try:
             async with asyncio.timeout(self.lease):
-                while self.left <= 0:
-                    self._regained.clear()
-                    await self._regained.wait()
+                while self.remaining <= 0:
+                    self._regained_event.clear()
+                    await self._regained_event.wait()
         except TimeoutError:
             raise JournalError("this node has no lease now: the others cannot be reached") from None
 
@@ -136,7 +136,7 @@ class Members:
 
     async def join(self) -> bool:
         """Take the lease; True if a life of this node before us held it until now."""
-        self._watch = await self._register.watch(PREFIX, self._changed)
+        self._watch = await self._register.watch(PREFIX, self._on_change)
         inherits = await self._take_in_time()
         self._owner = TaskOwner("cluster membership")
         self._owner.start(self._renew())
@@ -160,21 +160,21 @@ class Members:
         key = f"{PREFIX}.{self.node.name}"
         while True:
             began = self._clock()
-            held = await self._register.get(key)
-            before = None if held is None else _read(held)
+            current = await self._register.get(key)
+            before = None if current is None else _read(current)
             if before is not None and before.state != "dead" and before.home != self.node.home:
                 raise LocalMistake(
                     f"there is a node {self.node.name!r} already; give this one another name with --node"
                 )
             value = msgspec.json.encode(self._describe(self.node))
             try:
-                if held is None:
+                if current is None:
                     self._revision = await self._register.create(key, value)
                 else:
-                    self._revision = await self._register.update(key, value, held.revision)
+                    self._revision = await self._register.update(key, value, current.revision)
             except KeyTaken:
                 continue
-            self._granted(began)
+            self._on_granted(began)
             return before is not None and before.state != "dead"
 
     async def leave(self) -> None:
@@ -231,33 +231,33 @@ class Members:
         value = msgspec.json.encode(self._describe(self.node))
         key = f"{PREFIX}.{self.node.name}"
         self._revision = await self._register.update(key, value, self._revision)
-        self._granted(began)
+        self._on_granted(began)
 
     async def _is_still_ours(self) -> bool:
         """A renewal of which we heard nothing may have been granted all the same. What we read may be old:
         then the next renewal is refused again.
         """
         try:
-            held = await self._register.get(f"{PREFIX}.{self.node.name}")
+            current = await self._register.get(f"{PREFIX}.{self.node.name}")
         except (JournalError, TimeoutError):
             return True  # nobody knows; it runs out by itself
-        node = None if held is None else _read(held)
-        if held is None or node is None or node.state == "dead" or node.life != self.node.life:
+        node = None if current is None else _read(current)
+        if current is None or node is None or node.state == "dead" or node.life != self.node.life:
             return False
-        self._revision = held.revision
+        self._revision = current.revision
         self._hurry.set()
         return True
 
-    def _granted(self, began: float) -> None:
+    def _on_granted(self, began: float) -> None:
         if began - self._last > self.lease / 2:
             self._contact = began  # we were cut off: what we did not see of others means nothing
         self._last = began
-        self._regained.set()
-        self._renewed(self.lasting)
+        self._regained_event.set()
+        self._on_renewed(self.lasting)
 
     async def _begin_anew(self) -> None:
         self._last = -self.lease  # we may do nothing until we are somebody again
-        await self._lost()
+        await self._on_lost()
         self.node = replace(self.node, life=new_life())
         while True:
             try:
@@ -269,39 +269,39 @@ class Members:
 
     # The others.
 
-    def _changed(self, key: str, value: RegisterValue | None) -> None:
+    def _on_change(self, key: str, value: RegisterValue | None) -> None:
         name = key.removeprefix(f"{PREFIX}.")
         if name == self.node.name:
             return
-        before = self._seen.get(name)
+        before = self._seen_nodes.get(name)
         node = None if value is None else _read(value)
         if value is None or node is None:
-            self._seen.pop(name, None)
+            self._seen_nodes.pop(name, None)
         else:
-            self._seen[name] = _Seen(node, value.revision, self._clock())
+            self._seen_nodes[name] = _Seen(node, value.revision, self._clock())
         was = before is not None and before.node.state != "dead"
         now = node is not None and node.state != "dead"
         if was and not now:
-            self._gone(name)
+            self._on_gone(name)
         elif now and not was:
-            self._came(name)
+            self._on_came(name)
 
     async def _look(self) -> None:
         while True:
             await asyncio.sleep(self.lease / 20)
-            for name, seen in list(self._seen.items()):
-                if seen.node.state != "dead" and self._is_silent(seen):
-                    await self._declare_dead(name, seen)
+            for name, entry in list(self._seen_nodes.items()):
+                if entry.node.state != "dead" and self._is_silent(entry):
+                    await self._declare_dead(name, entry)
 
-    def _is_silent(self, seen: _Seen) -> bool:
+    def _is_silent(self, entry: _Seen) -> bool:
         now = self._clock()
         in_contact = now - self._last < self.lease / 4
-        return in_contact and now - max(seen.at, self._contact) > self.lease
+        return in_contact and now - max(entry.at, self._contact) > self.lease
 
-    async def _declare_dead(self, name: str, seen: _Seen) -> None:
-        value = msgspec.json.encode(replace(seen.node, state="dead"))
+    async def _declare_dead(self, name: str, entry: _Seen) -> None:
+        value = msgspec.json.encode(replace(entry.node, state="dead"))
         try:
-            await self._register.update(f"{PREFIX}.{name}", value, seen.revision)
+            await self._register.update(f"{PREFIX}.{name}", value, entry.revision)
         except KeyTaken:
             return  # it lives, or somebody else was first
         except (JournalError, TimeoutError) as error:
@@ -310,9 +310,9 @@ class Members:
         log.error("node %s has not renewed its lease for %g s: it is dead", name, self.lease)
 
 
-def _read(stored: RegisterValue) -> Node | None:
+def _read(register_value: RegisterValue) -> Node | None:
     try:
-        return decode_json(stored.value, Node)
+        return decode_json(register_value.value, Node)
     except msgspec.MsgspecError:
         log.error("the register holds a node that cannot be read")
         return None

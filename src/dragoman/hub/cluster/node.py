@@ -28,7 +28,7 @@ class NodeContext(Struct):
     """Where sessions are kept."""
 
     journal: Journal
-    shown: str
+    shown_address: str
     """Its address, without secrets."""
     cluster: Cluster | None = None
 
@@ -58,15 +58,15 @@ async def place_of(
     """Opens what the settings name. `folder` is this hub's own, `url` where clients come to."""
     address = settings.journal_place
     if is_nats_address(address):
-        async with _shared(settings, folder, url, limits) as place:
+        async with _open_shared(settings, folder, url, limits) as place:
             yield place
     elif settings.encryption.key:
         from dragoman.journal.sealing_key import read_key
         from dragoman.journal.sqlite import open_sealed
 
         key = read_key(settings.encryption.key)
-        async with open_sealed(Path(address), key, durability=settings.durability) as sealed:
-            yield NodeContext(sealed, address)
+        async with open_sealed(Path(address), key, durability=settings.durability) as sealed_journal:
+            yield NodeContext(sealed_journal, address)
     else:
         async with open_journal(address, durability=settings.durability) as journal:
             owner = TaskOwner("hub word index")
@@ -78,7 +78,7 @@ async def place_of(
 
 
 @asynccontextmanager
-async def _shared(
+async def _open_shared(
     settings: HubSettings, folder: Path, url: str, limits: TransportLimits
 ) -> AsyncIterator[NodeContext]:
     if settings.encryption.key:
@@ -87,7 +87,7 @@ async def _shared(
         )
     from dragoman.journal.nats import open_nats
 
-    async with open_nats(settings.journal_place) as shared:
+    async with open_nats(settings.journal_place) as storage:
         node = Node(
             name=node_name(settings),
             life=new_life(),
@@ -97,14 +97,14 @@ async def _shared(
             url=url,
         )
         cluster = Cluster(
-            shared.register,
-            shared.bus,
+            storage.register,
+            storage.bus,
             node,
             lease=settings.cluster.lease,
             needs={name: agent.needs for name, agent in offered_agents(settings).items()},
             limits=limits,
         )
-        yield NodeContext(shared.journal, shown_place(settings), cluster)
+        yield NodeContext(storage.journal, shown_place(settings), cluster)
 
 
 def _home(folder: Path) -> str:
@@ -113,8 +113,8 @@ def _home(folder: Path) -> str:
     try:
         return path.read_text(encoding="ascii").strip()
     except FileNotFoundError:
-        made = secrets.token_hex(8)
+        name = secrets.token_hex(8)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with open(descriptor, "w", encoding="ascii") as file:
-            file.write(made)
-        return made
+            file.write(name)
+        return name

@@ -38,26 +38,28 @@ class _Owned(Struct, frozen=True):
 
 
 class _Known(Struct, frozen=True):
-    owned: _Owned
+    owner: _Owned
     revision: int
 
 
 class Owners:
     """What is known of the owners of sessions that are open somewhere."""
 
-    def __init__(self, register: Register, members: Members, *, given: Callable[[], None] = _ignore) -> None:
+    def __init__(
+        self, register: Register, members: Members, *, on_given: Callable[[], None] = _ignore
+    ) -> None:
         """`given` hears that a session may have been given to us."""
-        self._given = given
+        self._on_given = on_given
         self._register = register
         self._members = members
-        self._known: dict[str, _Known] = {}  # by key
+        self._entries: dict[str, _Known] = {}  # by key
         self._mine: dict[str, SessionLease] = {}
-        self._dropped: set[str] = set()
+        self._dropped_ids: set[str] = set()
         self._locks: dict[str, KeyedLock] = {}
         self._watch: Subscription | None = None
 
     async def start(self) -> None:
-        self._watch = await self._register.watch(PREFIX, self._changed)
+        self._watch = await self._register.watch(PREFIX, self._on_change)
 
     async def aclose(self) -> None:
         if self._watch is not None:
@@ -66,37 +68,37 @@ class Owners:
 
     def where(self, session: str) -> str | None:
         """The living node that has it, as far as we know; None if none has."""
-        known = self._known.get(_key(session))
-        if known is None or self._members.find(known.owned.node) is None:
+        entry = self._entries.get(_key(session))
+        if entry is None or self._members.find(entry.owner.node) is None:
             return None
-        return known.owned.node
+        return entry.owner.node
 
     def of(self, node: str) -> list[str]:
         """Sessions under a node's name, which may be dead."""
-        return [known.owned.session for known in self._known.values() if known.owned.node == node]
+        return [entry.owner.session for entry in self._entries.values() if entry.owner.node == node]
 
     def is_known(self, session: str) -> bool:
         """Whether somebody has it, dead or alive."""
-        return _key(session) in self._known
+        return _key(session) in self._entries
 
     def orphans(self) -> list[str]:
         """Sessions of nodes that are no more."""
         return [
-            known.owned.session
-            for known in self._known.values()
-            if self._members.find(known.owned.node) is None
+            entry.owner.session
+            for entry in self._entries.values()
+            if self._members.find(entry.owner.node) is None
         ]
 
-    def given(self) -> list[str]:
+    def given_sessions(self) -> list[str]:
         """Sessions that another node has given to us, that a life of ours before this one had, or that we
         have claimed and dropped.
         """
         me = self._members.node
         return [
-            known.owned.session
-            for known in self._known.values()
-            if known.owned.node == me.name
-            and (known.owned.life != me.life or known.owned.session in self._dropped)
+            entry.owner.session
+            for entry in self._entries.values()
+            if entry.owner.node == me.name
+            and (entry.owner.life != me.life or entry.owner.session in self._dropped_ids)
         ]
 
     async def claim(self, session: str) -> SessionLease:
@@ -104,31 +106,31 @@ class Owners:
         async with self._lock(session):
             for _ in range(TRIES):
                 try:
-                    taken = await self._try(session)
+                    is_taken_over = await self._try(session)
                 except KeyTaken:
                     await self._look_again(session)
                     continue
-                taken = taken or session in self._dropped
-                self._dropped.discard(session)
-                lease = self._mine[session] = SessionLease(session, taken=taken)
+                is_taken_over = is_taken_over or session in self._dropped_ids
+                self._dropped_ids.discard(session)
+                lease = self._mine[session] = SessionLease(session, is_taken_over=is_taken_over)
                 return lease
         raise JournalError(f"session {session} could not be claimed: its owner changes all the time")
 
     async def _try(self, session: str) -> bool:
         """Whether it was somebody's before."""
         key = _key(session)
-        known = self._known.get(key)
+        entry = self._entries.get(key)
         me = self._members.node
         value = msgspec.json.encode(_Owned(session, me.name, me.life))
-        if known is None:
+        if entry is None:
             self._note(key, value, await self._register.create(key, value))
             return False
-        owned = known.owned
-        if (owned.node, owned.life) == (me.name, me.life):
+        owner = entry.owner
+        if (owner.node, owner.life) == (me.name, me.life):
             return False
-        if owned.node != me.name and self._members.find(owned.node) is not None:
-            raise Elsewhere(session, owned.node)
-        self._note(key, value, await self._register.update(key, value, known.revision))
+        if owner.node != me.name and self._members.find(owner.node) is not None:
+            raise Elsewhere(session, owner.node)
+        self._note(key, value, await self._register.update(key, value, entry.revision))
         return True
 
     async def release(self, lease: SessionLease, *, to: str = "") -> None:
@@ -140,28 +142,28 @@ class Owners:
                 return
             del self._mine[lease.session]
             key = _key(lease.session)
-            known = self._known.get(key)
+            entry = self._entries.get(key)
             me = self._members.node
-            if known is None or (known.owned.node, known.owned.life) != (me.name, me.life):
+            if entry is None or (entry.owner.node, entry.owner.life) != (me.name, me.life):
                 return
             try:
                 if to:
                     value = msgspec.json.encode(_Owned(lease.session, to, ""))
-                    self._note(key, value, await self._register.update(key, value, known.revision))
+                    self._note(key, value, await self._register.update(key, value, entry.revision))
                     return
-                await self._register.delete(key, known.revision)
+                await self._register.delete(key, entry.revision)
             except KeyTaken:
                 return
             except (JournalError, TimeoutError) as error:
                 log.warning("session %s could not be given back: %s", lease.session, error)
                 return
-            if self._known.get(key) == known:
-                del self._known[key]
+            if self._entries.get(key) == entry:
+                del self._entries[key]
 
     def drop(self, session: str) -> None:
         """It is not ours any more, whoever has it. If nobody has, what we had begun in it is left behind."""
         self._mine.pop(session, None)
-        self._dropped.add(session)
+        self._dropped_ids.add(session)
 
     # Inside.
 
@@ -171,27 +173,27 @@ class Owners:
         return self._locks.setdefault(session, KeyedLock())
 
     def _note(self, key: str, value: bytes, revision: int) -> None:
-        self._changed(key, RegisterValue(value, revision))
+        self._on_change(key, RegisterValue(value, revision))
 
     async def _look_again(self, session: str) -> None:
         key = _key(session)
-        self._changed(key, await self._register.get(key), surely=True)
+        self._on_change(key, await self._register.get(key), surely=True)
 
-    def _changed(self, key: str, stored: RegisterValue | None, *, surely: bool = False) -> None:
-        known = self._known.get(key)
-        if known is not None and (stored is None or stored.revision > known.revision):
-            self._dropped.discard(known.owned.session)  # whoever had it since then has seen to it
-        if stored is None:
-            self._known.pop(key, None)
-        elif known is None or stored.revision > known.revision or surely:
+    def _on_change(self, key: str, register_value: RegisterValue | None, *, surely: bool = False) -> None:
+        entry = self._entries.get(key)
+        if entry is not None and (register_value is None or register_value.revision > entry.revision):
+            self._dropped_ids.discard(entry.owner.session)  # whoever had it since then has seen to it
+        if register_value is None:
+            self._entries.pop(key, None)
+        elif entry is None or register_value.revision > entry.revision or surely:
             try:
-                owned = decode_json(stored.value, _Owned)
+                owner = decode_json(register_value.value, _Owned)
             except msgspec.MsgspecError:
                 log.error("the register holds an owner that cannot be read")
                 return
-            self._known[key] = _Known(owned, stored.revision)
-            if owned.node == self._members.node.name and owned.life != self._members.node.life:
-                self._given()
+            self._entries[key] = _Known(owner, register_value.revision)
+            if owner.node == self._members.node.name and owner.life != self._members.node.life:
+                self._on_given()
 
 
 def _key(session: str) -> str:

@@ -14,7 +14,7 @@ from msgspec import Raw, Struct
 
 from dragoman.hub.engine.bounds import size_of_request
 from dragoman.hub.engine.ports import Position
-from dragoman.hub.session.frames import encoded, key_in, merged, object_of, ours_in
+from dragoman.hub.session.frames import encode_json, key_in, merge_ours, object_of, ours_in
 from dragoman.wire import request
 from dragoman.wire.envelope import Id
 
@@ -60,7 +60,7 @@ class PendingRequest(Struct):
 
     @property
     def frame(self) -> bytes:
-        return request(self.id, self.method, encoded(self.params))
+        return request(self.id, self.method, encode_json(self.params))
 
     @property
     def may_be_repeated(self) -> bool:
@@ -73,23 +73,23 @@ class PendingRequest(Struct):
         if self.method == "session/load" and not self.is_begun:
             return self.frame
         if self.method != "_dragoman/hub/attach":
-            params = merged(object_of(encoded(self.params)), {"after": str(position)})
+            params = merge_ours(object_of(encode_json(self.params)), {"after": str(position)})
         else:
             params = {**self.params, "after": str(position)}
-        return request(self.id, self.method, encoded(params))
+        return request(self.id, self.method, encode_json(params))
 
 
 def pending_request(
     request_id: Id, method: str, params: dict[str, Raw], *, session: str, node: str
 ) -> PendingRequest:
     """With a key of its own, if it needs one and the client gave none."""
-    kept: dict[str, Any] = {name: Raw(bytes(raw)) for name, raw in params.items()}
+    members: dict[str, Any] = {name: Raw(bytes(raw)) for name, raw in params.items()}
     key = ""
     if method in KEYED:
         ours = ours_in(params)
         key = key_in(ours)
         if not key and not ours.get("key"):  # one that is no key is refused by the node
             key = uuid.uuid4().hex
-            kept = merged(kept, {"key": key})
+            members = merge_ours(members, {"key": key})
     size = sum(size_of_request(raw) for raw in params.values())
-    return PendingRequest(request_id, method, kept, session, node, key, size=size)
+    return PendingRequest(request_id, method, members, session, node, key, size=size)

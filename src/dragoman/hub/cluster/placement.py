@@ -10,8 +10,8 @@ from dragoman.hub.cluster.membership import Node
 
 def can_have(node: Node, agent: str, cwd: str, needs: Iterable[str] = ()) -> bool:
     """Whether it offers the agent, has what the agent needs, and the folder is one of its own."""
-    offered = not agent or agent in node.agents
-    return offered and set(needs) <= set(node.labels) and (not node.roots or _has_root(node.roots, cwd))
+    is_offered = not agent or agent in node.agents
+    return is_offered and set(needs) <= set(node.labels) and (not node.roots or _has_root(node.roots, cwd))
 
 
 def _has_root(roots: Sequence[str], cwd: str) -> bool:
@@ -31,8 +31,10 @@ def place(
 
 def heir(nodes: Sequence[Node], session: str, able: Iterable[str] = ()) -> str | None:
     """Who takes a session of a dead node: all nodes come to the same, and to another for another session."""
-    wanted = set(able)
-    names = [node.name for node in nodes if node.state == "alive" and (not wanted or node.name in wanted)]
+    able_names = set(able)
+    names = [
+        node.name for node in nodes if node.state == "alive" and (not able_names or node.name in able_names)
+    ]
     return max(names, key=lambda name: _weight(name, session), default=None)
 
 

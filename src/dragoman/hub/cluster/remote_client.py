@@ -31,9 +31,9 @@ class GuestTransport:
         self.limits = limits
         self._link = link
         self._sink: Sink | None = None
-        self._sent = self._taken = 0
+        self._sent_bytes = self._taken_bytes = 0
         self._parts: list[bytes] = []
-        self._closed = False
+        self._is_closed = False
         self._room = asyncio.Event()
 
     # The transport.
@@ -45,9 +45,9 @@ class GuestTransport:
         self.show("", "", bytes(block))
 
     def show(self, session: str, position: str, block: bytes) -> None:
-        if self._closed:
+        if self._is_closed:
             raise LinkClosed("the other node has hung up")
-        self._sent += len(block)
+        self._sent_bytes += len(block)
         for last, piece in words.portions(block):
             if last:
                 self._link.say(words.DATA, session=session, position=position, payload=piece)
@@ -56,11 +56,11 @@ class GuestTransport:
 
     @property
     def pending(self) -> int:
-        return self._sent - self._taken
+        return self._sent_bytes - self._taken_bytes
 
     async def drain(self) -> None:
         while self.pending > self.limits.low:
-            if self._closed:
+            if self._is_closed:
                 raise LinkClosed("the other node has hung up")
             self._room.clear()
             await self._room.wait()
@@ -77,7 +77,7 @@ class GuestTransport:
 
     # The link.
 
-    def heard(self, word: Word, /) -> None:
+    def on_word(self, word: Word, /) -> None:
         match word.kind:
             case words.PART:
                 self._parts.append(word.payload)
@@ -87,7 +87,7 @@ class GuestTransport:
                 if self._sink is not None:
                     self._sink.feed(block)
             case words.TAKEN:
-                self._taken = int(word.payload)
+                self._taken_bytes = int(word.payload)
                 if self.pending <= self.limits.low:
                     self._room.set()
 
@@ -95,8 +95,8 @@ class GuestTransport:
         self._end()
 
     def _end(self) -> None:
-        if not self._closed:
-            self._closed = True
+        if not self._is_closed:
+            self._is_closed = True
             self._room.set()
             if self._sink is not None:
                 self._sink.on_end(None)
@@ -104,23 +104,23 @@ class GuestTransport:
     # Where the client stands: what `HubClient.seat` hears.
 
     def stands(self, session: str, position: Position | None) -> None:
-        if not self._closed:
+        if not self._is_closed:
             self._link.say(words.MARK, session=session, position="" if position is None else str(position))
 
-    def told(self, session: str, position: Position, block: bytes) -> None:
+    def tell(self, session: str, position: Position, block: bytes) -> None:
         self.show(session, str(position), block)
 
-    def moved(self, session: str) -> None:
-        if not self._closed:
+    def on_session_moved(self, session: str) -> None:
+        if not self._is_closed:
             self._link.say(words.MOVED, session=session)
 
-    def replaced(self) -> None:
+    def on_replaced(self) -> None:
         self._link.close(REPLACED)
 
     def elsewhere(self, request: Id, error: Elsewhere) -> None:
-        if not self._closed:
-            told = Rerouted(request, error.session, error.node)
-            self._link.say(words.ELSEWHERE, payload=msgspec.json.encode(told))
+        if not self._is_closed:
+            reroute = Rerouted(request, error.session, error.node)
+            self._link.say(words.ELSEWHERE, payload=msgspec.json.encode(reroute))
 
 
 def take_guest(hub: ClientHub, link: NodeLink, word: Word, limits: TransportLimits) -> GuestTransport | None:
@@ -139,6 +139,6 @@ def take_guest(hub: ClientHub, link: NodeLink, word: Word, limits: TransportLimi
     hub.clients.add(client)
     client.start()
     hub.methods.introduce(client, params)
-    client.initialized = True
+    client.is_initialized = True
     hub.broker.on_client_arrival(client)
     return transport

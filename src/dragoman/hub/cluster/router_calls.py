@@ -14,7 +14,7 @@ from msgspec import Raw
 from dragoman.errors import Elsewhere, LinkClosed
 from dragoman.hub.agents.process import failed_with
 from dragoman.hub.cluster.branches import Branch
-from dragoman.hub.session.frames import encoded
+from dragoman.hub.session.frames import encode_json
 from dragoman.wire import Failure, Response, request
 from dragoman.wire.envelope import Id
 
@@ -35,7 +35,7 @@ class RouterCalls:
         future: asyncio.Future[Raw] = asyncio.get_running_loop().create_future()
         self._open[name] = (branch, future)
         try:
-            branch.say(request(name, method, encoded(params)))
+            branch.say(request(name, method, encode_json(params)))
             async with asyncio.timeout(within):
                 return await future
         finally:
@@ -43,21 +43,21 @@ class RouterCalls:
 
     def on_answer(self, answer: Response | Failure) -> bool:
         """Whether it is the answer to one of ours."""
-        found = self._open.get(answer.id)
-        if found is None:
+        call = self._open.get(answer.id)
+        if call is None:
             return isinstance(answer.id, str) and answer.id.startswith(NAMES)  # nobody waits for it any more
-        if not found[1].done():
+        if not call[1].done():
             if isinstance(answer, Response):
-                found[1].set_result(Raw(bytes(answer.result)))
+                call[1].set_result(Raw(bytes(answer.result)))
             else:
-                found[1].set_exception(failed_with(answer.error))
+                call[1].set_exception(failed_with(answer.error))
         return True
 
     def on_elsewhere(self, name: Id, session: str, node: str) -> bool:
-        found = self._open.get(name)
-        if found is not None and not found[1].done():
-            found[1].set_exception(Elsewhere(session, node))
-        return found is not None
+        call = self._open.get(name)
+        if call is not None and not call[1].done():
+            call[1].set_exception(Elsewhere(session, node))
+        return call is not None
 
     def on_broken(self, branch: Branch, why: str) -> None:
         for of, future in list(self._open.values()):

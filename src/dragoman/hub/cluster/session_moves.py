@@ -13,7 +13,7 @@ from dragoman.hub.cluster.branches import Branch
 from dragoman.hub.cluster.pending_requests import FROM_A_PLACE, PendingRequest
 from dragoman.hub.cluster.router_calls import RouterCalls
 from dragoman.hub.engine.ports import Position
-from dragoman.hub.session.frames import encoded
+from dragoman.hub.session.frames import encode_json
 from dragoman.runtime.owner import TaskOwner
 from dragoman.wire import notification
 from dragoman.wire.envelope import Id
@@ -37,7 +37,7 @@ class RoutedSession(Struct):
     """How far it was told; None if it does not follow it."""
     own: list[str] = []
     """Keys of prompts that it wrote."""
-    held: list[bytes] | None = None
+    held_frames: list[bytes] | None = None
     """What it says while the session moves; None while it does not."""
     again: bool = False
     """The node that it was to come to has given it away."""
@@ -47,7 +47,7 @@ class MovingClient(Protocol):
     """The client whose sessions move (`client_router.ClientRouter`)."""
 
     owner: TaskOwner
-    closed: bool
+    is_closed: bool
     pending: dict[Id, PendingRequest]
     questions: dict[int, str]
     calls: RouterCalls
@@ -66,32 +66,32 @@ class SessionMoves:
     def __init__(self, client: MovingClient) -> None:
         self._client = client
 
-    def move(self, session: str, followed: RoutedSession, *, pause: float = 0.0) -> None:
-        followed.held = []
+    def move(self, session: str, route: RoutedSession, *, pause: float = 0.0) -> None:
+        route.held_frames = []
         for number, of in list(self._client.questions.items()):
             if of == session:
                 del self._client.questions[number]
-                self._client.tell(notification("$/cancel_request", encoded({"requestId": number})))
-        self._client.owner.start(self._move_on(session, followed, pause))
+                self._client.tell(notification("$/cancel_request", encode_json({"requestId": number})))
+        self._client.owner.start(self._move_on(session, route, pause))
 
-    async def _move_on(self, session: str, followed: RoutedSession, pause: float) -> None:
-        while not self._client.closed:
+    async def _move_on(self, session: str, route: RoutedSession, pause: float) -> None:
+        while not self._client.is_closed:
             await asyncio.sleep(pause)
             pause = min(LONGEST_PAUSE, max(0.02, pause * 2))
             try:
                 node = await self._client.find_node(session)
-                if followed.position is not None and not self._comes_by_itself(session):
-                    branch = await self._resume(session, followed, node, followed.position)
+                if route.position is not None and not self._comes_by_itself(session):
+                    branch = await self._resume(session, route, node, route.position)
                     if not self._client.has(branch):
                         continue  # it broke behind its answer: nobody follows the session there
-                if not followed.again:
-                    self._arrive(session, followed, node)
+                if not route.again:
+                    self._arrive(session, route, node)
                     return
-                followed.again = False
+                route.again = False
             except CallFailed as error:
                 log.info("session %s cannot be followed now: %s", session, error)
                 if error.code in FINAL:
-                    followed.position = None
+                    route.position = None
             except (DragomanError, TimeoutError) as error:
                 log.debug("session %s is between nodes: %s", session, error)
 
@@ -102,23 +102,23 @@ class SessionMoves:
     def _pending_in(self, session: str) -> list[PendingRequest]:
         return [pending for pending in self._client.pending.values() if pending.session == session]
 
-    async def _resume(self, session: str, followed: RoutedSession, node: str, position: Position) -> Branch:
+    async def _resume(self, session: str, route: RoutedSession, node: str, position: Position) -> Branch:
         prompts = [pending.key for pending in self._pending_in(session) if pending.key]
-        ours = {"after": str(position), "prompts": prompts, "wrote": followed.own}
+        ours = {"after": str(position), "prompts": prompts, "wrote": route.own}
         params = {"sessionId": session, "cwd": "/", "_meta": {"dragoman": ours}}
         branch = self._client.branch(node)
-        before, followed.node = followed.node, node
+        before, route.node = route.node, node
         try:
             await self._client.calls.ask(branch, "session/resume", params, RESUME_SECONDS)
         except BaseException:
-            followed.node = before
+            route.node = before
             raise
         return branch
 
-    def _arrive(self, session: str, followed: RoutedSession, node: str) -> None:
+    def _arrive(self, session: str, route: RoutedSession, node: str) -> None:
         """Say again what has no answer, then what was said meanwhile."""
-        followed.node = node
-        held, followed.held = followed.held or [], None
+        route.node = node
+        frames, route.held_frames = route.held_frames or [], None
         branch = self._client.branch(node)
         for pending in self._pending_in(session):
             if pending.node and not pending.may_be_repeated:
@@ -127,10 +127,10 @@ class SessionMoves:
                 )
                 continue
             was_sent, pending.node = bool(pending.node), node
-            branch.say(pending.frame_from(followed.position))
+            branch.say(pending.frame_from(route.position))
             if was_sent and pending.cancel:
                 branch.say(pending.cancel)
-        for frame in held:
+        for frame in frames:
             branch.say(frame)
 
     async def place_again(self, pending: PendingRequest) -> None:
@@ -139,8 +139,8 @@ class SessionMoves:
         pending.is_being_placed = True
         await asyncio.sleep(LONGEST_PAUSE / 4)
         pending.is_being_placed = False
-        if pending.id in self._client.pending and not self._client.closed:
+        if pending.id in self._client.pending and not self._client.is_closed:
             pending.node = self._client.place_new(
-                {name: Raw(encoded(value)) for name, value in pending.params.items()}
+                {name: Raw(encode_json(value)) for name, value in pending.params.items()}
             )
             self._client.branch(pending.node).say(pending.frame)

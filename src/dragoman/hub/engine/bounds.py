@@ -68,22 +68,22 @@ def size_of_request(params: bytes | Raw) -> int:
 class SessionBounds:
     """The shares of one session, each made when it is needed first. It is closed with its session."""
 
-    __slots__ = ("_agent", "_answers", "_is_closed", "_lent", "_prompts", "_requests", "_unstored")
+    __slots__ = ("_agent", "_answers", "_entries", "_is_closed", "_lent", "_prompts", "_requests")
 
     def __init__(self, agent: AgentBounds) -> None:
         self._agent = agent
         self._is_closed = False
-        self._unstored: ByteBudget | None = None
+        self._entries: ByteBudget | None = None
         self._answers: ByteBudget | None = None
         self._lent: ByteBudget | None = None
         self._requests: ByteBudget | None = None
         self._prompts: ByteBudget | None = None
 
     @property
-    def unstored(self) -> ByteBudget:
-        if self._unstored is None:
-            self._unstored = self._child(self._agent.unstored, UNSTORED)
-        return self._unstored
+    def entries(self) -> ByteBudget:
+        if self._entries is None:
+            self._entries = self._child(self._agent.entries, UNSTORED)
+        return self._entries
 
     @property
     def answers(self) -> ByteBudget:
@@ -127,7 +127,7 @@ class SessionBounds:
 
     def close(self) -> None:
         self._is_closed = True
-        for budget in (self._unstored, self._answers, self._lent, self._requests, self._prompts):
+        for budget in (self._entries, self._answers, self._lent, self._requests, self._prompts):
             if budget is not None:
                 budget.close()
 
@@ -135,10 +135,10 @@ class SessionBounds:
 class AgentBounds:
     """The shares of one agent: the sum over its sessions."""
 
-    __slots__ = ("answers", "lent", "prompts", "requests", "unstored")
+    __slots__ = ("answers", "entries", "lent", "prompts", "requests")
 
     def __init__(self, hub: HubBounds) -> None:
-        self.unstored = hub.unstored.child(UNSTORED.agent)
+        self.entries = hub.entries.child(UNSTORED.agent)
         self.answers = hub.answers.child(ANSWERS.agent)
         self.lent = hub.lent.child(LENT.agent)
         self.requests = hub.requests.child(REQUESTS.agent)
@@ -149,7 +149,7 @@ class HubBounds:
     """What everybody together may hold."""
 
     def __init__(self) -> None:
-        self.unstored = ByteBudget(UNSTORED.all)
+        self.entries = ByteBudget(UNSTORED.all)
         self.answers = ByteBudget(ANSWERS.all)
         self.lent = ByteBudget(LENT.all)
         self.requests = ByteBudget(REQUESTS.all)
@@ -159,10 +159,10 @@ class HubBounds:
         self._agents: dict[str, AgentBounds] = {}
 
     def agent(self, name: str) -> AgentBounds:
-        found = self._agents.get(name)
-        if found is None:
-            found = self._agents[name] = AgentBounds(self)
-        return found
+        bounds = self._agents.get(name)
+        if bounds is None:
+            bounds = self._agents[name] = AgentBounds(self)
+        return bounds
 
     def session(self, agent: str) -> SessionBounds:
         return SessionBounds(self.agent(agent))

@@ -42,9 +42,9 @@ async def read_session(journal: Journal, session_id: str, end: int) -> SessionRe
     """What the stream says to its end. A checkpoint is looked for before entry `end`."""
     for span in SPANS:
         if span < end:
-            found = await read_from_checkpoint(journal, session_id, end - span)
-            if found is not None:
-                return found
+            reading = await read_from_checkpoint(journal, session_id, end - span)
+            if reading is not None:
+                return reading
     return await read_on(journal, SessionReading(new_state(session_id), ToolCalls()))
 
 
@@ -60,24 +60,24 @@ async def read_on(journal: Journal, reading: SessionReading) -> SessionReading:
 async def read_from_checkpoint(journal: Journal, session_id: str, begin: int) -> SessionReading | None:
     """The same, if there is a checkpoint behind the entry `begin`."""
     entries: list[Stored] = []
-    found: Checkpoint | None = None
+    latest: Checkpoint | None = None
     async for page in journal.replay(session_id, after=begin):
-        for stored in page:
-            checkpoint = read_checkpoint(stored.frame) if stored.direction == "note" else None
+        for entry in page:
+            checkpoint = read_checkpoint(entry.frame) if entry.direction == "note" else None
             if checkpoint is not None and checkpoint.upto >= begin:
-                found = checkpoint
+                latest = checkpoint
         entries += page
-    if found is None:
+    if latest is None:
         return None
     calls = ToolCalls()
     _see_calls(calls, session_id, entries)
-    return SessionReading(fold(state_at(session_id, found), entries), calls, found.upto)
+    return SessionReading(fold(state_at(session_id, latest), entries), calls, latest.upto)
 
 
 def _see_calls(calls: ToolCalls, session_id: str, page: Page) -> None:
     runs = page.runs if isinstance(page, RunPage) else None
     frames = (
-        [[stored.frame for stored in page if stored.direction == "to_client"]]
+        [[entry.frame for entry in page if entry.direction == "to_client"]]
         if runs is None
         else [run.frames for run in runs if run.direction == "to_client"]
     )
@@ -93,8 +93,8 @@ async def take_checkpoint(hub: EngineHub, session: LiveSession) -> None:
     """If it is known how the stream stands, and the session is still ours when it is."""
     before, session.checkpoint_at = session.checkpoint_at, session.log.last
     try:
-        found = await read_from_checkpoint(hub.journal, session.stream, before) if before else None
-        reading = found or await read_session(hub.journal, session.stream, session.log.last)
+        recent = await read_from_checkpoint(hub.journal, session.stream, before) if before else None
+        reading = recent or await read_session(hub.journal, session.stream, session.log.last)
     except (JournalError, TimeoutError) as error:
         log.info("session %s gets no checkpoint now: %s", session.id, error)
         return

@@ -71,7 +71,7 @@ class ChildSessions:
 
     def __init__(self, hub: EngineHub) -> None:
         self._hub = hub
-        self._refused: set[str] = set()  # parents with too many children, for one line in the log each
+        self._full_parents: set[str] = set()  # parents with too many children, for one line in the log each
 
     # An agent speaks of a session that is not open in its process.
 
@@ -86,7 +86,7 @@ class ChildSessions:
         try:
             if await self._open_renamed(process, own):
                 return True
-            session = await self._opened(own)
+            session = await self._open_session(own)
         except ErrorAnswer as error:
             # An agent that loads a session tells what was: a child's past is in its stream.
             is_replaying = any(session.is_replaying for session in process.sessions.values())
@@ -96,7 +96,7 @@ class ChildSessions:
             pass  # nobody knows whose it is, or another node does
         else:
             try:
-                await self._found(process, own, session)
+                await self._on_existing(process, own, session)
             except JournalError:  # its parent is closed, or another node's: nobody hears the child
                 if session.process is process:
                     session.unbind()
@@ -112,17 +112,17 @@ class ChildSessions:
             if info.stream == own:
                 continue
             try:
-                session = await self._opened(info.stream)
+                session = await self._open_session(info.stream)
             except (ErrorAnswer, Elsewhere, JournalDamaged):
                 continue  # it is another node's by now, or gone
-            if session.process is process and process.bound.get(session.id) == own:
+            if session.process is process and process.own_ids.get(session.id) == own:
                 return True
         return False
 
-    async def _opened(self, session_id: str) -> LiveSession:
+    async def _open_session(self, session_id: str) -> LiveSession:
         return await _with_retries(session_id, lambda: self._hub.session(session_id, may_load=True))
 
-    async def _found(self, process: SessionProcess, own: str, session: LiveSession) -> None:
+    async def _on_existing(self, process: SessionProcess, own: str, session: LiveSession) -> None:
         state = session.state
         if not state.parent:
             if state.agent != process.agent:  # another agent's session has the same name
@@ -142,10 +142,10 @@ class ChildSessions:
 
     async def _name_in(self, parent: LiveSession | None, session_id: str, own: str) -> None:
         """Store the child's name with its parent. Raises `JournalError` if the parent takes nothing more."""
-        made = ev.ChildMade(session=session_id, own=own)
-        if parent is None or parent.dispatch(made) not in ("done", "known"):
+        event = ev.ChildMade(session=session_id, own=own)
+        if parent is None or parent.dispatch(event) not in ("done", "known"):
             raise JournalError("the parent is closed")
-        await parent.stored()
+        await parent.wait_until_stored()
 
     async def _open_parent(self, state: SessionState) -> LiveSession | None:
         try:
@@ -156,7 +156,7 @@ class ChildSessions:
     def _join(
         self, session: LiveSession, process: SessionProcess, own: str, *, is_later: bool = False
     ) -> None:
-        if session.process is None and own not in process.parted and session.state.phase == "open":
+        if session.process is None and own not in process.abandoned_ids and session.state.phase == "open":
             note = ev.BroughtBack(session=own, result={}, remembers=None) if is_later else None
             process.join(session, own, note=note)
         self.on_open(session)
@@ -166,8 +166,8 @@ class ChildSessions:
         another one, so whatever nobody announced is no child.
         """
         there = [session for session in process.sessions.values() if session.state.phase == "open"]
-        announced = [session for session in there if own in session.state.children]
-        return announced[-1] if announced else None
+        parents = [session for session in there if own in session.state.children]
+        return parents[-1] if parents else None
 
     async def _adopt(self, process: SessionProcess, own: str, *, keeps_name: bool = False) -> bool:
         """As with `_find`."""
@@ -175,9 +175,9 @@ class ChildSessions:
         if parent is None:
             return True
         async with self._hub.opening(f"@children of {parent.id}"):  # children are counted one by one
-            known = parent.state.children.get(own)
-            if known is not None and known.id:
-                session = self._hub.sessions.get(known.id)
+            child = parent.state.children.get(own)
+            if child is not None and child.id:
+                session = self._hub.sessions.get(child.id)
                 if session is not None:
                     self._join(session, process, own)
             elif self._has_room(process, parent, own) and parent.state.phase == "open":
@@ -185,7 +185,7 @@ class ChildSessions:
                 if keeps_name and session_id != own:
                     return False
                 session = LiveSession(
-                    self._hub, new_state(session_id), agent=parent.state.agent, listed="idle"
+                    self._hub, new_state(session_id), agent=parent.state.agent, listed_state="idle"
                 )
                 async with session.binding:  # it does not rest before the process is bound to it
                     await self._make(process, parent, session, own)
@@ -203,8 +203,8 @@ class ChildSessions:
         return is_room
 
     def _warn(self, parent: LiveSession) -> None:
-        if parent.id not in self._refused:
-            self._refused.add(parent.id)
+        if parent.id not in self._full_parents:
+            self._full_parents.add(parent.id)
             log.warning(
                 "agent %s has as many child sessions in session %s as the hub keeps: more are not shown",
                 parent.state.agent,
@@ -217,17 +217,17 @@ class ChildSessions:
         hub, state, session_id = self._hub, parent.state, session.id
         session.lease = await hub.ownership.claim(session_id)
         hub.sessions[session_id] = session
-        made = ev.SessionMade(
+        event = ev.SessionMade(
             agent=state.agent,
             cwd=state.cwd,
             folders=state.folders,
             session=own,
             process=process.process_id,
-            taken=process.last_number(session_id),
+            last_taken=process.last_number(session_id),
             parent=parent.id,
             title=state.child(own).title,
         )
-        session.dispatch(made)
+        session.dispatch(event)
         try:
             await session.log.flush(STORE_SECONDS)
             title = session.state.title
@@ -296,8 +296,8 @@ class ChildSessions:
         return parent.state.child(child.state.agent_session)
 
     def open_children(self, parent: LiveSession) -> Iterator[LiveSession]:
-        for known in parent.state.children.values():
-            child = self._hub.sessions.get(known.id) if known.id else None
+        for record in parent.state.children.values():
+            child = self._hub.sessions.get(record.id) if record.id else None
             if child is not None and child.state.parent == parent.id:
                 yield child
 
@@ -305,11 +305,11 @@ class ChildSessions:
         """The agent has said something new of its children."""
         if len(parent.state.children) == CHILDREN > len(before.children):
             self._warn(parent)
-        for own, known in parent.state.children.items():
+        for own, record in parent.state.children.items():
             earlier = before.child(own)
-            child = self._hub.sessions.get(known.id) if known.id else None
-            if child is not None and known.title and known.title != earlier.title:
-                child.dispatch(ev.Renamed(title=known.title))
+            child = self._hub.sessions.get(record.id) if record.id else None
+            if child is not None and record.title and record.title != earlier.title:
+                child.dispatch(ev.Renamed(title=record.title))
 
     def may_cancel(self, child: LiveSession) -> bool:
         parent = self._hub.sessions.get(child.state.parent)

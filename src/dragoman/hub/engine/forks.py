@@ -12,7 +12,7 @@ from dragoman.errors import CallFailed
 from dragoman.hub.engine.lifecycle import agents_name, free_id
 from dragoman.hub.engine.live_session import EngineHub, LiveSession, SessionProcess
 from dragoman.hub.engine.ports import read_cursor
-from dragoman.hub.session.frames import readdressed, value_of
+from dragoman.hub.session.frames import value_of, with_session_id
 from dragoman.hub.session.machine import CANCELLED
 from dragoman.hub.session.notes import note, read_note
 from dragoman.hub.session.state import fold, new_state
@@ -32,15 +32,15 @@ async def fork(
         end = min(end, max(0, read.sequence - 1)) if read is not None else end
     process = await _forking_process(hub, source) if end == source.log.last else None
     if process is None:
-        return await _copied_session(hub, source, end, key=key)
+        return await _copy_session(hub, source, end, key=key)
     with process.making():  # what the agent says of the fork waits until its past is copied
         answer = await _forked_by_agent(process, source, params)
-        return await _copied_session(
+        return await _copy_session(
             hub, source, end, process=process if answer else None, answer=answer, key=key
         )
 
 
-async def _copied_session(
+async def _copy_session(
     hub: EngineHub,
     source: LiveSession,
     end: int,
@@ -53,8 +53,8 @@ async def _copied_session(
     own = answer.pop("sessionId") if answer else ""
     session_id = await free_id(hub, str(own) or str(uuid.uuid4()))
     members = {"agent": source.state.agent, "cwd": source.state.cwd, "folders": list(source.state.folders)}
-    made = answer or {name: value_of(raw) for name, raw in source.state.made.items()}
-    first = Entry("note", note("made", **members, session=str(own) or session_id, result=made), 0.0)
+    result = answer or {name: value_of(raw) for name, raw in source.state.agent_answer.items()}
+    first = Entry("note", note("made", **members, session=str(own) or session_id, result=result), 0.0)
     await hub.journal.append(session_id, [first])
     await _copy(hub, source, session_id, end)
     await _finish(hub, session_id, str(own), process, key)
@@ -82,8 +82,8 @@ async def _finish(
     """
     notes: list[bytes] = []
     if process is not None:
-        taken = process.last_number(session_id)
-        notes.append(note("bound", session=own, n=process.process_id, taken=taken))
+        last_taken = process.last_number(session_id)
+        notes.append(note("bound", session=own, n=process.process_id, taken=last_taken))
     if key:
         notes.append(note("forked", key=key))
     if notes:
@@ -102,7 +102,7 @@ async def _forked_by_agent(
     process: SessionProcess, source: LiveSession, params: dict[str, Raw]
 ) -> dict[str, Any] | None:
     """What the agent answers; None if it has made no fork."""
-    own = process.bound.get(source.id, source.id)
+    own = process.own_ids.get(source.id, source.id)
     try:
         answer = value_of(await process.call("session/fork", {**params, "sessionId": own}), {})
     except CallFailed:
@@ -115,7 +115,7 @@ async def _copy(hub: EngineHub, source: LiveSession, session_id: str, end: int) 
     state = new_state(source.id)
     async for page in hub.journal.replay(source.stream, after=0, limit=end):
         state = fold(state, page)
-        batch += [copy for stored in page if (copy := _copied(stored, session_id)) is not None]
+        batch += [copy for entry in page if (copy := _copy_entry(entry, session_id)) is not None]
         if len(batch) >= BATCH:
             await hub.journal.append(session_id, batch)
             batch = []
@@ -125,13 +125,13 @@ async def _copy(hub: EngineHub, source: LiveSession, session_id: str, end: int) 
         await hub.journal.append(session_id, batch)
 
 
-def _copied(stored: Stored, session_id: str) -> Entry | None:
+def _copy_entry(entry: Stored, session_id: str) -> Entry | None:
     """An entry for the other stream; None for what was between the agent and its clients alone."""
-    if stored.direction == "note":
-        found = read_note(stored.frame)
-        kept = found is not None and found.hub == "turn_ended"
-        return Entry("note", stored.frame, stored.time) if kept else None
-    match stored.direction, decode(stored.frame):
+    if entry.direction == "note":
+        entry_note = read_note(entry.frame)
+        is_turn_end = entry_note is not None and entry_note.hub == "turn_ended"
+        return Entry("note", entry.frame, entry.time) if is_turn_end else None
+    match entry.direction, decode(entry.frame):
         case ("to_client", Notification()) | ("to_agent", Request(method="session/prompt")):
-            return Entry(stored.direction, readdressed(stored.frame, session_id), stored.time)
+            return Entry(entry.direction, with_session_id(entry.frame, session_id), entry.time)
     return None  # an answer, a request that has been answered, a cancel

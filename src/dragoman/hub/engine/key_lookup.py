@@ -65,14 +65,14 @@ class PromptSession(Protocol):
 class KeyLookups:
     """Those of one session."""
 
-    __slots__ = ("_journal", "_owner", "_prompts", "_session", "_settled")
+    __slots__ = ("_empty_event", "_journal", "_owner", "_prompts", "_session")
 
     def __init__(self, session: PromptSession, journal: Journal, owner: TaskOwner) -> None:
         self._session = session
         self._journal = journal
         self._owner = owner
         self._prompts: dict[str, IncomingPrompt] = {}  # by key, in the order of their coming
-        self._settled = LazyEvent(is_set=True)
+        self._empty_event = LazyEvent(is_set=True)
 
     def __len__(self) -> int:
         return len(self._prompts)
@@ -90,8 +90,8 @@ class KeyLookups:
         if len(session.state.queue) + len(self._prompts) >= session.prompts_queued:
             return "full"
         self._prompts[prompt.key] = prompt
-        if self._settled.is_set():
-            self._settled.clear()
+        if self._empty_event.is_set():
+            self._empty_event.clear()
             self._owner.start(self._look_up_all())
         return "accepted"
 
@@ -101,7 +101,7 @@ class KeyLookups:
 
     async def finish(self) -> None:
         """Until no prompt is being looked up."""
-        await self._settled.wait()
+        await self._empty_event.wait()
 
     async def _look_up_all(self) -> None:
         try:
@@ -110,7 +110,7 @@ class KeyLookups:
                 await self._look_up(prompt)
         finally:
             self._prompts.clear()
-            self._settled.set()
+            self._empty_event.set()
 
     async def _look_up(self, prompt: IncomingPrompt) -> None:
         session, key = self._session, prompt.key
@@ -160,11 +160,11 @@ async def read_answer(journal: Journal, stream: str, key: str) -> PromptAnswer |
     """The stored answer to the prompt with this key; None if it has none. A prompt that is still open is not
     looked up: the session has it in mind.
     """
-    found = await journal.find_key(stream, key)
-    if found is None or not found.answer:
+    place = await journal.find_key(stream, key)
+    if place is None or not place.answer:
         return None
-    async for page in journal.replay(stream, after=found.answer - 1, limit=1):
+    async for page in journal.replay(stream, after=place.answer - 1, limit=1):
         note = read_note(page[0].frame)
         if note is not None and note.hub == "turn_ended" and (note.key == key or REDACTED in note.key):
             return PromptAnswer.read(page[0].sequence, note)
-    raise JournalError(f"entry {found.answer} of {stream} is not the answer that the index of keys names")
+    raise JournalError(f"entry {place.answer} of {stream} is not the answer that the index of keys names")

@@ -27,7 +27,7 @@ from dragoman.hub.gate.admission import Grant
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import value_of
 from dragoman.hub.session.notes import note
-from dragoman.hub.session.state import SessionState, apply, is_name, new_state, opened, restore
+from dragoman.hub.session.state import SessionState, apply, is_name, new_state, restore, with_listing
 from dragoman.journal import Entry, StreamInfo
 from dragoman.journal.redaction import is_redacted
 from dragoman.wire import error_object
@@ -57,7 +57,7 @@ async def open_session(hub: EngineHub, session_id: str) -> LiveSession:
         raise ErrorAnswer(-32603, "Internal error: too many sessions are open")
     lease = await hub.ownership.claim(session_id)
     try:
-        reading = await _read(hub, session_id, info.last, taken=lease.taken)
+        reading = await _read(hub, session_id, info.last, is_taken_over=lease.is_taken_over)
         process = _process_of(hub, reading.state)
         is_loading = bool(reading.state.loading) and process is not None
         if reading.state.phase == "closed" or (reading.state.is_incomplete and not is_loading):
@@ -66,15 +66,15 @@ async def open_session(hub: EngineHub, session_id: str) -> LiveSession:
             await hub.journal.delete(session_id)
             raise session_not_found(session_id)
         originals = await hub.journal.originals(session_id)
-        state = _opened(reading.state, originals, info)
+        state = _restore_state(reading.state, originals, info)
         # Nobody forgets a session in the middle of something: whoever had it before is gone.
-        is_unfinished = lease.taken or not is_calm(state) or info.state in ("running", "waiting")
-        unfinished = await read_unfinished(hub, state, process) if is_unfinished else None
+        is_unfinished = lease.is_taken_over or not is_calm(state) or info.state in ("running", "waiting")
+        unfinished_work = await read_unfinished(hub, state, process) if is_unfinished else None
     except BaseException:
         await _give_up(hub, lease)
         raise
     # From here on nothing waits: whoever finds the session finds it whole.
-    session = LiveSession(hub, state, agent=state.agent, listed=info.state)
+    session = LiveSession(hub, state, agent=state.agent, listed_state=info.state)
     session.lease = lease
     session.checkpoint_at = reading.checkpoint_at
     session.calls = reading.calls
@@ -86,8 +86,8 @@ async def open_session(hub: EngineHub, session_id: str) -> LiveSession:
     session.pending.recall(state, session.process, originals)
     if session.process is not None and state.parent:
         hub.children.on_open(session)
-    if unfinished is not None:
-        take_up(hub, session, unfinished)
+    if unfinished_work is not None:
+        take_up(hub, session, unfinished_work)
     return session
 
 
@@ -107,8 +107,8 @@ def _process_of(hub: EngineHub, state: SessionState) -> SessionProcess | None:
 
 async def _give_up(hub: EngineHub, lease: SessionLease) -> None:
     """It could not be read. What its owner before had begun must still be taken up, by whoever opens it."""
-    if lease.taken:
-        hub.ownership.lost(lease.session)
+    if lease.is_taken_over:
+        hub.ownership.on_lost(lease.session)
     else:
         await hub.ownership.release(lease)
 
@@ -118,8 +118,8 @@ def is_calm(state: SessionState) -> bool:
     return not (state.is_busy or state.queue or state.requests or state.loading)
 
 
-def _opened(state: SessionState, originals: Mapping[int, bytes], info: StreamInfo) -> SessionState:
-    whole = opened(
+def _restore_state(state: SessionState, originals: Mapping[int, bytes], info: StreamInfo) -> SessionState:
+    whole = with_listing(
         restore(state, originals, is_redacted),
         title=info.title,
         cwd=info.cwd,
@@ -131,14 +131,14 @@ def _opened(state: SessionState, originals: Mapping[int, bytes], info: StreamInf
     return whole
 
 
-async def _read(hub: EngineHub, session_id: str, end: int, *, taken: bool) -> SessionReading:
+async def _read(hub: EngineHub, session_id: str, end: int, *, is_taken_over: bool) -> SessionReading:
     """What it has come to; one that was somebody else's gets an entry that says that it is ours."""
     # A journal of our own has no checkpoints, and is read faster than they would be looked for.
     reading = await read_session(hub.journal, session_id, end if hub.ownership.is_shared else 0)
     while True:
         if not reading.state.agent:  # somebody else's stream in the same journal
             raise session_not_found(session_id)
-        if not taken:
+        if not is_taken_over:
             return reading
         entry = _taken_over()
         try:
@@ -178,7 +178,7 @@ async def lose(hub: EngineHub, session: LiveSession) -> None:
     if hub.sessions.get(session.id) is not session:
         return
     del hub.sessions[session.id]
-    hub.described.get(session.stream, {}).pop("state", None)  # its next owner says how it stands
+    hub.pending_descriptions.get(session.stream, {}).pop("state", None)  # its next owner says how it stands
     process = session.process
     if process is not None:
         for request_id in () if process.over else session.unanswered_requests():
@@ -199,10 +199,10 @@ async def lose(hub: EngineHub, session: LiveSession) -> None:
 # New sessions.
 
 
-async def free_id(hub: EngineHub, wanted: str) -> str:
+async def free_id(hub: EngineHub, candidate: str) -> str:
     """The agent's own id where it can be ours too."""
-    if _may_be_agents(wanted) and wanted not in hub.sessions and await _is_free(hub, wanted):
-        return wanted
+    if _may_be_agents(candidate) and candidate not in hub.sessions and await _is_free(hub, candidate):
+        return candidate
     return str(uuid.uuid4())
 
 
@@ -210,13 +210,13 @@ def _may_be_agents(session_id: str) -> bool:
     return is_name(session_id) and not session_id.startswith(ASKING)
 
 
-async def _is_free(hub: EngineHub, wanted: str) -> bool:
+async def _is_free(hub: EngineHub, session_id: str) -> bool:
     """Whether no session of any node has this id; from then on none will, but ours."""
     try:
-        lease = await hub.ownership.claim(wanted)
+        lease = await hub.ownership.claim(session_id)
     except Elsewhere:
         return False
-    info = await hub.journal.info(wanted)
+    info = await hub.journal.info(session_id)
     if info is None or info.last == 0:  # a hub that was killed may have described it before its first entry
         return True
     await hub.ownership.release(lease)
@@ -239,11 +239,11 @@ async def make(hub: EngineHub, agent: str, params: dict[str, Raw], *, key: str =
         _, answer = await hub.pool.make(agent, params)
         own = str(answer.pop("sessionId"))
         session_id = await free_id(hub, own)
-        session = LiveSession(hub, new_state(session_id), agent=agent, listed="idle")
+        session = LiveSession(hub, new_state(session_id), agent=agent, listed_state="idle")
         session.lease = await hub.ownership.claim(session_id)
         hub.sessions[session_id] = session
         folders = value_of(params.get("additionalDirectories"), [])
-        made = ev.SessionMade(
+        event = ev.SessionMade(
             agent=agent,
             cwd=value_of(params.get("cwd"), ""),
             folders=tuple(folders) if isinstance(folders, list) else (),
@@ -251,9 +251,9 @@ async def make(hub: EngineHub, agent: str, params: dict[str, Raw], *, key: str =
             result=answer,
             process=process.process_id,
             key=key,
-            taken=process.last_number(session_id),
+            last_taken=process.last_number(session_id),
         )
-        session.dispatch(made)
+        session.dispatch(event)
         if "mcpServers" in params:
             session.setup["mcpServers"] = value_of(params["mcpServers"], [])
         process.join(session, own)
@@ -279,29 +279,29 @@ async def made_once(
     """
     if not key:
         return await make(), True
-    made = hub.making.get(key)
-    is_first = made is None
-    if made is None:
-        made = hub.making[key] = asyncio.get_running_loop().create_future()
-        made.add_done_callback(lambda future: future.cancelled() or future.exception())
-        hub.owner.start(_make_under(hub, key, make, made))
-    session, is_new = await asyncio.shield(made)
+    session_future = hub.making.get(key)
+    is_first = session_future is None
+    if session_future is None:
+        session_future = hub.making[key] = asyncio.get_running_loop().create_future()
+        session_future.add_done_callback(lambda future: future.cancelled() or future.exception())
+        hub.owner.start(_make_under(hub, key, make, session_future))
+    session, is_new = await asyncio.shield(session_future)
     return session, is_new and is_first
 
 
 async def _make_under(
-    hub: EngineHub, key: str, make: Callable[[], Awaitable[LiveSession]], made: Made
+    hub: EngineHub, key: str, make: Callable[[], Awaitable[LiveSession]], session_future: Made
 ) -> None:
     try:
         stream = await hub.journal.find_made(key)
         session = await (make() if stream is None else hub.session(stream))
     except Exception as error:  # noqa: BLE001  # everybody who waits is told
-        made.set_exception(error)
+        session_future.set_exception(error)
     except BaseException:
-        made.cancel()
+        session_future.cancel()
         raise
     else:
-        made.set_result((session, stream is None))
+        session_future.set_result((session, stream is None))
     finally:
         del hub.making[key]
 
@@ -330,18 +330,18 @@ async def _load(
     process = await hub.pool.ensure_process(agent)
     if not process.can("loadSession"):
         return None
-    session = LiveSession(hub, new_state(session_id), agent=agent, listed="idle")
+    session = LiveSession(hub, new_state(session_id), agent=agent, listed_state="idle")
     session.lease = await hub.ownership.claim(session_id)
-    made = ev.SessionMade(
+    event = ev.SessionMade(
         agent=agent,
         cwd=str(cwd),
         folders=(),
         session=session_id,
         process=process.process_id,
-        taken=process.last_number(session_id),
+        last_taken=process.last_number(session_id),
         is_load=True,
     )
-    session.dispatch(made)
+    session.dispatch(event)
     hub.sessions[session_id] = session
     await hub.pool.load_first(session, process, params)
     return session

@@ -27,7 +27,7 @@ from dragoman.hub.engine.ownership import SessionLease
 from dragoman.hub.engine.pending import PendingEntries
 from dragoman.hub.engine.ports import AgentPort, ClientPort, FollowerPort, HubPort, Receipt
 from dragoman.hub.session import events as ev
-from dragoman.hub.session.frames import encoded, merged, no_result, object_of, value_of
+from dragoman.hub.session.frames import encode_json, merge_ours, no_result, object_of, value_of
 from dragoman.hub.session.machine import StepResult, Verdict, prompt_verdict, step
 from dragoman.hub.session.state import (
     ANSWERS,
@@ -63,13 +63,33 @@ class LiveSession:
     """Made by the hub when it is new, or when somebody asks for it. There may be thousands that are idle."""
 
     __slots__ = (
-        *("hub", "id", "stream", "followers", "process", "bounds", "log", "lease", "checkpoint_at", "listed"),
-        *("is_replaying", "needs_reminder", "setup", "binding", "used", "gone", "pending", "lookups"),
-        *("_state", "_calls", "_effects", "_receipts", "_stored", "_waiting", "_acted_upon", "_timer"),
+        *(
+            "hub",
+            "id",
+            "stream",
+            "followers",
+            "process",
+            "bounds",
+            "log",
+            "lease",
+            "checkpoint_at",
+            "listed_state",
+        ),
+        *("is_replaying", "needs_reminder", "setup", "binding", "used", "closed_event", "pending", "lookups"),
+        *(
+            "_state",
+            "_calls",
+            "_effects",
+            "_receipts",
+            "_storage_callbacks",
+            "_waiting",
+            "_acted_upon",
+            "_timer",
+        ),
         *("_trouble", "__weakref__"),
     )
 
-    def __init__(self, hub: EngineHub, state: SessionState, *, agent: str, listed: str = "") -> None:
+    def __init__(self, hub: EngineHub, state: SessionState, *, agent: str, listed_state: str = "") -> None:
         """`listed` is how the session stands in listings."""
         self.hub = hub
         self.id = self.stream = state.id
@@ -90,7 +110,7 @@ class LiveSession:
         self.lease = SessionLease(state.id)
         self.checkpoint_at = 0
         """The last entry that a checkpoint in the stream covers."""
-        self.listed = listed
+        self.listed_state = listed_state
         self._calls: ToolCalls | None = None
         self.is_replaying = False
         """Whether the agent tells what is in the stream already."""
@@ -101,13 +121,13 @@ class LiveSession:
         self.binding = KeyedLock()
         self.used = asyncio.get_running_loop().time()
         """When a client or a turn of it was there last."""
-        self.gone = LazyEvent()
+        self.closed_event = LazyEvent()
         """The session is closed, or lost: nothing happens here any more."""
         self.pending = PendingEntries(hub.journal, hub.owner, state.id)
         self.lookups = KeyLookups(self, hub.journal, hub.owner)
         self._effects: SmallQueue[ev.Effect] = SmallQueue()  # of entries that are not stored yet
         self._receipts: SmallQueue[tuple[int, SessionProcess, Receipt]] = SmallQueue()  # with the last entry
-        self._stored: SmallQueue[tuple[int, Callable[[], None]]] = SmallQueue()
+        self._storage_callbacks: SmallQueue[tuple[int, Callable[[], None]]] = SmallQueue()
         self._waiting: list[asyncio.Event] = []  # of whoever waits for the journal
         self._acted_upon = state.last
         """Effects of entries up to this one are done."""
@@ -172,17 +192,17 @@ class LiveSession:
     def dispatch(self, event: ev.Event, on_stored: Callable[[], None] | None = None) -> Verdict:
         """Let this happen. `on_stored` is called when what follows from it is stored."""
         before = self._state
-        found = step(before, event, time.time())
-        self._state = found.state
-        if found.entries:
-            self.log.add(found.entries)
+        result = step(before, event, time.time())
+        self._state = result.state
+        if result.entries:
+            self.log.add(result.entries)
         if on_stored is not None:
-            self._stored.append((found.state.last, on_stored))
-        if found.effects:
-            self._plan(event, found)
-        self._compare(before, found.state)
+            self._storage_callbacks.append((result.state.last, on_stored))
+        if result.effects:
+            self._plan(event, result)
+        self._compare(before, result.state)
         self._do_until(self._acted_upon)
-        return found.verdict
+        return result.verdict
 
     def _plan(self, event: ev.Event, result: StepResult) -> None:
         """Some of it cannot wait for the journal."""
@@ -201,10 +221,10 @@ class LiveSession:
 
     def _record(self, effect: ev.RequestSettled) -> None:
         """What becomes of a question is in the audit log before anybody hears of it."""
-        settled = effect.request
-        if settled.is_question:
+        request = effect.request
+        if request.is_question:
             self.hub.broker.judge.on_answer(
-                self, settled, outcome=effect.outcome, by=effect.by, result=effect.result
+                self, request, outcome=effect.outcome, by=effect.by, result=effect.result
             )
 
     def _compare(self, before: SessionState, after: SessionState) -> None:
@@ -230,11 +250,11 @@ class LiveSession:
     def on_change(self) -> None:
         """Tell listings and whoever watches how the session stands."""
         state = self._state
-        listed = state.listed_state
-        is_certain = listed not in CALM or self.log.last == state.last
-        if listed != self.listed and is_certain and state.phase == "open":
-            self.listed = listed
-            self.hub.describe(self, state=listed)
+        listed_state = state.listed_state
+        is_certain = listed_state not in CALM or self.log.last == state.last
+        if listed_state != self.listed_state and is_certain and state.phase == "open":
+            self.listed_state = listed_state
+            self.hub.describe(self, state=listed_state)
         self.hub.on_session_change(self)
 
     def _set_timer(self) -> None:
@@ -262,7 +282,7 @@ class LiveSession:
         self, frames: Sequence[bytes], number: int, process: SessionProcess, receipt: Receipt
     ) -> None:
         if self.is_replaying or (self._state.parent and self.root.is_replaying):
-            process.stored(receipt)
+            process.on_stored(receipt)
             return
         if self._state.parent:
             self.used = asyncio.get_running_loop().time()
@@ -318,15 +338,15 @@ class LiveSession:
         if process.survives and verdict == "done":
             self._receipts.append((self._state.last, process, receipt))
         else:
-            process.stored(receipt)
+            process.on_stored(receipt)
         self.pending.confirm(process.last_taken(self._state))
         if self.log.is_full:
-            process.hold_while_full(self.bounds.unstored)
+            process.hold_while_full(self.bounds.entries)
 
     def keep_receipt(self, process: SessionProcess, receipt: Receipt) -> None:
         """Give it back when all that has happened so far is stored."""
         if self._state.phase == "lost" or self.log.last == self._state.last:
-            process.stored(receipt)
+            process.on_stored(receipt)
         else:
             self._receipts.append((self._state.last, process, receipt))
 
@@ -335,22 +355,27 @@ class LiveSession:
         receipts, self._receipts = self._receipts, SmallQueue()
         while receipts:
             _, process, receipt = receipts.popleft()
-            process.stored(receipt)
+            process.on_stored(receipt)
 
     def bind(
-        self, process: SessionProcess, *, note: ev.BroughtBack | None = None, load: int = 0, heard: int = 0
+        self,
+        process: SessionProcess,
+        *,
+        note: ev.BroughtBack | None = None,
+        load: int = 0,
+        last_received: int = 0,
     ) -> None:
         """The process knows the session from here on, or is asked to bring it back by the request `load`."""
         self.process = process
-        bound = ev.AgentBound(
+        event = ev.AgentBound(
             process=process.process_id,
             survives=process.survives,
             note=note,
             load=load,
-            heard=heard,
-            taken=process.last_number(self.stream),
+            last_received=last_received,
+            last_taken=process.last_number(self.stream),
         )
-        self.dispatch(bound)
+        self.dispatch(event)
 
     async def give_up_load(self, process: SessionProcess) -> None:
         """The process has not brought the session back. It gets answers to what it has asked meanwhile, and
@@ -360,7 +385,7 @@ class LiveSession:
             for open_request in list(self._state.requests.values()):
                 self.settle(open_request.sequence, outcome="cancelled", by="hub", error=LOAD_GIVEN_UP)
             with suppress(JournalError, LinkClosed):  # it is another node's by now, or the process has ended
-                await self.stored()
+                await self.wait_until_stored()
                 await process.wait_until_taken(self.stream)
         self.leave_load(process)
 
@@ -400,13 +425,15 @@ class LiveSession:
         if verdict != "accepted":
             return verdict
         more = {"lends": lends} if lends else {}
-        ready = Raw(encoded(merged(self._traced(params, key), {"key": key, "by": by, **more})))
+        ready = Raw(encode_json(merge_ours(self._add_trace(params, key), {"key": key, "by": by, **more})))
         return self.dispatch(ev.PromptReceived(key=key, by=by, params=ready, most=most))
 
     def edit(self, key: str, params: dict[str, Raw]) -> None:
         """Another prompt in the place of this one, unless it is on its way already."""
         by = next((prompt.by for prompt in self._state.queue if prompt.key == key), "")
-        self.dispatch(ev.PromptEdited(key=key, params=Raw(encoded(merged(params, {"key": key, "by": by})))))
+        self.dispatch(
+            ev.PromptEdited(key=key, params=Raw(encode_json(merge_ours(params, {"key": key, "by": by}))))
+        )
 
     def withdraw(self, key: str) -> bool:
         """Take a prompt back; whoever waits for it hears that it was cancelled. False if it is too late."""
@@ -418,12 +445,12 @@ class LiveSession:
     def cancel(self) -> None:
         self.dispatch(ev.CancelReceived())
 
-    def _traced(self, params: dict[str, Raw], key: str) -> dict[str, Raw]:
+    def _add_trace(self, params: dict[str, Raw], key: str) -> dict[str, Raw]:
         if self.hub.trace is None:
             return params
         meta = value_of(params.get("_meta"))
         meta = self.hub.trace(self.id, key, meta if isinstance(meta, dict) else None, self._state.agent)
-        return params if meta is None else {**params, "_meta": Raw(encoded(meta))}
+        return params if meta is None else {**params, "_meta": Raw(encode_json(meta))}
 
     async def _start(self, key: str) -> None:
         """Bring the agent there for a prompt. If that ends meanwhile, the start goes on for those behind
@@ -462,8 +489,8 @@ class LiveSession:
             self.hub.changes.end(self.id, key)
             return
         params = bytes(self._state.queue[0].params)
-        reminded = self.hub.reminders.remind(self.id, params) if self._state.remind else None
-        self.dispatch(ev.AgentReady(key=key, id=process.next_id(), reminded=reminded))
+        reminder_params = self.hub.reminders.remind(self.id, params) if self._state.remind else None
+        self.dispatch(ev.AgentReady(key=key, id=process.next_id(), reminder_params=reminder_params))
 
     def refuse_prompt(self, key: str, error: ErrorObject) -> None:
         """Tell whoever waits for a prompt that it was not accepted."""
@@ -477,7 +504,7 @@ class LiveSession:
         for follower in list(self.followers.values()):
             waiting = follower.waits_for(key)
             if waiting and (follower.is_ended or follower.position.sequence >= answer.sequence):
-                follower.answered(key)
+                follower.on_answered(key)
                 follower.client.tell(b"".join(answer.to(request_id) for request_id in waiting))
             elif waiting:
                 follower.keep_answer(key, answer)
@@ -503,11 +530,11 @@ class LiveSession:
         reason: str = "",
     ) -> bool:
         """The first to say what comes of a request decides it."""
-        known = self._state.requests.get(sequence)
-        if known is None:
+        request = self._state.requests.get(sequence)
+        if request is None:
             return False
-        if known.is_question:
-            result = self.hub.broker.judge.on_answer(self, known, outcome=outcome, by=by, result=result)
+        if request.is_question:
+            result = self.hub.broker.judge.on_answer(self, request, outcome=outcome, by=by, result=result)
         event = ev.RequestAnswered(
             sequence=sequence, outcome=outcome, by=by, result=result, error=error, reason=reason
         )
@@ -518,7 +545,7 @@ class LiveSession:
     async def close(self, *, deletes: bool = False) -> None:
         """Close it, and delete it if `deletes`; returns when that is done."""
         self.dispatch(ev.CloseReceived(by=time.time() + CLOSE_SECONDS, deletes=deletes))
-        await self.gone.wait()
+        await self.closed_event.wait()
 
     async def release(self) -> None:
         """Let the agent close the session. A prompt that comes meanwhile waits, and has it loaded again."""
@@ -526,18 +553,19 @@ class LiveSession:
             process = self.process
             if process is None or self._state.is_busy or self._state.phase != "open":
                 return
-            own = process.bound.get(self.id, self.id)
+            own = process.own_ids.get(self.id, self.id)
             # Stored before the agent hears of it: else the next hub takes it for one that knows the session.
             self.dispatch(ev.AgentReleased())
             try:
-                await self.stored()
+                await self.wait_until_stored()
                 await process.call("session/close", {"sessionId": own}, within=CLOSE_SECONDS)
             except (DragomanError, TimeoutError) as error:
                 log.info("agent %s did not close unused session %s: %s", process.agent, self.id, error)
                 self.used = asyncio.get_running_loop().time()  # it is asked again, later
                 if self.process is process:
                     self.bind(
-                        process, note=ev.BroughtBack(session=own, result=self._state.made, remembers=None)
+                        process,
+                        note=ev.BroughtBack(session=own, result=self._state.agent_answer, remembers=None),
                     )
                 return
             if self.process is process:
@@ -563,7 +591,7 @@ class LiveSession:
         self.dispatch(ev.AgentClosed())
 
     async def _end_in(self, process: SessionProcess, deletes: bool) -> None:
-        own = {"sessionId": process.bound.get(self.id, self.id)}
+        own = {"sessionId": process.own_ids.get(self.id, self.id)}
         if deletes and process.can("sessionCapabilities", "delete"):
             await process.call("session/delete", own)
         if process.can("sessionCapabilities", "close"):
@@ -572,7 +600,7 @@ class LiveSession:
     async def aclose(self) -> None:
         """Let go of it. What is not stored is lost, as by a crash."""
         self.dispatch(ev.OwnershipLost())
-        self.gone.set()
+        self.closed_event.set()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -580,7 +608,7 @@ class LiveSession:
             follower.leave()
         self.followers.clear()
         self._effects.clear()
-        self._stored.clear()
+        self._storage_callbacks.clear()
         for waiting in self._waiting:
             waiting.set()
         await self.log.aclose()
@@ -589,30 +617,30 @@ class LiveSession:
 
     # The journal.
 
-    async def stored(self) -> None:
+    async def wait_until_stored(self) -> None:
         """Until what has happened so far is stored. Raises `JournalError` if it never is."""
         if self.log.last >= self._state.last:
             return
-        stored = asyncio.Event()
-        self._stored.append((self._state.last, stored.set))
-        self._waiting.append(stored)
+        event = asyncio.Event()
+        self._storage_callbacks.append((self._state.last, event.set))
+        self._waiting.append(event)
         try:
-            await stored.wait()
+            await event.wait()
         finally:
-            self._waiting.remove(stored)
-        if self.gone.is_set() and self.log.last < self._state.last:
+            self._waiting.remove(event)
+        if self.closed_event.is_set() and self.log.last < self._state.last:
             raise JournalError("the session was closed before everything was stored")
 
     def _on_stored(self, first: int, runs: Sequence[FrameRun]) -> None:
         """Do what waited for each entry before it is shown to clients, and behind all entries before it."""
-        number, begin, shown = first, first, 0
+        number, begin, next_run = first, first, 0
         for place, run in enumerate(runs):
             number += len(run.frames)
             if self._effects and self._effects.first.after < number:
-                begin = self._show(begin, runs[shown:place])
-                shown = place
+                begin = self._show(begin, runs[next_run:place])
+                next_run = place
                 self._do_until(number - 1)
-        self._show(begin, runs[shown:])
+        self._show(begin, runs[next_run:])
         self._do_until(self.log.last)
         self._confirm()
         if len(self._state.answers) > ANSWERS:
@@ -625,7 +653,7 @@ class LiveSession:
 
     def on_rest(self) -> None:
         """Everything is stored for the moment."""
-        if self._state.listed_state != self.listed:
+        if self._state.listed_state != self.listed_state:
             self.on_change()
         if not self._state.is_busy:
             self.hub.resting(self)
@@ -634,9 +662,9 @@ class LiveSession:
         last = self.log.last
         while self._receipts and self._receipts.first[0] <= last:
             _, process, receipt = self._receipts.popleft()
-            process.stored(receipt)
-        while self._stored and self._stored.first[0] <= last:
-            self._stored.popleft()[1]()
+            process.on_stored(receipt)
+        while self._storage_callbacks and self._storage_callbacks.first[0] <= last:
+            self._storage_callbacks.popleft()[1]()
 
     def _show(self, first: int, runs: Sequence[FrameRun]) -> int:
         """Returns the number behind them."""
@@ -658,7 +686,9 @@ class LiveSession:
         if not self.hub.on_failed_append(self, error):
             return False
         if certain:
-            self.dispatch(ev.NotStored(stored=self.log.last, error=self.hub.broker.unstored_error(error)))
+            self.dispatch(
+                ev.NotStored(last_stored=self.log.last, error=self.hub.broker.unstored_error(error))
+            )
         return True
 
     # Effects.
@@ -683,9 +713,9 @@ class LiveSession:
             case ev.SendToAgent():
                 self._send(effect)
             case ev.OpenRequestReceived(after=sequence):
-                known = self._state.requests.get(sequence)
-                if known is not None:
-                    self.hub.broker.on_request(self, known)
+                request = self._state.requests.get(sequence)
+                if request is not None:
+                    self.hub.broker.on_request(self, request)
             case ev.RequestSettled():
                 self._on_settled(effect)
             case ev.TurnEnded(key=key):
@@ -719,10 +749,10 @@ class LiveSession:
             self.pending.confirm(self.process.last_taken(self._state))
 
     def _on_settled(self, effect: ev.RequestSettled) -> None:
-        settled: OpenRequest = effect.request
-        if effect.result is not None and settled.method == "fs/write_text_file":
-            self.hub.changes.on_write(self.id, settled.params)
-        self.hub.broker.on_settled(self, settled, effect.outcome)
+        request: OpenRequest = effect.request
+        if effect.result is not None and request.method == "fs/write_text_file":
+            self.hub.changes.on_write(self.id, request.params)
+        self.hub.broker.on_settled(self, request, effect.outcome)
 
 
 SessionProcess: TypeAlias = AgentPort[LiveSession]

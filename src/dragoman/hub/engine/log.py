@@ -42,7 +42,7 @@ AGAIN_SECONDS = 1.0
 STORE_SECONDS = 5.0
 """How long anybody waits for a session's last entries."""
 
-OnStored: TypeAlias = Callable[[int, Sequence[FrameRun]], None]
+StoredCallback: TypeAlias = Callable[[int, Sequence[FrameRun]], None]
 """These runs are stored, the first entry under this number."""
 
 
@@ -68,7 +68,7 @@ class EntryLog:
             "_open",
             "_size",
         ),
-        *("_counted", "_bounds", "_is_unknown", "_task", "_again", "_closed", "_emptied"),
+        *("_counted_bytes", "_bounds", "_is_unknown", "_task", "_again", "_is_closed", "_empty_event"),
     )
 
     def __init__(
@@ -79,7 +79,7 @@ class EntryLog:
         *,
         ownership: Ownership,
         last: int,
-        on_stored: OnStored,
+        on_stored: StoredCallback,
         on_failure: Callable[[JournalError, bool], bool],
     ) -> None:
         """`on_failure` hears why the waiting entries are not stored, and whether that is certain; it says
@@ -96,13 +96,13 @@ class EntryLog:
         self._groups: list[int] = []  # how many runs of `_waiting` stand before the end of each `add`
         self._open: OpenRun | None = None  # the last of `_waiting`, if more may be added to it
         self._size = 0  # bytes of `_waiting`
-        self._counted = 0  # how many of them are counted as unstored
+        self._counted_bytes = 0  # how many of them are counted as unstored
         self._bounds = bounds
         self._is_unknown = False  # whether the journal may have some of `_waiting`
         self._task: asyncio.Task[None] | None = None
         self._again: asyncio.TimerHandle | None = None
-        self._closed = False
-        self._emptied = LazyEvent(is_set=True)
+        self._is_closed = False
+        self._empty_event = LazyEvent(is_set=True)
 
     def add(self, entries: Sequence[NewEntry]) -> None:
         """Store these together, behind what was added before."""
@@ -144,18 +144,18 @@ class EntryLog:
     @property
     def is_full(self) -> bool:
         """Whether too much waits for the journal: here, or in others that count together with it."""
-        return self._counted > 0 and self._bounds.unstored.is_full
+        return self._counted_bytes > 0 and self._bounds.entries.is_full
 
     def _resize(self, size: int) -> None:
         self._size += size
-        uncounted = self._size - self._counted
-        if uncounted and (not self._size or abs(uncounted) > UNCOUNTED_BYTES):
-            self._bounds.unstored.add(uncounted)
-            self._counted = self._size
+        difference = self._size - self._counted_bytes
+        if difference and (not self._size or abs(difference) > UNCOUNTED_BYTES):
+            self._bounds.entries.add(difference)
+            self._counted_bytes = self._size
 
     @property
     def is_idle(self) -> bool:
-        return self._emptied.is_set()
+        return self._empty_event.is_set()
 
     async def flush(self, within: float) -> None:
         """Until everything is stored, or `within` seconds have passed. Raises `JournalError` if the log was
@@ -163,18 +163,18 @@ class EntryLog:
         """
         try:
             async with asyncio.timeout(within):
-                await self._emptied.wait()
+                await self._empty_event.wait()
         except TimeoutError:
             log.warning("a session's last entries could not be stored within %g s", within)
-        if self._closed and self._waiting:
+        if self._is_closed and self._waiting:
             raise JournalError("the session was closed before everything was stored")
 
     async def aclose(self) -> None:
         """What is not stored now is lost, as it would be by a crash: it has had no effect either. Nothing is
         taken any more.
         """
-        self._closed = True
-        self._emptied.set()
+        self._is_closed = True
+        self._empty_event.set()
         if self._again is not None:
             self._again.cancel()
         if self._task is not None:
@@ -182,9 +182,9 @@ class EntryLog:
             await asyncio.wait((self._task,))
 
     def _go(self) -> None:
-        if self._closed:
+        if self._is_closed:
             return
-        self._emptied.clear()
+        self._empty_event.clear()
         if self._task is None and self._again is None:
             self._task = asyncio.get_running_loop().create_task(self._store_all(), name="hub log")
 
@@ -192,10 +192,10 @@ class EntryLog:
         try:
             while self._waiting:
                 await self._store()
-            self._emptied.set()
+            self._empty_event.set()
         except JournalError as error:
             self._is_unknown = self._is_unknown or isinstance(error, JournalUncertain)
-            if not self._closed and self._on_failure(error, not self._is_unknown):
+            if not self._is_closed and self._on_failure(error, not self._is_unknown):
                 self._again = asyncio.get_running_loop().call_later(AGAIN_SECONDS, self._retry)
         finally:
             self._task = None
@@ -231,9 +231,9 @@ class EntryLog:
                 raise JournalUncertain(str(error)) from error
             raise
         self._is_unknown = False
-        self._done(size, last)
+        self._finish_runs(size, last)
 
-    def _done(self, size: int, last: int) -> None:
+    def _finish_runs(self, size: int, last: int) -> None:
         """The first `size` runs are stored."""
         runs, self._waiting = self._waiting[:size], self._waiting[size:]
         self._groups = [end - size for end in self._groups if end > size]
@@ -245,29 +245,29 @@ class EntryLog:
         """Which of the waiting entries the journal has. An entry of ours is one that has the time and the
         direction of ours, and its text where it is not redacted.
         """
-        found: list[Stored] = []
+        entries: list[Stored] = []
         try:
             async for page in self._journal.replay(self.stream, after=self.last):
-                found += page
+                entries += page
         except NoSuchStream as error:
             if self.last:  # it was deleted, by whoever has it now
                 raise StreamMoved(self.stream, self.last, 0) from error
         place = size = 0
         for run in self._waiting:
-            if place == len(found):
+            if place == len(entries):
                 break
             for frame in run.frames:
-                if place == len(found) or not _is_same(found[place], run, frame):
-                    raise StreamMoved(self.stream, self.last + place, self.last + len(found))
+                if place == len(entries) or not _is_same(entries[place], run, frame):
+                    raise StreamMoved(self.stream, self.last + place, self.last + len(entries))
                 place += 1
             size += 1
-        if place < len(found):
-            raise StreamMoved(self.stream, self.last + place, self.last + len(found))
+        if place < len(entries):
+            raise StreamMoved(self.stream, self.last + place, self.last + len(entries))
         if size:
             self._is_unknown = False
-            self._done(size, self.last + len(found))
+            self._finish_runs(size, self.last + len(entries))
 
 
-def _is_same(stored: Stored, run: FrameRun, frame: bytes) -> bool:
-    is_same_text = stored.frame == frame or is_redacted(stored.frame)
-    return is_same_text and stored.direction == run.direction and stored.time == run.time
+def _is_same(entry: Stored, run: FrameRun, frame: bytes) -> bool:
+    is_same_text = entry.frame == frame or is_redacted(entry.frame)
+    return is_same_text and entry.direction == run.direction and entry.time == run.time

@@ -9,11 +9,11 @@ from typing import Protocol
 class SessionLease:
     """That a session is ours. Each opening of it has its own, so that a late release frees nobody else's."""
 
-    __slots__ = ("session", "taken")
+    __slots__ = ("is_taken_over", "session")
 
-    def __init__(self, session: str, *, taken: bool = False) -> None:
+    def __init__(self, session: str, *, is_taken_over: bool = False) -> None:
         self.session = session
-        self.taken = taken
+        self.is_taken_over = is_taken_over
         """Whether it was somebody's before, who did not give it back."""
 
 
@@ -39,7 +39,7 @@ class Ownership(Protocol):
     async def give(self, lease: SessionLease, *, agent: str, cwd: str) -> None:
         """Another node, which has the agent and the folder, has it from here on, and goes on with it."""
 
-    def lost(self, session: str) -> None:
+    def on_lost(self, session: str) -> None:
         """Somebody else has written to it: it is not ours any more."""
 
 
@@ -63,5 +63,5 @@ class SoleOwnership:
     async def give(self, lease: SessionLease, *, agent: str, cwd: str) -> None:
         pass
 
-    def lost(self, session: str) -> None:
+    def on_lost(self, session: str) -> None:
         pass

@@ -43,20 +43,22 @@ NOTHING: frozenset[int] = frozenset()
 class PendingEntries:
     """Of one session: drops originals in the background, those that gather meanwhile together."""
 
-    __slots__ = ("_journal", "_owner", "_settled", "_stream", "_task", "_to_agent")
+    __slots__ = ("_journal", "_owner", "_settled_sequences", "_stream", "_task", "_to_agent")
 
     def __init__(self, journal: Journal, owner: TaskOwner, stream: str) -> None:
         self._journal = journal
         self._owner = owner
         self._stream = stream
         self._to_agent: list[int] = []  # frames that the agent's keeper may not have yet
-        self._settled = NOTHING
+        self._settled_sequences = NOTHING
         self._task: asyncio.Task[None] | None = None
 
     def settle(self, *sequences: int) -> None:
         """Nobody has to act upon these any more."""
-        self._settled = self._settled | {sequence for sequence in sequences if sequence} or NOTHING
-        if self._settled and self._task is None:
+        self._settled_sequences = (
+            self._settled_sequences | {sequence for sequence in sequences if sequence} or NOTHING
+        )
+        if self._settled_sequences and self._task is None:
             self._task = self._owner.start(self._drop())
 
     def give(self, sequence: int) -> None:
@@ -78,12 +80,14 @@ class PendingEntries:
         self, state: SessionState, process: AgentPort[Session] | None, originals: Iterable[int]
     ) -> None:
         """The session was opened with these originals: keep those that are needed."""
-        needed = {*state.requests, *(waiting.sequence for waiting in state.queue)}
-        others = [sequence for sequence in originals if sequence not in needed]
+        open_sequences = {*state.requests, *(waiting.sequence for waiting in state.queue)}
+        closed_sequences = [sequence for sequence in originals if sequence not in open_sequences]
         if process is None:
-            self.settle(*others)
+            self.settle(*closed_sequences)
         else:
-            self._to_agent += others  # older notes among them are settled with the frames behind them
+            self._to_agent += (
+                closed_sequences  # older notes among them are settled with the frames behind them
+            )
             self.confirm(process.last_taken(state))
 
     async def aclose(self) -> None:
@@ -96,22 +100,22 @@ class PendingEntries:
 
     async def flush(self) -> None:
         """Drop at once what is settled."""
-        settled = set(self._settled)
-        if not settled:
+        sequences = set(self._settled_sequences)
+        if not sequences:
             return
         try:
-            await self._journal.drop_originals(self._stream, settled)
+            await self._journal.drop_originals(self._stream, sequences)
         except JournalError as error:
             log.warning(
                 "session %s: originals could not be dropped, and go when they are too old: %s",
                 self._stream,
                 error,
             )
-        self._settled = self._settled - settled or NOTHING
+        self._settled_sequences = self._settled_sequences - sequences or NOTHING
 
     async def _drop(self) -> None:
         try:
-            while self._settled:
+            while self._settled_sequences:
                 await asyncio.sleep(GATHER_SECONDS)
                 await self.flush()
         finally:

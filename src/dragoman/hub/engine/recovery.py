@@ -38,17 +38,17 @@ async def recover(hub: EngineHub) -> None:
     anybody listened to. An agent is not listened to before its sessions are open: nobody would know what its
     answers are for.
     """
-    adopted = await hub.pool.adopt_all()
+    processes = await hub.pool.adopt_all()
     ours = hub.ownership.left_behind()
-    left = await _open_all(hub, await _unfinished(hub) if ours is None else ours)
-    if left:
-        hub.owner.start(_open_rest(hub, left, adopted))
+    unread_streams = await _open_all(hub, await _unfinished_streams(hub) if ours is None else ours)
+    if unread_streams:
+        hub.owner.start(_open_rest(hub, unread_streams, processes))
     else:
-        _listen(adopted)
+        _listen(processes)
 
 
-def _listen(adopted: Sequence[SessionProcess]) -> None:
-    for process in adopted:
+def _listen(processes: Sequence[SessionProcess]) -> None:
+    for process in processes:
         process.start()
 
 
@@ -60,11 +60,11 @@ async def _open_all(hub: EngineHub, streams: Sequence[str]) -> list[str]:
         async with at_once:
             return await _open(hub, stream)
 
-    opened = await asyncio.gather(*map(open_, streams))
-    return [stream for stream, is_open in zip(streams, opened, strict=True) if not is_open]
+    results = await asyncio.gather(*map(open_, streams))
+    return [stream for stream, is_open in zip(streams, results, strict=True) if not is_open]
 
 
-async def _open_rest(hub: EngineHub, streams: Sequence[str], adopted: Sequence[SessionProcess]) -> None:
+async def _open_rest(hub: EngineHub, streams: Sequence[str], processes: Sequence[SessionProcess]) -> None:
     """What could not be read is tried again, for so long that the agents can wait for it."""
     try:
         for _ in range(TRIES):
@@ -76,20 +76,20 @@ async def _open_rest(hub: EngineHub, streams: Sequence[str], adopted: Sequence[S
             "%d sessions could not be read since the start: they are opened when asked for", len(streams)
         )
     finally:
-        _listen(adopted)
+        _listen(processes)
 
 
-async def _unfinished(hub: EngineHub) -> list[str]:
-    found: list[str] = []
+async def _unfinished_streams(hub: EngineHub) -> list[str]:
+    streams: list[str] = []
     for state in ("running", "waiting"):
         cursor: str | None = None
         while True:
             listing = await hub.journal.list(state=state, cursor=cursor, limit=200)
-            found += [info.stream for info in listing.streams if is_name(info.stream)]
+            streams += [info.stream for info in listing.streams if is_name(info.stream)]
             cursor = listing.cursor
             if cursor is None:
                 break
-    return found
+    return streams
 
 
 async def _open(hub: EngineHub, stream: str) -> bool:
@@ -104,7 +104,7 @@ async def _open(hub: EngineHub, stream: str) -> bool:
     return True
 
 
-class Unfinished(NamedTuple):
+class UnfinishedWork(NamedTuple):
     """What is needed to go on with a session where the hub before stopped."""
 
     frames: Sequence[tuple[int, bytes]]
@@ -115,7 +115,9 @@ class Unfinished(NamedTuple):
     """Whether it is a child whose parent's turn has ended: nobody waits for its requests any more."""
 
 
-async def read_unfinished(hub: EngineHub, state: SessionState, process: SessionProcess | None) -> Unfinished:
+async def read_unfinished(
+    hub: EngineHub, state: SessionState, process: SessionProcess | None
+) -> UnfinishedWork:
     """Everything that has to be read and waited for. Nothing is changed: whoever fails here can ask again."""
     is_orphaned = bool(state.parent and state.requests) and await hub.children.is_orphaned(state)
     frames: list[tuple[int, bytes]] = []
@@ -123,52 +125,52 @@ async def read_unfinished(hub: EngineHub, state: SessionState, process: SessionP
     if process is not None:
         originals = await hub.journal.originals(state.id)
         async for page in hub.journal.replay(state.id, after=max(process.last_taken(state), state.bound_at)):
-            for stored in page:
-                if stored.direction != "to_agent":
+            for entry in page:
+                if entry.direction != "to_agent":
                     continue
-                frame = originals.get(stored.sequence) or _without_original(state.id, stored)
+                frame = originals.get(entry.sequence) or _without_original(state.id, entry)
                 if frame:
-                    frames.append((stored.sequence, frame))
-                elif state.turn is not None and state.turn.sequence == stored.sequence:
+                    frames.append((entry.sequence, frame))
+                elif state.turn is not None and state.turn.sequence == entry.sequence:
                     has_lost_prompt = True
-    return Unfinished(frames, has_lost_prompt, is_orphaned)
+    return UnfinishedWork(frames, has_lost_prompt, is_orphaned)
 
 
-def take_up(hub: EngineHub, session: LiveSession, unfinished: Unfinished) -> None:
+def take_up(hub: EngineHub, session: LiveSession, work: UnfinishedWork) -> None:
     """Go on with a session where the hub before stopped."""
     if session.process is not None:
-        _say_again(session, session.process, unfinished)
+        _say_again(session, session.process, work)
         hub.broker.on_recovery(session)
     else:
         why = "the turn was cut short: the hub was stopped, and the agent with it"
         session.dispatch(ev.AgentGone(error=error_object(INTERNAL_ERROR, why)))
-    if unfinished.is_orphaned:
+    if work.is_orphaned:
         session.dispatch(ev.ParentTurnEnded())
     session.on_change()
     session.dispatch(ev.Resumed())
 
 
-def _say_again(session: LiveSession, process: SessionProcess, unfinished: Unfinished) -> None:
+def _say_again(session: LiveSession, process: SessionProcess, work: UnfinishedWork) -> None:
     """As it was said. A prompt of which only the redacted form is left is not said: its turn ends."""
     turn = session.state.turn
     if turn is not None and turn.id is not None:
         process.expect(turn.id, session)
-    for sequence, frame in unfinished.frames:
+    for sequence, frame in work.frames:
         session.bounds.answers.add(len(frame))
         process.say(session, frame, sequence)
-    if unfinished.has_lost_prompt:
+    if work.has_lost_prompt:
         error = error_object(INTERNAL_ERROR, f"Internal error: {REDACTED_PROMPT}")
         session.dispatch(ev.TurnFailed(error=error))
 
 
-def _without_original(session_id: str, stored: Stored) -> bytes:
+def _without_original(session_id: str, entry: Stored) -> bytes:
     """What the agent is told in the place of a frame that has no original: the frame itself, if nothing was
     redacted; an error, if it is an answer; else nothing.
     """
-    if not is_redacted(stored.frame):
-        return stored.frame
-    log.warning("session %s: entry %d for the agent is redacted and not said", session_id, stored.sequence)
-    message = decode(stored.frame)
+    if not is_redacted(entry.frame):
+        return entry.frame
+    log.warning("session %s: entry %d for the agent is redacted and not said", session_id, entry.sequence)
+    message = decode(entry.frame)
     if not isinstance(message, Response | Failure):
         return b""
     return failure(message.id, error_object(INTERNAL_ERROR, f"Internal error: {REDACTED_ANSWER}"))[:-1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Raw
 
-from dragoman.hub.session.frames import encoded, object_of, value_of
+from dragoman.hub.session.frames import encode_json, object_of, value_of
 from dragoman.journal import Journal
 from dragoman.journal.conversation import moments
 
@@ -41,8 +41,8 @@ class Reminders:
         members = object_of(params)
         text = f"This conversation goes on from an earlier one. What was said so far:\n\n{past}\n\n---\n"
         blocks = value_of(members.get("prompt"), [])
-        members["prompt"] = Raw(encoded([{"type": "text", "text": text}, *blocks]))
-        return encoded(members)
+        members["prompt"] = Raw(encode_json([{"type": "text", "text": text}, *blocks]))
+        return encode_json(members)
 
     def forget(self, session_id: str) -> None:
         self._texts.pop(session_id, None)

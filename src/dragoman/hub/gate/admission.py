@@ -96,7 +96,7 @@ def new_token() -> str:
     return secrets.token_urlsafe(32)
 
 
-def hashed(token: str) -> str:
+def hash_token(token: str) -> str:
     # A token is random: nothing would be gained by a slow hash, and each request would pay for it.
     return hashlib.sha256(token.encode()).hexdigest()
 
@@ -126,22 +126,22 @@ class Admission:
         self, headers: Mapping[bytes, bytes], *, ticket: str = "", address: str = ""
     ) -> Grant | AdmissionRefusal:
         """By the headers of a request, or by a ticket, which is used up by that. `address` is the peer's."""
-        refused = self.misdirected(headers)
-        if refused is not None:
-            return refused
+        refusal = self.check_address(headers)
+        if refusal is not None:
+            return refusal
         kind, _, token = headers.get(b"authorization", b"").decode(errors="replace").partition(" ")
         if not ticket and (kind.lower() != "bearer" or not token):
             return AdmissionRefusal(401, "no token was given")
-        admitted = self._redeem(ticket) if ticket else self._known(token.strip())
-        if admitted is None:
+        grant = self._redeem(ticket) if ticket else self._find_grant(token.strip())
+        if grant is None:
             return self._wrong_one(
                 "a ticket that is not good" if ticket else "a token that is not known", address
             )
         if self.on_used is not None:
-            self.on_used(admitted)
-        return admitted
+            self.on_used(grant)
+        return grant
 
-    def misdirected(self, headers: Mapping[bytes, bytes]) -> AdmissionRefusal | None:
+    def check_address(self, headers: Mapping[bytes, bytes]) -> AdmissionRefusal | None:
         """Why a request is not for us, or from a page that may not come; tokens are not looked at."""
         host = headers.get(b"host", b"").decode(errors="replace").lower()
         if host not in self._hosts:
@@ -158,14 +158,14 @@ class Admission:
         while len(self._tickets) >= TICKETS:
             del self._tickets[next(iter(self._tickets))]
         ticket = new_token()
-        self._tickets[hashed(ticket)] = (grant, now + TICKET_SECONDS)
+        self._tickets[hash_token(ticket)] = (grant, now + TICKET_SECONDS)
         return ticket
 
     def replace(self, grants: Mapping[str, Grant]) -> None:
         """Tokens were added, changed or revoked; tickets of those that are gone are gone too."""
         self._grants = dict(grants)
-        held = set(self._grants.values())
-        self._tickets = {key: ticket for key, ticket in self._tickets.items() if ticket[0] in held}
+        current = set(self._grants.values())
+        self._tickets = {key: ticket for key, ticket in self._tickets.items() if ticket[0] in current}
 
     def holds(self, grant: Grant) -> bool:
         """Whether a grant of somebody who came in earlier is still good."""
@@ -180,16 +180,16 @@ class Admission:
         _, _, host = origin.partition("://")
         return origin in self._origins or host in self._hosts
 
-    def _known(self, token: str) -> Grant | None:
-        given, found = hashed(token), None
-        for stored, grant in self._grants.items():  # all of them, so that time tells nothing
-            if hmac.compare_digest(stored, given):
-                found = grant
-        return found
+    def _find_grant(self, token: str) -> Grant | None:
+        digest, match = hash_token(token), None
+        for known_digest, grant in self._grants.items():  # all of them, so that time tells nothing
+            if hmac.compare_digest(known_digest, digest):
+                match = grant
+        return match
 
     def _redeem(self, ticket: str) -> Grant | None:
-        held = self._tickets.pop(hashed(ticket), None)
-        return None if held is None or held[1] < self._clock() else held[0]
+        entry = self._tickets.pop(hash_token(ticket), None)
+        return None if entry is None or entry[1] < self._clock() else entry[0]
 
     def _wrong_one(self, why: str, address: str) -> AdmissionRefusal:
         wait = self._wrong.take(network_of(address)) if address else 0.0
@@ -207,5 +207,5 @@ def local_hosts(port: int) -> list[str]:
 
 def names_of(host: str, port: int) -> list[str]:
     """How a client writes a host and a port: usual ports may be left out."""
-    shown = f"[{host}]" if ":" in host else host
-    return [f"{shown}:{port}", shown] if port in (80, 443) else [f"{shown}:{port}"]
+    shown_host = f"[{host}]" if ":" in host else host
+    return [f"{shown_host}:{port}", shown_host] if port in (80, 443) else [f"{shown_host}:{port}"]

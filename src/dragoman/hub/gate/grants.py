@@ -28,7 +28,7 @@ EVERY = 1.0
 
 def grants_of(tokens: Iterable[Token], now: float) -> dict[str, Grant]:
     """What is good at this moment, by hash: what an `Admission` takes."""
-    return {stored: grant for token in tokens for stored, grant in token.grants(now).items()}
+    return {digest: grant for token in tokens for digest, grant in token.grants(now).items()}
 
 
 class LiveGrants:
@@ -50,7 +50,7 @@ class LiveGrants:
         self._stamp: Stamp | None = None
         self._grants: dict[str, Grant] = {}
         self._used: dict[str, str] = {}  # days that are not in the file yet
-        admission.on_used = self.used
+        admission.on_used = self.on_used
 
     def refresh(self) -> frozenset[str]:
         """Take over what the file says now; returns the names of which something was revoked."""
@@ -65,20 +65,20 @@ class LiveGrants:
         grants = grants_of(self._tokens, self._clock())
         if grants == self._grants:
             return frozenset()
-        gone = set(self._grants.values()) - set(grants.values())
+        lost_grants = set(self._grants.values()) - set(grants.values())
         self._grants = grants
         self._admission.replace(grants)
-        names = frozenset(grant.name for grant in gone)
+        names = frozenset(grant.name for grant in lost_grants)
         if names:
             log.info("revoked or changed: %s", ", ".join(sorted(names)))
             self._on_revoked(names)
         return names
 
-    def used(self, grant: Grant) -> None:
+    def on_used(self, grant: Grant) -> None:
         """Somebody came in by it; the day is written down, once."""
         day = time.strftime("%Y-%m-%d", time.gmtime(self._clock()))
-        known = {token.name: token.last_used for token in self._tokens}
-        if grant.name in known and known[grant.name] != day:
+        last_days = {token.name: token.last_used for token in self._tokens}
+        if grant.name in last_days and last_days[grant.name] != day:
             self._used[grant.name] = day
 
     async def watch(self, *, every: float = EVERY) -> None:

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 
 from dragoman.decoders import decode_json
 from dragoman.errors import LocalMistake
-from dragoman.hub.gate.admission import ALL, Grant, Scope, hashed, new_token
+from dragoman.hub.gate.admission import ALL, Grant, Scope, hash_token, new_token
 from dragoman.system.files import lock
 
 OWNER = "owner"
@@ -81,9 +81,9 @@ class Token(Struct, frozen=True, kw_only=True, omit_defaults=True):
         good = [self.hash, *([self.former] if self.former and self.former_until > now else [])]
         return {each: self._grant(each) for each in good}
 
-    def _grant(self, stored: str) -> Grant:
+    def _grant(self, digest: str) -> Grant:
         # The beginning of a hash of 256 random bits tells tokens apart and leads nowhere.
-        return Grant(self.name, frozenset(self.scopes), self.agents, self.roots, stored[:12])
+        return Grant(self.name, frozenset(self.scopes), self.agents, self.roots, digest[:12])
 
 
 class _TokenFile(Struct, frozen=True):
@@ -121,10 +121,10 @@ class TokenStore:
     def stamp(self) -> Stamp | None:
         """Changes whenever the file does; None if there is none."""
         try:
-            found = self.path.stat()
+            info = self.path.stat()
         except OSError:
             return None
-        return found.st_mtime_ns, found.st_ino, found.st_size
+        return info.st_mtime_ns, info.st_ino, info.st_size
 
     def add(
         self,
@@ -139,9 +139,9 @@ class TokenStore:
         if not NAME.fullmatch(name):
             raise LocalMistake("a token's name is up to 64 letters, digits, '.', '_' and '-'")
         token = new_token()
-        made = Token(
+        entry = Token(
             name=name,
-            hash=hashed(token),
+            hash=hash_token(token),
             scopes=tuple(sorted(set(scopes))),
             agents=tuple(agents),
             roots=tuple(os.path.realpath(os.path.expanduser(root)) for root in roots),
@@ -151,7 +151,7 @@ class TokenStore:
         with self._editing() as tokens:
             if any(token.name == name for token in tokens):
                 raise LocalMistake(f"there is a token {name!r} already: rotate or revoke it")
-            tokens.append(made)
+            tokens.append(entry)
         return token
 
     def add_link(self) -> str:
@@ -161,26 +161,26 @@ class TokenStore:
         token, now = new_token(), self._clock()
         with self._editing() as tokens:
             links = sorted((token for token in tokens if token.link), key=lambda each: each.used)
-            kept = [link for link in links if now - link.used < LINK_UNUSED][-(LINKS - 1) :]
-            tokens[:] = [token for token in tokens if not token.link or token in kept]
+            recent = [link for link in links if now - link.used < LINK_UNUSED][-(LINKS - 1) :]
+            tokens[:] = [token for token in tokens if not token.link or token in recent]
             names = {token.name for token in tokens}
             name = next(name for number in itertools.count(1) if (name := f"{LINK}-{number}") not in names)
             scopes = tuple(sorted(ALL))
-            tokens.append(Token(name=name, hash=hashed(token), scopes=scopes, created=now, link=True))
+            tokens.append(Token(name=name, hash=hash_token(token), scopes=scopes, created=now, link=True))
         return token
 
     def revoke(self, name: str) -> None:
         with self._editing() as tokens:
-            tokens.remove(_named(tokens, name))
+            tokens.remove(_find_token(tokens, name))
 
     def rotate(self, name: str, *, grace: float = 0.0) -> str:
         """Another token in the place of this one, which is good for `grace` seconds more."""
         token, now = new_token(), self._clock()
         with self._editing() as tokens:
-            old = _named(tokens, name)
+            old = _find_token(tokens, name)
             tokens[tokens.index(old)] = replace(
                 old,
-                hash=hashed(token),
+                hash=hash_token(token),
                 created=now,
                 former=old.hash if grace > 0 else "",
                 former_until=now + grace if grace > 0 else 0.0,
@@ -203,7 +203,7 @@ class TokenStore:
     def _editing(self) -> Iterator[list[Token]]:
         """The tokens, to be changed in place; written back unless something was raised."""
         self.path.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
-        with _locked(self.path.with_name(f"{self.path.name}-lock")):
+        with _lock_file(self.path.with_name(f"{self.path.name}-lock")):
             before = self.read()
             tokens = list(before)
             yield tokens
@@ -222,16 +222,16 @@ class TokenStore:
         fresh.replace(self.path)
 
 
-def _named(tokens: Sequence[Token], name: str) -> Token:
+def _find_token(tokens: Sequence[Token], name: str) -> Token:
     for token in tokens:
         if token.name == name:
             return token
-    known = ", ".join(sorted(token.name for token in tokens)) or "none at all"
-    raise LocalMistake(f"there is no token {name!r}; there are {known}")
+    names = ", ".join(sorted(token.name for token in tokens)) or "none at all"
+    raise LocalMistake(f"there is no token {name!r}; there are {names}")
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _lock_file(path: Path) -> Iterator[None]:
     """Alone among all processes that change the file."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | _CLOEXEC, 0o600)
     try:

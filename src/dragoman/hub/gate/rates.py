@@ -71,14 +71,14 @@ class Buckets:
 def network_of(address: str) -> str:
     """What counts as one address: a holder of IPv6 has at least 2^64 of them."""
     try:
-        parsed = ipaddress.ip_address(address.partition("%")[0])
+        ip = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return address  # a Unix socket, or nothing
-    if isinstance(parsed, ipaddress.IPv6Address):
-        if parsed.ipv4_mapped is not None:
-            return str(parsed.ipv4_mapped)
-        return str(ipaddress.ip_network((parsed, 64), strict=False))
-    return str(parsed)
+    if isinstance(ip, ipaddress.IPv6Address):
+        if ip.ipv4_mapped is not None:
+            return str(ip.ipv4_mapped)
+        return str(ipaddress.ip_network((ip, 64), strict=False))
+    return str(ip)
 
 
 def whole_seconds(seconds: float) -> int:

@@ -171,8 +171,8 @@ def forbidden(scope: str) -> ErrorAnswer:
 
 def agent_in(params: Mapping[str, Raw]) -> str:
     """The agent that a request names, if it does."""
-    wanted = ours_in(params).get("agent")
-    return wanted if isinstance(wanted, str) else ""
+    agent = ours_in(params).get("agent")
+    return agent if isinstance(agent, str) else ""
 
 
 # Places.

@@ -51,14 +51,14 @@ class UnadmittedConnections:
     def add(self, connection: Abortable, address: str) -> int:
         """Take a new connection; returns how many were closed to make room for it (0 or 1)."""
         same = self._by_address.get(address, {})
-        closed = 0
+        count = 0
         if len(same) >= self._limits.unadmitted_per_address:
-            closed = self._close_oldest_of(address)
+            count = self._close_oldest_of(address)
         elif len(self._addresses) >= self._limits.unadmitted:
-            closed = self._close_oldest_of(max(self._by_address, key=self._held_by))
+            count = self._close_oldest_of(max(self._by_address, key=self._held_by))
         self._by_address.setdefault(address, {})[connection] = None
         self._addresses[connection] = address
-        return closed
+        return count
 
     def discard(self, connection: Abortable) -> None:
         """The connection was admitted, or is closed."""
@@ -72,11 +72,11 @@ class UnadmittedConnections:
 
     def close(self, connections: Iterable[Abortable]) -> int:
         """Close those of these connections that are still unadmitted; returns how many there were."""
-        found = [connection for connection in connections if connection in self._addresses]
-        for connection in found:
+        open_connections = [connection for connection in connections if connection in self._addresses]
+        for connection in open_connections:
             self.discard(connection)
             connection.abort()
-        return len(found)
+        return len(open_connections)
 
     def _held_by(self, address: str) -> int:
         return len(self._by_address[address])

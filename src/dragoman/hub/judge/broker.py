@@ -25,7 +25,7 @@ from dragoman.hub.judge.risks import RiskAssessor
 from dragoman.hub.judge.servers import permit_servers
 from dragoman.hub.lending.lender import HubLender, LentWork
 from dragoman.hub.session import events as ev
-from dragoman.hub.session.frames import encoded, object_of, value_of
+from dragoman.hub.session.frames import encode_json, object_of, value_of
 from dragoman.hub.session.state import OpenRequest, PromptAnswer
 from dragoman.runtime.budget import HeldBytes
 from dragoman.wire import ErrorObject, error_object, failure, notification
@@ -95,16 +95,16 @@ class ApprovalBroker:
             return
         self._risks.look(session, request)
         self._expire(session, request)
-        known = session.state.requests[request.sequence]
-        self._announce("asked", {"request": self.describe(session, known)}, session)
+        open_request = session.state.requests[request.sequence]
+        self._announce("asked", {"request": self.describe(session, open_request)}, session)
 
     def _nobody_knows_how(self, session: LiveSession, request: OpenRequest) -> bool:
         """Whether people are there, and none of their clients can show a form. When nobody is there, somebody
         may come.
         """
         able = any(client.can_answer(request) or client.events for client in session.followers)
-        watched = any(client.watches and client.grant.may("approve") for client in self._hub.clients)
-        return bool(session.followers) and not (able or watched)
+        is_watched = any(client.watches and client.grant.may("approve") for client in self._hub.clients)
+        return bool(session.followers) and not (able or is_watched)
 
     def on_assessment(self, session: LiveSession, request: OpenRequest) -> None:
         """The reviewer's rules have come to an end after it was told."""
@@ -125,7 +125,7 @@ class ApprovalBroker:
     def on_recovery(self, session: LiveSession) -> None:
         """It was opened after a crash, with what its agent had asked before."""
         _refuse_redacted(session)
-        undecided = {about_of(request) for request in session.state.requests.values() if request.is_own}
+        undecided_ids = {about_of(request) for request in session.state.requests.values() if request.is_own}
         for request in list(session.state.requests.values()):
             if request.is_own:
                 session.settle(request.sequence, outcome="cancelled", by="hub")
@@ -134,7 +134,7 @@ class ApprovalBroker:
                     self.judge.keep_open(session, request)
                 self._risks.look(session, request)
                 self._expire(session, request)
-            elif request.sequence in undecided or not self._is_for_us(session, request):
+            elif request.sequence in undecided_ids or not self._is_for_us(session, request):
                 self._lend(session, request)  # nobody had permitted it, or a client has it to do
             else:
                 self._lend_after_crash(session, request)
@@ -148,14 +148,14 @@ class ApprovalBroker:
             self._lend_ourselves(session, request)
 
     def inbox(self, client: HubClient) -> list[JsonObject]:
-        found = [
+        questions = [
             (request.time, self.describe(session, request))
             for session in self._hub.sessions.values()
             if client.grant.may_use(session.state.agent) and client.grant.may_open(session.state.cwd)
             for request in session.state.requests.values()
             if request.is_question
         ]
-        return [shown for _, shown in sorted(found, key=lambda pair: pair[0])]
+        return [question for _, question in sorted(questions, key=lambda pair: pair[0])]
 
     def describe(self, session: LiveSession, request: OpenRequest) -> JsonObject:
         more: JsonObject = {"expiresAt": request.expires} if request.expires else {}
@@ -184,7 +184,7 @@ class ApprovalBroker:
             session.dispatch(event)
 
     def _announce(self, what: str, members: JsonObject, session: LiveSession) -> None:
-        block = notification(f"_dragoman/hub/{what}", encoded(members))
+        block = notification(f"_dragoman/hub/{what}", encode_json(members))
         for client in self._hub.clients:
             if client.watches and _may_hear(client, session):
                 client.tell(block)
@@ -238,7 +238,7 @@ class ApprovalBroker:
             session.followers[lender].ask_again()
 
     def _give_lender(self, session: LiveSession, request: OpenRequest) -> None:
-        lender = next((client for client in session.followers if self._prompted(client, session)), None)
+        lender = next((client for client in session.followers if self._has_turn(client, session)), None)
         if lender is None:  # it was cut off, and may come back; else its follower asks it
             self._wait_for_lender(session, request)
         else:
@@ -262,7 +262,7 @@ class ApprovalBroker:
         error_members = {"code": error.code, "message": error.message, "data": error.data}
         session.settle(request.sequence, outcome="answered", by="hub", error=error_members)
 
-    def _prompted(self, client: ClientPort, session: LiveSession) -> bool:
+    def _has_turn(self, client: ClientPort, session: LiveSession) -> bool:
         """Whether the turn that runs is this client's; a child works for the turn of another session."""
         session = session.root
         turn, follower = session.state.turn, session.followers.get(client)
@@ -273,7 +273,7 @@ class ApprovalBroker:
     def _lend_ourselves(self, session: LiveSession, request: OpenRequest) -> None:
         if self._lending.serves(request.method):
             work = LentWork(session, request)
-            self._hub.owner.start(self._lending.answer(session, request, work, made=self._made))
+            self._hub.owner.start(self._lending.answer(session, request, work, on_terminal=self._on_terminal))
             if session.process is not None:
                 session.process.slow_down(session.bounds.lent)
         else:
@@ -284,7 +284,7 @@ class ApprovalBroker:
             }
             session.settle(request.sequence, outcome="answered", by="hub", error=error)
 
-    def _made(self, session_id: str, terminal: str) -> None:
+    def _on_terminal(self, session_id: str, terminal: str) -> None:
         """A terminal of the hub's own: what follows about it is for us."""
         self._terminals.add((session_id, terminal))
 
@@ -294,21 +294,25 @@ class ApprovalBroker:
         """A client that comes back takes the place of the one that it was: its latest connection is the one
         that counts, also where a node that was cut off brings an older one here afterwards.
         """
-        self._risks.expected()
+        self._risks.warm_up()
         who = (client.name, client.grant.name)
-        same = [other for other in self._hub.clients if client.name and (other.name, other.grant.name) == who]
-        latest = max(same, key=lambda other: other.since, default=client)
-        for other in same:
-            if other is not latest:
+        same = [
+            candidate
+            for candidate in self._hub.clients
+            if client.name and (candidate.name, candidate.grant.name) == who
+        ]
+        latest = max(same, key=lambda candidate: candidate.since, default=client)
+        for candidate in same:
+            if candidate is not latest:
                 log.info("a client of %s has come back by another way", client.grant.name)
-                if other.seat is not None:
-                    other.seat.replaced()
-                other.on_end(None)
+                if candidate.seat is not None:
+                    candidate.seat.on_replaced()
+                candidate.on_end(None)
 
     def on_attach(self, client: HubClient, session: LiveSession) -> None:
         for request in session.state.requests.values():
             waits = (session.id, request.sequence) in self._timers
-            if waits and request.method in client.lends() and self._prompted(client, session):
+            if waits and request.method in client.lends() and self._has_turn(client, session):
                 self._lenders[session.id, request.sequence] = client
 
     def on_detach(self, client: HubClient, session: LiveSession) -> None:
@@ -371,7 +375,7 @@ class ApprovalBroker:
     def answer_detached(self, session_id: str, key: str, answer: PromptAnswer | None) -> None:
         """A client that follows the session no more is told the end of its prompt, and nothing else."""
         for client in self._take_senders(session_id, key):
-            if session_id not in client.followed:
+            if session_id not in client.followers:
                 for request_id in client.waiting.pop((session_id, key), ()):
                     if answer is not None:
                         client.send(answer.to(request_id))
@@ -385,8 +389,8 @@ class ApprovalBroker:
         """The agent need not go on with what nobody can keep."""
         process = session.process
         if process is not None and session.state.turn is not None:
-            own = process.bound.get(session.id, session.id)
-            process.notify("session/cancel", encoded({"sessionId": own}))
+            own = process.own_ids.get(session.id, session.id)
+            process.notify("session/cancel", encode_json({"sessionId": own}))
 
 
 def _refuse_redacted(session: LiveSession) -> None:

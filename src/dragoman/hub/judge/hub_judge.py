@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from dragoman.hub.engine.live_session import EngineHub, LiveSession
 from dragoman.hub.lending.lender import lent_request, waiting_for_people
 from dragoman.hub.session import events as ev
-from dragoman.hub.session.frames import encoded, object_of, value_of
+from dragoman.hub.session.frames import encode_json, object_of, value_of
 from dragoman.hub.session.state import OpenRequest
 from dragoman.schema import v1
 from dragoman.schema.codec import read, write
@@ -68,7 +68,7 @@ class HubQuestion(Struct, kw_only=True):
     """A question of the hub's own, and who waits for its answer."""
 
     future: asyncio.Future[PermissionChoice]
-    chosen: PermissionChoice | None = None
+    choice: PermissionChoice | None = None
     """The answer, which counts when it is stored."""
 
 
@@ -97,15 +97,17 @@ class HubJudge:
 
     def decide(self, session: LiveSession, request: OpenRequest) -> Raw | None:
         """The answer of the rules to a request for permission; None if people are to answer."""
-        asked = self.keep_open(session, request)
-        if asked is None or asked.decision.outcome == "ask":
+        agent_question = self.keep_open(session, request)
+        if agent_question is None or agent_question.decision.outcome == "ask":
             return None
-        outcome: Literal["allow", "deny"] = "allow" if asked.decision.outcome == "allow" else "deny"
-        option = choose_option(outcome, asked.options)
+        outcome: Literal["allow", "deny"] = "allow" if agent_question.decision.outcome == "allow" else "deny"
+        option = choose_option(outcome, agent_question.options)
         if option is None and outcome == "allow":
             return None  # no option says yes for once: which one is meant, people decide
         del self._agents[session.id, request.sequence]
-        settlement = self._judge.settle(asked.question, asked.decision, asked.options, option, by="policy")
+        settlement = self._judge.settle(
+            agent_question.question, agent_question.decision, agent_question.options, option, by="policy"
+        )
         return Raw(write(select_option(settlement.option)))
 
     def keep_open(self, session: LiveSession, request: OpenRequest) -> AgentQuestion | None:
@@ -116,15 +118,15 @@ class HubJudge:
             log.warning("session %s: a request for permission is left to people: %s", session.id, error)
             return None
         call = permission.tool_call
-        known = session.calls.find_call(session.id, call)
-        question = about_tool_call(call, _setting(session), session_id=session.id, known_call=known)
+        known_call = session.calls.find_call(session.id, call)
+        question = about_tool_call(call, _setting(session), session_id=session.id, known_call=known_call)
         question = replace(question, paths=with_real_paths(question.paths))
         decision = self._judge.decide(question, self._policy(session))
         rule = "" if decision.rule.startswith(BUILT_IN) else decision.rule
         session.dispatch(ev.RequestAnnotated(sequence=request.sequence, rule=rule))
-        asked = AgentQuestion(question=question, decision=decision, options=permission.options)
-        self._agents[session.id, request.sequence] = asked
-        return asked
+        agent_question = AgentQuestion(question=question, decision=decision, options=permission.options)
+        self._agents[session.id, request.sequence] = agent_question
+        return agent_question
 
     def on_answer(
         self, session: LiveSession, request: OpenRequest, *, outcome: str, by: str, result: Raw | None
@@ -137,25 +139,29 @@ class HubJudge:
         person = by if how == "person" else ""
         own = self._own.get((session.id, request.sequence))
         if own is not None:
-            own.chosen = PermissionChoice(option_id=option, by=how, person=person)
+            own.choice = PermissionChoice(option_id=option, by=how, person=person)
             return result
-        asked = self._agents.pop((session.id, request.sequence), None)
-        if asked is None:  # a rule has decided it, or it is no request for permission
+        agent_question = self._agents.pop((session.id, request.sequence), None)
+        if agent_question is None:  # a rule has decided it, or it is no request for permission
             return result
         kind = next(
-            (offered.kind for offered in usable_options(asked.options) if offered.option_id == option),
+            (
+                candidate.kind
+                for candidate in usable_options(agent_question.options)
+                if candidate.option_id == option
+            ),
             None,
         )
-        said: Literal["allow", "deny"] = "allow" if kind in ("allow_once", "allow_always") else "deny"
-        decision = PolicyDecision(outcome=said, rule=asked.decision.rule, why=why_of(kind, how))
-        chosen = option if kind is not None else None
+        verdict: Literal["allow", "deny"] = "allow" if kind in ("allow_once", "allow_always") else "deny"
+        decision = PolicyDecision(outcome=verdict, rule=agent_question.decision.rule, why=why_of(kind, how))
+        option_id = option if kind is not None else None
         settlement = self._judge.settle(
-            asked.question, decision, asked.options, chosen, by=how, person=person
+            agent_question.question, decision, agent_question.options, option_id, by=how, person=person
         )
-        if settlement.decision.outcome != said:
+        if settlement.decision.outcome != verdict:
             return Raw(write(select_option(settlement.option)))
         if kind in ("allow_always", "reject_always"):
-            self._hub.owner.start(self._remember(asked.question, said))
+            self._hub.owner.start(self._remember(agent_question.question, verdict))
         return result
 
     async def _remember(self, question: PolicyQuestion, outcome: Literal["allow", "deny"]) -> None:
@@ -194,8 +200,8 @@ class HubJudge:
         question = _lent_question(session, request)
         assert question is not None  # else nothing was to be asked
         content = value_of(object_of(request.params).get("content"))
-        written = (v1.Diff(path=question.paths[0], new_text=str(content)),) if question.writes else ()
-        await self._desk(session, request, lender="client").permit(question, written)
+        diffs = (v1.Diff(path=question.paths[0], new_text=str(content)),) if question.writes else ()
+        await self._desk(session, request, lender="client").permit(question, diffs)
 
     def _desk(
         self, session: LiveSession, request: OpenRequest, *, lender: Literal["hub", "client"]
@@ -238,7 +244,7 @@ class HubJudge:
         self,
         question: PolicyQuestion,
         decision: PolicyDecision,
-        chosen: PermissionChoice,
+        choice: PermissionChoice,
         options: Sequence[v1.PermissionOption],
     ) -> bool:
         """Write down what was decided about it; whether it is permitted."""
@@ -247,9 +253,9 @@ class HubJudge:
             question,
             decision,
             options,
-            chosen.option_id,
-            by=chosen.by,
-            person=chosen.person,
+            choice.option_id,
+            by=choice.by,
+            person=choice.person,
         )
         return settlement.decision.outcome == "allow"
 
@@ -284,7 +290,7 @@ class HubJudge:
         """What came of it is stored, and takes effect."""
         own = self._own.pop((session.id, request.sequence), None)
         if own is not None and not own.future.done():
-            own.future.set_result(own.chosen or PermissionChoice(option_id=None, by="cancel"))
+            own.future.set_result(own.choice or PermissionChoice(option_id=None, by="cancel"))
 
     def forget(self, session_id: str) -> None:
         self._judge.forget(session_id)
@@ -308,8 +314,8 @@ class SessionAsker:
         async with waiting_for_people():
             return await self._judge.ask_people(self._session, params, about=self._request)
 
-    def _params(self, asked: PermissionPrompt) -> bytes:
-        question = asked.question
+    def _params(self, prompt: PermissionPrompt) -> bytes:
+        question = prompt.question
         call: dict[str, Any] = {
             "toolCallId": f"hub-{self._request.sequence}",
             "title": _title(question, LENDERS[self._lender]),
@@ -319,13 +325,13 @@ class SessionAsker:
         }
         if question.paths:
             call["locations"] = [{"path": path} for path in question.paths]
-        if asked.texts:
-            call["content"] = [self._change(diff) for diff in asked.texts]
-        return encoded(
+        if prompt.texts:
+            call["content"] = [self._change(diff) for diff in prompt.texts]
+        return encode_json(
             {
                 "sessionId": self._session.id,
                 "toolCall": call,
-                "options": [Raw(write(option)) for option in asked.options],
+                "options": [Raw(write(option)) for option in prompt.options],
                 "_meta": {"dragoman": {"about": str(self._request.sequence)}},
             }
         )
@@ -339,14 +345,14 @@ class SessionAsker:
 def about_of(request: OpenRequest) -> int:
     """The request of the agent that a question of the hub's own is about."""
     meta = value_of(object_of(request.params).get("_meta"), {})
-    found = meta.get("dragoman", {}).get("about", "0") if isinstance(meta, dict) else "0"
-    return int(found)
+    about = meta.get("dragoman", {}).get("about", "0") if isinstance(meta, dict) else "0"
+    return int(about)
 
 
 def refusal_of(request: OpenRequest, *, cancel: bool) -> bytes:
     """How a request is answered that nobody answers."""
     if request.method != "session/request_permission":
-        return encoded({"action": "cancel" if cancel else "decline"})
+        return encode_json({"action": "cancel" if cancel else "decline"})
     if not cancel:
         try:
             permission = read(request.params, v1.RequestPermissionRequest)
@@ -354,8 +360,8 @@ def refusal_of(request: OpenRequest, *, cancel: bool) -> bytes:
             permission = None
         option = None if permission is None else choose_option("deny", permission.options)
         if option is not None:
-            return encoded({"outcome": {"outcome": "selected", "optionId": option}})
-    return encoded({"outcome": {"outcome": "cancelled"}})
+            return encode_json({"outcome": {"outcome": "selected", "optionId": option}})
+    return encode_json({"outcome": {"outcome": "cancelled"}})
 
 
 def _roots(session: LiveSession) -> list[str]:

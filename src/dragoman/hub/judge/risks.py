@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from dragoman.errors import JournalError
 from dragoman.hub.engine.live_session import EngineHub, LiveSession
 from dragoman.hub.session import events as ev
-from dragoman.hub.session.frames import encoded, object_of
+from dragoman.hub.session.frames import encode_json, object_of
 from dragoman.hub.session.state import OpenRequest
 from dragoman.review.risks import (
     AT_ONCE,
@@ -75,7 +75,7 @@ class RiskAssessor:
         if self._assessor is not None:
             await self._assessor.aclose()
 
-    def expected(self) -> None:
+    def warm_up(self) -> None:
         """A client has come, so something will be asked: the rules are loaded beside the loop."""
         if not (self._is_warming or is_warm()):
             self._is_warming = True
@@ -90,19 +90,19 @@ class RiskAssessor:
             proposal = _proposal(session, call, most=AT_ONCE)
             if not (_says_what(call) and proposal.names_deeds):
                 self._hub.owner.start(
-                    self._later(session, request, lambda: self._announced(session, request, call))
+                    self._later(session, request, lambda: self._judge_by_announcement(session, request, call))
                 )
                 return
-            judged = at_once(proposal)
-            if judged is None:
+            judgement = at_once(proposal)
+            if judgement is None:
                 self._start(session, request, lambda: self._judge(session, call))
                 return
         except SchemaError:
-            judged = judgement_failed("the request cannot be read")
+            judgement = judgement_failed("the request cannot be read")
         except Exception:  # a mistake in a rule must not cost the request
             log.exception("the rules failed")
-            judged = judgement_failed("the rules failed")
-        members = {name: Raw(encoded(value)) for name, value in _members(judged).items()}
+            judgement = judgement_failed("the rules failed")
+        members = {name: Raw(encode_json(value)) for name, value in _members(judgement).items()}
         session.dispatch(ev.RequestAnnotated(sequence=request.sequence, assessment=members))
 
     def _start(
@@ -114,23 +114,23 @@ class RiskAssessor:
         self, session: LiveSession, request: OpenRequest, judge: Callable[[], Awaitable[RiskJudgement | None]]
     ) -> None:
         try:
-            judged = await judge()
+            judgement = await judge()
         except JournalError as error:
             log.warning("session %s: a request is not judged: %s", session.id, error)
-            judged = judgement_failed("the session's journal could not be read")
+            judgement = judgement_failed("the session's journal could not be read")
         except Exception:  # as above; people see that nothing was judged
             log.exception("the rules failed")
-            judged = judgement_failed("the rules failed")
+            judgement = judgement_failed("the rules failed")
         if (
-            judged is not None and request.sequence in session.state.requests
+            judgement is not None and request.sequence in session.state.requests
         ):  # else nobody looks at it any more
-            event = ev.RequestAssessed(sequence=request.sequence, members=_members(judged))
+            event = ev.RequestAssessed(sequence=request.sequence, members=_members(judgement))
             session.dispatch(event, lambda: self._announce(session, request.sequence))
 
     def _announce(self, session: LiveSession, sequence: int) -> None:
-        known = session.state.requests.get(sequence)
-        if known is not None:  # else it was settled meanwhile
-            self._on_late(session, known)
+        request = session.state.requests.get(sequence)
+        if request is not None:  # else it was settled meanwhile
+            self._on_late(session, request)
 
     async def _judge(self, session: LiveSession, call: v1.ToolCallUpdate) -> RiskJudgement | None:
         from dragoman.review.assessor import Assessor
@@ -142,30 +142,30 @@ class RiskAssessor:
             self._assessor = Assessor()
         return await self._assessor.judge(proposal)
 
-    async def _announced(
+    async def _judge_by_announcement(
         self, session: LiveSession, request: OpenRequest, call: v1.ToolCallUpdate
     ) -> RiskJudgement | None:
         """By what was said of the call before: many agents announce one, then ask by its id alone."""
-        after, named = max(0, request.sequence - SOONER), encoded(call.tool_call_id)
-        known: v1.ToolCallUpdate | None = None
+        after, encoded_id = max(0, request.sequence - SOONER), encode_json(call.tool_call_id)
+        known_call: v1.ToolCallUpdate | None = None
         async for page in self._hub.journal.replay(
             session.stream, after=after, limit=request.sequence - after
         ):
-            for stored in page:
+            for entry in page:
                 if (
-                    stored.direction == "to_client"
-                    and b'"tool_call' in stored.frame
-                    and named in stored.frame
+                    entry.direction == "to_client"
+                    and b'"tool_call' in entry.frame
+                    and encoded_id in entry.frame
                 ):
-                    said = _progress(stored.frame)
-                    if said is not None and said.tool_call_id == call.tool_call_id:
-                        known = _over(said, known)
-        return await self._judge(session, _over(call, known))
+                    progress = _progress(entry.frame)
+                    if progress is not None and progress.tool_call_id == call.tool_call_id:
+                        known_call = _over(progress, known_call)
+        return await self._judge(session, _over(call, known_call))
 
 
-def _members(judged: RiskJudgement) -> dict[str, Any]:
-    found: dict[str, Any] = {} if judged.risks is None else {"risks": judged.risks}
-    return found | ({"risksNote": judged.note} if judged.note else {})
+def _members(judgement: RiskJudgement) -> dict[str, Any]:
+    members: dict[str, Any] = {} if judgement.risks is None else {"risks": judgement.risks}
+    return members | ({"risksNote": judgement.note} if judgement.note else {})
 
 
 def _says_what(call: v1.ToolCallUpdate) -> bool:

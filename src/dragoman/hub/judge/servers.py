@@ -23,7 +23,7 @@ from dragoman.hub.engine.log import STORE_SECONDS
 from dragoman.hub.gate.table import FORBIDDEN
 from dragoman.hub.judge.hub_judge import HubJudge
 from dragoman.hub.session import events as ev
-from dragoman.hub.session.frames import KEY_LENGTH, encoded, value_of
+from dragoman.hub.session.frames import KEY_LENGTH, encode_json, value_of
 from dragoman.hub.session.state import new_state
 from dragoman.schema.codec import write
 from dragoman.workspace.policy.decision import PolicyDecision
@@ -63,24 +63,24 @@ async def permit_servers(
             continue
         question = about_mcp_server(server, setting)
         decision = judge.decide_about_server(question, cwd=cwd)
-        chosen = PermissionChoice(
+        choice = PermissionChoice(
             option_id=choose_option("allow" if decision.outcome == "allow" else "deny", OPTIONS), by="policy"
         )
         if decision.outcome == "ask":
             try:
-                chosen = await _ask(hub, judge, question, session)
+                choice = await _ask(hub, judge, question, session)
             except asyncio.CancelledError:
                 judge.take_back(question, decision)
                 raise
-            decision = _answered(decision, chosen)
-        if not await judge.settle_server(question, decision, chosen, OPTIONS):
+            decision = _decide_by_answer(decision, choice)
+        if not await judge.settle_server(question, decision, choice, OPTIONS):
             why = f"Forbidden: the MCP server {question.tool!r} is not permitted: {decision.why}"
             raise ErrorAnswer(FORBIDDEN, why, {"reason": "policy"})
 
 
-def _answered(decision: PolicyDecision, chosen: PermissionChoice) -> PolicyDecision:
-    kind = next((option.kind for option in OPTIONS if option.option_id == chosen.option_id), None)
-    why = why_of(kind, chosen.by)
+def _decide_by_answer(decision: PolicyDecision, choice: PermissionChoice) -> PolicyDecision:
+    kind = next((option.kind for option in OPTIONS if option.option_id == choice.option_id), None)
+    why = why_of(kind, choice.by)
     return PolicyDecision(outcome="allow" if kind == "allow_once" else "deny", rule=decision.rule, why=why)
 
 
@@ -89,23 +89,23 @@ async def _ask(
 ) -> PermissionChoice:
     if session is not None:
         return await judge.ask_people(session, _params(question, session.id))
-    async with asking_session(hub, agent=question.agent, cwd=question.roots[0]) as made:
-        return await judge.ask_people(made, _params(question, made.id))
+    async with asking_session(hub, agent=question.agent, cwd=question.roots[0]) as asking:
+        return await judge.ask_people(asking, _params(question, asking.id))
 
 
 def _params(question: PolicyQuestion, session_id: str) -> bytes:
     """A question about an MCP server. Values of its variables are left out: they are mostly keys."""
-    given = {"command": question.script.text} if question.script is not None else {"url": question.title}
+    target = {"command": question.script.text} if question.script is not None else {"url": question.title}
     variables = [variable.partition("=")[0] for variable in question.variables]
     call = {
         "toolCallId": f"hub-mcp-{question.tool}",
         "title": f"Let {question.agent} use the MCP server {question.tool!r}: `{question.title}`",
         "kind": question.kind,
         "status": "pending",
-        "rawInput": {**given, **({"variables": variables} if variables else {})},
+        "rawInput": {**target, **({"variables": variables} if variables else {})},
     }
     options = [Raw(write(option)) for option in OPTIONS]
-    return encoded({"sessionId": session_id, "toolCall": call, "options": options})
+    return encode_json({"sessionId": session_id, "toolCall": call, "options": options})
 
 
 @asynccontextmanager
@@ -114,11 +114,11 @@ async def asking_session(hub: EngineHub, *, agent: str, cwd: str) -> AsyncIterat
     when the question is over.
     """
     session_id = f"{ASKING}{uuid.uuid4()}"
-    session = LiveSession(hub, new_state(session_id), agent=agent, listed="waiting")
+    session = LiveSession(hub, new_state(session_id), agent=agent, listed_state="waiting")
     session.lease = await hub.ownership.claim(session_id)
     hub.sessions[session_id] = session
-    made = ev.SessionMade(agent=agent, cwd=cwd, folders=(), session=session_id, process=0, result={})
-    session.dispatch(made)
+    event = ev.SessionMade(agent=agent, cwd=cwd, folders=(), session=session_id, process=0, result={})
+    session.dispatch(event)
     session.dispatch(ev.Renamed(title=TITLE))
     try:
         await session.log.flush(STORE_SECONDS)

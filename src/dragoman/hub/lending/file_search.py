@@ -25,13 +25,17 @@ SKIPPED = frozenset({"node_modules", "__pycache__", "target", "dist", "build", "
 
 def complete_folder(path: str, *, grant: Grant) -> dict[str, object]:
     """`{"path": …, "exists": …, "folders": […]}` for what was typed; in `path`, `~` is resolved."""
-    typed = os.path.expanduser(path)
-    if not os.path.isabs(typed) or "\0" in typed:
-        return {"path": typed, "exists": False, "folders": []}
-    exists = os.path.isdir(typed) and grant.may_open(typed)
-    parent, start = os.path.split(typed)
-    found = sorted(_folders(parent, start))
-    return {"path": typed, "exists": exists, "folders": list(islice(filter(grant.may_open, found), MOST))}
+    full_path = os.path.expanduser(path)
+    if not os.path.isabs(full_path) or "\0" in full_path:
+        return {"path": full_path, "exists": False, "folders": []}
+    exists = os.path.isdir(full_path) and grant.may_open(full_path)
+    parent, start = os.path.split(full_path)
+    folders = sorted(_folders(parent, start))
+    return {
+        "path": full_path,
+        "exists": exists,
+        "folders": list(islice(filter(grant.may_open, folders), MOST)),
+    }
 
 
 def _folders(parent: str, start: str) -> list[str]:

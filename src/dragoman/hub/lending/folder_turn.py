@@ -57,32 +57,32 @@ class FolderTurn:
         self.finishing: asyncio.Task[None] | None = None
         """The look after it."""
         self.timer: asyncio.TimerHandle | None = None
-        self._others: list[FolderTurn] = []
+        self._other_turns: list[FolderTurn] = []
         self._others_paths: set[str] = set()
-        self._named: dict[str, set[str]] = {}  # by tool call
+        self._named_paths: dict[str, set[str]] = {}  # by tool call
         self._kinds: dict[str, str] = {}
         self._count = 0
 
-    def is_near(self, other: FolderTurn) -> bool:
+    def is_near(self, turn: FolderTurn) -> bool:
         """Whether one of its folders is the other's folder, in it or around it."""
         return any(
             _is_below(folder, two) or _is_below(two, folder)
             for folder in self.folders
-            for two in other.folders
+            for two in turn.folders
         )
 
-    def meet(self, other: FolderTurn) -> None:
+    def meet(self, turn: FolderTurn) -> None:
         """Both run at the same time. Of many that have ended, only the files are kept."""
-        if len(self._others) >= OTHERS:
-            ended = [other for other in self._others if not other.is_running]
-            self._others = [other for other in self._others if other.is_running]
-            self._others_paths |= {path for one in ended for path in one.paths()}
-        self._others.append(other)
+        if len(self._other_turns) >= OTHERS:
+            ended_turns = [turn for turn in self._other_turns if not turn.is_running]
+            self._other_turns = [turn for turn in self._other_turns if turn.is_running]
+            self._others_paths |= {path for ended_turn in ended_turns for path in ended_turn.paths()}
+        self._other_turns.append(turn)
         self.was_alone = False
 
     def others_paths(self) -> set[str]:
         """The files that others named which ran at the same time. Looks at the disk."""
-        return self._others_paths.union(*(other.paths() for other in self._others))
+        return self._others_paths.union(*(turn.paths() for turn in self._other_turns))
 
     def see_tool_call(self, update: dict[str, Raw]) -> None:
         """Note the files that a tool call changes. One that failed has changed none."""
@@ -93,23 +93,23 @@ class FolderTurn:
         if isinstance(kind, str):
             self._kinds[call] = kind
         if value_of(update.get("status")) == "failed":
-            self._named.pop(call, None)
+            self._named_paths.pop(call, None)
             return
-        named = [part.path for part in _parts(update.get("content")) if part.type == "diff"]
+        paths = [part.path for part in _parts(update.get("content")) if part.type == "diff"]
         if self._kinds.get(call) in WRITING:
-            named += [part.path for part in _parts(update.get("locations"))]
-        for path in named:
+            paths += [part.path for part in _parts(update.get("locations"))]
+        for path in paths:
             self.name(path, call=call)
 
     def name(self, path: str, *, call: str = "") -> None:
         """The turn's agent writes to this file."""
         if path and "\0" not in path:
             self._count += 1
-            self._named.setdefault(call, set()).add(path)
+            self._named_paths.setdefault(call, set()).add(path)
 
     def paths(self) -> set[str]:
         """The files it names, as they are found on disk. Looks at the disk."""
-        return {_located(self.cwd, path) for paths in self._named.values() for path in paths}
+        return {_locate(self.cwd, path) for paths in self._named_paths.values() for path in paths}
 
     async def looks_done(self) -> None:
         """Until no look for it is under way."""
@@ -136,7 +136,7 @@ def _is_below(path: str, folder: str) -> bool:
     return path == folder or path.startswith(f"{folder.rstrip('/')}/")
 
 
-def _located(cwd: str, path: str) -> str:
+def _locate(cwd: str, path: str) -> str:
     """A path as a look finds it: links on the way are followed, a link at its end is not."""
     whole = os.path.normpath(os.path.join(cwd, path))
     return os.path.join(os.path.realpath(os.path.dirname(whole)), os.path.basename(whole))

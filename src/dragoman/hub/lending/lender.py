@@ -21,7 +21,7 @@ from msgspec import Raw
 from dragoman.errors import DragomanError, ErrorAnswer
 from dragoman.hub.engine.bounds import MIB, WORK_BYTES, size_of_request
 from dragoman.hub.engine.live_session import LiveSession
-from dragoman.hub.session.frames import encoded, object_of, value_of
+from dragoman.hub.session.frames import encode_json, object_of, value_of
 from dragoman.hub.session.state import OpenRequest
 from dragoman.runtime.budget import HeldBytes
 from dragoman.schema.codec import read, write
@@ -54,7 +54,7 @@ class LentWork:
     def __init__(self, session: LiveSession, request: OpenRequest) -> None:
         self._session = session
         self._request = request
-        self._asked = session.bounds.lent.charge(size_of_request(request.params))
+        self._request_charge = session.bounds.lent.charge(size_of_request(request.params))
         self._answer: HeldBytes | None = None
 
     async def take_room(self) -> bool:
@@ -77,12 +77,12 @@ class LentWork:
         size = 0 if self._answer is None else self._answer.size
         self.release()
         yield
-        self._asked = self._session.bounds.lent.charge(size_of_request(self._request.params))
+        self._request_charge = self._session.bounds.lent.charge(size_of_request(self._request.params))
         if size:
             self._answer = await self._session.bounds.answers.take(size)
 
     def release(self) -> None:
-        self._asked.release()
+        self._request_charge.release()
         if self._answer is not None:
             self._answer.release()
 
@@ -116,11 +116,11 @@ class _Hooks:
     """Collects the handlers that a workspace would give to a client."""
 
     def __init__(self) -> None:
-        self.found: dict[str, Handler] = {}
+        self.handlers: dict[str, Handler] = {}
 
     def _hook(self, method: str) -> Callable[[Any], Any]:
         def take(handler: Any) -> Any:
-            self.found[method] = handler
+            self.handlers[method] = handler
             return handler
 
         return take
@@ -164,9 +164,9 @@ class HubLender:
         self._workspace = Workspace(guard=guard)
         hooks = _Hooks()
         self._workspace.serve(hooks)
-        self._handlers = hooks.found
+        self._handlers = hooks.handlers
         self._open: dict[str, tuple[str, ...]] = {}
-        self._released: OrderedDict[tuple[str, str], dict[str, Any]] = OrderedDict()
+        self._released_terminals: OrderedDict[tuple[str, str], dict[str, Any]] = OrderedDict()
 
     def serves(self, method: str) -> bool:
         return method in self._handlers
@@ -177,19 +177,19 @@ class HubLender:
         request: OpenRequest,
         work: LentWork,
         *,
-        made: Callable[[str, str], None],
+        on_terminal: Callable[[str, str], None],
     ) -> None:
         """Do what the agent asks for, and settle its request; `made` hears of terminals that are new."""
         lent_request.set(request)  # these hold for the task that this runs in
         lent_work.set(work)
         try:
             if await work.take_room():
-                await self._answer(session, request, made=made)
+                await self._answer(session, request, on_terminal=on_terminal)
         finally:
             work.release()
 
     async def _answer(
-        self, session: LiveSession, request: OpenRequest, *, made: Callable[[str, str], None]
+        self, session: LiveSession, request: OpenRequest, *, on_terminal: Callable[[str, str], None]
     ) -> None:
         try:
             self._lend(session)
@@ -197,30 +197,30 @@ class HubLender:
                 self._keep(session.id, str(value_of(object_of(request.params).get("terminalId"))))
             result = await self._result(request)
         except ErrorAnswer as error:
-            told = {"code": error.code, "message": error.message} | (
+            details = {"code": error.code, "message": error.message} | (
                 {} if error.data is None else {"data": error.data}
             )
-            session.settle(request.sequence, outcome="answered", by="hub", error=told)
+            session.settle(request.sequence, outcome="answered", by="hub", error=details)
         except DragomanError as error:
             log.info("session %s could not be lent anything: %s", session.id, error)
-            told = {"code": -32603, "message": "Internal error: the session's folder cannot be used"}
-            session.settle(request.sequence, outcome="answered", by="hub", error=told)
+            details = {"code": -32603, "message": "Internal error: the session's folder cannot be used"}
+            session.settle(request.sequence, outcome="answered", by="hub", error=details)
         else:
             if request.method == "terminal/create":
-                made(session.id, str(value_of(object_of(result).get("terminalId"))))
+                on_terminal(session.id, str(value_of(object_of(result).get("terminalId"))))
             session.settle(request.sequence, outcome="answered", by="hub", result=Raw(result))
 
     def output(self, session_id: str, terminal_id: str) -> dict[str, Any] | None:
         """What a terminal of ours has printed, also when it was released; None if it is not known."""
-        kept = self._released.get((session_id, terminal_id))
-        if kept is not None:
-            return kept
+        released_output = self._released_terminals.get((session_id, terminal_id))
+        if released_output is not None:
+            return released_output
         try:
             terminal = self._workspace.terminals(session_id).get(terminal_id)
         except ErrorAnswer:
             return None
-        ended, tail = terminal.exit, terminal.tail
-        status = None if ended is None else {"exitCode": ended.code, "signal": ended.signal}
+        exit_info, tail = terminal.exit, terminal.tail
+        status = None if exit_info is None else {"exitCode": exit_info.code, "signal": exit_info.signal}
         return {"output": tail.text, "truncated": tail.is_truncated, "exitStatus": status}
 
     def _keep(self, session_id: str, terminal_id: str) -> None:
@@ -229,9 +229,9 @@ class HubLender:
         if last is not None:
             last["output"] = last["output"][-SHOWN:]
             last["exitStatus"] = last["exitStatus"] or {"exitCode": None, "signal": "SIGKILL"}
-            self._released[session_id, terminal_id] = last
-            while len(self._released) > RELEASED:
-                self._released.popitem(last=False)
+            self._released_terminals[session_id, terminal_id] = last
+            while len(self._released_terminals) > RELEASED:
+                self._released_terminals.popitem(last=False)
 
     async def _result(self, request: OpenRequest) -> bytes:
         handler = self._handlers[request.method]
@@ -239,7 +239,7 @@ class HubLender:
         if method is None:  # an extension takes plain values
             import msgspec
 
-            return encoded(await handler(msgspec.json.decode(request.params), None))
+            return encode_json(await handler(msgspec.json.decode(request.params), None))
         answer = await handler(read(bytes(request.params), method.params), None)
         return b"{}" if answer is None else write(answer)
 

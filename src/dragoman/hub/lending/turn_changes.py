@@ -90,12 +90,12 @@ class TurnChanges:
     def __init__(
         self,
         *,
-        enabled: bool,
-        kept: float = KEPT_SECONDS,
+        is_enabled: bool,
+        keep_seconds: float = KEPT_SECONDS,
         clock: Callable[[], float] | None = None,
     ) -> None:
-        self._enabled = enabled
-        self._kept = kept
+        self._is_enabled = is_enabled
+        self._keep_seconds = keep_seconds
         self._clock = clock or (lambda: asyncio.get_running_loop().time())
         self._turns: dict[str, FolderTurn] = {}  # by session, the last turn of each
         self._pauses: dict[str, _Pause] = {}
@@ -105,7 +105,7 @@ class TurnChanges:
     async def open(self) -> None:
         """Remove what a hub that was killed has left."""
         self._owner = TaskOwner("turn changes")
-        if self._enabled:
+        if self._is_enabled:
             await asyncio.to_thread(remove_abandoned)
 
     async def aclose(self) -> None:
@@ -120,20 +120,24 @@ class TurnChanges:
 
     async def begin(self, session_id: str, key: str, folders: Sequence[str]) -> None:
         """Look at the first of the session's folders before the agent touches it."""
-        if not self._enabled:
+        if not self._is_enabled:
             return
         turn = FolderTurn(session_id, key, folders)
         # Turns that have ended are looked at first: what this one writes is not theirs.
-        ended = [other.finishing for other in self._turns.values() if other.finishing and other.is_near(turn)]
-        if ended:
-            await asyncio.wait(ended)
+        finishing_tasks = [
+            other_turn.finishing
+            for other_turn in self._turns.values()
+            if other_turn.finishing and other_turn.is_near(turn)
+        ]
+        if finishing_tasks:
+            await asyncio.wait(finishing_tasks)
         before = self._turns.get(session_id)
         if before is not None:
-            await self._finished(before)
-        for other in self._turns.values():
-            if other is not before and other.is_running and turn.is_near(other):
-                turn.meet(other)
-                other.meet(turn)
+            await self._wait_for_end(before)
+        for other_turn in self._turns.values():
+            if other_turn is not before and other_turn.is_running and turn.is_near(other_turn):
+                turn.meet(other_turn)
+                other_turn.meet(turn)
         self._turns[session_id] = turn  # others that begin from here on meet it
         assert self._owner is not None
         start = TurnStart()
@@ -187,7 +191,7 @@ class TurnChanges:
         if self._turns.get(turn.session) is not turn:
             await turn.aclose()
 
-    async def _finished(self, turn: FolderTurn) -> None:
+    async def _wait_for_end(self, turn: FolderTurn) -> None:
         await turn.looks_done()
         turn.is_running = False
 
@@ -199,7 +203,7 @@ class TurnChanges:
             self._owner.start(self._close(turn))
 
     async def _close(self, turn: FolderTurn) -> None:
-        await self._finished(turn)
+        await self._wait_for_end(turn)
         await turn.aclose()
 
     def _touch(self, turn: FolderTurn) -> None:
@@ -207,7 +211,7 @@ class TurnChanges:
         if turn.timer is not None:
             turn.timer.cancel()
         if not turn.is_running and self._turns.get(turn.session) is turn:
-            turn.timer = asyncio.get_running_loop().call_later(self._kept, self._expire, turn)
+            turn.timer = asyncio.get_running_loop().call_later(self._keep_seconds, self._expire, turn)
 
     def _expire(self, turn: FolderTurn) -> None:
         if self._turns.get(turn.session) is turn:
@@ -224,8 +228,8 @@ class TurnChanges:
         """A snapshot of a folder, from an earlier one if there is one. Raises `LookFailed`."""
         pause = self._pauses.get(folder)
         if pause is not None and self._clock() < pause.until:
-            left = pause.until - self._clock()
-            raise LookFailed(f"changes in {folder} are not known: looks are paused for {left:.0f} s")
+            remaining = pause.until - self._clock()
+            raise LookFailed(f"changes in {folder} are not known: looks are paused for {remaining:.0f} s")
         assert self._owner is not None
         looking = asyncio.ensure_future(_snapshot(folder, base, start))
         # Looks at one folder wait for each other: how long they take then says nothing of the folder.
@@ -259,9 +263,9 @@ class TurnChanges:
         """A snapshot of the same folder that shares its contents; of the turn itself, if it has one."""
         if turn is not None and turn.is_running and turn.before is not None:
             return turn.before  # both must share their contents to be compared
-        for other in ([] if turn is None else [turn]) + list(self._turns.values()):
-            if other.cwd == folder and other.before is not None and other.before.growth <= GROWTH:
-                return other.after or other.before
+        for candidate in ([] if turn is None else [turn]) + list(self._turns.values()):
+            if candidate.cwd == folder and candidate.before is not None and candidate.before.growth <= GROWTH:
+                return candidate.after or candidate.before
         return None
 
     def _too_slow(self, folder: str) -> LookFailed:
@@ -302,11 +306,11 @@ class TurnChanges:
         turn = self._turns.get(session_id)
         if turn is None:
             return {"files": [], "others": [], "notes": []}
-        files, notes = await self._compared(turn)
-        own, others = await asyncio.to_thread(_attributed, turn, files)
+        files, notes = await self._compare(turn)
+        own, foreign = await asyncio.to_thread(_attribute, turn, files)
         return {
-            "files": [_shown(change) for change in own],
-            "others": [{**_shown(change), "by": by} for change, by in others],
+            "files": [_describe_change(change) for change in own],
+            "others": [{**_describe_change(change), "by": by} for change, by in foreign],
             "notes": notes,
         }
 
@@ -314,10 +318,10 @@ class TurnChanges:
         turn = self._turns.get(session_id)
         if turn is None or turn.before is None:
             raise invalid_params("nothing is known to have changed there")
-        await self._settled(turn)
+        await self._wait_for_looks(turn)
         changes = await turn.before.compare(turn.after)
-        own, others = await asyncio.to_thread(_attributed, turn, changes.files)
-        if path in {change.path for change, _ in others}:
+        own, foreign = await asyncio.to_thread(_attribute, turn, changes.files)
+        if path in {change.path for change, _ in foreign}:
             raise invalid_params("the file was changed by another session, or nobody knows by whom")
         if path not in {change.path for change in own}:
             raise invalid_params("nothing is known to have changed there")
@@ -329,20 +333,20 @@ class TurnChanges:
         except DragomanError as error:
             raise ErrorAnswer(INTERNAL_ERROR, f"Internal error: {error}") from None
 
-    async def _compared(self, turn: FolderTurn) -> tuple[Sequence[FileChange], list[str]]:
-        await self._settled(turn)
+    async def _compare(self, turn: FolderTurn) -> tuple[Sequence[FileChange], list[str]]:
+        await self._wait_for_looks(turn)
         if turn.before is None or (turn.after is None and not turn.is_running):
             return [], [turn.note] if turn.note else []
         changes = await turn.before.compare(turn.after)
         return changes.files, list(changes.notes)
 
-    async def _settled(self, turn: FolderTurn) -> None:
+    async def _wait_for_looks(self, turn: FolderTurn) -> None:
         """Until the looks before and after the turn are done; then it is needed for a while."""
         await turn.looks_done()
         self._touch(turn)
 
 
-def _attributed(
+def _attribute(
     turn: FolderTurn, files: Sequence[FileChange]
 ) -> tuple[list[FileChange], list[tuple[FileChange, str]]]:
     if turn.was_alone:
@@ -378,17 +382,17 @@ async def _abandon(looking: asyncio.Future[Snapshot]) -> None:
         pass  # whoever waited for it has been told that nothing is known
 
 
-def _shown(change: FileChange) -> dict[str, Any]:
+def _describe_change(change: FileChange) -> dict[str, Any]:
     diff = change.diff or ""
     return {"path": change.path, "kind": change.kind, "diff": diff, "hunks": _hunks(diff)}
 
 
 def _hunks(diff: str) -> list[dict[str, Any]]:
     """The hunks of a unified diff, numbered."""
-    found: list[list[str]] = []
+    hunks: list[list[str]] = []
     for line in diff.splitlines():
         if line.startswith("@@"):
-            found.append([line])
-        elif found:
-            found[-1].append(line)
-    return [{"id": number, "text": "\n".join(lines)} for number, lines in enumerate(found)]
+            hunks.append([line])
+        elif hunks:
+            hunks[-1].append(line)
+    return [{"id": number, "text": "\n".join(lines)} for number, lines in enumerate(hunks)]

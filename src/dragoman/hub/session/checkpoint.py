@@ -7,7 +7,7 @@ machine a year of small turns takes seconds to read. A reading can begin at a ch
 from __future__ import annotations
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, field
 
 from dragoman.decoders import json_decoder
 from dragoman.hub.session.notes import StreamNote
@@ -22,7 +22,18 @@ from dragoman.hub.session.state import (
 
 _SAME = (
     *("agent", "cwd", "folders", "agent_session", "process", "bound_at", "loading", "is_incomplete"),
-    *("taken_before", "made", "heard", "turn", "queue", "title", "failed", "turns", "parent", "children"),
+    *(
+        "taken_before",
+        "agent_answer",
+        "last_received",
+        "turn",
+        "queue",
+        "title",
+        "has_failed",
+        "turns",
+        "parent",
+        "children",
+    ),
 )
 """What state and checkpoint have under the same names."""
 
@@ -47,17 +58,17 @@ class Checkpoint(Struct, kw_only=True, omit_defaults=True, tag_field="hub", tag=
     loading: int = 0
     is_incomplete: bool = False
     taken_before: int = 0
-    made: dict[str, Raw] = {}
-    heard: int = 0
+    agent_answer: dict[str, Raw] = field(name="made", default_factory=dict)
+    last_received: int = field(name="heard", default=0)
     turn: OpenTurn | None = None
     queue: tuple[QueuedPrompt, ...] = ()
     requests: list[OpenRequest] = []
     answers: list[StoredAnswer] = []
-    dropped: bool = True
+    has_old_answers: bool = field(name="dropped", default=True)
     """Whether there are answers that are not among these; older versions did not say so."""
     latest: dict[str, Raw] = {}
     title: str = ""
-    failed: bool = False
+    has_failed: bool = field(name="failed", default=False)
     turns: int = 0
     parent: str = ""
     children: dict[str, ChildSession] = {}
@@ -74,7 +85,7 @@ def write_checkpoint(state: SessionState) -> bytes:
             upto=state.last,
             requests=list(state.requests.values()),
             answers=[StoredAnswer(answer.sequence, answer.note) for answer in state.answers.values()],
-            dropped=state.has_old_answers,
+            has_old_answers=state.has_old_answers,
             latest={kind.decode(): Raw(frame) for kind, frame in state.latest.items()},
             **{name: getattr(state, name) for name in _SAME},
         )
@@ -98,7 +109,7 @@ def state_at(session_id: str, checkpoint: Checkpoint) -> SessionState:
         answers={
             answer.note.key: PromptAnswer.read(answer.sequence, answer.note) for answer in checkpoint.answers
         },
-        has_old_answers=checkpoint.dropped,
+        has_old_answers=checkpoint.has_old_answers,
         latest={kind.encode(): bytes(frame) for kind, frame in checkpoint.latest.items()},
         **{name: getattr(checkpoint, name) for name in _SAME},
     )

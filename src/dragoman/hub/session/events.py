@@ -70,7 +70,7 @@ class SessionMade(_Event, frozen=True):
     result: Any = None
     key: str = ""
     """The key of the request that it was made for."""
-    taken: int = 0
+    last_taken: int = 0
     """The last number of an earlier stream of this name that the agent's host has taken."""
     parent: str = ""
     """The session whose child it is: the agent has made it for its own work."""
@@ -157,7 +157,7 @@ class AgentReady(_Event, frozen=True):
 
     key: str
     id: int
-    reminded: bytes | None = None
+    reminder_params: bytes | None = None
 
 
 class StartFailed(_Event, frozen=True):
@@ -178,9 +178,9 @@ class AgentBound(_Event, frozen=True):
     note: BroughtBack | None = None
     load: int = 0
     """The id of the request by which the process is asked to bring the session back; 0 if it knows it."""
-    heard: int = 0
+    last_received: int = 0
     """Frames of the process up to this number are older than that request, or than `note`."""
-    taken: int = 0
+    last_taken: int = 0
     """The last number that its host has of a stream of this name, perhaps of one that was deleted."""
 
 
@@ -261,7 +261,7 @@ class Resumed(_Event, frozen=True):
 class NotStored(_Event, frozen=True):
     """The entries behind number `stored` are certainly not in the journal; they will be tried again."""
 
-    stored: int
+    last_stored: int
     error: Any
 
 

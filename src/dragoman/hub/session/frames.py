@@ -107,8 +107,8 @@ def value_of(raw: bytes | Raw | None, default: object = None) -> Any:
 def ours_in(params: Mapping[str, Raw]) -> dict[str, Any]:
     """`_meta.dragoman`, which is data and nothing more."""
     meta = value_of(params.get("_meta"), {})
-    found = meta.get("dragoman") if isinstance(meta, dict) else None
-    return found if isinstance(found, dict) else {}
+    ours = meta.get("dragoman") if isinstance(meta, dict) else None
+    return ours if isinstance(ours, dict) else {}
 
 
 def update_start(session_id: str) -> bytes:
@@ -129,10 +129,10 @@ def all_begin(frames: Sequence[bytes], *heads: bytes) -> bool:
     look at one after the other.
     """
     block = b"\n" + _text_of(frames)
-    left = len(frames)
+    remaining = len(frames)
     for head in heads:
-        left -= block.count(b"\n" + head)
-        if not left:
+        remaining -= block.count(b"\n" + head)
+        if not remaining:
             return True
     return False
 
@@ -167,17 +167,17 @@ def echoes(session_id: str, prompt: Sequence[Raw], key: str) -> list[bytes]:
 def with_ours(frame: bytes, member: str, ours: Mapping[str, object]) -> bytes:
     """The frame with `_meta.dragoman` in its params or result. What stands there already stays."""
     if member == "params" and frame.startswith(UPDATE) and b'"_meta"' not in frame:
-        told = _encode({"dragoman": ours})
-        return b'%b"_meta":%b,%b' % (UPDATE, told, frame[len(UPDATE) :])
+        encoded_meta = _encode({"dragoman": ours})
+        return b'%b"_meta":%b,%b' % (UPDATE, encoded_meta, frame[len(UPDATE) :])
     whole = object_of(frame)
-    held = object_of(whole.get(member))
-    if member not in whole or (not held and value_of(whole[member]) not in ({}, None)):
+    members = object_of(whole.get(member))
+    if member not in whole or (not members and value_of(whole[member]) not in ({}, None)):
         return frame  # it has no place for it
-    whole[member] = Raw(_encode(merged(held, ours)))
+    whole[member] = Raw(_encode(merge_ours(members, ours)))
     return _encode(whole)
 
 
-def merged(params: Mapping[str, Raw], ours: Mapping[str, object]) -> dict[str, Any]:
+def merge_ours(params: Mapping[str, Raw], ours: Mapping[str, object]) -> dict[str, Any]:
     """Params with more of ours in their `_meta`; a member that is UNSET is taken out, whoever wrote it."""
     meta = value_of(params.get("_meta"), {})
     meta = meta if isinstance(meta, dict) else {}
@@ -187,7 +187,7 @@ def merged(params: Mapping[str, Raw], ours: Mapping[str, object]) -> dict[str, A
     return {**params, "_meta": {**meta, "dragoman": whole}}
 
 
-def readdressed(frame: bytes, session_id: str) -> bytes:
+def with_session_id(frame: bytes, session_id: str) -> bytes:
     """The frame, said of another session: an agent may know one by a name of its own."""
     whole = object_of(frame)
     params = object_of(whole.get("params"))
@@ -198,7 +198,7 @@ def readdressed(frame: bytes, session_id: str) -> bytes:
     return _encode(whole)
 
 
-def encoded(value: object) -> bytes:
+def encode_json(value: object) -> bytes:
     return _encode(value)
 
 
@@ -208,8 +208,8 @@ def key_in(ours: Mapping[str, object]) -> str:
 
 
 def texts_in(ours: dict[str, Any], name: str) -> list[str]:
-    found = ours.get(name)
-    return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
+    items = ours.get(name)
+    return [item for item in items if isinstance(item, str)] if isinstance(items, list) else []
 
 
 def without_ours(params: dict[str, Raw]) -> dict[str, Raw]:
@@ -218,12 +218,12 @@ def without_ours(params: dict[str, Raw]) -> dict[str, Raw]:
     if not isinstance(meta, dict) or "dragoman" not in meta:
         return params
     rest = {name: value for name, value in meta.items() if name != "dragoman"}
-    kept = {name: raw for name, raw in params.items() if name != "_meta"}
-    return {**kept, "_meta": Raw(encoded(rest))} if rest else kept
+    members = {name: raw for name, raw in params.items() if name != "_meta"}
+    return {**members, "_meta": Raw(encode_json(rest))} if rest else members
 
 
 def answer_frame(request_id: Id, result: Raw | None, error: object) -> bytes:
     """The answer to a request: its result, or without one its error."""
     if result is not None:
         return response(request_id, bytes(result))[:-1]
-    return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (encoded(request_id), encoded(error))
+    return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (encode_json(request_id), encode_json(error))

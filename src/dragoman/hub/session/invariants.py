@@ -62,8 +62,8 @@ Fact: TypeAlias = tuple[FactKind, str, str]
 
 def facts_of(session_id: str, entries: Iterable[tuple[Direction, bytes]]) -> tuple[Fact, ...]:
     """What entries say about promises; most say nothing."""
-    found = (_fact_of(session_id, direction, frame) for direction, frame in entries)
-    return tuple(fact for fact in found if fact is not None)
+    facts = (_fact_of(session_id, direction, frame) for direction, frame in entries)
+    return tuple(fact for fact in facts if fact is not None)
 
 
 def _fact_of(session_id: str, direction: Direction, frame: bytes) -> Fact | None:
@@ -102,18 +102,18 @@ def outcome_of(note: StreamNote) -> str:
 class SessionHistory(NamedTuple):
     """What was seen of a session. Keys are in the order in which they were seen."""
 
-    accepted: tuple[str, ...] = ()
+    accepted_keys: tuple[str, ...] = ()
     """Prompts that are stored."""
-    begun: tuple[str, ...] = ()
+    begun_keys: tuple[str, ...] = ()
     """Prompts whose frame for the agent is stored."""
-    given: tuple[str, ...] = ()
+    given_keys: tuple[str, ...] = ()
     """Prompts that have reached an agent."""
     ends: tuple[tuple[str, str], ...] = ()
     """Prompts whose end is stored, with their outcome."""
-    refused: tuple[str, ...] = ()
+    refused_keys: tuple[str, ...] = ()
     """Prompts that were refused and not sent again."""
-    settled: tuple[str, ...] = ()
-    answered: tuple[str, ...] = ()
+    settled_ids: tuple[str, ...] = ()
+    answered_ids: tuple[str, ...] = ()
     """Requests of agents that have their answer."""
     update: str = ""
     """The last update."""
@@ -131,35 +131,37 @@ class SessionHistory(NamedTuple):
             history = _ON_STORED[kind](history, name, text)
         return history
 
-    def _accepted(self, key: str, _: str) -> SessionHistory:
-        if key in self.accepted or self.outcome(key):
+    def _on_accepted(self, key: str, _: str) -> SessionHistory:
+        if key in self.accepted_keys or self.outcome(key):
             raise BrokenPromise("accepted-once", f"prompt {key} was accepted again")
-        return self._replace(accepted=(*self.accepted, key))
+        return self._replace(accepted_keys=(*self.accepted_keys, key))
 
-    def _ended(self, key: str, outcome: str) -> SessionHistory:
+    def _on_ended(self, key: str, outcome: str) -> SessionHistory:
         if self.outcome(key):
             raise BrokenPromise("ended-once", f"prompt {key} ended a second time")
         return self._replace(ends=(*self.ends, (key, outcome)))
 
-    def _begun(self, key: str, _: str) -> SessionHistory:
-        if key in self.begun or self.outcome(key):
+    def _on_begun(self, key: str, _: str) -> SessionHistory:
+        if key in self.begun_keys or self.outcome(key):
             raise BrokenPromise(
                 "run-once", f"prompt {key} is for the agent although it was there or has ended"
             )
-        for other in self.begun:
-            if not self.outcome(other):
-                raise BrokenPromise("one-at-a-time", f"prompt {key} is for the agent while it has {other}")
-        for other in self.accepted[: self.accepted.index(key)] if key in self.accepted else ():
-            if not self.outcome(other):
-                raise BrokenPromise("in-order", f"prompt {key} overtook {other}")
-        return self._replace(begun=(*self.begun, key))
+        for earlier in self.begun_keys:
+            if not self.outcome(earlier):
+                raise BrokenPromise("one-at-a-time", f"prompt {key} is for the agent while it has {earlier}")
+        for earlier in (
+            self.accepted_keys[: self.accepted_keys.index(key)] if key in self.accepted_keys else ()
+        ):
+            if not self.outcome(earlier):
+                raise BrokenPromise("in-order", f"prompt {key} overtook {earlier}")
+        return self._replace(begun_keys=(*self.begun_keys, key))
 
-    def _settled(self, request: str, _: str) -> SessionHistory:
-        if request in self.settled:
+    def _on_settled(self, request: str, _: str) -> SessionHistory:
+        if request in self.settled_ids:
             raise BrokenPromise("settled-once", f"request {request} was settled twice")
-        return self._replace(settled=(*self.settled, request))
+        return self._replace(settled_ids=(*self.settled_ids, request))
 
-    def _update(self, _: str, text: str) -> SessionHistory:
+    def _on_update(self, _: str, text: str) -> SessionHistory:
         """Updates of an agent under test say the number of its process and their own: `2.07`."""
         process, _, count = text.partition(".")
         before, _, last = self.update.partition(".")
@@ -169,67 +171,71 @@ class SessionHistory(NamedTuple):
             raise BrokenPromise("updates-complete", f"update {text} is stored, and one before it is not")
         return self._replace(update=text)
 
-    def _deleted(self, _: str, __: str) -> SessionHistory:
+    def _on_deleted(self, _: str, __: str) -> SessionHistory:
         return self._replace(is_deleted=True)
 
     def outcome(self, key: str) -> str:
         """How a prompt ended; empty if no end is stored."""
-        return next((outcome for ended, outcome in self.ends if ended == key), "")
+        return next((outcome for ended_key, outcome in self.ends if ended_key == key), "")
 
     # The agent.
 
     def on_prompt_given(self, key: str, *, is_with_agent: str, is_whole: bool) -> SessionHistory:
         """A prompt has reached an agent, which has the prompt `is_with_agent`, or none."""
-        if key in self.given:
+        if key in self.given_keys:
             raise BrokenPromise("run-once", f"prompt {key} reached an agent again")
-        if key in self.refused:
+        if key in self.refused_keys:
             raise BrokenPromise("refused-not-run", f"prompt {key} was refused and then run")
-        if key not in self.begun:
+        if key not in self.begun_keys:
             raise BrokenPromise("effect-after-store", f"prompt {key} reached the agent and is not stored")
         if is_with_agent:
             raise BrokenPromise("one-at-a-time", f"the agent got prompt {key} while it had {is_with_agent}")
         if not is_whole:
             raise BrokenPromise("as-it-was-sent", f"the agent got the redacted form of prompt {key}")
-        return self._replace(given=(*self.given, key))
+        return self._replace(given_keys=(*self.given_keys, key))
 
     def on_request_answered(self, request: str) -> SessionHistory:
         """An agent has the answer to a request of its own."""
-        if request in self.answered:
+        if request in self.answered_ids:
             raise BrokenPromise("request-answered-once", f"request {request} was answered twice")
-        return self._replace(answered=(*self.answered, request))
+        return self._replace(answered_ids=(*self.answered_ids, request))
 
     # Clients.
 
     def on_prompt_sent(self, key: str) -> SessionHistory:
-        if key not in self.refused:
+        if key not in self.refused_keys:
             return self
-        return self._replace(refused=tuple(other for other in self.refused if other != key))
+        return self._replace(
+            refused_keys=tuple(refused_key for refused_key in self.refused_keys if refused_key != key)
+        )
 
     def on_prompt_refused(self, key: str) -> SessionHistory:
         """A client was told that its prompt was not taken."""
-        if key in self.given or self.outcome(key):
+        if key in self.given_keys or self.outcome(key):
             raise BrokenPromise(
                 "refusal-is-true", f"prompt {key} was refused although it was run or has ended"
             )
-        if key in self.refused:
+        if key in self.refused_keys:
             return self
-        return self._replace(refused=tuple(sorted((*self.refused, key))))
+        return self._replace(refused_keys=tuple(sorted((*self.refused_keys, key))))
 
     def on_prompt_answered(self, key: str, outcome: str) -> None:
-        stored = self.outcome(key)
-        if not stored:
+        stored_outcome = self.outcome(key)
+        if not stored_outcome:
             raise BrokenPromise("answer-after-store", f"prompt {key} was answered and no end of it is stored")
-        if stored != outcome:
-            raise BrokenPromise("same-answer", f"prompt {key} was answered {outcome!r} and ended {stored!r}")
+        if stored_outcome != outcome:
+            raise BrokenPromise(
+                "same-answer", f"prompt {key} was answered {outcome!r} and ended {stored_outcome!r}"
+            )
 
 
 _ON_STORED = {
-    "accepted": SessionHistory._accepted,
-    "ended": SessionHistory._ended,
-    "begun": SessionHistory._begun,
-    "settled": SessionHistory._settled,
-    "update": SessionHistory._update,
-    "deleted": SessionHistory._deleted,
+    "accepted": SessionHistory._on_accepted,
+    "ended": SessionHistory._on_ended,
+    "begun": SessionHistory._on_begun,
+    "settled": SessionHistory._on_settled,
+    "update": SessionHistory._on_update,
+    "deleted": SessionHistory._on_deleted,
 }
 
 
@@ -243,13 +249,13 @@ def stored_part(state: SessionState) -> tuple[object, ...]:
             state.process,
             state.bound_at,
             state.loading,
-            state.heard,
+            state.last_received,
             state.title,
-            state.failed,
+            state.has_failed,
             state.turns,
             state.has_old_answers,
         ),
-        tuple(sorted((name, bytes(raw)) for name, raw in state.made.items())),
+        tuple(sorted((name, bytes(raw)) for name, raw in state.agent_answer.items())),
         state.turn,
         tuple(
             (prompt.key, prompt.by, bytes(prompt.params), prompt.sequence, prompt.since)
@@ -270,9 +276,9 @@ def stored_part(state: SessionState) -> tuple[object, ...]:
     )
 
 
-def check_state(state: SessionState, folded: SessionState) -> None:
+def check_state(state: SessionState, replayed_state: SessionState) -> None:
     """`folded` is the fold of all entries, stored or not."""
-    if stored_part(state) != stored_part(folded):
+    if stored_part(state) != stored_part(replayed_state):
         raise BrokenPromise("state-is-fold", "the state differs from the fold of its entries")
 
 

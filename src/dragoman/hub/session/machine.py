@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.events import Effect, Event, NewEntry
-from dragoman.hub.session.frames import answer_frame, encoded, object_of, value_of
+from dragoman.hub.session.frames import answer_frame, encode_json, object_of, value_of
 from dragoman.hub.session.notes import note
 from dragoman.hub.session.state import (
     OWN_ID,
@@ -59,8 +59,8 @@ def step(state: SessionState, event: Event, now: float) -> StepResult:
     """`now` is the time of the entries, and decides what is due."""
     if state.phase in ("closed", "lost"):
         # A prompt that has its answer is not refused: whoever sends it again takes a refusal for "not run".
-        known = isinstance(event, ev.PromptReceived) and event.key in state.answers
-        return StepResult(state, verdict="known" if known else "closing")
+        has_answer = isinstance(event, ev.PromptReceived) and event.key in state.answers
+        return StepResult(state, verdict="known" if has_answer else "closing")
     work = _StepWork(state, now)
     verdict = _HANDLERS[type(event)](work, event)
     return StepResult(work.state, tuple(work.entries), tuple(work.effects), verdict)
@@ -97,11 +97,13 @@ class _StepWork:
     def note(self, kind: str, *, pending: bool = False, **members: object) -> int:
         return self.append("note", note(kind, **members), pending=pending)
 
-    def say(self, frame: bytes, *, prompt_id: int | None = None, said: bytes | None = None) -> None:
+    def say(self, frame: bytes, *, prompt_id: int | None = None, wire_frame: bytes | None = None) -> None:
         """Give the agent a frame, once it is stored."""
         sequence = self.append("to_agent", frame, pending=self.state.survives)
         process = self.state.process
-        self.do(ev.SendToAgent(after=sequence, frame=said or frame, process=process, prompt_id=prompt_id))
+        self.do(
+            ev.SendToAgent(after=sequence, frame=wire_frame or frame, process=process, prompt_id=prompt_id)
+        )
 
     def do(self, effect: Effect) -> None:
         self.effects.append(effect)
@@ -176,9 +178,11 @@ def _agent_ready(work: _StepWork, event: ev.AgentReady) -> Verdict:
     params = bytes(prompt.params)
     work.state = replace(state, start="", remind=False)
     frame = request(event.id, "session/prompt", params)[:-1]
-    reminded = event.reminded
-    said = None if reminded is None else request(event.id, "session/prompt", reminded)[:-1]
-    work.say(frame, prompt_id=event.id, said=said)
+    reminder_params = event.reminder_params
+    wire_frame = (
+        None if reminder_params is None else request(event.id, "session/prompt", reminder_params)[:-1]
+    )
+    work.say(frame, prompt_id=event.id, wire_frame=wire_frame)
     work.do(ev.DropOriginals(after=work.state.last, sequences=(prompt.sequence,)))
     if not work.state.title:
         title = title_of(prompt.params)
@@ -217,7 +221,7 @@ def _cancel_child(work: _StepWork) -> bool:
     """A child has no turn that the hub knows of: the agent ends what it does there."""
     if not work.state.is_bound:
         return False
-    work.say(notification("session/cancel", encoded({"sessionId": work.state.id}))[:-1])
+    work.say(notification("session/cancel", encode_json({"sessionId": work.state.id}))[:-1])
     _end_requests(work)
     return True
 
@@ -232,7 +236,7 @@ def _cancel(work: _StepWork) -> bool:
         return True
     if state.turn is None or not state.is_bound:
         return False
-    work.say(notification("session/cancel", encoded({"sessionId": state.id}))[:-1])
+    work.say(notification("session/cancel", encode_json({"sessionId": state.id}))[:-1])
     for open_request in work.state.requests.values():
         if open_request.is_question:
             _cancel_request(work, open_request)
@@ -296,7 +300,7 @@ def _end_child_requests(work: _StepWork, *, spares_running: bool) -> None:
 
 def _is_known(state: SessionState, number: int) -> bool:
     """Whether a frame of the process is in the stream already: it says again what nobody has acknowledged."""
-    return state.survives and number <= state.heard
+    return state.survives and number <= state.last_received
 
 
 def _mark_heard(work: _StepWork, number: int) -> None:
@@ -307,7 +311,7 @@ def _mark_heard(work: _StepWork, number: int) -> None:
 
 def _updates_received(work: _StepWork, event: ev.UpdatesReceived) -> Verdict:
     state, frames = work.state, event.frames
-    fresh = event.number - state.heard if state.survives else len(frames)
+    fresh = event.number - state.last_received if state.survives else len(frames)
     if fresh <= 0:
         return "ignored"
     work.append("to_client", *frames[-fresh:])
@@ -369,17 +373,17 @@ def _settle(
     error: object = None,
     reason: str = "",
 ) -> None:
-    one = work.state.requests[sequence]
+    open_request = work.state.requests[sequence]
     members: dict[str, Any] = {"request": str(sequence), "by": by, "outcome": outcome}
     if reason:
         members["reason"] = reason
-    if (result is not None or error is not None) and work.state.is_bound and not one.is_own:
-        work.say(answer_frame(one.id, result, error))
-    if result is not None and one.is_question:
+    if (result is not None or error is not None) and work.state.is_bound and not open_request.is_own:
+        work.say(answer_frame(open_request.id, result, error))
+    if result is not None and open_request.is_question:
         members["result"] = result
     last = work.note("settled", **members)
     work.do(ev.DropOriginals(after=last, sequences=(sequence,)))
-    work.do(ev.RequestSettled(after=last, request=one, outcome=outcome, by=by, result=result))
+    work.do(ev.RequestSettled(after=last, request=open_request, outcome=outcome, by=by, result=result))
 
 
 def _cancel_request(work: _StepWork, open_request: OpenRequest) -> None:
@@ -395,17 +399,17 @@ def _cancel_request(work: _StepWork, open_request: OpenRequest) -> None:
 
 
 def _request_annotated(work: _StepWork, event: ev.RequestAnnotated) -> Verdict:
-    one = work.state.requests.get(event.sequence)
-    if one is None:
+    open_request = work.state.requests.get(event.sequence)
+    if open_request is None:
         return "ignored"
-    one = replace(
-        one,
-        rule=one.rule if event.rule is None else event.rule,
-        assessment=one.assessment if event.assessment is None else event.assessment,
-        expires=event.expires or one.expires,
-        expiry=event.expiry or one.expiry,
+    open_request = replace(
+        open_request,
+        rule=open_request.rule if event.rule is None else event.rule,
+        assessment=open_request.assessment if event.assessment is None else event.assessment,
+        expires=event.expires or open_request.expires,
+        expiry=event.expiry or open_request.expiry,
     )
-    work.state = with_request(work.state, one)
+    work.state = with_request(work.state, open_request)
     return "done"
 
 
@@ -424,18 +428,18 @@ def _agent_bound(work: _StepWork, event: ev.AgentBound) -> Verdict:
         return "ignored"
     state = replace(work.state, is_bound=True, survives=event.survives)
     if state.process != event.process:  # it counts its frames anew
-        state = replace(state, process=event.process, heard=0)
+        state = replace(state, process=event.process, last_received=0)
     work.state = state
     back = event.note
     # The host ignores numbers that it has had: those of a stream of this name that was deleted are not ours.
-    is_stale = event.taken > state.taken_before + state.last
-    taken: dict[str, Any] = {"taken": event.taken} if is_stale else {}
+    is_stale = event.last_taken > state.taken_before + state.last
+    members: dict[str, Any] = {"taken": event.last_taken} if is_stale else {}
     if event.load:
-        work.note("loading", n=event.process, request=str(event.load), **taken)
+        work.note("loading", n=event.process, request=str(event.load), **members)
     if back is not None:
-        work.note("bound", session=back.session, result=back.result, n=event.process, **taken)
-    if event.heard:
-        _mark_heard(work, event.heard)
+        work.note("bound", session=back.session, result=back.result, n=event.process, **members)
+    if event.last_received:
+        _mark_heard(work, event.last_received)
     if back is not None and back.remembers is not None:
         work.note("agent_back", remembers=back.remembers)
         work.state = replace(work.state, remind=not back.remembers)
@@ -481,7 +485,7 @@ def _turn_failed(work: _StepWork, event: ev.TurnFailed) -> Verdict:
     return "done"
 
 
-def _resumed(work: _StepWork, event: ev.Resumed) -> Verdict:
+def _session_resumed(work: _StepWork, event: ev.Resumed) -> Verdict:
     _begin_next(work)
     return "done"
 
@@ -553,7 +557,7 @@ def _not_stored(work: _StepWork, event: ev.NotStored) -> Verdict:
     prompt that was stored stays where it is.
     """
     for prompt in work.state.queue:
-        if prompt.since > event.stored:
+        if prompt.since > event.last_stored:
             _refuse(work, prompt.key, prompt.since, event.error)
     return "done"
 
@@ -562,9 +566,12 @@ def _refuse(work: _StepWork, key: str, sequence: int, error: object) -> None:
     frame = note("turn_ended", key=key, error=error)
     state = work.state
     # Folded where it stands: entries behind it keep their numbers.
-    refused = apply(replace(state, last=sequence - 1), "note", (frame,), work.now)
+    refused_state = apply(replace(state, last=sequence - 1), "note", (frame,), work.now)
     work.state = replace(
-        refused, last=state.last, failed=state.failed, start="" if state.start == key else state.start
+        refused_state,
+        last=state.last,
+        has_failed=state.has_failed,
+        start="" if state.start == key else state.start,
     )
     work.do(ev.ReplaceEntry(after=sequence, frame=frame))
     work.do(ev.RefusePrompt(after=0, key=key, error=error))
@@ -572,7 +579,7 @@ def _refuse(work: _StepWork, key: str, sequence: int, error: object) -> None:
 
 def _entries_stored(work: _StepWork, event: ev.EntriesStored) -> Verdict:
     answers = latest_answers(work.state.answers, keep_after=event.last)
-    work.state = replace(work.state, stored=event.last, answers=answers)
+    work.state = replace(work.state, last_stored=event.last, answers=answers)
     return "done"
 
 
@@ -596,8 +603,8 @@ def _session_made(work: _StepWork, event: ev.SessionMade) -> Verdict:
     members: dict[str, Any] = {"agent": event.agent, "cwd": event.cwd, "folders": list(event.folders)}
     if event.result is not None:
         members["result"] = event.result
-    if event.taken:
-        members["taken"] = event.taken
+    if event.last_taken:
+        members["taken"] = event.last_taken
     if event.key:
         members["key"] = event.key
     if event.parent:
@@ -610,7 +617,7 @@ def _session_made(work: _StepWork, event: ev.SessionMade) -> Verdict:
     return "done"
 
 
-def _renamed(work: _StepWork, event: ev.Renamed) -> Verdict:
+def _session_renamed(work: _StepWork, event: ev.Renamed) -> Verdict:
     work.note("renamed", title=event.title)
     return "done"
 
@@ -645,7 +652,7 @@ _HANDLERS: Mapping[type[Event], Callable[[_StepWork, Any], Verdict]] = {
     ev.CancelReceived: _cancel_received,
     ev.RequestAnswered: _request_answered,
     ev.SessionMade: _session_made,
-    ev.Renamed: _renamed,
+    ev.Renamed: _session_renamed,
     ev.FoldersChanged: _folders_changed,
     ev.CloseReceived: _close_received,
     ev.ChildMade: _child_made,
@@ -668,7 +675,7 @@ _HANDLERS: Mapping[type[Event], Callable[[_StepWork, Any], Verdict]] = {
     ev.RequestAssessed: _request_assessed,
     ev.CheckpointTaken: _checkpoint_taken,
     ev.Draining: _draining,
-    ev.Resumed: _resumed,
+    ev.Resumed: _session_resumed,
     ev.NotStored: _not_stored,
     ev.EntriesStored: _entries_stored,
     ev.OwnershipLost: _ownership_lost,

@@ -32,7 +32,7 @@ from dragoman.decoders import json_decoder
 
 _encode = msgspec.json.Encoder(order=None).encode
 
-TOLD = frozenset(
+EVENT_KINDS = frozenset(
     {
         "child",
         "queued",

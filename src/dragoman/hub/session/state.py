@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from dragoman.hub.session.frames import (
     all_begin,
-    encoded,
+    encode_json,
     object_of,
     ours_in,
     update_kind,
@@ -181,8 +181,8 @@ class PromptAnswer(Struct, frozen=True, gc=False):
         """As the answer to whoever waits under this id."""
         if not self.is_error:
             return response(request_id, self.content)
-        shown = self.content or b'{"code":-32603,"message":"Internal error"}'
-        return b'{"jsonrpc":"2.0","id":%b,"error":%b}\n' % (encoded(request_id), shown)
+        error = self.content or b'{"code":-32603,"message":"Internal error"}'
+        return b'{"jsonrpc":"2.0","id":%b,"error":%b}\n' % (encode_json(request_id), error)
 
 
 class StoredEntry(Protocol):
@@ -227,13 +227,13 @@ class SessionState(Struct, frozen=True, kw_only=True):
     """Numbers of frames for the process's host begin behind this one, which it has of an earlier stream of
     this name.
     """
-    made: dict[str, Raw] = {}
+    agent_answer: dict[str, Raw] = {}
     """What the agent answered when the session was made or brought back."""
     loading: int = 0
     """The id of the request by which the process is bringing the session back; 0 if there is none."""
     is_incomplete: bool = False
     """Whether the agent was asked to load a session of its own, and has not said yet that it has it."""
-    heard: int = 0
+    last_received: int = 0
     """Frames of the process up to this number are in the stream, or not for it."""
     turn: OpenTurn | None = None
     queue: tuple[QueuedPrompt, ...] = ()
@@ -243,7 +243,7 @@ class SessionState(Struct, frozen=True, kw_only=True):
     """Whether there are answers that are not at hand any more: only the journal knows them."""
     latest: dict[bytes, bytes] = {}
     title: str = ""
-    failed: bool = False
+    has_failed: bool = False
     turns: int = 0
     parent: str = ""
     """The session whose child it is; empty for one that a client has made."""
@@ -261,7 +261,7 @@ class SessionState(Struct, frozen=True, kw_only=True):
     """Whether the process knows nothing of what was said before."""
     is_draining: bool = False
     """Whether prompts wait for the next hub."""
-    stored: int | None = None
+    last_stored: int | None = None
     """An entry that is stored, and all before it; None while the stream is read. Answers behind it stay at
     hand, because nobody finds them in the journal.
     """
@@ -281,11 +281,13 @@ class SessionState(Struct, frozen=True, kw_only=True):
             return "waiting"
         if self.is_busy or self.queue or self.requests or self.loading:
             return "running"  # the next hub looks for it after a crash: the agent waits for something
-        return "failed" if self.failed else "idle"
+        return "failed" if self.has_failed else "idle"
 
     def has_open_prompt(self, key: str) -> bool:
         """Whether a prompt with this key waits or runs."""
-        return (self.turn is not None and self.turn.key == key) or any(one.key == key for one in self.queue)
+        return (self.turn is not None and self.turn.key == key) or any(
+            prompt.key == key for prompt in self.queue
+        )
 
     def knows_key(self, key: str) -> bool:
         """Whether a prompt with this key is open, or its answer at hand."""
@@ -314,7 +316,7 @@ def new_state(session_id: str) -> SessionState:
     return SessionState(
         id=session_id,
         agent_session=session_id,
-        made=_NOTHING,
+        agent_answer=_NOTHING,
         requests=_NOTHING,
         answers=_NOTHING,
         latest=_NOTHING,
@@ -354,9 +356,9 @@ def apply(state: SessionState, direction: Direction, frames: Sequence[bytes], ti
     """The state behind frames that get the next numbers of its stream."""
     if direction == "to_client":
         return _apply_from_agent(state, frames, time)
-    one = _apply_to_agent if direction == "to_agent" else _apply_note
+    apply_frame = _apply_to_agent if direction == "to_agent" else _apply_note
     for frame in frames:
-        state = one(replace(state, last=state.last + 1), frame)
+        state = apply_frame(replace(state, last=state.last + 1), frame)
     return state
 
 
@@ -381,40 +383,40 @@ def _apply_from_agent(state: SessionState, frames: Sequence[bytes], time: float)
         return replace(state, last=last)
     latest: dict[bytes, bytes] = {}
     requests: dict[int, OpenRequest] = {}
-    announced: list[bytes] = []
+    announcements: list[bytes] = []
     for sequence, frame in enumerate(frames, first):
         kind = update_kind(frame, start)
         if kind is not None:
             if kind in KEPT_KINDS:
                 latest[kind] = frame
             elif kind == SUBAGENT:
-                announced.append(frame)
+                announcements.append(frame)
             continue
         match decode(frame):
             case Notification(params=params):
-                named = value_of(object_of(object_of(params).get("update")).get("sessionUpdate"))
-                if isinstance(named, str) and named.encode() in KEPT_KINDS:
-                    latest[named.encode()] = frame
-                elif named == SUBAGENT.decode():
-                    announced.append(frame)
+                kind_name = value_of(object_of(object_of(params).get("update")).get("sessionUpdate"))
+                if isinstance(kind_name, str) and kind_name.encode() in KEPT_KINDS:
+                    latest[kind_name.encode()] = frame
+                elif kind_name == SUBAGENT.decode():
+                    announcements.append(frame)
             case Request(id=request_id, method=method, params=params):
-                held = Raw(b"{}" if params is None else bytes(params))
-                requests[sequence] = OpenRequest(sequence, request_id, method, held, time)
+                raw_params = Raw(b"{}" if params is None else bytes(params))
+                requests[sequence] = OpenRequest(sequence, request_id, method, raw_params, time)
     state = replace(
         state,
         last=last,
         latest={**state.latest, **latest} if latest else state.latest,
         requests={**state.requests, **requests} if requests else state.requests,
     )
-    for frame in announced:
-        state = _announced(state, frame)
+    for frame in announcements:
+        state = _apply_announcement(state, frame)
     if b"session_info_update" in latest:
         title = value_of(state.update(b"session_info_update").get("title"))
         return replace(state, title=title) if isinstance(title, str) else state
     return state
 
 
-def _announced(state: SessionState, frame: bytes) -> SessionState:
+def _apply_announcement(state: SessionState, frame: bytes) -> SessionState:
     """A `subagent_update`: what it leaves out stays as it was, and null takes it back."""
     update = object_of(object_of(object_of(frame).get("params")).get("update"))
     name = value_of(update.get("sessionId"))
@@ -428,8 +430,8 @@ def _announced(state: SessionState, frame: bytes) -> SessionState:
         cancel = object_of(update["capabilities"]).get("cancel")
         child = replace(child, can_cancel=isinstance(value_of(cancel), dict))
     if "state" in update:
-        said = value_of(object_of(update["state"]).get("state"))
-        child = replace(child, is_running=said in ("running", "requires_action"))
+        state_name = value_of(object_of(update["state"]).get("state"))
+        child = replace(child, is_running=state_name in ("running", "requires_action"))
     return _with_child(state, name, child)
 
 
@@ -441,7 +443,7 @@ def has_room_for(state: SessionState, child: str) -> bool:
     return of_turn < CHILDREN and len(state.children) < ALL_CHILDREN
 
 
-def _child_made(state: SessionState, note: StreamNote) -> SessionState:
+def _apply_child_made(state: SessionState, note: StreamNote) -> SessionState:
     own = note.own or note.session
     child = state.children.get(own) or ChildSession(turn=state.turns)
     return _with_child(state, own, replace(child, id=note.session, made_at=state.last))
@@ -477,11 +479,11 @@ def _apply_note(state: SessionState, frame: bytes) -> SessionState:
     return state if reader is None or note is None else reader(state, note)
 
 
-def _heard(state: SessionState, note: StreamNote) -> SessionState:
-    return replace(state, heard=max(state.heard, note.n))
+def _apply_heard(state: SessionState, note: StreamNote) -> SessionState:
+    return replace(state, last_received=max(state.last_received, note.n))
 
 
-def _turn_ended(state: SessionState, note: StreamNote) -> SessionState:
+def _apply_turn_ended(state: SessionState, note: StreamNote) -> SessionState:
     ran = state.turn is not None and state.turn.key == note.key
     was_open = ran or any(prompt.key == note.key for prompt in state.queue)
     answers = {**state.answers, note.key: PromptAnswer.read(state.last, note)}
@@ -492,8 +494,8 @@ def _turn_ended(state: SessionState, note: StreamNote) -> SessionState:
         turn=None if ran else state.turn,
         queue=_without(state.queue, note.key),
         # A prompt that was taken back, or refused, says nothing of how the last turn ended.
-        failed=isinstance(note.error, Raw) if was_open else state.failed,
-        answers=latest_answers(answers, keep_after=state.stored),
+        has_failed=isinstance(note.error, Raw) if was_open else state.has_failed,
+        answers=latest_answers(answers, keep_after=state.last_stored),
         has_old_answers=has_old_answers,
     )
 
@@ -513,31 +515,31 @@ def latest_answers(
     }
 
 
-def _judged(state: SessionState, note: StreamNote) -> SessionState:
+def _apply_judged(state: SessionState, note: StreamNote) -> SessionState:
     request = state.requests.get(int(note.request or "0"))
     if request is None:
         return state
     members: dict[str, Raw] = {"risks": note.risks} if isinstance(note.risks, Raw) else {}
     if note.risks_note:
-        members["risksNote"] = Raw(encoded(note.risks_note))
+        members["risksNote"] = Raw(encode_json(note.risks_note))
     return with_request(state, replace(request, assessment=members))
 
 
-def _settled(state: SessionState, note: StreamNote) -> SessionState:
+def _apply_settled(state: SessionState, note: StreamNote) -> SessionState:
     sequence = int(note.request or "0")
     if sequence not in state.requests:
         return state
     return replace(state, requests={at: request for at, request in state.requests.items() if at != sequence})
 
 
-def _queued(state: SessionState, note: StreamNote) -> SessionState:
+def _apply_queued(state: SessionState, note: StreamNote) -> SessionState:
     if not isinstance(note.params, Raw):
         return state
     prompt = QueuedPrompt(note.key, note.by, Raw(bytes(note.params)), state.last, state.last)
     return replace(state, queue=(*state.queue, prompt))
 
 
-def _edited(state: SessionState, note: StreamNote) -> SessionState:
+def _apply_edited(state: SessionState, note: StreamNote) -> SessionState:
     if not isinstance(note.params, Raw):
         return state
     params, last = Raw(bytes(note.params)), state.last
@@ -548,8 +550,8 @@ def _edited(state: SessionState, note: StreamNote) -> SessionState:
     return replace(state, queue=queue)
 
 
-def _made(state: SessionState, note: StreamNote) -> SessionState:
-    made = replace(
+def _apply_made(state: SessionState, note: StreamNote) -> SessionState:
+    base = replace(
         state,
         agent=intern(note.agent),
         cwd=intern(note.cwd),
@@ -557,10 +559,10 @@ def _made(state: SessionState, note: StreamNote) -> SessionState:
         taken_before=note.taken,
         parent=note.parent,
     )
-    return replace(_bound(made, note), is_incomplete=note.load)
+    return replace(_apply_bound(base, note), is_incomplete=note.load)
 
 
-def _loading(state: SessionState, note: StreamNote) -> SessionState:
+def _apply_loading(state: SessionState, note: StreamNote) -> SessionState:
     # Numbers of another process's frames have nothing to do with those before.
     return replace(
         state,
@@ -568,36 +570,38 @@ def _loading(state: SessionState, note: StreamNote) -> SessionState:
         bound_at=state.last,
         taken_before=note.taken or state.taken_before,
         loading=int(note.request or "0"),
-        heard=0,
+        last_received=0,
     )
 
 
-def _bound(state: SessionState, note: StreamNote) -> SessionState:
-    made = object_of(note.result) if isinstance(note.result, Raw) else None
+def _apply_bound(state: SessionState, note: StreamNote) -> SessionState:
+    answer = object_of(note.result) if isinstance(note.result, Raw) else None
     if not (state.loading and state.process == note.n):
-        state = _loading(state, note)
+        state = _apply_loading(state, note)
     return replace(
         state,
         loading=0,
         is_incomplete=False,
         agent_session=state.id if note.session == state.id else note.session or state.agent_session,
-        made=state.made if made is None else {name: Raw(bytes(raw)) for name, raw in made.items()},
+        agent_answer=state.agent_answer
+        if answer is None
+        else {name: Raw(bytes(raw)) for name, raw in answer.items()},
     )
 
 
 _NOTES: Mapping[str, Callable[[SessionState, StreamNote], SessionState]] = {
-    "heard": _heard,
-    "turn_ended": _turn_ended,
-    "judged": _judged,
-    "settled": _settled,
-    "queued": _queued,
-    "taken": _queued,
-    "edited": _edited,
+    "heard": _apply_heard,
+    "turn_ended": _apply_turn_ended,
+    "judged": _apply_judged,
+    "settled": _apply_settled,
+    "queued": _apply_queued,
+    "taken": _apply_queued,
+    "edited": _apply_edited,
     "withdrawn": lambda state, note: replace(state, queue=_without(state.queue, note.key)),
-    "made": _made,
-    "child": _child_made,
-    "bound": _bound,
-    "loading": _loading,
+    "made": _apply_made,
+    "child": _apply_child_made,
+    "bound": _apply_bound,
+    "loading": _apply_loading,
     "released": lambda state, note: replace(state, process=0, bound_at=state.last, loading=0),
     "folders": lambda state, note: replace(state, folders=tuple(note.folders)),
     # A hub that finds this has only to delete the stream: the one before it did not come to that.
@@ -608,7 +612,7 @@ _NOTES: Mapping[str, Callable[[SessionState, StreamNote], SessionState]] = {
 
 
 def _without(queue: tuple[QueuedPrompt, ...], key: str) -> tuple[QueuedPrompt, ...]:
-    return tuple(one for one in queue if one.key != key)
+    return tuple(prompt for prompt in queue if prompt.key != key)
 
 
 def with_request(state: SessionState, request: OpenRequest) -> SessionState:
@@ -633,7 +637,7 @@ def restore(
     return replace(state, requests=requests, queue=queue)
 
 
-def opened(
+def with_listing(
     state: SessionState,
     *,
     title: str,

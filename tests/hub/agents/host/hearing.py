@@ -64,10 +64,10 @@ class Journal:
         self.lines.append(line)
         self._waiters.wake()
 
-    def oversized(self, number: int, size: int) -> None:
+    def on_oversized(self, number: int, size: int) -> None:
         self.skipped.append((number, size))
 
-    def ended(self, reason: str, exit_status: int | None) -> None:
+    def on_end(self, reason: str, exit_status: int | None) -> None:
         assert self.end is None
         self.end = (reason, exit_status)
         self._waiters.wake()

@@ -36,16 +36,16 @@ class Storing:
 
     def stderr(self, line: bytes) -> None: ...
 
-    def oversized(self, number: int, size: int) -> None: ...
+    def on_oversized(self, number: int, size: int) -> None: ...
 
-    def ended(self, reason: str, exit_status: int | None) -> None: ...
+    def on_end(self, reason: str, exit_status: int | None) -> None: ...
 
 
 async def main(socket: Path, journal: str, total: int) -> None:
     agent = await find_hosted(socket) or await host_agent(["cat"], socket=socket)
     storing = Storing(agent, journal)
     agent.start(storing)
-    said = agent.taken.get("numbers", 0)
+    said = agent.taken_numbers.get("numbers", 0)
     while said < total:
         upto = min(said + BATCH, total)
         block = b"".join(b"%d\n" % number for number in range(said + 1, upto + 1))

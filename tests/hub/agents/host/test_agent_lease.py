@@ -95,7 +95,7 @@ async def test_an_agent_stands_still_without_a_lease_and_goes_on_with_a_new_one(
     await agent.leave()
     again = await find_hosted(scene.place)
     assert again is not None
-    assert again.taken == {"s": 1}  # the agent host has it, and the agent has not
+    assert again.taken_numbers == {"s": 1}  # the agent host has it, and the agent has not
     again.write(b"meanwhile\n", stream="s", last=2)
     again.write(b"after\n", stream="s", last=3)
     again.start(later := Journal(again, base=journal.last))

@@ -54,7 +54,7 @@ class Scene:
         self.moves: list[tuple[str, int]] = []
         self.moved = asyncio.Event()
         self.allowed = True
-        self.deliveries = Deliveries(self.pipe, moved=self._moved, may=lambda: self.allowed)
+        self.deliveries = Deliveries(self.pipe, on_delivery=self._moved, may=lambda: self.allowed)
         self._task = asyncio.get_running_loop().create_task(self.deliveries.run())
 
     def _moved(self, stream: str, last: int) -> None:
@@ -62,7 +62,7 @@ class Scene:
         self.moved.set()
 
     async def until_done(self, done: int) -> None:
-        while self.deliveries.done < done:
+        while self.deliveries.done_bytes < done:
             self.moved.clear()
             await self.moved.wait()
 
@@ -78,10 +78,10 @@ async def test_a_write_is_taken_when_the_pipe_has_its_last_byte() -> None:
     async with Scene() as scene:
         scene.pipe.read(3)
         scene.deliveries.accept("s", 1, b"one\n")
-        assert (scene.deliveries.taken, scene.deliveries.done) == ({}, 0)
+        assert (scene.deliveries.taken_numbers, scene.deliveries.done_bytes) == ({}, 0)
         scene.pipe.read(1)
         await scene.until_done(4)
-        assert scene.deliveries.taken == {"s": 1}
+        assert scene.deliveries.taken_numbers == {"s": 1}
 
 
 async def test_writes_wait_for_those_before_them_and_go_one_by_one() -> None:
@@ -107,16 +107,16 @@ async def test_what_was_said_already_is_ignored_even_while_it_still_waits() -> N
         scene.deliveries.accept("", 0, b"no stream\n")
         scene.deliveries.accept("", 0, b"no stream\n")
         scene.pipe.read(1000)
-        await scene.until_done(scene.deliveries.received)
+        await scene.until_done(scene.deliveries.received_bytes)
         assert scene.pipe.given == b"two\nother\nno stream\nno stream\n"
-        assert scene.deliveries.taken == {"s": 2, "t": 1}
+        assert scene.deliveries.taken_numbers == {"s": 2, "t": 1}
 
 
 async def test_an_ignored_write_is_done_in_its_turn() -> None:
     async with Scene() as scene:
         scene.deliveries.accept("s", 1, b"one\n")
         scene.deliveries.accept("s", 1, b"one\n")
-        assert scene.deliveries.done == 0
+        assert scene.deliveries.done_bytes == 0
         scene.pipe.read(4)
         await scene.until_done(8)
 
@@ -127,7 +127,7 @@ async def test_nothing_is_taken_by_an_agent_that_no_longer_reads() -> None:
         scene.deliveries.accept("s", 2, b"never\n")
         scene.pipe.tear()
         await scene.until_done(11)
-        assert scene.deliveries.taken == {}
+        assert scene.deliveries.taken_numbers == {}
 
 
 async def test_letting_go_gives_all_that_waits_to_the_transport_once() -> None:
@@ -145,10 +145,10 @@ async def test_what_the_agent_may_not_have_yet_waits_in_its_turn() -> None:
         scene.deliveries.accept("s", 1, b"one\n")
         scene.deliveries.accept("s", 2, b"two\n")
         scene.deliveries.accept("s", 2, b"two\n")
-        assert (scene.pipe.given, scene.deliveries.taken, scene.deliveries.done) == (b"", {}, 0)
+        assert (scene.pipe.given, scene.deliveries.taken_numbers, scene.deliveries.done_bytes) == (b"", {}, 0)
         scene.allowed = True
         scene.deliveries.go_on()
-        assert (scene.pipe.given, scene.deliveries.taken, scene.deliveries.done) == (
+        assert (scene.pipe.given, scene.deliveries.taken_numbers, scene.deliveries.done_bytes) == (
             b"one\ntwo\n",
             {"s": 2},
             12,
@@ -164,7 +164,7 @@ async def test_a_write_that_has_begun_is_finished_and_the_next_one_waits() -> No
         scene.pipe.read(1000)
         await scene.until_done(4)
         scene.deliveries.go_on()
-        assert (scene.pipe.given, scene.deliveries.taken) == (b"one\n", {"s": 1})
+        assert (scene.pipe.given, scene.deliveries.taken_numbers) == (b"one\n", {"s": 1})
         scene.allowed = True
         scene.deliveries.go_on()
-        assert (scene.pipe.given, scene.deliveries.taken) == (b"one\ntwo\n", {"s": 2})
+        assert (scene.pipe.given, scene.deliveries.taken_numbers) == (b"one\ntwo\n", {"s": 2})

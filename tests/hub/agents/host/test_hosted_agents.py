@@ -69,11 +69,11 @@ async def test_a_write_is_taken_once_and_a_later_hub_knows(echo: Path) -> None:
     await journal.until(3)
     await first.leave()
     agent, again = await attach(echo)
-    assert {name: agent.taken[name] for name in ("once", "other")} == {"once": 2, "other": 7}
+    assert {name: agent.taken_numbers[name] for name in ("once", "other")} == {"once": 2, "other": 7}
     agent.write(b"2\n", stream="once", last=2)
     agent.write(b"3\n", stream="once", last=3)
     await round_trips(agent, 1)
-    assert agent.taken["once"] == 3
+    assert agent.taken_numbers["once"] == 3
     await again.until(2)
     assert (journal.words, again.words) == ([b"1", b"2", b"other"], [b"3"])
     await agent.leave()
@@ -101,7 +101,7 @@ async def test_a_large_write_is_pending_until_the_agent_reads_it(echo: Path) -> 
     assert agent.pending == size + 1
     await agent.drain()
     assert agent.pending <= agent.limits.low
-    assert agent.taken["large"] == 1
+    assert agent.taken_numbers["large"] == 1
     await journal.until(1)
     assert journal.frames == [b"x" * size]
     await agent.leave()
@@ -123,7 +123,7 @@ async def test_the_hub_that_came_last_has_the_agent(echo: Path) -> None:
     first, before = await attach(echo)
     second, after = await attach(echo)
     assert await before.until_ended() == ("another hub has taken the agent over", None)
-    assert first.replaced
+    assert first.is_replaced
     with pytest.raises(LinkClosed):
         first.write(b"too late\n")
     await first.aclose()  # ends nothing: the agent is another's
@@ -347,7 +347,7 @@ async def test_an_agent_that_floods_stops_at_the_bound_and_goes_on(tmp_path: Pat
     hanging, _ = await raw_hub(path)
     hanging.socket.sendall(records.record(records.START))
     await journal.until_ended()
-    assert agent.replaced
+    assert agent.is_replaced
     successor = await find_hosted(path)
     assert successor is not None
     successor.start(again := Journal(successor, base=journal.last))

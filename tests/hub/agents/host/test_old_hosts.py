@@ -75,7 +75,7 @@ async def test_the_hub_hears_from_an_old_host_what_was_not_acknowledged(tmp_path
     with started_host(path, tmp_path / "scene", tmp_path / "log") as host:
         agent = await find_hosted(path)
         assert agent is not None
-        assert (agent.pid, agent.host_pid, agent.taken) == (1, host.process.pid, {"one": 5})
+        assert (agent.pid, agent.host_pid, agent.taken_numbers) == (1, host.process.pid, {"one": 5})
         agent.acknowledge(8)
         heard = Journal(agent, base=8)
         agent.start(heard)

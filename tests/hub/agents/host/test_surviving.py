@@ -38,7 +38,7 @@ async def test_everything_passes_exactly_once_however_hubs_come_and_go(echo: Pat
     assert final is not None
     journal.agent = final
     final.start(journal)
-    taken = final.taken[STREAM]
+    taken = final.taken_numbers[STREAM]
     final.write(numbers(taken + 1, said), stream=STREAM, last=said)
     await journal.until(said + 1)
     final.write(b"end\n")
@@ -63,12 +63,12 @@ async def listen_and_vanish(path: Path, journal: Journal, said: int, chance: ran
     assert agent is not None
     journal.agent = None
     agent.start(journal)
-    for last, block in writes(agent.taken.get(STREAM, 0), said, chance):
+    for last, block in writes(agent.taken_numbers.get(STREAM, 0), said, chance):
         agent.write(block, stream=STREAM, last=last)
     for _ in range(chance.randrange(4)):
         await asyncio.sleep(0)
     if chance.random() < 0.5:
-        await journal.until(1 + chance.randrange(agent.taken.get(STREAM, 0) + 1))
+        await journal.until(1 + chance.randrange(agent.taken_numbers.get(STREAM, 0) + 1))
     if chance.random() < 0.7:
         agent.acknowledge(max(0, journal.last - chance.randrange(5)))
     agent._let_go()  # as the system does it for the dead
@@ -92,7 +92,7 @@ async def test_a_killed_hub_is_followed_by_another_that_goes_on(tmp_path: Path) 
     agent = await find_hosted(path)
     assert agent is not None
     before = stored.read_bytes()
-    said = agent.taken["numbers"]
+    said = agent.taken_numbers["numbers"]
     agent.write(numbers(said + 1, total), stream=STREAM, last=total)
     journal = Journal(agent, base=before.count(b"\n"))
     agent.start(journal)

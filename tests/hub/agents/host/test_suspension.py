@@ -60,7 +60,7 @@ def stands(pid: int) -> bool:
 
 async def test_all_of_a_tree_stands_still_and_goes_on() -> None:
     async with started(BROOD, named=3) as (child, pids):
-        halt = Suspension(child.tree, settled=(settled := Settled()))
+        halt = Suspension(child.tree, on_settled=(settled := Settled()))
         halt.begin()
         await settled.event.wait()
         assert settled.running == [[]]
@@ -74,7 +74,7 @@ async def test_a_tree_that_grows_in_all_directions_stands_still_as_a_whole() -> 
     growing = "(while :; do setsid sleep 1000 & sleep 0.001; done) & echo $!; read -r _"
     async with started(growing, named=1) as (child, _):
         await eventually(lambda: len(child.tree.processes()) > 5, seconds=20)
-        halt = Suspension(child.tree, settled=(settled := Settled()))
+        halt = Suspension(child.tree, on_settled=(settled := Settled()))
         halt.begin()
         await settled.event.wait()
         members = child.tree.processes()
@@ -86,7 +86,7 @@ async def test_a_tree_that_grows_in_all_directions_stands_still_as_a_whole() -> 
 
 async def test_who_is_woken_from_outside_is_stopped_again() -> None:
     async with started("sleep 1000 & echo $!; wait", named=1) as (child, [pid]):
-        halt = Suspension(child.tree, settled=(settled := Settled()))
+        halt = Suspension(child.tree, on_settled=(settled := Settled()))
         halt.begin()
         await settled.event.wait()
         os.kill(pid, signal.SIGCONT)
@@ -109,7 +109,7 @@ async def test_what_stands_still_is_never_woken_to_be_asked(
 ) -> None:
     polite = f"(trap 'echo > {tmp_path}/asked; exit' TERM; echo $$; while :; do sleep 0.01; done) & read -r _"
     async with started(polite, named=1) as (child, _):
-        halt = Suspension(child.tree, settled=(settled := Settled()))
+        halt = Suspension(child.tree, on_settled=(settled := Settled()))
         halt.begin()
         await settled.event.wait()
         halt.drop()  # or it would be stopped again before it is seen to run
@@ -132,7 +132,7 @@ class Reluctant:
 async def test_who_does_not_stop_is_named_and_told_when_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(suspension, "LATER", 0.004)
     reluctant = Reluctant()
-    halt = Suspension(cast(OwnedTree, reluctant), settled=(settled := Settled()))
+    halt = Suspension(cast(OwnedTree, reluctant), on_settled=(settled := Settled()))
     halt.begin()
     await settled.event.wait()
     settled.event.clear()
@@ -147,7 +147,7 @@ async def test_a_tree_that_is_gone_is_no_trouble() -> None:
     child = spawn(shell("exit"), grace=QUICK)
     child.start(SinkRecorder())
     await eventually(lambda: child.tree.is_gone, seconds=20)
-    halt = Suspension(child.tree, settled=(settled := Settled()))
+    halt = Suspension(child.tree, on_settled=(settled := Settled()))
     halt.begin()
     await settled.event.wait()
     assert settled.running == [[]]

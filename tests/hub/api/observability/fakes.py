@@ -14,7 +14,7 @@ from dragoman.journal import Entry, Journal
 class ShownHub:
     version = "1.2.3"
     url = "http://127.0.0.1:8765"
-    started = 1_000.0
+    start_time = 1_000.0
 
     def __init__(
         self,

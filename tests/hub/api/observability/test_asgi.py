@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dragoman.hub.api.observability.asgi import ObservingPages
-from dragoman.hub.gate.admission import Admission, Grant, Scope, hashed, local_hosts
+from dragoman.hub.gate.admission import Admission, Grant, Scope, hash_token, local_hosts
 
 HOLDERS: dict[str, frozenset[Scope]] = {
     "watcher": frozenset({"observe"}),
@@ -18,7 +18,7 @@ HOLDERS: dict[str, frozenset[Scope]] = {
 
 class Pages:
     def __init__(self) -> None:
-        grants = {hashed(name): Grant(name, scopes) for name, scopes in HOLDERS.items()}
+        grants = {hash_token(name): Grant(name, scopes) for name, scopes in HOLDERS.items()}
         self.asked = 0
         self.draining = False
         self._app = ObservingPages(

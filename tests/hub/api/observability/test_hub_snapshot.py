@@ -37,7 +37,7 @@ async def hub_of(agent: Agent, client: Client) -> AsyncIterator[tuple[HubSnapsho
     spec = AgentSpec(name="asker", title="One that asks", open=start)
     async with serving(agent, theirs), MemoryJournal() as journal:
         options = HubOptions(default_agent="asker")
-        async with Hub(observer.measured(journal), {"asker": spec}, options=options) as hub:
+        async with Hub(observer.measure(journal), {"asker": spec}, options=options) as hub:
             seen = observer.see(hub, url="http://127.0.0.1:1/", journal="memory://")
             near, far = memory_pair()
             hub.accept(far, Grant("phone"))

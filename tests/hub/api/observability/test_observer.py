@@ -24,7 +24,7 @@ async def read(observer: Observer) -> dict[str, Read]:
 
 async def test_a_turn_is_counted_from_what_is_stored() -> None:
     observer = Observer()
-    journal = observer.measured(MemoryJournal())
+    journal = observer.measure(MemoryJournal())
     await live(journal, [note("made", agent="review"), prompt("k", at=10.0)])
     await live(
         journal,
@@ -53,7 +53,7 @@ async def test_a_turn_is_counted_from_what_is_stored() -> None:
 
 async def test_a_session_from_before_is_its_agents_all_the_same() -> None:
     observer = Observer(agent_of={"s": "code"}.__getitem__)
-    journal = observer.measured(MemoryJournal())
+    journal = observer.measure(MemoryJournal())
     await live(journal, [note("turn_ended", key="k", error={"code": 1, "message": "no"})])
     told = await read(observer)
     assert told["dragoman_turns_total"].value(agent="code", stop_reason="error") == 1
@@ -61,7 +61,7 @@ async def test_a_session_from_before_is_its_agents_all_the_same() -> None:
 
 async def test_what_is_copied_from_elsewhere_happens_not_again() -> None:
     observer = Observer()
-    journal = observer.measured(MemoryJournal())
+    journal = observer.measure(MemoryJournal())
     copied = [note("made", agent="a"), prompt("k"), note("turn_ended", key="k", result={})]
     await journal.append("s", copied)
     told = await read(observer)
@@ -72,7 +72,7 @@ async def test_what_is_copied_from_elsewhere_happens_not_again() -> None:
 
 async def test_what_is_read_back_is_counted_too() -> None:
     observer = Observer()
-    journal = observer.measured(MemoryJournal())
+    journal = observer.measure(MemoryJournal())
     await live(journal, [prompt(str(n)) for n in range(700)])
     assert sum([len(page) async for page in journal.replay("s", after=100)]) == 600
     told = await read(observer)
@@ -89,7 +89,7 @@ async def test_what_a_session_cost_before_we_watched_is_not_spent_again() -> Non
     inner = MemoryJournal()
     await live(inner, [note("made", agent="a"), costs(1.0), costs(4.0), prompt("k")])
     observer = Observer(agent_of=lambda session: "a")
-    journal = observer.measured(inner)
+    journal = observer.measure(inner)
     assert [len(page) async for page in journal.replay("s")] == [4]  # as a hub does that opens it
     await live(journal, [costs(4.5)])
     assert [len(page) async for page in journal.replay("s")] == [5]
@@ -100,7 +100,7 @@ async def test_what_a_session_cost_before_we_watched_is_not_spent_again() -> Non
 
 async def test_an_append_that_is_refused_is_counted_and_refused() -> None:
     observer = Observer()
-    journal = observer.measured(MemoryJournal())
+    journal = observer.measure(MemoryJournal())
     with pytest.raises(JournalError):
         await journal.append("s", [prompt("k")], after=7)
     told = await read(observer)
@@ -113,7 +113,7 @@ async def test_a_mistake_in_counting_is_not_the_journals(caplog: pytest.LogCaptu
         raise KeyError(session)
 
     observer = Observer(agent_of=unknown)
-    journal = observer.measured(MemoryJournal())
+    journal = observer.measure(MemoryJournal())
     assert await live(journal, [note("turn_ended", key="k", result={})]) == 1
     assert "could not be counted" in caplog.text
 
@@ -121,7 +121,7 @@ async def test_a_mistake_in_counting_is_not_the_journals(caplog: pytest.LogCaptu
 async def test_who_was_turned_away_is_counted_by_reason() -> None:
     observer = Observer()
     for reason in ("scope", "token", 401, 429, 599):
-        observer.refused(reason)
+        observer.on_refused(reason)
     told = (await read(observer))["dragoman_admissions_refused_total"]
     counts = {dict(labels)["reason"]: count for (_, labels), count in told.samples.items()}
     assert counts == {"scope": 1, "token": 2, "rate": 1, "other": 1}
@@ -130,7 +130,7 @@ async def test_who_was_turned_away_is_counted_by_reason() -> None:
 
 async def test_a_session_that_is_closed_is_forgotten() -> None:
     observer = Observer()
-    journal = observer.measured(MemoryJournal())
+    journal = observer.measure(MemoryJournal())
     await live(journal, [note("made", agent="a"), ask(), prompt("k")])
     await live(journal, [update("usage_update", used=1, size=2, cost={"amount": 1, "currency": "USD"})])
     observer.forget("s")
@@ -160,6 +160,6 @@ async def test_a_watched_journal_keeps_every_promise() -> None:
     @asynccontextmanager
     async def make() -> AsyncIterator[Journal]:
         async with MemoryJournal() as inner:
-            yield Observer().measured(inner)
+            yield Observer().measure(inner)
 
     await check_journal(make)

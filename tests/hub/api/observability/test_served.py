@@ -20,7 +20,7 @@ from dragoman.hub.api.listener import open_listener, open_socket
 from dragoman.hub.api.observability.asgi import PATHS, ObservingPages
 from dragoman.hub.api.observability.observer import Observer
 from dragoman.hub.engine.options import HubOptions
-from dragoman.hub.gate.admission import Admission, Grant, Scope, hashed, local_hosts
+from dragoman.hub.gate.admission import Admission, Grant, Scope, hash_token, local_hosts
 from dragoman.hub.hub import Hub
 from dragoman.journal import MemoryJournal
 from dragoman.sdk.interpreting.speaking import speaking
@@ -52,15 +52,15 @@ async def test_a_turn_over_a_websocket_is_in_the_metrics_and_in_the_history() ->
 
     bound = open_socket("127.0.0.1", 0, tls=None, insecure=False)
     port = bound.getsockname()[1]
-    grants = {hashed("all"): Grant("owner"), hashed("look"): Grant("watcher", WATCHER)}
+    grants = {hash_token("all"): Grant("owner"), hash_token("look"): Grant("watcher", WATCHER)}
     admission = Admission(grants, hosts=local_hosts(port))
     async with serving(echo(), theirs), MemoryJournal() as inner:
-        journal = observer.measured(inner)
+        journal = observer.measure(inner)
         spec = AgentSpec(name="echo", open=start)
         async with Hub(journal, {"echo": spec}, options=HubOptions(default_agent="echo")) as hub:
             seen = observer.see(hub, url=f"http://127.0.0.1:{port}/", journal="memory://")
             pages = ObservingPages(admission, lambda: observer.metrics(seen), draining=lambda: hub.draining)
-            app = HubApp(hub, admission, observed=pages, observed_paths=PATHS)
+            app = HubApp(hub, admission, observed_app=pages, observed_paths=PATHS)
             async with open_listener(app, bound), httpx2.AsyncClient(base_url=seen.url) as http:
                 headers = {"authorization": "Bearer all"}
                 async with connect(f"ws://127.0.0.1:{port}/acp", headers=headers) as agent:

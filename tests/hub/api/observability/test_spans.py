@@ -67,9 +67,9 @@ def test_a_turn_is_a_span_with_its_tools_and_waits_inside() -> None:
     spans = told.spans
     spans.turn_started("s", "k", None, agent="review")
     spans.tool("s", ToolCallEntry("c1", "edit", "pending"))
-    spans.asked("s", "4", method="session/request_permission", call="c1")
-    spans.asked("s", "5", method="elicitation/create")
-    spans.settled("s", "4", "answered")
+    spans.question_asked("s", "4", method="session/request_permission", call="c1")
+    spans.question_asked("s", "5", method="elicitation/create")
+    spans.question_settled("s", "4", "answered")
     spans.tool("s", ToolCallEntry("c1", "", "failed"))
     spans.turn_ended("s", "k", "end_turn", tokens=Tokens(total=3, input=1, output=2))
     turn, tool = told["invoke_agent review"], told["execute_tool edit"]
@@ -135,8 +135,8 @@ async def test_what_comes_in_the_wrong_order_does_no_harm() -> None:
     told = Told()
     spans = told.spans
     spans.tool("s", ToolCallEntry("c", "read", "completed"))
-    spans.asked("s", "1")
-    spans.settled("s", "1", "answered")
+    spans.question_asked("s", "1")
+    spans.question_settled("s", "1", "answered")
     spans.turn_began("s", "k")
     spans.turn_ended("s", "k", "end_turn")
     assert len(told) == 0
@@ -186,7 +186,7 @@ def test_turns_whose_end_nobody_told_do_not_stand_in_the_way() -> None:
 async def test_a_watched_journal_gives_the_same_spans() -> None:
     told = Told()
     observer = Observer(spans=told.spans)
-    journal = observer.measured(MemoryJournal())
+    journal = observer.measure(MemoryJournal())
     observer.prompt("s", "k", None, agent="review")
     await fakes.live(journal, [fakes.note("made", agent="review"), fakes.prompt("k")])
     await fakes.live(

@@ -77,40 +77,40 @@ class AgentHost:
         self._visitors: set[HubConnection] = set()
         self._hub: HubConnection | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._full = self._held = False
-        self._changed: dict[str, int] = {}  # what was taken since the hub was last told
-        self._reported = 0
+        self._full = self._is_held = False
+        self._unreported_numbers: dict[str, int] = {}  # what was taken since the hub was last told
+        self._reported_bytes = 0
         self._listener, self._secret = place.listen(order.socket)
         try:
             self._agent = self._spawn()
         except BaseException:
             self._stop_listening()
             raise
-        self._leased = AgentLease(
-            self._agent.tree, linger=order.lease_linger, note=self.note, lost=self.leave
+        self._lease = AgentLease(
+            self._agent.tree, linger=order.lease_linger, note=self.note, on_lost=self.leave
         )
-        self._deliveries = Deliveries(self._agent, moved=self._moved, may=self._leased.lasts)
+        self._deliveries = Deliveries(self._agent, on_delivery=self._on_delivery, may=self._lease.lasts)
         if order.lease is not None:
-            self._leased.renew(order.lease)
+            self._lease.renew(order.lease)
 
     def _spawn(self) -> ChildTransport:
         order = self._order
         if order.lease is not None and order.lease <= lease.now():
             raise SpawnFailed(f"{TOO_LATE}; renew it, and try again")
-        return spawn(order.command, cwd=order.cwd, env=order.env, limits=LIMITS, on_stderr=self._complained)
+        return spawn(order.command, cwd=order.cwd, env=order.env, limits=LIMITS, on_stderr=self._on_stderr)
 
     async def run(self) -> None:
         self._agent.start(self)
         self._await_a_hub(max(self._order.linger, FIRST_HUB))
-        self._loop.add_reader(self._listener, self._arrived)
+        self._loop.add_reader(self._listener, self._on_connection)
         async with asyncio.TaskGroup() as tasks:
             delivering = tasks.create_task(self._deliveries.run(), name="deliveries")
             await self._leaving.wait()
             self._stop_listening()  # before the agent ends, so that nobody comes to find half of it
-            if self._leased.end():
+            if self._lease.end():
                 self._deliveries.let_go()
             await self._agent.aclose()
-            self._leased.drop()
+            self._lease.drop()
             delivering.cancel()
             if self._hub is not None:
                 await self._hub.flush(LIMITS.flush)
@@ -138,17 +138,17 @@ class AgentHost:
             died = PeerDied(reason.what, returncode=reason.returncode, signal=reason.signal)
         else:
             died = obituary(os.path.basename(self._order.command[0]), self._agent.tree.returncode, "")
-        why = f"{died}; its lease had run out" if self._leased.over else str(died)
-        told = records.AgentEndRecord(reason=why, exit_status=died.returncode)
-        self._end = records.record(records.ENDED, payload=msgspec.json.encode(told))
+        why = f"{died}; its lease had run out" if self._lease.over else str(died)
+        end_record = records.AgentEndRecord(reason=why, exit_status=died.returncode)
+        self._end = records.record(records.ENDED, payload=msgspec.json.encode(end_record))
         self._lines.finish()
         self._pump()
 
     def note(self, line: bytes) -> None:
         """Tell the hub something that is not the agent's, among what the agent complains about."""
-        self._complained(line + b"\n")
+        self._on_stderr(line + b"\n")
 
-    def _complained(self, chunk: bytes) -> None:
+    def _on_stderr(self, chunk: bytes) -> None:
         self._lines.feed(chunk)
         self._pump()
 
@@ -156,9 +156,9 @@ class AgentHost:
         self._pump()
         self._balance()
 
-    def _moved(self, stream: str, last: int) -> None:
+    def _on_delivery(self, stream: str, last: int) -> None:
         if stream:
-            self._changed[stream] = last
+            self._unreported_numbers[stream] = last
         self._pump()
 
     def _pump(self) -> None:
@@ -172,10 +172,10 @@ class AgentHost:
             buffer = min(buffer, ATTACHED)
         # The gap saves stopping and starting for every block.
         self._full = charge >= buffer or (self._full and charge > buffer - buffer // 4)
-        held = self._full or (self._hub is not None and self._hub.paused)
-        if held != self._held:
-            self._held = held
-            (self._agent.pause if held else self._agent.resume)()
+        is_held = self._full or (self._hub is not None and self._hub.is_paused)
+        if is_held != self._is_held:
+            self._is_held = is_held
+            (self._agent.pause if is_held else self._agent.resume)()
 
     # What the hub gets.
 
@@ -183,40 +183,40 @@ class AgentHost:
         hub = self._hub
         if hub is None:
             return None
-        if (taken := self._taken(hub)) is not None:
-            return [taken]
-        if not hub.started:
+        if (receipt := self._next_receipt(hub)) is not None:
+            return [receipt]
+        if not hub.is_started:
             return None
         if (line := self._lines.take()) is not None:
             return [records.record(records.STDERR, payload=line)]
-        if hub.paused:
+        if hub.is_paused:
             return None
         if self._frames:
             return self._next_frames()
-        if self._end is not None and not hub.told_end:
-            hub.told_end = True
+        if self._end is not None and not hub.is_end_sent:
+            hub.is_end_sent = True
             return [self._end]
         return None
 
-    def _taken(self, hub: HubConnection) -> bytes | None:
-        done = self._deliveries.done
-        if done == self._reported and not self._changed:
+    def _next_receipt(self, hub: HubConnection) -> bytes | None:
+        done_bytes = self._deliveries.done_bytes
+        if done_bytes == self._reported_bytes and not self._unreported_numbers:
             return None
-        changed, self._changed, self._reported = self._changed, {}, done
+        numbers, self._unreported_numbers, self._reported_bytes = self._unreported_numbers, {}, done_bytes
         # What an earlier hub sent may still be on its way: this one counts its own bytes only.
-        return records.record(records.TAKEN, max(0, done - hub.base), msgspec.json.encode(changed))
+        return records.record(records.TAKEN, max(0, done_bytes - hub.base), msgspec.json.encode(numbers))
 
     def _next_frames(self) -> Pieces | None:
-        found = self._frames.take(READ_SIZE)
-        if found is None:
+        batch = self._frames.take(READ_SIZE)
+        if batch is None:
             return None
-        if not found.blocks:
-            return [records.record(records.OVERSIZED, found.first, records.SIZE.pack(found.size))]
-        return [records.HEADER.pack(records.FRAMES, found.size, found.first), *found.blocks]
+        if not batch.blocks:
+            return [records.record(records.OVERSIZED, batch.first, records.SIZE.pack(batch.size))]
+        return [records.HEADER.pack(records.FRAMES, batch.size, batch.first), *batch.blocks]
 
     # Hubs come and go.
 
-    def _arrived(self) -> None:
+    def _on_connection(self) -> None:
         try:
             connection, _ = self._listener.accept()
         except OSError:  # it left again, or there are no descriptors; the next one may be luckier
@@ -226,15 +226,15 @@ class AgentHost:
         if strangers >= STRANGERS or not place.is_ours(connection):
             connection.close()
             return
-        visitor = HubConnection(connection, said=self._heard, gone=self._gone)
+        visitor = HubConnection(connection, on_record=self._on_record, on_gone=self._on_gone)
         self._visitors.add(visitor)
         self._loop.call_later(HELLO_WITHIN, self._send_away, visitor)
 
     def _send_away(self, visitor: HubConnection) -> None:
-        if not visitor.proven:
+        if not visitor.is_proven:
             visitor.close()
 
-    def _gone(self, visitor: HubConnection) -> None:
+    def _on_gone(self, visitor: HubConnection) -> None:
         self._visitors.discard(visitor)
         if visitor is self._hub:
             self._hub = None
@@ -251,7 +251,7 @@ class AgentHost:
         place.remove(self._order.socket)
         self._listener.close()
 
-    def _heard(self, visitor: HubConnection, kind: int, number: int, payload: bytes) -> None:
+    def _on_record(self, visitor: HubConnection, kind: int, number: int, payload: bytes) -> None:
         if visitor is self._hub:
             self._obey(visitor, kind, number, payload)
         elif kind != records.HELLO or number != records.VERSION:
@@ -272,12 +272,16 @@ class AgentHost:
         self._frames.rewind()
         self._balance()  # the pause of the one before does not bind this one
         hub.trust(largest=records.LARGEST)
-        hub.base, self._reported, self._changed = self._deliveries.received, self._deliveries.done, {}
-        hub.next = self._next
-        known = records.HostWelcome(
-            agent=self._agent.tree.pid, host=os.getpid(), taken=self._deliveries.taken
+        hub.base, self._reported_bytes, self._unreported_numbers = (
+            self._deliveries.received_bytes,
+            self._deliveries.done_bytes,
+            {},
         )
-        hub.tell(records.record(records.WELCOME, payload=msgspec.json.encode(known)))
+        hub.next = self._next
+        welcome = records.HostWelcome(
+            agent=self._agent.tree.pid, host=os.getpid(), taken=self._deliveries.taken_numbers
+        )
+        hub.tell(records.record(records.WELCOME, payload=msgspec.json.encode(welcome)))
 
     def _obey(self, hub: HubConnection, kind: int, number: int, payload: bytes) -> None:
         if kind == records.ACKNOWLEDGE:
@@ -288,14 +292,14 @@ class AgentHost:
                 stream, block = records.split_write(payload)
                 self._deliveries.accept(stream, number, block)
         elif kind in (records.PAUSE, records.RESUME, records.START):
-            hub.started = hub.started or kind == records.START
-            hub.paused = kind == records.PAUSE
+            hub.is_started = hub.is_started or kind == records.START
+            hub.is_paused = kind == records.PAUSE
             self._balance()
             hub.pump()
         elif kind == records.LEASE:
-            if self._leased.renew(number / 1000):
+            if self._lease.renew(number / 1000):
                 self._deliveries.go_on()
         elif kind == records.CLOSE:
-            hub.paused = False
+            hub.is_paused = False
             self._balance()
             self.leave()

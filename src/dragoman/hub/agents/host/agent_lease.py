@@ -26,14 +26,14 @@ class AgentLease:
     """`note(line)` tells the hub, `lost()` the agent host."""
 
     def __init__(
-        self, tree: OwnedTree, *, linger: float, note: Callable[[bytes], None], lost: Callable[[], None]
+        self, tree: OwnedTree, *, linger: float, note: Callable[[bytes], None], on_lost: Callable[[], None]
     ) -> None:
         self._tree = tree
         self._linger = linger
         self._note = note
-        self._lost = lost
+        self._on_lost = on_lost
         self._ending = False
-        self._halt = Suspension(tree, settled=self._settled)
+        self._halt = Suspension(tree, on_settled=self._on_suspended)
         self._lease = TimedLease(ran_out=self._ran_out)
         self._timer: asyncio.TimerHandle | None = None
 
@@ -79,12 +79,12 @@ class AgentLease:
         self._halt.begin()
         self._timer = asyncio.get_running_loop().call_later(self._linger, self._lose)
 
-    def _settled(self, running: list[int]) -> None:
+    def _on_suspended(self, running: list[int]) -> None:
         self._note(NOT_STOPPED + b"".join(b" %d" % pid for pid in running) if running else STOPPED)
 
     def _lose(self) -> None:
         self._note(LOST)
-        self._lost()
+        self._on_lost()
 
     def _kill(self) -> None:
         self._halt.drop()

@@ -32,55 +32,55 @@ class Deliveries:
     """The queue to one agent. Its transport's `limits.low` must be 0: it holds one write at a time."""
 
     def __init__(
-        self, transport: Transport, *, moved: Callable[[str, int], None], may: Callable[[], bool]
+        self, transport: Transport, *, on_delivery: Callable[[str, int], None], may: Callable[[], bool]
     ) -> None:
         """`moved(stream, last)` is called when `done` has changed; with a stream, `taken` has too. `may()` is
         asked before each write, which waits for `go_on` if the answer is no.
         """
-        self.received = 0
-        self.done = 0
+        self.received_bytes = 0
+        self.done_bytes = 0
         """Bytes of writes that came, and that are dealt with: given to the agent, ignored, or lost with it.
         """
-        self.taken: dict[str, int] = {}
-        self._accepted: dict[str, int] = {}  # what is taken, or waits to be
+        self.taken_numbers: dict[str, int] = {}
+        self._accepted_numbers: dict[str, int] = {}  # what is taken, or waits to be
         self._transport = transport
-        self._moved = moved
+        self._on_delivery = on_delivery
         self._may = may
         self._queue: deque[Delivery] = deque()
-        self._blocked = asyncio.Event()  # the first of the queue is with the transport, in part
+        self._blocked_event = asyncio.Event()  # the first of the queue is with the transport, in part
 
     def accept(self, stream: str, last: int, block: bytes) -> None:
         """Give a write to the agent, now or when those before it are through."""
         size = len(block)
-        self.received += size
-        if stream and last <= self._accepted.get(stream, 0):
+        self.received_bytes += size
+        if stream and last <= self._accepted_numbers.get(stream, 0):
             block, stream = b"", ""
         elif stream:
-            self._accepted[stream] = last
+            self._accepted_numbers[stream] = last
         self._queue.append(Delivery(block, size, stream, last))
         self.go_on()
 
     def go_on(self) -> None:
         """Give the agent what waits for nothing else."""
-        if not self._blocked.is_set():
+        if not self._blocked_event.is_set():
             self._push()
 
     async def run(self) -> None:
         """Go on when the agent reads again; until cancelled."""
         while True:
-            await self._blocked.wait()
+            await self._blocked_event.wait()
             try:
                 await self._transport.drain()
             except LinkClosed:
-                self._finish(given=False)
+                self._finish(is_given=False)
             else:
-                self._finish(given=True)
-            self._blocked.clear()
+                self._finish(is_given=True)
+            self._blocked_event.clear()
             self._push()
 
     def let_go(self) -> None:
         """No more waiting: the transport gets everything, and flushes what it can while it closes."""
-        waiting = list(self._queue)[self._blocked.is_set() :]
+        waiting = list(self._queue)[self._blocked_event.is_set() :]
         self._queue.clear()
         for delivery in waiting:
             try:
@@ -91,23 +91,23 @@ class Deliveries:
     def _push(self) -> None:
         while self._queue and self._may():
             block = self._queue[0].block
-            given = True
+            is_given = True
             if block:
                 try:
                     self._transport.write(block)
                 except LinkClosed:  # the agent no longer reads; that it ends is told in another way
-                    given = False
-                if given and self._transport.pending:
-                    self._blocked.set()
+                    is_given = False
+                if is_given and self._transport.pending:
+                    self._blocked_event.set()
                     return
-            self._finish(given=given)
+            self._finish(is_given=is_given)
 
-    def _finish(self, *, given: bool) -> None:
+    def _finish(self, *, is_given: bool) -> None:
         if not self._queue:
             return
         delivery = self._queue.popleft()
-        self.done += delivery.size
-        stream = delivery.stream if given else ""
+        self.done_bytes += delivery.size
+        stream = delivery.stream if is_given else ""
         if stream:
-            self.taken[stream] = delivery.last
-        self._moved(stream, delivery.last)
+            self.taken_numbers[stream] = delivery.last
+        self._on_delivery(stream, delivery.last)

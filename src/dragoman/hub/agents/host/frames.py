@@ -39,45 +39,45 @@ class Record(NamedTuple):
 class KeptFrames:
     """`add` at one end, `take` to send, `acknowledge` to forget, `rewind` for a new hub."""
 
-    __slots__ = ("_sent", "_unsent", "acknowledged", "charge", "last")
+    __slots__ = ("_sent_blocks", "_unsent_blocks", "charge", "last", "last_acknowledged")
 
     def __init__(self) -> None:
         self.last = 0
         """The number of the newest frame."""
-        self.acknowledged = 0
+        self.last_acknowledged = 0
         self.charge = 0
         """What everything kept costs, in bytes."""
-        self._sent: deque[KeptBlock] = deque()
-        self._unsent: deque[KeptBlock] = deque()
+        self._sent_blocks: deque[KeptBlock] = deque()
+        self._unsent_blocks: deque[KeptBlock] = deque()
 
     def __bool__(self) -> bool:
         """Whether something is still to be sent."""
-        return bool(self._unsent)
+        return bool(self._unsent_blocks)
 
     def add(self, block: bytes) -> None:
         """Keep whole frames. Only the very last one of a stream may lack its newline; it gets one."""
         if block[-1:] != b"\n":
             block += b"\n"
         first, self.last = self.last + 1, self.last + count_lines(block)
-        self._unsent.append(KeptBlock(first, self.last, block, len(block)))
+        self._unsent_blocks.append(KeptBlock(first, self.last, block, len(block)))
         self.charge += len(block) + ENTRY
 
     def add_oversized(self, size: int) -> None:
         """Keep the notice that a frame was skipped."""
         self.last += 1
-        self._unsent.append(KeptBlock(self.last, self.last, None, size))
+        self._unsent_blocks.append(KeptBlock(self.last, self.last, None, size))
         self.charge += ENTRY
 
     def take(self, size: int) -> Record | None:
         """What to send next: neighbouring blocks up to about `size` bytes, a notice, or nothing."""
-        if not self._unsent:
+        if not self._unsent_blocks:
             return None
         head = self._forward()
         if head.block is None:
             return Record(head.first, [], head.size)
         blocks, total = [head.block], head.size
-        while total < size and len(blocks) < TOGETHER and self._unsent:
-            block = self._unsent[0].block
+        while total < size and len(blocks) < TOGETHER and self._unsent_blocks:
+            block = self._unsent_blocks[0].block
             if block is None or total + len(block) > size:
                 break
             blocks.append(block)
@@ -87,36 +87,36 @@ class KeptFrames:
 
     def acknowledge(self, number: int) -> None:
         """Frames up to this one are safe elsewhere. What was not said yet cannot be safe."""
-        self.acknowledged = max(self.acknowledged, min(number, self.last))
-        self._forget(self._sent)
-        if not self._sent:
-            self._forget(self._unsent)
+        self.last_acknowledged = max(self.last_acknowledged, min(number, self.last))
+        self._forget(self._sent_blocks)
+        if not self._sent_blocks:
+            self._forget(self._unsent_blocks)
             self._cut()
 
     def rewind(self) -> None:
         """Everything that is kept is to be sent again."""
-        self._unsent.extendleft(reversed(self._sent))
-        self._sent.clear()
+        self._unsent_blocks.extendleft(reversed(self._sent_blocks))
+        self._sent_blocks.clear()
         self._cut()
 
     def _forward(self) -> KeptBlock:
-        kept = self._unsent.popleft()
-        self._sent.append(kept)
-        return kept
+        block = self._unsent_blocks.popleft()
+        self._sent_blocks.append(block)
+        return block
 
     def _forget(self, queue: deque[KeptBlock]) -> None:
-        while queue and queue[0].last <= self.acknowledged:
+        while queue and queue[0].last <= self.last_acknowledged:
             self.charge -= _charge(queue.popleft())
 
     def _cut(self) -> None:
         """The block that is sent next begins behind the last acknowledged frame."""
-        if not self._unsent or self._unsent[0].first > self.acknowledged:
+        if not self._unsent_blocks or self._unsent_blocks[0].first > self.last_acknowledged:
             return
-        old = self._unsent.popleft()
+        old = self._unsent_blocks.popleft()
         assert old.block is not None  # a notice is one frame: acknowledged as a whole, or not at all
-        known = self.acknowledged - old.first + 1
-        rest = old.block.split(b"\n", known)[known]
-        self._unsent.appendleft(KeptBlock(self.acknowledged + 1, old.last, rest, len(rest)))
+        count = self.last_acknowledged - old.first + 1
+        rest = old.block.split(b"\n", count)[count]
+        self._unsent_blocks.appendleft(KeptBlock(self.last_acknowledged + 1, old.last, rest, len(rest)))
         self.charge -= len(old.block) - len(rest)
 
 

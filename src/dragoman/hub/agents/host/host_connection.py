@@ -49,10 +49,10 @@ class NumberedSink(Protocol):
     def stderr(self, line: bytes) -> None:
         """The agent complained. Best effort: not numbered, and lost with the hub that heard it."""
 
-    def oversized(self, number: int, size: int) -> None:
+    def on_oversized(self, number: int, size: int) -> None:
         """The frame of this number had `size` bytes, above the limit, and has been skipped."""
 
-    def ended(self, reason: str, exit_status: int | None) -> None:
+    def on_end(self, reason: str, exit_status: int | None) -> None:
         """The agent is gone and its last frame has been fed; or the agent host is, or it has another hub.
         Called once.
         """
@@ -77,33 +77,33 @@ class HostedAgent:
         self.pid = 0
         """The agent's process, not the agent host's."""
         self.host_pid = 0
-        self.replaced = False
+        self.is_replaced = False
         """Whether another hub has the agent now."""
         self.limits = limits
         self._path = path
         self._socket = connection
         self._loop = asyncio.get_running_loop()
-        self._taken: dict[str, int] = {}
+        self._taken_numbers: dict[str, int] = {}
         self._sink: NumberedSink | None = None
-        self._refused = ""
-        self._paused = self._ended = self._left = self._over = False
+        self._refusal = ""
+        self._is_paused = self._has_ended = self._has_left = self._over = False
         self._closing = self._discarding = False
-        self._held: deque[tuple[int, int, bytes]] = deque()  # arrived while paused
-        self._written = self._done = 0
+        self._held_records: deque[tuple[int, int, bytes]] = deque()  # arrived while paused
+        self._written_bytes = self._done_bytes = 0
         self._waiters = Waiters()
-        self._records = records.Records(self._heard)
+        self._records = records.Records(self._on_record)
         self._writer = open_writer(os.dup(connection.fileno()), limits=limits, on_broken=lambda _: None)
         self._loop.add_reader(connection, self._readable)
 
     @property
-    def taken(self) -> Mapping[str, int]:
+    def taken_numbers(self) -> Mapping[str, int]:
         """The last sequence of each stream that the agent's pipe has been given, by whichever hub."""
-        return MappingProxyType(self._taken)
+        return MappingProxyType(self._taken_numbers)
 
     @property
     def has_ended(self) -> bool:
         """Whether the sink has been told of an end, or `aclose` is about to bring it."""
-        return self._ended or self._closing
+        return self._has_ended or self._closing
 
     def start(self, sink: NumberedSink) -> None:
         """Begin to hear the agent, from the first frame that was not acknowledged."""
@@ -120,27 +120,27 @@ class HostedAgent:
 
         Raises `LinkClosed` when the agent or its agent host is known to be gone.
         """
-        if self._over or self._ended:
+        if self._over or self._has_ended:
             raise LinkClosed("the agent is no longer there")
-        self._written += len(block)
+        self._written_bytes += len(block)
         self._writer.write(records.write_head(stream, last, len(block)) + block)
 
     @property
     def pending(self) -> int:
         """Bytes of writes that the agent's pipe has not been given yet."""
-        return self._written - self._done
+        return self._written_bytes - self._done_bytes
 
     async def drain(self) -> None:
         """Return when `pending` is at or below `limits.low`; raise `LinkClosed` if that will never be."""
-        while self.pending > self.limits.low and not (self._over or self._ended):
+        while self.pending > self.limits.low and not (self._over or self._has_ended):
             await self._waiters.wait()
-        if self._over or self._ended:
+        if self._over or self._has_ended:
             raise LinkClosed("the agent is no longer there")
 
     async def wait_until_taken(self, stream: str, last: int) -> None:
         """Return when the agent's pipe has the write of this number; raise `LinkClosed` if it never will."""
-        while self._taken.get(stream, 0) < last:
-            if self._over or self._ended:
+        while self._taken_numbers.get(stream, 0) < last:
+            if self._over or self._has_ended:
                 raise LinkClosed("the agent is no longer there")
             await self._waiters.wait()
 
@@ -160,14 +160,14 @@ class HostedAgent:
 
     def pause(self) -> None:
         """Stop feeding, and stop the agent host from listening to the agent. May be called again."""
-        if not self._paused:
-            self._paused = True
+        if not self._is_paused:
+            self._is_paused = True
             self._say(records.record(records.PAUSE))
 
     def resume(self) -> None:
         """Feed again."""
-        if self._paused:
-            self._paused = False
+        if self._is_paused:
+            self._is_paused = False
             self._say(records.record(records.RESUME))
             self._loop.call_soon(self._catch_up)
 
@@ -176,10 +176,10 @@ class HostedAgent:
         are paused: nobody wants it then. One whose lease has run out is killed as it stands. May be called
         again.
         """
-        if not self._left:
+        if not self._has_left:
             self._closing = True
-            self._discarding = self._discarding or self._paused
-            self._paused = False
+            self._discarding = self._discarding or self._is_paused
+            self._is_paused = False
             self._catch_up()
             self._say(records.record(records.CLOSE))
             try:
@@ -187,7 +187,7 @@ class HostedAgent:
             finally:  # cancelled, we leave it to the agent host
                 self._end(GONE, None)
                 self._let_go()
-        if not (self._left or self.replaced):
+        if not (self._has_left or self.is_replaced):
             await bury(self.host_pid)
             place.remove_stale(self._path)
 
@@ -195,7 +195,7 @@ class HostedAgent:
         """Let go of the socket, once what was written is in it: the agent lives on. The sink hears nothing
         any more, `ended` included.
         """
-        self._left = True
+        self._has_left = True
         try:
             async with asyncio.timeout(self.limits.flush):
                 await self._writer.drain(0)
@@ -217,11 +217,11 @@ class HostedAgent:
             self._say(records.record(records.HELLO, version, secret))
             while not (self.host_pid or self._over):
                 await self._waiters.wait()
-            spoken = re.search(r"speaks version (\d+)", self._refused)
-            if spoken is not None and int(spoken[1]) != version:
-                raise OtherVersion(int(spoken[1]))
-            if self._refused:
-                raise LocalMistake(f"the agent host at {self._path} refuses us: {self._refused}; end {whom}")
+            match = re.search(r"speaks version (\d+)", self._refusal)
+            if match is not None and int(match[1]) != version:
+                raise OtherVersion(int(match[1]))
+            if self._refusal:
+                raise LocalMistake(f"the agent host at {self._path} refuses us: {self._refusal}; end {whom}")
         except BaseException:
             self._let_go()
             raise
@@ -246,19 +246,19 @@ class HostedAgent:
             self._let_go()
             self._pass_on(LOST, 0, b"")
 
-    def _heard(self, kind: int, number: int, payload: bytes) -> None:
+    def _on_record(self, kind: int, number: int, payload: bytes) -> None:
         if kind == records.TAKEN:
-            self._done = number
-            self._taken.update(msgspec.json.decode(payload, type=dict[str, int]))
+            self._done_bytes = number
+            self._taken_numbers.update(msgspec.json.decode(payload, type=dict[str, int]))
             self._waiters.wake()
         elif kind == records.WELCOME:
             welcome = decode_json(payload, records.HostWelcome)
-            self.pid, self.host_pid, self._taken = welcome.agent, welcome.host, welcome.taken
+            self.pid, self.host_pid, self._taken_numbers = welcome.agent, welcome.host, welcome.taken
             self._waiters.wake()
         elif kind == records.REFUSED:
-            self._refused = payload.decode(errors="replace")
+            self._refusal = payload.decode(errors="replace")
         elif kind == records.REPLACED:
-            self.replaced = True
+            self.is_replaced = True
         else:
             self._pass_on(kind, number, payload)
 
@@ -266,24 +266,24 @@ class HostedAgent:
         """What the sink is to hear waits while it is paused, and behind what waits already. Standard error
         does not: it has no place among the frames, and the agent host sends it during a pause too.
         """
-        if kind != records.STDERR and (self._paused or self._held):
-            self._held.append((kind, number, payload))
+        if kind != records.STDERR and (self._is_paused or self._held_records):
+            self._held_records.append((kind, number, payload))
         else:
             self._tell(kind, number, payload)
 
     def _catch_up(self) -> None:
-        while self._held and not self._paused:
-            self._tell(*self._held.popleft())
+        while self._held_records and not self._is_paused:
+            self._tell(*self._held_records.popleft())
 
     def _tell(self, kind: int, number: int, payload: bytes) -> None:
         sink = self._sink
-        if sink is None or self._ended or self._left:
+        if sink is None or self._has_ended or self._has_left:
             return
         if kind == records.ENDED:
             how = decode_json(payload, records.AgentEndRecord)
             self._end(how.reason, how.exit_status)
         elif kind == LOST:
-            self._end(TAKEN_OVER if self.replaced else GONE, None)
+            self._end(TAKEN_OVER if self.is_replaced else GONE, None)
         elif self._discarding:
             return
         elif kind == records.FRAMES:
@@ -291,13 +291,13 @@ class HostedAgent:
         elif kind == records.STDERR:
             sink.stderr(payload)
         elif kind == records.OVERSIZED:
-            sink.oversized(number, records.SIZE.unpack(payload)[0])
+            sink.on_oversized(number, records.SIZE.unpack(payload)[0])
 
     def _end(self, reason: str, exit_status: int | None) -> None:
-        if self._sink is not None and not self._ended and not self._left:
-            self._ended = True
+        if self._sink is not None and not self._has_ended and not self._has_left:
+            self._has_ended = True
             self._waiters.wake()
-            self._sink.ended(reason, exit_status)
+            self._sink.on_end(reason, exit_status)
 
     async def _wait_for_the_end(self) -> None:
         try:

@@ -34,7 +34,7 @@ MEBIBYTE = 1024 * 1024
 WELCOME_WITHIN = 10.0
 """Seconds that an agent host has to answer a hub."""
 
-_attached: WeakValueDictionary[Path, HostedAgent] = WeakValueDictionary()  # by place, the latest of each
+_latest_agents: WeakValueDictionary[Path, HostedAgent] = WeakValueDictionary()  # by place, the latest of each
 
 
 async def host_agent(
@@ -59,7 +59,7 @@ async def host_agent(
     """
     until = None if lease is None else moment(lease, since)
     path = place.of(socket)
-    before = _attached.get(path)
+    before = _latest_agents.get(path)
     if before is not None and before.has_ended:
         await before.aclose()
     await launch(
@@ -93,7 +93,7 @@ async def find_hosted(socket: Path) -> HostedAgent | None:
                 agent = HostedAgent(connection, path=path)
                 try:
                     if await agent.introduce():
-                        _attached[path] = agent
+                        _latest_agents[path] = agent
                         return agent
                 except OtherVersion as other:
                     await _end_stranger(path, other.version)

@@ -33,28 +33,28 @@ class HubConnection:
         self,
         connection: socket.socket,
         *,
-        said: Callable[[HubConnection, int, int, bytes], None],
-        gone: Callable[[HubConnection], None],
+        on_record: Callable[[HubConnection, int, int, bytes], None],
+        on_gone: Callable[[HubConnection], None],
     ) -> None:
-        self.proven = self.started = self.paused = self.told_end = self.closed = False
+        self.is_proven = self.is_started = self.is_paused = self.is_end_sent = self.is_closed = False
         self.base = 0
         """Bytes that the agent's queue had received when this one became the hub."""
         self.next: Callable[[], Pieces | None] = _nothing
         """What to send when all notes are sent; None when there is nothing now."""
         self._socket = connection
         self._loop = asyncio.get_running_loop()
-        self._gone = gone
-        self._records = Records(lambda *record: said(self, *record), largest=STRANGER)
+        self._on_gone = on_gone
+        self._records = Records(lambda *record: on_record(self, *record), largest=STRANGER)
         self._notes: deque[bytes] = deque()
         self._rest: Pieces = []  # what the system did not take of the pieces that were sent last
         self._deaf = self._leaving = False
         self._timer: asyncio.TimerHandle | None = None
-        self._flushed = Waiters()
+        self._flush_waiters = Waiters()
         self._loop.add_reader(connection, self._readable)
 
     def trust(self, *, largest: int) -> None:
         """The peer has proven itself."""
-        self.proven = True
+        self.is_proven = True
         self._records.largest = largest
 
     def tell(self, note: bytes) -> None:
@@ -64,13 +64,13 @@ class HubConnection:
 
     def pump(self) -> None:
         """Send until there is nothing to send, or no room."""
-        while not (self._rest or self._deaf or self.closed):
+        while not (self._rest or self._deaf or self.is_closed):
             pieces: Pieces | None = [self._notes.popleft()] if self._notes else self.next()
             if not pieces:
                 break
             self._send(pieces)
         if not self._rest:
-            self._flushed.wake()
+            self._flush_waiters.wake()
             if self._leaving:
                 self.close()
 
@@ -79,14 +79,14 @@ class HubConnection:
         self.pump()
         try:
             async with asyncio.timeout(seconds):
-                while self._rest and not (self._deaf or self.closed):
-                    await self._flushed.wait()
+                while self._rest and not (self._deaf or self.is_closed):
+                    await self._flush_waiters.wait()
         except TimeoutError:
             pass  # a peer that does not read loses what it did not read
 
     def dismiss(self, farewell: bytes) -> None:
         """Hear nothing more of this one, and close when it has heard why."""
-        if self.closed or self._leaving:
+        if self.is_closed or self._leaving:
             return
         self._leaving = True
         self._records.stop()
@@ -97,17 +97,17 @@ class HubConnection:
         self.tell(farewell)
 
     def close(self) -> None:
-        if self.closed:
+        if self.is_closed:
             return
-        self.closed = True
+        self.is_closed = True
         self._records.stop()
         if self._timer is not None:
             self._timer.cancel()
         self._loop.remove_reader(self._socket)
         self._loop.remove_writer(self._socket)
         self._socket.close()
-        self._flushed.wake()
-        self._gone(self)
+        self._flush_waiters.wake()
+        self._on_gone(self)
 
     def _readable(self) -> None:
         try:
@@ -120,28 +120,28 @@ class HubConnection:
 
     def _send(self, pieces: Pieces) -> None:
         try:
-            sent = self._socket.sendmsg(pieces)
+            size = self._socket.sendmsg(pieces)
         except BlockingIOError:
-            sent = 0
+            size = 0
         except OSError:  # it no longer reads: what it said may still wait to be heard, and then its end
             self._deaf = True
             if self._leaving:
                 self.close()
             return
-        done = 0
-        while done < len(pieces) and sent >= len(pieces[done]):
-            sent -= len(pieces[done])
-            done += 1
-        if done == len(pieces):
+        count = 0
+        while count < len(pieces) and size >= len(pieces[count]):
+            size -= len(pieces[count])
+            count += 1
+        if count == len(pieces):
             return
-        self._rest = pieces[done:]
-        self._rest[0] = memoryview(self._rest[0])[sent:]
+        self._rest = pieces[count:]
+        self._rest[0] = memoryview(self._rest[0])[size:]
         self._loop.add_writer(self._socket, self._writable)
 
     def _writable(self) -> None:
         pieces, self._rest = self._rest, []
         self._send(pieces)
-        if not self._rest and not self.closed:
+        if not self._rest and not self.is_closed:
             self._loop.remove_writer(self._socket)
             self.pump()
 

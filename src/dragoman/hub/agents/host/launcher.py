@@ -34,7 +34,7 @@ LAST_WORDS = 16 * 1024
 POLL = 0.002
 """Seconds between two looks at a process that is about to exit."""
 
-_started: dict[int, subprocess.Popen[bytes]] = {}
+_host_processes: dict[int, subprocess.Popen[bytes]] = {}
 
 
 async def launch(
@@ -63,30 +63,30 @@ async def launch(
     host, order, answer = _start(words)
     try:
         async with asyncio.timeout(READY_WITHIN):
-            said = await _ask(order, b"" if env is None else msgspec.json.encode(dict(env)), answer)
+            reply = await _ask(order, b"" if env is None else msgspec.json.encode(dict(env)), answer)
     except TimeoutError as error:
         _give_up(host)
         raise SpawnTimeout("the start of an agent host", READY_WITHIN) from error
     except asyncio.CancelledError:
         _give_up(host)
         raise
-    if said != b"ready\n":
+    if reply != b"ready\n":
         await bury(host.pid)
-        raise SpawnFailed(_why(said))
+        raise SpawnFailed(_why(reply))
 
 
 def bury_the_dead() -> None:
     """Take note of the agent hosts that have ended by themselves."""
-    for pid, host in list(_started.items()):
+    for pid, host in list(_host_processes.items()):
         if host.poll() is not None:
-            del _started[pid]
+            del _host_processes[pid]
 
 
 async def bury(pid: int) -> None:
     """Wait for the exit of an agent host that has said its last word. Others than our own are not ours to
     bury.
     """
-    host = _started.get(pid)
+    host = _host_processes.get(pid)
     if host is None:
         return
     try:
@@ -96,12 +96,12 @@ async def bury(pid: int) -> None:
     except TimeoutError:
         host.kill()  # the guard of the agent's tree ends what it leaves
         return
-    _started.pop(pid, None)
+    _host_processes.pop(pid, None)
 
 
 def _give_up(host: subprocess.Popen[bytes]) -> None:
     """Nobody waits for this one any more; what it has started ends with it."""
-    del _started[host.pid]
+    del _host_processes[host.pid]
     host.terminate()
     threading.Thread(target=host.wait, name=f"bury {host.pid}", daemon=True).start()
 
@@ -123,7 +123,7 @@ def _start(words: list[str]) -> tuple[subprocess.Popen[bytes], int, int]:
         os.close(their_out)
     os.set_blocking(our_in, False)
     os.set_blocking(our_out, False)
-    _started[host.pid] = host
+    _host_processes[host.pid] = host
     return host, our_in, our_out
 
 
@@ -144,8 +144,8 @@ class _HostAnswer:
 
 async def _ask(order: int, text: bytes, answer: int) -> bytes:
     """Write `text` to one descriptor, read the other to its end, and close both."""
-    said = _HostAnswer()
-    reader = open_reader(answer, intake=said, on_end=lambda _: None)
+    reply = _HostAnswer()
+    reader = open_reader(answer, intake=reply, on_end=lambda _: None)
     writer = open_writer(order, limits=DEFAULT_LIMITS, on_broken=lambda _: None)
     try:
         try:
@@ -154,15 +154,15 @@ async def _ask(order: int, text: bytes, answer: int) -> bytes:
         except LinkClosed:
             pass  # it did not even read: what it says tells why
         writer.close()
-        await said.complete.wait()
+        await reply.complete.wait()
     finally:
         writer.close()
         reader.close()
-    return bytes(said.text)
+    return bytes(reply.text)
 
 
-def _why(said: bytes) -> str:
-    text = said.decode(errors="replace").strip()
+def _why(reply: bytes) -> str:
+    text = reply.decode(errors="replace").strip()
     kind, _, why = text.partition(" ")
     if kind == "failed":
         return why

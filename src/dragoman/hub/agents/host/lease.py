@@ -66,5 +66,5 @@ class TimedLease:
     def _look(self) -> None:
         self.drop()
         if self.lasts() and self._until is not None:
-            left = self._until - self._clock()
-            self._timer = self._loop.call_later(min(LOOK, max(0.0, left)), self._look)
+            remaining = self._until - self._clock()
+            self._timer = self._loop.call_later(min(LOOK, max(0.0, remaining)), self._look)

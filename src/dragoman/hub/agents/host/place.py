@@ -36,9 +36,9 @@ class Occupied(LocalMistake):
 
 def of(path: Path) -> Path:
     """The path, absolute, in a private folder that exists."""
-    found = path.absolute()
-    make_private(found.parent)
-    return found
+    absolute = path.absolute()
+    make_private(absolute.parent)
+    return absolute
 
 
 def secret_of(path: Path) -> Path:
@@ -118,8 +118,8 @@ def make_private(folder: Path) -> None:
     """Make the folder, or see to it that nobody else can enter the one that is there."""
     with suppress(FileExistsError):
         folder.mkdir(mode=0o700, parents=True)
-    found = folder.stat()
-    if found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) & 0o077:
+    info = folder.stat()
+    if info.st_uid != os.getuid() or stat.S_IMODE(info.st_mode) & 0o077:
         raise LocalMistake(
             f"{folder} is open to other users, which the folder of an agent host must not be; "
             "`chmod 700` it if it is yours, or choose another"
@@ -163,8 +163,8 @@ def peer_of(connection: socket.socket) -> tuple[int, int] | None:
     option = getattr(socket, "SO_PEERCRED", None)
     if option is None:
         return None
-    found = connection.getsockopt(socket.SOL_SOCKET, option, _CREDENTIALS.size)
-    pid, user, _ = _CREDENTIALS.unpack(found)
+    credentials = connection.getsockopt(socket.SOL_SOCKET, option, _CREDENTIALS.size)
+    pid, user, _ = _CREDENTIALS.unpack(credentials)
     return pid, user
 
 

@@ -100,7 +100,17 @@ class Records:
     `act(kind, number, payload)` may call `stop`; nothing is handed over after that.
     """
 
-    __slots__ = ("_act", "_end", "_filled", "_head", "_large", "_space", "_stopped", "_used", "largest")
+    __slots__ = (
+        "_act",
+        "_end",
+        "_filled_size",
+        "_head",
+        "_is_stopped",
+        "_large",
+        "_space",
+        "_used",
+        "largest",
+    )
 
     def __init__(self, act: Callable[[int, int, bytes], None], *, largest: int = LARGEST) -> None:
         self.largest = largest
@@ -109,12 +119,12 @@ class Records:
         self._end = 0  # how much of the space is filled
         self._used = 0  # how much of that is dealt with
         self._large: bytearray | None = None  # the payload that does not fit there, while it is gathered
-        self._filled = 0  # how much of that is there
+        self._filled_size = 0  # how much of that is there
         self._head = (0, 0)  # its kind and number
-        self._stopped = False
+        self._is_stopped = False
 
     def stop(self) -> None:
-        self._stopped = True
+        self._is_stopped = True
 
     def receive(self, source: socket.socket) -> bool:
         """Take what is there; False when the peer has closed its end. Raises the system's errors, and
@@ -137,27 +147,27 @@ class Records:
 
     def _receive_large(self, source: socket.socket, large: bytearray) -> bool:
         with memoryview(large) as view:
-            got = source.recv_into(view[self._filled :])
-        self._filled += got
-        if self._filled == len(large):
+            got = source.recv_into(view[self._filled_size :])
+        self._filled_size += got
+        if self._filled_size == len(large):
             self._large = None
             self._act(*self._head, bytes(large))
         return got > 0
 
-    def _hand_over(self, arrived: memoryview) -> None:
+    def _hand_over(self, data: memoryview) -> None:
         """Act on what is whole."""
-        while not self._stopped and len(arrived) - self._used >= HEADER.size:
-            kind, size, number = HEADER.unpack_from(arrived, self._used)
+        while not self._is_stopped and len(data) - self._used >= HEADER.size:
+            kind, size, number = HEADER.unpack_from(data, self._used)
             if size > self.largest:
                 raise OutOfStep(f"a record of {size} bytes")
             body = self._used + HEADER.size
-            if body + size > len(arrived):
+            if body + size > len(data):
                 if HEADER.size + size <= SPACE:
                     return
                 self._large, self._head = bytearray(size), (kind, number)
-                self._filled = len(arrived) - body
-                self._large[: self._filled] = arrived[body:]
-                self._used = len(arrived)
+                self._filled_size = len(data) - body
+                self._large[: self._filled_size] = data[body:]
+                self._used = len(data)
                 return
             self._used = body + size
-            self._act(kind, number, bytes(arrived[body : self._used]))
+            self._act(kind, number, bytes(data[body : self._used]))

@@ -32,19 +32,19 @@ class Suspension:
     before that, after about a second, with the numbers of those who do not stop.
     """
 
-    def __init__(self, owned: OwnedTree, *, settled: Callable[[list[int]], None]) -> None:
-        self._tree = owned
-        self._settled = settled
+    def __init__(self, owned_tree: OwnedTree, *, on_settled: Callable[[list[int]], None]) -> None:
+        self._tree = owned_tree
+        self._on_settled = on_settled
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
-        self._known: set[tuple[int, int]] = set()  # numbers and starts of who was found last
+        self._known_processes: set[tuple[int, int]] = set()  # numbers and starts of who was found last
         self._calm = False
-        self._told: list[int] | None = None
+        self._reported_pids: list[int] | None = None
 
     def begin(self) -> None:
         self._tree.is_halted = True
-        self._calm, self._told = False, None
-        self._known.clear()
+        self._calm, self._reported_pids = False, None
+        self._known_processes.clear()
         if not self._tree.is_gone:  # as long as the program is not reaped, nobody else has its number
             with suppress(ProcessLookupError, PermissionError):  # all have ended, or are somebody else's now
                 os.killpg(self._tree.pgid, signal.SIGSTOP)
@@ -63,12 +63,15 @@ class Suspension:
             self._timer = None
 
     def _look(self, pause: float) -> None:
-        found = self._tree.processes()
-        tree.send(signal.SIGSTOP, (process for process in found if not process.is_stopped))
-        running = [process.pid for process in tree.running(found)]
-        known, self._known = self._known, {(process.pid, process.start) for process in found}
+        processes = self._tree.processes()
+        tree.send(signal.SIGSTOP, (process for process in processes if not process.is_stopped))
+        running = [process.pid for process in tree.running(processes)]
+        known_before, self._known_processes = (
+            self._known_processes,
+            {(process.pid, process.start) for process in processes},
+        )
         calm, self._calm = self._calm, not running
-        if not self._known <= known:
+        if not self._known_processes <= known_before:
             pause = SOON
         elif calm and self._calm:
             self._tell([])
@@ -78,6 +81,6 @@ class Suspension:
 
     def _tell(self, running: list[int]) -> None:
         """Once of those who run, and once that nobody does."""
-        if self._told is None or (self._told and not running):
-            self._told = running
-            self._settled(running)
+        if self._reported_pids is None or (self._reported_pids and not running):
+            self._reported_pids = running
+            self._on_settled(running)

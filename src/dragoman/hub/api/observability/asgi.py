@@ -58,15 +58,15 @@ class ObservingPages:
 
     async def _tell(self, scope: Any, send: Send) -> None:
         method = scope["method"]
-        admitted = self._admitted(scope)
-        if isinstance(admitted, AdmissionRefusal):
-            await _say(send, admitted.status, method, headers=admitted.headers)
-        elif not admitted.scopes & READERS:
+        verdict = self._admit(scope)
+        if isinstance(verdict, AdmissionRefusal):
+            await _say(send, verdict.status, method, headers=verdict.headers)
+        elif not verdict.scopes & READERS:
             await _say(send, 403, method)
         else:
             await _say(send, 200, method, await self._metrics(), kind=CONTENT_TYPE)
 
-    def _admitted(self, scope: Any) -> Grant | AdmissionRefusal:
+    def _admit(self, scope: Any) -> Grant | AdmissionRefusal:
         critical = [name for name, _ in scope["headers"] if name in ONCE]
         if len(critical) != len(set(critical)):
             return AdmissionRefusal(400, "a header stands there twice")
@@ -85,8 +85,8 @@ async def _say(
 ) -> None:
     unkept = [(b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"), *(headers or [])]
     if method == "HEAD":
-        given = [(b"content-type", kind), (b"content-length", b"%d" % len(body)), *unkept]
-        await send({"type": "http.response.start", "status": status, "headers": given})
+        answer_headers = [(b"content-type", kind), (b"content-length", b"%d" % len(body)), *unkept]
+        await send({"type": "http.response.start", "status": status, "headers": answer_headers})
         await send({"type": "http.response.body", "body": b""})
     else:
         await respond(send, status, body, kind=kind, headers=unkept)

@@ -142,26 +142,26 @@ def is_dull(frame: bytes, *, tools: bool = True) -> bool:
     return not tools or b'"tool_call' not in frame
 
 
-def read_entry(stored: Stored) -> StreamEvent | None:
+def read_entry(entry: Stored) -> StreamEvent | None:
     """What one entry tells, if anything."""
     try:
-        return _READERS[stored.direction](stored)
+        return _READERS[entry.direction](entry)
     except UNREADABLE_TEXT:
         return None
 
 
-def _from_agent(stored: Stored) -> StreamEvent | None:
-    if is_dull(stored.frame):
+def _from_agent(entry: Stored) -> StreamEvent | None:
+    if is_dull(entry.frame):
         return None
-    message = decode(stored.frame)
+    message = decode(entry.frame)
     if isinstance(message, Request):
         if message.method.startswith(LENT):
             return None
         about = _EntryParams() if message.params is None else _params.decode(message.params)
-        return QuestionEntry(str(stored.sequence), message.method, about.toolCall.toolCallId)
+        return QuestionEntry(str(entry.sequence), message.method, about.toolCall.toolCallId)
     if isinstance(message, Notification) and message.method != "session/update":
         return None
-    return usage_of(stored.frame) or (_tool(message) if isinstance(message, Notification) else None)
+    return usage_of(entry.frame) or (_tool(message) if isinstance(message, Notification) else None)
 
 
 def _tool(note: Notification) -> ToolCallEntry | None:
@@ -171,19 +171,19 @@ def _tool(note: Notification) -> ToolCallEntry | None:
     return ToolCallEntry(update.toolCallId, update.kind or "", update.status or "")
 
 
-def _to_agent(stored: Stored) -> StreamEvent | None:
-    if b'"session/prompt"' not in stored.frame:
+def _to_agent(entry: Stored) -> StreamEvent | None:
+    if b'"session/prompt"' not in entry.frame:
         return None
-    message = decode(stored.frame)
+    message = decode(entry.frame)
     if not isinstance(message, Request) or message.method != "session/prompt" or message.params is None:
         return None
     return TurnStartEntry(_prompts.decode(message.params).meta.dragoman.key)
 
 
-def _noted(stored: Stored) -> StreamEvent | None:
-    if not stored.frame.startswith(b'{"hub":') or stored.frame.startswith(b'{"hub":"heard"'):
+def _from_note(entry: Stored) -> StreamEvent | None:
+    if not entry.frame.startswith(b'{"hub":') or entry.frame.startswith(b'{"hub":"heard"'):
         return None
-    note = _notes.decode(stored.frame)
+    note = _notes.decode(entry.frame)
     if note.hub == "made":
         return SessionMadeEntry(note.agent)
     if note.hub == "settled":
@@ -194,8 +194,8 @@ def _noted(stored: Stored) -> StreamEvent | None:
 def _how(note: _EntryNote) -> str:
     if not isinstance(note.result, Raw):
         return "error"
-    said = _stops.decode(note.result).stopReason
-    return said if said in STOPPED else "other"
+    stop_reason = _stops.decode(note.result).stopReason
+    return stop_reason if stop_reason in STOPPED else "other"
 
 
-_READERS = {"to_client": _from_agent, "to_agent": _to_agent, "note": _noted}
+_READERS = {"to_client": _from_agent, "to_agent": _to_agent, "note": _from_note}

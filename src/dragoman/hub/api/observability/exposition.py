@@ -16,39 +16,39 @@ def render(families: Iterable[AnyFamily]) -> bytes:
 
 
 def _family(family: AnyFamily) -> Iterator[str]:
-    yield f"# HELP {family.name} {_escaped(family.meaning)}\n"
+    yield f"# HELP {family.name} {_escape(family.meaning)}\n"
     yield f"# TYPE {family.name} {family.kind}\n"
     for values, meter in family.members():
-        named = list(zip(family.labels, values, strict=True))
+        label_pairs = list(zip(family.labels, values, strict=True))
         if isinstance(meter, Histogram):
-            yield from _histogram(family.name, named, meter)
+            yield from _histogram(family.name, label_pairs, meter)
         else:
-            yield f"{family.name}{_labels(named)} {number(meter.value)}\n"
+            yield f"{family.name}{_labels(label_pairs)} {number(meter.value)}\n"
 
 
-def _histogram(name: str, named: Sequence[tuple[str, str]], histogram: Histogram) -> Iterator[str]:
+def _histogram(name: str, label_pairs: Sequence[tuple[str, str]], histogram: Histogram) -> Iterator[str]:
     """Buckets are cumulative here: each holds all that is at most as large as its bound."""
-    seen = 0
+    count = 0
     bounds = [*map(number, histogram.bounds), "+Inf"]
-    for bound, bucket in zip(bounds, histogram.buckets, strict=True):
-        seen += bucket
-        yield f"{name}_bucket{_labels([*named, ('le', bound)])} {seen}\n"
-    yield f"{name}_sum{_labels(named)} {number(histogram.sum)}\n"
-    yield f"{name}_count{_labels(named)} {seen}\n"
+    for limit, bucket in zip(bounds, histogram.buckets, strict=True):
+        count += bucket
+        yield f"{name}_bucket{_labels([*label_pairs, ('le', limit)])} {count}\n"
+    yield f"{name}_sum{_labels(label_pairs)} {number(histogram.sum)}\n"
+    yield f"{name}_count{_labels(label_pairs)} {count}\n"
 
 
-def _labels(named: Sequence[tuple[str, str]]) -> str:
-    if not named:
+def _labels(label_pairs: Sequence[tuple[str, str]]) -> str:
+    if not label_pairs:
         return ""
-    return "{" + ",".join(f'{name}="{_quoted(value)}"' for name, value in named) + "}"
+    return "{" + ",".join(f'{name}="{_quote(value)}"' for name, value in label_pairs) + "}"
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("\\", "\\\\").replace("\n", "\\n")
 
 
-def _quoted(text: str) -> str:
-    return _escaped(text).replace('"', '\\"')
+def _quote(text: str) -> str:
+    return _escape(text).replace('"', '\\"')
 
 
 def number(value: float) -> str:

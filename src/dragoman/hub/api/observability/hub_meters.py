@@ -39,17 +39,17 @@ class HubMeters:
         self.replays = counter(
             "dragoman_replays_total", "Times that a stream was read from the journal."
         ).of()
-        self.replayed = counter("dragoman_replayed_entries_total", "Entries that were read so.").of()
+        self.replayed_entries = counter("dragoman_replayed_entries_total", "Entries that were read so.").of()
         self.turns = counter("dragoman_turns_total", "Turns that ended.", ["agent", "stop_reason"])
         self.turn_seconds = histogram("dragoman_turn_seconds", "How long turns took.", TURN_BOUNDS).of()
-        self.settled = counter(
+        self.settlements = counter(
             "dragoman_approvals_settled_total", "Questions by what came of them.", ["outcome"]
         )
         self.waits = histogram("dragoman_approval_wait_seconds", "How long they waited.", WAIT_BOUNDS).of()
-        self.refused = counter("dragoman_admissions_refused_total", "Clients turned away.", ["reason"])
+        self.refusals = counter("dragoman_admissions_refused_total", "Clients turned away.", ["reason"])
         # What is.
         self._info = gauge("dragoman_info", "The version that runs.", ["version"])
-        self._started = gauge("dragoman_start_time_seconds", "When the hub was started.").of()
+        self._start_time = gauge("dragoman_start_time_seconds", "When the hub was started.").of()
         self._draining = gauge("dragoman_draining", "1 while the hub takes no new work.").of()
         self._sessions = gauge("dragoman_sessions", "Sessions in memory.", ["state"])
         self._connections = gauge("dragoman_connections", "Clients.", ["transport"])
@@ -96,7 +96,7 @@ class HubMeters:
     def _take(self, status: Status) -> None:
         totals = status.totals
         self._info.of(status.version).set(1)
-        self._started.set(status.started)
+        self._start_time.set(status.started)
         self._draining.set(status.health == "draining")
         for family, counts in ((self._sessions, totals.sessions), (self._connections, totals.connections)):
             for (label,), gauge in family.members():  # what was there before is told as 0: a graph goes down

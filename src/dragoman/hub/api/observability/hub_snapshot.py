@@ -39,7 +39,7 @@ class HubSnapshot:
     def __init__(self, hub: ClientHub, *, url: str, journal: str, meters: HubMeters) -> None:
         self.version = VERSION
         self.url = url
-        self.started = time.time()
+        self.start_time = time.time()
         self._hub = hub
         self._journal = journal
         self._meters = meters
@@ -65,8 +65,8 @@ class HubSnapshot:
 
     def agent_of(self, session: str) -> str:
         """For the observer: whose a session is."""
-        found = self._hub.sessions.get(session)
-        return "" if found is None else found.state.agent
+        live_session = self._hub.sessions.get(session)
+        return "" if live_session is None else live_session.state.agent
 
 
 def _agent(seat: AgentSlot) -> SeenAgent:
@@ -78,7 +78,7 @@ def _agent(seat: AgentSlot) -> SeenAgent:
         pid=None if process is None else process.channel.pid or None,
         sessions=0 if process is None else len(process.sessions),
         restarts=max(0, seat.starts - 1),
-        started=None if process is None else process.started,
+        started=None if process is None else process.start_time,
         last_error=seat.last_error,
         invalid_frames=seat.invalid.count,
     )
@@ -93,20 +93,20 @@ def _state(seat: AgentSlot) -> AgentState:
 
 
 def _session(session: LiveSession) -> SeenSession:
-    known = session.state
-    asked = [
+    session_state = session.state
+    question_times = [
         request.time for request in session.state.requests.values() if not request.method.startswith(LENT)
     ]
     state: Any = session.state.listed_state  # one of the states of docs/hub-protocol.md
     return SeenSession(
         session_id=session.id,
-        agent=known.agent,
+        agent=session_state.agent,
         state=state,
-        title=known.title,
-        cwd=known.cwd,
-        queue=len(known.queue),
-        asking=len(asked),
-        asked=min(asked, default=None),
+        title=session_state.title,
+        cwd=session_state.cwd,
+        queue=len(session_state.queue),
+        asking=len(question_times),
+        asked=min(question_times, default=None),
         clients=len(session.followers),
     )
 
@@ -114,13 +114,13 @@ def _session(session: LiveSession) -> SeenSession:
 def _connection(client: HubClient, size: float) -> SeenConnection:
     behind = sum(
         max(0, follower.session.log.last - follower.position.sequence)
-        for follower in client.followed.values()
+        for follower in client.followers.values()
     )
     return SeenConnection(
         token=client.grant.name,
         transport=transport_of(client.transport),
         lag=client.transport.pending + int(behind * size),
-        sessions=len(client.followed),
+        sessions=len(client.followers),
     )
 
 

@@ -16,10 +16,10 @@ from dragoman.journal import Entry, Journal, KeyEntries, Page, SearchHit, Stream
 class JournalWatcher(Protocol):
     """Whoever is told."""
 
-    def stored(
+    def on_stored(
         self, stream: str, last: int, entries: Sequence[Entry], seconds: float, *, live: bool
     ) -> None: ...
-    def unstored(self, error: JournalError) -> None: ...
+    def on_failure(self, error: JournalError) -> None: ...
     def replaying(self, stream: str, after: int) -> Callable[[Page], None]:
         """Somebody reads a stream: who is told of each page."""
 
@@ -35,14 +35,14 @@ class MeasuredJournal:
         self._clock = clock
 
     async def append(self, stream: str, entries: Sequence[Entry], *, after: int | None = None) -> int:
-        begun = self._clock()
+        start = self._clock()
         try:
             last = await self.inner.append(stream, entries, after=after)
         except JournalError as error:
-            self._watcher.unstored(error)
+            self._watcher.on_failure(error)
             raise
         # A session that lives knows where its stream ends; who does not copies what happened elsewhere.
-        self._watcher.stored(stream, last, entries, self._clock() - begun, live=after is not None)
+        self._watcher.on_stored(stream, last, entries, self._clock() - start, live=after is not None)
         return last
 
     async def replay(self, stream: str, *, after: int = 0, limit: int | None = None) -> AsyncIterator[Page]:
@@ -57,8 +57,8 @@ class MeasuredJournal:
     async def describe(self, stream: str, **members: Any) -> StreamInfo:
         return await self.inner.describe(stream, **members)
 
-    async def list(self, **wanted: Any) -> StreamListing:
-        return await self.inner.list(**wanted)
+    async def list(self, **filters: Any) -> StreamListing:
+        return await self.inner.list(**filters)
 
     async def search(self, text: str, *, limit: int = 20, stream: str | None = None) -> Sequence[SearchHit]:
         return await self.inner.search(text, limit=limit, stream=stream)

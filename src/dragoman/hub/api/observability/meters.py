@@ -85,12 +85,12 @@ class Histogram:
         count = self.count
         if not count:
             return None
-        wanted, seen = share * count, 0
+        rank, below = share * count, 0
         for number, bucket in enumerate(self.buckets[:-1]):
-            if bucket and seen + bucket >= wanted:
+            if bucket and below + bucket >= rank:
                 lower = self.bounds[number - 1] if number else 0.0
-                return lower + (self.bounds[number] - lower) * max(wanted - seen, 0.0) / bucket
-            seen += bucket
+                return lower + (self.bounds[number] - lower) * max(rank - below, 0.0) / bucket
+            below += bucket
         return self.bounds[-1]
 
 
@@ -127,8 +127,8 @@ class Family(Generic[M]):
             values = (OTHERS,) * len(self.labels)
             if values in self._members:
                 return self._members[values]
-        made = self._members[values] = self._make()
-        return made
+        meter = self._members[values] = self._make()
+        return meter
 
     def forget(self) -> None:
         """Begin anew, for gauges that are filled from a snapshot: who is gone is not told any more."""
@@ -159,10 +159,10 @@ class Meters:
     def histogram(
         self, name: str, meaning: str, bounds: Iterable[float], labels: Sequence[str] = ()
     ) -> Family[Histogram]:
-        held = tuple(bounds)
-        if not held or any(low >= high for low, high in pairwise(held)) or "le" in labels:
+        ordered_bounds = tuple(bounds)
+        if not ordered_bounds or any(low >= high for low, high in pairwise(ordered_bounds)) or "le" in labels:
             raise LocalMistake(f"{name}: the bounds of a histogram grow, and none of its labels is `le`")
-        return self._add(Family(name, meaning, labels, "histogram", partial(Histogram, held)))
+        return self._add(Family(name, meaning, labels, "histogram", partial(Histogram, ordered_bounds)))
 
     def _add(self, family: Family[M]) -> Family[M]:
         if family.name in self._families:

@@ -73,16 +73,16 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-def _kept(held: dict[K, V], key: K, value: V) -> None:
+def _keep_latest(table: dict[K, V], key: K, value: V) -> None:
     """Put it in, and let the oldest go if there is too much."""
-    held[key] = value
-    if len(held) > MOST_KEPT:
-        del held[next(iter(held))]
+    table[key] = value
+    if len(table) > MOST_KEPT:
+        del table[next(iter(table))]
 
 
 class _ObservedTurn(Struct):
     key: str
-    begun: float
+    start: float
     tokens: Tokens | None = None
 
 
@@ -103,10 +103,10 @@ class Observer:
         self.agent_of = agent_of
         self._agents: dict[str, str] = {}  # of sessions that are in a turn
         self._turns: dict[str, _ObservedTurn] = {}
-        self._asked: dict[tuple[str, str], float] = {}  # when; until it is settled
+        self._question_times: dict[tuple[str, str], float] = {}  # when; until it is settled
         self._clock = clock
         self._uses: dict[str, TreeUse | None] = {}
-        self._looked: float | None = None
+        self._look_time: float | None = None
         self._looking = asyncio.Lock()
         frames, sizes = self.meters.frames, self.meters.frame_bytes
         self._frames = {way: frames.of(way) for way in ("to_agent", "to_client")}
@@ -114,15 +114,15 @@ class Observer:
 
     # What the hub says.
 
-    def measured(self, journal: Journal) -> MeasuredJournal:
+    def measure(self, journal: Journal) -> MeasuredJournal:
         """The same journal, watched."""
         return MeasuredJournal(journal, self)
 
     def see(self, hub: ClientHub, *, url: str, journal: str) -> HubSnapshot:
         """The hub whose journal we watch, as it is seen by us."""
-        seen = HubSnapshot(hub, url=url, journal=journal, meters=self.meters)
-        self.agent_of = seen.agent_of
-        return seen
+        snapshot = HubSnapshot(hub, url=url, journal=journal, meters=self.meters)
+        self.agent_of = snapshot.agent_of
+        return snapshot
 
     def prompt(
         self, session: str, key: str, meta: Mapping[str, object] | None, *, agent: str
@@ -132,24 +132,24 @@ class Observer:
         """
         return self.spans.turn_started(session, key, meta, agent=agent)
 
-    def refused(self, reason: str | int) -> None:
+    def on_refused(self, reason: str | int) -> None:
         """Somebody was turned away, for one of `REASONS` or with that status."""
-        self.meters.refused.of(_BY_STATUS.get(reason, "other") if isinstance(reason, int) else reason).add()
+        self.meters.refusals.of(_BY_STATUS.get(reason, "other") if isinstance(reason, int) else reason).add()
 
     def forget(self, session: str) -> None:
         """A session was deleted. One that is not used any more is forgotten by itself, later."""
         self.spending.forget(session)
         self._agents.pop(session, None)
         self._turns.pop(session, None)
-        for key in [key for key in self._asked if key[0] == session]:
-            del self._asked[key]
+        for key in [key for key in self._question_times if key[0] == session]:
+            del self._question_times[key]
 
     async def aclose(self) -> None:
         await self.spans.aclose()
 
     # What the journal says.
 
-    def stored(
+    def on_stored(
         self, stream: str, last: int, entries: Sequence[Entry], seconds: float, *, live: bool = True
     ) -> None:
         self.meters.entries.add(len(entries))
@@ -164,29 +164,29 @@ class Observer:
         except Exception:  # what is stored is stored: an error here must not look like one of the journal
             log.exception("what was stored could not be counted")
 
-    def unstored(self, error: JournalError) -> None:
+    def on_failure(self, error: JournalError) -> None:
         self.meters.append_failures.add()
 
     def replaying(self, stream: str, after: int) -> Callable[[Page], None]:
         self.meters.replays.add()
         if after or self.spending.knows(stream):
-            return self._replayed
+            return self._on_replay
         # A session that is opened for the first time since we watch: what it has cost was spent before.
         self.spending.remember(stream)
         return partial(self._learn, stream)
 
-    def _replayed(self, page: Page) -> None:
-        self.meters.replayed.add(len(page))
+    def _on_replay(self, page: Page) -> None:
+        self.meters.replayed_entries.add(len(page))
 
     def _learn(self, stream: str, page: Page) -> None:
-        self._replayed(page)
+        self._on_replay(page)
         if type(page) is RunPage and not any(b'"usage_update"' in text_of(run.frames) for run in page.runs):
             return
-        for stored in page:
-            if stored.direction == "to_client" and _COST in stored.frame:
-                told = usage_of(stored.frame)
-                if told is not None and told.cost is not None:
-                    self.spending.remember(stream, told.cost)
+        for entry in page:
+            if entry.direction == "to_client" and _COST in entry.frame:
+                usage = usage_of(entry.frame)
+                if usage is not None and usage.cost is not None:
+                    self.spending.remember(stream, usage.cost)
 
     def _saw(self, stream: str, first: int, run: FrameRun) -> None:
         """Frames that follow each other were stored, the first of them at `first`."""
@@ -200,47 +200,47 @@ class Observer:
         for sequence, frame in enumerate(frames, first):
             if frame.startswith(chunks) or (direction == "to_client" and is_dull(frame, tools=tools)):
                 continue
-            told = read_entry(Stored(sequence, direction, frame, time))
-            if told is not None:
-                self._take(stream, told, time)
+            event = read_entry(Stored(sequence, direction, frame, time))
+            if event is not None:
+                self._take(stream, event, time)
 
     def _take(self, session: str, event: StreamEvent, at: float) -> None:
         match event:
             case SessionMadeEntry():
-                _kept(self._agents, session, event.agent)
+                _keep_latest(self._agents, session, event.agent)
             case TurnStartEntry():
-                _kept(self._turns, session, _ObservedTurn(event.key, at))
+                _keep_latest(self._turns, session, _ObservedTurn(event.key, at))
                 self.spans.turn_began(session, event.key)
             case TurnEndEntry():
-                self._ended(session, event, at)
+                self._on_turn_end(session, event, at)
             case QuestionEntry():
-                _kept(self._asked, (session, event.request), at)
-                self.spans.asked(session, event.request, method=event.method, call=event.call)
+                _keep_latest(self._question_times, (session, event.request), at)
+                self.spans.question_asked(session, event.request, method=event.method, call=event.call)
             case SettledEntry():
-                self._settled(session, event, at)
+                self._on_settled(session, event, at)
             case ToolCallEntry():
                 self.spans.tool(session, event)
             case AgentUsage():
                 self._spent(session, event)
 
-    def _ended(self, session: str, entry: TurnEndEntry, at: float) -> None:
+    def _on_turn_end(self, session: str, entry: TurnEndEntry, at: float) -> None:
         turn = self._turns.get(session)
         mine = turn is not None and turn.key == entry.key
         self.meters.turns.of(self._agent(session), entry.how).add()
         tokens = None
         if turn is not None and mine:
             del self._turns[session]
-            self.meters.turn_seconds.observe(max(at - turn.begun, 0.0))
+            self.meters.turn_seconds.observe(max(at - turn.start, 0.0))
             tokens = turn.tokens
         self.spans.turn_ended(session, entry.key, entry.how, tokens=tokens)
 
-    def _settled(self, session: str, entry: SettledEntry, at: float) -> None:
-        asked = self._asked.pop((session, entry.request), None)
-        if asked is None:
+    def _on_settled(self, session: str, entry: SettledEntry, at: float) -> None:
+        since = self._question_times.pop((session, entry.request), None)
+        if since is None:
             return  # a file or a terminal, or something from before we watched
-        self.meters.settled.of(entry.outcome).add()
-        self.meters.waits.observe(max(at - asked, 0.0))
-        self.spans.settled(session, entry.request, entry.outcome)
+        self.meters.settlements.of(entry.outcome).add()
+        self.meters.waits.observe(max(at - since, 0.0))
+        self.spans.question_settled(session, entry.request, entry.outcome)
 
     def _spent(self, session: str, usage: AgentUsage) -> None:
         turn = self._turns.get(session)
@@ -249,11 +249,11 @@ class Observer:
         self.spending.saw(self._agent(session), session, usage)
 
     def _agent(self, session: str) -> str:
-        named = self._agents.get(session)
-        if named is None:
-            named = self.agent_of(session)
-            _kept(self._agents, session, named)
-        return named
+        name = self._agents.get(session)
+        if name is None:
+            name = self.agent_of(session)
+            _keep_latest(self._agents, session, name)
+        return name
 
     # What somebody asks.
 
@@ -275,10 +275,10 @@ class Observer:
     async def _look(self, hub: StatusSource) -> dict[str, TreeUse | None]:
         async with self._looking:
             now = self._clock()
-            if self._looked is None or now - self._looked >= LOOK_SECONDS:
+            if self._look_time is None or now - self._look_time >= LOOK_SECONDS:
                 roots = {agent.name: Root(agent.pid) for agent in hub.seen_agents() if agent.pid is not None}
                 roots[""] = Root(os.getpid(), alone=True)
                 # In a thread: a machine with thousands of processes would hold the loop up.
                 self._uses = await asyncio.to_thread(trees_use, roots)
-                self._looked = self._clock()
+                self._look_time = self._clock()
         return self._uses

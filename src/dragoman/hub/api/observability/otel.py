@@ -67,9 +67,9 @@ class _TurnSpan:
 class OtelSpans:
     """See `spans.Spans`. `owned` is a provider that ends with us."""
 
-    def __init__(self, provider: TracerProvider, *, owned: bool) -> None:
+    def __init__(self, provider: TracerProvider, *, is_owner: bool) -> None:
         self._provider = provider
-        self._owned = owned
+        self._is_owner = is_owner
         self._tracer = provider.get_tracer(SCOPE)
         self._turns: dict[str, dict[str, _TurnSpan]] = {}  # of each session by their keys, the oldest first
 
@@ -133,9 +133,9 @@ class OtelSpans:
             )
         if call.status in ("completed", "failed"):
             del turn.calls[call.call]
-            _close(span, "dragoman.tool.status", call.status, failed=call.status == "failed")
+            _close(span, "dragoman.tool.status", call.status, is_failure=call.status == "failed")
 
-    def asked(self, session: str, request: str, *, method: str = "", call: str = "") -> None:
+    def question_asked(self, session: str, request: str, *, method: str = "", call: str = "") -> None:
         turn = self._running(session)
         if turn is None or request in turn.questions or len(turn.questions) >= MOST_SPANS:
             return
@@ -145,11 +145,11 @@ class OtelSpans:
             "approval", context=context, attributes={"dragoman.method": method[:64]}
         )
 
-    def settled(self, session: str, request: str, outcome: str) -> None:
+    def question_settled(self, session: str, request: str, outcome: str) -> None:
         turn = self._running(session)
         span = None if turn is None else turn.questions.pop(request, None)
         if span is not None:
-            _close(span, "dragoman.outcome", outcome, failed=False)
+            _close(span, "dragoman.outcome", outcome, is_failure=False)
 
     def turn_ended(self, session: str, key: str, how: str, *, tokens: Tokens | None = None) -> None:
         turns = self._turns.get(session, {})
@@ -171,13 +171,13 @@ class OtelSpans:
             for key in list(turns):
                 self._drop(session, key)
         self._turns.clear()
-        if self._owned:  # it waits for its thread, which waits for the collector
+        if self._is_owner:  # it waits for its thread, which waits for the collector
             await asyncio.to_thread(self._provider.shutdown)
 
 
-def _close(span: Span, name: str, value: str, *, failed: bool) -> None:
+def _close(span: Span, name: str, value: str, *, is_failure: bool) -> None:
     span.set_attribute(name, value)
-    if failed:
+    if is_failure:
         span.set_status(Status(StatusCode.ERROR))
     span.end()
 

@@ -112,12 +112,12 @@ def _members(
         return []  # the number is in use again, by somebody else
     if root.alone:
         return [] if now is None else [now]
-    unvisited = list(mine)
-    while unvisited:
-        for child in children.get(unvisited.pop(), ()):
+    queue = list(mine)
+    while queue:
+        for child in children.get(queue.pop(), ()):
             if child.pid not in mine and child.start >= root.start:
                 mine[child.pid] = child
-                unvisited.append(child.pid)
+                queue.append(child.pid)
     return list(mine.values())
 
 
@@ -145,10 +145,10 @@ def _descriptors(pid: int, proc: str) -> int | None:
         return None
 
 
-def _configured(name: str, otherwise: int) -> int:
+def _system_setting(name: str, otherwise: int) -> int:
     names = getattr(os, "sysconf_names", {})  # there is none on Windows
     return os.sysconf(name) if name in names else otherwise
 
 
-_PAGE = _configured("SC_PAGE_SIZE", 4096)
-_TICKS = _configured("SC_CLK_TCK", 100)
+_PAGE = _system_setting("SC_PAGE_SIZE", 4096)
+_TICKS = _system_setting("SC_CLK_TCK", 100)

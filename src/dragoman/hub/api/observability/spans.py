@@ -31,8 +31,8 @@ class TurnSpans(Protocol):
         """It is with the agent now."""
 
     def tool(self, session: str, call: ToolCallEntry) -> None: ...
-    def asked(self, session: str, request: str, *, method: str = "", call: str = "") -> None: ...
-    def settled(self, session: str, request: str, outcome: str) -> None: ...
+    def question_asked(self, session: str, request: str, *, method: str = "", call: str = "") -> None: ...
+    def question_settled(self, session: str, request: str, outcome: str) -> None: ...
     def turn_ended(self, session: str, key: str, how: str, *, tokens: Tokens | None = None) -> None: ...
     async def aclose(self) -> None: ...
 
@@ -49,10 +49,10 @@ class NoSpans:
     def tool(self, session: str, call: ToolCallEntry) -> None:
         pass
 
-    def asked(self, session: str, request: str, *, method: str = "", call: str = "") -> None:
+    def question_asked(self, session: str, request: str, *, method: str = "", call: str = "") -> None:
         pass
 
-    def settled(self, session: str, request: str, outcome: str) -> None:
+    def question_settled(self, session: str, request: str, outcome: str) -> None:
         pass
 
     def turn_ended(self, session: str, key: str, how: str, *, tokens: Tokens | None = None) -> None:
@@ -64,9 +64,9 @@ class NoSpans:
 
 def update(spans: TurnSpans, session: str, frame: bytes) -> None:
     """A frame of the agent, for those who have no journal to watch."""
-    told = read_entry(Stored(0, "to_client", frame, 0.0))
-    if isinstance(told, ToolCallEntry):
-        spans.tool(session, told)
+    event = read_entry(Stored(0, "to_client", frame, 0.0))
+    if isinstance(event, ToolCallEntry):
+        spans.tool(session, event)
 
 
 def open_spans(endpoint: str = "", *, provider: TracerProvider | None = None) -> TurnSpans:
@@ -75,4 +75,4 @@ def open_spans(endpoint: str = "", *, provider: TracerProvider | None = None) ->
         from dragoman.hub.api.observability.otel import OtelSpans, provider_for
     except ImportError:
         raise LocalMistake("traces need the extra 'otel': pip install 'dragoman[otel]'") from None
-    return OtelSpans(provider or provider_for(endpoint), owned=provider is None)
+    return OtelSpans(provider or provider_for(endpoint), is_owner=provider is None)

@@ -94,7 +94,7 @@ class StatusSource(Protocol):
     @property
     def url(self) -> str: ...
     @property
-    def started(self) -> float: ...
+    def start_time(self) -> float: ...
     @property
     def draining(self) -> bool: ...
     def seen_agents(self) -> Iterable[SeenAgent]: ...
@@ -195,11 +195,11 @@ def status_of(
         health="draining" if hub.draining else "ok",
         url=hub.url,
         pid=pid,
-        started=hub.started,
+        started=hub.start_time,
         now=clock(),
         hub=_hub(used.get("")),
         agents=[_agent(agent, used.get(agent.name), spending) for agent in hub.seen_agents()],
-        sessions=[_session(one, spending) for one in _foremost(sessions)],
+        sessions=[_session(listed_session, spending) for listed_session in _foremost(sessions)],
         connections=sorted(connections, key=lambda connection: -connection.lag)[:LISTED],
         journal=_journal(hub.seen_journal(), appends, entries),
         totals=Totals(

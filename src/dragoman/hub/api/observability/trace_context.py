@@ -50,10 +50,10 @@ class TraceContext(Struct, frozen=True):
 
 def read_meta(meta: Meta) -> TraceContext | None:
     """The context that a message carries; None if it carries none that is valid."""
-    found = _read_parent((meta or {}).get(PARENT))
-    if found is None:
+    parent = _read_parent((meta or {}).get(PARENT))
+    if parent is None:
         return None
-    trace, span, flags = found
+    trace, span, flags = parent
     return TraceContext(trace, span, flags, read_state((meta or {}).get(STATE)))
 
 
@@ -76,10 +76,10 @@ def read_state(text: object) -> tuple[tuple[str, str], ...]:
         return ()
     members: dict[str, str] = {}
     for piece in text.split(","):
-        stripped = piece.strip(" \t")
-        if not stripped:
+        entry = piece.strip(" \t")
+        if not entry:
             continue  # an empty one is allowed
-        member = _MEMBER.fullmatch(stripped)
+        member = _MEMBER.fullmatch(entry)
         if member is None or member["key"] in members:
             return ()
         members[member["key"]] = member["value"]
@@ -88,6 +88,6 @@ def read_state(text: object) -> tuple[tuple[str, str], ...]:
 
 def with_context(meta: Meta, context: TraceContext) -> dict[str, Any]:
     """The same `_meta` with another context in it."""
-    kept = {name: value for name, value in (meta or {}).items() if name not in (PARENT, STATE)}
+    members = {name: value for name, value in (meta or {}).items() if name not in (PARENT, STATE)}
     state = {STATE: context.tracestate} if context.state else {}
-    return {**kept, PARENT: context.traceparent, **state}
+    return {**members, PARENT: context.traceparent, **state}

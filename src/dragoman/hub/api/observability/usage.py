@@ -33,14 +33,14 @@ class Tokens(Struct, frozen=True, kw_only=True):
     cached_read: _Count | None = msgspec.field(default=None, name="cachedReadTokens")
     cached_write: _Count | None = msgspec.field(default=None, name="cachedWriteTokens")
 
-    def plus(self, other: Tokens) -> Tokens:
+    def plus(self, more: Tokens) -> Tokens:
         return Tokens(
-            total=self.total + other.total,
-            input=self.input + other.input,
-            output=self.output + other.output,
-            thought=(self.thought or 0) + (other.thought or 0),
-            cached_read=(self.cached_read or 0) + (other.cached_read or 0),
-            cached_write=(self.cached_write or 0) + (other.cached_write or 0),
+            total=self.total + more.total,
+            input=self.input + more.input,
+            output=self.output + more.output,
+            thought=(self.thought or 0) + (more.thought or 0),
+            cached_read=(self.cached_read or 0) + (more.cached_read or 0),
+            cached_write=(self.cached_write or 0) + (more.cached_write or 0),
         )
 
 
@@ -123,8 +123,8 @@ class AgentSpending(Struct, frozen=True, kw_only=True):
         return AgentSpending(tokens=self.tokens.plus(tokens), costs=self.costs)
 
     def with_cost(self, amount: float, currency: str) -> AgentSpending:
-        held = self.costs.get(currency, 0.0)
-        return AgentSpending(tokens=self.tokens, costs={**self.costs, currency: held + amount})
+        before = self.costs.get(currency, 0.0)
+        return AgentSpending(tokens=self.tokens, costs={**self.costs, currency: before + amount})
 
 
 NOTHING = AgentSpending()
@@ -156,9 +156,9 @@ class Spending:
         """A session from before the hub was started, and what it had cost then: no agent has spent that
         since.
         """
-        held = self.of_session(session)
-        costs = held.costs if cost is None else {**held.costs, cost.currency: cost.amount}
-        self._keep(session, AgentSpending(tokens=held.tokens, costs=costs))
+        spending = self.of_session(session)
+        costs = spending.costs if cost is None else {**spending.costs, cost.currency: cost.amount}
+        self._keep(session, AgentSpending(tokens=spending.tokens, costs=costs))
 
     def forget(self, session: str) -> None:
         self._sessions.pop(session, None)
@@ -170,13 +170,14 @@ class Spending:
         return self._sessions.get(session, NOTHING)
 
     def _paid(self, agent: str, session: str, cost: Cost) -> None:
-        held = self.of_session(session)
-        before = held.costs.get(cost.currency, 0.0)
+        spending = self.of_session(session)
+        before = spending.costs.get(cost.currency, 0.0)
         # Less than before: the agent lost count when it was started again, and began anew.
         grown = cost.amount - before if cost.amount >= before else cost.amount
         self._agents[agent] = self.of_agent(agent).with_cost(grown, cost.currency)
         self._keep(
-            session, AgentSpending(tokens=held.tokens, costs={**held.costs, cost.currency: cost.amount})
+            session,
+            AgentSpending(tokens=spending.tokens, costs={**spending.costs, cost.currency: cost.amount}),
         )
 
     def _keep(self, session: str, spent: AgentSpending) -> None:
