@@ -263,7 +263,7 @@ def _places(statements: Sequence[TomlStatement]) -> Iterator[tuple[KeyPath, int]
         if statement.is_header:
             plain, header = statement.path, _with_numbers(statement.path, counts)
             if statement.text.lstrip().startswith("[["):
-                # `_numbered` has named the last element that there was; this is the next.
+                # `_with_numbers` has named the last element that there was; this is the next.
                 counts[header] = counts.get(header, -1) + 1
                 header = (*header, counts[header])
             yield header, line

@@ -40,7 +40,7 @@ ACP = "/acp"
 
 
 class HubApp:
-    """Everything that is at the hub's address. `page` and `observed` are applications of their own."""
+    """Everything that is at the hub's address. `page` and `observed_app` are applications of their own."""
 
     def __init__(
         self,

@@ -29,7 +29,7 @@ Id: TypeAlias = int | str
 
 
 class ThreadFold:
-    """Folds the entries of a stream as they come. `lost` counts what the dialect has no place for."""
+    """Folds the entries of a stream as they come. `lost_counts` has what the dialect has no place for."""
 
     def __init__(self, *, most_bytes: int = MOST_BYTES) -> None:
         self.lost_counts: dict[str, int] = {}

@@ -102,7 +102,7 @@ class ClientFollower:
         self, then: Callable[[], None] | None = None, on_failure: Callable[[str], None] | None = None
     ) -> None:
         """Tell it what it has not been told, from the journal. `then` is called when it is up for the first
-        time, `failed` when the journal cannot be read, which else ends the connection.
+        time, `on_failure` when the journal cannot be read, which else ends the connection.
         """
         if self._task is None:
             loop = asyncio.get_running_loop()

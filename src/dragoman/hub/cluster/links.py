@@ -64,7 +64,7 @@ class NodeLink:
 
 
 class Links:
-    """`opened` is given links that other nodes begin, and returns their end here; None if it refuses."""
+    """`on_opened` is given links that other nodes begin, and returns their end here; None if it refuses."""
 
     def __init__(
         self, bus: Bus, node: str, life: str, *, on_opened: Callable[[NodeLink, Word], LinkEnd | None]

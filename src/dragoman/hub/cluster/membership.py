@@ -63,9 +63,9 @@ class _Seen(Struct):
 class Members:
     """This node's lease, and what is known of the others.
 
-    `describe` adds what is to be told of this node. `renewed` hears how long it may act, `lost`
-    that it must not act any more, before it joins anew; `gone` hears the name of a node that was declared
-    dead or has left, `came` of one that is there.
+    `describe` adds what is to be told of this node. `on_renewed` hears how long it may act, `on_lost`
+    that it must not act any more, before it joins anew; `on_gone` hears the name of a node that was declared
+    dead or has left, `on_came` of one that is there.
     """
 
     def __init__(

@@ -48,7 +48,7 @@ class Owners:
     def __init__(
         self, register: Register, members: Members, *, on_given: Callable[[], None] = _ignore
     ) -> None:
-        """`given` hears that a session may have been given to us."""
+        """`on_given` hears that a session may have been given to us."""
         self._on_given = on_given
         self._register = register
         self._members = members

@@ -90,7 +90,7 @@ class LiveSession:
     )
 
     def __init__(self, hub: EngineHub, state: SessionState, *, agent: str, listed_state: str = "") -> None:
-        """`listed` is how the session stands in listings."""
+        """`listed_state` is how the session stands in listings."""
         self.hub = hub
         self.id = self.stream = state.id
         self._state = state

@@ -179,7 +179,7 @@ class HubLender:
         *,
         on_terminal: Callable[[str, str], None],
     ) -> None:
-        """Do what the agent asks for, and settle its request; `made` hears of terminals that are new."""
+        """Do what the agent asks for, and settle its request; `on_terminal` hears of new terminals."""
         lent_request.set(request)  # these hold for the task that this runs in
         lent_work.set(work)
         try:

@@ -85,7 +85,7 @@ class _Pause:
 
 
 class TurnChanges:
-    """Everything here is lost with the hub, without harm. `kept` is `KEPT_SECONDS` but for tests."""
+    """Everything here is lost with the hub, without harm. `keep_seconds` is `KEPT_SECONDS` but for tests."""
 
     def __init__(
         self,

@@ -151,8 +151,8 @@ class AnswerReceived(_Event, frozen=True):
 
 
 class AgentReady(_Event, frozen=True):
-    """The process is there for the prompt `key`, which it gets as request `id`. `reminded` are the params
-    with what was said before in front, for a process that knows nothing of it.
+    """The process is there for the prompt `key`, which it gets as request `id`.
+    `reminder_params` are its params with what was said before in front, for a process that does not know it.
     """
 
     key: str
@@ -259,7 +259,7 @@ class Resumed(_Event, frozen=True):
 
 
 class NotStored(_Event, frozen=True):
-    """The entries behind number `stored` are certainly not in the journal; they will be tried again."""
+    """The entries behind number `last_stored` are certainly not in the journal; they will be tried again."""
 
     last_stored: int
     error: Any

@@ -277,7 +277,7 @@ def stored_part(state: SessionState) -> tuple[object, ...]:
 
 
 def check_state(state: SessionState, replayed_state: SessionState) -> None:
-    """`folded` is the fold of all entries, stored or not."""
+    """`replayed_state` is the fold of all entries, stored or not."""
     if stored_part(state) != stored_part(replayed_state):
         raise BrokenPromise("state-is-fold", "the state differs from the fold of its entries")
 

@@ -1,9 +1,9 @@
 """What hubs say to an agent: whole writes, one after the other, each at most once.
 
 A write may belong to a stream and carry the last sequence of that stream that is in it. What a stream has
-said already is ignored when it comes again; `taken` moves when the agent's pipe has the last byte of a write,
-and not before. A write that has begun is finished, whatever becomes of the hub that sent it; none begins
-while the agent may not have it.
+said already is ignored when it comes again; `taken_numbers` change when the agent's pipe has the last byte
+of a write, and not before. A write that has begun is finished, whatever becomes of the hub that sent it;
+none begins while the agent may not have it.
 
 It knows a transport and bytes, and nothing of sockets or hubs.
 """
@@ -34,8 +34,8 @@ class Deliveries:
     def __init__(
         self, transport: Transport, *, on_delivery: Callable[[str, int], None], may: Callable[[], bool]
     ) -> None:
-        """`moved(stream, last)` is called when `done` has changed; with a stream, `taken` has too. `may()` is
-        asked before each write, which waits for `go_on` if the answer is no.
+        """`on_delivery(stream, last)` is called when `done_bytes` has changed; with a stream, `taken_numbers`
+        have too. `may()` is asked before each write, which waits for `go_on` if the answer is no.
         """
         self.received_bytes = 0
         self.done_bytes = 0

@@ -193,7 +193,7 @@ class HostedAgent:
 
     async def leave(self) -> None:
         """Let go of the socket, once what was written is in it: the agent lives on. The sink hears nothing
-        any more, `ended` included.
+        any more, `on_end` included.
         """
         self._has_left = True
         try:

@@ -27,7 +27,9 @@ STRANGER = 4096
 
 
 class HubConnection:
-    """`said(visitor, kind, number, payload)` for each record, `gone(visitor)` once when the peer is gone."""
+    """Calls `on_record(visitor, kind, number, payload)` for each record, and `on_gone(visitor)` once when the
+    peer is gone.
+    """
 
     def __init__(
         self,

@@ -27,7 +27,7 @@ LATER = 1.0
 
 
 class Suspension:
-    """`settled(running)` is called after each `begin`: with nobody when two looks, one behind the other,
+    """`on_settled(running)` is called after each `begin`: with nobody when two looks, one behind the other,
     found the same processes and all of them still (the first may have missed who was made while it lasted);
     before that, after about a second, with the numbers of those who do not stop.
     """

@@ -65,7 +65,7 @@ class _TurnSpan:
 
 
 class OtelSpans:
-    """See `spans.Spans`. `owned` is a provider that ends with us."""
+    """See `spans.Spans`. With `is_owner` the provider ends with us."""
 
     def __init__(self, provider: TracerProvider, *, is_owner: bool) -> None:
         self._provider = provider
