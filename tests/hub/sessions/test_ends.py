@@ -6,6 +6,7 @@ Only what clients say and hear counts here, and what the agent was told.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 
 from dragoman import Agent
 from dragoman.errors import JournalBusy, JournalError, JournalUncertain
+from dragoman.hub.engine import live_session
 from dragoman.hub.engine import log as hub_log
 from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.session.state import ANSWERS
@@ -20,6 +22,7 @@ from dragoman.journal import Entry, Page
 from dragoman.journal.memory import MemoryJournal
 from dragoman.schema.v1 import CloseSessionResponse
 from tests.hub.sessions.agents import Gate, obedient
+from tests.hub.sessions.raw_agents import eventually, raw_stage
 from tests.hub.sessions.stage import Talker, staged
 
 LOAD = {"cwd": "/tmp", "mcpServers": []}
@@ -114,6 +117,28 @@ async def test_two_clients_may_close_and_delete_a_session_at_the_same_time() -> 
         assert "result" in await client.answer(ends[0])
         assert "result" in await other.answer(ends[1])
         assert await stage.journal.info(session) is None
+
+
+async def test_a_session_is_closed_in_time_though_the_clock_is_set_back_meanwhile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The agent goes on after the cancel, and what it asks sets the hub's timer anew."""
+    monkeypatch.setattr(live_session, "CLOSE_SECONDS", 0.3)
+    async with raw_stage("stubborn") as (stage, client):
+        agent = stage.agents["stubborn"]
+        session = await client.new()
+        running = client.prompt(session, "go on")
+        await eventually(lambda: agent.prompts)
+        ending = client.ask("session/close", {"sessionId": session})
+        await eventually(lambda: agent.notes)
+        now = time.time()
+        monkeypatch.setattr(live_session.time, "time", lambda: now - 3600)
+        call = {"toolCallId": "c", "title": "Delete it"}
+        options = [{"optionId": "y", "name": "Allow", "kind": "allow_once"}]
+        agent.ask("p", "session/request_permission", session, toolCall=call, options=options)
+        assert await answered(client, [running]) == ["cancelled"]
+        assert agent.answers["p"]["result"]["outcome"]["outcome"] == "cancelled"
+        assert "result" in await client.answer(ending)
 
 
 class Refusing(MemoryJournal):

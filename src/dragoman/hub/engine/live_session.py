@@ -63,30 +63,10 @@ class LiveSession:
     """Made by the hub when it is new, or when somebody asks for it. There may be thousands that are idle."""
 
     __slots__ = (
-        *(
-            "hub",
-            "id",
-            "stream",
-            "followers",
-            "process",
-            "bounds",
-            "log",
-            "lease",
-            "checkpoint_at",
-            "listed_state",
-        ),
-        *("is_replaying", "needs_reminder", "setup", "binding", "used", "closed_event", "pending", "lookups"),
-        *(
-            "_state",
-            "_calls",
-            "_effects",
-            "_receipts",
-            "_storage_callbacks",
-            "_waiting",
-            "_acted_upon",
-            "_timer",
-        ),
-        *("_trouble", "__weakref__"),
+        *("hub", "id", "stream", "followers", "process", "bounds", "log", "lease", "checkpoint_at"),
+        *("listed_state", "is_replaying", "needs_reminder", "setup", "binding", "used", "closed_event"),
+        *("pending", "lookups", "_state", "_calls", "_effects", "_receipts", "_storage_callbacks"),
+        *("_waiting", "_acted_upon", "_timer", "_close_at", "_trouble", "__weakref__"),
     )
 
     def __init__(self, hub: EngineHub, state: SessionState, *, agent: str, listed_state: str = "") -> None:
@@ -132,6 +112,7 @@ class LiveSession:
         self._acted_upon = state.last
         """Effects of entries up to this one are done."""
         self._timer: asyncio.TimerHandle | None = None
+        self._close_at = 0.0  # by the loop's time: somebody may set the clock back while it is closed
         self._trouble = ""  # why the journal does not store what happens
         self.bounds.count_prompts([prompt.params for prompt in state.queue])
         self.bounds.count_requests([request.params for request in state.requests.values()])
@@ -258,17 +239,19 @@ class LiveSession:
         self.hub.on_session_change(self)
 
     def _set_timer(self) -> None:
-        state = self._state
-        due = [request.expires for request in state.requests.values() if request.expires]
+        state, loop = self._state, asyncio.get_running_loop()
+        now = time.time()
+        waits = [
+            (request.expires - now, request.expires) for request in state.requests.values() if request.expires
+        ]
         if state.phase == "closing" and state.turn is not None:
-            due.append(state.close_by)
+            waits.append((self._close_at - loop.time(), state.close_by))
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if due:
-            first = min(due)
-            seconds = max(0.0, first - time.time())
-            self._timer = asyncio.get_running_loop().call_later(seconds, self._on_time, first)
+        if waits:
+            seconds, due = min(waits)
+            self._timer = loop.call_later(max(0.0, seconds), self._on_time, due)
 
     def _on_time(self, due: float) -> None:
         self._timer = None
@@ -544,6 +527,8 @@ class LiveSession:
 
     async def close(self, *, deletes: bool = False) -> None:
         """Close it, and delete it if `deletes`; returns when that is done."""
+        if self._state.phase == "open":
+            self._close_at = asyncio.get_running_loop().time() + CLOSE_SECONDS
         self.dispatch(ev.CloseReceived(by=time.time() + CLOSE_SECONDS, deletes=deletes))
         await self.closed_event.wait()
 
