@@ -87,7 +87,7 @@ _PROGRAMS = {
 
 def example_name(language: str) -> str:
     """A name that a file in this language may have."""
-    file_name = next((name for name, its in _NAMES.items() if its == language), None)
+    file_name = next((name for name, entry_language in _NAMES.items() if entry_language == language), None)
     return f"example.{_SUFFIXES[language].split()[0]}" if language in _SUFFIXES else file_name or language
 
 

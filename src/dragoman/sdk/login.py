@@ -1,6 +1,6 @@
 """Logging in when an agent says that it needs it: once, with what can be tried, or with words that help.
 
-    answer = await logged_in(agent, lambda: agent.new_session(cwd=cwd), Login(method="api-key"))
+    answer = await call_with_login(agent, lambda: agent.new_session(cwd=cwd), Login(method="api-key"))
 
 An agent refuses with -32000 and has told in `initialize` which ways there are. One that it handles by itself
 is asked for with `authenticate`; one that needs a terminal is handed to a callback, which has one; one that
@@ -45,7 +45,7 @@ class Login:
     seconds: float | None = 300.0
     """How long `authenticate` may take."""
 
-    withheld: Sequence[str] = ()
+    withheld_names: Sequence[str] = ()
     """Names of variables that the agent did not get from us, for the words of an error."""
 
 
@@ -56,7 +56,7 @@ def needs_login(error: BaseException) -> bool:
     )
 
 
-async def logged_in(agent: AgentHandle, attempt: Callable[[], Awaitable[T]], login: Login) -> T:
+async def call_with_login(agent: AgentHandle, attempt: Callable[[], Awaitable[T]], login: Login) -> T:
     """What `attempt` gives, after a login if it needs one. Raises `LoginRequired` when that does not help."""
     try:
         return await attempt()
@@ -69,7 +69,7 @@ async def logged_in(agent: AgentHandle, attempt: Callable[[], Awaitable[T]], log
     except CallFailed as again:
         if not needs_login(again):
             raise
-        raise still_refused(agent, again, login, tried_method=tried_method) from None
+        raise refused_after_login(agent, again, login, tried_method=tried_method) from None
 
 
 async def log_in(agent: AgentHandle, refusal: CallFailed, login: Login) -> str:
@@ -93,7 +93,9 @@ async def log_in(agent: AgentHandle, refusal: CallFailed, login: Login) -> str:
     return method.id
 
 
-def still_refused(agent: AgentHandle, again: CallFailed, login: Login, *, tried_method: str) -> LoginRequired:
+def refused_after_login(
+    agent: AgentHandle, again: CallFailed, login: Login, *, tried_method: str
+) -> LoginRequired:
     """A login went well and changed nothing."""
     why = "it went well, but the agent still refuses"
     missing = (
@@ -129,7 +131,9 @@ def _advice(agent: AgentHandle, login: Login, *, but: str = "") -> str:
     if login.method is not None and login.method not in _ids(agent):
         ways.insert(0, f"the agent does not offer the method {login.method!r}")
     words = "; or ".join(ways) if ways else "the agent offers no other way to log in; its documentation may"
-    secrets = [name for name in login.withheld if any(part in name.upper() for part in ("KEY", "TOKEN"))]
+    secrets = [
+        name for name in login.withheld_names if any(part in name.upper() for part in ("KEY", "TOKEN"))
+    ]
     if secrets:
         words += f". Not handed on to the agent: {', '.join(secrets)}"
     return words

@@ -404,9 +404,9 @@ def _make_agents(
         return [target]
     if not isinstance(target, str) and isinstance(target, Iterable):
         items = list(target)
-        agents_given = [item for item in items if isinstance(item, Supervised)]
-        if agents_given and len(agents_given) == len(items):
-            return agents_given
+        supervised_agents = [item for item in items if isinstance(item, Supervised)]
+        if supervised_agents and len(supervised_agents) == len(items):
+            return supervised_agents
         words = [item for item in items if isinstance(item, str)]
         return [supervised(words, dialect=dialect) for _ in range(agents)]
     return [supervised(target, dialect=dialect) for _ in range(agents)]

@@ -58,9 +58,9 @@ class ShutdownSignals:
         self._loop: asyncio.AbstractEventLoop | None = None
         # Locks, because a signal may interrupt the main thread while it starts a thread: then another thread
         # cannot be started, so the one that watches is there from the start and waits for these.
-        self._begin_lock, self._over = threading.Lock(), threading.Lock()
+        self._begin_lock, self._end_lock = threading.Lock(), threading.Lock()
         self._begin_lock.acquire()
-        self._over.acquire()
+        self._end_lock.acquire()
         self._former: dict[int, Any] = {}
         self._former_wake_fd = -1
         self._wake_pipe: tuple[int, int] | None = None
@@ -104,7 +104,7 @@ class ShutdownSignals:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._over.release()
+        self._end_lock.release()
         self.begin()
         for number, handler in self._former.items():
             signal.signal(number, handler)
@@ -130,7 +130,7 @@ class ShutdownSignals:
 
     def _watch(self) -> None:
         self._begin_lock.acquire()
-        if self._over.acquire(timeout=self.within):
+        if self._end_lock.acquire(timeout=self.within):
             return
         log.error("the end took longer than %g s; the process ends without its handlers", self.within)
         if self.abandon is not None:

@@ -67,7 +67,7 @@ class Lender(Speaker):
         """Read a file as the client sees it, unsaved changes included (`fs/read_text_file`). `line` counts
         from 1; `limit` is a number of lines.
         """
-        if self._over or line is not None or limit is not None:
+        if self._has_ended or line is not None or limit is not None:
             return self._read_lines(path, line, limit)
         # Most ask for all of it, and many ask often: no coroutine waits for another.
         request = v1.ReadTextFileRequest(session_id=self.session_id, path=path)

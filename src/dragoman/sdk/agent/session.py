@@ -139,12 +139,12 @@ class Turn(Lender):
         A tool call that nobody has brought to an end by now (its handler was left behind, or its task was
         forgotten) has failed.
         """
-        if self._over:
+        if self._has_ended:
             return
         for report in self._tools:
             if report.is_open:
                 self._put(v1.ToolCallProgress(tool_call_id=report.id, status="failed"))
-        self._over = True
+        self._has_ended = True
 
 
 class AgentSession(Lender):

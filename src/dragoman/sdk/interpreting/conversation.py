@@ -46,11 +46,11 @@ class InterpretedConversation:
             in_v1(agent_dialect, agent, position="agent"),
             name="interpreter",
         )
-        self._over = asyncio.Event()
+        self._end_event = asyncio.Event()
 
     async def wait_ended(self) -> None:
         """Until one side is gone, or something was lost that must not be."""
-        await first_of(self._relay.wait_ended(), self._over.wait())
+        await first_of(self._relay.wait_ended(), self._end_event.wait())
 
     @property
     def agent_ended(self) -> str | None:
@@ -78,4 +78,4 @@ class InterpretedConversation:
 
     def _stop(self, entry: LedgerEntry) -> None:
         self.stopped_by = self.stopped_by or entry
-        self._over.set()
+        self._end_event.set()

@@ -57,7 +57,7 @@ class KitConnection:
             await run_to_end(self._end())
 
     async def _idle(self) -> None:
-        running = [turn.over for session in self.sessions for turn in session.running]
+        running = [turn.end_future for session in self.sessions for turn in session.running]
         if running:
             await asyncio.wait(running)
 

@@ -32,8 +32,8 @@ Send = Callable[[bytes], Awaitable[None]]
 class RestoredSession:
     """What the notes of a session come to."""
 
-    def __init__(self, session_id: str, *, withheld: Sequence[str] = ()) -> None:
-        """`withheld` are kinds of updates that this client does not take."""
+    def __init__(self, session_id: str, *, skipped_kinds: Sequence[str] = ()) -> None:
+        """`skipped_kinds` are kinds of updates that this client does not take."""
         self.session_id = session_id
         self.last = 0
         self.turns = 0
@@ -44,7 +44,7 @@ class RestoredSession:
         self.memories: list[Any] = []
         self._head = frames.update_head(session_id)
         self._compaction = frames.beginnings(session_id, ("compaction_update",))
-        self._skipped_prefixes = frames.beginnings(session_id, (*frames.UNREPLAYED, *withheld))
+        self._skipped_prefixes = frames.beginnings(session_id, (*frames.UNREPLAYED, *skipped_kinds))
 
     def take(self, page: Page) -> bytes:
         """Learn from a page; what of it a client is told."""

@@ -85,7 +85,7 @@ class KitTurn(RecordingSpeaker, Turn, Generic[C]):
         super().__init__(session.client, session, request, running)
         self.number = 0
         """Its number in the session, from 1; set when it begins."""
-        self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.end_future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done when the turn is stored and nothing of it runs any more."""
         self.spent = TokenUsage()
         self.requests = 0
@@ -200,8 +200,8 @@ class KitTurn(RecordingSpeaker, Turn, Generic[C]):
         self.session.running.discard(self)
         if not self.session.running:
             self.session.lease.drop()
-        if not self.over.done():
-            self.over.set_result(None)
+        if not self.end_future.done():
+            self.end_future.set_result(None)
 
     def close(self) -> None:
         """Called when the prompt is answered, also without waiting for a handler that does not end."""
@@ -400,7 +400,7 @@ class KitSession(RecordingSpeaker, AgentSession, Generic[C]):
 
     async def aclose(self) -> None:
         """End what runs in the session, and store what was said. May be called again."""
-        self._over = True
+        self._has_ended = True
         async with AsyncExitStack() as last_things:  # each is done whatever becomes of the others
             last_things.callback(self.lease.drop)
             last_things.push_async_callback(self._store)
@@ -410,7 +410,7 @@ class KitSession(RecordingSpeaker, AgentSession, Generic[C]):
                 last_things.push_async_callback(self.mcp.aclose)
             last_things.push_async_callback(self._owner.aclose, patience=PATIENCE)
             if self.running:
-                await asyncio.wait([turn.over for turn in self.running], timeout=PATIENCE)
+                await asyncio.wait([turn.end_future for turn in self.running], timeout=PATIENCE)
 
     async def _store(self) -> None:
         try:

@@ -108,7 +108,7 @@ def _collect(
     skips: list[tuple[str, str]] = []
     for title, entry in table.items():
         try:
-            agent = _read_one(title, entry, read)
+            agent = _read_agent(title, entry, read)
             if agent.name in agents:
                 raise _Skip(f"another one would be called {agent.name} as well")
             agents[agent.name] = agent
@@ -117,7 +117,7 @@ def _collect(
     return ImportedAgents(agents=tuple(agents.values()), skipped=tuple(skips))
 
 
-def _read_one(
+def _read_agent(
     title: str, entry: object, read: Callable[[str, Mapping[str, object]], KnownAgent]
 ) -> KnownAgent:
     if not isinstance(entry, Mapping):

@@ -45,7 +45,7 @@ from dragoman.wire.glance import lines_of
 
 log = logging.getLogger(__name__)
 
-UNHEARD = error_object(INTERNAL_ERROR, "Internal error: a component of the chain has ended")
+COMPONENT_ENDED = error_object(INTERNAL_ERROR, "Internal error: a component of the chain has ended")
 
 _members = json_decoder(dict[str, Raw])
 
@@ -56,7 +56,7 @@ class Hop:
     def __init__(self, chain: ProxyChain, transport: Transport, *, index: int) -> None:
         self.index = index
         self.transport = transport
-        self.over = False
+        self.is_over = False
         self.books: Connection[Route] = Connection(None if index else Lifecycle())
         self._chain = chain
         self._slow: set[int] = set()  # the hops that do not take what this one says
@@ -139,9 +139,9 @@ class ProxyChain:
         """A hop has ended. Whoever waits for it gets an error that is ours."""
         if hop.index and not self.end_event.is_set():
             log.warning("component %d of the chain has ended: %s", hop.index, reason or "it hung up")
-        hop.over = True
+        hop.is_over = True
         for call in hop.books.abandon():
-            self._refuse(*call.context, UNHEARD)
+            self._refuse(*call.context, COMPONENT_ENDED)
         self.end_event.set()
         self._waiters.wake()
 
@@ -149,14 +149,14 @@ class ProxyChain:
         """The client has said all that it will: `chain < requests > answers` still wants the answers."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                while self.hops[0].books.incoming_requests and not any(hop.over for hop in self.hops[1:]):
+                while self.hops[0].books.incoming_requests and not any(hop.is_over for hop in self.hops[1:]):
                     await self._waiters.wait()
 
     def refuse_the_rest(self) -> None:
         """The chain ends: the client gets an answer to everything that it asked."""
         client = self.hops[0]
         for debt in list(client.books.incoming_requests.values()):
-            self._refuse(client, debt, UNHEARD)
+            self._refuse(client, debt, COMPONENT_ENDED)
 
     # Carrying.
 

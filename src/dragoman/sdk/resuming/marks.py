@@ -90,7 +90,7 @@ def put(params: bytes | Raw | None, ours: Mapping[str, object]) -> bytes:
     return _encode({**fields, "_meta": {**meta, "dragoman": mark}})
 
 
-def taken_out(params: bytes | Raw, mark: MessageMark) -> bytes:
+def remove_mark(params: bytes | Raw, mark: MessageMark) -> bytes:
     """Params without the hub's marks, which `look` has found there."""
     raw = bytes(params)
     if not mark.cursor and not mark.request:

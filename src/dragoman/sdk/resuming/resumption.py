@@ -106,7 +106,7 @@ class Resumption:
         self.to_hub.clear()
         self._returns.clear()
         self._checks.clear()
-        self._deliveries.withheld.clear()
+        self._deliveries.withheld_sessions.clear()
         if self.phase not in ("over", "plain"):
             self.phase = "away"
         for sent_request in self._sent_messages.unrepeatable():
@@ -323,7 +323,7 @@ class Resumption:
 
     def _on_return(self, response: Response | Failure) -> None:
         session = self._returns.pop(response.id)
-        self._deliveries.withheld.discard(session)
+        self._deliveries.withheld_sessions.discard(session)
         if isinstance(response, Failure):
             self._on_return_refused(session, response)
             self._go_on()
@@ -395,7 +395,7 @@ class Resumption:
 
     def _hear_from_its_beginning(self, session: str) -> None:
         """It may have been made the first time, and have spoken since to a connection that was gone."""
-        self._deliveries.withheld.add(session)
+        self._deliveries.withheld_sessions.add(session)
         self.phase = "resuming"
         self._come_back(session)
 

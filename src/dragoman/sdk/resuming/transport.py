@@ -88,7 +88,7 @@ class ResumingTransport:
         self._sink: Sink | None = None
         self._run: asyncio.Task[None] | None = None
         self._inner: Transport | None = None
-        self._over: asyncio.Event = asyncio.Event()  # this connection has ended
+        self._end_event: asyncio.Event = asyncio.Event()  # this connection has ended
         self._reason: BaseException | None = None
         self._reading = asyncio.Event()
         self._reading.set()
@@ -155,11 +155,11 @@ class ResumingTransport:
 
     async def finish_writing(self) -> None:
         """Send what waits, if that can be done in time. The hub hears of no end yet."""
-        await self._part_with_held()
+        await self._flush_held()
         if self._inner is not None and hasattr(self._inner, "finish_writing"):
             await self._inner.finish_writing()
 
-    async def _part_with_held(self) -> None:
+    async def _flush_held(self) -> None:
         """Wait for a connection that takes it, once."""
         try:
             async with asyncio.timeout(0 if self._has_flushed else self.limits.flush):
@@ -182,7 +182,7 @@ class ResumingTransport:
         await asyncio.shield(self._closing)
 
     async def _close(self) -> None:
-        await self._part_with_held()
+        await self._flush_held()
         if self._run is not None and not self._run.done():
             self._run.cancel()  # it closes the connection, which flushes
             await asyncio.wait((self._run,))
@@ -230,7 +230,7 @@ class ResumingTransport:
             return error
         finally:
             self.first_attempt.set()
-        self._inner, self._over, self._reason = inner, asyncio.Event(), None
+        self._inner, self._end_event, self._reason = inner, asyncio.Event(), None
         try:
             inner.start(_Ear(self, inner))
             if not self._reading.is_set():
@@ -252,12 +252,12 @@ class ResumingTransport:
         if self.core.is_hub:
             try:
                 async with asyncio.timeout(self._patience):
-                    while self.core.phase != "live" and not self._over.is_set():
+                    while self.core.phase != "live" and not self._end_event.is_set():
                         await self._waiters.wait()
             except TimeoutError:
                 self._reason = LinkClosed("the hub did not answer in time")
                 return
-        await self._over.wait()
+        await self._end_event.wait()
 
     async def _finish(self, why: BaseException) -> None:
         self.core.give_up(_words(why))
@@ -290,9 +290,9 @@ class ResumingTransport:
         self._on_notice(ConnectionNotice(kind="back", seconds=away))
 
     def _hung_up(self, inner: Transport, reason: BaseException | None) -> None:
-        if inner is self._inner and not self._over.is_set():
+        if inner is self._inner and not self._end_event.is_set():
             self._reason = reason
-            self._over.set()
+            self._end_event.set()
             self._waiters.wake()
 
     def _carry(self) -> None:

@@ -236,7 +236,7 @@ class SupervisedSession:
             session.late.clear()
         session.late.extendleft(reversed(former.late))
         if how == "new":
-            self.agent.report.lost_context(former.id, session.id, why)
+            self.agent.report.on_context_lost(former.id, session.id, why)
         else:
             self.agent.report.on_resume(session.id, how, replayed=replay_count)
 

@@ -39,7 +39,7 @@ def not_a_command(agent: KnownAgent) -> DiagnosisStep:
     )
 
 
-def not_started(error: DragomanError) -> DiagnosisStep:
+def start_failure_step(error: DragomanError) -> DiagnosisStep:
     return DiagnosisStep(
         name="start",
         verdict=CheckResult.FAILED,

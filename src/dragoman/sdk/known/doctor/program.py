@@ -123,7 +123,7 @@ def _interpreter(words: list[str]) -> str | None:
     return candidates[0] if candidates else words[0]
 
 
-def wanted_node(place: str) -> str | None:
+def required_node(place: str) -> str | None:
     """What the package of a script says about the version of node that it needs."""
     for manifest in _manifests(place):
         try:
