@@ -108,7 +108,7 @@ class Assessor:
                 await inspector.aclose()
 
     async def aclose(self) -> None:
-        """Nobody may be waiting for a judgement any more."""
+        """End the worker. No judgement may be under way."""
         if self._timer is not None:
             self._timer.cancel()
         if self._ending is not None:

@@ -197,7 +197,7 @@ _ASYNC_EACH = re.compile(r"\.forEach\(\s*async\b")
 
 
 def script_promises(code: CodeText) -> Iterator[CodeHit]:
-    """Promises that are taken for what they will be."""
+    """Promises that are used as if they were their results."""
     if family(code.language) != "javascript":
         return
     for match in _FETCH_CHAIN.finditer(code.code):
@@ -263,7 +263,7 @@ def _secret_name() -> re.Pattern[str]:
 
 
 def weak_random(code: CodeText) -> Iterator[CodeHit]:
-    """Numbers that can be guessed, where their name says that nobody may."""
+    """Weak random numbers that are used as secrets, by their names."""
     language = family(code.language)
     if not any(word in code.code for word in ("rand", "Rand", "Rng")):
         return

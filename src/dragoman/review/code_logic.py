@@ -274,7 +274,7 @@ _IS_NULL = re.compile(
 
 
 def used_though_null(code: CodeText) -> Iterator[CodeHit]:
-    """Values that are used in the branch that is for when they are absent."""
+    """Values that are used in the branch that is taken when they are null."""
     for index, line in enumerate(code.lines):
         match = _IS_NULL.match(line.text) if line.text[-1] in "{:" and "if" in line.text else None
         if match is None:
@@ -304,7 +304,7 @@ _BOUND = re.compile(r"[<>]=?\s*-?\d[\d.]*\s*(?:&&|and\b)")
 
 
 def contradictions(code: CodeText) -> Iterator[CodeHit]:
-    """Ranges that hold no number."""
+    """Conditions on a range that no number meets."""
     if not _BOUND.search(code.code):
         return
     for match in _RANGE.finditer(code.code):
@@ -343,7 +343,7 @@ def placeholders_in_quotes(code: CodeText) -> Iterator[CodeHit]:
 
 
 def equals_without_hash(code: CodeText) -> Iterator[CodeHit]:
-    """A class that says when it is equal and not where it is found."""
+    """Java classes that define `equals` and not `hashCode`."""
     if code.language != "java" or "int hashCode(" in code.code:
         return
     for match in re.finditer(r"\bboolean equals\(\s*(?:final\s+)?Object\b", code.code):

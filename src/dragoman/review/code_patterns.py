@@ -40,7 +40,7 @@ class LanguagePatterns(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class FlowPatterns(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All of it."""
+    """The patterns of all languages."""
 
     closes: str
     handed_on: str

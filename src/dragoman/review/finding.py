@@ -59,7 +59,7 @@ class FindingPlace(Struct, frozen=True, kw_only=True):
 
 
 class Edit(Struct, frozen=True):
-    """Characters that others stand for."""
+    """Replaces the characters between two offsets by a text."""
 
     start: int
     end: int

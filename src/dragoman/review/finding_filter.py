@@ -15,12 +15,12 @@ from dragoman.review.text_edits import TextLines
 
 
 class FindingFilter:
-    """For one text; every tool's findings go through the same."""
+    """Filters the findings of all tools for one text."""
 
     def __init__(
         self, source: ReviewSource, language: str | None, settings: ReviewSettings, baseline: Counter[str]
     ) -> None:
-        """`known` is the baseline; what is met here is taken out of it."""
+        """`baseline` counts known findings; each one that is met here is taken out of it."""
         self._source = source
         self._settings = settings
         self._baseline = baseline
@@ -30,7 +30,7 @@ class FindingFilter:
         self._reported_keys: set[tuple[str, int, int]] = set()
 
     def complaints(self) -> Iterator[Finding]:
-        """About the text's own suppressions."""
+        """Findings about the text's own suppression comments."""
         return self.filter(self._suppressions.complaints)
 
     def filter(self, findings: Iterable[Finding]) -> Iterator[Finding]:
@@ -46,7 +46,7 @@ class FindingFilter:
                 yield with_fingerprint
 
     def notes(self) -> Iterator[ReviewNote]:
-        """About findings that were too many."""
+        """Notes about rules with more findings than are reported."""
         for rule, count in self._counts.items():
             if (more := count - self._settings.most) > 0:
                 yield ReviewNote(self._source.path, f"{more} more findings of {rule} are not shown")

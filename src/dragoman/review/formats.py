@@ -62,7 +62,7 @@ def as_text(
 
 
 def plain(text: str) -> str:
-    """On one line, with every character seen that is not what it looks like."""
+    """The text on one line, with control and invisible characters escaped."""
     return sanitize_line(text.replace("\t", " "), exact=True)
 
 

@@ -69,8 +69,8 @@ async def changes(
 ) -> GitChanges:
     """What changed since the last commit, or since the history of `against` was left.
 
-    With `staged` only what is in the index, otherwise the files as they are, those included that git does not
-    know yet. `paths` are relative to the folder. Raises `GitRefused`.
+    With `is_staged` only what is in the index; otherwise the files on the disk, untracked ones included.
+    `paths` are relative to the folder. Raises `GitRefused`.
     """
     top = await find_top(folder)
     if top is None:

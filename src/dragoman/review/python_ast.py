@@ -22,7 +22,7 @@ SYNTAX_WHY = "The file cannot be imported or run at all, and no other rule could
 
 
 class Hit(NamedTuple):
-    """What a rule found."""
+    """A node that a rule reports."""
 
     node: ast.AST
     title: str = ""

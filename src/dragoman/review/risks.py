@@ -64,7 +64,7 @@ class Proposal(Struct, frozen=True, kw_only=True):
 
     commands: tuple[str, ...] = ()
     texts: tuple[ReviewSource, ...] = ()
-    """What files would hold; `changed` are the lines that are new."""
+    """What files would hold; `changed_lines` are the lines that are new."""
     paths: tuple[str, ...] = ()
     """Files that would be written or removed."""
     folders: tuple[str, ...] = ()
@@ -76,7 +76,7 @@ class Proposal(Struct, frozen=True, kw_only=True):
 
     @property
     def names_deeds(self) -> bool:
-        """Whether there is more to it than words."""
+        """Whether the proposal runs a command or touches a file."""
         return bool(self.commands or self.paths or any(text.path for text in self.texts))
 
     @property

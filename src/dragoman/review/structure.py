@@ -123,7 +123,7 @@ def refusal(rule: ReviewRule) -> str | None:
 
 
 def config_of(rule: ReviewRule) -> dict[str, Any]:
-    """A rule in the library's words."""
+    """A rule as a configuration of ast-grep."""
     match = rule.match
     if isinstance(match, str):
         match = {"pattern": match}

@@ -54,7 +54,7 @@ _FIRST_ONLY = frozenset({"python", "javascript", "rust"})
 
 
 class SinkRule(Struct, frozen=True, forbid_unknown_fields=True):
-    """A kind of harm."""
+    """The rule for one kind of sink."""
 
     id: str
     severity: Severity
@@ -65,7 +65,7 @@ class SinkRule(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class FlowLanguage(Struct, frozen=True, forbid_unknown_fields=True):
-    """What one language reads from strangers, and where it must not go."""
+    """The sources and sinks of one language."""
 
     sources: tuple[str, ...]
     words: tuple[str, ...] = ()
@@ -79,7 +79,7 @@ class FlowLanguage(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class FlowTables(Struct, frozen=True, forbid_unknown_fields=True):
-    """All of it."""
+    """The tables of sources, cleaners and sinks."""
 
     cleaned_by: str
     checked_by: str
@@ -88,7 +88,7 @@ class FlowTables(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TaintHit(NamedTuple):
-    """A value of strangers at a sink."""
+    """Untrusted input that reaches a sink."""
 
     rule: SinkRule
     start: int

@@ -57,7 +57,7 @@ def needs_login(error: BaseException) -> bool:
 
 
 async def call_with_login(agent: AgentHandle, attempt: Callable[[], Awaitable[T]], login: Login) -> T:
-    """What `attempt` gives, after a login if it needs one. Raises `LoginRequired` when that does not help."""
+    """The result of `attempt`, after a login if it needs one. Raises `LoginRequired` if that fails."""
     try:
         return await attempt()
     except CallFailed as refusal:
@@ -73,7 +73,7 @@ async def call_with_login(agent: AgentHandle, attempt: Callable[[], Awaitable[T]
 
 
 async def log_in(agent: AgentHandle, refusal: CallFailed, login: Login) -> str:
-    """Try what can be tried, once; returns the id of the method."""
+    """Try one login; returns the id of its method."""
     method = _choose_method(agent, login)
     if method is None:
         raise LoginRequired(refusal, missing=_advice(agent, login), methods=_ids(agent))
@@ -96,7 +96,7 @@ async def log_in(agent: AgentHandle, refusal: CallFailed, login: Login) -> str:
 def refused_after_login(
     agent: AgentHandle, again: CallFailed, login: Login, *, tried_method: str
 ) -> LoginRequired:
-    """A login went well and changed nothing."""
+    """The error for a login that succeeded although the agent still refuses."""
     why = "it went well, but the agent still refuses"
     missing = (
         f"{tried_method} went well, but the agent still refuses; {_advice(agent, login, but=tried_method)}"

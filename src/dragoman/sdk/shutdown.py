@@ -71,7 +71,7 @@ class ShutdownSignals:
         return 1
 
     def listen(self) -> None:
-        """From now on a signal wakes the loop that runs here."""
+        """Let signals wake the running event loop from now on."""
         self._loop = asyncio.get_running_loop()
         if not self._former or os.name == "nt":
             return
@@ -83,12 +83,12 @@ class ShutdownSignals:
         self._former_wake_fd = signal.set_wakeup_fd(self._wake_pipe[1], warn_on_full_buffer=False)
 
     def begin(self) -> None:
-        """The process is to end, from now on within its time."""
+        """Start the time limit for the end of the process."""
         with contextlib.suppress(RuntimeError):  # it began before
             self._begin_lock.release()
 
     def ask(self, number: int) -> None:
-        """The same as this signal. Any thread may call it."""
+        """Act as if this signal had arrived. Any thread may call it."""
         self._on_signal(number, None)
 
     def __enter__(self) -> Self:
@@ -144,7 +144,7 @@ def time_to_end(limits: Limits) -> float:
 
 
 async def first_of(*waits: Coroutine[object, None, object]) -> None:
-    """Until one of these has ended; the others are let go of."""
+    """Wait until one of these has ended, and cancel the others."""
     tasks = [asyncio.get_running_loop().create_task(wait) for wait in waits]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

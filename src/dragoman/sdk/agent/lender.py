@@ -23,7 +23,7 @@ from dragoman.sdk.writing import as_list
 
 @cache
 def allow_or_reject() -> tuple[v1.PermissionOption, ...]:
-    """The options of a question that brings none."""
+    """The default options of a permission request: allow once or reject once."""
     return (
         v1.PermissionOption(option_id="allow_once", name="Allow", kind="allow_once"),
         v1.PermissionOption(option_id="reject_once", name="Reject", kind="reject_once"),
@@ -57,7 +57,7 @@ _content: Callable[[v1.ReadTextFileResponse], str] = attrgetter("content")
 
 
 class Lender(Speaker):
-    """A speaker that can also ask its client for things."""
+    """A speaker that can also send requests to its client."""
 
     __slots__ = ()
 

@@ -130,7 +130,7 @@ class Turn(Lender):
         return report
 
     def when_sent(self, then: Callable[[], None]) -> None:
-        """Call it when all that was said is on its way to the client."""
+        """Call `then` when everything that the turn said has been sent to the client."""
         then()
 
     def close(self) -> None:

@@ -71,7 +71,7 @@ def _not_text(text: str) -> InvalidValue:
 
 
 class Speaker:
-    """Something that can speak in one session."""
+    """Sends the updates of one session."""
 
     __slots__ = ("_has_ended", "_outbox", "_say_head", "_update_head", "client", "session_id")
 
@@ -130,7 +130,7 @@ class Speaker:
             await self._outbox.flow()
 
     def _put(self, update: v1.SessionUpdate) -> None:
-        """Say it without waiting."""
+        """Queue the update without waiting."""
         self._check_open()
         if not self._update_head:
             self._prepare()

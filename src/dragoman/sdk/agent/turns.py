@@ -26,7 +26,7 @@ else:
 
 
 class _TaskRunningTurn:
-    """What belongs to a turn while it lasts."""
+    """A running turn with its task, its timer and its futures."""
 
     __slots__ = ("end_future", "machine", "patience", "request", "start_future", "task", "turn")
 
@@ -68,14 +68,14 @@ class AgentTurns:
         return self._run(running)
 
     def cancel(self, session_id: str) -> list[_TaskRunningTurn]:
-        """`session/cancel`: every turn asked for so far in this session."""
+        """Cancel every turn that was requested so far in this session (`session/cancel`)."""
         hit = [self._running[machine] for machine in self._turns.cancel(session_id)]
         for running in hit:
             self._stop(running)
         return hit
 
     def cancel_request(self, incoming: IncomingRequest) -> bool:
-        """`$/cancel_request` for a prompt means the same, for this prompt alone."""
+        """Cancel one prompt (`$/cancel_request`)."""
         for running in self._running.values():
             if running.request is incoming:
                 running.machine.is_cancelled = True

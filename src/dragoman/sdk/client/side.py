@@ -51,7 +51,7 @@ _CANCELLED_OUTCOME = b'{"outcome":{"outcome":"cancelled"}}'
 
 
 def _nowhere(_: v1.SessionUpdate) -> None:
-    """Before the first session is known; never called."""
+    """Placeholder until the first session is known; never called."""
 
 
 class _Route(msgspec.Struct, frozen=True):
@@ -321,7 +321,7 @@ class ClientSide:
         return write(await handler.work(params, self.agent))
 
     def cancel_permissions(self, session_id: str) -> None:
-        """The turn is being cancelled: every open question of this session is answered so, now."""
+        """Answer every open permission request of this session with `cancelled`."""
         for incoming in [
             incoming for incoming, session in self._permissions.items() if session == session_id
         ]:
@@ -391,7 +391,7 @@ class ClientSide:
             del self.sessions[session.id]
 
     def _keep_orphan(self, notification: v1.SessionNotification, size: int) -> None:
-        """Nobody knows this session yet. What comes too much is left out: nobody may ever know it."""
+        """Keep an update of a session that is not open yet. Updates beyond the limits are dropped."""
         orphans = self._orphans.get(notification.session_id, [])
         crowd = not orphans and len(self._orphans) >= ORPHAN_SESSIONS
         if crowd or len(orphans) >= ORPHAN_UPDATES or self._orphan_bytes + size > ORPHAN_BYTES:

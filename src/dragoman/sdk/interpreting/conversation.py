@@ -1,8 +1,9 @@
-"""A client and an agent of any two dialects, joined: between them is v1, and a relay.
+"""Connects a client and an agent of any two dialects; a relay between them speaks v1.
 
-async with Joined(client, agent, client_dialect="threads", agent_dialect="crow") as joined:
-    await joined.wait_ended()
-print(joined.ledger.entries)
+conversation = InterpretedConversation(client, agent, client_dialect="threads", agent_dialect="crow")
+async with conversation:
+    await conversation.wait_ended()
+print(conversation.ledger.entries)
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ class KitConnection:
         self.sessions: set[KitSession[Any]] = set()
 
     def begin(self, on_end: Callable[[], object]) -> None:
-        """Hold the journal until the link closes, then call `ended`."""
+        """Hold the journal until the link closes, then call `on_end`."""
         self._client.link.own(self._keep(on_end))
 
     async def journal(self) -> Journal:

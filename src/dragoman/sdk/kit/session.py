@@ -117,7 +117,7 @@ class KitTurn(RecordingSpeaker, Turn, Generic[C]):
         return await self.session.local.run(command, *args, cwd=cwd, env=env, output_bytes=output_bytes)
 
     async def join(self) -> None:
-        """Until all tasks of the turn have ended; raises the first failure."""
+        """Wait until all tasks of the turn have ended; raises the first failure."""
         while pending := [task for task in self._tasks if not task.done()]:
             await asyncio.wait(pending, return_when=asyncio.FIRST_EXCEPTION)
             self._raise_failure()
@@ -179,7 +179,7 @@ class KitTurn(RecordingSpeaker, Turn, Generic[C]):
     # Its place in the log.
 
     def begin(self) -> None:
-        """Its prompt is part of the session from now on."""
+        """Store the prompt as the session's next turn."""
         session = self.session
         session.turns += 1
         self.number = session.turns
@@ -187,7 +187,7 @@ class KitTurn(RecordingSpeaker, Turn, Generic[C]):
         self._log.add("to_agent", frames.prompt_frame(self.number, self.request))
 
     def end(self, answer: bytes) -> None:
-        """Its answer, once; nothing can be said after it."""
+        """Store the answer, once. The turn can say nothing after it."""
         super().close()
         if self.number and not self._is_answered:
             self._is_answered = True
@@ -196,7 +196,7 @@ class KitTurn(RecordingSpeaker, Turn, Generic[C]):
             self._log.add("to_client", answer)
 
     def leave(self) -> None:
-        """Nothing of it runs any more, and it is stored."""
+        """Mark the turn as ended: none of its tasks runs, and it is stored."""
         self.session.running.discard(self)
         if not self.session.running:
             self.session.lease.drop()
@@ -211,7 +211,7 @@ class KitTurn(RecordingSpeaker, Turn, Generic[C]):
             self.session.start(self._settle())
 
     def when_sent(self, then: Callable[[], None]) -> None:
-        """Its last words are stored and sent first."""
+        """Call `then` when the turn's updates are stored and sent."""
         self.session.start(self._send_and(then))
 
     async def _send_and(self, then: Callable[[], None]) -> None:
@@ -336,7 +336,7 @@ class KitSession(RecordingSpeaker, AgentSession, Generic[C]):
         self.log.add("note", frames.note("memory", value))
 
     async def flush(self) -> None:
-        """Until what was said and remembered so far is as safe as the journal makes things."""
+        """Wait until everything that was said and remembered so far is stored."""
         await self.log.flush()
 
     def forget(self) -> None:

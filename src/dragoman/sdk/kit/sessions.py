@@ -285,7 +285,7 @@ class KitSessions:
 
 @asynccontextmanager
 async def _delete_on_error(journal: Journal, stream: str) -> AsyncIterator[None]:
-    """What a client was not given does not stay behind."""
+    """Delete the stream of a session that could not be opened."""
     try:
         yield
     except BaseException:

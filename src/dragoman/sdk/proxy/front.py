@@ -40,7 +40,7 @@ class FirstBlockTransport:
         return self._first
 
     def refuse_first(self, error: ErrorObject) -> None:
-        """Answer every request of the first block: nobody else will."""
+        """Answer every request of the first block with an error."""
         for glance in glance_block(self._first or b""):
             if glance.method is not UNSET and glance.id is not UNSET:
                 with contextlib.suppress(LinkClosed):

@@ -64,7 +64,7 @@ class AgentQuestions:
         return question, new
 
     def answer(self, number: Id, answer: bytes) -> PendingQuestion | None:
-        """None if it was not asked, is answered, or needs no answer any more."""
+        """Keep the answer to a question; None if the question is unknown or already answered."""
         pending = self._questions.get(number) if type(number) is int else None
         if pending is None or pending.answer is not None:
             return None

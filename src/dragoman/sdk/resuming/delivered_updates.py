@@ -94,7 +94,7 @@ class DeliveredUpdates:
         return [withdrawal(question) for question in self.questions.stale(open_request.session, connection)]
 
     def result(self, open_request: SentRequest, result: Raw, frame: bytes) -> bytes:
-        """The answer, and what it changes."""
+        """Apply an answer to the sessions; returns the frame for the editor."""
         session, mark = look(result)
         if open_request.method == "session/prompt":
             self.sessions.on_turn_end(open_request.session, mark.cursor, open_request.key)
@@ -113,7 +113,7 @@ class DeliveredUpdates:
         )
 
     def _on_hub_result(self, open_request: SentRequest, result: dict[str, Raw]) -> None:
-        """The methods of a client that knows hubs."""
+        """Apply the answer to a hub method that the editor itself called."""
         params = _params(open_request)
         if open_request.method == ATTACH:
             after = text_of(params["after"]) if "after" in params else "end"

@@ -1,9 +1,10 @@
 """The rules of a conversation that outlives its connections; docs/hub-protocol.md is its other half.
 
-An editor stands on one side, a hub on the other. `say` what the editor said, `hear` what the hub said, tell
-when a connection is `opened` or `lost`; what is to be sent is then in `to_hub` and `to_editor`. The editor
-sees one conversation: nothing twice, nothing missing, nothing out of order, and none of the marks by which
-that is done. A peer that is no hub gets everything as it is, and its end is the end.
+An editor is on one side, a hub on the other. `say` takes the editor's messages and `hear` the hub's;
+`on_open` and `on_connection_lost` report the connection. What is to be sent is then in `to_hub` and
+`to_editor`. The editor sees one conversation: nothing twice, nothing missing, nothing out of order, and
+none of the marks by which that is done. A peer that is no hub gets everything as it is, and its end is the
+end.
 
 Nothing here does IO, and nothing reads a clock.
 """

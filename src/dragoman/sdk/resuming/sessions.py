@@ -35,7 +35,7 @@ class ResumedSessions:
         return iter(list(self._open))
 
     def open(self, session: str, fields: dict[str, Raw]) -> None:
-        """It was made, loaded, resumed or forked with these params."""
+        """Keep the params with which a session was opened, to resume it later."""
         params = {name: value for name, value in fields.items() if name not in ("_meta", "sessionId")}
         self._open[session] = (RESUME, _encode({"sessionId": session, **params}))
 
@@ -120,6 +120,6 @@ class ResumedSessions:
             self._skipping[session] = replay_count
 
     def on_load_end(self, session: str) -> None:
-        """The replay is over, in whatever way."""
+        """Forget the load of this session: its replay has ended or failed."""
         self._loading.pop(session, None)
         self._skipping.pop(session, None)

@@ -160,7 +160,7 @@ class ResumingTransport:
             await self._inner.finish_writing()
 
     async def _flush_held(self) -> None:
-        """Wait for a connection that takes it, once."""
+        """Wait once, within the limit, until the held frames are sent."""
         try:
             async with asyncio.timeout(0 if self._has_flushed else self.limits.flush):
                 while self.core.held_bytes and not self._close_reason:
@@ -211,7 +211,7 @@ class ResumingTransport:
         await self._finish(why)
 
     def _enough(self, reason: BaseException | None, wait: float) -> DragomanError | BaseException | None:
-        """Why there shall be no other connection; None if there shall."""
+        """The reason to stop reconnecting; None to go on."""
         assert self._lost_at is not None
         if not self.core.survives:
             return reason or LinkClosed("the server ended the connection")
@@ -296,7 +296,7 @@ class ResumingTransport:
             self._waiters.wake()
 
     def _carry(self) -> None:
-        """From the core to both sides."""
+        """Move frames from the core to the hub and to the editor."""
         frames, self.core.to_hub = self.core.to_hub, []
         if frames and self._inner is not None:
             try:

@@ -59,7 +59,7 @@ class SupervisionEvent(Struct, frozen=True, kw_only=True):
 
 
 class EventReporter:
-    """Says what happens to one agent. What the listener does with it cannot harm the agent."""
+    """Reports events of one agent to a listener. A listener that raises cannot harm the agent."""
 
     __slots__ = ("_listener", "life")
 
@@ -130,5 +130,5 @@ class EventReporter:
 
 
 def words(error: DragomanError) -> str:
-    """The end of what a dead agent complained about."""
+    """The last lines of a dead agent's standard error."""
     return error.stderr if isinstance(error, PeerDied) else ""

@@ -18,7 +18,7 @@ from dragoman.sdk.connect import Connecting
 
 
 class AgentLife:
-    """An agent that was started, once."""
+    """One process of a supervised agent."""
 
     __slots__ = (
         "_close_task",
@@ -49,7 +49,7 @@ class AgentLife:
 
     @property
     def is_over(self) -> bool:
-        """Nothing is left of it, not even somebody who waits for that."""
+        """Whether the process has ended and nobody waits for it any more."""
         return (
             self._watch is not None
             and self._watch.done()
@@ -79,7 +79,7 @@ class AgentLife:
         return reason
 
     def condemn(self, why: DragomanError) -> None:
-        """It lives, but is of no use any more: end it, soon."""
+        """End a process that lives and is of no use any more."""
         if self.verdict is None:
             self.verdict = why
             self._close_task = asyncio.create_task(

@@ -191,7 +191,7 @@ class Supervised(SessionOpener[Coroutine[object, None, SupervisedSession]]):
     # Life and death.
 
     async def living(self) -> AgentLife:
-        """A life that lasts, begun now if the last one has ended. Raises `CrashLoop` once it was given up."""
+        """The living process; starts one if the last has ended. Raises `CrashLoop` after too many deaths."""
         if self._lock is None or self._is_closed:
             raise LocalMistake("a supervised agent is used inside of its `async with`")
         async with self._lock:
@@ -229,7 +229,7 @@ class Supervised(SessionOpener[Coroutine[object, None, SupervisedSession]]):
         self.report.on_initialize(life.handle.info, seconds=self._now() - began, pid=life.pid)
 
     def died(self, life: AgentLife, error: DragomanError) -> None:
-        """A life has ended; told once for each."""
+        """Report that a process has ended, once for each."""
         if not (life.is_mourned or self._is_closed):
             life.is_mourned = True
             self._note_death(life.verdict or error)

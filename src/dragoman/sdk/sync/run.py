@@ -40,7 +40,7 @@ class Runner(Protocol):
 
     @property
     def cancelled(self) -> bool:
-        """Nobody wants any more of what it is for: the peer has cancelled it, or is gone."""
+        """Whether the peer has cancelled the work, or is gone."""
         ...
 
     def __call__(self, work: Coroutine[object, None, T], /) -> T: ...
@@ -150,7 +150,7 @@ class Crossing:
         self(speaker.say(text))
 
     def cancel(self) -> None:
-        """The client wants no more of this."""
+        """Cancel the call that is running, or else the next one."""
         with self._lock:
             # One that has just come to its end cannot be cancelled any more: then the next call tells.
             self.cancelled = True
