@@ -32,7 +32,7 @@ TerminalLogin: TypeAlias = Callable[[v1.AuthMethodTerminal], Awaitable[bool]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Login:
-    """What may be tried."""
+    """How to log in: the method, and what it may use."""
 
     method: str | None = None
     """The id of the method to use. Without one it is the first that the agent handles by itself, else the
@@ -125,7 +125,7 @@ def _login_failure(
 
 
 def _advice(agent: AgentHandle, login: Login, *, but: str = "") -> str:
-    """Exactly what is missing, for a person."""
+    """Text for a person: what is missing for a login."""
     ways = [_way(method) for method in agent.auth_methods if method.id != but]
     ways += [_variables(method) for method in agent.env_methods if method.id != but]
     if login.method is not None and login.method not in _ids(agent):

@@ -22,7 +22,7 @@ from dragoman.sdk.known.places import Machine, acpx_config, jetbrains_acp, zed_s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedAgents:
-    """What one file had to offer."""
+    """The agents of one file of another product."""
 
     agents: tuple[KnownAgent, ...] = ()
     skipped: tuple[tuple[str, str], ...] = ()
@@ -98,7 +98,7 @@ def our_name(title: str) -> str:
 
 
 class _Skip(Exception):
-    """This entry cannot be taken, because."""
+    """The reason why an entry cannot be imported."""
 
 
 def _collect(

@@ -66,4 +66,4 @@ def _object(params: object) -> dict[str, Any]:
 
 
 async def _nothing() -> None:
-    """Nobody listens."""
+    """Does nothing: the object takes no such notification."""

@@ -55,7 +55,7 @@ _CANCELLED_TURN = write(PromptResponse(stop_reason="cancelled"))
 
 
 class ProxyFlow:
-    """What goes one way; `back` is the flow of the other way."""
+    """The messages of one direction; `back` is the other one."""
 
     back: ProxyFlow
 
@@ -117,7 +117,7 @@ class ProxyFlow:
                 self.lanes.take_out(item, failure(item.passing.id, SIDE_ENDED))
 
     def refuse_open_requests(self) -> None:
-        """Whoever still waits for an answer to what went this way gets an error."""
+        """Answer every open request that went this way with an error."""
         for passing in [passing for passing in self.open.values() if passing.queued_frame is None]:
             del self.open[passing.id]
             self.back.send(failure(passing.id, SIDE_ENDED))
@@ -135,7 +135,7 @@ class ProxyFlow:
 
     @property
     def _is_guarded(self) -> bool:
-        """Whether anything that goes this way is judged."""
+        """Whether any message of this direction has a hook."""
         return bool(self._hooks or self.back._results)
 
     # One frame.

@@ -110,7 +110,7 @@ class FirstBlockTransport:
 
 
 async def until(stop: asyncio.Event, work: Coroutine[object, None, T]) -> T | None:
-    """The result of the work, or None if we are told to stop before."""
+    """The result of the work; None if `stop` is set before it ends."""
     loop = asyncio.get_running_loop()
     working, stopping = loop.create_task(work), loop.create_task(stop.wait())
     try:

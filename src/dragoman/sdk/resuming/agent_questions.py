@@ -33,7 +33,7 @@ class PendingQuestion(Struct, gc=False):
 
 
 class AgentQuestions:
-    """Of one editor, over all connections."""
+    """The hub's open questions to one editor, over all connections."""
 
     def __init__(self, *, room: int = ROOM) -> None:
         self._room = room
@@ -90,7 +90,7 @@ class AgentQuestions:
         return question
 
     def is_open(self, session: str) -> bool:
-        """Whether something of this session has no answer yet."""
+        """Whether a question of this session has no answer yet."""
         return any(
             question.session == session and question.answer is None for question in self._questions.values()
         )
@@ -107,7 +107,7 @@ class AgentQuestions:
         return stale_questions
 
     def forget(self, session: str) -> None:
-        """The session is closed."""
+        """Drop all questions of a closed session."""
         for question in [question for question in self._questions.values() if question.session == session]:
             self._drop(question)
 

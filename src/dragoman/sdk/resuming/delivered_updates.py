@@ -131,7 +131,7 @@ def withdrawal(question: PendingQuestion) -> bytes:
 
 
 def withdrawn(note: Notification) -> Id:
-    """The id of the request that is meant; null if it makes no sense."""
+    """The id of the request that a withdrawal names; null if it is malformed."""
     raw = fields_of(note.params).get("requestId", Raw(b"null"))
     try:
         return msgspec.json.decode(raw, type=int | str | None)

@@ -116,7 +116,7 @@ class SentMessages:
         ]
 
     def opens(self, session: str) -> bool:
-        """Whether the editor is just opening it by itself."""
+        """Whether an open request of the editor opens this session."""
         return any(
             open_request.session == session and open_request.method in LOADS
             for open_request in self._open.values()

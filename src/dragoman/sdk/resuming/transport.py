@@ -174,7 +174,7 @@ class ResumingTransport:
         return self.core.cursor(session)
 
     def release(self) -> None:
-        """Nothing more is expected of it; `aclose` lets go."""
+        """Does nothing: `aclose` frees everything."""
 
     async def aclose(self) -> None:
         if self._closing is None:
@@ -248,7 +248,7 @@ class ResumingTransport:
                 self._carry()
 
     async def _until_over(self) -> None:
-        """A hub that does not take us back in time is as good as gone."""
+        """Wait until the connection ends, or until the hub has not taken us back in time."""
         if self.core.is_hub:
             try:
                 async with asyncio.timeout(self._patience):
