@@ -58,7 +58,7 @@ async def test_only_what_is_in_the_index_is_staged(project: Path) -> None:
     git(project, "add", "a.py")
     (project / "a.py").write_text("one\nTWO\nTHREE\n")
     (project / "new.py").write_text("x\n")
-    staged = await changes(project, staged=True)
+    staged = await changes(project, is_staged=True)
     assert found(staged.files) == {"a.py": frozenset({2})}
     assert await text_at(staged.top, ":0", "a.py") == b"one\nTWO\nthree\n"
 

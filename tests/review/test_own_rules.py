@@ -90,5 +90,5 @@ def test_what_was_mended_is_not_found_again(rule: ReviewRule) -> None:
     for text in rule.hits:
         found = inspect(file_for(rule), text, (rule,), has_ruff=True).findings
         mended = apply_fixes(text, [finding for finding in found if finding.rule == rule.id], unsafe=True)
-        assert mended.applied
+        assert mended.applied_findings
         assert not is_hit(rule, mended.text, file_for(rule))

@@ -74,11 +74,13 @@ edit_lists = st.lists(
 def test_fixes_that_do_not_go_together_are_left_and_the_rest_is_exact(text: str, edits: list[Edit]) -> None:
     findings = [finding(edit) for edit in edits]
     done = apply_fixes(text, findings)
-    assert len(done.applied) + len(done.left) == len(findings)
-    wanted = {(e.start, e.end, e.text) for found in done.applied if found.fix for e in found.fix.edits}
+    assert len(done.applied_findings) + len(done.conflicting_findings) == len(findings)
+    wanted = {
+        (e.start, e.end, e.text) for found in done.applied_findings if found.fix for e in found.fix.edits
+    }
     assert done.text == apply_edits(text, [Edit(*key) for key in sorted(wanted)])
     # What was left touches what was applied.
-    for found in done.left:
+    for found in done.conflicting_findings:
         assert found.fix is not None
         (edit,) = found.fix.edits
         assert any((edit.start < end and start < edit.end) or start == edit.start for start, end, _ in wanted)
@@ -89,12 +91,12 @@ def test_one_fix_is_applied_as_a_whole_or_not_at_all() -> None:
     second = finding(Edit(3, 5, "Y"), Edit(7, 8, "Z"))
     done = apply_fixes("0123456789", [first, second])
     assert done.text == "01X456789"
-    assert done.left == (second,)
+    assert done.conflicting_findings == (second,)
 
 
 def test_the_same_edit_wanted_twice_is_made_once() -> None:
     done = apply_fixes("import os\n", [finding(Edit(0, 10, "")), finding(Edit(0, 10, ""))])
-    assert (done.text, len(done.applied)) == ("", 2)
+    assert (done.text, len(done.applied_findings)) == ("", 2)
 
 
 def test_of_fixes_in_one_place_that_of_the_worse_finding_is_applied() -> None:

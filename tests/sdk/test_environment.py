@@ -10,7 +10,7 @@ import pytest
 from dragoman import connect
 from dragoman.blocking import connect as blocking_connect
 from dragoman.errors import PeerDied
-from dragoman.sdk.environment import agent_environment, withheld
+from dragoman.sdk.environment import agent_environment, withheld_names
 from dragoman.transport.tree import MARK
 
 OURS = {
@@ -54,7 +54,11 @@ def test_what_is_set_explicitly_wins_over_everything() -> None:
 
 
 def test_what_was_withheld_is_named_without_its_value() -> None:
-    assert withheld(allow=["AWS_*"], source=OURS) == ["HOMEBREW_GITHUB_API_TOKEN", "LCD", "OPENAI_API_KEY"]
+    assert withheld_names(allow=["AWS_*"], source=OURS) == [
+        "HOMEBREW_GITHUB_API_TOKEN",
+        "LCD",
+        "OPENAI_API_KEY",
+    ]
 
 
 async def names_in_agent(**options: object) -> set[str]:

@@ -19,7 +19,7 @@ from dragoman.schema.v1 import (
 )
 from dragoman.sdk.client.agent_handle import EnvMethod
 from dragoman.sdk.client.client import Client
-from dragoman.sdk.login import Login, log_out, logged_in, read_env_methods
+from dragoman.sdk.login import Login, call_with_login, log_out, read_env_methods
 from dragoman.testing import ScriptedAgent, talking_to
 
 KEY = AuthMethodAgent(id="key", name="API key", description="reads SOME_KEY")
@@ -64,7 +64,7 @@ class Door:
 async def refused(door: Door, login: Login, client: Client | None = None) -> LoginRequired:
     async with connect(door.agent, client=client) as handle:
         with pytest.raises(LoginRequired) as failed:
-            await logged_in(handle, lambda: handle.new_session(cwd="/tmp"), login)
+            await call_with_login(handle, lambda: handle.new_session(cwd="/tmp"), login)
     assert failed.value.code == -32000
     return failed.value
 
@@ -72,7 +72,7 @@ async def refused(door: Door, login: Login, client: Client | None = None) -> Log
 async def test_the_first_method_of_the_agent_itself_is_tried_once() -> None:
     door = Door(KEY, OTHER, opens="key")
     async with connect(door.agent) as handle:
-        session = await logged_in(handle, lambda: handle.new_session(cwd="/tmp"), Login())
+        session = await call_with_login(handle, lambda: handle.new_session(cwd="/tmp"), Login())
         assert (await session.prompt("go")).text == "in"
     assert door.tried == ["key"]
 
@@ -80,7 +80,7 @@ async def test_the_first_method_of_the_agent_itself_is_tried_once() -> None:
 async def test_a_method_can_be_chosen() -> None:
     door = Door(KEY, OTHER, opens="browser")
     async with connect(door.agent) as handle:
-        await logged_in(handle, lambda: handle.new_session(cwd="/tmp"), Login(method="browser"))
+        await call_with_login(handle, lambda: handle.new_session(cwd="/tmp"), Login(method="browser"))
     assert door.tried == ["browser"]
 
 
@@ -111,7 +111,7 @@ async def test_a_method_that_needs_a_terminal_is_handed_to_who_has_one() -> None
 
     async with connect(door.agent, client=Client(auth_terminal=True)) as handle:
         login = Login(terminal=in_terminal)
-        await logged_in(handle, lambda: handle.new_session(cwd="/tmp"), login)
+        await call_with_login(handle, lambda: handle.new_session(cwd="/tmp"), login)
     assert handed == [["login", "--device"]]
     assert door.tried == []  # it is never sent to the agent
 
@@ -129,7 +129,7 @@ async def test_a_terminal_that_is_missing_or_fails_is_named() -> None:
 
 
 async def test_an_agent_without_methods_and_withheld_variables_are_named() -> None:
-    error = await refused(Door(), Login(withheld=["SOME_API_KEY", "EDITOR", "CI_TOKEN"]))
+    error = await refused(Door(), Login(withheld_names=["SOME_API_KEY", "EDITOR", "CI_TOKEN"]))
     assert "no other way to log in" in error.missing
     assert error.missing.endswith("Not handed on to the agent: SOME_API_KEY, CI_TOKEN")
 
@@ -145,7 +145,7 @@ async def test_other_errors_are_not_about_logins() -> None:
 
     async with connect(Door(KEY).agent) as handle:
         with pytest.raises(CallFailed) as failed:
-            await logged_in(handle, fail, Login())
+            await call_with_login(handle, fail, Login())
     assert not isinstance(failed.value, LoginRequired)
 
 
@@ -153,13 +153,13 @@ async def test_an_agent_that_takes_too_long_to_authenticate_is_not_waited_for() 
     script = 'agent slow\n  auth {"id": "a", "name": "A"}\non authenticate\n  wait 60\non new\n  fail -32000'
     async with talking_to(ScriptedAgent(script)) as handle:
         with pytest.raises(LoginRequired, match="authenticate took longer"):
-            await logged_in(handle, lambda: handle.new_session(cwd="/tmp"), Login(seconds=0.1))
+            await call_with_login(handle, lambda: handle.new_session(cwd="/tmp"), Login(seconds=0.1))
 
 
 async def test_logging_out_is_asked_for_only_where_it_can_be() -> None:
     door = Door(KEY, opens="key")
     async with connect(door.agent) as handle:
-        await logged_in(handle, lambda: handle.new_session(cwd="/tmp"), Login())
+        await call_with_login(handle, lambda: handle.new_session(cwd="/tmp"), Login())
         assert await log_out(handle)
         assert not door.open
     async with connect(Agent("plain")) as handle:
@@ -192,7 +192,7 @@ on new
 async def test_variables_that_an_agent_wants_are_named() -> None:
     async with talking_to(ScriptedAgent(ENV)) as handle:
         with pytest.raises(LoginRequired) as failed:
-            await logged_in(handle, lambda: handle.new_session(cwd="/tmp"), Login())
+            await call_with_login(handle, lambda: handle.new_session(cwd="/tmp"), Login())
     assert failed.value.missing == "set SOME_KEY and SOME_URL in the agent's environment (By key)"
     assert failed.value.methods == ("e",)
 

@@ -78,7 +78,7 @@ def test_a_blocking_call_that_needs_a_result_fails_at_once(agent: list[str], met
 async def test_an_empty_result_may_be_left_out_and_that_is_logged_once(
     agent: list[str], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "_reported", set())
+    monkeypatch.setattr(reading, "_reported_methods", set())
     caplog.set_level(logging.INFO, "dragoman.sdk.reading")
     async with deadline(15), connect([*agent, "session/set_mode", "session/close"]) as handle:
         session = await handle.new_session(cwd="/tmp")

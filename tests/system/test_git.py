@@ -39,7 +39,7 @@ async def _changes(folder: Path) -> None:
 
 
 async def _staged(folder: Path) -> None:
-    assert (await review_git.changes(folder, staged=True)).files == ()
+    assert (await review_git.changes(folder, is_staged=True)).files == ()
 
 
 async def _against(folder: Path) -> None:

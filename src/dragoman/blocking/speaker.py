@@ -28,7 +28,7 @@ class ThreadSpeaker(Lender):
         """The short way for `say`, which is most of what an agent ever does."""
         if not self._say_head:
             self._prepare()
-        if self._over:
+        if self._has_ended:
             self._check_open()
         if self._link.outbox.gather(b"".join((self._say_head, encode_text(text), b"}}}}\n"))):
             self._link.make_room()

@@ -100,7 +100,7 @@ class _Run:
             findings = await self._review(await self._sources())
             if self._changes is not None:
                 findings += await broken_callers(
-                    self._changes, Path.cwd(), self._settings, staged=options.staged
+                    self._changes, Path.cwd(), self._settings, is_staged=options.staged
                 )
             if options.fix:
                 findings = await mend(
@@ -119,7 +119,7 @@ class _Run:
         if options.diff is None and not options.staged:
             return sources.files(options.paths or ["."], stdin_name=options.stdin_name)
         git_changes = await changes(
-            Path.cwd(), against=options.diff or None, staged=options.staged, paths=options.paths
+            Path.cwd(), against=options.diff or None, is_staged=options.staged, paths=options.paths
         )
         self._changes = git_changes
         if options.staged:

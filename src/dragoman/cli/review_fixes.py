@@ -49,7 +49,7 @@ async def _mend_file(
             break
         if changed_lines is not None:  # what was not asked about stays as it is, also in the next pass
             changed_lines = moved_lines(changed_lines, text, result.text)
-        text, applied_count = result.text, applied_count + len(result.applied)
+        text, applied_count = result.text, applied_count + len(result.applied_findings)
         remaining = [finding async for finding in review([ReviewSource(path, text, changed_lines)], settings)]
     if text == was.text or path not in sources.paths:
         return findings

@@ -76,7 +76,7 @@ class ReviewSources:
     def _narrow(self, source: ReviewSource, lines: frozenset[int] | None) -> ReviewSource:
         if lines is not None:
             self.changed_lines[source.path] = lines
-        return source._replace(changed=lines)
+        return source._replace(changed_lines=lines)
 
     async def _read(self, path: Path) -> ReviewSource | None:
         name = _short_path(path)

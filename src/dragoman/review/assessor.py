@@ -50,9 +50,9 @@ class Assessor:
     async def judge(self, proposal: Proposal) -> RiskJudgement:
         if proposal.size > LARGEST:
             return judgement_failed("it is too large")
-        judged = at_once(proposal)
-        if judged is not None:
-            return judged
+        judgement = at_once(proposal)
+        if judgement is not None:
+            return judgement
         if self._waiting >= WAITING:
             return judgement_failed("too much is waiting for the rules")
         self._waiting += 1
@@ -63,29 +63,29 @@ class Assessor:
             self._waiting -= 1
 
     async def _judge(self, proposal: Proposal) -> RiskJudgement:
-        inspector = self._started()
+        inspector = self._start_inspector()
         risks = [*path_risks(proposal)]
-        missed: list[str] = []
-        looked, why = 0, ""
+        failures: list[str] = []
+        inspected_count, why = 0, ""
         for look in looks_of(proposal):
             path, text, _ = look.source
             try:
                 answer = await inspector.inspect(path, text, has_ruff=False, longest=look.longest)
             except ToolFailed as error:
-                missed.append("a command" if look.is_command else path)
+                failures.append("a command" if look.is_command else path)
                 why = error.why
                 continue
             except asyncio.CancelledError:
                 await inspector.aclose()  # it still works on our text, and the next answer would be ours
                 raise
-            looked += 1
+            inspected_count += 1
             risks += risks_in(look, answer.findings)
         self._rest()
-        if missed and not looked:
+        if failures and not inspected_count:
             return judgement_failed(f"the rules {why}")
-        return join_risks(risks, [f"Not judged: {', '.join(missed)}."] if missed else [])
+        return join_risks(risks, [f"Not judged: {', '.join(failures)}."] if failures else [])
 
-    def _started(self) -> Inspector:
+    def _start_inspector(self) -> Inspector:
         from dragoman.review.inspectors import Inspector
         from dragoman.review.rules import own_rules
 
@@ -108,7 +108,7 @@ class Assessor:
                 await inspector.aclose()
 
     async def aclose(self) -> None:
-        """Nobody may be waiting for a judgement any more."""
+        """End the worker. No judgement may be under way."""
         if self._timer is not None:
             self._timer.cancel()
         if self._ending is not None:

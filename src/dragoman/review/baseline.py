@@ -35,15 +35,15 @@ class _BaselineFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class Baseline:
     """How many findings of each fingerprint are known. Each is used up as it is met again."""
 
-    def __init__(self, known: dict[str, int]) -> None:
-        self._known = dict(known)
+    def __init__(self, counts: dict[str, int]) -> None:
+        self._counts = dict(counts)
 
     def counter(self) -> Counter[str]:
         """A copy to use up in one review."""
-        return Counter(self._known)
+        return Counter(self._counts)
 
     def __len__(self) -> int:
-        return sum(self._known.values())
+        return sum(self._counts.values())
 
     @classmethod
     def of(cls, findings: Iterable[Finding]) -> Baseline:
@@ -62,7 +62,7 @@ class Baseline:
         return cls(file.known)
 
     def write(self, path: Path) -> None:
-        file = _BaselineFile(version=VERSION, known=dict(sorted(self._known.items())))
+        file = _BaselineFile(version=VERSION, known=dict(sorted(self._counts.items())))
         path.write_bytes(msgspec.json.format(msgspec.json.encode(file), indent=1) + b"\n")
 
 

@@ -22,20 +22,22 @@ INDEX = ":0"
 
 
 async def broken_callers(
-    changes: GitChanges, folder: Path, settings: ReviewSettings, *, staged: bool = False
+    changes: GitChanges, folder: Path, settings: ReviewSettings, *, is_staged: bool = False
 ) -> list[Finding]:
     """Calls in files below a folder that a change breaks; paths are relative to that folder."""
     functions: list[ChangedFunction] = []
     for file in changes.files:
         if file.path.endswith(".py") and changes.base is not None:
             old = await text_at(changes.top, changes.base, file.path)
-            new = await (text_at(changes.top, INDEX, file.path) if staged else _read(changes.top / file.path))
+            new = await (
+                text_at(changes.top, INDEX, file.path) if is_staged else _read(changes.top / file.path)
+            )
             if old is not None and new is not None:
                 functions += await asyncio.to_thread(changed_functions, file.path, _text(old), _text(new))
     if not functions:
         return []
-    listed = [path for path in await list_files(folder) or [] if path.suffix == ".py"]
-    return await asyncio.to_thread(_search, listed[:MOST_FILES], changes.top, folder, functions, settings)
+    paths = [path for path in await list_files(folder) or [] if path.suffix == ".py"]
+    return await asyncio.to_thread(_search, paths[:MOST_FILES], changes.top, folder, functions, settings)
 
 
 async def _read(path: Path) -> bytes | None:
@@ -52,8 +54,8 @@ def _bytes_of(path: Path) -> bytes | None:
 
 
 def _text(data: bytes) -> str:
-    decoded = decode(data)
-    return "" if decoded is None else decoded.text
+    result = decode(data)
+    return "" if result is None else result.text
 
 
 def _search(
@@ -63,9 +65,9 @@ def _search(
     functions: Sequence[ChangedFunction],
     settings: ReviewSettings,
 ) -> list[Finding]:
-    known = settings.baseline.counter() if settings.baseline else Counter()
+    baseline = settings.baseline.counter() if settings.baseline else Counter()
     names = [function.name.encode() for function in functions]
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for path in paths:
         data = _bytes_of(path)
         if data is None or not any(name in data for name in names):
@@ -73,5 +75,5 @@ def _search(
         source = ReviewSource(path.relative_to(folder).as_posix(), _text(data))
         inside = path.resolve().relative_to(top.resolve()).as_posix()
         calls = broken_calls(source, inside, functions)
-        found += FindingFilter(source, "python", settings, known).filter(calls)
-    return found
+        findings += FindingFilter(source, "python", settings, baseline).filter(calls)
+    return findings

@@ -29,7 +29,7 @@ class Signature(NamedTuple):
     """What a function takes."""
 
     positional: tuple[str, ...]
-    required: frozenset[str]
+    required_names: frozenset[str]
     keywords: frozenset[str]
     """Parameters that can be given by name."""
     takes_more: bool
@@ -38,17 +38,21 @@ class Signature(NamedTuple):
 
     @classmethod
     def of(cls, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Signature:
-        given = function.args
-        positional = tuple(item.arg for item in (*given.posonlyargs, *given.args))
-        required = set(positional[: len(positional) - len(given.defaults)])
-        named = [item.arg for item in given.kwonlyargs]
-        required |= {name for name, default in zip(named, given.kw_defaults, strict=True) if default is None}
+        arguments = function.args
+        positional = tuple(item.arg for item in (*arguments.posonlyargs, *arguments.args))
+        required_names = set(positional[: len(positional) - len(arguments.defaults)])
+        keyword_names = [item.arg for item in arguments.kwonlyargs]
+        required_names |= {
+            name
+            for name, default in zip(keyword_names, arguments.kw_defaults, strict=True)
+            if default is None
+        }
         return cls(
             positional,
-            frozenset(required),
-            frozenset([*(item.arg for item in given.args), *named]),
-            given.vararg is not None,
-            given.kwarg is not None,
+            frozenset(required_names),
+            frozenset([*(item.arg for item in arguments.args), *keyword_names]),
+            arguments.vararg is not None,
+            arguments.kwarg is not None,
         )
 
     def problem(self, call: ast.Call) -> str | None:
@@ -62,8 +66,8 @@ class Signature(NamedTuple):
         names = {keyword.arg for keyword in call.keywords if keyword.arg is not None}
         if not self.takes_any_keyword and (unknown := sorted(names - self.keywords)):
             return f"it has no parameter {unknown[0]}"
-        given = names | set(self.positional[: len(call.args)])
-        missing = [name for name in sorted(self.required) if name not in given]
+        given_names = names | set(self.positional[: len(call.args)])
+        missing = [name for name in sorted(self.required_names) if name not in given_names]
         return f"its parameter {missing[0]} is not given" if missing else None
 
 
@@ -95,15 +99,17 @@ def module_of(path: str) -> tuple[str, ...]:
 
 def _signatures(text: str) -> dict[str, Signature]:
     """By name; what is defined twice or decorated is left out."""
-    tree = _parsed(text)
-    found = [node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    counts = Counter(node.name for node in found)
+    tree = _parse(text)
+    function_nodes = [node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    counts = Counter(node.name for node in function_nodes)
     return {
-        node.name: Signature.of(node) for node in found if counts[node.name] == 1 and not node.decorator_list
+        node.name: Signature.of(node)
+        for node in function_nodes
+        if counts[node.name] == 1 and not node.decorator_list
     }
 
 
-def _parsed(text: str) -> ast.Module:
+def _parse(text: str) -> ast.Module:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -116,11 +122,11 @@ def broken_calls(
     source: ReviewSource, inside: str, functions: Sequence[ChangedFunction]
 ) -> Iterator[Finding]:
     """Calls in one text that changed functions do not take any more; `inside` is its path from the top."""
-    tree = _parsed(source.text)
+    tree = _parse(source.text)
     lines = TextLines(source.text)
-    wanted = _called_names(tree, module_of(inside), inside.endswith("__init__.py"), functions)
+    targets = _called_names(tree, module_of(inside), inside.endswith("__init__.py"), functions)
     for node in ast.walk(tree):
-        function = wanted.get(_dotted(node.func)) if isinstance(node, ast.Call) else None
+        function = targets.get(_dotted_name(node.func)) if isinstance(node, ast.Call) else None
         if not isinstance(node, ast.Call) or function is None or function.before.problem(node):
             continue
         if problem := function.after.problem(node):
@@ -151,12 +157,13 @@ def _called_names(
                     if _is_same(tuple(alias.name.split(".")), function.module):
                         names[f"{alias.asname or alias.name}.{function.name}"] = function
             elif isinstance(node, ast.ImportFrom):
-                names |= _imported(node, package, function)
-    other = _bound_names(nodes)
+                names |= _imported_names(node, package, function)
+    bound_counts = _bound_names(nodes)
     return {
         name: function
         for name, function in names.items()
-        if other[name.partition(".")[0]] <= (function.module == module)  # its own definition counts once
+        if bound_counts[name.partition(".")[0]]
+        <= (function.module == module)  # its own definition counts once
     }
 
 
@@ -174,12 +181,12 @@ def _bound_names(nodes: Sequence[ast.AST]) -> Counter[str]:
     return counts
 
 
-def _imported(
+def _imported_names(
     node: ast.ImportFrom, package: tuple[str, ...], function: ChangedFunction
 ) -> dict[str, ChangedFunction]:
     parts = tuple(node.module.split(".")) if node.module else ()
     base = (*package[: len(package) - node.level + 1], *parts)
-    found = {}
+    names = {}
     for alias in node.names:
         name = alias.asname or alias.name
         if node.level:
@@ -188,21 +195,23 @@ def _imported(
             is_module = _is_same(parts, function.module)
             is_member = _is_same((*parts, alias.name), function.module)
         if is_module and alias.name == function.name:
-            found[name] = function
+            names[name] = function
         elif is_member:
-            found[f"{name}.{function.name}"] = function
-    return found
+            names[f"{name}.{function.name}"] = function
+    return names
 
 
-def _is_same(imported: tuple[str, ...], module: tuple[str, ...]) -> bool:
+def _is_same(import_path: tuple[str, ...], module: tuple[str, ...]) -> bool:
     """Whether an absolute import names a module: packages may begin in any folder of the repository, so what
     stands before them must be folders that usually hold sources.
     """
-    rest = module[: len(module) - len(imported)]
-    return bool(imported) and module[-len(imported) :] == imported and rest in ((), ("src",), ("lib",))
+    rest = module[: len(module) - len(import_path)]
+    return (
+        bool(import_path) and module[-len(import_path) :] == import_path and rest in ((), ("src",), ("lib",))
+    )
 
 
-def _dotted(node: ast.expr) -> str:
+def _dotted_name(node: ast.expr) -> str:
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)

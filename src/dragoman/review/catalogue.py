@@ -49,7 +49,7 @@ class CatalogueEntry(NamedTuple):
 
 
 def catalogue(more: Iterable[ReviewRule] = ()) -> tuple[CatalogueEntry, ...]:
-    """Ours, and those of users."""
+    """Our rules, and those of users."""
     # Not at the top: these compile many patterns, and a review that knows every text needs none.
     from dragoman.review.code_rules import CODE_RULES
     from dragoman.review.code_text import LANGUAGES as CODE_LANGUAGES

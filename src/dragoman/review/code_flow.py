@@ -19,27 +19,27 @@ def leaks(code: CodeText) -> Iterator[CodeHit]:
     patterns = patterns_for(code.language)
     if not any(word in code.code for word in patterns.opening_words):
         return
-    opened, chain = patterns.opened, patterns.read_chain
-    if opened is None:
+    opener, chain = patterns.opener, patterns.read_chain
+    if opener is None:
         return
     if chain is not None:
-        for found in chain.finditer(code.code):
-            line = code.code[code.code.rfind("\n", 0, found.start()) + 1 : found.start()]
+        for match in chain.finditer(code.code):
+            line = code.code[code.code.rfind("\n", 0, match.start()) + 1 : match.start()]
             if not re.search(r"\b(?:with|try)\b", line):
-                yield CodeHit("flow/resource-leak", found.start(), found.end())
+                yield CodeHit("flow/resource-leak", match.start(), match.end())
     for function in code.functions:
-        yield from _leaks_in(function, opened, code.language)
+        yield from _leaks_in(function, opener, code.language)
 
 
-def _leaks_in(function: Function, opened: re.Pattern[str], language: str) -> Iterator[CodeHit]:
+def _leaks_in(function: Function, opener: re.Pattern[str], language: str) -> Iterator[CodeHit]:
     statements, words = function.statements, flow_patterns()
     for index, statement in enumerate(statements):
-        found = opened.match(statement.text)
-        if found is None or found["name"] in ("_", "return"):
+        match = opener.match(statement.text)
+        if match is None or match["name"] in ("_", "return"):
             continue
         rest = "\n".join(later.text for later in statements[index + 1 :])
-        name = re.escape(found["name"])
-        call = found["call"]
+        name = re.escape(match["name"])
+        call = match["call"]
         if (
             language == "go"
             and call.startswith(("http.", "gzip")) is False
@@ -68,8 +68,8 @@ def locks(code: CodeText) -> Iterator[CodeHit]:
     for function in code.functions:
         statements = function.statements
         for index, statement in enumerate(statements):
-            found = _LOCKED.match(statement.text)
-            if found is not None and _stays_locked(re.escape(found["lock"]), statements[index + 1 :]):
+            match = _LOCKED.match(statement.text)
+            if match is not None and _stays_locked(re.escape(match["lock"]), statements[index + 1 :]):
                 yield _hit("flow/lock-not-released", statement)
 
 
@@ -118,7 +118,7 @@ def missing_awaits(code: CodeText) -> Iterator[CodeHit]:
     if names_of is None or not any(word in code.code for word in ("async", ".then(", "fetch(")):
         return
     heads = [line.text for line in code.lines if any(word in line.text for word in _HEAD_WORDS)]
-    names = {name for head in heads for found in names_of.finditer(head) for name in found.groups() if name}
+    names = {name for head in heads for match in names_of.finditer(head) for name in match.groups() if name}
     names -= {name for head in heads for name in _PLAIN_NAMES.findall(head)}
     if language == "python":
         names -= {name for name in names if _is_wrapped(code, name)}
@@ -148,10 +148,10 @@ def _is_wrapped(code: CodeText, name: str) -> bool:
 def _used_coroutines(function: Function, names: set[str]) -> Iterator[CodeHit]:
     """Coroutines of this file that are kept under a name, and used as if they were their result."""
     for index, step in enumerate(function.statements):
-        kept = _KEPT_CALL.fullmatch(step.text)
-        if kept is None or kept["called"] not in names:
+        assignment = _KEPT_CALL.fullmatch(step.text)
+        if assignment is None or assignment["called"] not in names:
             continue
-        name = re.escape(kept["name"])
+        name = re.escape(assignment["name"])
         for later in function.statements[index + 1 :]:
             if re.search(
                 rf"\bawait\b.*\b{name}\b|(?<![\w.]){name}\s*=(?!=)|[(,]\s*\*?{name}\s*[,)]", later.text
@@ -163,20 +163,20 @@ def _used_coroutines(function: Function, names: set[str]) -> Iterator[CodeHit]:
 
 
 def _begins_with_call(text: str, names: set[str], calls: re.Pattern[str]) -> bool:
-    called, kept = _CALL.match(text), _KEPT_CALL.match(text)
-    if (called and called[1] in names) or (kept and kept["called"] in names):
+    call, assignment = _CALL.match(text), _KEPT_CALL.match(text)
+    if (call and call[1] in names) or (assignment and assignment["called"] in names):
         return True
     return calls.match(text) is not None or _is_condition(text, names)
 
 
 def _is_condition(text: str, names: set[str]) -> bool:
-    found = _CONDITION.match(text)
-    return found is not None and found[1] in names
+    match = _CONDITION.match(text)
+    return match is not None and match[1] in names
 
 
 def _is_dropped(step: Statement, names: set[str], calls: re.Pattern[str], language: str) -> bool:
-    called = _CALL.match(step.text)
-    if not (called and called[1] in names) and not calls.match(step.text):
+    call = _CALL.match(step.text)
+    if not (call and call[1] in names) and not calls.match(step.text):
         return False
     if language == "rust":
         return ".await" not in step.text and step.text.endswith(";") and "block_on" not in step.text
@@ -197,18 +197,18 @@ _ASYNC_EACH = re.compile(r"\.forEach\(\s*async\b")
 
 
 def script_promises(code: CodeText) -> Iterator[CodeHit]:
-    """Promises that are taken for what they will be."""
+    """Promises that are used as if they were their results."""
     if family(code.language) != "javascript":
         return
-    for found in _FETCH_CHAIN.finditer(code.code):
-        yield CodeHit("flow/missing-await", found.start(), found.end())
-    for found in _ASYNC_FILTER.finditer(code.code):
-        yield CodeHit("flow/async-callback", found.start(), found.end())
-    for found in _ASYNC_MAP.finditer(code.code):
+    for match in _FETCH_CHAIN.finditer(code.code):
+        yield CodeHit("flow/missing-await", match.start(), match.end())
+    for match in _ASYNC_FILTER.finditer(code.code):
+        yield CodeHit("flow/async-callback", match.start(), match.end())
+    for match in _ASYNC_MAP.finditer(code.code):
         if re.search(
-            rf"\b{found[1]}\.(?:reduce|filter|join|forEach|length|map|sort)\b", code.code[found.end() :]
+            rf"\b{match[1]}\.(?:reduce|filter|join|forEach|length|map|sort)\b", code.code[match.end() :]
         ):
-            yield CodeHit("flow/async-callback", found.start(), found.end())
+            yield CodeHit("flow/async-callback", match.start(), match.end())
     for function in code.functions:
         yield from _promises_in(function)
 
@@ -218,8 +218,8 @@ def _promises_in(function: Function) -> Iterator[CodeHit]:
     is_async = bool(_IS_ASYNC.search(function.head.text))
     steps = function.statements
     for step in steps:
-        if found := _JSON_OF.match(step.text):
-            replies.add(found[1])
+        if match := _JSON_OF.match(step.text):
+            replies.add(match[1])
         for name in replies:
             if re.search(rf"=\s*{name}\.(?:json|text|blob|arrayBuffer|formData)\(\)", step.text):
                 yield _hit("flow/missing-await", step)
@@ -263,7 +263,7 @@ def _secret_name() -> re.Pattern[str]:
 
 
 def weak_random(code: CodeText) -> Iterator[CodeHit]:
-    """Numbers that can be guessed, where their name says that nobody may."""
+    """Weak random numbers that are used as secrets, by their names."""
     language = family(code.language)
     if not any(word in code.code for word in ("rand", "Rand", "Rng")):
         return
@@ -279,8 +279,8 @@ def weak_random(code: CodeText) -> Iterator[CodeHit]:
         is_secret = secret_name.search(function.head.text.split("{")[0])
         for step in function.statements:
             # Of a statement, what is before the call: the name that it is given to.
-            found = weak.search(step.text)
-            if found and (is_secret or secret_name.search(step.text[: found.start()])):
+            match = weak.search(step.text)
+            if match and (is_secret or secret_name.search(step.text[: match.start()])):
                 yield _hit("flow/weak-random", step)
 
 
@@ -357,5 +357,5 @@ def panics(code: CodeText) -> Iterator[CodeHit]:
         for step in function.statements:
             if _UNWRAPS.search(step.text) and not _FINE_UNWRAP.search(step.text):
                 yield _hit("flow/panic-instead-of-error", step)
-    for found in re.finditer(r"\b(\w+)\.is_none\(\)\s*\{\s*[^{}]*\b\1\.unwrap\(\)", code.code):
-        yield CodeHit("logic/null-dereference", found.start(), found.end())
+    for match in re.finditer(r"\b(\w+)\.is_none\(\)\s*\{\s*[^{}]*\b\1\.unwrap\(\)", code.code):
+        yield CodeHit("logic/null-dereference", match.start(), match.end())

@@ -25,23 +25,23 @@ def chains(code: CodeText) -> Iterator[CodeHit]:
     """Conditions that an earlier branch has asked already, and branches that are all the same."""
     if "else" not in code.code and "elif" not in code.code:
         return
-    asked: dict[int, set[str]] = {}
+    conditions: dict[int, set[str]] = {}
     for index, line in enumerate(code.lines):
-        for indent in [indent for indent in asked if indent > line.indent]:
-            del asked[indent]
-        found = _IF.match(line.text) if "if" in line.text else None
+        for indent in [indent for indent in conditions if indent > line.indent]:
+            del conditions[indent]
+        match = _IF.match(line.text) if "if" in line.text else None
         # Strings are blank in `code`; two conditions are the same only if their texts are.
-        if found is not None and found["test"]:
+        if match is not None and match["test"]:
             test = _source(code, line).strip(" {:")
             test = re.sub(r"^.*?\b(?:if|elif)\b\s*", "", test)
-            if found["else"] or found["word"] == "elif":
-                if test in asked.get(line.indent, ()):
+            if match["else"] or match["word"] == "elif":
+                if test in conditions.get(line.indent, ()):
                     yield _hit("logic/repeated-condition", line)
-                asked.setdefault(line.indent, set()).add(test)
+                conditions.setdefault(line.indent, set()).add(test)
             elif not line.text.startswith("}"):
-                asked[line.indent] = {test.split(") return")[0] + ")" if ") return" in test else test}
-        elif line.indent in asked and not line.text.startswith(("}", "else", "elif")):
-            del asked[line.indent]
+                conditions[line.indent] = {test.split(") return")[0] + ")" if ") return" in test else test}
+        elif line.indent in conditions and not line.text.startswith(("}", "else", "elif")):
+            del conditions[line.indent]
         if _ELSE.match(line.text):
             yield from _same_branches(code, index)
 
@@ -132,17 +132,19 @@ def fallthroughs(code: CodeText) -> Iterator[CodeHit]:
     if code.language not in ("java", "javascript", "typescript", "tsx") or "switch" not in code.code:
         return
     for index, line in enumerate(code.lines):
-        found = _CASE.match(line.text)
-        if found is None or "->" in line.text:
+        match = _CASE.match(line.text)
+        if match is None or "->" in line.text:
             continue
         body = [*code.block(index)]
-        if found["rest"]:
-            body = [line._replace(text=found["rest"]), *body]
+        if match["rest"]:
+            body = [line._replace(text=match["rest"]), *body]
         after = index + 1 + len(code.block(index))
         if not body or after >= len(code.lines) or not _CASE.match(code.lines[after].text):
             continue
-        said = code.text[line.start : code.lines[after].start]
-        if not _ends(body) and not re.search(r"falls?[ -]?through|FALLTHROUGH|no break", said, re.IGNORECASE):
+        source = code.text[line.start : code.lines[after].start]
+        if not _ends(body) and not re.search(
+            r"falls?[ -]?through|FALLTHROUGH|no break", source, re.IGNORECASE
+        ):
             yield _hit("logic/fallthrough", line)
 
 
@@ -184,8 +186,8 @@ def changed_loops(code: CodeText) -> Iterator[CodeHit]:
         elif (entries := _ENTRIES.match(line.text)) is not None:
             name = re.escape(entries["list"])
             pattern = rf"(?<![\w.]){name}\.(?:pop|popitem|clear)\(|\bdel\s+{name}\["
-        elif (counted := _COUNTED.match(line.text)) is not None:
-            pattern = rf"(?<![\w.]){re.escape(counted['list'])}\.(?:splice|remove)\(\s*{counted['i']}\b"
+        elif (counter := _COUNTED.match(line.text)) is not None:
+            pattern = rf"(?<![\w.]){re.escape(counter['list'])}\.(?:splice|remove)\(\s*{counter['i']}\b"
         else:
             continue
         body = code.block(index)
@@ -231,8 +233,8 @@ def past_the_end(code: CodeText) -> Iterator[CodeHit]:
     for index, line in enumerate(code.lines):
         if not line.text.startswith(("for", "while")):
             continue
-        ends = [found for pattern in _PAST_END if (found := pattern.match(line.text))]
-        nexts = [found for pattern in _NEXT if (found := pattern.match(line.text))]
+        ends = [match for pattern in _PAST_END if (match := pattern.match(line.text))]
+        nexts = [match for pattern in _NEXT if (match := pattern.match(line.text))]
         if not ends and not nexts:
             continue
         body = " ".join(
@@ -241,22 +243,22 @@ def past_the_end(code: CodeText) -> Iterator[CodeHit]:
                 *(step.text for step in code.block(index)),
             )
         )
-        if any(_reads_past_end(found, body) for found in ends):
+        if any(_reads_past_end(match, body) for match in ends):
             yield _hit("logic/off-by-one", line)
-        if any(_reads_next(found, body.replace(line.text, ""), body) for found in nexts):
+        if any(_reads_next(match, body.replace(line.text, ""), body) for match in nexts):
             yield _hit("logic/off-by-one", line)
 
 
-def _reads_past_end(found: re.Match[str], body: str) -> bool:
-    groups = found.groupdict()
-    name, at = re.escape(groups.get("list") or groups.get("go") or ""), found["i"]
+def _reads_past_end(match: re.Match[str], body: str) -> bool:
+    groups = match.groupdict()
+    name, at = re.escape(groups.get("list") or groups.get("go") or ""), match["i"]
     read = rf"(?<![\w.]){name}(?:\[\s*{at}\s*\]|\.(?:get|charAt|at)\(\s*{at}\s*\))"
     return re.search(read, body) is not None
 
 
-def _reads_next(found: re.Match[str], inside: str, body: str) -> bool:
+def _reads_next(match: re.Match[str], inside: str, body: str) -> bool:
     """Whether the element behind the current one is read, and nothing inside of the loop sees to the last."""
-    name, at = re.escape(found["list"]), found["i"]
+    name, at = re.escape(match["list"]), match["i"]
     read = rf"(?<![\w.]){name}(?:\[\s*{at}\s*\+\s*1\s*\]|\.(?:get|charAt)\(\s*{at}\s*\+\s*1\s*\))"
     guard = (
         rf"\b{at}\s*\+\s*1\s*(?:<|>=|==|!=)|\b{at}\s*(?:<|>=|==|!=|>)\s*(?:len\({name}\)"
@@ -272,12 +274,12 @@ _IS_NULL = re.compile(
 
 
 def used_though_null(code: CodeText) -> Iterator[CodeHit]:
-    """Values that are used in the branch that is for when they are absent."""
+    """Values that are used in the branch that is taken when they are null."""
     for index, line in enumerate(code.lines):
-        found = _IS_NULL.match(line.text) if line.text[-1] in "{:" and "if" in line.text else None
-        if found is None:
+        match = _IS_NULL.match(line.text) if line.text[-1] in "{:" and "if" in line.text else None
+        if match is None:
             continue
-        name = re.escape(found["name"])
+        name = re.escape(match["name"])
         for step in code.block(index):
             if re.search(rf"(?<![\w.]){name}\s*:?=(?!=)|(?<![\w.]){name}\s*,", step.text):
                 break
@@ -302,14 +304,14 @@ _BOUND = re.compile(r"[<>]=?\s*-?\d[\d.]*\s*(?:&&|and\b)")
 
 
 def contradictions(code: CodeText) -> Iterator[CodeHit]:
-    """Ranges that hold no number."""
+    """Conditions on a range that no number meets."""
     if not _BOUND.search(code.code):
         return
-    for found in _RANGE.finditer(code.code):
-        low = float(found["low"] or found["low2"])
-        high = float(found["high"] or found["high2"])
-        if low <= high and not (low == high and "=" in (found["first"] or "") + (found["second"] or "")):
-            yield CodeHit("logic/contradiction", found.start(), found.end())
+    for match in _RANGE.finditer(code.code):
+        low = float(match["low"] or match["low2"])
+        high = float(match["high"] or match["high2"])
+        if low <= high and not (low == high and "=" in (match["first"] or "") + (match["second"] or "")):
+            yield CodeHit("logic/contradiction", match.start(), match.end())
 
 
 _TUPLE = re.compile(r"[\w.]+ = [^=({\[,:]+,$")
@@ -341,8 +343,8 @@ def placeholders_in_quotes(code: CodeText) -> Iterator[CodeHit]:
 
 
 def equals_without_hash(code: CodeText) -> Iterator[CodeHit]:
-    """A class that says when it is equal and not where it is found."""
+    """Java classes that define `equals` and not `hashCode`."""
     if code.language != "java" or "int hashCode(" in code.code:
         return
-    for found in re.finditer(r"\bboolean equals\(\s*(?:final\s+)?Object\b", code.code):
-        yield CodeHit("logic/equals-without-hash", found.start(), found.end())
+    for match in re.finditer(r"\bboolean equals\(\s*(?:final\s+)?Object\b", code.code):
+        yield CodeHit("logic/equals-without-hash", match.start(), match.end())

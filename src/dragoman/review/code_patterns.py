@@ -40,7 +40,7 @@ class LanguagePatterns(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class FlowPatterns(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All of it."""
+    """The patterns of all languages."""
 
     closes: str
     handed_on: str
@@ -66,7 +66,7 @@ class CompiledPatterns:
         self.opening_words = patterns.opening_words
 
     @functools.cached_property
-    def opened(self) -> re.Pattern[str] | None:
+    def opener(self) -> re.Pattern[str] | None:
         """An assignment of something that has to be closed."""
         if self._patterns.opener is None:
             return None
@@ -77,11 +77,11 @@ class CompiledPatterns:
 
     @functools.cached_property
     def read_chain(self) -> re.Pattern[str] | None:
-        return _compiled(self._patterns.read_chain)
+        return _compile(self._patterns.read_chain)
 
     @functools.cached_property
     def async_names(self) -> re.Pattern[str] | None:
-        return _compiled(self._patterns.async_names)
+        return _compile(self._patterns.async_names)
 
     @property
     def async_calls(self) -> str:
@@ -89,22 +89,22 @@ class CompiledPatterns:
 
     @functools.cached_property
     def blocking(self) -> re.Pattern[str] | None:
-        return _compiled(self._patterns.blocking)
+        return _compile(self._patterns.blocking)
 
     @functools.cached_property
     def suspends(self) -> re.Pattern[str] | None:
-        return _compiled(self._patterns.suspends)
+        return _compile(self._patterns.suspends)
 
     @functools.cached_property
     def weak_random(self) -> re.Pattern[str] | None:
-        return _compiled(self._patterns.weak_random)
+        return _compile(self._patterns.weak_random)
 
     @functools.cached_property
     def pure(self) -> re.Pattern[str] | None:
-        return _compiled(self._patterns.pure)
+        return _compile(self._patterns.pure)
 
 
-def _compiled(pattern: str | None) -> re.Pattern[str] | None:
+def _compile(pattern: str | None) -> re.Pattern[str] | None:
     return None if pattern is None else re.compile(pattern)
 
 

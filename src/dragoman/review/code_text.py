@@ -99,11 +99,11 @@ class Function:
 class CodeText:
     """One text."""
 
-    def __init__(self, text: str, language: str, found: Sequence[LexicalSpan] | None = None) -> None:
+    def __init__(self, text: str, language: str, lexical_spans: Sequence[LexicalSpan] | None = None) -> None:
         self.text = text
         self.language = language
-        self.spans = spans(text, language) if found is None else found
-        self.code = _masked(text, language, self.spans)
+        self.spans = spans(text, language) if lexical_spans is None else lexical_spans
+        self.code = _mask(text, language, self.spans)
         self.lines = tuple(_lines(self.code))
 
     def block(self, index: int) -> Sequence[CodeLine]:
@@ -118,12 +118,12 @@ class CodeText:
     def functions(self) -> Sequence[Function]:
         """Every function, the inner ones within the outer ones too; the whole text if there is none."""
         head = _HEAD.get(self.language)
-        found = [
+        functions = [
             Function(line, (line, *self.block(index)))
             for index, line in enumerate(self.lines)
             if head is not None and head.match(line.text)
         ]
-        return found if found or not self.lines else [Function(self.lines[0], self.lines)]
+        return functions if functions or not self.lines else [Function(self.lines[0], self.lines)]
 
     def above(self, line: CodeLine) -> str:
         """The decorators or annotations of a function."""
@@ -147,10 +147,10 @@ def _lines(code: str) -> Iterator[CodeLine]:
         start += len(line) + 1
 
 
-def _masked(text: str, language: str, found: Sequence[LexicalSpan]) -> str:
+def _mask(text: str, language: str, lexical_spans: Sequence[LexicalSpan]) -> str:
     parts: list[str] = []
     at = 0
-    for span in found:
+    for span in lexical_spans:
         parts.append(text[at : span.start])
         token = text[span.start : span.end]
         if span.kind == "comment":
@@ -160,7 +160,7 @@ def _masked(text: str, language: str, found: Sequence[LexicalSpan]) -> str:
         at = span.end
     # A line that long was written by a machine, and a pattern that looks for names takes the square of
     # its length.
-    return _LONG_LINE.sub(lambda found: " " * len(found[0]), "".join((*parts, text[at:])))
+    return _LONG_LINE.sub(lambda match: " " * len(match[0]), "".join((*parts, text[at:])))
 
 
 def _blank(text: str) -> str:
@@ -180,21 +180,21 @@ def _interpolation(text: str, start: int, token: str, language: str) -> re.Patte
     return _DOLLARS if token.startswith("`") and language != "go" else None
 
 
-def _mask_string(token: str, kept: re.Pattern[str] | None) -> str:
+def _mask_string(token: str, kept_pattern: re.Pattern[str] | None) -> str:
     size = 3 if token.startswith(('"""', "'''")) else 1
     inner = token[size:-size]
     if not inner:
         return token
     parts: list[str] = []
     at = 0
-    for found in kept.finditer(inner) if kept else ():
+    for match in kept_pattern.finditer(inner) if kept_pattern else ():
         # A blank for the mark, so that what is interpolated begins a word.
-        parts += (_blank(inner[at : found.start()]), re.sub(r"[${}]", " ", found[0]))
-        at = found.end()
+        parts += (_blank(inner[at : match.start()]), re.sub(r"[${}]", " ", match[0]))
+        at = match.end()
     return "".join((token[:size], *parts, _blank(inner[at:]), token[-size:]))
 
 
-def balanced(text: str, at: int) -> str:
+def text_in_brackets(text: str, at: int) -> str:
     """What stands between the bracket that opens just before an offset and the one that closes it."""
     depth = 1
     for index in range(at, len(text)):

@@ -66,7 +66,7 @@ class _ReviewJob:
         self.language = language
         self.sieve = sieve
         self.has_ruff = False
-        self.found: list[Finding] = []
+        self.findings: list[Finding] = []
         self.tools_left = 1
         self.has_failed = False
         self.key = ""
@@ -82,7 +82,7 @@ class _Review:
         self._settings = settings
         self._out = out
         self._note = note
-        self._known: Counter[str] = settings.baseline.counter() if settings.baseline else Counter()
+        self._baseline: Counter[str] = settings.baseline.counter() if settings.baseline else Counter()
         self._ruff = find_ruff() if settings.use_ruff else None
         self._oxlint = find_oxlint() if settings.use_oxlint else None
         self._cache = (
@@ -101,10 +101,10 @@ class _Review:
                 for _ in range(self._settings.concurrency):
                     group.create_task(self._look_through(texts))
                 group.create_task(self._lint_scripts(scripts))
-        except ExceptionGroup as failed:
+        except ExceptionGroup as group_error:
             # The caller's sources raised; the group around it says nothing more.
             await self._out.put(None)
-            raise failed.exceptions[0] from None
+            raise group_error.exceptions[0] from None
         # Not when cancelled: then nobody reads any more, and this would wait for ever.
         await self._out.put(None)
 
@@ -128,24 +128,24 @@ class _Review:
         if self._cache is None:
             return False
         job.key = self._cache.key(job.source.path, job.source.text)
-        known = self._cache.read(job.key)
-        if known is None:
+        cached_findings = self._cache.read(job.key)
+        if cached_findings is None:
             return False
-        await self._emit(job.sieve.filter(known))
+        await self._emit(job.sieve.filter(cached_findings))
         for note in job.sieve.notes():
             self._note(note)
         return True
 
-    async def _report(self, job: _ReviewJob, found: Iterable[Finding]) -> None:
+    async def _report(self, job: _ReviewJob, new_findings: Iterable[Finding]) -> None:
         """Emit what one tool found, and keep it when the last one is done."""
-        findings = list(found)
-        job.found += findings
+        findings = list(new_findings)
+        job.findings += findings
         await self._emit(job.sieve.filter(findings))
 
     def _finish(self, job: _ReviewJob) -> None:
         job.tools_left -= 1
         if self._cache is not None and not job.tools_left and not job.has_failed:
-            self._cache.write(job.key, job.found)
+            self._cache.write(job.key, job.findings)
 
     def _job(self, source: ReviewSource) -> _ReviewJob | None:
         if len(source.text) > self._settings.largest:
@@ -157,7 +157,7 @@ class _Review:
         # A lone surrogate stands for a byte that was no text. It has no place in JSON, nor in any rule.
         source = source._replace(text=_SURROGATES.sub("\ufffd", source.text))
         language = language_of(source.path, source.text)
-        return _ReviewJob(source, language, FindingFilter(source, language, self._settings, self._known))
+        return _ReviewJob(source, language, FindingFilter(source, language, self._settings, self._baseline))
 
     async def _look_through(self, lane: _Lane) -> None:
         inspector: Inspector | None = None
@@ -195,7 +195,9 @@ class _Review:
             return
         sources = [job.source for job in jobs]
         try:
-            found = await ruff_findings_of_many(self._ruff, sources, deadline=self._settings.deadline)
+            findings_by_job = await ruff_findings_of_many(
+                self._ruff, sources, deadline=self._settings.deadline
+            )
         except ToolFailed as error:
             if len(jobs) > 1:  # one of them may be too much for it; the others shall not suffer
                 for job in jobs:
@@ -204,7 +206,7 @@ class _Review:
             jobs[0].has_failed = True
             self._note(ReviewNote(jobs[0].source.path, str(error), is_failure=True))
             return
-        for job, findings in zip(jobs, found, strict=True):
+        for job, findings in zip(jobs, findings_by_job, strict=True):
             job.has_ruff = True
             await self._report(job, findings)
 
@@ -237,14 +239,14 @@ class _Review:
             return
         sources = [job.source for job in jobs]
         try:
-            found = await oxlint_findings(self._oxlint, sources, deadline=self._settings.deadline)
+            findings = await oxlint_findings(self._oxlint, sources, deadline=self._settings.deadline)
         except ToolFailed as error:
             for job in jobs:
                 job.has_failed = True
             self._note(ReviewNote(None, str(error), is_failure=True))
             return
         for job in {job.source.path: job for job in jobs}.values():
-            await self._report(job, [finding for finding in found if finding.path == job.source.path])
+            await self._report(job, [finding for finding in findings if finding.path == job.source.path])
             self._finish(job)
 
     async def _emit(self, findings: Iterable[Finding]) -> None:

@@ -26,8 +26,8 @@ class Severity(enum.Enum):
         """0 for the worst."""
         return _RANKS[self]
 
-    def is_at_least(self, other: Severity) -> bool:
-        return self.rank <= other.rank
+    def is_at_least(self, limit: Severity) -> bool:
+        return self.rank <= limit.rank
 
 
 _RANKS = {severity: rank for rank, severity in enumerate(Severity)}
@@ -39,7 +39,7 @@ class ReviewSource(NamedTuple):
     path: str
     """As it shall appear in findings; its name tells the language."""
     text: str
-    changed: frozenset[int] | None = None
+    changed_lines: frozenset[int] | None = None
     """The lines to report on, or None for all of them."""
 
 
@@ -59,7 +59,7 @@ class FindingPlace(Struct, frozen=True, kw_only=True):
 
 
 class Edit(Struct, frozen=True):
-    """Characters that others stand for."""
+    """Replaces the characters between two offsets by a text."""
 
     start: int
     end: int

@@ -72,7 +72,7 @@ class FindingCache:
             place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             beside.write_bytes(data)
             beside.replace(place)
-            _bound(place.parent)
+            _trim(place.parent)
 
     def _place(self, key: str) -> Path:
         return self._folder / key[:2] / key[2:]
@@ -93,7 +93,7 @@ def _stamp(path: str) -> bytes:
     return f"{path}:{status.st_size}:{status.st_mtime_ns}".encode()
 
 
-def _bound(shard: Path) -> None:
+def _trim(shard: Path) -> None:
     entries = list(os.scandir(shard))
     if len(entries) <= LARGEST_SHARD:
         return

@@ -15,52 +15,52 @@ from dragoman.review.text_edits import TextLines
 
 
 class FindingFilter:
-    """For one text; every tool's findings go through the same."""
+    """Filters the findings of all tools for one text."""
 
     def __init__(
-        self, source: ReviewSource, language: str | None, settings: ReviewSettings, known: Counter[str]
+        self, source: ReviewSource, language: str | None, settings: ReviewSettings, baseline: Counter[str]
     ) -> None:
-        """`known` is the baseline; what is met here is taken out of it."""
+        """`baseline` counts known findings; each one that is met here is taken out of it."""
         self._source = source
         self._settings = settings
-        self._known = known
+        self._baseline = baseline
         self._lines: TextLines | None = None
         self._suppressions = Suppressions(source.path, source.text, language)
         self._counts: Counter[str] = Counter()
-        self._seen: set[tuple[str, int, int]] = set()
+        self._reported_keys: set[tuple[str, int, int]] = set()
 
     def complaints(self) -> Iterator[Finding]:
-        """About the text's own suppressions."""
+        """Findings about the text's own suppression comments."""
         return self.filter(self._suppressions.complaints)
 
     def filter(self, findings: Iterable[Finding]) -> Iterator[Finding]:
         for finding in findings:
             if not self._is_wanted(finding):
                 continue
-            marked = replace(finding, fingerprint=self._fingerprint(finding))
-            if self._known[marked.fingerprint] > 0:
-                self._known[marked.fingerprint] -= 1
+            with_fingerprint = replace(finding, fingerprint=self._fingerprint(finding))
+            if self._baseline[with_fingerprint.fingerprint] > 0:
+                self._baseline[with_fingerprint.fingerprint] -= 1
                 continue
             self._counts[finding.rule] += 1
             if self._counts[finding.rule] <= self._settings.most:
-                yield marked
+                yield with_fingerprint
 
     def notes(self) -> Iterator[ReviewNote]:
-        """About findings that were too many."""
+        """Notes about rules with more findings than are reported."""
         for rule, count in self._counts.items():
             if (more := count - self._settings.most) > 0:
                 yield ReviewNote(self._source.path, f"{more} more findings of {rule} are not shown")
 
     def _is_wanted(self, finding: Finding) -> bool:
-        changed = self._source.changed
-        if changed is not None and not finding.place.touches(changed):
+        changed_lines = self._source.changed_lines
+        if changed_lines is not None and not finding.place.touches(changed_lines):
             return False
         if not self._settings.wants(finding) or self._suppressions.silence(finding):
             return False
         key = (finding.rule, finding.place.line, finding.place.column)
-        if key in self._seen:
+        if key in self._reported_keys:
             return False
-        self._seen.add(key)
+        self._reported_keys.add(key)
         return True
 
     def _fingerprint(self, finding: Finding) -> str:

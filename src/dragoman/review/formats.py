@@ -43,54 +43,54 @@ def as_text(
     Here and below, `page` is the address of the page of all rules, for a link to the finding's.
     """
 
-    def painted(text: str, code: str) -> str:
+    def paint(text: str, code: str) -> str:
         return f"{code}{text}{_END}" if colour else text
 
     place = finding.place
-    where = painted(f"{plain(place.path)}:{place.line}:{place.column}", _BOLD)
-    severity = painted(finding.severity.value, _COLOURS[finding.severity])
-    rows = [f"{where}  {severity}  {plain(finding.title)}  {painted(f'[{finding.rule}]', _DIM)}"]
+    where = paint(f"{plain(place.path)}:{place.line}:{place.column}", _BOLD)
+    severity = paint(finding.severity.value, _COLOURS[finding.severity])
+    rows = [f"{where}  {severity}  {plain(finding.title)}  {paint(f'[{finding.rule}]', _DIM)}"]
     if lines is not None:
-        rows += _shown(finding, lines)
+        rows += _source_rows(finding, lines)
     rows.append(f"    {plain(finding.why)}")
     if finding.fix is not None:
         kind = "safe" if finding.fix.safe else "to be looked at"
-        rows.append(f"    {painted(f'fix ({kind})', _DIM)}: {plain(finding.fix.title)}")
+        rows.append(f"    {paint(f'fix ({kind})', _DIM)}: {plain(finding.fix.title)}")
     if page is not None and (link := rule_link(finding, page)):
-        rows.append(f"    {painted(f'see {plain(link)}', _DIM)}")
+        rows.append(f"    {paint(f'see {plain(link)}', _DIM)}")
     return "\n".join(rows) + "\n"
 
 
 def plain(text: str) -> str:
-    """On one line, with every character seen that is not what it looks like."""
+    """The text on one line, with control and invisible characters escaped."""
     return sanitize_line(text.replace("\t", " "), exact=True)
 
 
-def _shown(finding: Finding, lines: TextLines) -> list[str]:
+def _source_rows(finding: Finding, lines: TextLines) -> list[str]:
     place = finding.place
     line = lines.line(place.line)
     if not line.strip():
         return []
     end = place.end_column - 1 if place.end_line == place.line else len(line)
     start = min(place.column - 1, len(line))
-    before, marked, after = line[:start], line[start:end], line[end:]
+    before, span, after = line[:start], line[start:end], line[end:]
     if finding.is_secret:
-        marked = "*" * min(len(marked), 12)
-    before, marked, after = plain(before), plain(marked), plain(after)
+        span = "*" * min(len(span), 12)
+    before, span, after = plain(before), plain(span), plain(after)
     number = f"{place.line:>6} | "
-    rows = [f"{number}{(before + marked + after)[:WIDEST]}"]
-    if marked.strip() and len(before) < WIDEST:
+    rows = [f"{number}{(before + span + after)[:WIDEST]}"]
+    if span.strip() and len(before) < WIDEST:
         rows.append(
             f"{' ' * (len(number) - 2)}| {' ' * cell_width(before)}"
-            f"{'^' * cell_width(marked[: WIDEST - len(before)])}"
+            f"{'^' * cell_width(span[: WIDEST - len(before)])}"
         )
     return rows
 
 
 def counts(findings: Iterable[Finding]) -> dict[str, int]:
     """Every severity from the worst to the mildest, also those that were not found."""
-    found = Counter(finding.severity for finding in findings)
-    return {severity.value: found[severity] for severity in Severity}
+    by_severity = Counter(finding.severity for finding in findings)
+    return {severity.value: by_severity[severity] for severity in Severity}
 
 
 def summary(findings: Iterable[Finding], *, files: int) -> str:
@@ -145,9 +145,9 @@ def as_github(finding: Finding) -> str:
     }
     if place.end_line == place.line:  # columns mean something only within one line
         fields["endColumn"] = str(max(place.column, place.end_column))
-    named = ",".join(f"{name}={_github_field(value)}" for name, value in fields.items())
+    properties = ",".join(f"{name}={_github_field(value)}" for name, value in fields.items())
     text = _github_message(f"{finding.title}. {finding.why}")
-    return f"::{_GITHUB_LEVELS[finding.severity]} {named}::{text}\n"
+    return f"::{_GITHUB_LEVELS[finding.severity]} {properties}::{text}\n"
 
 
 def _github_message(text: str) -> str:
@@ -163,13 +163,13 @@ def as_junit(findings: Sequence[Finding], notes: Sequence[ReviewNote], *, files:
 
     What a tool could not do is an error, so that a build does not take a half review for a whole one.
     """
-    found = {finding.path for finding in findings}
+    paths_with_findings = {finding.path for finding in findings}
     failures = [note for note in notes if note.is_failure]
     cases = [_junit_finding(finding) for finding in findings]
     cases += [
         xml.Element("testcase", classname=plain(path), name="no findings")
         for path in dict.fromkeys(files)
-        if path not in found
+        if path not in paths_with_findings
     ]
     cases += [_junit_failure(note) for note in failures]
     totals = {"tests": len(cases), "failures": len(findings), "errors": len(failures), "skipped": 0}
@@ -211,8 +211,8 @@ def as_sarif(
 ) -> bytes:
     rules = {finding.rule: finding for finding in findings}
     places = {rule: index for index, rule in enumerate(rules)}
-    seen: Counter[str] = Counter()
-    results = [_sarif_result(finding, places[finding.rule], seen) for finding in findings]
+    mark_counts: Counter[str] = Counter()
+    results = [_sarif_result(finding, places[finding.rule], mark_counts) for finding in findings]
     driver = {
         "name": "dragoman review",
         "version": version,
@@ -239,9 +239,9 @@ def _sarif_rule(finding: Finding, page: str | None) -> dict[str, Any]:
     }
 
 
-def _sarif_result(finding: Finding, index: int, seen: Counter[str]) -> dict[str, Any]:
+def _sarif_result(finding: Finding, index: int, mark_counts: Counter[str]) -> dict[str, Any]:
     mark = finding.fingerprint or f"{finding.rule}:{finding.path}"
-    seen[mark] += 1
+    mark_counts[mark] += 1
     result: dict[str, Any] = {
         "ruleId": finding.rule,
         "ruleIndex": index,
@@ -251,7 +251,7 @@ def _sarif_result(finding: Finding, index: int, seen: Counter[str]) -> dict[str,
             {"physicalLocation": {**_sarif_artifact(finding.path), "region": _sarif_region(finding.place)}}
         ],
         # Two findings of the same kind in equal lines are still two.
-        "partialFingerprints": {"dragoman/v1": f"{mark}:{seen[mark]}"},
+        "partialFingerprints": {"dragoman/v1": f"{mark}:{mark_counts[mark]}"},
         "properties": {"severity": finding.severity.value, "tool": finding.tool},
     }
     if finding.fix is not None:

@@ -54,53 +54,57 @@ class GitChanges(NamedTuple):
 async def find_top(folder: Path) -> Path | None:
     """The top of the repository that a folder lies in; None if in none, or without git."""
     try:
-        done = await _ask(folder, "rev-parse", "--show-toplevel")
+        result = await _ask(folder, "rev-parse", "--show-toplevel")
     except ToolFailed:
         return None
-    return Path(os.fsdecode(done.out.removesuffix(b"\n"))) if done.status == 0 and done.out.strip() else None
+    return (
+        Path(os.fsdecode(result.out.removesuffix(b"\n")))
+        if result.status == 0 and result.out.strip()
+        else None
+    )
 
 
 async def changes(
-    folder: Path, *, against: str | None = None, staged: bool = False, paths: Sequence[str] = ()
+    folder: Path, *, against: str | None = None, is_staged: bool = False, paths: Sequence[str] = ()
 ) -> GitChanges:
     """What changed since the last commit, or since the history of `against` was left.
 
-    With `staged` only what is in the index, otherwise the files as they are, those included that git does not
-    know yet. `paths` are relative to the folder. Raises `GitRefused`.
+    With `is_staged` only what is in the index; otherwise the files on the disk, untracked ones included.
+    `paths` are relative to the folder. Raises `GitRefused`.
     """
     top = await find_top(folder)
     if top is None:
         raise GitRefused(f"{folder} is in no git repository, or git is not installed")
     base = await _base(folder, against)
-    with await _isolated(folder) as isolation:
-        cached = ["--cached"] if staged else []
+    with await _isolate(folder) as isolation:
+        flags = ["--cached"] if is_staged else []
         empty = _must(await _look(folder, isolation, "hash-object", "-t", "tree", "--stdin")).decode().strip()
-        shown = await _look(folder, isolation, *_DIFF, *cached, base or empty, "--", *paths)
-        found = list(read_diff(_must(shown)))
-        if not staged:
+        diff = await _look(folder, isolation, *_DIFF, *flags, base or empty, "--", *paths)
+        files = list(read_diff(_must(diff)))
+        if not is_staged:
             words = ("ls-files", "--others", "--exclude-standard", "--full-name", "-z", "--", *paths)
-            listed = _must(await _look(folder, isolation, *words))
-            found += [GitChangedFile(os.fsdecode(name), None) for name in listed.split(b"\0") if name]
-    return GitChanges(top, base, tuple(found))
+            other_names = _must(await _look(folder, isolation, *words))
+            files += [GitChangedFile(os.fsdecode(name), None) for name in other_names.split(b"\0") if name]
+    return GitChanges(top, base, tuple(files))
 
 
 async def list_files(folder: Path) -> list[Path] | None:
     """The files of a folder that git knows or would add; None if the folder is in no repository."""
     words = ("ls-files", "--cached", "--others", "--exclude-standard", "-z", "--", ".")
     try:
-        with await _isolated(folder) as isolation:
-            done = await _look(folder, isolation, *words)
+        with await _isolate(folder) as isolation:
+            result = await _look(folder, isolation, *words)
     except ToolFailed:
         return None
-    if done.status != 0:
+    if result.status != 0:
         return None
-    return [folder / os.fsdecode(name) for name in sorted(set(done.out.split(b"\0"))) if name]
+    return [folder / os.fsdecode(name) for name in sorted(set(result.out.split(b"\0"))) if name]
 
 
 async def text_at(top: Path, revision: str, path: str) -> bytes | None:
     """A file as it was at a revision, or as it is in the index (revision `:0`); None if it was not there."""
-    done = await _ask(top, "cat-file", "blob", f"{revision}:{path}")
-    return done.out if done.status == 0 else None
+    result = await _ask(top, "cat-file", "blob", f"{revision}:{path}")
+    return result.out if result.status == 0 else None
 
 
 class GitBlame(NamedTuple):
@@ -119,36 +123,36 @@ async def blame(top: Path, path: str, text: str, first: int, last: int) -> dict[
     `path` is relative to the top of the repository. Raises `ToolFailed`.
     """
     head = await _base(top, None)
-    committed = None if head is None else await text_at(top, head, path)
-    if head is None or committed is None:
+    old_data = None if head is None else await text_at(top, head, path)
+    if head is None or old_data is None:
         return {}
-    lines = _old_lines(committed.decode("utf-8", "replace"), text, first, last)
+    lines = _old_lines(old_data.decode("utf-8", "replace"), text, first, last)
     if not lines:
         return {}
     span = f"-L{min(lines.values())},{max(lines.values())}"
-    with await _isolated(top) as isolation:
-        shown = _must(await _look(top, isolation, "blame", "--line-porcelain", span, head, "--", path))
-    blamed = dict(read_blame(shown))
-    return {line: blamed[old] for line, old in lines.items() if old in blamed}
+    with await _isolate(top) as isolation:
+        output = _must(await _look(top, isolation, "blame", "--line-porcelain", span, head, "--", path))
+    commits = dict(read_blame(output))
+    return {line: commits[old] for line, old in lines.items() if old in commits}
 
 
 def _old_lines(before: str, after: str, first: int, last: int) -> dict[int, int]:
     """Where lines of a text were before it was changed; new ones are left out."""
     old, new = before.split("\n"), after.split("\n")
-    found: dict[int, int] = {}
+    old_numbers: dict[int, int] = {}
     for kind, start, _, begin, end in _opcodes(old, new):
         if kind == "equal":
             lines = range(max(first, begin + 1), min(last, end) + 1)
-            found.update({line: line + start - begin for line in lines})
+            old_numbers.update({line: line + start - begin for line in lines})
     count = len(old) - (not old[-1])  # what follows the last line end is no line
-    return {line: was for line, was in found.items() if was <= count}
+    return {line: was for line, was in old_numbers.items() if was <= count}
 
 
-def read_blame(shown: bytes) -> Iterator[tuple[int, GitBlame]]:
+def read_blame(output: bytes) -> Iterator[tuple[int, GitBlame]]:
     """Line numbers and commits of `git blame --line-porcelain`."""
     commit, line = "", 0
     facts: dict[str, str] = {}
-    for row in shown.decode("utf-8", "replace").split("\n"):
+    for row in output.decode("utf-8", "replace").split("\n"):
         if row.startswith("\t"):
             seconds = int(facts.get("author-time", "0"))
             yield line, GitBlame(commit, facts.get("author", ""), seconds, facts.get("summary", ""))
@@ -169,13 +173,13 @@ def changed_lines(before: str, after: str) -> frozenset[int]:
 def moved_lines(lines: frozenset[int], before: str, after: str) -> frozenset[int]:
     """Where some lines of a text are after it was changed, together with the lines that are new."""
     old, new = before.split("\n"), after.split("\n")
-    moved: set[int] = set()
+    positions: set[int] = set()
     for kind, start, stop, begin, end in _opcodes(old, new):
         if kind == "equal":
-            moved.update(line + begin - start for line in lines if start < line <= stop)
+            positions.update(line + begin - start for line in lines if start < line <= stop)
         else:
-            moved.update(range(begin + 1, end + 1))
-    return frozenset(moved)
+            positions.update(range(begin + 1, end + 1))
+    return frozenset(positions)
 
 
 def _opcodes(old: list[str], new: list[str]) -> Sequence[tuple[str, int, int, int, int]]:
@@ -183,12 +187,12 @@ def _opcodes(old: list[str], new: list[str]) -> Sequence[tuple[str, int, int, in
     return difflib.SequenceMatcher(None, old, new, autojunk=len(new) > _LONG).get_opcodes()
 
 
-def read_diff(shown: bytes) -> Iterator[GitChangedFile]:
+def read_diff(diff: bytes) -> Iterator[GitChangedFile]:
     """The files and new lines of a diff without context."""
     path: str | None = None
     is_new = False
     lines: set[int] = set()
-    rows = iter(shown.split(b"\n"))
+    rows = iter(diff.split(b"\n"))
     for row in rows:
         if row.startswith(b"diff --git "):
             if path is not None:
@@ -199,9 +203,9 @@ def read_diff(shown: bytes) -> Iterator[GitChangedFile]:
         elif row.startswith(b"+++ "):
             path = _name(row[4:])
         elif hunk := _HUNK.match(row):
-            removed, first, added = int(hunk[1] or 1), int(hunk[2]), int(hunk[3] or 1)
-            lines.update(range(first, first + added))
-            _skip(rows, removed + added)
+            old_count, first, new_count = int(hunk[1] or 1), int(hunk[2]), int(hunk[3] or 1)
+            lines.update(range(first, first + new_count))
+            _skip(rows, old_count + new_count)
     if path is not None:
         yield GitChangedFile(path, None if is_new else frozenset(lines))
 
@@ -212,15 +216,15 @@ def _skip(rows: Iterator[bytes], count: int) -> None:
         count -= not row.startswith(b"\\")  # a remark that a line has no end
 
 
-def _name(shown: bytes) -> str | None:
+def _name(name: bytes) -> str | None:
     """A file's name as a diff writes it."""
-    shown = shown.removesuffix(b"\t")
-    if shown.startswith(b'"'):
-        shown = _ESCAPE.sub(_unescaped, shown[1:-1])
-    return os.fsdecode(shown[2:]) if shown.startswith(b"b/") else None
+    name = name.removesuffix(b"\t")
+    if name.startswith(b'"'):
+        name = _ESCAPE.sub(_unescape, name[1:-1])
+    return os.fsdecode(name[2:]) if name.startswith(b"b/") else None
 
 
-def _unescaped(match: re.Match[bytes]) -> bytes:
+def _unescape(match: re.Match[bytes]) -> bytes:
     escape = match[1]
     return bytes([_LETTERS[escape] if escape in _LETTERS else int(escape, 8) & 0xFF])
 
@@ -231,22 +235,22 @@ async def _base(folder: Path, against: str | None) -> str | None:
         return head.out.decode().strip() if head.status == 0 else None
     if against.startswith("-"):
         raise GitRefused(f"{against!r} is no revision")
-    named = await _ask(folder, "rev-parse", "--verify", "--quiet", f"{against}^{{commit}}")
-    if named.status != 0:
+    revision = await _ask(folder, "rev-parse", "--verify", "--quiet", f"{against}^{{commit}}")
+    if revision.status != 0:
         raise GitRefused(f"there is no revision {against!r} in this repository")
     # What others did on that branch meanwhile is not a change of ours.
-    shared = await _ask(folder, "merge-base", named.out.decode().strip(), "HEAD")
-    return (shared if shared.status == 0 else named).out.decode().strip().partition("\n")[0]
+    merge_base = await _ask(folder, "merge-base", revision.out.decode().strip(), "HEAD")
+    return (merge_base if merge_base.status == 0 else revision).out.decode().strip().partition("\n")[0]
 
 
-def _must(done: ProgramResult) -> bytes:
-    if done.status != 0:
-        said = done.err.decode("utf-8", "replace").strip().partition("\n")[0]
-        raise ToolFailed("git", said or f"ended with {done.status}")
-    return done.out
+def _must(result: ProgramResult) -> bytes:
+    if result.status != 0:
+        message = result.err.decode("utf-8", "replace").strip().partition("\n")[0]
+        raise ToolFailed("git", message or f"ended with {result.status}")
+    return result.out
 
 
-async def _isolated(folder: Path) -> foreign_git.Isolation:
+async def _isolate(folder: Path) -> foreign_git.Isolation:
     places = foreign_git.read_places(_must(await _ask(folder, *foreign_git.LOCATE)), folder)
     if places is None:
         raise ToolFailed("git", "the path of the repository holds a line break")

@@ -38,26 +38,26 @@ def inspect(
     """Look through one text. Never raises, whatever the text is."""
     language = language_of(path, text)
     lines = TextLines(text)
-    wanted = [rule for rule in rules if _concerns(rule, path)]
+    relevant_rules = [rule for rule in rules if _concerns(rule, path)]
     spans = LexicalSpans(text, language)
-    found = [
+    findings = [
         *whole_text_findings(path, lines, language),
-        *text_findings(path, lines, spans, language, wanted, longest=longest),
+        *text_findings(path, lines, spans, language, relevant_rules, longest=longest),
     ]
     code = CodeText(text, language, spans.spans) if language in LANGUAGES else None
     if code is not None:
-        found += code_findings(path, lines, code)
+        findings += code_findings(path, lines, code)
     failures: list[str] = []
     if code is not None and language == "python" and (not has_ruff or may_leave_early(code)):
         try:
-            found += python_findings(path, lines, PYTHON_RULES, has_ruff=has_ruff)
+            findings += python_findings(path, lines, PYTHON_RULES, has_ruff=has_ruff)
         except RecursionError:
             failures.append("it is nested too deeply for the rules about Python")
     try:
-        found += structural_findings(path, lines, language, wanted)
+        findings += structural_findings(path, lines, language, relevant_rules)
     except StructureFailed as error:
         failures.append(f"ast-grep: {error}")
-    return Inspection(list(_unique(found)), failures)
+    return Inspection(list(_unique(findings)), failures)
 
 
 _GENERAL = ("security/", "flow/", "logic/")

@@ -39,7 +39,7 @@ class Inspector:
         ask = msgspec.json.encode(WorkerRequest(path=path, text=text, has_ruff=has_ruff, longest=longest))
         try:
             async with asyncio.timeout(self._setup.deadline + _GRACE):
-                line = await self._asked(ask)
+                line = await self._exchange(ask)
         except TimeoutError:
             await self.aclose()
             raise ToolFailed("rules", f"took longer than {self._setup.deadline:g} seconds") from None
@@ -55,7 +55,7 @@ class Inspector:
         if process is not None:
             await end(process)
 
-    async def _asked(self, ask: bytes) -> bytes:
+    async def _exchange(self, ask: bytes) -> bytes:
         if self._process is None:
             self._process = await _start()
             assert self._process.stdin is not None
@@ -71,7 +71,7 @@ class Inspector:
 async def _start() -> asyncio.subprocess.Process:
     # -P: the working directory may be the project under review, and nothing of it shall be imported.
     package = str(Path(__file__).parents[2])
-    inherited = [
+    python_path = [
         entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if os.path.isabs(entry)
     ]
     try:
@@ -80,7 +80,7 @@ async def _start() -> asyncio.subprocess.Process:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,  # a panic of the library speaks there, and we say it better
-            env={**os.environ, "PYTHONPATH": os.pathsep.join((package, *inherited))},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join((package, *python_path))},
             limit=_LONGEST_ANSWER,
             start_new_session=sys.platform != "win32",
         )

@@ -87,8 +87,8 @@ _PROGRAMS = {
 
 def example_name(language: str) -> str:
     """A name that a file in this language may have."""
-    named = next((name for name, its in _NAMES.items() if its == language), None)
-    return f"example.{_SUFFIXES[language].split()[0]}" if language in _SUFFIXES else named or language
+    file_name = next((name for name, entry_language in _NAMES.items() if entry_language == language), None)
+    return f"example.{_SUFFIXES[language].split()[0]}" if language in _SUFFIXES else file_name or language
 
 
 def language_of(path: str, text: str = "") -> str | None:
@@ -101,5 +101,5 @@ def language_of(path: str, text: str = "") -> str | None:
     stem, dot, suffix = name.rpartition(".")
     if dot and stem and suffix in _BY_SUFFIX:
         return _BY_SUFFIX[suffix]
-    found = _SHEBANG.match(text, 0, 200)
-    return _PROGRAMS.get(found["program"], found["program"]) if found else None
+    match = _SHEBANG.match(text, 0, 200)
+    return _PROGRAMS.get(match["program"], match["program"]) if match else None

@@ -68,20 +68,22 @@ async def oxlint_findings(program: str, sources: Sequence[ReviewSource], *, dead
     with tempfile.TemporaryDirectory(prefix="dragoman-review-") as folder:
         names = _write(Path(folder), sources)
         command = [program, "--format=json", "--no-ignore", "--config=oxlintrc.json"]
-        done = await run_program([*command, "."], cwd=folder, deadline=deadline)
-        findings = _read(done, names)
+        result = await run_program([*command, "."], cwd=folder, deadline=deadline)
+        findings = _read(result, names)
         if findings:
             await run_program([*command, "--fix", "."], cwd=folder, deadline=deadline)
             findings = list(_with_fixes(findings, Path(folder), names))
     return findings
 
 
-def _read(done: ProgramResult, names: dict[str, ReviewSource]) -> list[Finding]:
+def _read(result: ProgramResult, names: dict[str, ReviewSource]) -> list[Finding]:
     try:
-        report = _decode(done.out)
+        report = _decode(result.out)
     except msgspec.DecodeError:
-        said = (done.err or done.out).decode("utf-8", "replace").strip().splitlines()
-        raise ToolFailed("oxlint", f"ended with {done.status}: {said[0] if said else 'no answer'}") from None
+        error_lines = (result.err or result.out).decode("utf-8", "replace").strip().splitlines()
+        raise ToolFailed(
+            "oxlint", f"ended with {result.status}: {error_lines[0] if error_lines else 'no answer'}"
+        ) from None
     return [
         _finding(diagnostic, names[name])
         for diagnostic in report.diagnostics

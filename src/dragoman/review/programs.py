@@ -100,10 +100,10 @@ async def end(process: asyncio.subprocess.Process) -> None:
     except (ProcessLookupError, PermissionError):  # it ended by itself just now
         pass
     # Shielded: a second cancel must not leave a zombie behind. After SIGKILL this takes no time.
-    await asyncio.shield(_reaped(process))
+    await asyncio.shield(_reap(process))
 
 
-async def _reaped(process: asyncio.subprocess.Process) -> None:
+async def _reap(process: asyncio.subprocess.Process) -> None:
     # What is still in the pipes is read away: while a pipe is full, asyncio does not notice the end.
     pipes = [pipe.read() for pipe in (process.stdout, process.stderr) if pipe is not None]
     if process.stdin is not None:

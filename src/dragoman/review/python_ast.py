@@ -22,7 +22,7 @@ SYNTAX_WHY = "The file cannot be imported or run at all, and no other rule could
 
 
 class Hit(NamedTuple):
-    """What a rule found."""
+    """A node that a rule reports."""
 
     node: ast.AST
     title: str = ""
@@ -44,7 +44,7 @@ class Tree:
 
     @functools.cached_property
     def _modules(self) -> dict[str, str]:
-        return dict(_imported(self.nodes))
+        return dict(_imported_names(self.nodes))
 
     def span(self, node: ast.AST) -> tuple[int, int]:
         """The offsets of a node."""
@@ -57,7 +57,7 @@ class Tree:
         start, end = self.span(node)
         return self.lines.text[start:end]
 
-    def called(self, node: ast.AST) -> str | None:
+    def called_name(self, node: ast.AST) -> str | None:
         """The full name of what a call calls, as far as imports tell: `subprocess.run`, `eval`."""
         return self.name(node.func) if isinstance(node, ast.Call) else None
 
@@ -144,7 +144,7 @@ def _syntax_error(path: str, lines: TextLines, at: int, why: str) -> Finding:
     )
 
 
-def _imported(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, str]]:
+def _imported_names(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, str]]:
     """Local names of imported things, and their full names."""
     for node in nodes:
         if isinstance(node, ast.Import):

@@ -28,7 +28,7 @@ def _mutable_defaults(tree: Tree) -> Iterator[Hit]:
     for node in tree.nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             for default in (*node.args.defaults, *node.args.kw_defaults):
-                if isinstance(default, _MUTABLE) or (default and tree.called(default) in _MAKERS):
+                if isinstance(default, _MUTABLE) or (default and tree.called_name(default) in _MAKERS):
                     yield Hit(default)
 
 
@@ -92,10 +92,10 @@ def _equality(tree: Tree, left: ast.expr, right: ast.expr) -> Fix | None:
     """`==` for `is`, where it is all that stands between the two."""
     start, end = tree.span(left)[1], tree.span(right)[0]
     between = tree.lines.text[start:end]
-    found = _IS.search(between)
-    if not found or "#" in between or len(_IS.findall(between)) > 1:
+    match = _IS.search(between)
+    if not match or "#" in between or len(_IS.findall(between)) > 1:
         return None
-    edit = Edit(start + found.start(), start + found.end(), "!=" if found[1] else "==")
+    edit = Edit(start + match.start(), start + match.end(), "!=" if match[1] else "==")
     return Fix(title=f"Compare with {edit.text}", edits=(edit,), safe=True)
 
 
@@ -124,12 +124,12 @@ def _repeated_keys(tree: Tree) -> Iterator[Hit]:
     for node in tree.nodes:
         if not isinstance(node, ast.Dict):
             continue
-        seen: dict[tuple[type, object], str] = {}
+        values: dict[tuple[type, object], str] = {}
         for key, value in zip(node.keys, node.values, strict=True):
             if not isinstance(key, ast.Constant):
                 continue
-            mark, shown = (type(key.value), key.value), ast.dump(value)
-            if seen.setdefault(mark, shown) != shown:
+            mark, dump = (type(key.value), key.value), ast.dump(value)
+            if values.setdefault(mark, dump) != dump:
                 yield Hit(key, title=f"Duplicate key {key.value!r} in a dict")
 
 
@@ -137,11 +137,11 @@ def _raised_not_implemented(tree: Tree) -> Iterator[Hit]:
     for node in tree.nodes:
         if not isinstance(node, ast.Raise):
             continue
-        raised = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
-        if isinstance(raised, ast.Name) and raised.id == "NotImplemented":
-            start, end = tree.span(raised)
+        exception = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+        if isinstance(exception, ast.Name) and exception.id == "NotImplemented":
+            start, end = tree.span(exception)
             edit = Edit(start, end, "NotImplementedError")
-            yield Hit(raised, fix=Fix(title="Raise NotImplementedError", edits=(edit,), safe=True))
+            yield Hit(exception, fix=Fix(title="Raise NotImplementedError", edits=(edit,), safe=True))
 
 
 def _empty_f_strings(tree: Tree) -> Iterator[Hit]:

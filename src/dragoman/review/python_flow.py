@@ -72,7 +72,7 @@ def _blocking_sleeps(tree: Tree) -> Iterator[Hit]:
     for node in tree.nodes:
         if isinstance(node, ast.AsyncFunctionDef):
             for step in _own(node):
-                if tree.called(step) == "time.sleep":
+                if tree.called_name(step) == "time.sleep":
                     yield Hit(step)
 
 

@@ -33,11 +33,11 @@ _SQL = re.compile(
 
 
 def _calls(*names: str) -> Find:
-    wanted = frozenset(names)
+    call_names = frozenset(names)
 
     def find(tree: Tree) -> Iterator[Hit]:
         for node in tree.nodes:
-            if tree.called(node) in wanted:
+            if tree.called_name(node) in call_names:
                 yield Hit(node)
 
     return find
@@ -46,7 +46,7 @@ def _calls(*names: str) -> Find:
 def _calls_with(names: frozenset[str], accept: Callable[[ast.Call], bool]) -> Find:
     def find(tree: Tree) -> Iterator[Hit]:
         for node in tree.nodes:
-            if isinstance(node, ast.Call) and tree.called(node) in names and accept(node):
+            if isinstance(node, ast.Call) and tree.called_name(node) in names and accept(node):
                 yield Hit(node)
 
     return find

@@ -64,7 +64,7 @@ class Proposal(Struct, frozen=True, kw_only=True):
 
     commands: tuple[str, ...] = ()
     texts: tuple[ReviewSource, ...] = ()
-    """What files would hold; `changed` are the lines that are new."""
+    """What files would hold; `changed_lines` are the lines that are new."""
     paths: tuple[str, ...] = ()
     """Files that would be written or removed."""
     folders: tuple[str, ...] = ()
@@ -76,7 +76,7 @@ class Proposal(Struct, frozen=True, kw_only=True):
 
     @property
     def names_deeds(self) -> bool:
-        """Whether there is more to it than words."""
+        """Whether the proposal runs a command or touches a file."""
         return bool(self.commands or self.paths or any(text.path for text in self.texts))
 
     @property
@@ -115,11 +115,11 @@ def make_proposal(
         )
         for change in changes
     ]
-    named = [change.path for change in changes if change.path]
+    change_paths = [change.path for change in changes if change.path]
     return Proposal(
         commands=tuple(commands),
         texts=tuple(texts),
-        paths=tuple(dict.fromkeys(paths or named)),
+        paths=tuple(dict.fromkeys(paths or change_paths)),
         folders=tuple(folders),
     )
 
@@ -172,12 +172,14 @@ def looks_of(proposal: Proposal) -> Iterator[RiskLook]:
 
 def risks_in(look: RiskLook, findings: Iterable[Finding]) -> Iterator[Risk]:
     """The findings of one text, as far as they are risks."""
-    path, _, changed = look.source
+    path, _, changed_lines = look.source
     for finding in findings:
         rule, severity, title = finding.rule, finding.severity, finding.title
         if look.is_command:
             yield Risk(rule=rule, severity=_when_run().get(rule, severity), text=title)
-        elif severity.is_at_least(_MILDEST) and (changed is None or finding.place.touches(changed)):
+        elif severity.is_at_least(_MILDEST) and (
+            changed_lines is None or finding.place.touches(changed_lines)
+        ):
             yield Risk(rule=rule, severity=severity, text=title, path=path, line=finding.line)
 
 
@@ -200,11 +202,11 @@ def join_risks(risks: Iterable[Risk], notes: Iterable[str] = ()) -> RiskJudgemen
     first: dict[tuple[str, str], Risk] = {}
     for risk in risks:
         first.setdefault((risk.rule, risk.path), risk)
-    found = sorted(first.values(), key=lambda risk: risk.severity.rank)
+    worst_first = sorted(first.values(), key=lambda risk: risk.severity.rank)
     words = list(notes)
-    if len(found) > MOST:
-        words.append(f"{len(found) - MOST} more were found.")
-    return RiskJudgement(risks=tuple(found[:MOST]), note=" ".join(words))
+    if len(worst_first) > MOST:
+        words.append(f"{len(worst_first) - MOST} more were found.")
+    return RiskJudgement(risks=tuple(worst_first[:MOST]), note=" ".join(words))
 
 
 def judgement_failed(why: str) -> RiskJudgement:
@@ -218,8 +220,8 @@ def new_lines(before: str | None, after: str) -> frozenset[int] | None:
     """
     if not before:
         return None
-    known = frozenset(before.split("\n"))
-    return frozenset(number for number, line in enumerate(after.split("\n"), 1) if line not in known)
+    old_lines = frozenset(before.split("\n"))
+    return frozenset(number for number, line in enumerate(after.split("\n"), 1) if line not in old_lines)
 
 
 def warm() -> None:

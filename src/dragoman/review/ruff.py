@@ -91,34 +91,36 @@ def arguments(path: str) -> list[str]:
     # Only the name: ruff skips whole folders, such as site-packages, without a word.
     name = PurePosixPath(path.replace("\\", "/")).name
     # What a package imports into its own face is there for others.
-    ignored = (*config().ignore, "F401", "F403") if name == "__init__.py" else config().ignore
+    ignore = (*config().ignore, "F401", "F403") if name == "__init__.py" else config().ignore
     return [
-        *_options(ignored),
+        *_options(ignore),
         *("--stdin-filename", name if name.endswith((".py", ".pyi")) else f"{name}.py", "-"),
     ]
 
 
-def _options(ignored: Sequence[str]) -> list[str]:
+def _options(ignore: Sequence[str]) -> list[str]:
     return [
         *("check", "--isolated", "--no-cache", "--no-fix", "--quiet", "--exit-zero", "--output-format=json"),
         *("--target-version", _TARGET),
-        *("--select", ",".join(config().select), "--ignore", ",".join(ignored)),
+        *("--select", ",".join(config().select), "--ignore", ",".join(ignore)),
         *("--config", f"lint.mccabe.max-complexity={COMPLEX}"),
     ]
 
 
 async def ruff_findings(program: str, path: str, text: str, *, deadline: float) -> list[Finding]:
     """What ruff finds in one text. Raises `ToolFailed`."""
-    done = await run_program([program, *arguments(path)], text=text.encode(), deadline=deadline)
-    return read_messages(_read(done), path, TextLines(text))
+    result = await run_program([program, *arguments(path)], text=text.encode(), deadline=deadline)
+    return read_messages(_read(result), path, TextLines(text))
 
 
-def _read(done: ProgramResult) -> tuple[_RuffMessage, ...]:
+def _read(result: ProgramResult) -> tuple[_RuffMessage, ...]:
     try:
-        return _decode(done.out)
+        return _decode(result.out)
     except msgspec.DecodeError:
-        said = done.err.decode("utf-8", "replace").strip().splitlines()
-        raise ToolFailed("ruff", f"ended with {done.status}: {said[0] if said else 'no answer'}") from None
+        error_lines = result.err.decode("utf-8", "replace").strip().splitlines()
+        raise ToolFailed(
+            "ruff", f"ended with {result.status}: {error_lines[0] if error_lines else 'no answer'}"
+        ) from None
 
 
 async def ruff_findings_of_many(
@@ -132,16 +134,18 @@ async def ruff_findings_of_many(
             place.parent.mkdir()
             place.write_bytes(source.text.encode())
             places[str(place)] = number
-        done = await run_program(
+        result = await run_program(
             [program, *_options(config().ignore), *_PACKAGES, folder], cwd=folder, deadline=deadline
         )
-        messages = _read(done)
-    found: list[list[Finding]] = [[] for _ in sources]
+        messages = _read(result)
+    findings: list[list[Finding]] = [[] for _ in sources]
     for message in messages:
         if message.filename in places:
             number = places[message.filename]
-            found[number] += read_messages((message,), sources[number].path, TextLines(sources[number].text))
-    return found
+            findings[number] += read_messages(
+                (message,), sources[number].path, TextLines(sources[number].text)
+            )
+    return findings
 
 
 def _plain_name(path: str) -> str:
@@ -158,14 +162,14 @@ def _finding(message: _RuffMessage, path: str, lines: TextLines) -> Finding:
     start, end = _offset(message.location, lines), _offset(message.end_location, lines)
     code = message.code or ""
     ours = BY_RUFF_CODE.get(code)
-    known = _about(code)
+    description = _about(code)
     is_syntax = not code or code == "invalid-syntax"
     return Finding(
         rule=INVALID_SYNTAX if is_syntax else ours.id if ours else f"python/{message.name or code.lower()}",
-        severity=ours.severity if ours else known.severity,
+        severity=ours.severity if ours else description.severity,
         place=lines.place(path, start, end),
         title=f"{message.message} ({code})" if code and not is_syntax else message.message,
-        why=ours.why if ours else known.why,
+        why=ours.why if ours else description.why,
         fix=_fix(message.fix, lines) if message.fix else None,
         tool="ruff",
     )

@@ -25,12 +25,12 @@ _OXLINT = "https://oxc.rs/docs/guide/usage/linter/rules.html"
 
 def rules_page() -> str:
     """The address of the page of all rules."""
-    named = os.environ.get(VARIABLE, "")
-    if urllib.parse.urlsplit(named).scheme in ("http", "https", "file"):
-        return named.partition("#")[0]
-    packaged = Path(__file__).parent / "data" / _NAME
+    address = os.environ.get(VARIABLE, "")
+    if urllib.parse.urlsplit(address).scheme in ("http", "https", "file"):
+        return address.partition("#")[0]
+    packaged_page = Path(__file__).parent / "data" / _NAME
     in_checkout = Path(__file__).parents[3] / "docs" / _NAME
-    return (packaged if packaged.is_file() else in_checkout).as_uri()
+    return (packaged_page if packaged_page.is_file() else in_checkout).as_uri()
 
 
 def rule_link(finding: Finding, page: str) -> str | None:
@@ -49,12 +49,12 @@ def _is_explained(finding: Finding) -> bool:
     # In this order, because most findings need the cheap answers alone.
     if finding.rule in own_rule_ids() or finding.rule in _PYTHON:
         return True
-    return finding.tool not in ("ruff", "oxlint") and finding.rule in _explained()
+    return finding.tool not in ("ruff", "oxlint") and finding.rule in _catalogue_ids()
 
 
 _PYTHON = frozenset((*(rule.id for rule in PYTHON_RULES), INVALID_SYNTAX))
 
 
 @functools.cache
-def _explained() -> frozenset[str]:
+def _catalogue_ids() -> frozenset[str]:
     return frozenset(entry.id for entry in catalogue())

@@ -155,23 +155,23 @@ def _text_objections(rule: ReviewRule) -> Iterator[str]:
         yield "constraints belong to match, not to pattern"
     for field, text in (("pattern", rule.pattern), ("unless", rule.unless)):
         try:
-            compiled = re.compile(text or "")
+            pattern = re.compile(text or "")
         except (re.error, OverflowError, RecursionError) as error:
             yield f"{field} is no regular expression: {error}"
             return
         if field == "pattern":
-            if compiled.match(""):
+            if pattern.match(""):
                 yield "the pattern matches nothing at all, and would be found everywhere"
-            if rule.entropy and "secret" not in compiled.groupindex:
+            if rule.entropy and "secret" not in pattern.groupindex:
                 yield "entropy needs a group (?P<secret>…) in the pattern"
-            yield from _fix_objections(rule, compiled)
+            yield from _fix_objections(rule, pattern)
 
 
-def _fix_objections(rule: ReviewRule, compiled: re.Pattern[str]) -> Iterator[str]:
+def _fix_objections(rule: ReviewRule, pattern: re.Pattern[str]) -> Iterator[str]:
     for match in _GROUP.finditer(rule.fix or ""):
         name, number = match[1], match[2]
-        if (name and name not in compiled.groupindex and not name.isdigit()) or (
-            (number or name or "").isdigit() and int(number or name) > compiled.groups
+        if (name and name not in pattern.groupindex and not name.isdigit()) or (
+            (number or name or "").isdigit() and int(number or name) > pattern.groups
         ):
             yield f"the fix names the group {match[0]}, which the pattern has not"
 
@@ -186,11 +186,11 @@ def _match_objections(rule: ReviewRule) -> Iterator[str]:
 
 
 def _refuse_twins(rules: Sequence[ReviewRule], where: str) -> None:
-    seen: set[str] = set()
+    ids: set[str] = set()
     for rule in rules:
-        if rule.id in seen:
+        if rule.id in ids:
             raise BadRule(where, f"there are two rules {rule.id}")
-        seen.add(rule.id)
+        ids.add(rule.id)
 
 
 _SECRETS = _DATA / "rules-secrets.toml"
@@ -201,7 +201,7 @@ _ID_LINE = re.compile(r'^id = "([^"]+)"$', re.MULTILINE)
 def own_rule_ids() -> frozenset[str]:
     """The names of our rules, without reading all that they say: that takes ten times as long."""
     texts = (path.read_text("utf-8") for path in _DATA.glob("rules-*.toml"))
-    return frozenset(found for text in texts for found in _ID_LINE.findall(text))
+    return frozenset(rule_id for text in texts for rule_id in _ID_LINE.findall(text))
 
 
 @functools.cache

@@ -32,17 +32,17 @@ def mask_secrets(text: str, *, path: str = "", rules: Iterable[ReviewRule]) -> s
     language = language_of(path, text)
     secrets = [rule for rule in rules if rule.entropy > 0]
     spans = [match.span(match.lastgroup or 0) for match in _KEY_BLOCK.finditer(text)]
-    found = text_findings(
+    findings = text_findings(
         path, lines, LexicalSpans(text, language), language, secrets, longest=max(len(text), 1)
     )
-    for finding in found:
+    for finding in findings:
         place = finding.place
         start = lines.offset(place.line, place.column)
         spans.append((start, lines.offset(place.end_line, place.end_column)))
-    return _masked(text, spans)
+    return _mask(text, spans)
 
 
-def _masked(text: str, spans: Iterable[tuple[int, int]]) -> str:
+def _mask(text: str, spans: Iterable[tuple[int, int]]) -> str:
     parts: list[str] = []
     at = 0
     for start, end in sorted(spans):

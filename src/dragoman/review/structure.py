@@ -49,16 +49,16 @@ def structural_findings(
 ) -> Iterator[Finding]:
     """What the rules find in one text, rule by rule."""
     grammar = GRAMMARS.get(language or "")
-    lowered = "" if grammar is None else lines.text.lower()
-    wanted = [
+    lower_text = "" if grammar is None else lines.text.lower()
+    relevant_rules = [
         rule
         for rule in rules
-        if rule.match is not None and rule.holds_for(language) and _may_match(rule, lines.text, lowered)
+        if rule.match is not None and rule.holds_for(language) and _may_match(rule, lines.text, lower_text)
     ]
-    if grammar is None or not wanted or len(lines.text) > LARGEST or not is_available():
+    if grammar is None or not relevant_rules or len(lines.text) > LARGEST or not is_available():
         return
     root = _parse(lines.text, grammar)
-    for rule in wanted:
+    for rule in relevant_rules:
         for node in _matches(root, rule):
             yield _finding(rule, node, path, lines)
 
@@ -66,10 +66,10 @@ def structural_findings(
 _NAME = re.compile(r"(?<![\w$])[A-Za-z_]\w+")
 
 
-def _may_match(rule: ReviewRule, text: str, lowered: str) -> bool:
+def _may_match(rule: ReviewRule, text: str, lower_text: str) -> bool:
     """Whether a text has a keyword of a rule, and all the words of one of its patterns. A search in a text is
     a hundred times faster than one in its tree."""
-    if rule.keywords and not any(word in lowered for word in rule.keywords):
+    if rule.keywords and not any(word in lower_text for word in rule.keywords):
         return False
     match = rule.match
     patterns = (match,) if isinstance(match, str) else match if isinstance(match, tuple) else None
@@ -123,7 +123,7 @@ def refusal(rule: ReviewRule) -> str | None:
 
 
 def config_of(rule: ReviewRule) -> dict[str, Any]:
-    """A rule in the library's words."""
+    """A rule as a configuration of ast-grep."""
     match = rule.match
     if isinstance(match, str):
         match = {"pattern": match}
@@ -189,12 +189,12 @@ def fill_template(template: str, node: object, text: str) -> str:
     parts: list[str] = []
     at = 0
     for match in _VARIABLE.finditer(template):
-        parts += (template[at : match.start()], _matched(match[1], match[2], node, text))
+        parts += (template[at : match.start()], _matched_text(match[1], match[2], node, text))
         at = match.end()
     return "".join((*parts, template[at:]))
 
 
-def _matched(mark: str, name: str, node: Any, text: str) -> str:
+def _matched_text(mark: str, name: str, node: Any, text: str) -> str:
     if mark == "$":
         match = node.get_match(name)
         return match.text() if match is not None else ""

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from dragoman.decoders import convert
 from dragoman.review.code_patterns import family
-from dragoman.review.code_text import CodeText, Function, Statement, balanced
+from dragoman.review.code_text import CodeText, Function, Statement, text_in_brackets
 from dragoman.review.finding import Severity
 
 _TABLES = Path(__file__).parent / "data" / "flows.toml"
@@ -54,7 +54,7 @@ _FIRST_ONLY = frozenset({"python", "javascript", "rust"})
 
 
 class SinkRule(Struct, frozen=True, forbid_unknown_fields=True):
-    """A kind of harm."""
+    """The rule for one kind of sink."""
 
     id: str
     severity: Severity
@@ -65,7 +65,7 @@ class SinkRule(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class FlowLanguage(Struct, frozen=True, forbid_unknown_fields=True):
-    """What one language reads from strangers, and where it must not go."""
+    """The sources and sinks of one language."""
 
     sources: tuple[str, ...]
     words: tuple[str, ...] = ()
@@ -79,7 +79,7 @@ class FlowLanguage(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class FlowTables(Struct, frozen=True, forbid_unknown_fields=True):
-    """All of it."""
+    """The tables of sources, cleaners and sinks."""
 
     cleaned_by: str
     checked_by: str
@@ -88,21 +88,21 @@ class FlowTables(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TaintHit(NamedTuple):
-    """A value of strangers at a sink."""
+    """Untrusted input that reaches a sink."""
 
     rule: SinkRule
     start: int
     end: int
 
 
-class _Compiled(NamedTuple):
+class _CompiledTable(NamedTuple):
     source: re.Pattern[str]
     words: tuple[str, ...]
     parameters: re.Pattern[str] | None
     routes: re.Pattern[str] | None
     sinks: tuple[tuple[SinkRule, re.Pattern[str], re.Pattern[str]], ...]
-    checked: re.Pattern[str]
-    cleaned: re.Pattern[str]
+    check_pattern: re.Pattern[str]
+    cleaner: re.Pattern[str]
 
 
 @functools.cache
@@ -111,12 +111,12 @@ def tables() -> FlowTables:
 
 
 @functools.cache
-def _compiled(language: str) -> _Compiled | None:
+def _compile_table(language: str) -> _CompiledTable | None:
     table = tables().language.get(family(language))
     if table is None:
         return None
     rules = {rule.id.partition("/")[2]: rule for rule in tables().sink}
-    return _Compiled(
+    return _CompiledTable(
         re.compile("|".join(table.sources)),
         table.words,
         re.compile("|".join(table.parameters)) if table.parameters else None,
@@ -135,18 +135,18 @@ def _compiled(language: str) -> _Compiled | None:
 
 
 def taint_hits(code: CodeText) -> Iterator[TaintHit]:
-    table = _compiled(code.language)
+    table = _compile_table(code.language)
     if table is None or not _has_sources(code, table):
         return
-    seen: set[tuple[str, int]] = set()
+    keys: set[tuple[str, int]] = set()
     for function in code.functions:
         for hit in _follow(code, function, table):
-            if (hit.rule.id, hit.start) not in seen:
-                seen.add((hit.rule.id, hit.start))
+            if (hit.rule.id, hit.start) not in keys:
+                keys.add((hit.rule.id, hit.start))
                 yield hit
 
 
-def _has_sources(code: CodeText, table: _Compiled) -> bool:
+def _has_sources(code: CodeText, table: _CompiledTable) -> bool:
     may_have = not table.words or any(word in code.code for word in table.words)
     if may_have and table.source.search(code.code):
         return True
@@ -155,50 +155,52 @@ def _has_sources(code: CodeText, table: _Compiled) -> bool:
     )
 
 
-def _follow(code: CodeText, function: Function, table: _Compiled) -> Iterator[TaintHit]:
-    tainted = _parameters(code, function, table)
+def _follow(code: CodeText, function: Function, table: _CompiledTable) -> Iterator[TaintHit]:
+    tainted_names = _parameters(code, function, table)
     for statement in function.statements:
-        yield from _harm(statement, tainted, table, family(code.language))
-        if tainted and table.checked.search(statement.text):
-            tainted = {name for name in tainted if not re.search(rf"\b{name}\b", statement.text)}
-        for found in (
+        yield from _harm(statement, tainted_names, table, family(code.language))
+        if tainted_names and table.check_pattern.search(statement.text):
+            tainted_names = {name for name in tainted_names if not re.search(rf"\b{name}\b", statement.text)}
+        for match in (
             _ASSIGNED.match(statement.text),
             _WITH.match(statement.text),
             _LOOP.match(statement.text),
         ):
-            if found is None:
+            if match is None:
                 continue
-            if _is_tainted(found["value"], tainted, table, table.cleaned):
-                tainted.add(found["name"])
+            if _is_tainted(match["value"], tainted_names, table, table.cleaner):
+                tainted_names.add(match["name"])
             else:
-                tainted.discard(found["name"])
+                tainted_names.discard(match["name"])
 
 
-def _parameters(code: CodeText, function: Function, table: _Compiled) -> set[str]:
+def _parameters(code: CodeText, function: Function, table: _CompiledTable) -> set[str]:
     head = function.head.text
     names = {
         name
-        for found in (table.parameters.finditer(head) if table.parameters else ())
-        for name in found.groups()
+        for match in (table.parameters.finditer(head) if table.parameters else ())
+        for name in match.groups()
         if name
     }
     if table.routes is not None and table.routes.search(code.above(function.head)):
-        inside = balanced(head, head.find("(") + 1)
+        inside = text_in_brackets(head, head.find("(") + 1)
         names |= set(re.findall(r"(\w+)\s*:\s*str\b", inside))
         names |= set(re.findall(r"(?:^|,)\s*(\w+)\s*(?=,|$)", inside)) - {"self", "request", "cls"}
     return names
 
 
-def _harm(statement: Statement, tainted: set[str], table: _Compiled, language: str) -> Iterator[TaintHit]:
-    for rule, sink, cleaned in table.sinks:
-        for found in sink.finditer(statement.text):
-            rest = statement.text[found.end() :]
-            value = balanced(rest, 0) if found[0].rstrip().endswith("(") else rest
+def _harm(
+    statement: Statement, tainted_names: set[str], table: _CompiledTable, language: str
+) -> Iterator[TaintHit]:
+    for rule, sink, rule_cleaner in table.sinks:
+        for match in sink.finditer(statement.text):
+            rest = statement.text[match.end() :]
+            value = text_in_brackets(rest, 0) if match[0].rstrip().endswith("(") else rest
             if language in _FIRST_ONLY and rule.id in _PLACES:
                 value = _first_argument(value)
             if rule.id in _HOSTS and _FIXED_START.match(value):
                 continue
-            if _is_tainted(value, tainted, table, cleaned, table.cleaned):
+            if _is_tainted(value, tainted_names, table, rule_cleaner, table.cleaner):
                 yield TaintHit(rule, statement.start, statement.start + len(statement.line.text))
 
 
@@ -211,9 +213,11 @@ def _first_argument(arguments: str) -> str:
     return arguments
 
 
-def _is_tainted(value: str, tainted: set[str], table: _Compiled, *cleaners: re.Pattern[str]) -> bool:
+def _is_tainted(
+    value: str, tainted_names: set[str], table: _CompiledTable, *cleaners: re.Pattern[str]
+) -> bool:
     value = table.source.sub(_MARK, value)
-    for name in tainted:
+    for name in tainted_names:
         value = re.sub(_MENTION.format(re.escape(name)), _MARK, value)
     if _MARK not in value:
         return False
@@ -223,9 +227,9 @@ def _is_tainted(value: str, tainted: set[str], table: _Compiled, *cleaners: re.P
 
 
 def _without_calls(value: str, cleaner: re.Pattern[str]) -> str:
-    found = cleaner.search(value)
-    while found is not None:
-        inside = balanced(value, found.end())
-        value = value[: found.start()] + "()" + value[found.end() + len(inside) + 1 :]
-        found = cleaner.search(value, found.start() + 2)
+    match = cleaner.search(value)
+    while match is not None:
+        inside = text_in_brackets(value, match.end())
+        value = value[: match.start()] + "()" + value[match.end() + len(inside) + 1 :]
+        match = cleaner.search(value, match.start() + 2)
     return value

@@ -77,27 +77,27 @@ class FixedText(NamedTuple):
     """A text after fixes."""
 
     text: str
-    applied: tuple[Finding, ...]
-    left: tuple[Finding, ...]
+    applied_findings: tuple[Finding, ...]
+    conflicting_findings: tuple[Finding, ...]
     """Whose fixes touch what another one has changed. A new review finds them again, in their new place."""
 
 
 def apply_fixes(text: str, findings: Iterable[Finding], *, unsafe: bool = False) -> FixedText:
     """The text with the fixes of all findings, as far as they go together."""
-    wanted = [finding for finding in findings if finding.fix is not None and (unsafe or finding.fix.safe)]
-    wanted.sort(key=_first_edit)
+    candidates = [finding for finding in findings if finding.fix is not None and (unsafe or finding.fix.safe)]
+    candidates.sort(key=_first_edit)
     edits: list[Edit] = []
-    applied: list[Finding] = []
-    left: list[Finding] = []
-    for found in wanted:
-        assert found.fix is not None
-        merged = _merged(edits, found.fix.edits, len(text))
-        if merged is None:
-            left.append(found)
+    applied_findings: list[Finding] = []
+    conflicting_findings: list[Finding] = []
+    for candidate in candidates:
+        assert candidate.fix is not None
+        new_edits = _merge(edits, candidate.fix.edits, len(text))
+        if new_edits is None:
+            conflicting_findings.append(candidate)
         else:
-            edits = merged
-            applied.append(found)
-    return FixedText(apply_edits(text, edits), tuple(applied), tuple(left))
+            edits = new_edits
+            applied_findings.append(candidate)
+    return FixedText(apply_edits(text, edits), tuple(applied_findings), tuple(conflicting_findings))
 
 
 def diff(path: str, before: str, after: str) -> str:
@@ -112,13 +112,13 @@ def _first_edit(finding: Finding) -> tuple[int, int]:
     return (min(starts), finding.severity.rank) if starts else (0, finding.severity.rank)
 
 
-def _merged(edits: Sequence[Edit], more: Sequence[Edit], size: int) -> list[Edit] | None:
+def _merge(edits: Sequence[Edit], more: Sequence[Edit], size: int) -> list[Edit] | None:
     """Both, in order; None if they touch, because two insertions at one place have no order of their own.
 
     The same edit twice is one: several findings often want the same import removed.
     """
-    known = set(map(_key, edits))
-    new = [edit for edit in more if _key(edit) not in known]
+    keys = set(map(_key, edits))
+    new = [edit for edit in more if _key(edit) not in keys]
     both = sorted([*edits, *new], key=lambda edit: (edit.start, edit.end))
     for first, second in pairwise(both):
         if second.start < first.end or second.start == first.start:

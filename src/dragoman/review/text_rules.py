@@ -39,13 +39,13 @@ def text_findings(
     longest: int = LONGEST_LINE,
 ) -> Iterator[Finding]:
     """What the rules find in one text, rule by rule, in lines that are no longer than `longest`."""
-    searched = SearchedText(lines)
+    search_text = SearchedText(lines)
     is_ascii = lines.text.isascii()
     for rule in rules:
         if rule.pattern is None or not rule.holds_for(language) or (rule.beyond_ascii and is_ascii):
             continue
-        for begin, end in searched.windows(rule):
-            yield from _found(rule, path, lines, spans, begin, end, longest)
+        for begin, end in search_text.windows(rule):
+            yield from _rule_findings(rule, path, lines, spans, begin, end, longest)
 
 
 class SearchedText:
@@ -53,18 +53,18 @@ class SearchedText:
 
     def __init__(self, lines: TextLines) -> None:
         self._lines = lines
-        lowered = lines.text.lower()
+        lower_text = lines.text.lower()
         # Some letters become two: then offsets of the one are none of the other, and all of it is searched.
-        self._lowered = lowered if len(lowered) == len(lines.text) else ""
+        self._lower_text = lower_text if len(lower_text) == len(lines.text) else ""
         self._hits: dict[str, tuple[int, ...]] = {}
 
     def windows(self, rule: ReviewRule) -> Iterator[tuple[int, int]]:
         """The parts of the text that a rule has to be tried on, in whole lines."""
         everything = (0, len(self._lines.text))
-        if not rule.keywords or not self._lowered:
+        if not rule.keywords or not self._lower_text:
             yield everything
         elif rule.spans_lines:
-            if any(word in self._lowered for word in rule.keywords):
+            if any(word in self._lower_text for word in rule.keywords):
                 yield everything
         else:
             yield from self._near(rule.keywords)
@@ -84,20 +84,20 @@ class SearchedText:
         yield self._lines.span(first, last + _LINES_AFTER)
 
     def _hit_lines(self, word: str) -> tuple[int, ...]:
-        found = self._hits.get(word)
-        if found is None:
-            found = self._hits[word] = tuple(self._find_lines(word))
-        return found
+        numbers = self._hits.get(word)
+        if numbers is None:
+            numbers = self._hits[word] = tuple(self._find_lines(word))
+        return numbers
 
     def _find_lines(self, word: str) -> Iterator[int]:
-        at = self._lowered.find(word)
+        at = self._lower_text.find(word)
         while at != -1:
             line = self._lines.position(at)[0]
             yield line
-            at = self._lowered.find(word, self._lines.span(line, line)[1])
+            at = self._lower_text.find(word, self._lines.span(line, line)[1])
 
 
-def _found(
+def _rule_findings(
     rule: ReviewRule, path: str, lines: TextLines, spans: LexicalSpans, begin: int, end: int, longest: int
 ) -> Iterator[Finding]:
     pattern, unless = compile_rule(rule)

@@ -51,10 +51,10 @@ def _mixed_ends(lines: TextLines, language: str | None) -> Iterator[tuple[int, i
 
 
 def _bare_returns(lines: TextLines, language: str | None) -> Iterator[tuple[int, int, Fix | None]]:
-    found = _BARE_RETURN.search(lines.text)
+    match = _BARE_RETURN.search(lines.text)
     # A text of nothing but carriage returns is an old format, not an attempt to hide something.
-    if found and "\n" in lines.text:
-        yield found.start(), found.end(), None
+    if match and "\n" in lines.text:
+        yield match.start(), match.end(), None
 
 
 def _large(lines: TextLines, language: str | None) -> Iterator[tuple[int, int, Fix | None]]:

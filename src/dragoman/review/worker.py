@@ -19,19 +19,19 @@ from dragoman.review.worker_messages import WorkerAnswer, WorkerRequest, WorkerS
 
 
 def main() -> int:
-    asked, answered = sys.stdin.buffer, sys.stdout.buffer
-    setup = decode_json(asked.readline(), WorkerSetup)
+    requests, answers = sys.stdin.buffer, sys.stdout.buffer
+    setup = decode_json(requests.readline(), WorkerSetup)
     decode = json_decoder(WorkerRequest).decode
     # A deadline of the system and not of Python: it holds in the middle of a regular expression, too.
     silent = open(os.devnull, "w")  # noqa: SIM115 - for as long as we are
-    while line := asked.readline():
+    while line := requests.readline():
         faulthandler.dump_traceback_later(setup.deadline, exit=True, file=silent)
         ask = decode(line)
-        found = inspect(ask.path, ask.text, setup.rules, has_ruff=ask.has_ruff, longest=ask.longest)
-        answer = WorkerAnswer(findings=found.findings, failures=found.failures)
+        inspection = inspect(ask.path, ask.text, setup.rules, has_ruff=ask.has_ruff, longest=ask.longest)
+        answer = WorkerAnswer(findings=inspection.findings, failures=inspection.failures)
         faulthandler.cancel_dump_traceback_later()
-        answered.write(msgspec.json.encode(answer) + b"\n")
-        answered.flush()
+        answers.write(msgspec.json.encode(answer) + b"\n")
+        answers.flush()
     return 0
 
 

@@ -15,7 +15,7 @@ LONGEST_LINE = 2_000
 
 
 class WorkerSetup(Struct, frozen=True, kw_only=True):
-    """Said once."""
+    """The first message to a worker: rules and deadline."""
 
     rules: tuple[ReviewRule, ...]
     deadline: float

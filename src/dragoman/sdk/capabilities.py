@@ -59,7 +59,7 @@ def _cached_capabilities(data: bytes, kind: type[Struct]) -> Capabilities:
 
 
 def _member(value: object, name: str) -> Any:
-    """By its name on the wire."""
+    """Read a member of a struct by its name on the wire."""
     if not isinstance(value, Struct):
         return UNSET
     kind = type(value)

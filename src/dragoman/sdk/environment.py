@@ -72,7 +72,7 @@ def resolve_environment(env: Env) -> Mapping[str, str] | None:
     return agent_environment() if env is None else env
 
 
-def withheld(*, allow: Iterable[str] = (), source: Mapping[str, str] | None = None) -> list[str]:
+def withheld_names(*, allow: Iterable[str] = (), source: Mapping[str, str] | None = None) -> list[str]:
     """The names of our variables that an agent does not get; for whoever has to explain a failed login."""
     ours = os.environ if source is None else source
     handed_on = agent_environment(allow=allow, source=ours)

@@ -1,6 +1,6 @@
 """Logging in when an agent says that it needs it: once, with what can be tried, or with words that help.
 
-    answer = await logged_in(agent, lambda: agent.new_session(cwd=cwd), Login(method="api-key"))
+    answer = await call_with_login(agent, lambda: agent.new_session(cwd=cwd), Login(method="api-key"))
 
 An agent refuses with -32000 and has told in `initialize` which ways there are. One that it handles by itself
 is asked for with `authenticate`; one that needs a terminal is handed to a callback, which has one; one that
@@ -32,7 +32,7 @@ TerminalLogin: TypeAlias = Callable[[v1.AuthMethodTerminal], Awaitable[bool]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Login:
-    """What may be tried."""
+    """How to log in: the method, and what it may use."""
 
     method: str | None = None
     """The id of the method to use. Without one it is the first that the agent handles by itself, else the
@@ -45,7 +45,7 @@ class Login:
     seconds: float | None = 300.0
     """How long `authenticate` may take."""
 
-    withheld: Sequence[str] = ()
+    withheld_names: Sequence[str] = ()
     """Names of variables that the agent did not get from us, for the words of an error."""
 
 
@@ -56,8 +56,8 @@ def needs_login(error: BaseException) -> bool:
     )
 
 
-async def logged_in(agent: AgentHandle, attempt: Callable[[], Awaitable[T]], login: Login) -> T:
-    """What `attempt` gives, after a login if it needs one. Raises `LoginRequired` when that does not help."""
+async def call_with_login(agent: AgentHandle, attempt: Callable[[], Awaitable[T]], login: Login) -> T:
+    """The result of `attempt`, after a login if it needs one. Raises `LoginRequired` if that fails."""
     try:
         return await attempt()
     except CallFailed as refusal:
@@ -69,11 +69,11 @@ async def logged_in(agent: AgentHandle, attempt: Callable[[], Awaitable[T]], log
     except CallFailed as again:
         if not needs_login(again):
             raise
-        raise still_refused(agent, again, login, tried_method=tried_method) from None
+        raise refused_after_login(agent, again, login, tried_method=tried_method) from None
 
 
 async def log_in(agent: AgentHandle, refusal: CallFailed, login: Login) -> str:
-    """Try what can be tried, once; returns the id of the method."""
+    """Try one login; returns the id of its method."""
     method = _choose_method(agent, login)
     if method is None:
         raise LoginRequired(refusal, missing=_advice(agent, login), methods=_ids(agent))
@@ -93,8 +93,10 @@ async def log_in(agent: AgentHandle, refusal: CallFailed, login: Login) -> str:
     return method.id
 
 
-def still_refused(agent: AgentHandle, again: CallFailed, login: Login, *, tried_method: str) -> LoginRequired:
-    """A login went well and changed nothing."""
+def refused_after_login(
+    agent: AgentHandle, again: CallFailed, login: Login, *, tried_method: str
+) -> LoginRequired:
+    """The error for a login that succeeded although the agent still refuses."""
     why = "it went well, but the agent still refuses"
     missing = (
         f"{tried_method} went well, but the agent still refuses; {_advice(agent, login, but=tried_method)}"
@@ -123,13 +125,15 @@ def _login_failure(
 
 
 def _advice(agent: AgentHandle, login: Login, *, but: str = "") -> str:
-    """Exactly what is missing, for a person."""
+    """Text for a person: what is missing for a login."""
     ways = [_way(method) for method in agent.auth_methods if method.id != but]
     ways += [_variables(method) for method in agent.env_methods if method.id != but]
     if login.method is not None and login.method not in _ids(agent):
         ways.insert(0, f"the agent does not offer the method {login.method!r}")
     words = "; or ".join(ways) if ways else "the agent offers no other way to log in; its documentation may"
-    secrets = [name for name in login.withheld if any(part in name.upper() for part in ("KEY", "TOKEN"))]
+    secrets = [
+        name for name in login.withheld_names if any(part in name.upper() for part in ("KEY", "TOKEN"))
+    ]
     if secrets:
         words += f". Not handed on to the agent: {', '.join(secrets)}"
     return words

@@ -59,7 +59,7 @@ async def login_path(*, seconds: float = SECONDS) -> LoginPath:
 
 
 async def ask_login_shell(source: Mapping[str, str], *, seconds: float = SECONDS) -> LoginPath:
-    """The same without the memory."""
+    """Ask the login shell for its PATH, without the cache."""
     ours = source.get("PATH", os.defpath)
     shell = source.get("SHELL") or _shell_of_user()
     if os.name == "nt" or not shell:
@@ -77,7 +77,7 @@ async def ask_login_shell(source: Mapping[str, str], *, seconds: float = SECONDS
 
 
 def join_paths(first: str, second: str) -> str:
-    """Every folder of both, once."""
+    """A PATH with every folder of both, each once."""
     folders = dict.fromkeys([*first.split(os.pathsep), *second.split(os.pathsep)])
     return os.pathsep.join(folder for folder in folders if folder)
 

@@ -38,7 +38,7 @@ class PoolAgent:
     __slots__ = ("_agent", "_is_open", "_lock", "_starts", "broken", "load")
 
     def __init__(self, agent: Supervised, starts: asyncio.Semaphore) -> None:
-        """`starts` is the room that all agents of a pool share for starting."""
+        """`starts` limits how many agents of a pool start at once."""
         self.load = 0
         self.broken: DragomanError | None = None
         self._agent = agent
@@ -47,7 +47,7 @@ class PoolAgent:
         self._lock = asyncio.Lock()
 
     async def agent(self) -> Supervised:
-        """Its agent, started. Raises what made it broken."""
+        """The started agent. Raises the error that made it broken."""
         async with self._lock:
             if self.broken is not None:
                 raise self.broken.with_traceback(None)
@@ -62,7 +62,7 @@ class PoolAgent:
         return self._agent
 
     def note(self, error: Exception) -> None:
-        """A job here ended with this."""
+        """Note the error of a job. After a `CrashLoop` the agent is broken."""
         if isinstance(error, CrashLoop):
             self.broken = error
 
@@ -196,7 +196,7 @@ class PoolJob:
         return self._outcome.done()
 
     def cancel(self) -> None:
-        """Whoever awaits it gets an outcome that says so."""
+        """Cancel the job; its outcome is `cancelled`."""
         self._stop(self)
 
     def settle(self, outcome: TaskOutcome) -> None:
@@ -282,7 +282,7 @@ class Pool:
     async def run(
         self, tasks: Iterable[PoolTask], *, in_order: bool = False
     ) -> AsyncGenerator[TaskOutcome, None]:
-        """Have all of them done; outcomes as they come, or in the order of the tasks. Tasks are taken when
+        """Run all tasks; outcomes as they come, or in the order of the tasks. Tasks are taken when
         there is room for them, so there may be any number. Leaving the loop cancels the rest.
         """
         group, source = object(), enumerate(tasks)
@@ -389,7 +389,7 @@ async def _turn(session: SupervisedSession, task: PoolTask) -> TurnResult:
 
 
 async def _free(session: SupervisedSession) -> None:
-    """What was done there is over; that an agent does not let go of it is no failure of the task."""
+    """Close the session of a task that has ended; a failure to close is no failure of the task."""
     try:
         async with asyncio.timeout(FREE_SECONDS):
             await session.close()
@@ -404,9 +404,9 @@ def _make_agents(
         return [target]
     if not isinstance(target, str) and isinstance(target, Iterable):
         items = list(target)
-        agents_given = [item for item in items if isinstance(item, Supervised)]
-        if agents_given and len(agents_given) == len(items):
-            return agents_given
+        supervised_agents = [item for item in items if isinstance(item, Supervised)]
+        if supervised_agents and len(supervised_agents) == len(items):
+            return supervised_agents
         words = [item for item in items if isinstance(item, str)]
         return [supervised(words, dialect=dialect) for _ in range(agents)]
     return [supervised(target, dialect=dialect) for _ in range(agents)]

@@ -58,9 +58,9 @@ class ShutdownSignals:
         self._loop: asyncio.AbstractEventLoop | None = None
         # Locks, because a signal may interrupt the main thread while it starts a thread: then another thread
         # cannot be started, so the one that watches is there from the start and waits for these.
-        self._begin_lock, self._over = threading.Lock(), threading.Lock()
+        self._begin_lock, self._end_lock = threading.Lock(), threading.Lock()
         self._begin_lock.acquire()
-        self._over.acquire()
+        self._end_lock.acquire()
         self._former: dict[int, Any] = {}
         self._former_wake_fd = -1
         self._wake_pipe: tuple[int, int] | None = None
@@ -71,7 +71,7 @@ class ShutdownSignals:
         return 1
 
     def listen(self) -> None:
-        """From now on a signal wakes the loop that runs here."""
+        """Let signals wake the running event loop from now on."""
         self._loop = asyncio.get_running_loop()
         if not self._former or os.name == "nt":
             return
@@ -83,12 +83,12 @@ class ShutdownSignals:
         self._former_wake_fd = signal.set_wakeup_fd(self._wake_pipe[1], warn_on_full_buffer=False)
 
     def begin(self) -> None:
-        """The process is to end, from now on within its time."""
+        """Start the time limit for the end of the process."""
         with contextlib.suppress(RuntimeError):  # it began before
             self._begin_lock.release()
 
     def ask(self, number: int) -> None:
-        """The same as this signal. Any thread may call it."""
+        """Act as if this signal had arrived. Any thread may call it."""
         self._on_signal(number, None)
 
     def __enter__(self) -> Self:
@@ -104,7 +104,7 @@ class ShutdownSignals:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._over.release()
+        self._end_lock.release()
         self.begin()
         for number, handler in self._former.items():
             signal.signal(number, handler)
@@ -130,7 +130,7 @@ class ShutdownSignals:
 
     def _watch(self) -> None:
         self._begin_lock.acquire()
-        if self._over.acquire(timeout=self.within):
+        if self._end_lock.acquire(timeout=self.within):
             return
         log.error("the end took longer than %g s; the process ends without its handlers", self.within)
         if self.abandon is not None:
@@ -144,7 +144,7 @@ def time_to_end(limits: Limits) -> float:
 
 
 async def first_of(*waits: Coroutine[object, None, object]) -> None:
-    """Until one of these has ended; the others are let go of."""
+    """Wait until one of these has ended, and cancel the others."""
     tasks = [asyncio.get_running_loop().create_task(wait) for wait in waits]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

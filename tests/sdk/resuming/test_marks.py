@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.sdk.resuming.marks import NO_MARK, MessageMark, look, put, taken_out
+from dragoman.sdk.resuming.marks import NO_MARK, MessageMark, look, put, remove_mark
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=4),
@@ -31,7 +31,7 @@ def test_what_is_put_in_is_found_and_taken_out_again(
     session, mark = look(marked)
     assert mark == MessageMark(cursor=cursor, request=request)
     assert session == (said.get("sessionId") if isinstance(said.get("sessionId"), str) else "")
-    left = json.loads(taken_out(marked, mark))
+    left = json.loads(remove_mark(marked, mark))
     if meta is not None and not any(meta.values()):
         left.setdefault("_meta", meta)  # a member that says nothing may go
         left["_meta"] = {**meta, **left["_meta"]}
@@ -46,7 +46,7 @@ def test_a_mark_is_found_wherever_the_hub_writes_it() -> None:
     for marked in (first, last):
         session, mark = look(marked)
         assert (session, mark.cursor) == ("s", "7")
-        assert taken_out(marked, mark) == b'{"sessionId":"s","update":{}}'
+        assert remove_mark(marked, mark) == b'{"sessionId":"s","update":{}}'
 
 
 @pytest.mark.parametrize("odd", [b"[1]", b'"text"', b"17", b"not json"])

@@ -151,10 +151,12 @@ class FixRun:
         findings: Sequence[NumberedFinding],
     ) -> None:
         assert file.path is not None
-        self.left_count += len(result.left)
+        self.left_count += len(result.conflicting_findings)
         diff = v1.Diff(path=file.path, old_text=text, new_text=result.text)
-        title = f"Fix {count_of(len(result.applied), 'finding')} in {display_path}"
-        places = [v1.ToolCallLocation(path=file.path, line=finding.line) for finding in result.applied]
+        title = f"Fix {count_of(len(result.applied_findings), 'finding')} in {display_path}"
+        places = [
+            v1.ToolCallLocation(path=file.path, line=finding.line) for finding in result.applied_findings
+        ]
         async with self._turn.tool(title, kind="edit", locations=places, status="pending") as call:
             await call.progress(content=[diff])
             tool_call = v1.ToolCallUpdate(
@@ -190,7 +192,7 @@ class FixRun:
     def _note(
         self, display_path: str, text: str, result: FixedText, findings: Sequence[NumberedFinding]
     ) -> None:
-        numbers = [number for number, finding in findings if finding in result.applied]
+        numbers = [number for number, finding in findings if finding in result.applied_findings]
         numbers_text = ", ".join(map(str, numbers))
         self.applied_lines.append(
             f"{display_path}: {count_of(len(numbers), 'fix', 'fixes')} ({numbers_text})"

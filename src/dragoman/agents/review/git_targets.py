@@ -33,10 +33,10 @@ async def _ask_git(
     folder: Path, against: str | None, *, is_staged: bool, paths: Sequence[str]
 ) -> tuple[GitChanges, str | None]:
     if against != OWN_BRANCH:
-        return await changes(folder, against=against, staged=is_staged, paths=paths), against
+        return await changes(folder, against=against, is_staged=is_staged, paths=paths), against
     for name in _DEFAULTS:
         try:
-            return await changes(folder, against=name, staged=is_staged, paths=paths), name
+            return await changes(folder, against=name, is_staged=is_staged, paths=paths), name
         except GitRefused:
             continue
     raise GitRefused(

@@ -69,7 +69,9 @@ def look_prompt(
 
 def _file(source: ReviewSource) -> str:
     count = source.text.count("\n") + 1
-    changed_text = "" if source.changed is None else f", changed lines: {_ranges(sorted(source.changed))}"
+    changed_text = (
+        "" if source.changed_lines is None else f", changed lines: {_ranges(sorted(source.changed_lines))}"
+    )
     return f"- {source.path} ({count} lines{changed_text})"
 
 

@@ -150,7 +150,9 @@ class ReviewRun:
         if changes is None:
             return
         try:
-            findings = await broken_callers(changes, folder, self._settings, staged=self._targets.is_staged)
+            findings = await broken_callers(
+                changes, folder, self._settings, is_staged=self._targets.is_staged
+            )
         except ToolFailed as error:
             self._notes.append(f"callers of what changed were not looked at: {error}")
             return

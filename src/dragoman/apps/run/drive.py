@@ -36,7 +36,7 @@ from dragoman.sdk.client.agent_handle import AgentHandle, Session
 from dragoman.sdk.client.prompt import TurnResult
 from dragoman.sdk.connect import BoundedNotes, Connecting
 from dragoman.sdk.known import AgentSource
-from dragoman.sdk.login import logged_in
+from dragoman.sdk.login import call_with_login
 from dragoman.workspace.snapshots import Snapshot
 
 QUIET = 0.08
@@ -152,7 +152,7 @@ class RunDriver:
         login = make_login(agent, self._plan.target, self._reporter, is_attended=is_attended)
         looking = asyncio.create_task(look_before(self._plan.roots, self._reporter), name="snapshot")
         try:
-            session, how = await logged_in(
+            session, how = await call_with_login(
                 agent, lambda: open_session(agent, lending.workspace, request), login
             )
             self.session_id = session.id
@@ -165,7 +165,7 @@ class RunDriver:
             snapshot = await looking
             content = [v1.TextContent(text=self._plan.prompt), *blocks]
             try:
-                result = await logged_in(agent, lambda: self._turn(session, content), login)
+                result = await call_with_login(agent, lambda: self._turn(session, content), login)
                 await self._listen(session)
             except DragomanError:
                 await self._tell_changes(snapshot)

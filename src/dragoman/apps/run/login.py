@@ -15,7 +15,7 @@ from dragoman.apps.run.reporter import RunReporter
 from dragoman.apps.target import ChosenAgent
 from dragoman.schema import v1
 from dragoman.sdk.client.agent_handle import AgentHandle
-from dragoman.sdk.environment import withheld
+from dragoman.sdk.environment import withheld_names
 from dragoman.sdk.login import Login
 from dragoman.workspace.policy.login import plan_login
 
@@ -57,5 +57,5 @@ def make_login(agent: AgentHandle, target: ChosenAgent, reporter: RunReporter, *
         method=None if plan.step is None else plan.step.method_id,
         terminal=in_terminal if can_start else None,
         seconds=ATTENDED if is_attended else ALONE,
-        withheld=withheld(allow=tuple(target.env)),
+        withheld_names=withheld_names(allow=tuple(target.env)),
     )

@@ -54,12 +54,12 @@ class ClientCalls:
         return handle
 
     async def ready(self) -> None:
-        """Until all that was said before is on its way."""
+        """Wait until everything that was sent before has left the queue."""
         if self._behind is not None:
             await self._behind()
 
     def introduce(self, request: v1.InitializeRequest, version: int) -> None:
-        """`initialize` told us who it is."""
+        """Keep who the client is and what it can do, as `initialize` says it."""
         self.capabilities = peer_capabilities(request.client_capabilities)
         self._checked_methods.clear()
         self.info = request.client_info or None

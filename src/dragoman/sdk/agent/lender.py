@@ -23,7 +23,7 @@ from dragoman.sdk.writing import as_list
 
 @cache
 def allow_or_reject() -> tuple[v1.PermissionOption, ...]:
-    """The options of a question that brings none."""
+    """The default options of a permission request: allow once or reject once."""
     return (
         v1.PermissionOption(option_id="allow_once", name="Allow", kind="allow_once"),
         v1.PermissionOption(option_id="reject_once", name="Reject", kind="reject_once"),
@@ -57,7 +57,7 @@ _content: Callable[[v1.ReadTextFileResponse], str] = attrgetter("content")
 
 
 class Lender(Speaker):
-    """A speaker that can also ask its client for things."""
+    """A speaker that can also send requests to its client."""
 
     __slots__ = ()
 
@@ -67,7 +67,7 @@ class Lender(Speaker):
         """Read a file as the client sees it, unsaved changes included (`fs/read_text_file`). `line` counts
         from 1; `limit` is a number of lines.
         """
-        if self._over or line is not None or limit is not None:
+        if self._has_ended or line is not None or limit is not None:
             return self._read_lines(path, line, limit)
         # Most ask for all of it, and many ask often: no coroutine waits for another.
         request = v1.ReadTextFileRequest(session_id=self.session_id, path=path)

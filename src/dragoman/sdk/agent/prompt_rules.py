@@ -27,18 +27,18 @@ class PromptRunner(Protocol):
     ) -> Answer: ...
 
     def cancel(self, session_id: str) -> object:
-        """`session/cancel`: every turn asked for so far in this session."""
+        """Cancel every turn that was requested so far in this session (`session/cancel`)."""
 
     def cancel_request(self, incoming: IncomingRequest) -> bool:
-        """`$/cancel_request` for a prompt means the same, for this prompt alone. False: it is none."""
+        """Cancel one prompt (`$/cancel_request`). Returns False if the request is no prompt."""
         ...
 
     async def cancel_and_wait(self, session_id: str) -> None:
-        """Until no turn of this session is left."""
+        """Cancel the turns of this session and wait until they have ended."""
 
 
 def check_blocks(agent: Agent, request: v1.PromptRequest) -> None:
-    """Refuse before any work what the agent did not say that it takes."""
+    """Refuse content that the agent did not advertise, before any work."""
     for block in request.prompt:
         if isinstance(block, Unknown):
             raise invalid_params("the prompt holds a content block of an unknown type")

@@ -130,7 +130,7 @@ class Turn(Lender):
         return report
 
     def when_sent(self, then: Callable[[], None]) -> None:
-        """Call it when all that was said is on its way to the client."""
+        """Call `then` when everything that the turn said has been sent to the client."""
         then()
 
     def close(self) -> None:
@@ -139,12 +139,12 @@ class Turn(Lender):
         A tool call that nobody has brought to an end by now (its handler was left behind, or its task was
         forgotten) has failed.
         """
-        if self._over:
+        if self._has_ended:
             return
         for report in self._tools:
             if report.is_open:
                 self._put(v1.ToolCallProgress(tool_call_id=report.id, status="failed"))
-        self._over = True
+        self._has_ended = True
 
 
 class AgentSession(Lender):

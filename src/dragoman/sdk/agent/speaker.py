@@ -71,15 +71,15 @@ def _not_text(text: str) -> InvalidValue:
 
 
 class Speaker:
-    """Something that can speak in one session."""
+    """Sends the updates of one session."""
 
-    __slots__ = ("_outbox", "_over", "_say_head", "_update_head", "client", "session_id")
+    __slots__ = ("_has_ended", "_outbox", "_say_head", "_update_head", "client", "session_id")
 
     def __init__(self, client: ClientCalls, session_id: str) -> None:
         self.client = client
         self.session_id = session_id
         self._outbox = client.link.outbox
-        self._over = False
+        self._has_ended = False
         self._update_head = self._say_head = b""  # made when something is said for the first time
 
     def _prepare(self) -> None:
@@ -90,7 +90,7 @@ class Speaker:
 
     async def say(self, text: str | v1.ContentBlock, *, message_id: str | None = None) -> None:
         """A piece of the agent's answer."""
-        if message_id is None and type(text) is str and not self._over:
+        if message_id is None and type(text) is str and not self._has_ended:
             if not self._say_head:
                 self._prepare()
             outbox = self._outbox
@@ -130,7 +130,7 @@ class Speaker:
             await self._outbox.flow()
 
     def _put(self, update: v1.SessionUpdate) -> None:
-        """Say it without waiting."""
+        """Queue the update without waiting."""
         self._check_open()
         if not self._update_head:
             self._prepare()
@@ -144,7 +144,7 @@ class Speaker:
             outbox.schedule()
 
     def _check_open(self) -> None:
-        if self._over:
+        if self._has_ended:
             raise TurnOver("this turn has been answered; nothing can be said or asked in it any more")
 
     async def plan(self, entries: Iterable[v1.PlanEntry | str | tuple[str, v1.PlanEntryStatus]]) -> None:

@@ -26,9 +26,9 @@ else:
 
 
 class _TaskRunningTurn:
-    """What belongs to a turn while it lasts."""
+    """A running turn with its task, its timer and its futures."""
 
-    __slots__ = ("machine", "over", "patience", "request", "start_future", "task", "turn")
+    __slots__ = ("end_future", "machine", "patience", "request", "start_future", "task", "turn")
 
     def __init__(self, incoming: IncomingRequest, machine: RunningTurn, turn: Turn) -> None:
         loop = asyncio.get_running_loop()
@@ -38,7 +38,7 @@ class _TaskRunningTurn:
         self.task: asyncio.Task[object] | None = None
         self.patience: asyncio.TimerHandle | None = None
         self.start_future: asyncio.Future[None] = loop.create_future()
-        self.over: asyncio.Future[None] = loop.create_future()
+        self.end_future: asyncio.Future[None] = loop.create_future()
 
 
 class AgentTurns:
@@ -68,14 +68,14 @@ class AgentTurns:
         return self._run(running)
 
     def cancel(self, session_id: str) -> list[_TaskRunningTurn]:
-        """`session/cancel`: every turn asked for so far in this session."""
+        """Cancel every turn that was requested so far in this session (`session/cancel`)."""
         hit = [self._running[machine] for machine in self._turns.cancel(session_id)]
         for running in hit:
             self._stop(running)
         return hit
 
     def cancel_request(self, incoming: IncomingRequest) -> bool:
-        """`$/cancel_request` for a prompt means the same, for this prompt alone."""
+        """Cancel one prompt (`$/cancel_request`)."""
         for running in self._running.values():
             if running.request is incoming:
                 running.machine.is_cancelled = True
@@ -86,7 +86,9 @@ class AgentTurns:
     async def cancel_and_wait(self, session_id: str) -> None:
         self.cancel(session_id)
         waiting = [
-            running.over for running in self._running.values() if running.machine.session_id == session_id
+            running.end_future
+            for running in self._running.values()
+            if running.machine.session_id == session_id
         ]
         if waiting:
             await asyncio.wait(waiting)
@@ -124,8 +126,8 @@ class AgentTurns:
         if running.patience is not None:
             running.patience.cancel()
         self._running.pop(running.machine, None)
-        if not running.over.done():
-            running.over.set_result(None)
+        if not running.end_future.done():
+            running.end_future.set_result(None)
         following = self._turns.end(running.machine, stop_reason)
         if following is not None and not (start_future := self._running[following].start_future).done():
             start_future.set_result(
@@ -140,7 +142,7 @@ class AgentTurns:
         running.patience = loop.call_later(self._client.limits.cancel_seconds, self._leave_behind, running)
 
     def _leave_behind(self, running: _TaskRunningTurn) -> None:
-        if running.over.done() or self._client.link.close_reason is not None:
+        if running.end_future.done() or self._client.link.close_reason is not None:
             return
         self._finish(running, "cancelled")
         running.turn.when_sent(lambda: self._client.link.settle(running.request, CANCELLED))

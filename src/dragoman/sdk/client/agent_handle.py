@@ -62,7 +62,7 @@ class SessionRouter(Protocol):
     """Notifications that could not be read."""
 
     def open(self, session: Session) -> None:
-        """Updates for this session's id are the session's from now on."""
+        """Route updates for this session id to the session from now on."""
 
     def forget(self, session: Session) -> None:
         """The session was closed."""
@@ -75,7 +75,7 @@ class SessionRouter(Protocol):
 
 
 class Sizes:
-    """Follows a queue that others take from; it is told how long the queue is."""
+    """Counts the bytes of a queue that others take from; callers report its length."""
 
     __slots__ = ("_count", "_runs", "total")
 
@@ -91,7 +91,7 @@ class Sizes:
             self.total += count * each
 
     def forget_all_but(self, length: int, *, newest: bool = False) -> None:
-        """The queue is this long now: the oldest have left it, or the newest."""
+        """The queue has this length now: drop the sizes of the oldest items, or of the newest."""
         while self._count > length:
             run = self._runs[-1 if newest else 0]
             count = min(run[0], self._count - length)
@@ -236,7 +236,7 @@ class Session:
         self.leave()
 
     def leave(self) -> None:
-        """Use it no more, without telling the agent."""
+        """Stop using the session without telling the agent."""
         self.is_closed = True
         self.agent.side.forget(self)
         self.wake_listener()
@@ -251,7 +251,7 @@ class Session:
         self.agent.side.weigh_backlog()
 
     def turn_ended(self, turn: PromptTurn) -> None:
-        """The agent has answered, or the call was given up."""
+        """Free the session for its next turn: the agent has answered, or the call was given up."""
         if self.turn is turn:
             self.turn = None
             self.cancelling = False
@@ -259,7 +259,7 @@ class Session:
         self.weigh_backlog()
 
     def inlet(self) -> list[v1.SessionUpdate]:
-        """Where an update goes that arrives now."""
+        """The list that takes an update which arrives now."""
         turn = self.turn
         return self.late_updates if turn is None or not turn.listens else self.turn_updates
 
@@ -276,7 +276,7 @@ class Session:
             self.keep(late_updates, int(each))
 
     def keep(self, updates: Sequence[v1.SessionUpdate], each: int) -> None:
-        """These are late, or came before anybody knew this session."""
+        """Keep updates that arrived outside any turn."""
         late = self.late
         sizes = self._late_sizes = self._late_sizes or Sizes()
         sizes.forget_all_but(len(late))  # somebody may have taken some
@@ -291,7 +291,7 @@ class Session:
         self.wake_listener()
 
     def wake_listener(self) -> None:
-        """Whoever listens looks again: there is an update, or the end."""
+        """Wake the listener: there is an update, or the session has ended."""
         if self.listener is not None:
             self.listener.set()
 
@@ -319,7 +319,7 @@ class AgentHandle(SessionOpener[Coroutine[object, None, Session]]):
         self.protocol_version = 0
 
     def introduce(self, answer: v1.InitializeResponse) -> None:
-        """`initialize` told us who it is."""
+        """Keep who the agent is and what it can do, as `initialize` says it."""
         self.capabilities = peer_capabilities(answer.agent_capabilities)
         self.info = answer.agent_info or None
         self.auth_methods = answer.auth_methods or ()

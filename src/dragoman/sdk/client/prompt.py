@@ -228,22 +228,22 @@ class PromptTurn:
 
     @property
     def is_open(self) -> bool:
-        """It was sent, and not answered yet; perhaps nobody reads it any more."""
+        """Whether the prompt was sent and has no answer yet; perhaps nobody reads it any more."""
         return self._call is not None and not self._call.context.done()
 
     @property
     def listens(self) -> bool:
-        """Updates that arrive now are this turn's: it runs, and somebody reads."""
+        """Whether the turn takes updates: it runs, and somebody reads it."""
         call = self._call
         return call is not None and not (self._is_abandoned or call.context.is_answered)
 
     @property
     def is_hungry(self) -> bool:
-        """Somebody waits for what comes next."""
+        """Whether a reader waits for the next update."""
         return self._wake is not None or self._is_abandoned
 
     def take(self, updates: list[v1.SessionUpdate], size: int) -> None:
-        """The session has news for this turn."""
+        """Take updates that the session received for this turn."""
         self._batches.append((updates, size))
         self._backlog += size
         self._wake_up()
@@ -254,7 +254,7 @@ class PromptTurn:
         return self._backlog
 
     def _note(self, batch: list[v1.SessionUpdate], text: BytesIO | None) -> None:
-        """What the result will tell of these. Most are words, and are noted without a step for each."""
+        """Collect text and tool calls for the result. Batches of nothing but text take a shorter way."""
         message_chunk, text_content = v1.AgentMessageChunk, v1.TextContent
         if set(map(type, batch)) == {message_chunk}:
             if text is None:
@@ -290,7 +290,7 @@ class PromptTurn:
             self._wake.set_result(None)
 
     async def _abandon(self) -> None:
-        """It runs on until it is answered, but nobody listens."""
+        """Cancel the turn and stop reading it; it runs on until the agent answers."""
         assert self._call is not None
         self._is_abandoned = True
         self._batches.clear()

@@ -47,11 +47,11 @@ _session_id = attrgetter("session_id")
 
 _WITH_ID = b'{"jsonrpc":"2.0","id":'
 
-_NOT_CHOSEN = b'{"outcome":{"outcome":"cancelled"}}'
+_CANCELLED_OUTCOME = b'{"outcome":{"outcome":"cancelled"}}'
 
 
 def _nowhere(_: v1.SessionUpdate) -> None:
-    """Before the first session is known; never called."""
+    """Placeholder until the first session is known; never called."""
 
 
 class _Route(msgspec.Struct, frozen=True):
@@ -153,7 +153,7 @@ class ClientSide:
         if not lines or len(frames) != lines:
             return 0
         if self._on_update is not None:
-            self._told_each(frames, len(block) // lines)
+            self._take_and_call(frames, len(block) // lines)
             return lines
         first = frames[0].params.session_id
         session = self.sessions.get(first)
@@ -162,10 +162,10 @@ class ClientSide:
             self._inlet(session).extend(updates)
             self._count += lines
         else:
-            self._told_many(frames, len(block) // lines)
+            self._take_updates(frames, len(block) // lines)
         return lines
 
-    def _told_many(self, frames: list[UpdateFrame], each: int) -> None:
+    def _take_updates(self, frames: list[UpdateFrame], each: int) -> None:
         """Updates of several sessions, or of one that we do not know."""
         current = ""
         append: Callable[[v1.SessionUpdate], None] = _nowhere
@@ -183,7 +183,7 @@ class ClientSide:
             append(params.update)
         self._count += len(frames) - orphans
 
-    def _told_each(self, frames: list[NoteFrame], each: int) -> None:
+    def _take_and_call(self, frames: list[NoteFrame], each: int) -> None:
         """For a handler of all updates. The commonest kind of it is called without a detour: a session that
         is loaded may bring hundreds of thousands.
         """
@@ -276,7 +276,7 @@ class ClientSide:
 
     def on_cancel_request(self, incoming: IncomingRequest) -> bool:
         if incoming in self._permissions:
-            self._not_chosen(incoming)
+            self._cancel_permission(incoming)
             return True
         return False
 
@@ -288,7 +288,7 @@ class ClientSide:
         handler = self.client.handlers.get("session/request_permission")
         session = self.sessions.get(request.session_id)
         if handler is None or not request.options or (session is not None and session.cancelling):
-            return _NOT_CHOSEN
+            return _CANCELLED_OUTCOME
         self._permissions[incoming] = request.session_id
         return self._decide(incoming, handler, request)
 
@@ -321,15 +321,15 @@ class ClientSide:
         return write(await handler.work(params, self.agent))
 
     def cancel_permissions(self, session_id: str) -> None:
-        """The turn is being cancelled: every open question of this session is answered so, now."""
+        """Answer every open permission request of this session with `cancelled`."""
         for incoming in [
             incoming for incoming, session in self._permissions.items() if session == session_id
         ]:
-            self._not_chosen(incoming)
+            self._cancel_permission(incoming)
 
-    def _not_chosen(self, incoming: IncomingRequest) -> None:
+    def _cancel_permission(self, incoming: IncomingRequest) -> None:
         self._permissions.pop(incoming, None)
-        self._link.settle(incoming, _NOT_CHOSEN)
+        self._link.settle(incoming, _CANCELLED_OUTCOME)
         self._link.stop(incoming)
 
     def _check_known(self, request: object) -> None:
@@ -391,7 +391,7 @@ class ClientSide:
             del self.sessions[session.id]
 
     def _keep_orphan(self, notification: v1.SessionNotification, size: int) -> None:
-        """Nobody knows this session yet. What comes too much is left out: nobody may ever know it."""
+        """Keep an update of a session that is not open yet. Updates beyond the limits are dropped."""
         orphans = self._orphans.get(notification.session_id, [])
         crowd = not orphans and len(self._orphans) >= ORPHAN_SESSIONS
         if crowd or len(orphans) >= ORPHAN_UPDATES or self._orphan_bytes + size > ORPHAN_BYTES:

@@ -1,8 +1,9 @@
-"""A client and an agent of any two dialects, joined: between them is v1, and a relay.
+"""Connects a client and an agent of any two dialects; a relay between them speaks v1.
 
-async with Joined(client, agent, client_dialect="threads", agent_dialect="crow") as joined:
-    await joined.wait_ended()
-print(joined.ledger.entries)
+conversation = InterpretedConversation(client, agent, client_dialect="threads", agent_dialect="crow")
+async with conversation:
+    await conversation.wait_ended()
+print(conversation.ledger.entries)
 """
 
 from __future__ import annotations
@@ -46,11 +47,11 @@ class InterpretedConversation:
             in_v1(agent_dialect, agent, position="agent"),
             name="interpreter",
         )
-        self._over = asyncio.Event()
+        self._end_event = asyncio.Event()
 
     async def wait_ended(self) -> None:
         """Until one side is gone, or something was lost that must not be."""
-        await first_of(self._relay.wait_ended(), self._over.wait())
+        await first_of(self._relay.wait_ended(), self._end_event.wait())
 
     @property
     def agent_ended(self) -> str | None:
@@ -78,4 +79,4 @@ class InterpretedConversation:
 
     def _stop(self, entry: LedgerEntry) -> None:
         self.stopped_by = self.stopped_by or entry
-        self._over.set()
+        self._end_event.set()

@@ -32,7 +32,7 @@ class SlashCommand(NamedTuple):
         return v1.AvailableCommand(name=self.name, description=self.description, input=asks)
 
     def handler(self, argument: str) -> Handler:
-        """What handles a turn that is this command."""
+        """The handler that runs a turn with this command."""
         function = self.function
         is_async = Handler(function).is_async
 
@@ -67,7 +67,7 @@ class Commands:
         return [command.as_updates() for command in self._commands.values()]
 
     def find(self, text: str) -> tuple[SlashCommand, str] | None:
-        """The command that a prompt's text is, and its argument."""
+        """The command at the start of a prompt's text, and its argument."""
         if not text.startswith("/"):
             return None
         words = text[1:].split(maxsplit=1)

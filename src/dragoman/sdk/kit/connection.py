@@ -30,7 +30,7 @@ class KitConnection:
         self.sessions: set[KitSession[Any]] = set()
 
     def begin(self, on_end: Callable[[], object]) -> None:
-        """Hold the journal until the link closes, then call `ended`."""
+        """Hold the journal until the link closes, then call `on_end`."""
         self._client.link.own(self._keep(on_end))
 
     async def journal(self) -> Journal:
@@ -57,7 +57,7 @@ class KitConnection:
             await run_to_end(self._end())
 
     async def _idle(self) -> None:
-        running = [turn.over for session in self.sessions for turn in session.running]
+        running = [turn.end_future for session in self.sessions for turn in session.running]
         if running:
             await asyncio.wait(running)
 

@@ -88,7 +88,7 @@ def read_prompt(frame: bytes) -> tuple[int, StoredPrompt] | None:
 
 
 def prompt_updates(head: bytes, turn: int, prompt: StoredPrompt) -> list[bytes]:
-    """A stored prompt as the updates that tell it."""
+    """A stored prompt as `user_message_chunk` updates."""
     begin = head + b'{"sessionUpdate":"user_message_chunk","content":'
     end = b',"messageId":"prompt-%d"}}}' % turn
     return [begin + bytes(block) + end for block in prompt.prompt]

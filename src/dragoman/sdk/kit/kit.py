@@ -238,12 +238,12 @@ class Kit(Generic[C]):
             session.mcp = Mounts(session)
 
     async def greet(self, session: KitSession[Any]) -> None:
-        """What a client is told of a session that it has just been given: this runs behind the answer."""
+        """Send a new session's commands to the client, after the answer that opened it."""
         if self.commands:
             await session.commands(self.commands.as_updates())
 
     async def _begin_turn(self, turn: KitTurn[Any]) -> None:
-        """What a turn begins with, before its handler."""
+        """Set the title and show pending notices before the handler runs."""
         await self._entitle(turn)
         notices, turn.session.pending_notices = turn.session.pending_notices, []
         for words in notices:

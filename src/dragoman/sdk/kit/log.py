@@ -8,7 +8,7 @@ request, which must not overtake what was said before it. What is not stored yet
 whoever speaks waits in `room`.
 
 Each append says where the stream must end. If it does not, somebody else has opened the session since:
-nothing is written, `moved` is true from then on, and the session is over here.
+nothing is written, `is_moved` is true from then on, and the session is over here.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ class KitJournal:
         self._task: asyncio.Task[None] | None = None
 
     def add(self, direction: Direction, frame: bytes) -> None:
-        """Store it, behind what was added before."""
+        """Queue a frame for the journal, behind those that were added before."""
         self._waiting.append(Entry(direction, frame, self._clock()))
         self._added_count += 1
         self._size += len(frame)
         self._go()
 
     def add_update(self, frame: bytes) -> None:
-        """Store it, and then send it."""
+        """Queue a frame for the journal; it is sent once it is stored."""
         self._unsent.append(frame)
         self.bytes_since_pause += len(frame)
         self.add("to_client", frame)
@@ -74,21 +74,19 @@ class KitJournal:
         return self._size > WAITING_BYTES
 
     async def room(self) -> None:
-        """Until there is room for more; raises when there will be none."""
+        """Wait until there is room for more; raises when there will be none."""
         while self.is_full:
             await self._step()
 
     async def catch_up(self) -> None:
-        """Until everything that was added so far is stored and sent. Raises as `flush` does."""
+        """Wait until everything that was added so far is stored and sent. Raises as `flush` does."""
         added_count = self._added_count
         while self._stored_count < added_count:
             await self._step()
         self._check_ours()
 
     async def flush(self) -> None:
-        """Until everything that was added is stored and sent. Raises what the client is told when it cannot
-        be.
-        """
+        """Wait until everything is stored and sent. Raises the error that the client gets if that fails."""
         while self._waiting or self._description or self._task is not None:
             await self._step()
         self._check_ours()

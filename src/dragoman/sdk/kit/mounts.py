@@ -94,7 +94,7 @@ class Mounts:
     # What an agent does with them.
 
     async def ready(self) -> None:
-        """Until every server has started or failed."""
+        """Wait until every server has started or failed."""
         if self._starting:
             await asyncio.wait(self._starting.values())
 
@@ -189,7 +189,7 @@ async def _list_tools(name: str, client: Any) -> list[MountedTool]:
 
 
 def _with_unique_names(servers: list[v1.McpServer]) -> list[tuple[str, Any]]:
-    """Each server with a name that no other of the session has."""
+    """Pairs of a unique name and its server."""
     by_name: dict[str, Any] = {}
     for server in servers:
         base = str(getattr(server, "name", "")) or "mcp"

@@ -30,10 +30,10 @@ Send = Callable[[bytes], Awaitable[None]]
 
 
 class RestoredSession:
-    """What the notes of a session come to."""
+    """The state of a session, read from its journal."""
 
-    def __init__(self, session_id: str, *, withheld: Sequence[str] = ()) -> None:
-        """`withheld` are kinds of updates that this client does not take."""
+    def __init__(self, session_id: str, *, skipped_kinds: Sequence[str] = ()) -> None:
+        """`skipped_kinds` are kinds of updates that this client does not take."""
         self.session_id = session_id
         self.last = 0
         self.turns = 0
@@ -44,10 +44,10 @@ class RestoredSession:
         self.memories: list[Any] = []
         self._head = frames.update_head(session_id)
         self._compaction = frames.beginnings(session_id, ("compaction_update",))
-        self._skipped_prefixes = frames.beginnings(session_id, (*frames.UNREPLAYED, *withheld))
+        self._skipped_prefixes = frames.beginnings(session_id, (*frames.UNREPLAYED, *skipped_kinds))
 
     def take(self, page: Page) -> bytes:
-        """Learn from a page; what of it a client is told."""
+        """Read a page; returns the frames of it that a client gets."""
         frames_to_send: list[bytes] = []
         update, skipped_prefixes, compaction = frames.UPDATE, self._skipped_prefixes, self._compaction
         for entry in page:
@@ -91,7 +91,7 @@ class RestoredSession:
 
 
 async def recall(journal: Journal, stream: str, restored_session: RestoredSession, send: Send | None) -> None:
-    """Read on to the end of the stream, and send what it tells."""
+    """Read the rest of the stream and send the frames that a client gets."""
     async for page in journal.replay(stream, after=restored_session.last):
         replay = restored_session.take(page)
         if send is not None and replay:

@@ -41,7 +41,7 @@ async def run_turn(
     *,
     on_begin: Callable[[KitTurn[Any]], Awaitable[None]],
 ) -> v1.PromptResponse:
-    """What a kit makes of a prompt handler. `begun` is called when the prompt is stored."""
+    """Run a prompt handler as a stored turn. `on_begin` is called when the prompt is stored."""
     if not turn.session.lease.take():
         raise invalid_request(RUNNING)
     turn.begin()
@@ -83,7 +83,7 @@ async def _store_end(turn: KitTurn[Any], answer: bytes, *, must: bool = False) -
 
 
 def _answer_for(turn: KitTurn[Any], error: BaseException) -> bytes:
-    """How the log tells a turn that did not end by itself."""
+    """The frame that the log gets for a turn that failed or was cancelled."""
     if turn.cancelled or isinstance(error, asyncio.CancelledError):
         return frames.answer_frame(turn.number, v1.PromptResponse(stop_reason="cancelled"))
     if isinstance(error, ErrorAnswer):

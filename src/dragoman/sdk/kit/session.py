@@ -85,7 +85,7 @@ class KitTurn(RecordingSpeaker, Turn, Generic[C]):
         super().__init__(session.client, session, request, running)
         self.number = 0
         """Its number in the session, from 1; set when it begins."""
-        self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.end_future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done when the turn is stored and nothing of it runs any more."""
         self.spent = TokenUsage()
         self.requests = 0
@@ -117,7 +117,7 @@ class KitTurn(RecordingSpeaker, Turn, Generic[C]):
         return await self.session.local.run(command, *args, cwd=cwd, env=env, output_bytes=output_bytes)
 
     async def join(self) -> None:
-        """Until all tasks of the turn have ended; raises the first failure."""
+        """Wait until all tasks of the turn have ended; raises the first failure."""
         while pending := [task for task in self._tasks if not task.done()]:
             await asyncio.wait(pending, return_when=asyncio.FIRST_EXCEPTION)
             self._raise_failure()
@@ -179,7 +179,7 @@ class KitTurn(RecordingSpeaker, Turn, Generic[C]):
     # Its place in the log.
 
     def begin(self) -> None:
-        """Its prompt is part of the session from now on."""
+        """Store the prompt as the session's next turn."""
         session = self.session
         session.turns += 1
         self.number = session.turns
@@ -187,7 +187,7 @@ class KitTurn(RecordingSpeaker, Turn, Generic[C]):
         self._log.add("to_agent", frames.prompt_frame(self.number, self.request))
 
     def end(self, answer: bytes) -> None:
-        """Its answer, once; nothing can be said after it."""
+        """Store the answer, once. The turn can say nothing after it."""
         super().close()
         if self.number and not self._is_answered:
             self._is_answered = True
@@ -196,12 +196,12 @@ class KitTurn(RecordingSpeaker, Turn, Generic[C]):
             self._log.add("to_client", answer)
 
     def leave(self) -> None:
-        """Nothing of it runs any more, and it is stored."""
+        """Mark the turn as ended: none of its tasks runs, and it is stored."""
         self.session.running.discard(self)
         if not self.session.running:
             self.session.lease.drop()
-        if not self.over.done():
-            self.over.set_result(None)
+        if not self.end_future.done():
+            self.end_future.set_result(None)
 
     def close(self) -> None:
         """Called when the prompt is answered, also without waiting for a handler that does not end."""
@@ -211,7 +211,7 @@ class KitTurn(RecordingSpeaker, Turn, Generic[C]):
             self.session.start(self._settle())
 
     def when_sent(self, then: Callable[[], None]) -> None:
-        """Its last words are stored and sent first."""
+        """Call `then` when the turn's updates are stored and sent."""
         self.session.start(self._send_and(then))
 
     async def _send_and(self, then: Callable[[], None]) -> None:
@@ -336,7 +336,7 @@ class KitSession(RecordingSpeaker, AgentSession, Generic[C]):
         self.log.add("note", frames.note("memory", value))
 
     async def flush(self) -> None:
-        """Until what was said and remembered so far is as safe as the journal makes things."""
+        """Wait until everything that was said and remembered so far is stored."""
         await self.log.flush()
 
     def forget(self) -> None:
@@ -400,7 +400,7 @@ class KitSession(RecordingSpeaker, AgentSession, Generic[C]):
 
     async def aclose(self) -> None:
         """End what runs in the session, and store what was said. May be called again."""
-        self._over = True
+        self._has_ended = True
         async with AsyncExitStack() as last_things:  # each is done whatever becomes of the others
             last_things.callback(self.lease.drop)
             last_things.push_async_callback(self._store)
@@ -410,7 +410,7 @@ class KitSession(RecordingSpeaker, AgentSession, Generic[C]):
                 last_things.push_async_callback(self.mcp.aclose)
             last_things.push_async_callback(self._owner.aclose, patience=PATIENCE)
             if self.running:
-                await asyncio.wait([turn.over for turn in self.running], timeout=PATIENCE)
+                await asyncio.wait([turn.end_future for turn in self.running], timeout=PATIENCE)
 
     async def _store(self) -> None:
         try:

@@ -25,7 +25,7 @@ class SessionFileLock:
         self._descriptor: int | None = None
 
     def take(self) -> bool:
-        """Hold it; False if somebody else does."""
+        """Take the lock; returns False if somebody else holds it."""
         if self._path is None or self._descriptor is not None:
             return True
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

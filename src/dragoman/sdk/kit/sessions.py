@@ -139,8 +139,8 @@ class KitSessions:
             cast("dict[str, Any]", client.sessions).pop(session_id, None)
         if self._lease(info.stream).is_held_elsewhere():
             raise invalid_request(RUNNING)
-        withheld = () if "session.compaction" in client.capabilities else ("compaction_update",)
-        restored_session = RestoredSession(session_id, withheld=withheld)
+        skipped_kinds = () if "session.compaction" in client.capabilities else ("compaction_update",)
+        restored_session = RestoredSession(session_id, skipped_kinds=skipped_kinds)
         try:
             await self._take(journal, info.stream, restored_session, send)
         except NoSuchStream:
@@ -285,7 +285,7 @@ class KitSessions:
 
 @asynccontextmanager
 async def _delete_on_error(journal: Journal, stream: str) -> AsyncIterator[None]:
-    """What a client was not given does not stay behind."""
+    """Delete the stream of a session that could not be opened."""
     try:
         yield
     except BaseException:

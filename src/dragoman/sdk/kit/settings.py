@@ -156,7 +156,7 @@ AnyOption: TypeAlias = Option | Switch
 
 
 def collect_options(modes: Modes | None, options: Sequence[AnyOption]) -> dict[str, AnyOption]:
-    """All that can be set, modes first, each id once."""
+    """All options by id, modes first. Raises `ValueError` for an id that occurs twice."""
     by_id: dict[str, AnyOption] = {} if modes is None else {modes.id: modes}
     for option in options:
         if option.id in by_id:

@@ -22,7 +22,7 @@ PRIVATE = 0o600
 
 
 def add_agents(agents: Iterable[KnownAgent], *, path: Path) -> None:
-    """Write these into the file; one that is there under the same name is replaced."""
+    """Write agents into the file; an agent of the same name is replaced."""
     text = read_text(path)
     config = parse_config(text, path=str(path))
     target_agents = dict(config.agents)
@@ -37,7 +37,7 @@ def add_agents(agents: Iterable[KnownAgent], *, path: Path) -> None:
 
 
 def remove_agent(name: str, *, path: Path) -> None:
-    """Take one out. Raises `LocalMistake` when it is not there."""
+    """Remove an agent from the file. Raises `LocalMistake` if it is not there."""
     text = read_text(path)
     config = parse_config(text, path=str(path))
     if name not in config.agents:

@@ -86,7 +86,7 @@ def known_agents(*, config: AgentConfig | None = None, path: str | None = None) 
 
 
 def missing_agents(*, config: AgentConfig | None = None, path: str | None = None) -> list[WellKnown]:
-    """Well-known agents that are not installed here, and that nothing of ours goes by the name of."""
+    """Well-known agents that are not installed and whose name nothing else here has."""
     names = {agent.name for agent in known_agents(config=config, path=path)}
     return [entry for entry in WELL_KNOWN if entry.name not in names]
 
@@ -99,7 +99,7 @@ def at_home(agent: KnownAgent) -> KnownAgent:
 
 
 def install_hint(entry: WellKnown) -> str:
-    """What to do to have it."""
+    """How to install the agent."""
     return f"try: {entry.install}" if " install " in entry.install else f"install {entry.install}"
 
 

@@ -22,7 +22,7 @@ from dragoman.sdk.known.places import Machine, acpx_config, jetbrains_acp, zed_s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedAgents:
-    """What one file had to offer."""
+    """The agents of one file of another product."""
 
     agents: tuple[KnownAgent, ...] = ()
     skipped: tuple[tuple[str, str], ...] = ()
@@ -98,7 +98,7 @@ def our_name(title: str) -> str:
 
 
 class _Skip(Exception):
-    """This entry cannot be taken, because."""
+    """The reason why an entry cannot be imported."""
 
 
 def _collect(
@@ -108,7 +108,7 @@ def _collect(
     skips: list[tuple[str, str]] = []
     for title, entry in table.items():
         try:
-            agent = _read_one(title, entry, read)
+            agent = _read_agent(title, entry, read)
             if agent.name in agents:
                 raise _Skip(f"another one would be called {agent.name} as well")
             agents[agent.name] = agent
@@ -117,7 +117,7 @@ def _collect(
     return ImportedAgents(agents=tuple(agents.values()), skipped=tuple(skips))
 
 
-def _read_one(
+def _read_agent(
     title: str, entry: object, read: Callable[[str, Mapping[str, object]], KnownAgent]
 ) -> KnownAgent:
     if not isinstance(entry, Mapping):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WellKnown:
-    """One maker's agent."""
+    """An agent that is known by name, with its commands."""
 
     name: str
     title: str

@@ -18,7 +18,7 @@ RunCall: TypeAlias = Callable[[Awaitable[Any], ClientHandle], Coroutine[object, 
 
 
 class WithExtensions(Handlers):
-    """The given handlers, and one for each extension there may be. `called` awaits the object's work."""
+    """The given handlers, and one for each extension there may be. `run_call` awaits the object's work."""
 
     __slots__ = ("_note", "_request", "_run_call")
 
@@ -66,4 +66,4 @@ def _object(params: object) -> dict[str, Any]:
 
 
 async def _nothing() -> None:
-    """Nobody listens."""
+    """Does nothing: the object takes no such notification."""

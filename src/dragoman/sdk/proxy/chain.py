@@ -45,7 +45,7 @@ from dragoman.wire.glance import lines_of
 
 log = logging.getLogger(__name__)
 
-UNHEARD = error_object(INTERNAL_ERROR, "Internal error: a component of the chain has ended")
+COMPONENT_ENDED = error_object(INTERNAL_ERROR, "Internal error: a component of the chain has ended")
 
 _members = json_decoder(dict[str, Raw])
 
@@ -56,13 +56,13 @@ class Hop:
     def __init__(self, chain: ProxyChain, transport: Transport, *, index: int) -> None:
         self.index = index
         self.transport = transport
-        self.over = False
+        self.is_over = False
         self.books: Connection[Route] = Connection(None if index else Lifecycle())
         self._chain = chain
         self._slow: set[int] = set()  # the hops that do not take what this one says
 
     def send(self, frame: bytes, *, source: Hop) -> None:
-        """Write, and let the one who caused it wait if we are behind."""
+        """Write a frame; pause its source while the writer is behind."""
         try:
             self.transport.write(frame)
         except LinkClosed:
@@ -136,27 +136,27 @@ class ProxyChain:
                 log.debug("component %d: ignored: %s", hop.index, why)
 
     def on_hop_end(self, hop: Hop, reason: BaseException | None) -> None:
-        """A hop has ended. Whoever waits for it gets an error that is ours."""
+        """A hop has ended. Requests that wait for its answer are refused."""
         if hop.index and not self.end_event.is_set():
             log.warning("component %d of the chain has ended: %s", hop.index, reason or "it hung up")
-        hop.over = True
+        hop.is_over = True
         for call in hop.books.abandon():
-            self._refuse(*call.context, UNHEARD)
+            self._refuse(*call.context, COMPONENT_ENDED)
         self.end_event.set()
         self._waiters.wake()
 
     async def last_answers(self, seconds: float) -> None:
-        """The client has said all that it will: `chain < requests > answers` still wants the answers."""
+        """Wait for open answers after the end of the input, as in `chain < requests > answers`."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                while self.hops[0].books.incoming_requests and not any(hop.over for hop in self.hops[1:]):
+                while self.hops[0].books.incoming_requests and not any(hop.is_over for hop in self.hops[1:]):
                     await self._waiters.wait()
 
     def refuse_the_rest(self) -> None:
-        """The chain ends: the client gets an answer to everything that it asked."""
+        """Refuse every open request of the client when the chain ends."""
         client = self.hops[0]
         for debt in list(client.books.incoming_requests.values()):
-            self._refuse(client, debt, UNHEARD)
+            self._refuse(client, debt, COMPONENT_ENDED)
 
     # Carrying.
 
@@ -210,7 +210,7 @@ class ProxyChain:
             self.on_event(hop, event, b"")
 
     def _route(self, hop: Hop, method: str, params: Raw | None) -> tuple[Hop, str, bytes | None]:
-        """Where a message goes, and as what."""
+        """The hop that gets a message, with the method and params it gets."""
         last = len(self.hops) - 1
         if hop.index and method != SUCCESSOR:
             target = self.hops[hop.index - 1]

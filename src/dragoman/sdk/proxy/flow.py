@@ -49,13 +49,13 @@ HELD = "hooks hold too much back"
 
 IN_USE = error_object(INVALID_REQUEST, "Invalid request: this id is still in use by an earlier request")
 BAD_ANSWER = error_object(INTERNAL_ERROR, "Internal error: the answer could not be read")
-UNHEARD = error_object(INTERNAL_ERROR, "Internal error: the other side has ended")
+SIDE_ENDED = error_object(INTERNAL_ERROR, "Internal error: the other side has ended")
 
 _CANCELLED_TURN = write(PromptResponse(stop_reason="cancelled"))
 
 
 class ProxyFlow:
-    """What goes one way; `back` is the flow of the other way."""
+    """The messages of one direction; `back` is the other one."""
 
     back: ProxyFlow
 
@@ -96,7 +96,7 @@ class ProxyFlow:
         token = current.set(self._side)
         try:
             for frame, glance in zip(lines_of(block), glances, strict=True):
-                self._take_one(frame, glance)
+                self._take_frame(frame, glance)
         finally:
             current.reset(token)
             self._flush()
@@ -114,13 +114,13 @@ class ProxyFlow:
                 call.context.set_result(reason)
         for item in self.lanes:
             if item.passing is not None:
-                self.lanes.take_out(item, failure(item.passing.id, UNHEARD))
+                self.lanes.take_out(item, failure(item.passing.id, SIDE_ENDED))
 
-    def answer_unheard(self) -> None:
-        """Whoever still waits for an answer to what went this way gets an error."""
+    def refuse_open_requests(self) -> None:
+        """Answer every open request that went this way with an error."""
         for passing in [passing for passing in self.open.values() if passing.queued_frame is None]:
             del self.open[passing.id]
-            self.back.send(failure(passing.id, UNHEARD))
+            self.back.send(failure(passing.id, SIDE_ENDED))
 
     # Which blocks are looked at.
 
@@ -135,12 +135,12 @@ class ProxyFlow:
 
     @property
     def _is_guarded(self) -> bool:
-        """Whether anything that goes this way is judged."""
+        """Whether any message of this direction has a hook."""
         return bool(self._hooks or self.back._results)
 
     # One frame.
 
-    def _take_one(self, frame: bytes, glance: Glance) -> None:
+    def _take_frame(self, frame: bytes, glance: Glance) -> None:
         if glance.method is UNSET:
             if glance.id is UNSET:
                 self._take_unreadable(frame)
@@ -165,7 +165,7 @@ class ProxyFlow:
         elif envelope is not None and passing.id in self.open:
             self.back.send(failure(passing.id, IN_USE))
         elif self.end_reason is not None:
-            self.back.send(failure(passing.id, UNHEARD))
+            self.back.send(failure(passing.id, SIDE_ENDED))
         else:
             self.open[passing.id] = passing
             hook = self._hooks.get(passing.method)

@@ -29,7 +29,7 @@ class FirstBlockTransport:
         self._sink: Sink | None = None
         self._first: bytes | None = None
         self._has_first = asyncio.Event()
-        self._over: list[BaseException | None] = []  # the end, if it came before the sink
+        self._end_reasons: list[BaseException | None] = []  # the end, if it came before the sink
         self._skipped_sizes: list[int] = []
         self._is_paused = False  # by whoever started us
 
@@ -40,7 +40,7 @@ class FirstBlockTransport:
         return self._first
 
     def refuse_first(self, error: ErrorObject) -> None:
-        """Answer every request of the first block: nobody else will."""
+        """Answer every request of the first block with an error."""
         for glance in glance_block(self._first or b""):
             if glance.method is not UNSET and glance.id is not UNSET:
                 with contextlib.suppress(LinkClosed):
@@ -55,7 +55,7 @@ class FirstBlockTransport:
         if self._first is not None:
             sink.feed(self._first)
             self._first = None  # it may be large
-        for reason in self._over:
+        for reason in self._end_reasons:
             sink.on_end(reason)
         if not self._is_paused:  # the sink may have had enough already
             self._transport.resume()
@@ -106,11 +106,11 @@ class FirstBlockTransport:
         if self._sink is not None:
             self._sink.on_end(reason)
         else:
-            self._over.append(reason)
+            self._end_reasons.append(reason)
 
 
 async def until(stop: asyncio.Event, work: Coroutine[object, None, T]) -> T | None:
-    """The result of the work, or None if we are told to stop before."""
+    """The result of the work; None if `stop` is set before it ends."""
     loop = asyncio.get_running_loop()
     working, stopping = loop.create_task(work), loop.create_task(stop.wait())
     try:

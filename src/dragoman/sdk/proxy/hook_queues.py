@@ -34,7 +34,7 @@ class ForwardedRequest:
 
 
 class QueuedFrame:
-    """One frame under way. Without a hook it only waits its turn."""
+    """A frame in a queue. Without a hook it only waits its turn."""
 
     __slots__ = ("answer", "envelope", "frame", "hook", "passing")
 
@@ -95,7 +95,7 @@ class HookQueues:
         self.size += len(item.frame)
 
     def take_out(self, item: QueuedFrame, answer: bytes) -> None:
-        """Hold it no longer, and do not send it on; its sender gets `answer`."""
+        """Remove a frame from its queue; its sender gets `answer`."""
         for lane in self._lanes.values():
             if lane.judging is item:
                 item.answer = answer

@@ -35,7 +35,7 @@ _members = json_decoder(dict[str, Raw])
 
 
 class FrameFate(NamedTuple):
-    """What becomes of a frame."""
+    """What a hook decided: frames to send onward and back."""
 
     onward: bytes | None = None
     back: bytes | None = None
@@ -101,7 +101,7 @@ class ProxyHook:
 
     @staticmethod
     def failure_fate(envelope: HookMessage, error: ErrorObject) -> FrameFate:
-        """Nothing goes on; whoever waits for an answer gets the error."""
+        """Drop the frame; a request is answered with the error."""
         if isinstance(envelope, Response):
             return FrameFate(onward=failure(envelope.id, error))
         return FrameFate(back=failure(envelope.id, error)) if isinstance(envelope, Request) else FrameFate()

@@ -264,7 +264,7 @@ class ProxySide:
             open_flow, closed_flow = closed_flow, open_flow
         closed_flow.hang_up(_closed_reason("client" if open_flow is self._agent else "agent", way))
         await open_flow.lanes.finish(seconds)
-        closed_flow.answer_unheard()
+        closed_flow.refuse_open_requests()
         if open_flow is self._agent and isinstance(way.target, MemoryTransport):
             # A program hears the end of its input and may still answer; memory cannot say it, so we wait.
             await self._answers(seconds)

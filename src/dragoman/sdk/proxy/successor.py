@@ -58,7 +58,7 @@ class Successor:
             self.transport.start(self)
 
     def weigh(self) -> None:
-        """There is one source for both: when either is behind, both wait."""
+        """Pause the shared transport while either port is paused."""
         is_paused = any(port.is_paused for port in self._ports)
         if is_paused != self._is_paused:
             self._is_paused = is_paused

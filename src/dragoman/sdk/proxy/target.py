@@ -29,7 +29,7 @@ async def open_target(
     cwd: str | os.PathLike[str] | None = None,
     env: Mapping[str, str] | None = None,
 ) -> Transport:
-    """The transport to it, not started yet."""
+    """Open a transport to a target; it is not started yet."""
     if isinstance(target, str | Sequence):
         from dragoman.transport.owned import Grace
         from dragoman.transport.process import spawn

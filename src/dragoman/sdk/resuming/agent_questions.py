@@ -33,7 +33,7 @@ class PendingQuestion(Struct, gc=False):
 
 
 class AgentQuestions:
-    """Of one editor, over all connections."""
+    """The hub's open questions to one editor, over all connections."""
 
     def __init__(self, *, room: int = ROOM) -> None:
         self._room = room
@@ -64,7 +64,7 @@ class AgentQuestions:
         return question, new
 
     def answer(self, number: Id, answer: bytes) -> PendingQuestion | None:
-        """None if it was not asked, is answered, or needs no answer any more."""
+        """Keep the answer to a question; None if the question is unknown or already answered."""
         pending = self._questions.get(number) if type(number) is int else None
         if pending is None or pending.answer is not None:
             return None
@@ -90,7 +90,7 @@ class AgentQuestions:
         return question
 
     def is_open(self, session: str) -> bool:
-        """Whether something of this session has no answer yet."""
+        """Whether a question of this session has no answer yet."""
         return any(
             question.session == session and question.answer is None for question in self._questions.values()
         )
@@ -107,7 +107,7 @@ class AgentQuestions:
         return stale_questions
 
     def forget(self, session: str) -> None:
-        """The session is closed."""
+        """Drop all questions of a closed session."""
         for question in [question for question in self._questions.values() if question.session == session]:
             self._drop(question)
 

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Raw
 
 from dragoman.sdk.resuming.agent_questions import AgentQuestions, PendingQuestion
-from dragoman.sdk.resuming.marks import fields_of, look, taken_out, text_of
+from dragoman.sdk.resuming.marks import fields_of, look, remove_mark, text_of
 from dragoman.sdk.resuming.runs import remove_marks
 from dragoman.sdk.resuming.sent_messages import SentRequest
 from dragoman.sdk.resuming.sessions import ATTACH, ResumedSessions
@@ -32,20 +32,20 @@ class DeliveredUpdates:
         self.watches = False
         self.sessions = ResumedSessions()
         self.questions = AgentQuestions()
-        self.withheld: set[str] = set()
+        self.withheld_sessions: set[str] = set()
         """Sessions that are about to be told again from where the editor is."""
 
     def update(self, message: Notification, frame: bytes) -> bytes | None:
         session, mark = look(message.params)
-        if session in self.withheld or not self.sessions.on_update(session, mark.cursor):
+        if session in self.withheld_sessions or not self.sessions.on_update(session, mark.cursor):
             return None
         if not mark.cursor or message.params is None or self.shows:
             return frame
-        return notification(message.method, taken_out(message.params, mark))
+        return notification(message.method, remove_mark(message.params, mark))
 
     def run(self, block: bytes) -> bytes | None:
         """The same for a block of nothing but updates, as one; None if they must be looked at one by one."""
-        if self.shows or self.withheld or self.sessions.is_skipping:
+        if self.shows or self.withheld_sessions or self.sessions.is_skipping:
             return None
         result = remove_marks(block)
         if result is None:
@@ -66,7 +66,7 @@ class DeliveredUpdates:
     def question(self, incoming: Request, connection: int) -> tuple[PendingQuestion | None, bytes | None]:
         """A question that the editor has had is not asked again; perhaps there is an answer to it."""
         session, mark = look(incoming.params)
-        if session in self.withheld:
+        if session in self.withheld_sessions:
             return None, None
         question, new = self.questions.ask(session, mark.request, incoming.id, connection)
         if not new:
@@ -74,7 +74,7 @@ class DeliveredUpdates:
         self.sessions.on_cursor(session, mark.cursor)
         if incoming.params is None:
             return question, request(question.number, incoming.method, None)
-        params = bytes(incoming.params) if self.shows else taken_out(incoming.params, mark)
+        params = bytes(incoming.params) if self.shows else remove_mark(incoming.params, mark)
         return question, request(question.number, incoming.method, params)
 
     def asks(self, session: str) -> bool:
@@ -94,7 +94,7 @@ class DeliveredUpdates:
         return [withdrawal(question) for question in self.questions.stale(open_request.session, connection)]
 
     def result(self, open_request: SentRequest, result: Raw, frame: bytes) -> bytes:
-        """The answer, and what it changes."""
+        """Apply an answer to the sessions; returns the frame for the editor."""
         session, mark = look(result)
         if open_request.method == "session/prompt":
             self.sessions.on_turn_end(open_request.session, mark.cursor, open_request.key)
@@ -108,10 +108,12 @@ class DeliveredUpdates:
             self.questions.forget(open_request.session)
         else:
             self._on_hub_result(open_request, fields_of(result))
-        return response(open_request.id, taken_out(result, mark)) if mark.cursor and not self.shows else frame
+        return (
+            response(open_request.id, remove_mark(result, mark)) if mark.cursor and not self.shows else frame
+        )
 
     def _on_hub_result(self, open_request: SentRequest, result: dict[str, Raw]) -> None:
-        """The methods of a client that knows hubs."""
+        """Apply the answer to a hub method that the editor itself called."""
         params = _params(open_request)
         if open_request.method == ATTACH:
             after = text_of(params["after"]) if "after" in params else "end"
@@ -129,7 +131,7 @@ def withdrawal(question: PendingQuestion) -> bytes:
 
 
 def withdrawn(note: Notification) -> Id:
-    """The id of the request that is meant; null if it makes no sense."""
+    """The id of the request that a withdrawal names; null if it is malformed."""
     raw = fields_of(note.params).get("requestId", Raw(b"null"))
     try:
         return msgspec.json.decode(raw, type=int | str | None)

@@ -57,7 +57,7 @@ def look(params: bytes | Raw | None) -> tuple[str, MessageMark]:
 
 
 def _look_again(fields: Mapping[str, Raw]) -> tuple[str, MessageMark]:
-    """One member of a wrong type shall not hide the others."""
+    """Read the mark member by member, without those of a wrong type."""
     ours = fields_of(fields_of(fields.get("_meta")).get("dragoman"))
     return text_of(fields.get("sessionId")), MessageMark(
         **{name: text_of(ours.get(name)) for name in ("cursor", "request", "key")}
@@ -90,7 +90,7 @@ def put(params: bytes | Raw | None, ours: Mapping[str, object]) -> bytes:
     return _encode({**fields, "_meta": {**meta, "dragoman": mark}})
 
 
-def taken_out(params: bytes | Raw, mark: MessageMark) -> bytes:
+def remove_mark(params: bytes | Raw, mark: MessageMark) -> bytes:
     """Params without the hub's marks, which `look` has found there."""
     raw = bytes(params)
     if not mark.cursor and not mark.request:

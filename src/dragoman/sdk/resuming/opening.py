@@ -68,7 +68,7 @@ def _opener(
 
 
 def is_refusal(reason: BaseException | str) -> bool:
-    """Whether the server does not want us, now and later."""
+    """Whether the server refuses us for good."""
     return _status(reason) in UNWELCOME
 
 
@@ -79,6 +79,6 @@ def is_final(reason: BaseException, is_known: bool) -> bool:
 
 
 def _status(reason: BaseException | str) -> int:
-    """Both transports say it by the status, at the end of their words."""
+    """The HTTP status at the end of an error text; 0 if there is none."""
     match = _STATUS.search(str(reason))
     return int(match[1]) if match is not None else 0

@@ -1,9 +1,10 @@
 """The rules of a conversation that outlives its connections; docs/hub-protocol.md is its other half.
 
-An editor stands on one side, a hub on the other. `say` what the editor said, `hear` what the hub said, tell
-when a connection is `opened` or `lost`; what is to be sent is then in `to_hub` and `to_editor`. The editor
-sees one conversation: nothing twice, nothing missing, nothing out of order, and none of the marks by which
-that is done. A peer that is no hub gets everything as it is, and its end is the end.
+An editor is on one side, a hub on the other. `say` takes the editor's messages and `hear` the hub's;
+`on_open` and `on_connection_lost` report the connection. What is to be sent is then in `to_hub` and
+`to_editor`. The editor sees one conversation: nothing twice, nothing missing, nothing out of order, and
+none of the marks by which that is done. A peer that is no hub gets everything as it is, and its end is the
+end.
 
 Nothing here does IO, and nothing reads a clock.
 """
@@ -80,13 +81,13 @@ class Resumption:
 
     @property
     def survives(self) -> bool:
-        """Whether the loss of the connection can be mended."""
+        """Whether the conversation can go on over a new connection."""
         return self.phase != "over" and (
             self.is_hub or (self.is_hub is None and (self._initialize is not None or not self._has_spoken))
         )
 
     def cursor(self, session: str) -> str:
-        """How far the editor has been told of this session; empty if nobody knows."""
+        """The cursor of the last message that the editor got in this session; empty if unknown."""
         return self._deliveries.sessions.cursor(session)
 
     # The connection.
@@ -106,7 +107,7 @@ class Resumption:
         self.to_hub.clear()
         self._returns.clear()
         self._checks.clear()
-        self._deliveries.withheld.clear()
+        self._deliveries.withheld_sessions.clear()
         if self.phase not in ("over", "plain"):
             self.phase = "away"
         for sent_request in self._sent_messages.unrepeatable():
@@ -117,7 +118,7 @@ class Resumption:
             )
 
     def give_up(self, why: str) -> None:
-        """The hub is gone for good: whatever the editor waits for, it waits for in vain."""
+        """Refuse everything that the editor waits for: the hub is gone for good."""
         self.phase = "over"
         waiting = [request.id for request in self._sent_messages.requests()]
         if self._initialize is not None and self.is_hub is None:
@@ -245,7 +246,7 @@ class Resumption:
     # What the hub says.
 
     def hear_block(self, block: bytes) -> None:
-        """One or more frames."""
+        """Take one or more frames of the hub."""
         updates = self._deliveries.run(block) if self.phase in ("greeting", "resuming", "live") else None
         if updates is not None:
             self.to_editor.append(updates)
@@ -285,7 +286,7 @@ class Resumption:
         self._say_held()
 
     def _hear_greeting(self, response: Response | Failure) -> None:
-        """We are known again: the editor has had this answer. Now the sessions."""
+        """The hub has taken us back. Resume the sessions; the editor has had this answer."""
         if isinstance(response, Failure):
             self.fault = f"the hub does not take us back: {response.error.message}"
         elif not _is_hub(response.result):
@@ -315,7 +316,7 @@ class Resumption:
         self._returns[self._ask(method, params)] = session
 
     def _ask(self, method: str, params: bytes) -> Id:
-        """A request of our own; the editor has no part in it."""
+        """Send a request of our own, which the editor does not see."""
         self._count += 1
         number = f"{self.client}-back-{self._count}"
         self.to_hub.append(request(number, method, params))
@@ -323,7 +324,7 @@ class Resumption:
 
     def _on_return(self, response: Response | Failure) -> None:
         session = self._returns.pop(response.id)
-        self._deliveries.withheld.discard(session)
+        self._deliveries.withheld_sessions.discard(session)
         if isinstance(response, Failure):
             self._on_return_refused(session, response)
             self._go_on()
@@ -347,7 +348,7 @@ class Resumption:
         log.warning("a session could not be resumed (error %d)", failure.error.code)
 
     def _go_on(self) -> None:
-        """Back in every session: say what has no answer once more, then what came since."""
+        """Once every session is resumed: send unanswered requests again, then the held frames."""
         if self.phase != "resuming" or self._returns or self.fault:
             return
         self.phase = "live"
@@ -395,7 +396,7 @@ class Resumption:
 
     def _hear_from_its_beginning(self, session: str) -> None:
         """It may have been made the first time, and have spoken since to a connection that was gone."""
-        self._deliveries.withheld.add(session)
+        self._deliveries.withheld_sessions.add(session)
         self.phase = "resuming"
         self._come_back(session)
 
@@ -421,6 +422,6 @@ def _is_hub(result: Raw) -> bool:
 
 
 def _largest(result: Raw) -> int:
-    """What a hub says about the size of messages; one that says nothing takes all of them."""
+    """The largest message that the hub takes, by its answer to `initialize`."""
     size = fields_of(fields_of(fields_of(result).get("_meta")).get("dragoman")).get("message")
     return int(bytes(size)) if size is not None and bytes(size).isdigit() else NO_LIMIT

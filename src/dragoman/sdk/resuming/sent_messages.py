@@ -62,7 +62,7 @@ class SentMessages:
         self._notes: dict[int, _DependentNotification] = {}
 
     def keep(self, request: Request, frame: bytes, *, session: str, key: str) -> None:
-        """It is being said for the first time."""
+        """Keep a request that is sent for the first time."""
         self._number += 1
         repeatable = not request.method.startswith("_") or request.method.startswith(OURS)
         fits = self._size + len(frame) <= self._room or request.method in OPENINGS
@@ -94,7 +94,7 @@ class SentMessages:
         return id_key(request_id) in self._numbers
 
     def settle(self, request_id: Id) -> SentRequest | None:
-        """None if nothing is open under this id."""
+        """Remove an answered request and return it; None if the id is not open."""
         number = self._numbers.pop(id_key(request_id), None)
         if number is None:
             return None
@@ -116,7 +116,7 @@ class SentMessages:
         ]
 
     def opens(self, session: str) -> bool:
-        """Whether the editor is just opening it by itself."""
+        """Whether an open request of the editor opens this session."""
         return any(
             open_request.session == session and open_request.method in LOADS
             for open_request in self._open.values()
@@ -126,11 +126,11 @@ class SentMessages:
         return list(self._open.values())
 
     def unrepeatable(self) -> list[SentRequest]:
-        """What was said over a connection that is gone and cannot be said again."""
+        """Requests of a lost connection that cannot be sent again."""
         return [open_request for open_request in self._open.values() if not open_request.frame]
 
     def again(self) -> Iterator[tuple[SentRequest | None, bytes]]:
-        """Everything that is kept, in its order; notifications are of no request."""
+        """Everything that must be sent again, in order; the request is None for a notification."""
         for number in sorted((*self._open, *self._notes)):
             if number in self._notes:
                 yield None, self._note_again(self._notes[number])

@@ -22,7 +22,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class ResumedSessions:
-    """By their ids."""
+    """The sessions of one editor, and how to resume each."""
 
     def __init__(self) -> None:
         self._cursors: dict[str, str] = {}
@@ -35,12 +35,12 @@ class ResumedSessions:
         return iter(list(self._open))
 
     def open(self, session: str, fields: dict[str, Raw]) -> None:
-        """It was made, loaded, resumed or forked with these params."""
+        """Keep the params with which a session was opened, to resume it later."""
         params = {name: value for name, value in fields.items() if name not in ("_meta", "sessionId")}
         self._open[session] = (RESUME, _encode({"sessionId": session, **params}))
 
     def attach(self, session: str, cursor: str) -> None:
-        """It is only looked at, unless it was opened before."""
+        """Follow a session without working in it, unless it was opened before."""
         if session not in self._open:
             self._open[session] = (ATTACH, _encode({"sessionId": session}))
         self._cursors.setdefault(session, cursor)
@@ -54,7 +54,7 @@ class ResumedSessions:
             table.pop(session, None)
 
     def come_back(self, session: str, prompts: list[str]) -> tuple[str, bytes]:
-        """The method and the params that go on behind what the editor has."""
+        """The method and params that resume a session after the editor's cursor."""
         method, params = self._open[session]
         after = self._cursors.get(session, "")
         if method == ATTACH:
@@ -93,7 +93,7 @@ class ResumedSessions:
 
     @property
     def is_skipping(self) -> bool:
-        """Whether some updates are about to come that the editor has had."""
+        """Whether the hub is about to repeat updates that the editor has had."""
         return bool(self._skipping)
 
     def on_update(self, session: str, cursor: str) -> bool:
@@ -111,15 +111,15 @@ class ResumedSessions:
         return True
 
     def load(self, session: str) -> None:
-        """The hub is asked to tell it from its beginning."""
+        """The editor loads the session: forget its cursor, and note how far the replay has come."""
         self._cursors.pop(session, None)
         self._loading[session] = ""
 
     def load_again(self, session: str) -> None:
-        if replay_count := self._loading.get(session):
-            self._skipping[session] = replay_count
+        if replay_cursor := self._loading.get(session):
+            self._skipping[session] = replay_cursor
 
     def on_load_end(self, session: str) -> None:
-        """The replay is over, in whatever way."""
+        """Forget the load of this session: its replay has ended or failed."""
         self._loading.pop(session, None)
         self._skipping.pop(session, None)

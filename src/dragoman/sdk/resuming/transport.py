@@ -88,7 +88,7 @@ class ResumingTransport:
         self._sink: Sink | None = None
         self._run: asyncio.Task[None] | None = None
         self._inner: Transport | None = None
-        self._over: asyncio.Event = asyncio.Event()  # this connection has ended
+        self._end_event: asyncio.Event = asyncio.Event()  # this connection has ended
         self._reason: BaseException | None = None
         self._reading = asyncio.Event()
         self._reading.set()
@@ -155,12 +155,12 @@ class ResumingTransport:
 
     async def finish_writing(self) -> None:
         """Send what waits, if that can be done in time. The hub hears of no end yet."""
-        await self._part_with_held()
+        await self._flush_held()
         if self._inner is not None and hasattr(self._inner, "finish_writing"):
             await self._inner.finish_writing()
 
-    async def _part_with_held(self) -> None:
-        """Wait for a connection that takes it, once."""
+    async def _flush_held(self) -> None:
+        """Wait once, within the limit, until the held frames are sent."""
         try:
             async with asyncio.timeout(0 if self._has_flushed else self.limits.flush):
                 while self.core.held_bytes and not self._close_reason:
@@ -174,7 +174,7 @@ class ResumingTransport:
         return self.core.cursor(session)
 
     def release(self) -> None:
-        """Nothing more is expected of it; `aclose` lets go."""
+        """Does nothing: `aclose` frees everything."""
 
     async def aclose(self) -> None:
         if self._closing is None:
@@ -182,7 +182,7 @@ class ResumingTransport:
         await asyncio.shield(self._closing)
 
     async def _close(self) -> None:
-        await self._part_with_held()
+        await self._flush_held()
         if self._run is not None and not self._run.done():
             self._run.cancel()  # it closes the connection, which flushes
             await asyncio.wait((self._run,))
@@ -211,7 +211,7 @@ class ResumingTransport:
         await self._finish(why)
 
     def _enough(self, reason: BaseException | None, wait: float) -> DragomanError | BaseException | None:
-        """Why there shall be no other connection; None if there shall."""
+        """The reason to stop reconnecting; None to go on."""
         assert self._lost_at is not None
         if not self.core.survives:
             return reason or LinkClosed("the server ended the connection")
@@ -230,7 +230,7 @@ class ResumingTransport:
             return error
         finally:
             self.first_attempt.set()
-        self._inner, self._over, self._reason = inner, asyncio.Event(), None
+        self._inner, self._end_event, self._reason = inner, asyncio.Event(), None
         try:
             inner.start(_Ear(self, inner))
             if not self._reading.is_set():
@@ -248,16 +248,16 @@ class ResumingTransport:
                 self._carry()
 
     async def _until_over(self) -> None:
-        """A hub that does not take us back in time is as good as gone."""
+        """Wait until the connection ends, or until the hub has not taken us back in time."""
         if self.core.is_hub:
             try:
                 async with asyncio.timeout(self._patience):
-                    while self.core.phase != "live" and not self._over.is_set():
+                    while self.core.phase != "live" and not self._end_event.is_set():
                         await self._waiters.wait()
             except TimeoutError:
                 self._reason = LinkClosed("the hub did not answer in time")
                 return
-        await self._over.wait()
+        await self._end_event.wait()
 
     async def _finish(self, why: BaseException) -> None:
         self.core.give_up(_words(why))
@@ -290,13 +290,13 @@ class ResumingTransport:
         self._on_notice(ConnectionNotice(kind="back", seconds=away))
 
     def _hung_up(self, inner: Transport, reason: BaseException | None) -> None:
-        if inner is self._inner and not self._over.is_set():
+        if inner is self._inner and not self._end_event.is_set():
             self._reason = reason
-            self._over.set()
+            self._end_event.set()
             self._waiters.wake()
 
     def _carry(self) -> None:
-        """From the core to both sides."""
+        """Move frames from the core to the hub and to the editor."""
         frames, self.core.to_hub = self.core.to_hub, []
         if frames and self._inner is not None:
             try:

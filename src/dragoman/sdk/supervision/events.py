@@ -59,7 +59,7 @@ class SupervisionEvent(Struct, frozen=True, kw_only=True):
 
 
 class EventReporter:
-    """Says what happens to one agent. What the listener does with it cannot harm the agent."""
+    """Reports events of one agent to a listener. A listener that raises cannot harm the agent."""
 
     __slots__ = ("_listener", "life")
 
@@ -76,7 +76,7 @@ class EventReporter:
         text = f"{name} answered after {seconds:.2f} s"
         self._tell(SupervisionEvent(kind="initialized", text=text, life=self.life, pid=pid))
 
-    def died(self, error: DragomanError, *, in_turn: bool) -> None:
+    def on_death(self, error: DragomanError, *, in_turn: bool) -> None:
         text = f"the agent died: {error}"
         self._tell(
             SupervisionEvent(
@@ -84,7 +84,7 @@ class EventReporter:
             )
         )
 
-    def restarting(self, delay: float, why: DragomanError | None) -> None:
+    def on_restart(self, delay: float, why: DragomanError | None) -> None:
         text = f"the agent is started again in {delay:.1f} s"
         self._tell(SupervisionEvent(kind="restarting", text=text, life=self.life, delay=delay, error=why))
 
@@ -96,7 +96,7 @@ class EventReporter:
             )
         )
 
-    def lost_context(self, former_id: str, session_id: str, why: DragomanError) -> None:
+    def on_context_lost(self, former_id: str, session_id: str, why: DragomanError) -> None:
         text = f"the agent knows nothing any more of what was said before in this session: {why}"
         self._tell(
             SupervisionEvent(
@@ -110,7 +110,7 @@ class EventReporter:
             )
         )
 
-    def gave_up(self, error: DragomanError) -> None:
+    def on_give_up(self, error: DragomanError) -> None:
         text = f"the agent is not started again: {error}"
         self._tell(
             SupervisionEvent(kind="gave_up", text=text, life=self.life, error=error, stderr=words(error))
@@ -130,5 +130,5 @@ class EventReporter:
 
 
 def words(error: DragomanError) -> str:
-    """The end of what a dead agent complained about."""
+    """The last lines of a dead agent's standard error."""
     return error.stderr if isinstance(error, PeerDied) else ""

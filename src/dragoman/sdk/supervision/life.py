@@ -18,9 +18,18 @@ from dragoman.sdk.connect import Connecting
 
 
 class AgentLife:
-    """An agent that was started, once."""
+    """One process of a supervised agent."""
 
-    __slots__ = ("_closing", "_connecting", "_over", "_watch", "handle", "is_mourned", "number", "verdict")
+    __slots__ = (
+        "_close_task",
+        "_closing",
+        "_connecting",
+        "_watch",
+        "handle",
+        "is_mourned",
+        "number",
+        "verdict",
+    )
 
     def __init__(self, number: int, connecting: Connecting, handle: AgentHandle) -> None:
         self.number = number
@@ -32,7 +41,7 @@ class AgentLife:
         self._connecting = connecting
         self._closing = False
         self._watch: asyncio.Task[None] | None = None
-        self._over: asyncio.Task[None] | None = None
+        self._close_task: asyncio.Task[None] | None = None
 
     @property
     def is_alive(self) -> bool:
@@ -40,8 +49,12 @@ class AgentLife:
 
     @property
     def is_over(self) -> bool:
-        """Nothing is left of it, not even somebody who waits for that."""
-        return self._watch is not None and self._watch.done() and (self._over is None or self._over.done())
+        """Whether the process has ended and nobody waits for it any more."""
+        return (
+            self._watch is not None
+            and self._watch.done()
+            and (self._close_task is None or self._close_task.done())
+        )
 
     @property
     def pid(self) -> int | None:
@@ -66,15 +79,17 @@ class AgentLife:
         return reason
 
     def condemn(self, why: DragomanError) -> None:
-        """It lives, but is of no use any more: end it, soon."""
+        """End a process that lives and is of no use any more."""
         if self.verdict is None:
             self.verdict = why
-            self._over = asyncio.create_task(self._connecting.__aexit__(), name=f"end of life {self.number}")
+            self._close_task = asyncio.create_task(
+                self._connecting.__aexit__(), name=f"end of life {self.number}"
+            )
 
     async def aclose(self) -> None:
         self._closing = True
         await self._connecting.__aexit__()
-        tasks = [task for task in (self._watch, self._over) if task is not None]
+        tasks = [task for task in (self._watch, self._close_task) if task is not None]
         if tasks:
             await asyncio.wait(tasks)
 

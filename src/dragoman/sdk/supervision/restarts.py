@@ -46,7 +46,7 @@ class CrashHistory:
         self._times.clear()
 
     def verdict(self, now: float) -> CrashLoop | None:
-        """Whether it died too often; as the error that whoever needs it gets."""
+        """The error for callers if the agent died too often; None otherwise."""
         self._forget_old(now)
         if self.last is None or len(self._times) < self._restarts.deaths:
             return None

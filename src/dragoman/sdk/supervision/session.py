@@ -77,10 +77,10 @@ class SessionSupervisor(Protocol):
         """Forget the deaths so far."""
 
     async def living(self) -> AgentLife:
-        """A life that lasts, begun now if the last one has ended."""
+        """The living process; starts one if the last has ended."""
 
     def died(self, life: AgentLife, error: DragomanError) -> None:
-        """A life has ended."""
+        """Report that a process has ended."""
 
     async def with_login(self, life: AgentLife, attempt: Callable[[], Awaitable[T]]) -> T:
         """What `attempt` gives, after a login if it needs one."""
@@ -236,12 +236,12 @@ class SupervisedSession:
             session.late.clear()
         session.late.extendleft(reversed(former.late))
         if how == "new":
-            self.agent.report.lost_context(former.id, session.id, why)
+            self.agent.report.on_context_lost(former.id, session.id, why)
         else:
             self.agent.report.on_resume(session.id, how, replayed=replay_count)
 
     async def _set_again(self, session: Session) -> None:
-        """What was set is set again: an agent need not have stored it."""
+        """Set mode and options again: the agent may not have stored them."""
         try:
             if self._mode is not None and (
                 session.modes is None or session.modes.current_mode_id != self._mode

@@ -1,6 +1,6 @@
 """How a supervised agent is started, again and again in the same way.
 
-`AgentTarget` is what there is to start and how; `started` makes one `AgentLife` of it, within its deadlines.
+`AgentTarget` says what to start and how; `start_agent` starts one `AgentLife` of it, within its deadlines.
 A command gets a closed environment (see `environment`) and the PATH of the login shell.
 """
 

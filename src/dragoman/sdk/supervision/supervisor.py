@@ -26,8 +26,8 @@ from dragoman.runtime.limits import DEFAULT_LIMITS
 from dragoman.schema import v1
 from dragoman.sdk.client.agent_handle import AgentHandle
 from dragoman.sdk.client.client import Client
-from dragoman.sdk.environment import Env, withheld
-from dragoman.sdk.login import Login, log_in, log_out, logged_in, still_refused
+from dragoman.sdk.environment import Env, withheld_names
+from dragoman.sdk.login import Login, call_with_login, log_in, log_out, refused_after_login
 from dragoman.sdk.session_opener import OpenMethod, SessionOpener, SessionPlace
 from dragoman.sdk.supervision.deadlines import Deadlines
 from dragoman.sdk.supervision.events import EventReporter, SupervisionEvent
@@ -79,8 +79,8 @@ def supervised(
     deadlines = deadlines or Deadlines()
     allow = tuple(env_allow)
     login = login or Login(seconds=deadlines.login)
-    if env is None and not login.withheld:
-        login = replace(login, withheld=withheld(allow=allow))
+    if env is None and not login.withheld_names:
+        login = replace(login, withheld_names=withheld_names(allow=allow))
     source = AgentTarget(
         target=target,
         client=client,
@@ -133,7 +133,7 @@ class Supervised(SessionOpener[Coroutine[object, None, SupervisedSession]]):
         self._life: AgentLife | None = None
         self._ending: list[AgentLife] = []
         """Lives of which something may still be left."""
-        self._given_up: CrashLoop | None = None
+        self._crash_loop: CrashLoop | None = None
         self._lock: asyncio.Lock | None = None
         self._is_closed = False
 
@@ -176,12 +176,12 @@ class Supervised(SessionOpener[Coroutine[object, None, SupervisedSession]]):
     # Login.
 
     async def with_login(self, life: AgentLife, attempt: Callable[[], Awaitable[T]]) -> T:
-        return await logged_in(life.handle, attempt, self._login)
+        return await call_with_login(life.handle, attempt, self._login)
 
     async def log_in(self, refusal: CallFailed, *, tried_method: str | None) -> str:
         """After a refusal: try what can be tried, unless it was tried before."""
         if tried_method is not None:
-            raise still_refused(self.handle, refusal, self._login, tried_method=tried_method)
+            raise refused_after_login(self.handle, refusal, self._login, tried_method=tried_method)
         return await log_in(self.handle, refusal, self._login)
 
     async def logout(self) -> bool:
@@ -191,7 +191,7 @@ class Supervised(SessionOpener[Coroutine[object, None, SupervisedSession]]):
     # Life and death.
 
     async def living(self) -> AgentLife:
-        """A life that lasts, begun now if the last one has ended. Raises `CrashLoop` once it was given up."""
+        """The living process; starts one if the last has ended. Raises `CrashLoop` after too many deaths."""
         if self._lock is None or self._is_closed:
             raise LocalMistake("a supervised agent is used inside of its `async with`")
         async with self._lock:
@@ -203,16 +203,16 @@ class Supervised(SessionOpener[Coroutine[object, None, SupervisedSession]]):
     def forgive(self) -> None:
         """Forget the deaths so far: whoever repaired something may try again at once."""
         self._deaths.clear()
-        self._given_up = None
+        self._crash_loop = None
 
     async def _restart(self) -> None:
         if self._life is not None:
             self.died(self._life, self._life.why_gone())  # we may be quicker than its watch
         while True:
-            if self._given_up is not None:
-                raise self._given_up.with_traceback(None)
+            if self._crash_loop is not None:
+                raise self._crash_loop.with_traceback(None)
             delay = self._deaths.delay(self._now())
-            self.report.restarting(delay, self._deaths.last)
+            self.report.on_restart(delay, self._deaths.last)
             await asyncio.sleep(delay)
             try:
                 return await self._start()
@@ -229,17 +229,17 @@ class Supervised(SessionOpener[Coroutine[object, None, SupervisedSession]]):
         self.report.on_initialize(life.handle.info, seconds=self._now() - began, pid=life.pid)
 
     def died(self, life: AgentLife, error: DragomanError) -> None:
-        """A life has ended; told once for each."""
+        """Report that a process has ended, once for each."""
         if not (life.is_mourned or self._is_closed):
             life.is_mourned = True
             self._note_death(life.verdict or error)
 
     def _note_death(self, error: DragomanError) -> None:
         self._deaths.add(error, self._now())
-        self.report.died(error, in_turn=self.turns > 0)
-        self._given_up = self._deaths.verdict(self._now())
-        if self._given_up is not None:
-            self.report.gave_up(self._given_up)
+        self.report.on_death(error, in_turn=self.turns > 0)
+        self._crash_loop = self._deaths.verdict(self._now())
+        if self._crash_loop is not None:
+            self.report.on_give_up(self._crash_loop)
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()

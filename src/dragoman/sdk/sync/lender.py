@@ -37,7 +37,7 @@ class SyncLender(SyncSpeaker):
         from 1; `limit` is a number of lines.
         """
         inner = self._lender
-        if inner._over:
+        if inner._has_ended:
             inner._check_open()
         request = reading(inner.session_id, path, line, limit)
         return self._run.ask(inner.client, "fs/read_text_file", request, v1.ReadTextFileResponse).content

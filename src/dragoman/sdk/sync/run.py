@@ -40,7 +40,7 @@ class Runner(Protocol):
 
     @property
     def cancelled(self) -> bool:
-        """Nobody wants any more of what it is for: the peer has cancelled it, or is gone."""
+        """Whether the peer has cancelled the work, or is gone."""
         ...
 
     def __call__(self, work: Coroutine[object, None, T], /) -> T: ...
@@ -125,7 +125,7 @@ class Crossing:
         self._lock = threading.Lock()
         self._inside: set[concurrent.futures.Future[Any]] = set()
         self.cancelled = False
-        self._unheard = False  # cancelled, and nobody has been told yet
+        self._is_unreported = False  # cancelled, and nobody has been told yet
 
     def __call__(self, work: Coroutine[object, None, T], /) -> T:
         end_event = threading.Event()
@@ -150,12 +150,12 @@ class Crossing:
         self(speaker.say(text))
 
     def cancel(self) -> None:
-        """The client wants no more of this."""
+        """Cancel the call that is running, or else the next one."""
         with self._lock:
             # One that has just come to its end cannot be cancelled any more: then the next call tells.
             self.cancelled = True
             cancels = [future.cancel() for future in self._inside]
-            self._unheard = not any(cancels)
+            self._is_unreported = not any(cancels)
 
     def _begin(
         self, work: Coroutine[object, None, T], end_event: threading.Event
@@ -164,8 +164,8 @@ class Crossing:
             work.close()
             raise LocalMistake("a blocking call in the event loop's own thread would wait for itself")
         with self._lock:
-            if self._unheard:
-                self._unheard = False
+            if self._is_unreported:
+                self._is_unreported = False
                 work.close()
                 raise Cancelled
             coroutine = _run_and_set(work, end_event)
@@ -195,11 +195,11 @@ async def in_thread(function: Callable[[Crossing], T]) -> T:
     """
     loop = asyncio.get_running_loop()
     crossing = Crossing(loop, owner=threading.get_ident())
-    over: asyncio.Future[tuple[T | None, BaseException | None]] = loop.create_future()
+    outcome_future: asyncio.Future[tuple[T | None, BaseException | None]] = loop.create_future()
 
     def tell(result: T | None, error: BaseException | None) -> None:
-        if not over.done():
-            over.set_result((result, error))
+        if not outcome_future.done():
+            outcome_future.set_result((result, error))
 
     def run() -> None:
         result, error = None, None
@@ -214,15 +214,15 @@ async def in_thread(function: Callable[[Crossing], T]) -> T:
 
     threading.Thread(target=run, name="handler", daemon=True).start()
     try:
-        return _outcome(await asyncio.shield(over))
+        return _outcome(await asyncio.shield(outcome_future))
     except asyncio.CancelledError:
         crossing.cancel()
-        _outcome(await asyncio.shield(over))
+        _outcome(await asyncio.shield(outcome_future))
         raise
 
 
-def _outcome(over: tuple[T | None, BaseException | None]) -> T:
-    result, error = over
+def _outcome(outcome: tuple[T | None, BaseException | None]) -> T:
+    result, error = outcome
     if isinstance(error, Cancelled):
         raise asyncio.CancelledError from error
     if error is not None:

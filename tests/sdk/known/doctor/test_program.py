@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.sdk.known.doctor.program import elsewhere, is_too_old, locate, nature_of, wanted_node
+from dragoman.sdk.known.doctor.program import elsewhere, is_too_old, locate, nature_of, required_node
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="modes and first lines are POSIX's")
 
@@ -84,13 +84,13 @@ def test_the_package_behind_a_link_says_which_node_it_wants(tmp_path: Path) -> N
     script = a_file(tmp_path / "lib" / "agent" / "dist" / "cli.js", b"#!/usr/bin/env node\n")
     a_file(tmp_path / "lib" / "agent" / "package.json", json.dumps({"engines": {"node": ">=20"}}).encode())
     (tmp_path / "agent").symlink_to(script)
-    assert wanted_node(str(tmp_path / "agent")) == ">=20"
+    assert required_node(str(tmp_path / "agent")) == ">=20"
 
 
 @pytest.mark.parametrize("content", [b"{", b"[]", b'{"engines": 3}', b'{"engines": {"node": 3}}', b"{}"])
 def test_a_package_that_says_nothing_wants_nothing(tmp_path: Path, content: bytes) -> None:
     a_file(tmp_path / "package.json", content)
-    assert wanted_node(a_file(tmp_path / "cli.js", b"#!/usr/bin/env node\n")) is None
+    assert required_node(a_file(tmp_path / "cli.js", b"#!/usr/bin/env node\n")) is None
 
 
 @pytest.mark.parametrize(

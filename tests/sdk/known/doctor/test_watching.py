@@ -33,7 +33,7 @@ def test_our_own_words_coming_back_are_noticed() -> None:
 def test_only_so_much_is_kept_and_the_rest_is_counted() -> None:
     seen = watch()
     seen("to_client", b"x" * 100_000 + b"\n" + b"noise\n" * 500)
-    assert (len(seen.frames), seen.left_out) == (FRAMES, 501 - FRAMES)
+    assert (len(seen.frames), seen.omitted_count) == (FRAMES, 501 - FRAMES)
     assert (len(seen.noise), seen.noise_count) == (NOISE, 501)
     assert len(seen.frames[0].text) < 3_000
     assert seen.frames[0].text.endswith("(100000 characters)")

@@ -44,12 +44,12 @@ class _Offer:
         self.tools = tools
         self.token = secrets.token_hex(32)
         self.session: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self.over = False
+        self.is_over = False
 
     def end(self) -> None:
-        self.over = True
+        self.is_over = True
         if not self.session.done():
-            self.session.set_exception(_over())
+            self.session.set_exception(_session_over())
             self.session.exception()  # seen: nobody has to wait for it
 
 
@@ -141,8 +141,8 @@ class ClientTools:
 
     async def _of_client(self, offer: _Offer, method: str, params: Object) -> Any:
         """Ask the client, once the session has its name."""
-        if offer.over or self._is_closed:
-            raise _over()
+        if offer.is_over or self._is_closed:
+            raise _session_over()
         session_id = await asyncio.shield(offer.session)
         own = self._ids.next()
         waiting = self._calls[own] = asyncio.get_running_loop().create_future()
@@ -169,7 +169,7 @@ class ClientTools:
             log.debug("an answer of the client came too late")
 
 
-def _over() -> ErrorAnswer:
+def _session_over() -> ErrorAnswer:
     return ErrorAnswer(INTERNAL_ERROR, "the session is over")
 
 

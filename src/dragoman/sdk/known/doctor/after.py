@@ -39,7 +39,7 @@ def not_a_command(agent: KnownAgent) -> DiagnosisStep:
     )
 
 
-def not_started(error: DragomanError) -> DiagnosisStep:
+def start_failure_step(error: DragomanError) -> DiagnosisStep:
     return DiagnosisStep(
         name="start",
         verdict=CheckResult.FAILED,
@@ -57,7 +57,7 @@ def start_step(pid: int, watch: FrameWatch) -> DiagnosisStep:
 
 
 def dialect(setting: str, decisions: Sequence[DialectDecision]) -> DiagnosisStep | None:
-    """What it speaks, if that is not the protocol itself; None if there is nothing to tell."""
+    """The step that names the agent's dialect; None if it speaks v1."""
     dialect_name = decisions[0].dialect if decisions else setting
     if dialect_name in ("auto", "v1"):
         return None
@@ -74,7 +74,7 @@ def dialect(setting: str, decisions: Sequence[DialectDecision]) -> DiagnosisStep
 def no_handshake(
     error: DragomanError, watch: FrameWatch, *, took: float
 ) -> tuple[list[DiagnosisStep], DiagnosisOutcome]:
-    """`initialize` came to nothing; which way?"""
+    """The steps for a failed `initialize`, by the kind of its failure."""
     if isinstance(error, PeerDied):
         return [_died(error, "start", f"after {took:.2f} s", took=took)], DiagnosisOutcome.AGENT_DIED
     running = DiagnosisStep(name="start", verdict=CheckResult.OK, summary="it runs", seconds=watch.first)
@@ -178,7 +178,7 @@ def _join_keys(prefix: str, key: str) -> str:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LoginNeeds:
-    """What the agent's logins want of what it gets."""
+    """The agent's logins, compared with its environment."""
 
     logins: Sequence[LoginWay]
     name: str = dataclasses.field(kw_only=True)
@@ -257,7 +257,7 @@ def _session_failure(error: CallFailed, needs: LoginNeeds) -> tuple[DiagnosisSte
 
 
 def output(watch: FrameWatch) -> DiagnosisStep:
-    """Is its standard output for the protocol alone?"""
+    """The step that says whether standard output holds the protocol alone."""
     if not watch.noise_count:
         content = "nothing" if watch.first is None else "nothing but the protocol"
         return DiagnosisStep(name="stdout", verdict=CheckResult.OK, summary=f"{content} on standard output")
@@ -272,7 +272,7 @@ def output(watch: FrameWatch) -> DiagnosisStep:
 
 
 def end_step(returncode: int | None, *, took: float, grace: Grace) -> DiagnosisStep:
-    """Does it end when its input does?"""
+    """The step that says whether the agent ends when its input does."""
     if took < grace.after_eof:
         status = "" if returncode == 0 else f", with exit status {returncode}"
         return DiagnosisStep(

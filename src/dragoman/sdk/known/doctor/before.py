@@ -13,7 +13,7 @@ from dragoman.sdk.known.doctor.program import (
     is_too_old,
     locate,
     nature_of,
-    wanted_node,
+    required_node,
 )
 from dragoman.sdk.known.doctor.versions import is_askable, version_of
 from dragoman.sdk.known.finding import install_hint
@@ -120,7 +120,7 @@ async def look_at_program(place: str, *, env: Mapping[str, str]) -> DiagnosisSte
 
 
 def _judge_program(place: str, summary: str, runner: str, version: str | None) -> DiagnosisStep:
-    required_version = wanted_node(place) if os.path.basename(runner).startswith("node") else None
+    required_version = required_node(place) if os.path.basename(runner).startswith("node") else None
     if version is not None and required_version is not None and is_too_old(version, required_version):
         return DiagnosisStep(
             name="program",

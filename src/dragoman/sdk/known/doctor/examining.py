@@ -120,7 +120,7 @@ class _Examination:
         try:
             self._child = spawn(self._agent.command, cwd=self._cwd, env=self._env, grace=self._grace)
         except LocalMistake as spawn_error:
-            self._say(self._with_hint(after.not_started(spawn_error)))
+            self._say(self._with_hint(after.start_failure_step(spawn_error)))
             return DiagnosisOutcome.NOT_STARTED
         limits = Limits(handshake_seconds=self._seconds, call_seconds=self._seconds)
         client = Client("dragoman doctor", auth_terminal=True)

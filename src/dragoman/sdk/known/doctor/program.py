@@ -43,7 +43,7 @@ def locate(word: str, *, cwd: str, path: str) -> str | None:
 
 
 def elsewhere(word: str, *, home: str, path: str) -> list[str]:
-    """Where the program is although PATH does not say so; on PATH too, when it is only not executable."""
+    """Places outside PATH that hold the program; on PATH too, if the file is not executable."""
     if os.path.dirname(word):
         return []
     folders = [*path.split(os.pathsep), *EVERYWHERE]
@@ -123,7 +123,7 @@ def _interpreter(words: list[str]) -> str | None:
     return candidates[0] if candidates else words[0]
 
 
-def wanted_node(place: str) -> str | None:
+def required_node(place: str) -> str | None:
     """What the package of a script says about the version of node that it needs."""
     for manifest in _manifests(place):
         try:

@@ -23,7 +23,7 @@ def is_askable(program: str) -> bool:
 
 
 async def version_of(program: str, *, env: Mapping[str, str]) -> str | None:
-    """What it says, or None when it says nothing in time."""
+    """The first line of `program --version`; None if it prints none in time."""
     line = _FirstLine()
     try:
         child = spawn([program, "--version"], env=env, grace=AT_ONCE)
@@ -40,7 +40,7 @@ async def version_of(program: str, *, env: Mapping[str, str]) -> str | None:
 
 
 class _FirstLine:
-    """A sink that wants one line."""
+    """A sink that takes the first line."""
 
     def __init__(self) -> None:
         self.answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()

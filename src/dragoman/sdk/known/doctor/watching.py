@@ -29,7 +29,7 @@ class FrameWatch:
         self._clock = clock
         self._start = clock()
         self.frames: list[SeenFrame] = []
-        self.left_out = 0
+        self.omitted_count = 0
         self.noise: list[str] = []
         """Lines of standard output that are no JSON-RPC."""
         self.noise_count = 0
@@ -53,7 +53,7 @@ class FrameWatch:
             self._sort(line, text)
             self.echoes = self.echoes or self._is_ours(text)
         if len(self.frames) >= FRAMES:
-            self.left_out += 1
+            self.omitted_count += 1
             return
         self.frames.append(SeenFrame(seconds=now, direction=direction, text=cut(text)))
 
