@@ -112,13 +112,13 @@ PLANTED = (
         "a prompt that runs counts as new",
         "accepted-once",
         CUT,
-        _in_state("SessionState.has_open_prompt", "(self.turn is not None and self.turn.key == key) or ", ""),
+        _in_state("SessionState.has_open_prompt", "is_running or ", ""),
     ),
     PlantedBug(
         "a prompt that waits counts as new",
         "accepted-once",
         CUT,
-        _in_state("SessionState.has_open_prompt", " or any(one.key == key for one in self.queue)", ""),
+        _in_state("SessionState.has_open_prompt", " or any(prompt.key == key for prompt in self.queue)", ""),
     ),
     PlantedBug(
         "a prompt stays in the queue when the agent has it",
@@ -126,14 +126,14 @@ PLANTED = (
         Scope(clients=1),
         (
             Change(state, "_apply_to_agent", "queue=_without(state.queue, key)", "queue=state.queue"),
-            Change(state, "_turn_ended", "queue=_without(state.queue, note.key)", "queue=state.queue"),
+            Change(state, "_apply_turn_ended", "queue=_without(state.queue, note.key)", "queue=state.queue"),
         ),
     ),
     PlantedBug(
         "the newest prompt is the first",
         "in-order",
         Scope(clients=2),
-        _in_state("_queued", "(*state.queue, prompt)", "(prompt, *state.queue)"),
+        _in_state("_apply_queued", "(*state.queue, prompt)", "(prompt, *state.queue)"),
     ),
     PlantedBug(
         "the next prompt does not wait for the turn to end",
@@ -151,7 +151,7 @@ PLANTED = (
         "the queue is not taken up after a crash",
         "answered-once",
         CRASH,
-        _in_machine("_resumed", "_begin_next(work)"),
+        _in_machine("_session_resumed", "_begin_next(work)"),
     ),
     PlantedBug(
         "a failed start ends nothing",
@@ -213,7 +213,7 @@ PLANTED = (
         "a stored prompt is refused with one that is not stored",
         "state-is-fold",
         FAIL,
-        _in_machine("_not_stored", "if prompt.since > event.stored:", "if True:"),
+        _in_machine("_not_stored", "if prompt.since > event.last_stored:", "if True:"),
     ),
     PlantedBug(
         "a refused prompt stays on its way",
@@ -225,7 +225,7 @@ PLANTED = (
         "a refused prompt counts as a failed turn after a crash",
         "state-is-fold",
         FAIL,
-        _in_state("_turn_ended", "if was_open else", "if was_open or isinstance(note.error, Raw) else"),
+        _in_state("_apply_turn_ended", "if was_open else", "if was_open or isinstance(note.error, Raw) else"),
     ),
     PlantedBug(
         "the place of a refused prompt in the journal keeps the prompt",
@@ -298,7 +298,7 @@ PLANTED = (
         "a prompt that has its answer is refused while the session is forgotten",
         "refusal-is-true",
         Scope(clients=1, close=1, cut=1),
-        _in_machine("step", 'verdict="known" if known else "closing"', 'verdict="closing"'),
+        _in_machine("step", 'verdict="known" if has_answer else "closing"', 'verdict="closing"'),
     ),
     PlantedBug(
         "a deleted session is there again after a crash",
@@ -328,7 +328,7 @@ PLANTED = (
         "a settled request stays open",
         "settled-once",
         Scope(clients=1, ask=1),
-        _in_state("_settled", "if sequence not in state.requests:", "if True:"),
+        _in_state("_apply_settled", "if sequence not in state.requests:", "if True:"),
     ),
     PlantedBug(
         "a request that is open when the turn ends gets no answer",
@@ -350,7 +350,7 @@ PLANTED = (
         "updates that are sent again after a crash are stored again",
         "updates-in-order",
         Scope(clients=1, update=1, crash=1),
-        _in_machine("_updates_received", "event.number - state.heard if state.survives else ", ""),
+        _in_machine("_updates_received", "event.number - state.last_received if state.survives else ", ""),
     ),
     PlantedBug(
         "the journal does not say which updates it has",
@@ -368,7 +368,7 @@ PLANTED = (
         "numbers of one process count for the next",
         "state-is-fold",
         Scope(clients=2, update=2, die=1),
-        _in_state("_loading", "heard=0", "heard=state.heard"),
+        _in_state("_apply_loading", "last_received=0", "last_received=state.last_received"),
     ),
     PlantedBug(
         "a process that loads the session is forgotten by a crash",
@@ -384,13 +384,13 @@ PLANTED = (
         "the process that loads the session is not in the stream",
         "state-is-fold",
         Scope(clients=1, release=1),
-        _in_state("_loading", "process=note.n", "process=0"),
+        _in_state("_apply_loading", "process=note.n", "process=0"),
     ),
     PlantedBug(
         "a refusal that is not stored is forgotten",
         "accepted-once",
         Scope(clients=1, fail=1, again=1),
-        _in_state("_turn_ended", "latest_answers(answers, keep_after=state.stored)", "{}"),
+        _in_state("_apply_turn_ended", "latest_answers(answers, keep_after=state.last_stored)", "{}"),
     ),
     PlantedBug(
         "an answer that is sent again ends the next turn",

@@ -285,9 +285,8 @@ class SessionState(Struct, frozen=True, kw_only=True):
 
     def has_open_prompt(self, key: str) -> bool:
         """Whether a prompt with this key waits or runs."""
-        return (self.turn is not None and self.turn.key == key) or any(
-            prompt.key == key for prompt in self.queue
-        )
+        is_running = self.turn is not None and self.turn.key == key
+        return is_running or any(prompt.key == key for prompt in self.queue)
 
     def knows_key(self, key: str) -> bool:
         """Whether a prompt with this key is open, or its answer at hand."""

@@ -121,8 +121,8 @@ async def test_what_stands_still_is_never_woken_to_be_asked(
 class Reluctant:
     """A tree of one process that no signal of ours reaches."""
 
-    gone = True  # its group is nobody's
-    halted = False
+    is_gone = True  # its group is nobody's
+    is_halted = False
     process = tree.Process(1, 0, 1, 1, start=-1, dead=False, state="R")
 
     def processes(self) -> list[tree.Process]:
@@ -136,7 +136,7 @@ async def test_who_does_not_stop_is_named_and_told_when_it_does(monkeypatch: pyt
     halt.begin()
     await settled.event.wait()
     settled.event.clear()
-    assert (settled.running, reluctant.halted) == ([[1]], True)
+    assert (settled.running, reluctant.is_halted) == ([[1]], True)
     reluctant.process = reluctant.process._replace(state="T")
     await settled.event.wait()
     assert settled.running == [[1], []]
