@@ -157,7 +157,7 @@ class Journal(Protocol):
     async def find_key(self, stream: str, key: str) -> KeyEntries | None:
         """Where the entries of an idempotency key lie in a stream; None if it has none, or does not exist."""
 
-    async def find_made(self, key: str) -> str | None:
+    async def find_stream_by_key(self, key: str) -> str | None:
         """The stream that was made under this idempotency key; None if there is none."""
 
     async def delete(self, stream: str) -> bool:
@@ -179,13 +179,13 @@ class Journal(Protocol):
         """Finish what was asked for, then let go of everything. May be called again."""
 
 
-def make_cursor(updated: float, number: int) -> str:
-    return f"{updated.hex()}/{number}"
+def make_cursor(time: float, number: int) -> str:
+    return f"{time.hex()}/{number}"
 
 
 def read_cursor(cursor: str) -> tuple[float, int]:
-    updated, _, number = cursor.partition("/")
+    time, _, number = cursor.partition("/")
     try:
-        return float.fromhex(updated), int(number)
+        return float.fromhex(time), int(number)
     except (ValueError, OverflowError):
         raise JournalError("this is no cursor of a listing") from None

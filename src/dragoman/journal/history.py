@@ -54,7 +54,7 @@ class HistoryRecorder:
     """Takes frames of any number of conversations. Leaving its block stores what is left; the journal stays
     open.
 
-    `failed` is the latest reason why something could not be stored; None while all is well.
+    `error` is the latest reason why something could not be stored; None while all is well.
     """
 
     def __init__(
@@ -65,19 +65,19 @@ class HistoryRecorder:
         clock: Callable[[], float] = time.time,
         learn: bool = True,
     ) -> None:
-        self.failed: JournalError | None = None
-        self._untold: JournalError | None = None
+        self.error: JournalError | None = None
+        self._unreported_error: JournalError | None = None
         self._journal = journal
         self._limit = limit
         self._clock = clock
         self._learn = learn
         self._waiting: dict[str, list[Entry | Gap]] = {}
         self._size = 0
-        self._unstored: dict[str, int] = {}  # entries that the journal refused, by stream
+        self._refused_counts: dict[str, int] = {}  # entries that the journal refused, by stream
         self._learners: dict[str, StreamFacts] = {}
         self._wake = asyncio.Event()
-        self._stored = asyncio.Event()
-        self._stored.set()
+        self._idle_event = asyncio.Event()
+        self._idle_event.set()
         self._closing = False
         self._task: asyncio.Task[None] | None = None
 
@@ -103,10 +103,10 @@ class HistoryRecorder:
     async def flush(self) -> None:
         """Until all that was taken is stored. Raises the error if something since the last flush was not."""
         self._wake.set()
-        await self._stored.wait()
-        failed, self._untold = self._untold, None
-        if failed is not None:
-            raise failed
+        await self._idle_event.wait()
+        error, self._unreported_error = self._unreported_error, None
+        if error is not None:
+            raise error
 
     async def aclose(self) -> None:
         """Store what is left, and end; what cannot be stored is logged."""
@@ -134,7 +134,7 @@ class HistoryRecorder:
         else:
             self._size += size
             waiting.append(entry)
-        self._stored.clear()
+        self._idle_event.clear()
         self._wake.set()
 
     def _miss(self, stream: str, waiting: list[Entry | Gap]) -> None:
@@ -153,30 +153,32 @@ class HistoryRecorder:
                 await self._store_all()
         finally:
             self._closing = True
-            self._stored.set()  # whoever flushes is not left waiting
+            self._idle_event.set()  # whoever flushes is not left waiting
 
     async def _store_all(self) -> None:
         while self._waiting:
             waiting, self._waiting = self._waiting, {}
-            for stream, taken in waiting.items():
-                await self._store(stream, taken)
-                self._size -= sum(_size(one) for one in taken if isinstance(one, Entry))
-        self._stored.set()
+            for stream, items in waiting.items():
+                await self._store(stream, items)
+                self._size -= sum(_size(item) for item in items if isinstance(item, Entry))
+        self._idle_event.set()
 
     async def _store(self, stream: str, waiting: list[Entry | Gap]) -> None:
-        if stream in self._unstored:
-            waiting.insert(0, Gap(self._unstored.pop(stream)))
-        entries = [one if isinstance(one, Entry) else self._told(one) for one in waiting]
+        if stream in self._refused_counts:
+            waiting.insert(0, Gap(self._refused_counts.pop(stream)))
+        entries = [item if isinstance(item, Entry) else self._gap_note(item) for item in waiting]
         try:
             await self._journal.append(stream, entries)
-            self.failed = None
+            self.error = None
             await self._describe(stream, entries)
         except JournalError as error:
-            self.failed = self._untold = error
+            self.error = self._unreported_error = error
             log.warning("the history of %s could not be stored: %s", stream, error)
-            self._unstored[stream] = sum(one.missing if isinstance(one, Gap) else 1 for one in waiting)
+            self._refused_counts[stream] = sum(
+                item.missing if isinstance(item, Gap) else 1 for item in waiting
+            )
 
-    def _told(self, gap: Gap) -> Entry:
+    def _gap_note(self, gap: Gap) -> Entry:
         why = "the disk could not keep up, or was full"
         return Entry("note", msgspec.json.encode({"missing": gap.missing, "why": why}), self._clock())
 
@@ -184,17 +186,17 @@ class HistoryRecorder:
         if not self._learn:
             return
         learner = self._learners.setdefault(stream, StreamFacts())
-        learnt: dict[str, str] = {}
+        facts: dict[str, str] = {}
         for entry in entries:
-            learnt |= learner.read(entry)
-        if learnt:
+            facts |= learner.read(entry)
+        if facts:
             await self._journal.describe(
                 stream,
-                agent=learnt.get("agent"),
-                cwd=learnt.get("cwd"),
-                title=learnt.get("title"),
-                state=learnt.get("state"),
-                session=learnt.get("session"),
+                agent=facts.get("agent"),
+                cwd=facts.get("cwd"),
+                title=facts.get("title"),
+                state=facts.get("state"),
+                session=facts.get("session"),
             )
 
 

@@ -60,22 +60,20 @@ _notes = json_decoder(_HubNote)
 
 def keyed_entries(runs: Iterable[FrameRun], last: int) -> list[KeyedEntry]:
     """The entries of `runs`, which come behind sequence `last`, that have a key."""
-    found: list[KeyedEntry] = []
+    entries: list[KeyedEntry] = []
     for run in runs:
         if run.direction == "note":
             for sequence, frame in enumerate(run.frames, last + 1):
-                if frame.startswith(_STARTS) and (keyed := _read(frame, sequence)) is not None:
-                    found.append(keyed)
+                if frame.startswith(_STARTS) and (entry := _read(frame, sequence)) is not None:
+                    entries.append(entry)
         last += len(run.frames)
-    return found
+    return entries
 
 
 def keyed_in_page(page: Page) -> list[KeyedEntry]:
     """The same for entries that are stored."""
     if type(page) is not RunPage:
-        page = RunPage(
-            page[0].sequence if page else 1, runs_of_entries([stored.entry for stored in page]).runs
-        )
+        page = RunPage(page[0].sequence if page else 1, runs_of_entries([entry.entry for entry in page]).runs)
     return keyed_entries(page.runs, page.first - 1)
 
 

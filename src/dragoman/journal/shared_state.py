@@ -52,7 +52,7 @@ class Register(Protocol):
     async def get(self, key: str) -> RegisterValue | None:
         """What it held a moment ago."""
 
-    async def watch(self, prefix: str, changed: OnValueChange) -> Subscription:
+    async def watch(self, prefix: str, on_change: OnValueChange) -> Subscription:
         """Hear of all keys that begin with the word `prefix`: first of those there are, then of every change.
         Returns when all there are were told.
         """

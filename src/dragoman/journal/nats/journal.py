@@ -150,7 +150,7 @@ class NatsJournal:
     async def find_key(self, stream: str, key: str) -> KeyEntries | None:
         return await self._keys.find(*self._name(stream), clean(key))
 
-    async def find_made(self, key: str) -> str | None:
+    async def find_stream_by_key(self, key: str) -> str | None:
         """Older programs have kept the key as the stream's session."""
         self._check()
         stream = await self._keys.find_stream(clean(key))
