@@ -82,8 +82,10 @@ def append(
     seal: Seal | None = None,
     ends: dict[str, KnownStream] | None = None,
 ) -> int:
-    """`redacted_runs` is what `redact` makes of the entries, if that is known already. `ends` is where streams
-    ended when we wrote to them last; it may be wrong, and is kept up to date.
+    """Store the entries behind the last one of the stream; returns the sequence of the new last one.
+
+    `redacted_runs` is what `redact` makes of the entries, if the caller has it already. `ends` holds where
+    streams ended when we last wrote to them; it may be out of date, and this function updates it.
     """
     end, first = _advance(connection, stream, len(entries), after=after, now=now, seal=seal, ends=ends)
     number, info = end.number, end.info

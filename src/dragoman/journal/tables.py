@@ -194,8 +194,8 @@ def move_stream(
     connection: sqlite3.Connection, number: int, info: StreamInfo, *, old_end: KnownStream | None = None
 ) -> KnownStream | None:
     """`write_stream` where only its last entry and its time have changed, and nothing is sealed: that leaves
-    the index of names alone. With `old_end`, only if the row is still that: else nothing is written, and None.
-    If its time is still that too, the index of times is left alone as well.
+    the index of names alone. With `old_end`, it writes only if the row still says that; if not, it returns
+    None. If the time is also the same, the index of times is left alone as well.
     """
     row_sum = _row_sum(number, [getattr(info, name) for name in FIELDS])
     values = (info.updated, info.last, row_sum, number)

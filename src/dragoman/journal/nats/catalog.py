@@ -48,25 +48,25 @@ class Catalog:
         bucket: str,
         *,
         clock: Callable[[], float],
-        gone: Callable[[str], None],
+        on_removed: Callable[[str], None],
     ) -> None:
         self._wire = wire
         self._bucket = Bucket(jetstream, bucket)
-        self._follower = BucketFollower(jetstream, wire, self._bucket, self._changed)
+        self._follower = BucketFollower(jetstream, wire, self._bucket, self._on_change)
         self._clock = clock
-        self._gone = gone
-        self._picture = CatalogCache()
+        self._on_removed = on_removed
+        self._cache = CatalogCache()
         self._stale: set[str] = set()
         self._loading: asyncio.Task[None] | None = None
         self._refreshing: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begin to draw the picture; `loaded` waits for it."""
+        """Begin to draw the picture; `wait_until_loaded` waits for it."""
         loop = asyncio.get_running_loop()
         self._loading = loop.create_task(self._load(), name="nats catalog")
         self._refreshing = loop.create_task(self._refresh(), name="nats catalog refresh")
 
-    async def loaded(self) -> None:
+    async def wait_until_loaded(self) -> None:
         """Until all streams are in the picture."""
         assert self._loading is not None
         async with reply_deadline(PATIENCE, "to read the list of streams"):
@@ -87,11 +87,11 @@ class Catalog:
 
     async def read(self, token: str) -> StreamInfo | None:
         """What is known, from the leader."""
-        held = await self._bucket.get(token)
-        if held is None:
+        entry = await self._bucket.get(token)
+        if entry is None:
             return None
-        info = _decoder.decode(held.value)
-        self._follower.note(token, held)
+        info = _decoder.decode(entry.value)
+        self._follower.note(token, entry)
         return info
 
     async def floor(self, token: str) -> int:
@@ -101,7 +101,7 @@ class Catalog:
 
     async def ensure(self, stream: str, token: str) -> None:
         """That the stream is known by its name."""
-        if token not in self._picture:
+        if token not in self._cache:
             now = self._clock()
             fresh = StreamInfo(stream=stream, created=now, updated=now)
             try:
@@ -112,59 +112,61 @@ class Catalog:
     async def change(self, stream: str, changes: Mapping[str, str], *, last: int) -> StreamInfo:
         """Write a description over the one that is there; what others wrote meanwhile is kept."""
         token = token_of(stream)
-        known = self._picture.get(token)
-        info, revision = (known.info, known.revision) if known is not None else (None, 0)
+        cached_stream = self._cache.get(token)
+        info, revision = (
+            (cached_stream.info, cached_stream.revision) if cached_stream is not None else (None, 0)
+        )
         async with reply_deadline(PATIENCE, "to change what is known about a stream"):
             while True:
-                wanted = self._changed_info(info, stream, changes, last)
+                new_info = self._new_info(info, stream, changes, last)
                 try:
                     if info is None:
-                        await self._create(token, wanted)
+                        await self._create(token, new_info)
                     else:
-                        await self._write(token, wanted, revision)
-                    return wanted
-                except RevisionMoved as moved:
-                    found = moved.found
-                    alive = found is not None and not is_marker(found.headers)
-                    info = _decoder.decode(found.data) if found is not None and alive else None
-                    revision = found.seq if found is not None else 0
+                        await self._write(token, new_info, revision)
+                    return new_info
+                except RevisionMoved as error:
+                    message = error.message
+                    alive = message is not None and not is_marker(message.headers)
+                    info = _decoder.decode(message.data) if message is not None and alive else None
+                    revision = message.seq if message is not None else 0
 
     async def remove(self, token: str) -> bool:
         """Forget a description; says whether there was one."""
         self._stale.discard(token)
         async with reply_deadline(PATIENCE, "to change what is known about a stream"):
             while True:
-                held = await self._bucket.get(token)
-                if held is None:
-                    self._follower.note_gone(token)
+                entry = await self._bucket.get(token)
+                if entry is None:
+                    self._follower.note_removal(token)
                     return False
                 try:
-                    await self._bucket.remove(token, revision=held.revision, within=PATIENCE)
+                    await self._bucket.remove(token, revision=entry.revision, within=PATIENCE)
                 except RevisionMoved:
                     continue
-                self._follower.note_gone(token)
+                self._follower.note_removal(token)
                 return True
 
     # The picture.
 
     def get(self, token: str) -> StreamInfo | None:
-        known = self._picture.get(token)
-        return None if known is None else known.info
+        cached_stream = self._cache.get(token)
+        return None if cached_stream is None else cached_stream.info
 
     def all(self) -> Iterator[tuple[str, StreamInfo]]:
-        return self._picture.all()
+        return self._cache.all()
 
     def touch(self, token: str, *, last: int, time: float) -> None:
         """A stream has grown; others are told later."""
-        if self._picture.touch(token, last=last, time=time):
+        if self._cache.touch(token, last=last, time=time):
             self._stale.add(token)
 
-    def listing(self, wanted: Mapping[str, str], *, cursor: str | None, limit: int) -> StreamListing:
-        return self._picture.listing(wanted, cursor=cursor, limit=limit)
+    def listing(self, filters: Mapping[str, str], *, cursor: str | None, limit: int) -> StreamListing:
+        return self._cache.listing(filters, cursor=cursor, limit=limit)
 
     # Within.
 
-    def _changed_info(
+    def _new_info(
         self, info: StreamInfo | None, stream: str, changes: Mapping[str, str], last: int
     ) -> StreamInfo:
         now = self._clock()
@@ -182,25 +184,25 @@ class Catalog:
         self._stale.discard(token)
         self._follower.note(token, RegisterValue(value, revision))
 
-    def _changed(self, token: str, value: RegisterValue | None) -> None:
+    def _on_change(self, token: str, value: RegisterValue | None) -> None:
         if token.startswith("-"):
             return  # how the prefix is laid out
         if value is None:
-            self._picture.remove(token)
+            self._cache.remove(token)
             self._stale.discard(token)
-            self._gone(token)
+            self._on_removed(token)
             return
         try:
             info = _decoder.decode(value.value)
         except msgspec.MsgspecError:
             log.warning("left out of the listing: a description that cannot be read")
             return
-        mine = self._picture.get(token)
+        mine = self._cache.get(token)
         if mine is not None and token in self._stale:  # what runs here is known better here
             info = replace(
                 info, last=max(info.last, mine.info.last), updated=max(info.updated, mine.info.updated)
             )
-        self._picture.put(token, info, value.revision)
+        self._cache.put(token, info, value.revision)
 
     async def _load(self) -> None:
         while True:
@@ -232,9 +234,9 @@ class Catalog:
 
     async def _write_one(self, token: str) -> None:
         """Over the revision that is known; who has changed it meanwhile knows better."""
-        known = self._picture.get(token)
-        if known is not None:
+        cached_stream = self._cache.get(token)
+        if cached_stream is not None:
             try:
-                await self._write(token, known.info, known.revision)
+                await self._write(token, cached_stream.info, cached_stream.revision)
             except KeyTaken:
                 await self.read(token)

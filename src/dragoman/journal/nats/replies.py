@@ -54,14 +54,14 @@ def read_headers(raw: bytes) -> tuple[int, dict[str, str]]:
 class PendingReply:
     """Somebody who waits for an answer, or for all answers up to the one that ends them."""
 
-    __slots__ = ("_future", "_heard", "_loop", "_many", "_replies", "_timer", "_within", "subject")
+    __slots__ = ("_future", "_loop", "_many", "_replies", "_reply_count", "_timer", "_within", "subject")
 
     def __init__(self, subject: str, within: float, *, many: bool) -> None:
         self.subject = subject
         self._loop = asyncio.get_running_loop()
         self._many = many
         self._within = within
-        self._heard = 0
+        self._reply_count = 0
         self._replies: list[ServerReply] = []
         self._future: asyncio.Future[list[ServerReply]] = self._loop.create_future()
         self._timer = self._loop.call_later(within, self._late)
@@ -88,10 +88,10 @@ class PendingReply:
             self._timer.cancel()
 
     def _late(self) -> None:
-        if self._heard == len(self._replies):
+        if self._reply_count == len(self._replies):
             self.fail(f"no answer within {self._within:g} seconds")
         else:
-            self._heard = len(self._replies)
+            self._reply_count = len(self._replies)
             self._timer = self._loop.call_later(self._within, self._late)
 
 

@@ -49,7 +49,7 @@ class MessageMarks:
     def learn(self, first: int, at: int) -> None:
         spot = bisect_right(self.firsts, first)
         near = self.firsts[max(0, spot - 1) : spot + 1]
-        if any(abs(known - first) < MARK_ENTRIES for known in near):
+        if any(abs(mark - first) < MARK_ENTRIES for mark in near):
             return
         self.firsts.insert(spot, first)
         self.places.insert(spot, at)
@@ -75,7 +75,7 @@ class Tails:
         self._tails: dict[str, StreamTail] = {}
         self._marks: dict[str, MessageMarks] = {}
 
-    def known(self, token: str) -> StreamTail | None:
+    def get(self, token: str) -> StreamTail | None:
         return self._tails.get(token)
 
     def learn(self, token: str, tail: StreamTail) -> None:
@@ -92,12 +92,12 @@ class Tails:
         self._marks.pop(token, None)
 
     def marks(self, token: str, life: int) -> MessageMarks:
-        found = self._marks.get(token)
-        if found is None or found.life != life:
-            found = self._marks[token] = MessageMarks(life)
+        marks = self._marks.get(token)
+        if marks is None or marks.life != life:
+            marks = self._marks[token] = MessageMarks(life)
             if len(self._marks) > KEPT // 10:
                 self._marks.pop(next(iter(self._marks)))
-        return found
+        return marks
 
     def learn_mark(self, token: str, head: Head, at: int) -> None:
         """A record was seen. One that is near the start needs no mark, and most streams are short."""
