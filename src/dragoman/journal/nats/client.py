@@ -121,7 +121,7 @@ def _open_library(options: NatsOptions, trouble: list[BaseException]) -> NatsLib
 
     def check_info(info: Mapping[str, object]) -> None:
         if options.tls and not info.get("tls_required"):
-            trouble.append(NatsRefused(f"{options.display_address}: the server speaks no TLS"))
+            trouble.append(NatsRefused(f"{options.safe_address}: the server speaks no TLS"))
             raise ConnectionRefusedError("no TLS")
 
     return open_library(check_info)
@@ -137,7 +137,7 @@ async def _until_connected(
         if trouble:
             raise _refusal(trouble[0], options)
         if loop.time() > until:
-            raise JournalError(f"{options.display_address} cannot be reached: is a server running there?")
+            raise JournalError(f"{options.safe_address} cannot be reached: is a server running there?")
         await asyncio.wait([connecting], timeout=0.1)
     error = connecting.exception()
     if error is not None:
@@ -149,10 +149,10 @@ def _refusal(error: BaseException, options: NatsOptions) -> JournalError:
         return error
     if isinstance(error, ssl.SSLError):
         return NatsRefused(
-            f"{options.display_address}: TLS failed ({error.reason or type(error).__name__}); is the ca right?"
+            f"{options.safe_address}: TLS failed ({error.reason or type(error).__name__}); is the ca right?"
         )
     if "authorization" in str(error).lower():
         return NatsRefused(
-            f"{options.display_address}: the server refuses this user; check user, password, token or creds"
+            f"{options.safe_address}: the server refuses this user; check user, password, token or creds"
         )
-    return JournalError(f"{options.display_address} cannot be reached: {type(error).__name__}")
+    return JournalError(f"{options.safe_address} cannot be reached: {type(error).__name__}")

@@ -82,7 +82,7 @@ class NatsConnection:
                 async with asyncio.timeout(within):
                     await self._connected_event.wait()
             except TimeoutError:
-                raise NoReply(f"{self._options.display_address} cannot be reached") from None
+                raise NoReply(f"{self._options.safe_address} cannot be reached") from None
 
     # Speaking.
 
@@ -193,7 +193,7 @@ class NatsConnection:
         """The server does not answer what it does not allow; it says so, in small letters by now."""
         for waiting in list(self._waiting.values()):
             if f'"{waiting.subject.lower()}"' in text:
-                waiting.deny(f"this user of {self._options.display_address} may not use {waiting.subject}")
+                waiting.deny(f"this user of {self._options.safe_address} may not use {waiting.subject}")
 
     def _on_back(self) -> None:
         self._connected_event.set()

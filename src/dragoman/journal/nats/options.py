@@ -75,10 +75,10 @@ class NatsOptions(Struct, frozen=True, kw_only=True):
     redact: Callable[[bytes], bytes] | None = redact_secrets
 
     def __repr__(self) -> str:
-        return f"NatsOptions({self.display_address})"
+        return f"NatsOptions({self.safe_address})"
 
     @property
-    def display_address(self) -> str:
+    def safe_address(self) -> str:
         """The address without what is secret."""
         return f"{'tls' if self.tls else 'nats'}://{','.join(self.servers)}/{self.prefix}"
 

@@ -93,7 +93,7 @@ async def open_nats(
 async def _lay_out(jetstream: JetStream, options: NatsOptions) -> Layout:
     """Make the streams of JetStream, or find them made."""
     if jetstream.wire.version < OLDEST:
-        raise JournalError(f"{options.display_address}: a journal needs servers of version 2.11 or later")
+        raise JournalError(f"{options.safe_address}: a journal needs servers of version 2.11 or later")
     replicas = options.replicas or (REPLICAS if jetstream.wire.is_clustered else 1)
     chosen_fields = chosen_settings(options)
     await jetstream.ensure(
