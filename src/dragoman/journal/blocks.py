@@ -68,10 +68,12 @@ def read_block(
         if len(text) - len(text.replace(b"\n", b"")) == count:  # so none of them has one of its own
             lines = FrameLines(text, count)
             return lines[skip:] if skip else lines
-    return list(_each(seed, count, block, start, sound=sound, skip=skip))
+    return list(_read_frames(seed, count, block, start, sound=sound, skip=skip))
 
 
-def _each(seed: int, count: int, block: bytes, start: int, *, sound: bool, skip: int) -> Iterator[bytes]:
+def _read_frames(
+    seed: int, count: int, block: bytes, start: int, *, sound: bool, skip: int
+) -> Iterator[bytes]:
     sizes = struct.unpack_from(f"<{count}I", block, _WORD)
     sums = struct.unpack_from(f"<{count}I", block, _WORD * (1 + count))
     start += sum(sizes[:skip]) + skip
@@ -119,11 +121,11 @@ def run_of(number: int, sequence: int, row: tuple[Any, ...]) -> FrameRun | None:
     last, direction, time, block, checksum = row
     if type(last) is not int or type(direction) is not int or type(time) is not float:
         return None
-    way = direction - BLOCK
-    if not (0 <= way < len(DIRECTIONS) and type(block) is bytes):
+    plain_direction = direction - BLOCK
+    if not (0 <= plain_direction < len(DIRECTIONS) and type(block) is bytes):
         return None
     frames = read_block(number, last, direction, time, block, checksum, sequence=sequence)
-    return FrameRun(DIRECTIONS[way], frames, time) if frames else None
+    return FrameRun(DIRECTIONS[plain_direction], frames, time) if frames else None
 
 
 def entries_in(number: int, sequence: int, row: tuple[Any, ...]) -> int:

@@ -71,10 +71,10 @@ class HistoryRecorder:
         self._limit = limit
         self._clock = clock
         self._learn = learn
-        self._waiting: dict[str, list[Entry | Gap]] = {}
+        self._queues: dict[str, list[Entry | Gap]] = {}
         self._size = 0
         self._refused_counts: dict[str, int] = {}  # entries that the journal refused, by stream
-        self._learners: dict[str, StreamFacts] = {}
+        self._stream_facts: dict[str, StreamFacts] = {}
         self._wake = asyncio.Event()
         self._idle_event = asyncio.Event()
         self._idle_event.set()
@@ -127,27 +127,27 @@ class HistoryRecorder:
     def _take(self, stream: str, entry: Entry) -> None:
         if self._closing:
             return
-        waiting = self._waiting.setdefault(stream, [])
+        queue = self._queues.setdefault(stream, [])
         size = _size(entry)
         if self._size and self._size + size > self._limit:
-            self._miss(stream, waiting)
+            self._miss(stream, queue)
         else:
             self._size += size
-            waiting.append(entry)
+            queue.append(entry)
         self._idle_event.clear()
         self._wake.set()
 
-    def _miss(self, stream: str, waiting: list[Entry | Gap]) -> None:
-        last = waiting[-1] if waiting else None
+    def _miss(self, stream: str, queue: list[Entry | Gap]) -> None:
+        last = queue[-1] if queue else None
         if isinstance(last, Gap):
             last.missing += 1
         else:
             log.warning("the history of %s has a gap: there was no room for it", stream)
-            waiting.append(Gap(1))
+            queue.append(Gap(1))
 
     async def _run(self) -> None:
         try:
-            while self._waiting or not self._closing:
+            while self._queues or not self._closing:
                 await self._wake.wait()
                 self._wake.clear()
                 await self._store_all()
@@ -156,17 +156,17 @@ class HistoryRecorder:
             self._idle_event.set()  # whoever flushes is not left waiting
 
     async def _store_all(self) -> None:
-        while self._waiting:
-            waiting, self._waiting = self._waiting, {}
-            for stream, items in waiting.items():
+        while self._queues:
+            queues, self._queues = self._queues, {}
+            for stream, items in queues.items():
                 await self._store(stream, items)
                 self._size -= sum(_size(item) for item in items if isinstance(item, Entry))
         self._idle_event.set()
 
-    async def _store(self, stream: str, waiting: list[Entry | Gap]) -> None:
+    async def _store(self, stream: str, queue: list[Entry | Gap]) -> None:
         if stream in self._refused_counts:
-            waiting.insert(0, Gap(self._refused_counts.pop(stream)))
-        entries = [item if isinstance(item, Entry) else self._gap_note(item) for item in waiting]
+            queue.insert(0, Gap(self._refused_counts.pop(stream)))
+        entries = [item if isinstance(item, Entry) else self._gap_note(item) for item in queue]
         try:
             await self._journal.append(stream, entries)
             self.error = None
@@ -174,9 +174,7 @@ class HistoryRecorder:
         except JournalError as error:
             self.error = self._unreported_error = error
             log.warning("the history of %s could not be stored: %s", stream, error)
-            self._refused_counts[stream] = sum(
-                item.missing if isinstance(item, Gap) else 1 for item in waiting
-            )
+            self._refused_counts[stream] = sum(item.missing if isinstance(item, Gap) else 1 for item in queue)
 
     def _gap_note(self, gap: Gap) -> Entry:
         why = "the disk could not keep up, or was full"
@@ -185,10 +183,10 @@ class HistoryRecorder:
     async def _describe(self, stream: str, entries: list[Entry]) -> None:
         if not self._learn:
             return
-        learner = self._learners.setdefault(stream, StreamFacts())
+        stream_facts = self._stream_facts.setdefault(stream, StreamFacts())
         facts: dict[str, str] = {}
         for entry in entries:
-            facts |= learner.read(entry)
+            facts |= stream_facts.read(entry)
         if facts:
             await self._journal.describe(
                 stream,

@@ -145,9 +145,9 @@ async def _check_beginning(
     """What is there must be the beginning of the original."""
     same = target_info.last <= info.last and target_info.created == info.created
     if same and target_info.last:
-        ours = await _entries_digest(source, info.stream, target_info.last)
-        theirs = await _entries_digest(target, info.stream, target_info.last)
-        same = ours.copy() == theirs.copy()
+        source_digest = await _entries_digest(source, info.stream, target_info.last)
+        target_digest = await _entries_digest(target, info.stream, target_info.last)
+        same = source_digest.copy() == target_digest.copy()
     if not same:
         raise OtherContent(f"the target's stream {info.stream!r} is another one than the source's")
 

@@ -129,8 +129,8 @@ class MemoryJournal:
             matches = [(key, info) for key, info in matches if key < before]
         matches.sort(key=lambda pair: pair[0], reverse=True)
         page = matches[:limit]
-        following = make_cursor(*page[-1][0]) if page and len(matches) > limit else None
-        return StreamListing(streams=[info for _, info in page], cursor=following)
+        next_cursor = make_cursor(*page[-1][0]) if page and len(matches) > limit else None
+        return StreamListing(streams=[info for _, info in page], cursor=next_cursor)
 
     async def search(self, text: str, *, limit: int = 20, stream: str | None = None) -> Sequence[SearchHit]:
         self._check()

@@ -104,11 +104,13 @@ def _common_head(frames: Sequence[bytes]) -> bytes:
 def _shared_head(frame: bytes, neighbour: bytes) -> bytes:
     """How both begin, up to the quote before some value."""
     size = min(len(frame), len(neighbour), LONGEST_HEAD)
-    apart = int.from_bytes(frame[:size], "big") ^ int.from_bytes(neighbour[:size], "big")
-    alike = (
-        size - (apart.bit_length() + 7) // 8
+    difference = int.from_bytes(frame[:size], "big") ^ int.from_bytes(neighbour[:size], "big")
+    common_size = (
+        size - (difference.bit_length() + 7) // 8
     )  # the highest bit that is set is in the first byte that differs
-    return frame[: frame.rfind(_VALUE, 0, alike) + len(_VALUE)] if _VALUE in frame[:alike] else b""
+    return (
+        frame[: frame.rfind(_VALUE, 0, common_size) + len(_VALUE)] if _VALUE in frame[:common_size] else b""
+    )
 
 
 @lru_cache(256)

@@ -83,7 +83,7 @@ def repair(path: Path) -> Salvage:
 
 def set_aside(path: Path, lock: sqlite_file.FolderLock, *, seal: Seal | None = None) -> Salvage:
     """Move a damaged journal away and fill a new one with what can be read of it."""
-    if not lock.alone():
+    if not lock.try_exclusive():
         raise JournalDamaged(f"{path} is damaged, and another process has it open; end that one first")
     try:
         damaged_file = _free_name(path)

@@ -96,7 +96,7 @@ class MemoryNode:
             if key.split(".")[0] == prefix:
                 on_change(key, self._memory.values[key])
         self._watching.append((prefix, on_change))
-        return _Ending(lambda: self._watching.remove((prefix, on_change)))
+        return _MemorySubscription(lambda: self._watching.remove((prefix, on_change)))
 
     def _check(self, key: str, revision: int) -> None:
         value = self._memory.values.get(key)
@@ -137,7 +137,7 @@ class MemoryNode:
 
     async def listen(self, subject: str, on_message: OnBusMessage) -> Subscription:
         self._listening.append((subject, on_message))
-        return _Ending(lambda: self._listening.remove((subject, on_message)))
+        return _MemorySubscription(lambda: self._listening.remove((subject, on_message)))
 
     def deliver(self, subject: str, data: bytes, answer: str) -> int:
         callbacks = list(self._callbacks(subject))
@@ -160,7 +160,7 @@ class MemoryNode:
             raise JournalError("the other nodes cannot be reached")
 
 
-class _Ending:
+class _MemorySubscription:
     def __init__(self, end: Callable[[], None]) -> None:
         self._end: Callable[[], None] | None = end
 

@@ -39,7 +39,7 @@ from dragoman.journal.salvage import Salvage, is_ours, set_aside
 from dragoman.journal.sealed import Seal
 from dragoman.journal.sealed_file import check_mark
 from dragoman.journal.sealed_search import scan
-from dragoman.journal.tables import KnownStream
+from dragoman.journal.tables import StreamEnd
 from dragoman.journal.writer import WriterThread
 
 LARGE_BYTES = 512 * 1024
@@ -98,7 +98,7 @@ class SqliteJournal:
         self._busy_seconds = busy_seconds
         self._clock = clock
         self._seal = seal
-        self._ends: dict[str, KnownStream] = {}  # the writer's
+        self._ends: dict[str, StreamEnd] = {}  # the writer's
         self._lock = sqlite_file.FolderLock(self.path)
         self._writer: WriterThread | None = None
         self._readers: Readers | None = None
@@ -248,10 +248,10 @@ class SqliteJournal:
         )
 
     async def delete(self, stream: str) -> bool:
-        there = await self._write.do(lambda base: streams.delete(base, stream))
-        if there:
+        was_deleted = await self._write.do(lambda base: streams.delete(base, stream))
+        if was_deleted:
             await self._write.do(streams.forget_traces, alone=True)
-        return there
+        return was_deleted
 
     async def originals(self, stream: str) -> Mapping[int, bytes]:
         return await self._read.ask(lambda base: originals.read(base, streams.clean(stream), seal=self._seal))

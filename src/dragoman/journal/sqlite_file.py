@@ -43,7 +43,7 @@ class FolderLock:
         self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | _CLOEXEC, 0o600)
         share(self._descriptor)
 
-    def alone(self) -> bool:
+    def try_exclusive(self) -> bool:
         """Take it for ourselves, if nobody else has it."""
         # On Windows, a file that somebody has open cannot be moved away anyhow.
         return self._descriptor is not None and (sys.platform == "win32" or try_lock(self._descriptor))

@@ -29,7 +29,7 @@ class StreamFacts:
 
     def read(self, entry: Entry) -> dict[str, str]:
         """What is new since the last entry."""
-        if not self._teaches(entry):
+        if not self._has_facts(entry):
             return {}
         try:
             message = msgspec.json.decode(redact(entry.frame))
@@ -44,7 +44,7 @@ class StreamFacts:
         self._facts |= changes
         return changes
 
-    def _teaches(self, entry: Entry) -> bool:
+    def _has_facts(self, entry: Entry) -> bool:
         if entry.direction == "to_agent":
             return b'"initialize"' in entry.frame or any(name in entry.frame for name in _TO_AGENT)
         if entry.direction == "note" or (

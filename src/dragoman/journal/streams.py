@@ -31,7 +31,7 @@ from dragoman.journal.sealed import Seal
 from dragoman.journal.tables import (
     DIRECTIONS,
     SELECT,
-    KnownStream,
+    StreamEnd,
     StreamRow,
     entry_sum,
     find_stream,
@@ -80,7 +80,7 @@ def append(
     redacted_runs: Sequence[FrameRun] | None = None,
     now: float,
     seal: Seal | None = None,
-    ends: dict[str, KnownStream] | None = None,
+    ends: dict[str, StreamEnd] | None = None,
 ) -> int:
     """Store the entries behind the last one of the stream; returns the sequence of the new last one.
 
@@ -110,13 +110,13 @@ def _advance(
     after: int | None,
     now: float,
     seal: Seal | None,
-    ends: dict[str, KnownStream] | None,
-) -> tuple[KnownStream, int]:
+    ends: dict[str, StreamEnd] | None,
+) -> tuple[StreamEnd, int]:
     """The stream with so many entries more, and where they begin. A stream that is in `ends` is moved without
     a look at it: that it is still as we left it is part of the statement, and if it is not, we look.
     """
     old_end = None if ends is None else ends.pop(stream, None)
-    end: KnownStream | None = None
+    end: StreamEnd | None = None
     if old_end is not None and after in (None, old_end.info.last):
         is_recent = 0 <= now - old_end.info.updated < SAME_TIME_SECONDS
         update_time = old_end.info.updated if is_recent else now
@@ -128,7 +128,7 @@ def _advance(
             raise StreamMoved(stream, after, old_info.last)
         info = replace(old_info, last=old_info.last + count, updated=now)
         if number is None or seal is not None:
-            end = KnownStream(write_stream(connection, number, info, seal=seal), info, 0)
+            end = StreamEnd(write_stream(connection, number, info, seal=seal), info, 0)
         else:
             end = move_stream(connection, number, info)
     assert end is not None
@@ -163,10 +163,10 @@ def _seal_rows(
     rows: list[tuple[object, ...]] = []
     sequence = last
     for run in runs:
-        way, moment = DIRECTION_NUMBERS[run.direction], _moment(run)
+        plain_direction, moment = DIRECTION_NUMBERS[run.direction], _moment(run)
         for frame in run.frames:
             sequence += 1
-            direction, packed_frame = pack(way, frame)
+            direction, packed_frame = pack(plain_direction, frame)
             payload = seal.seal(info, sequence, direction, moment, packed_frame)
             checksum = entry_sum(number, sequence, direction, moment, payload)
             rows.append((number, sequence, direction, moment, payload, checksum))
@@ -181,10 +181,10 @@ def _moment(run: FrameRun) -> float:
 
 def _insert(connection: sqlite3.Connection, rows: Sequence[tuple[object, ...]]) -> None:
     """Many rows with one statement: each statement lets other threads run, and then waits for its turn."""
-    whole = len(rows) - len(rows) % ROWS
-    for first in range(0, whole, ROWS):
+    full_count = len(rows) - len(rows) % ROWS
+    for first in range(0, full_count, ROWS):
         connection.execute(INSERT_ROWS, [value for row in rows[first : first + ROWS] for value in row])
-    connection.executemany(INSERT, rows[whole:])
+    connection.executemany(INSERT, rows[full_count:])
 
 
 def page(

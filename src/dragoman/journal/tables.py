@@ -182,7 +182,7 @@ def write_stream(
     return number
 
 
-class KnownStream(NamedTuple):
+class StreamEnd(NamedTuple):
     """A stream as it was when we wrote to it last, and the checksum of its row."""
 
     number: int
@@ -191,8 +191,8 @@ class KnownStream(NamedTuple):
 
 
 def move_stream(
-    connection: sqlite3.Connection, number: int, info: StreamInfo, *, old_end: KnownStream | None = None
-) -> KnownStream | None:
+    connection: sqlite3.Connection, number: int, info: StreamInfo, *, old_end: StreamEnd | None = None
+) -> StreamEnd | None:
     """`write_stream` where only its last entry and its time have changed, and nothing is sealed: that leaves
     the index of names alone. With `old_end`, it writes only if the row still says that; if not, it returns
     None. If the time is also the same, the index of times is left alone as well.
@@ -201,13 +201,13 @@ def move_stream(
     values = (info.updated, info.last, row_sum, number)
     if old_end is None:
         connection.execute(MOVE, values)
-        return KnownStream(number, info, row_sum)
+        return StreamEnd(number, info, row_sum)
     before = (old_end.info.updated, old_end.info.last, old_end.sum)
     if info.updated == old_end.info.updated:
         cursor = connection.execute(MOVE_WITHIN_SECOND, (*values[1:], *before))
     else:
         cursor = connection.execute(MOVE_KNOWN, (*values, *before))
-    return KnownStream(number, info, row_sum) if cursor.rowcount else None
+    return StreamEnd(number, info, row_sum) if cursor.rowcount else None
 
 
 def carry_stream(connection: sqlite3.Connection, row: StreamRow) -> None:

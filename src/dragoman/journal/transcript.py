@@ -85,12 +85,12 @@ async def load(journal: Journal, stream: str, file: Iterable[bytes]) -> int:
     lines = iter(file)
     first = next(lines, b"")
     header_info = read_header(first)
-    learner = StreamFacts()
+    stream_facts = StreamFacts()
     facts: dict[str, str] = {}
     last, batch = await journal.append(stream, []), []
     for entry in read_transcript(chain([first], lines)):
         batch.append(entry)
-        facts |= learner.read(entry)
+        facts |= stream_facts.read(entry)
         if len(batch) == PAGE_ROWS:
             last, batch = await journal.append(stream, batch), []
     if batch:

@@ -112,9 +112,9 @@ class WriterThread:
         if self._closing:
             raise JournalClosed("the journal is closed")
         if not (self._waits or self._open_jobs or alone) and size <= HERE_BYTES:
-            here = WriteJob(work)
-            if self._run_here(here):
-                return await here.future
+            small_job = WriteJob(work)
+            if self._run_here(small_job):
+                return await small_job.future
         job = WriteJob(work, size=size, rows=rows, alone=alone)
         self._queued_bytes += size
         self._open_jobs += 1
@@ -221,9 +221,9 @@ class WriterThread:
     def _explain_error(self, error: BaseException) -> BaseException:
         return self._explain(error) if isinstance(error, Refusal) else error
 
-    def _call_in_loop(self, what: Callable[..., None], *arguments: object) -> None:
+    def _call_in_loop(self, function: Callable[..., None], *arguments: object) -> None:
         try:
-            self._loop.call_soon_threadsafe(what, *arguments)
+            self._loop.call_soon_threadsafe(function, *arguments)
         except RuntimeError:
             pass  # the loop is gone, and with it whoever would have waited
 

@@ -103,7 +103,7 @@ class AppendQueue:
         self._lanes: dict[str, _AppendLane] = {}
         self._slots = asyncio.Semaphore(AT_ONCE)
         self._queued_bytes = 0
-        self._room: deque[asyncio.Future[None]] = deque()
+        self._waiters: deque[asyncio.Future[None]] = deque()
         self._turn = 0.0
         self._is_closed = False
 
@@ -130,9 +130,9 @@ class AppendQueue:
         if not item.has_begun and item in lane.items:
             lane.items.remove(item)
             self._queued_bytes -= item.size
-            self._let_in()
+            self._wake_waiters()
 
-    async def idle(self, token: str) -> None:
+    async def wait_until_idle(self, token: str) -> None:
         """Until nothing waits to be appended to a stream."""
         while (lane := self._lanes.get(token)) is not None and lane.task is not None:
             await asyncio.wait([lane.task])
@@ -140,27 +140,27 @@ class AppendQueue:
     async def aclose(self) -> None:
         """Finish what was asked for; nothing new is taken."""
         self._is_closed = True
-        self._let_in()
+        self._wake_waiters()
         while tasks := [lane.task for lane in self._lanes.values() if lane.task is not None]:
             await asyncio.wait(tasks)
 
     async def _wait_for_room(self) -> None:
-        while (self._queued_bytes > QUEUED_BYTES or self._room) and not self._is_closed:
+        while (self._queued_bytes > QUEUED_BYTES or self._waiters) and not self._is_closed:
             turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._room.append(turn)
+            self._waiters.append(turn)
             try:
                 await turn
             except asyncio.CancelledError:
-                if turn in self._room:
-                    self._room.remove(turn)
-                self._let_in()  # the turn of whoever is next
+                if turn in self._waiters:
+                    self._waiters.remove(turn)
+                self._wake_waiters()  # the turn of whoever is next
                 raise
             if self._queued_bytes <= QUEUED_BYTES:
                 return
 
-    def _let_in(self) -> None:
-        while self._room and (self._is_closed or self._queued_bytes <= QUEUED_BYTES):
-            turn = self._room.popleft()
+    def _wake_waiters(self) -> None:
+        while self._waiters and (self._is_closed or self._queued_bytes <= QUEUED_BYTES):
+            turn = self._waiters.popleft()
             if not turn.done():
                 turn.set_result(None)
                 if not self._is_closed:
@@ -203,7 +203,7 @@ class AppendQueue:
         except Exception as error:  # noqa: BLE001  # whoever waits is told, and the lane goes on
             self._tails.forget(lane.token)
             for item in batch or list(lane.items)[:1]:
-                self._finish(lane, item, error if isinstance(error, JournalError) else _internal(error))
+                self._finish(lane, item, error if isinstance(error, JournalError) else _append_error(error))
             return
         if (
             new_tail is None
@@ -227,7 +227,7 @@ class AppendQueue:
                 item.future.set_result(item.last)
             else:
                 item.future.set_exception(error)
-        self._let_in()
+        self._wake_waiters()
 
     async def _end(self, lane: _AppendLane, tries: RetryBudget) -> StreamTail:
         tail = self._tails.get(lane.token)
@@ -290,5 +290,5 @@ class AppendQueue:
         return new_tail
 
 
-def _internal(error: Exception) -> JournalError:
+def _append_error(error: Exception) -> JournalError:
     return JournalError(f"an append failed: {type(error).__name__}: {error}")

@@ -103,9 +103,9 @@ class Catalog:
         """That the stream is known by its name."""
         if token not in self._cache:
             now = self._clock()
-            fresh = StreamInfo(stream=stream, created=now, updated=now)
+            info = StreamInfo(stream=stream, created=now, updated=now)
             try:
-                await self._create(token, fresh)
+                await self._create(token, info)
             except KeyTaken:
                 await self.read(token)
 
@@ -197,10 +197,12 @@ class Catalog:
         except msgspec.MsgspecError:
             log.warning("left out of the listing: a description that cannot be read")
             return
-        mine = self._cache.get(token)
-        if mine is not None and token in self._stale:  # what runs here is known better here
+        cached_stream = self._cache.get(token)
+        if cached_stream is not None and token in self._stale:  # what runs here is known better here
             info = replace(
-                info, last=max(info.last, mine.info.last), updated=max(info.updated, mine.info.updated)
+                info,
+                last=max(info.last, cached_stream.info.last),
+                updated=max(info.updated, cached_stream.info.updated),
             )
         self._cache.put(token, info, value.revision)
 

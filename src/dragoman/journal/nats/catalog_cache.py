@@ -75,16 +75,16 @@ class CatalogCache:
         self._mend()
         end = len(self._order) if before is None else bisect_left(self._order, before)
         keys: list[tuple[float, int, str]] = []
-        for at in range(end - 1, -1, -1):
-            key = self._order[at]
+        for place in range(end - 1, -1, -1):
+            key = self._order[place]
             info = self._streams[key[2]].info
             if all(getattr(info, name) == value for name, value in filters.items()):
                 keys.append(key)
                 if len(keys) > limit:
                     break
         page = keys[:limit]
-        following = make_cursor(*page[-1][:2]) if page and len(keys) > limit else None
-        return StreamListing(streams=[self._streams[token].info for *_, token in page], cursor=following)
+        next_cursor = make_cursor(*page[-1][:2]) if page and len(keys) > limit else None
+        return StreamListing(streams=[self._streams[token].info for *_, token in page], cursor=next_cursor)
 
     def _mend(self) -> None:
         """Bring those that have changed to their place."""

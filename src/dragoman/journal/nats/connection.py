@@ -26,7 +26,7 @@ ANSWER_SECONDS = 2.0
 
 REVIVAL_SECONDS = 0.5
 
-Hears: TypeAlias = Callable[[str, bytes, str], None]
+OnSubjectMessage: TypeAlias = Callable[[str, bytes, str], None]
 
 
 class NatsConnection:
@@ -36,7 +36,7 @@ class NatsConnection:
         self._options = options
         self._inbox = inbox
         self._client: NatsClient | None = None
-        self._waiting: dict[str, PendingReply] = {}
+        self._pending_replies: dict[str, PendingReply] = {}
         self._listening: list[NatsSubscription] = []
         self._ask_count = 0
         self._own_inbox = ""
@@ -54,7 +54,7 @@ class NatsConnection:
         await end_tasks([self._reviving])
         if self._client is not None:
             await self._client.close()
-        self._lose("the journal is closed")
+        self._fail_pending("the journal is closed")
 
     @property
     def is_clustered(self) -> bool:
@@ -128,18 +128,18 @@ class NatsConnection:
         await self.wait_until_connected(within=within)
         self._ask_count += 1
         token = f"{self._ask_count:x}"
-        waiting = self._waiting[token] = PendingReply(subject or "", within, many=many)
+        pending = self._pending_replies[token] = PendingReply(subject or "", within, many=many)
         try:
             inbox = f"{self._own_inbox}.{token}"
             if subject is None:
                 await self.publish(inbox, data)
             else:
                 await self.publish(subject, data, reply=inbox, headers=headers)
-            return await waiting.over()
+            return await pending.wait()
         finally:
-            self._waiting.pop(token, None)
+            self._pending_replies.pop(token, None)
 
-    async def listen(self, subject: str, on_message: Hears) -> NatsSubscription:
+    async def listen(self, subject: str, on_message: OnSubjectMessage) -> NatsSubscription:
         """Hear what is said on a subject from the return on."""
         listening = NatsSubscription(self, subject, on_message)
         self._listening.append(listening)
@@ -187,13 +187,13 @@ class NatsConnection:
 
     def _on_lost(self) -> None:
         self._connected_event.clear()
-        self._lose("the connection was lost")
+        self._fail_pending("the connection was lost")
 
     def _on_denied(self, text: str) -> None:
         """The server does not answer what it does not allow; it says so, in small letters by now."""
-        for waiting in list(self._waiting.values()):
-            if f'"{waiting.subject.lower()}"' in text:
-                waiting.deny(f"this user of {self._options.safe_address} may not use {waiting.subject}")
+        for pending in list(self._pending_replies.values()):
+            if f'"{pending.subject.lower()}"' in text:
+                pending.deny(f"this user of {self._options.safe_address} may not use {pending.subject}")
 
     def _on_back(self) -> None:
         self._connected_event.set()
@@ -201,7 +201,7 @@ class NatsConnection:
     def _on_over(self) -> None:
         """The library has given up, which it does for some errors that say nothing about tomorrow."""
         self._connected_event.clear()
-        self._lose("the connection was lost")
+        self._fail_pending("the connection was lost")
         if not self._closing and (self._reviving is None or self._reviving.done()):
             self._reviving = asyncio.get_running_loop().create_task(self._revive(), name="nats revival")
 
@@ -214,20 +214,20 @@ class NatsConnection:
                 log.warning("still without a connection: %s", error)
                 await asyncio.sleep(REVIVAL_SECONDS)  # a refusal comes at once
 
-    def _lose(self, why: str) -> None:
-        for waiting in list(self._waiting.values()):
-            waiting.fail(why)
+    def _fail_pending(self, why: str) -> None:
+        for pending in list(self._pending_replies.values()):
+            pending.fail(why)
 
     def _on_reply(self, subject: str, data: bytes, _: str, headers: bytes) -> None:
-        waiting = self._waiting.get(subject.rpartition(".")[2])
-        if waiting is not None:
-            waiting.hear(subject, data, headers)
+        pending = self._pending_replies.get(subject.rpartition(".")[2])
+        if pending is not None:
+            pending.on_reply(subject, data, headers)
 
 
 class NatsSubscription:
     """One subscription, whatever happens to the connection."""
 
-    def __init__(self, wire: NatsConnection, subject: str, on_message: Hears) -> None:
+    def __init__(self, wire: NatsConnection, subject: str, on_message: OnSubjectMessage) -> None:
         self._wire = wire
         self._subject = subject
         self._on_message = on_message

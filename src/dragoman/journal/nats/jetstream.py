@@ -1,7 +1,7 @@
 """What we ask of JetStream: streams that are as we want them, messages by subject and sequence, stored or
 not.
 
-Reads come in two kinds. `last` and `following` go to the leader of a stream and are true when they are
+Reads come in two kinds. `last` and `next_message` go to the leader of a stream and are true when they are
 answered; `batch` is answered by any replica, which may lag, and is for reading much. A publish says what the
 server said of it, and whether that is known at all.
 """
@@ -60,7 +60,7 @@ class ApiError(Struct, frozen=True):
         return self.err_code in FULL or (self.err_code == STORE_FAILED and has_bound)
 
     @property
-    def passes(self) -> bool:
+    def is_transient(self) -> bool:
         """Whether it is worth to ask again."""
         return not self.is_full and (self.err_code in AGAIN or self.code == 503)
 
@@ -169,7 +169,7 @@ class JetStream:
         """The last message of a subject, from the leader."""
         return await self._get(stream, {"last_by_subj": subject}, patience)
 
-    async def following(
+    async def next_message(
         self, stream: str, subject: str, seq: int, *, patience: float | None = None
     ) -> StoredMessage | None:
         """The first message of a subject at or behind a sequence, from the leader."""
@@ -230,7 +230,7 @@ class JetStream:
             ack = _acks.decode(reply.data)
         except msgspec.MsgspecError:
             raise NoReply("a server answered with something else") from None
-        if ack.error is not None and ack.error.passes:
+        if ack.error is not None and ack.error.is_transient:
             raise NoReply(ack.error.description)
         return ack
 
@@ -258,10 +258,10 @@ class JetStream:
             error_said = answer.error
             if error_said is None or error_said.err_code in allow:
                 return answer
-            if error_said.err_code in NOT_YET and tries.spent < PEER_SECONDS:
+            if error_said.err_code in NOT_YET and tries.elapsed < PEER_SECONDS:
                 await tries.again(NoReply(error_said.description))
                 continue
-            if error_said.passes:
+            if error_said.is_transient:
                 await tries.again(NoReply(error_said.description))
                 continue
             raise refusal(error_said)
@@ -278,7 +278,7 @@ class RetryBudget:
         self._count = 0
 
     @property
-    def spent(self) -> float:
+    def elapsed(self) -> float:
         return self._loop.time() - self._began
 
     @property

@@ -109,7 +109,7 @@ class NatsJournal:
     async def info(self, stream: str) -> StreamInfo | None:
         name, token = self._name(stream)
         tail, info = await asyncio.gather(self._tails.read(token), self._catalog.read(token))
-        return _together(name, info, tail)
+        return _merge_info(name, info, tail)
 
     async def describe(
         self,
@@ -166,7 +166,7 @@ class NatsJournal:
     async def delete(self, stream: str) -> bool:
         """The name goes first, so that what is half deleted is not listed; a second try finishes it."""
         _, token = self._name(stream)
-        await self._appends.idle(token)
+        await self._appends.wait_until_idle(token)
         was_listed = await self._catalog.remove(token)
         purge_count = await self._jetstream.purge(
             self._layout.stream_of(token), self._layout.subject_of(token)
@@ -239,7 +239,7 @@ class NatsJournal:
             raise JournalClosed("the journal is closed")
 
 
-def _together(stream: str, info: StreamInfo | None, tail: StreamTail) -> StreamInfo | None:
+def _merge_info(stream: str, info: StreamInfo | None, tail: StreamTail) -> StreamInfo | None:
     """What the description and the end of a stream say."""
     if info is None and not tail.at:
         return None

@@ -146,13 +146,15 @@ def _servers(hosts: str) -> tuple[str, ...]:
 def _build_options(fields: dict[str, object]) -> NatsOptions:
     for name in ("replicas", "shards"):
         if name in fields:
-            fields[name] = _whole(name, str(fields[name]), {"": 1})
+            fields[name] = _parse_amount(name, str(fields[name]), {"": 1})
     if "max_age" in fields:
-        fields["max_age"] = float(_whole("max_age", str(fields["max_age"]), _SECONDS))
+        fields["max_age"] = float(_parse_amount("max_age", str(fields["max_age"]), _SECONDS))
     if "max_bytes" in fields:
-        fields["max_bytes"] = _whole("max_bytes", str(fields["max_bytes"]), _BYTES)
+        fields["max_bytes"] = _parse_amount("max_bytes", str(fields["max_bytes"]), _BYTES)
     if "connect_seconds" in fields:
-        fields["connect_seconds"] = float(_whole("connect_seconds", str(fields["connect_seconds"]), _SECONDS))
+        fields["connect_seconds"] = float(
+            _parse_amount("connect_seconds", str(fields["connect_seconds"]), _SECONDS)
+        )
     options = convert(fields, NatsOptions)
     if not _PREFIX.fullmatch(options.prefix):
         raise JournalError("a prefix is one word of letters, digits, _ and -")
@@ -161,7 +163,7 @@ def _build_options(fields: dict[str, object]) -> NatsOptions:
     return options
 
 
-def _whole(name: str, text: str, units: Mapping[str, int]) -> int:
+def _parse_amount(name: str, text: str, units: Mapping[str, int]) -> int:
     match = _AMOUNT.fullmatch(text.strip())
     unit = match[2].lower() if match else ""
     if match is None or unit not in units:

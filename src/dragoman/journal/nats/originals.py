@@ -58,7 +58,7 @@ class NatsOriginals:
         self, token: str, originals: Sequence[Stored], marks: Mapping[int, str], *, patience: float
     ) -> None:
         """`marks` are those of the entries, by their sequence."""
-        by_sequence = await self._of(token)
+        by_sequence = await self._messages_of(token)
         for original in originals:
             messages = by_sequence.setdefault(original.sequence, [])
             name = token_hex(8)
@@ -85,14 +85,14 @@ class NatsOriginals:
         self._learn(token, message_seqs)
         originals: dict[int, list[KeptOriginal]] = {}
         for (sequence, _), part in parts.items():
-            if _whole(part):
-                frame = b"".join(each.data for each in part)
+            if _is_complete(part):
+                frame = b"".join(message_part.data for message_part in part)
                 originals.setdefault(sequence, []).append(KeptOriginal(part[0].headers.get(MARK, ""), frame))
         return originals
 
     async def drop(self, token: str, sequences: Iterable[int] | None = None) -> None:
         """These, or all of a stream."""
-        by_sequence = await self._of(token)
+        by_sequence = await self._messages_of(token)
         for sequence in list(by_sequence) if sequences is None else sequences:
             for message in by_sequence.pop(sequence, ()):
                 await self._delete(message)
@@ -116,7 +116,7 @@ class NatsOriginals:
     def forget(self, token: str) -> None:
         self._messages.pop(token, None)
 
-    async def _of(self, token: str) -> dict[int, list[int]]:
+    async def _messages_of(self, token: str) -> dict[int, list[int]]:
         if token not in self._messages:
             await self.read(token)
         return self._messages[token]
@@ -129,7 +129,9 @@ class NatsOriginals:
     async def _from_leader(self, subjects: str) -> AsyncIterator[StoredMessage]:
         """True when it is asked: whoever takes a session over acts by it."""
         seq = 1
-        while (message := await self._jetstream.following(self._layout.originals, subjects, seq)) is not None:
+        while (
+            message := await self._jetstream.next_message(self._layout.originals, subjects, seq)
+        ) is not None:
             seq = message.seq + 1
             yield message
 
@@ -167,7 +169,7 @@ def _sequence(message: StoredMessage) -> int:
     return int(message.subject.rpartition(".")[2])
 
 
-def _whole(messages: Sequence[StoredMessage]) -> bool:
+def _is_complete(messages: Sequence[StoredMessage]) -> bool:
     """Whether these are all parts, in their order."""
     count = len(messages)
     return [message.headers.get(PART) for message in messages] == [f"{part}/{count}" for part in range(count)]

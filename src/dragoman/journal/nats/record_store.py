@@ -148,7 +148,7 @@ class RecordStore:
     ) -> int | None:
         """What stands where our record would: ours, another's, or this server does not know yet."""
         stream, subject = self._layout.stream_of(token), self._layout.subject_of(token)
-        message = await self._jetstream.following(stream, subject, tail.at + 1, patience=tries.remaining)
+        message = await self._jetstream.next_message(stream, subject, tail.at + 1, patience=tries.remaining)
         if message is not None:
             return message.seq if message.headers.get(ID) == name else None
         if ack.true_last == 0:

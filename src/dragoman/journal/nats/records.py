@@ -142,22 +142,22 @@ def _names_place(rest: bytes) -> int:
 
 def _runs(head: Head, rest: bytes, *, skip: int) -> Iterator[FrameRun]:
     begin = _names_place(rest)
-    at = begin + head.name
-    for time, count, size, way in _RUN.iter_unpack(rest[_COUNT.size : begin]):
+    position = begin + head.name
+    for time, count, size, direction in _RUN.iter_unpack(rest[_COUNT.size : begin]):
         if skip < count:
-            text = rest[at : at + size]
-            frames = FrameLines(text, count) if way & LINES else _apart(text, count)
-            yield FrameRun(DIRECTIONS[way & ~LINES], frames[skip:] if skip else frames, time)
+            text = rest[position : position + size]
+            frames = FrameLines(text, count) if direction & LINES else _split_frames(text, count)
+            yield FrameRun(DIRECTIONS[direction & ~LINES], frames[skip:] if skip else frames, time)
         skip = max(0, skip - count)
-        at += size
+        position += size
 
 
-def _apart(text: bytes, count: int) -> list[bytes]:
+def _split_frames(text: bytes, count: int) -> list[bytes]:
     frames: list[bytes] = []
-    at = 4 * count
+    position = 4 * count
     for size in struct.unpack_from(f"<{count}I", text):
-        frames.append(text[at : at + size])
-        at += size
+        frames.append(text[position : position + size])
+        position += size
     return frames
 
 

@@ -59,7 +59,7 @@ class NatsReplay:
         reading = _ReplayReader(self, stream, token, tail, after=max(0, after), most=most)
         remaining = limit
         while remaining is None or remaining > 0:
-            runs = await reading.more()
+            runs = await reading.next_runs()
             if not runs:
                 return
             for page in pages_of(reading.first, runs if remaining is None else _first(runs, remaining)):
@@ -108,7 +108,7 @@ class NatsReplay:
 
     async def from_leader(self, token: str, seq: int) -> StoredMessage | None:
         stream, subject = self._layout.stream_of(token), self._layout.subject_of(token)
-        return await self._jetstream.following(stream, subject, seq)
+        return await self._jetstream.next_message(stream, subject, seq)
 
     def end_of(self, token: str, tail: StreamTail) -> int:
         """The last entry that a reading must reach."""
@@ -151,7 +151,7 @@ class _ReplayReader:
         self._most = most
         self._damage: JournalDamaged | None = None
 
-    async def more(self) -> list[FrameRun]:
+    async def next_runs(self) -> list[FrameRun]:
         """The next entries; none at the end."""
         if self._damage is not None:
             raise self._damage

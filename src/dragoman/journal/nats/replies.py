@@ -64,9 +64,9 @@ class PendingReply:
         self._reply_count = 0
         self._replies: list[ServerReply] = []
         self._future: asyncio.Future[list[ServerReply]] = self._loop.create_future()
-        self._timer = self._loop.call_later(within, self._late)
+        self._timer = self._loop.call_later(within, self._on_timeout)
 
-    def hear(self, subject: str, data: bytes, headers: bytes) -> None:
+    def on_reply(self, subject: str, data: bytes, headers: bytes) -> None:
         status, fields = read_headers(headers)
         self._replies.append(ServerReply(subject, status, fields, data))
         if (status or not self._many) and not self._future.done():
@@ -80,19 +80,19 @@ class PendingReply:
         if not self._future.done():
             self._future.set_exception(JournalError(why))
 
-    async def over(self) -> list[ServerReply]:
+    async def wait(self) -> list[ServerReply]:
         """All of them; each that arrives gives the next one the whole time."""
         try:
             return await self._future
         finally:
             self._timer.cancel()
 
-    def _late(self) -> None:
+    def _on_timeout(self) -> None:
         if self._reply_count == len(self._replies):
             self.fail(f"no answer within {self._within:g} seconds")
         else:
             self._reply_count = len(self._replies)
-            self._timer = self._loop.call_later(self._within, self._late)
+            self._timer = self._loop.call_later(self._within, self._on_timeout)
 
 
 async def end_tasks(tasks: Iterable[asyncio.Task[object] | None]) -> None:

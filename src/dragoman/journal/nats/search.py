@@ -82,7 +82,7 @@ class NatsSearch:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        self._task = asyncio.get_running_loop().create_task(self._by_itself(), name="nats index")
+        self._task = asyncio.get_running_loop().create_task(self._index_regularly(), name="nats index")
 
     def forget(self, token: str) -> None:
         """A stream was deleted; its words go before the next answer."""
@@ -116,7 +116,7 @@ class NatsSearch:
     def _info(self, hit: SearchHit) -> StreamInfo | None:
         return self._catalog.get(token_of(hit.stream))
 
-    async def _by_itself(self) -> None:
+    async def _index_regularly(self) -> None:
         while True:
             await asyncio.sleep(BY_ITSELF_SECONDS)
             try:
@@ -161,8 +161,8 @@ class NatsSearch:
                 self._removed_tokens.add(token)
         for token, records in counts.items():
             info, stream_now = infos.get(token), self._indexed_streams.get(token)
-            fresh = token in self._removed_tokens or stream_now is None or stream_now.records != records
-            if info is not None and fresh:
+            is_behind = token in self._removed_tokens or stream_now is None or stream_now.records != records
+            if info is not None and is_behind:
                 behind.append((token, info))
         behind.sort(key=lambda pair: pair[1].updated, reverse=True)
         return behind
@@ -171,8 +171,8 @@ class NatsSearch:
         stream = self._indexed_streams.get(token) or IndexedStream(0, 0, 0, 0, info.created)
         page: list[Stored] = []
         try:
-            async for more in self._replay(info.stream, stream.upto):
-                page += more
+            async for next_page in self._replay(info.stream, stream.upto):
+                page += next_page
                 if len(page) >= STEP_ENTRIES:
                     stream = await self._take(writer, token, info, stream._replace(records=-1), page)
                     page = []

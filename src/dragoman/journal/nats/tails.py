@@ -106,7 +106,7 @@ class Tails:
 
     async def read(self, token: str, *, patience: float | None = None) -> StreamTail:
         """The true end, from the leader."""
-        message = await self._jetstream.last(*self._where(token), patience=patience)
+        message = await self._jetstream.last(*self._stream_and_subject(token), patience=patience)
         if message is None:
             return StreamTail()
         head = read_head(message.data)
@@ -114,11 +114,11 @@ class Tails:
 
     async def read_first(self, token: str) -> StreamTail:
         """An end behind all ends, in the life of the first record."""
-        message = await self._jetstream.following(*self._where(token), 1)
+        message = await self._jetstream.next_message(*self._stream_and_subject(token), 1)
         if message is None:
             return StreamTail()
         head = read_head(message.data)
         return StreamTail(ENDLESS, message.seq, head.life, head.time)
 
-    def _where(self, token: str) -> tuple[str, str]:
+    def _stream_and_subject(self, token: str) -> tuple[str, str]:
         return self._layout.stream_of(token), self._layout.subject_of(token)
