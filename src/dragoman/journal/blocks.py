@@ -89,7 +89,7 @@ def read_run(
     number: int, after: int, rows: Iterable[tuple[Any, ...]], *, limit: int, most: int
 ) -> list[FrameRun]:
     """The short way of rows that are as they were written, neither deflated nor sealed: their entries behind
-    `after`, up to the first row that is none of these, until they are `limit` or hold `most` bytes.
+    `after`, up to the first row that is none of these, until there are `limit` entries or `most` bytes.
     """
     runs: list[FrameRun] = []
     count = size = 0

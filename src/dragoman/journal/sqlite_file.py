@@ -44,7 +44,7 @@ class FolderLock:
         share(self._descriptor)
 
     def try_exclusive(self) -> bool:
-        """Take it for ourselves, if nobody else has it."""
+        """Make the lock exclusive, if no other process shares it; says whether it is."""
         # On Windows, a file that somebody has open cannot be moved away anyhow.
         return self._descriptor is not None and (sys.platform == "win32" or try_lock(self._descriptor))
 

@@ -67,7 +67,7 @@ class _Item:
 
 
 class _AppendLane:
-    """What waits to be appended to one stream; it exists while something does."""
+    """The appends to one stream that wait. A lane exists while there are any."""
 
     __slots__ = ("items", "stream", "task", "token")
 
@@ -79,9 +79,8 @@ class _AppendLane:
 
 
 class AppendQueue:
-    """All lanes of a journal. `made` sees to it that a new stream is known by name, `stored` hears of every
-    new end, `redact` takes out what is secret, and `floor` says where a stream of which nothing is left had
-    ended.
+    """All lanes of a journal. `ensure_stream` writes the name of a new stream, `on_stored` gets every new
+    end, and `floor` says where a stream ended whose records are all gone.
     """
 
     def __init__(
@@ -126,14 +125,14 @@ class AppendQueue:
             raise
 
     def _withdraw(self, lane: _AppendLane, item: _Item) -> None:
-        """Nobody wants it any more. What is under way may be stored all the same; what waits is not."""
+        """The caller was cancelled. An append that has begun may still be stored, one that waits is not."""
         if not item.has_begun and item in lane.items:
             lane.items.remove(item)
             self._queued_bytes -= item.size
             self._wake_waiters()
 
     async def wait_until_idle(self, token: str) -> None:
-        """Until nothing waits to be appended to a stream."""
+        """Returns when nothing waits to be appended to a stream."""
         while (lane := self._lanes.get(token)) is not None and lane.task is not None:
             await asyncio.wait([lane.task])
 
@@ -187,7 +186,7 @@ class AppendQueue:
         return 0.0 if self._turn <= now else ceil(self._turn / TICK_SECONDS) * TICK_SECONDS - now
 
     async def _step(self, lane: _AppendLane) -> None:
-        """Store what can be stored together; each of it learns how it went."""
+        """Store the appends that fit into one record, and tell each caller the result."""
         if not lane.items:
             return  # all were withdrawn
         now = asyncio.get_running_loop().time()

@@ -31,7 +31,7 @@ BATCH, BATCH_BYTES = 1000, 2 * 1024 * 1024
 
 
 class BucketFollower:
-    """What a bucket holds. `changed` is called for all that there is, and then for every change."""
+    """What a bucket holds. `on_change` is called for each key that it holds, and then for every change."""
 
     def __init__(
         self, jetstream: JetStream, wire: NatsConnection, bucket: Bucket, on_change: OnValueChange
@@ -50,7 +50,7 @@ class BucketFollower:
         self._read_at = 0.0
 
     async def start(self, *, within: float = 5.0) -> None:
-        """Until everything there is was told."""
+        """Returns when `on_change` was called for every key that the bucket holds."""
         self._hints = await self._wire.listen(f"{self._bucket.root}>", lambda *_: self._hint_event.set())
         try:
             await self.look(within=within)
@@ -106,7 +106,7 @@ class BucketFollower:
                 log.debug("a bucket cannot be read now: %s", error)
 
     async def _follow(self, *, has_hint: bool) -> None:
-        """Look; after a hint a few times, until there was something and nothing more."""
+        """Read what is new. After a hint, try again a few times until there is something new."""
         has_news = await self.look()
         for pause in HINT_PAUSES if has_hint else ():
             if has_news or self._hint_event.is_set():
@@ -115,7 +115,7 @@ class BucketFollower:
             has_news = await self.look()
 
     async def _step(self, *, patience: float = 5.0) -> set[str]:
-        """Read a batch; the keys that were in it."""
+        """Read one batch; returns the keys in it."""
         batch = await self._jetstream.batch(
             self._bucket.stream,
             f"{self._bucket.root}>",
@@ -130,7 +130,7 @@ class BucketFollower:
         return {self._key(message) for message in batch.messages}
 
     async def _compare(self) -> None:
-        """Read it all again, and tell what is no longer there."""
+        """Read the whole bucket again, and report the keys that are no longer there."""
         missing_keys, self.position = set(self.revisions), 0
         while keys := await self._step():
             missing_keys -= keys

@@ -1,6 +1,6 @@
-"""What is known about streams: a bucket that decides, and a picture of it in memory that answers listings.
+"""What is known about streams: a bucket that decides, and a cache of it in memory that answers listings.
 
-What this process writes is in its picture at once; what others write comes a moment later. The last entry
+What this process writes is in its cache at once; what others write comes a moment later. The last entry
 and the time of the last change of a stream are written with every description, and of running streams every
 now and then: an append does not touch the bucket. So a listing may be some seconds late about streams of
 other nodes; `NatsJournal.info` is not.
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 PATIENCE = 20.0
 REFRESH_SECONDS = 10.0
-"""How late the picture of others may be about a stream that runs here."""
+"""How late the caches of other nodes may be about a stream that runs here."""
 
 REFRESH_AT_ONCE = 16
 
@@ -39,7 +39,9 @@ _decoder = json_decoder(StreamInfo)
 
 
 class Catalog:
-    """Descriptions of all streams, by token. `gone` hears of tokens that were deleted, here or elsewhere."""
+    """Descriptions of all streams, by token. `on_removed` is called with each token that was
+    deleted, here or elsewhere.
+    """
 
     def __init__(
         self,
@@ -61,13 +63,13 @@ class Catalog:
         self._refreshing: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begin to draw the picture; `wait_until_loaded` waits for it."""
+        """Begin to fill the cache; `wait_until_loaded` waits for it."""
         loop = asyncio.get_running_loop()
         self._loading = loop.create_task(self._load(), name="nats catalog")
         self._refreshing = loop.create_task(self._refresh(), name="nats catalog refresh")
 
     async def wait_until_loaded(self) -> None:
-        """Until all streams are in the picture."""
+        """Returns when all streams are in the cache."""
         assert self._loading is not None
         async with reply_deadline(PATIENCE, "to read the list of streams"):
             await asyncio.shield(self._loading)
@@ -86,7 +88,7 @@ class Catalog:
     # What is decided by the bucket.
 
     async def read(self, token: str) -> StreamInfo | None:
-        """What is known, from the leader."""
+        """The description of a stream, read from the leader."""
         entry = await self._bucket.get(token)
         if entry is None:
             return None
@@ -100,7 +102,7 @@ class Catalog:
         return 0 if info is None else info.last
 
     async def ensure(self, stream: str, token: str) -> None:
-        """That the stream is known by its name."""
+        """Write a first description of the stream, if there is none."""
         if token not in self._cache:
             now = self._clock()
             info = StreamInfo(stream=stream, created=now, updated=now)
@@ -147,7 +149,7 @@ class Catalog:
                 self._follower.note_removal(token)
                 return True
 
-    # The picture.
+    # The cache.
 
     def get(self, token: str) -> StreamInfo | None:
         cached_stream = self._cache.get(token)
@@ -157,7 +159,7 @@ class Catalog:
         return self._cache.all()
 
     def touch(self, token: str, *, last: int, time: float) -> None:
-        """A stream has grown; others are told later."""
+        """Note that a stream has grown; the bucket is written later."""
         if self._cache.touch(token, last=last, time=time):
             self._stale.add(token)
 
@@ -235,7 +237,7 @@ class Catalog:
         await asyncio.gather(*(work() for _ in range(min(REFRESH_AT_ONCE, len(waiting)))))
 
     async def _write_one(self, token: str) -> None:
-        """Over the revision that is known; who has changed it meanwhile knows better."""
+        """Write over the revision in the cache. If another node has changed it, that change wins."""
         cached_stream = self._cache.get(token)
         if cached_stream is not None:
             try:

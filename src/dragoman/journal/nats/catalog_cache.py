@@ -1,4 +1,4 @@
-"""The picture of all streams that a node has in memory, and the listings of it.
+"""The cache of all streams that a node has in memory, and the listings of it.
 
 The order by the latest change is mended when somebody lists: streams change more often than anybody looks. A
 stream costs less than a kilobyte here, and a listing looks at no more streams than it must.
@@ -19,7 +19,7 @@ MANY = 16
 
 
 class CachedStream:
-    """A stream of the picture, and under which revision it was described."""
+    """A stream of the cache, and the revision of its description."""
 
     __slots__ = ("info", "place", "revision")
 
@@ -87,7 +87,7 @@ class CatalogCache:
         return StreamListing(streams=[self._streams[token].info for *_, token in page], cursor=next_cursor)
 
     def _mend(self) -> None:
-        """Bring those that have changed to their place."""
+        """Put the streams that have changed in their place of the order."""
         if len(self._moved_tokens) * MANY > len(self._streams):
             for token, stream in self._streams.items():
                 stream.place = (stream.info.updated, number_of(token))

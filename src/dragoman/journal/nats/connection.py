@@ -75,7 +75,7 @@ class NatsConnection:
         return self._connected_event.is_set()
 
     async def wait_until_connected(self, *, within: float) -> None:
-        """Until there is a connection; `NoReply` if there is none in time."""
+        """Returns when there is a connection; raises `NoReply` if there is none in time."""
         _ = self._live
         if not self._connected_event.is_set():
             try:
@@ -124,7 +124,7 @@ class NatsConnection:
         *,
         many: bool,
     ) -> list[ServerReply]:
-        """Ask on a subject, or with None ourselves."""
+        """Send a request to a subject, or with None to our own inbox."""
         await self.wait_until_connected(within=within)
         self._ask_count += 1
         token = f"{self._ask_count:x}"
@@ -140,7 +140,7 @@ class NatsConnection:
             self._pending_replies.pop(token, None)
 
     async def listen(self, subject: str, on_message: OnSubjectMessage) -> NatsSubscription:
-        """Hear what is said on a subject from the return on."""
+        """Subscribe: after the return, `on_message` gets every message of the subject."""
         listening = NatsSubscription(self, subject, on_message)
         self._listening.append(listening)
         try:

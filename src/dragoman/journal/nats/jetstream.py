@@ -61,7 +61,7 @@ class ApiError(Struct, frozen=True):
 
     @property
     def is_transient(self) -> bool:
-        """Whether it is worth to ask again."""
+        """Whether the same request may succeed later."""
         return not self.is_full and (self.err_code in AGAIN or self.code == 503)
 
 
@@ -84,7 +84,7 @@ class _ApiAnswer(Struct, frozen=True):
 
 
 class PublishAck(Struct, frozen=True):
-    """What became of a publish."""
+    """The server's answer to a publish."""
 
     seq: int = 0
     error: ApiError | None = None

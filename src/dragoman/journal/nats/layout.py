@@ -146,7 +146,7 @@ def originals_settings(layout: Layout, *, replicas: int) -> dict[str, Any]:
 
 
 def chosen_settings(options: NatsOptions) -> frozenset[str]:
-    """What whoever opens has asked for in so many words."""
+    """The settings that the options choose explicitly."""
     values = {
         "num_replicas": options.replicas,
         "max_age": options.max_age,

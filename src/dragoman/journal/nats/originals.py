@@ -91,7 +91,7 @@ class NatsOriginals:
         return originals
 
     async def drop(self, token: str, sequences: Iterable[int] | None = None) -> None:
-        """These, or all of a stream."""
+        """Erase the originals of these entries, or all originals of the stream."""
         by_sequence = await self._messages_of(token)
         for sequence in list(by_sequence) if sequences is None else sequences:
             for message in by_sequence.pop(sequence, ()):

@@ -91,7 +91,7 @@ def pack(
 
 
 def _write_frames(frames: Sequence[bytes]) -> tuple[int, bytes]:
-    """How they are written, and what."""
+    """The flag that says how the frames are written, and their bytes."""
     text = text_of(frames)
     if type(frames) is FrameLines or len(text) - len(text.replace(b"\n", b"")) == len(frames):
         return LINES, text

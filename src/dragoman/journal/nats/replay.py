@@ -152,7 +152,7 @@ class _ReplayReader:
         self._damage: JournalDamaged | None = None
 
     async def next_runs(self) -> list[FrameRun]:
-        """The next entries; none at the end."""
+        """The next entries; an empty list at the end."""
         if self._damage is not None:
             raise self._damage
         if not self._is_placed:
@@ -188,7 +188,7 @@ class _ReplayReader:
             await self._raise_missing()
 
     async def _raise_missing(self) -> None:
-        """What the leader spoke of is not there: the stream was deleted, or something was lost."""
+        """Raise what it means that entries are missing: the stream was deleted, or entries were lost."""
         if await self._replay.from_leader(self._token, 1) is None:
             raise NoSuchStream(self._stream)
         why = f"the entries behind {self._after} are gone"

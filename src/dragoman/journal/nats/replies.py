@@ -24,7 +24,7 @@ class NoResponders(NoReply):
 
 @asynccontextmanager
 async def reply_deadline(seconds: float, what: str) -> AsyncIterator[None]:
-    """What takes longer is `NoReply`."""
+    """Raises `NoReply` if the block takes longer."""
     try:
         async with asyncio.timeout(seconds):
             yield
@@ -52,7 +52,7 @@ def read_headers(raw: bytes) -> tuple[int, dict[str, str]]:
 
 
 class PendingReply:
-    """Somebody who waits for an answer, or for all answers up to the one that ends them."""
+    """A request that waits for one answer, or for all answers up to the one that ends them."""
 
     __slots__ = ("_future", "_loop", "_many", "_replies", "_reply_count", "_timer", "_within", "subject")
 
@@ -81,7 +81,7 @@ class PendingReply:
             self._future.set_exception(JournalError(why))
 
     async def wait(self) -> list[ServerReply]:
-        """All of them; each that arrives gives the next one the whole time."""
+        """All replies. Each reply that arrives starts the time limit for the next one again."""
         try:
             return await self._future
         finally:

@@ -152,7 +152,7 @@ class NatsSearch:
         return by_token
 
     def _behind(self, counts: dict[str, int]) -> list[tuple[str, StreamInfo]]:
-        """Streams of which something is not indexed, the latest first; what has gone is noted."""
+        """Streams of which something is not indexed, the latest first. Notes streams that were deleted."""
         behind: list[tuple[str, StreamInfo]] = []
         infos = dict(self._catalog.all())
         for token, stream in self._indexed_streams.items():

@@ -43,7 +43,7 @@ REPLICAS = 3
 
 
 class NatsStore(Struct, frozen=True):
-    """What is open."""
+    """The open journal, register and bus, and their options."""
 
     journal: NatsJournal
     register: NatsRegister
