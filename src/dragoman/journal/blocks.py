@@ -30,7 +30,7 @@ _WORD = 4
 
 
 def cut(frames: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
-    """Frames of one run, by the row. What is worth deflating is a row of its own."""
+    """Cut the frames of one run into rows. A frame that is worth deflating gets a row of its own."""
     sizes = list(map(len, frames))
     if len(frames) <= MOST and max(sizes, default=0) < PACK_FROM and sum(sizes) <= MOST_BYTES:
         yield frames  # nearly always

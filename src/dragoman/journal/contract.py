@@ -135,7 +135,7 @@ class Journal(Protocol):
         state: str | None = None,
         session: str | None = None,
     ) -> StreamInfo:
-        """Change what is given and leave the rest. Makes the stream."""
+        """Change the fields that are given and leave the rest. Makes the stream."""
 
     async def list(
         self,
@@ -170,10 +170,10 @@ class Journal(Protocol):
         """
 
     async def drop_originals(self, stream: str, sequences: Iterable[int]) -> None:
-        """Erase these, as far as there are any: nobody has to act upon the entries any more."""
+        """Erase the originals of these entries: nobody has to act upon the entries any more."""
 
     async def drop_originals_before(self, time: float) -> int:
-        """Erase those of all streams whose entries have an earlier time; returns how many there were."""
+        """Erase the originals of all entries with an earlier time, in all streams; returns how many."""
 
     async def aclose(self) -> None:
         """Finish what was asked for, then let go of everything. May be called again."""

@@ -54,7 +54,7 @@ class Moment(Struct, frozen=True, kw_only=True):
 
 
 def moments(entries: Iterable[Stored]) -> Iterator[Moment]:
-    """All moments of some entries."""
+    """All moments of these entries."""
     fold = MomentFold()
     for entry in entries:
         yield from fold.add(entry)
@@ -62,7 +62,7 @@ def moments(entries: Iterable[Stored]) -> Iterator[Moment]:
 
 
 class EntryText(NamedTuple):
-    """What one entry tells. Entries with the same `run` that follow each other tell one thing."""
+    """The text of one entry. Consecutive entries with the same `run` are one moment."""
 
     kind: Kind
     text: str
@@ -84,7 +84,7 @@ class MomentFold:
         self._options: dict[str, str] = {}  # permission options by id, as a person reads them
 
     def add(self, entry: Stored) -> Iterator[Moment]:
-        """The moments that are complete now."""
+        """Take one entry; returns the moments that it completes."""
         for entry_text in self._read(entry):
             if entry_text.run is None or entry_text.run != self._run or self._size >= LONGEST:
                 yield from self.finish()
@@ -105,7 +105,7 @@ class MomentFold:
                 yield from self.finish()
 
     def finish(self) -> Iterator[Moment]:
-        """What is still open ends here."""
+        """End the open moment, if there is one."""
         if self._first is not None:
             yield msgspec.structs.replace(self._first, text="".join(self._parts), last=self._last)
         self._first, self._run, self._parts, self._size = None, None, [], 0

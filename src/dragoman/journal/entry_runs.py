@@ -50,7 +50,7 @@ def text_of(frames: Sequence[bytes]) -> bytes:
 
 
 def size_of(frames: Sequence[bytes]) -> int:
-    """Bytes of all of them."""
+    """How many bytes all frames have together."""
     return len(frames.text) - len(frames) if type(frames) is FrameLines else sum(map(len, frames))
 
 
@@ -155,7 +155,7 @@ def at_most(run: FrameRun, count: int) -> FrameRun:
 
 
 def pages_of(first: int, runs: Iterable[FrameRun]) -> Iterator[RunPage]:
-    """Cut into pages; each ends with the entry that reaches a bound."""
+    """Cut the runs into pages; each page ends with the entry that reaches a bound."""
     page: list[FrameRun] = []
     rows = size = 0
     for run in runs:
@@ -174,7 +174,7 @@ def pages_of(first: int, runs: Iterable[FrameRun]) -> Iterator[RunPage]:
 
 
 def _fitting(frames: Sequence[bytes], rows: int, size: int) -> int:
-    """How many of them it takes to reach a bound; all if none is."""
+    """How many frames it takes to reach a bound; all of them if they reach none."""
     if size_of(frames) < size:
         return rows
     for place, frame in enumerate(frames, 1):

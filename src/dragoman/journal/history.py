@@ -42,7 +42,7 @@ def new_stream() -> str:
 
 
 class Gap:
-    """Stands in the queue for frames that found no room there."""
+    """Stands in the queue for frames for which it had no room."""
 
     __slots__ = ("missing",)
 
@@ -101,7 +101,7 @@ class HistoryRecorder:
         self._take(stream, Entry("note", msgspec.json.encode(fields), self._clock()))
 
     async def flush(self) -> None:
-        """Until all that was taken is stored. Raises the error if something since the last flush was not."""
+        """Wait until all frames are stored. Raises the error if any of them since the last flush was not."""
         self._wake.set()
         await self._idle_event.wait()
         error, self._unreported_error = self._unreported_error, None

@@ -34,7 +34,7 @@ class WordJournal(Protocol):
 async def index_while_idle(
     journal: WordJournal, *, quiet: float = QUIET_SECONDS, pause: float = PAUSE_SECONDS
 ) -> None:
-    """Goes on until it is cancelled, or the journal is closed."""
+    """Index words whenever nobody appends, until the task is cancelled or the journal is closed."""
     before = indexed_appends = -1
     while True:
         await asyncio.sleep(quiet)

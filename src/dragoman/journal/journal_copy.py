@@ -62,7 +62,7 @@ class StreamDigest:
         self._sum.update(entry.frame)
 
     def copy(self) -> str:
-        """Of the entries so far."""
+        """The digest of the entries so far."""
         return self._sum.hexdigest()
 
     def finish(self, info: StreamInfo) -> str:
@@ -86,7 +86,7 @@ async def copy_journal(source: Journal, target: Journal, clock: CopyClock) -> As
 
 
 async def all_streams(journal: Journal) -> AsyncIterator[StreamInfo]:
-    """The latest change first."""
+    """Every stream of a journal, the latest change first."""
     cursor = None
     while True:
         page = await journal.list(limit=500, cursor=cursor)
@@ -98,7 +98,7 @@ async def all_streams(journal: Journal) -> AsyncIterator[StreamInfo]:
 
 
 async def digest_of(journal: Journal, stream: str, *, last: int) -> str:
-    """Of a stream as it is stored, up to entry `last`."""
+    """The digest of a stream as it is stored, up to entry `last`."""
     info = await journal.info(stream)
     if info is None:
         raise JournalError(f"the journal has lost the stream {stream!r}")
@@ -142,7 +142,7 @@ async def _copy_stream(
 async def _check_beginning(
     source: Journal, target: Journal, info: StreamInfo, target_info: StreamInfo
 ) -> None:
-    """What is there must be the beginning of the original."""
+    """Raise `OtherContent` unless the target's stream is the beginning of the source's."""
     same = target_info.last <= info.last and target_info.created == info.created
     if same and target_info.last:
         source_digest = await _entries_digest(source, info.stream, target_info.last)
@@ -163,7 +163,7 @@ async def _entries_digest(journal: Journal, stream: str, last: int) -> StreamDig
 async def _batches(
     source: Journal, info: StreamInfo, digest: StreamDigest, after: int
 ) -> AsyncIterator[Sequence[Entry]]:
-    """What is behind `after`, in parts; all entries are added to the digest."""
+    """The entries behind `after`, in batches; all entries are added to the digest."""
     batch: list[Entry] = []
     size = 0
     async for page in source.replay(info.stream, limit=info.last):

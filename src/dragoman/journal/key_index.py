@@ -52,7 +52,7 @@ INSERT = {kind: _statement(kind) for kind in KINDS}
 def insert(
     connection: sqlite3.Connection, number: int, entries: Iterable[KeyedEntry], *, seal: Seal | None
 ) -> None:
-    """Runs in the transaction that stores the entries."""
+    """Insert the keys of new entries, in the transaction that stores the entries."""
     for entry in entries:
         key_hash = _hash(entry.key, seal)
         checksum = _sum(number, key_hash, entry.kind, entry.sequence)
@@ -90,7 +90,7 @@ def _hash(key: str, seal: Seal | None) -> bytes:
 
 
 def _sum(number: int, key_hash: bytes, kind: KeyKind, place: object) -> int:
-    """A row has the sum of those of its entries."""
+    """The checksum of one entry of a key; a row holds the sum over its entries."""
     try:
         return zlib.crc32(msgspec.msgpack.encode([number, key_hash, kind, place]))
     except TypeError:  # a type byte that changed on disk can make any value of a field

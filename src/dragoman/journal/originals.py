@@ -51,7 +51,7 @@ def originals_of(runs: Sequence[FrameRun], redacted_runs: Sequence[FrameRun], la
 def insert(
     connection: sqlite3.Connection, stream: StreamRow, originals: Sequence[Stored], *, seal: Seal | None
 ) -> None:
-    """Runs in the transaction that stores the entries."""
+    """Insert originals, in the transaction that stores their entries."""
     rows: list[tuple[object, ...]] = []
     for original in originals:
         direction, frame = pack(DIRECTIONS.index(original.direction), original.frame)
@@ -64,7 +64,7 @@ def insert(
 
 
 def read(connection: sqlite3.Connection, stream: str, *, seal: Seal | None) -> dict[int, bytes]:
-    """By their sequence; one that was changed on disk is left out, as if it had been dropped."""
+    """The originals of a stream by sequence. One that was changed on disk is left out, like a dropped one."""
     row = find_stream(connection, stream, seal=seal)
     if row is None:
         return {}

@@ -73,7 +73,7 @@ def is_redacted(frame: bytes) -> bool:
 
 
 def redact_runs(entries: EntryBatch, how: Callable[[bytes], bytes]) -> Sequence[FrameRun]:
-    """All frames together, because that costs less."""
+    """The runs with redacted frames. All frames are redacted together, because that costs less."""
     frames = entries.frames
     redacted_frames = redact_all(frames, how)
     if redacted_frames == frames:
@@ -102,7 +102,7 @@ def _common_head(frames: Sequence[bytes]) -> bytes:
 
 
 def _shared_head(frame: bytes, neighbour: bytes) -> bytes:
-    """How both begin, up to the quote before some value."""
+    """The beginning that both frames share, up to the quote before some value."""
     size = min(len(frame), len(neighbour), LONGEST_HEAD)
     difference = int.from_bytes(frame[:size], "big") ^ int.from_bytes(neighbour[:size], "big")
     common_size = (

@@ -48,7 +48,7 @@ ROWS = "select sequence, direction, time, frame, sum from entries"
 
 
 class Salvage(Struct, frozen=True, kw_only=True):
-    """What became of a damaged journal."""
+    """What was saved from a damaged journal."""
 
     damaged_file: Path
     """The damaged file, as it was."""
@@ -241,7 +241,7 @@ def _save_rest(target: sqlite3.Connection, row: StreamRow, last: int, fields: tu
 
 
 def _seal_again(target: sqlite3.Connection, stream: str, seal: Seal) -> None:
-    """A stream ends where it ends now: what is lost is told by the `Salvage`, once."""
+    """Seal the shorter stream as complete: `Salvage` reports the lost entries, once."""
     try:
         row = find_stream(target, stream, seal=seal)
     except JournalDamaged:

@@ -87,7 +87,7 @@ class Seal:
     def open(
         self, info: StreamInfo, sequence: int, direction: int, time: float, sealed_frame: bytes
     ) -> bytes | None:
-        """The frame that was sealed for this place; None if this is none."""
+        """The frame that was sealed for this place; None if these bytes were not."""
         cipher = self._cipher(info.stream, info.created)
         try:
             return cipher.decrypt(
@@ -97,7 +97,7 @@ class Seal:
             return None
 
     def seal_info(self, info: StreamInfo) -> StreamInfo:
-        """What is stored about a stream."""
+        """The description of a stream as it is stored."""
         nonce = os.urandom(NONCE)
         texts = (info.agent, info.cwd, info.title, info.state, info.session)
         plaintext = msgspec.msgpack.encode((*texts, info.created, info.updated, info.last))

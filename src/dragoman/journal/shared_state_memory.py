@@ -42,7 +42,7 @@ class SharedMemory:
         return f"inbox.{self._inbox_count}"
 
     def reach(self, subject: str, data: bytes, answer: str) -> int:
-        """How many heard it."""
+        """Deliver a message to all nodes; returns how many callbacks got it."""
         return sum(node.deliver(subject, data, answer) for node in self.nodes if not node.cut)
 
 

@@ -257,7 +257,7 @@ class SqliteJournal:
         return await self._read.ask(lambda base: originals.read(base, streams.clean(stream), seal=self._seal))
 
     async def drop_originals(self, stream: str, sequences: Iterable[int]) -> None:
-        """Mostly there are none, and to look costs no commit."""
+        """Looks first: mostly there are none, and a look costs no commit."""
         name, wanted_sequences = streams.clean(stream), list(sequences)
         if await self._read.ask(lambda base: originals.has_any(base, name, wanted_sequences)):
             await self._write.do(lambda base: originals.drop(base, name, wanted_sequences))

@@ -20,7 +20,7 @@ _UPDATE = b'"session/update"'
 
 
 class StreamFacts:
-    """Remembers which requests it waits to be answered, and what was learnt already."""
+    """Remembers the open requests and the facts that are already known."""
 
     def __init__(self) -> None:
         self._request_methods: dict[object, str] = {}
@@ -28,7 +28,7 @@ class StreamFacts:
         self._has_agent_title = False  # the agent gave a title; a prompt's beginning is no better
 
     def read(self, entry: Entry) -> dict[str, str]:
-        """What is new since the last entry."""
+        """The facts that this entry adds or changes."""
         if not self._has_facts(entry):
             return {}
         try:

@@ -159,7 +159,7 @@ def _rows(number: int, last: int, runs: Iterable[FrameRun]) -> list[tuple[object
 def _seal_rows(
     number: int, info: StreamInfo, last: int, runs: Iterable[FrameRun], seal: Seal
 ) -> list[tuple[object, ...]]:
-    """Each in a row of its own, because each is sealed for its place."""
+    """The runs as sealed rows: one for each frame, because each is sealed for its place."""
     rows: list[tuple[object, ...]] = []
     sequence = last
     for run in runs:
@@ -200,7 +200,7 @@ def page(
 def page_of(
     connection: sqlite3.Connection, row: StreamRow, after: int, limit: int | None, *, seal: Seal | None = None
 ) -> tuple[RunPage, JournalDamaged | None]:
-    """The same, of a stream that has been found already."""
+    """A page of a stream whose row the caller has."""
     after = max(after, 0)
     page_size = max(0, min(PAGE_ROWS, row.info.last - after, PAGE_ROWS if limit is None else limit))
     runs: list[FrameRun] = []
@@ -231,7 +231,7 @@ def page_of(
 
 
 def _measure(runs: Sequence[FrameRun], count: int = 0, size: int = 0) -> tuple[int, int]:
-    """How many entries these have, and how many bytes, with those before."""
+    """How many entries and bytes the runs have, added to `count` and `size`."""
     count += sum(len(run.frames) for run in runs)
     return count, size + sum(size_of(run.frames) for run in runs)
 

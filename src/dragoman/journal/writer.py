@@ -89,7 +89,7 @@ class WriterThread:
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     async def start(self) -> None:
-        """Until the file is open, or cannot be."""
+        """Start the thread; returns when the file is open, and raises if it cannot be opened."""
         self._thread.start()
         try:
             await asyncio.shield(self._open_future)
@@ -122,8 +122,8 @@ class WriterThread:
         return await job.future
 
     def _run_here(self, job: AnyJob) -> bool:
-        """Whether it was done at once: the thread has nothing to do, and so does not touch its connection.
-        Not if another process writes at this moment: that is for the thread to wait for.
+        """Run a job at once, while the thread has nothing to do and so does not touch its connection; says
+        whether it ran. It does not if another process writes at this moment: the thread waits for that.
         """
         connection = self._connection
         if connection is None:
@@ -182,7 +182,7 @@ class WriterThread:
         return commit
 
     def _next_batch(self) -> list[AnyJob]:
-        """What has gathered, up to a job that commits by itself; nothing at the end."""
+        """The jobs in the queue, up to one that commits by itself; an empty list at the end."""
         job = self._next_job or self._queue.get()
         self._next_job = None
         batch: list[AnyJob] = []
