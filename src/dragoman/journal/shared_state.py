@@ -53,8 +53,8 @@ class Register(Protocol):
         """The value of a key a moment ago; None if it has none."""
 
     async def watch(self, prefix: str, on_change: OnValueChange) -> Subscription:
-        """Call `on_change` for keys that begin with the word `prefix`: first for all that exist, then for every
-        change. Returns when it was called for all that exist.
+        """Call `on_change` for keys that begin with the word `prefix`: first for all that exist, then for
+        every change. Returns when it was called for all that exist.
         """
 
 

@@ -258,7 +258,7 @@ class JetStream:
             error_said = answer.error
             if error_said is None or error_said.err_code in allow:
                 return answer
-            if error_said.err_code in NOT_YET and tries.elapsed < PEER_SECONDS:
+            if error_said.err_code in NOT_YET and tries.elapsed_seconds < PEER_SECONDS:
                 await tries.again(NoReply(error_said.description))
                 continue
             if error_said.is_transient:
@@ -278,7 +278,7 @@ class RetryBudget:
         self._count = 0
 
     @property
-    def elapsed(self) -> float:
+    def elapsed_seconds(self) -> float:
         return self._loop.time() - self._began
 
     @property
