@@ -109,7 +109,7 @@ async def test_what_is_good_before_the_damage_in_a_row_is_saved(tmp_path: Path) 
     await written(path)
     harm(path, b"frame 31")
     salvage = repair(path)
-    assert (salvage.entries, salvage.lost) == (33, 20)
+    assert (salvage.entries, salvage.lost_entries) == (33, 20)
     async with open_journal(path) as journal:
         assert [one.frame for one in await replayed(journal, "a")] == [e.frame for e in entries(30)]
         assert [one.frame for one in await replayed(journal, "other")] == [e.frame for e in entries(3)]

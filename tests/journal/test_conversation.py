@@ -87,7 +87,7 @@ def test_what_a_tool_printed_and_wrote_is_searched_once_it_has_ended() -> None:
         "Cat (completed)",
     ]
     assert [moment.output for moment in found] == ["", "one two\nneedle", "needle", "x" * LONGEST_OUTPUT]
-    assert found[1].searched == "Run: completed\none two\nneedle"
+    assert found[1].search_text == "Run: completed\none two\nneedle"
 
 
 def test_messages_with_ids_of_their_own_are_two() -> None:

@@ -57,7 +57,7 @@ async def test_a_killed_writer_loses_nothing_that_it_acknowledged(tmp_path: Path
     for _ in range(KILLS // 2):  # two at a time, on one file
         await asyncio.gather(round_("a", dice.getrandbits(32)), round_("b", dice.getrandbits(32)))
         async with open_journal(path) as journal:
-            assert journal.salvaged is None
+            assert journal.salvage is None
             for stream, last in known.items():
                 stored = await frames(journal, stream)
                 assert len(stored) >= last, f"{last - len(stored)} acknowledged entries are gone"

@@ -47,7 +47,7 @@ async def collect(journal: SqliteJournal, stream: str, got: list[bytes]) -> None
 
 async def served(journal: SqliteJournal, *, streams: int = 6, count: int = 60) -> tuple[int, bool]:
     """How many entries are served, all of them true and from the beginning, and whether damage was told."""
-    good, told = 0, journal.salvaged is not None
+    good, told = 0, journal.salvage is not None
     for stream in range(streams):
         got: list[bytes] = []
         try:
@@ -133,8 +133,8 @@ async def test_a_torn_file_serves_what_is_before_the_tear(tmp_path: Path, cut: i
         assert good >= 100
         assert told or good == 360
         assert await journal.append("new", notes(1)) == 1, "it goes on"
-        if journal.salvaged is not None:
-            assert journal.salvaged.aside.read_bytes() == torn, "the damaged file is kept as it was"
+        if journal.salvage is not None:
+            assert journal.salvage.damaged_file.read_bytes() == torn, "the damaged file is kept as it was"
 
 
 async def test_a_torn_log_serves_what_was_committed_before_the_tear(tmp_path: Path) -> None:
@@ -163,15 +163,15 @@ async def test_a_file_without_its_beginning_is_salvaged_and_set_aside(tmp_path: 
     content = path.read_bytes()
     path.write_bytes(b"\0" * 4096 + content[4096:])
     async with open_journal(path) as journal:
-        saved = journal.salvaged
+        saved = journal.salvage
         assert saved is not None
-        assert (saved.streams, saved.entries, saved.lost) == (6, 360, 0)
+        assert (saved.streams, saved.entries, saved.lost_entries) == (6, 360, 0)
         assert await served(journal) == (360, True)
         assert (await journal.info("s3")).title == "title 3"  # type: ignore[union-attr]
         assert len(await journal.search("stream 3", limit=1000)) > 0
-    assert saved.aside.read_bytes() == b"\0" * 4096 + content[4096:]
+    assert saved.damaged_file.read_bytes() == b"\0" * 4096 + content[4096:]
     async with open_journal(path) as journal:
-        assert journal.salvaged is None, "the new file is sound"
+        assert journal.salvage is None, "the new file is sound"
     assert all(path.stat().st_mode & 0o077 == 0 for path in tmp_path.iterdir())
 
 
@@ -180,10 +180,10 @@ async def test_what_cannot_be_read_at_all_is_set_aside_and_a_new_journal_begins(
     await fill(path, streams=1)
     path.write_bytes(b"\xaa" * 50_000)
     async with open_journal(path) as journal:
-        assert journal.salvaged is not None
-        assert journal.salvaged.entries == 0
+        assert journal.salvage is not None
+        assert journal.salvage.entries == 0
         assert await journal.append("a", notes(1)) == 1
-        assert journal.salvaged.aside.read_bytes() == b"\xaa" * 50_000
+        assert journal.salvage.damaged_file.read_bytes() == b"\xaa" * 50_000
 
 
 async def test_a_damaged_file_that_another_has_open_is_not_moved_away(tmp_path: Path) -> None:
@@ -215,8 +215,8 @@ async def test_repair_on_request_keeps_everything_that_is_sound(tmp_path: Path) 
     await fill(path)
     before = all_bytes(tmp_path)
     saved = repair(path)
-    assert (saved.streams, saved.entries, saved.lost) == (6, 360, 0)
-    assert saved.aside.read_bytes() == before
+    assert (saved.streams, saved.entries, saved.lost_entries) == (6, 360, 0)
+    assert saved.damaged_file.read_bytes() == before
     async with open_journal(path) as journal:
         assert await served(journal) == (360, False)
 

@@ -92,7 +92,7 @@ async def test_a_full_disk_is_told_at_the_next_flush_and_recording_goes_on() -> 
         history.record("a", "to_client", b"1\n2\n")
         with pytest.raises(JournalFull):
             await history.flush()
-        reason: object = history.failed
+        reason: object = history.error
         assert isinstance(reason, JournalFull)
         history.record("a", "to_client", b"3\n")
         with pytest.raises(JournalFull):
@@ -100,7 +100,7 @@ async def test_a_full_disk_is_told_at_the_next_flush_and_recording_goes_on() -> 
         journal.full = False
         history.record("a", "to_client", b"4\n")
         await history.flush()
-        assert history.failed is None
+        assert history.error is None
         gap, last = await frames(journal, "a")
         assert json.loads(gap)["missing"] == 3
         assert last == b"4"

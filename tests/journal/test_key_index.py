@@ -85,18 +85,18 @@ async def test_the_index_of_an_older_journal_is_made_when_it_is_needed(
     take_index_away(path)
     caplog.set_level("INFO", "dragoman.journal")
     async with open_(path) as journal:
-        assert await journal.find_made("key of old") == "old"
+        assert await journal.find_stream_by_key("key of old") == "old"
         await journal.append("old", turns(100, 101))
         assert await journal.find_key("old", "k3") == KeyEntries(prompt=14, answer=17)
         assert await journal.find_key("old", "k100") == KeyEntries(prompt=402, answer=405)
         assert await journal.find_key("old", "k101") is None
-        assert await journal.find_made("key of old") == "old"
-        assert await journal.find_made("key of other") == "other"
+        assert await journal.find_stream_by_key("key of old") == "old"
+        assert await journal.find_stream_by_key("key of other") == "other"
         made = [record.getMessage() for record in caplog.records if "index of keys" in record.getMessage()]
         assert made == ["journal: the index of keys of stream old was made from 401 entries"]
         assert await journal.find_key("other", "k99") == KeyEntries(prompt=398, answer=401)
         assert await journal.delete("other")
-        assert await journal.find_made("key of other") is None
+        assert await journal.find_stream_by_key("key of other") is None
 
 
 @both
@@ -196,7 +196,7 @@ async def test_a_copy_an_import_and_a_repaired_file_have_the_same_keys(tmp_path:
         async with MemoryJournal(clock=clock) as copy:
             assert [one.entries async for one in copy_journal(journal, copy, clock)] == [81]
             assert await copy.find_key("s", "k7") == expected
-            assert await copy.find_made("m") == "s"
+            assert await copy.find_stream_by_key("m") == "s"
         text = b"".join([part async for part in transcript.export(journal, "s")])
         await transcript.load(journal, "imported", text.splitlines())
         assert await journal.find_key("imported", "k7") == expected
@@ -204,7 +204,7 @@ async def test_a_copy_an_import_and_a_repaired_file_have_the_same_keys(tmp_path:
     repair(path)
     async with open_(path) as journal:
         assert await journal.find_key("s", "k7") == expected
-        assert await journal.find_made("m") == "s"
+        assert await journal.find_stream_by_key("m") == "s"
 
 
 async def test_a_row_of_the_index_that_was_changed_on_disk_is_damage(tmp_path: Path) -> None:

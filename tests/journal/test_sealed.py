@@ -232,8 +232,8 @@ async def test_a_damaged_file_is_saved_and_stays_sealed(tmp_path: Path) -> None:
         connection.execute("drop table seal")
     destroy_words(path)
     async with sealed(path) as journal:
-        assert journal.salvaged is not None
-        assert (journal.salvaged.entries, journal.salvaged.lost) == (10, 2)
+        assert journal.salvage is not None
+        assert (journal.salvage.entries, journal.salvage.lost_entries) == (10, 2)
         assert await frames(journal, "a") == [b"a 0", b"a 1", b"a 2", b"a 3"]
         assert await journal.append("a", [entry("more")]) == 5
     with pytest.raises(WrongKey):
@@ -278,5 +278,5 @@ async def test_a_large_frame_is_saved_unread_and_stays_sealed(tmp_path: Path) ->
         await journal.append("a", [entry("small"), large])
     destroy_words(path)
     async with sealed(path) as journal:
-        assert journal.salvaged is not None
+        assert journal.salvage is not None
         assert await frames(journal, "a") == [b"small", large.frame]

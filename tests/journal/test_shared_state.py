@@ -39,7 +39,7 @@ async def test_what_nodes_share_in_memory_keeps_its_promises() -> None:
 
 class Careless(MemoryNode):
     async def update(self, key: str, value: bytes, revision: int) -> int:
-        return self._shared.put(key, value)
+        return self._memory.put(key, value)
 
 
 class Deaf(MemoryNode):

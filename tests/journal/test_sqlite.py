@@ -259,7 +259,7 @@ async def test_a_slow_disk_makes_whoever_appends_wait(
             await asyncio.sleep(0)
         writer = journal._writer
         assert writer is not None
-        assert writer._queued < 20_000
+        assert writer._queued_bytes < 20_000
         blocker.execute("rollback")
         blocker.close()
         assert sorted(await asyncio.gather(*begun)) == list(range(1, 101))

@@ -62,11 +62,11 @@ def run(args: argparse.Namespace) -> int:
 
 async def _run(args: argparse.Namespace, path: Path) -> None:
     async with open_journal(path) as journal:
-        if journal.salvaged is not None:
-            salvage = journal.salvaged
+        if journal.salvage is not None:
+            salvage = journal.salvage
             say(
                 f"The history was damaged: {salvage.entries} entries of {salvage.streams} sessions were "
-                f"saved, {salvage.lost} lost. The damaged file is kept as {salvage.aside}.",
+                f"saved, {salvage.lost_entries} lost. The damaged file is kept as {salvage.damaged_file}.",
                 file=sys.stderr,
             )
         await ACTIONS[args.action](journal, args)
@@ -76,8 +76,8 @@ def _repair(path: Path) -> None:
     if not path.exists():
         raise SessionMistake(f"{path} does not exist")
     salvage = repair(path)
-    say(f"{salvage.entries} entries of {salvage.streams} sessions were saved, {salvage.lost} lost.")
-    say(f"The old file is kept as {salvage.aside}.")
+    say(f"{salvage.entries} entries of {salvage.streams} sessions were saved, {salvage.lost_entries} lost.")
+    say(f"The old file is kept as {salvage.damaged_file}.")
 
 
 def _nothing_yet(args: argparse.Namespace, path: Path) -> None:

@@ -63,6 +63,6 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'dragoman.journal' has no attribute {name!r}")
     from importlib import import_module
 
-    found: object = getattr(import_module(home), name)
-    globals()[name] = found  # the next look-up does not come here
-    return found
+    value: object = getattr(import_module(home), name)
+    globals()[name] = value  # the next look-up does not come here
+    return value

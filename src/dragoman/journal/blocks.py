@@ -30,17 +30,17 @@ _WORD = 4
 
 
 def cut(frames: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
-    """Frames of one run, by the row. What is worth deflating is a row of its own."""
+    """Cut the frames of one run into rows. A frame that is worth deflating gets a row of its own."""
     sizes = list(map(len, frames))
     if len(frames) <= MOST and max(sizes, default=0) < PACK_FROM and sum(sizes) <= MOST_BYTES:
         yield frames  # nearly always
         return
-    first = held = 0
+    first = row_size = 0
     for place, size in enumerate(sizes):
-        if place > first and (held + size > MOST_BYTES or size >= PACK_FROM or place - first >= MOST):
+        if place > first and (row_size + size > MOST_BYTES or size >= PACK_FROM or place - first >= MOST):
             yield frames[first:place]
-            first, held = place, 0
-        held += size if size < PACK_FROM else MOST_BYTES
+            first, row_size = place, 0
+        row_size += size if size < PACK_FROM else MOST_BYTES
     yield frames[first:]
 
 
@@ -68,10 +68,12 @@ def read_block(
         if len(text) - len(text.replace(b"\n", b"")) == count:  # so none of them has one of its own
             lines = FrameLines(text, count)
             return lines[skip:] if skip else lines
-    return list(_each(seed, count, block, start, sound=sound, skip=skip))
+    return list(_read_frames(seed, count, block, start, sound=sound, skip=skip))
 
 
-def _each(seed: int, count: int, block: bytes, start: int, *, sound: bool, skip: int) -> Iterator[bytes]:
+def _read_frames(
+    seed: int, count: int, block: bytes, start: int, *, sound: bool, skip: int
+) -> Iterator[bytes]:
     sizes = struct.unpack_from(f"<{count}I", block, _WORD)
     sums = struct.unpack_from(f"<{count}I", block, _WORD * (1 + count))
     start += sum(sizes[:skip]) + skip
@@ -84,32 +86,32 @@ def _each(seed: int, count: int, block: bytes, start: int, *, sound: bool, skip:
 
 
 def read_run(
-    number: int, after: int, rows: Iterable[tuple[Any, ...]], *, wanted: int, most: int
+    number: int, after: int, rows: Iterable[tuple[Any, ...]], *, limit: int, most: int
 ) -> list[FrameRun]:
     """The short way of rows that are as they were written, neither deflated nor sealed: their entries behind
-    `after`, up to the first row that is none of these, until they are `wanted` or hold `most` bytes.
+    `after`, up to the first row that is none of these, until there are `limit` entries or `most` bytes.
     """
-    found: list[FrameRun] = []
+    runs: list[FrameRun] = []
     count = size = 0
     for row in rows:
-        last, direction, time, held, checksum = row
-        if type(held) is not bytes or type(time) is not float or type(direction) is not int:
+        last, direction, time, payload, checksum = row
+        if type(payload) is not bytes or type(time) is not float or type(direction) is not int:
             break
         sequence = after + count + 1
         if 0 <= direction < len(DIRECTIONS):
-            if last != sequence or zlib.crc32(held, place_sum(number, last, direction, time)) != checksum:
+            if last != sequence or zlib.crc32(payload, place_sum(number, last, direction, time)) != checksum:
                 break
-            found.append(FrameRun(DIRECTIONS[direction], (held,), time))
+            runs.append(FrameRun(DIRECTIONS[direction], (payload,), time))
             count += 1
         elif (run := run_of(number, sequence, row)) is None:
             break
         else:
-            found.append(at_most(run, wanted - count))
-            count += len(found[-1].frames)
-        size += len(held)
-        if count >= wanted or size >= most:
+            runs.append(at_most(run, limit - count))
+            count += len(runs[-1].frames)
+        size += len(payload)
+        if count >= limit or size >= most:
             break
-    return found
+    return runs
 
 
 def run_of(number: int, sequence: int, row: tuple[Any, ...]) -> FrameRun | None:
@@ -119,21 +121,21 @@ def run_of(number: int, sequence: int, row: tuple[Any, ...]) -> FrameRun | None:
     last, direction, time, block, checksum = row
     if type(last) is not int or type(direction) is not int or type(time) is not float:
         return None
-    way = direction - BLOCK
-    if not (0 <= way < len(DIRECTIONS) and type(block) is bytes):
+    plain_direction = direction - BLOCK
+    if not (0 <= plain_direction < len(DIRECTIONS) and type(block) is bytes):
         return None
     frames = read_block(number, last, direction, time, block, checksum, sequence=sequence)
-    return FrameRun(DIRECTIONS[way], frames, time) if frames else None
+    return FrameRun(DIRECTIONS[plain_direction], frames, time) if frames else None
 
 
 def entries_in(number: int, sequence: int, row: tuple[Any, ...]) -> int:
     """How many entries a row of any kind holds, if it is as it was written and begins with `sequence`; else
     none.
     """
-    last, direction, time, held, checksum = row
-    if not (type(last) is int and type(direction) is int and type(time) is float and type(held) is bytes):
+    last, direction, time, payload, checksum = row
+    if not (type(last) is int and type(direction) is int and type(time) is float and type(payload) is bytes):
         return 0
-    if entry_sum(number, last, direction, time, held) != checksum:
+    if entry_sum(number, last, direction, time, payload) != checksum:
         return 0
-    count = int.from_bytes(held[:_WORD], "little") if direction >= BLOCK else 1
+    count = int.from_bytes(payload[:_WORD], "little") if direction >= BLOCK else 1
     return count if last - count + 1 == sequence else 0

@@ -135,7 +135,7 @@ class Journal(Protocol):
         state: str | None = None,
         session: str | None = None,
     ) -> StreamInfo:
-        """Change what is given and leave the rest. Makes the stream."""
+        """Change the fields that are given and leave the rest. Makes the stream."""
 
     async def list(
         self,
@@ -157,7 +157,7 @@ class Journal(Protocol):
     async def find_key(self, stream: str, key: str) -> KeyEntries | None:
         """Where the entries of an idempotency key lie in a stream; None if it has none, or does not exist."""
 
-    async def find_made(self, key: str) -> str | None:
+    async def find_stream_by_key(self, key: str) -> str | None:
         """The stream that was made under this idempotency key; None if there is none."""
 
     async def delete(self, stream: str) -> bool:
@@ -170,22 +170,22 @@ class Journal(Protocol):
         """
 
     async def drop_originals(self, stream: str, sequences: Iterable[int]) -> None:
-        """Erase these, as far as there are any: nobody has to act upon the entries any more."""
+        """Erase the originals of these entries: nobody has to act upon the entries any more."""
 
     async def drop_originals_before(self, time: float) -> int:
-        """Erase those of all streams whose entries have an earlier time; returns how many there were."""
+        """Erase the originals of all entries with an earlier time, in all streams; returns how many."""
 
     async def aclose(self) -> None:
         """Finish what was asked for, then let go of everything. May be called again."""
 
 
-def make_cursor(updated: float, number: int) -> str:
-    return f"{updated.hex()}/{number}"
+def make_cursor(time: float, number: int) -> str:
+    return f"{time.hex()}/{number}"
 
 
 def read_cursor(cursor: str) -> tuple[float, int]:
-    updated, _, number = cursor.partition("/")
+    time, _, number = cursor.partition("/")
     try:
-        return float.fromhex(updated), int(number)
+        return float.fromhex(time), int(number)
     except (ValueError, OverflowError):
         raise JournalError("this is no cursor of a listing") from None

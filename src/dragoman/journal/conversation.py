@@ -49,20 +49,20 @@ class Moment(Struct, frozen=True, kw_only=True):
     """What a tool printed or wrote by its end: searched, but not shown."""
 
     @property
-    def searched(self) -> str:
+    def search_text(self) -> str:
         return f"{self.text}\n{self.output}" if self.output else self.text
 
 
-def moments(stored: Iterable[Stored]) -> Iterator[Moment]:
-    """All moments of some entries."""
+def moments(entries: Iterable[Stored]) -> Iterator[Moment]:
+    """All moments of these entries."""
     fold = MomentFold()
-    for entry in stored:
+    for entry in entries:
         yield from fold.add(entry)
     yield from fold.finish()
 
 
 class EntryText(NamedTuple):
-    """What one entry tells. Entries with the same `run` that follow each other tell one thing."""
+    """The text of one entry. Consecutive entries with the same `run` are one moment."""
 
     kind: Kind
     text: str
@@ -83,29 +83,29 @@ class MomentFold:
         self._outputs: dict[str, str] = {}  # of tool calls that have not ended
         self._options: dict[str, str] = {}  # permission options by id, as a person reads them
 
-    def add(self, stored: Stored) -> Iterator[Moment]:
-        """The moments that are complete now."""
-        for said in self._read(stored):
-            if said.run is None or said.run != self._run or self._size >= LONGEST:
+    def add(self, entry: Stored) -> Iterator[Moment]:
+        """Take one entry; returns the moments that it completes."""
+        for entry_text in self._read(entry):
+            if entry_text.run is None or entry_text.run != self._run or self._size >= LONGEST:
                 yield from self.finish()
             if self._first is None:
                 self._first = Moment(
-                    kind=said.kind,
+                    kind=entry_text.kind,
                     text="",
-                    first=stored.sequence,
-                    last=stored.sequence,
-                    time=stored.time,
-                    output=said.output,
+                    first=entry.sequence,
+                    last=entry.sequence,
+                    time=entry.time,
+                    output=entry_text.output,
                 )
-                self._run = said.run
-            self._last = stored.sequence
-            self._parts.append(said.text)
-            self._size += len(said.text)
-            if said.run is None:
+                self._run = entry_text.run
+            self._last = entry.sequence
+            self._parts.append(entry_text.text)
+            self._size += len(entry_text.text)
+            if entry_text.run is None:
                 yield from self.finish()
 
     def finish(self) -> Iterator[Moment]:
-        """What is still open ends here."""
+        """End the open moment, if there is one."""
         if self._first is not None:
             yield msgspec.structs.replace(self._first, text="".join(self._parts), last=self._last)
         self._first, self._run, self._parts, self._size = None, None, [], 0
@@ -115,18 +115,18 @@ class MomentFold:
         """The entry with which an unfinished moment began."""
         return None if self._first is None else self._first.first
 
-    def _read(self, stored: Stored) -> Iterator[EntryText]:
-        if stored.direction == "note":
-            yield EntryText("note", stored.frame.decode(errors="replace"))
+    def _read(self, entry: Stored) -> Iterator[EntryText]:
+        if entry.direction == "note":
+            yield EntryText("note", entry.frame.decode(errors="replace"))
             return
-        if not any(mark in stored.frame for mark in _LOOKED_AT):
+        if not any(mark in entry.frame for mark in _LOOKED_AT):
             return
         try:
-            envelope = msgspec.json.decode(stored.frame)
+            envelope = msgspec.json.decode(entry.frame)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return  # what makes no sense cannot be shown as if it did
         if isinstance(envelope, dict):
-            yield from (said for said in self._envelope(envelope) if said.text)
+            yield from (entry_text for entry_text in self._envelope(envelope) if entry_text.text)
 
     def _envelope(self, envelope: dict[str, object]) -> Iterator[EntryText]:
         params = _dict(envelope.get("params"))
@@ -136,7 +136,7 @@ class MomentFold:
             case "session/prompt":
                 yield EntryText("prompt", "".join(map(_content, _list(params.get("prompt")))))
             case "session/request_permission":
-                yield self._asked(params)
+                yield self._permission(params)
             case None:
                 yield from self._answer(envelope)
 
@@ -154,7 +154,7 @@ class MomentFold:
 
     def _tool(self, update: dict[str, object]) -> Iterator[EntryText]:
         ident, title, status = (_text(update.get(key)) for key in ("toolCallId", "title", "status"))
-        known = self._titles.get(ident)
+        known_title = self._titles.get(ident)
         # Content is sent whole with every update; what counts is what it was in the end.
         if content := "\n".join(map(_tool_content, _list(update.get("content")))):
             self._outputs[ident] = content[:LONGEST_OUTPUT]
@@ -162,13 +162,13 @@ class MomentFold:
                 del self._outputs[next(iter(self._outputs))]
         is_over = status in ("completed", "failed")
         output = self._outputs.pop(ident, "") if is_over else ""
-        if title and title != known:
+        if title and title != known_title:
             self._titles[ident] = title
             yield EntryText("tool", f"{title} ({status})" if status else title, output=output)
         elif is_over:
-            yield EntryText("tool", f"{known or ident}: {status}", output=output)
+            yield EntryText("tool", f"{known_title or ident}: {status}", output=output)
 
-    def _asked(self, params: dict[str, object]) -> EntryText:
+    def _permission(self, params: dict[str, object]) -> EntryText:
         tool = _dict(params.get("toolCall"))
         ident = _text(tool.get("toolCallId"))
         for option in map(_dict, _list(params.get("options"))):

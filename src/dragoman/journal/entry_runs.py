@@ -50,7 +50,7 @@ def text_of(frames: Sequence[bytes]) -> bytes:
 
 
 def size_of(frames: Sequence[bytes]) -> int:
-    """Bytes of all of them."""
+    """How many bytes all frames have together."""
     return len(frames.text) - len(frames) if type(frames) is FrameLines else sum(map(len, frames))
 
 
@@ -66,12 +66,12 @@ class FrameRun(NamedTuple):
 class _Lazy(Sequence[T]):
     """A sequence that is made of runs when it is first looked at."""
 
-    __slots__ = ("_made", "_size", "runs")
+    __slots__ = ("_items", "_size", "runs")
 
     def __init__(self, runs: Iterable[FrameRun]) -> None:
         self.runs = tuple(runs)
         self._size = sum(len(run.frames) for run in self.runs)
-        self._made: list[T] | None = None
+        self._items: list[T] | None = None
 
     def __len__(self) -> int:
         return self._size
@@ -81,9 +81,9 @@ class _Lazy(Sequence[T]):
     @overload
     def __getitem__(self, place: slice) -> list[T]: ...
     def __getitem__(self, place: int | slice) -> T | list[T]:
-        if self._made is None:
-            self._made = self._make()
-        return self._made[place]
+        if self._items is None:
+            self._items = self._make()
+        return self._items[place]
 
     def __iter__(self) -> Iterator[T]:
         return iter(self[:])
@@ -126,12 +126,12 @@ class RunPage(_Lazy[Stored]):
         return self.first + self._size - 1
 
     def _make(self) -> list[Stored]:
-        found: list[Stored] = []
+        entries: list[Stored] = []
         sequence = self.first
         for direction, frames, time, _ in self.runs:
-            found += [Stored(at, direction, frame, time) for at, frame in enumerate(frames, sequence)]
+            entries += [Stored(at, direction, frame, time) for at, frame in enumerate(frames, sequence)]
             sequence += len(frames)
-        return found
+        return entries
 
 
 def runs_of_entries(entries: Sequence[Entry]) -> EntryBatch:
@@ -155,26 +155,26 @@ def at_most(run: FrameRun, count: int) -> FrameRun:
 
 
 def pages_of(first: int, runs: Iterable[FrameRun]) -> Iterator[RunPage]:
-    """Cut into pages; each ends with the entry that reaches a bound."""
+    """Cut the runs into pages; each page ends with the entry that reaches a bound."""
     page: list[FrameRun] = []
     rows = size = 0
     for run in runs:
-        left = run
-        while left.frames:
-            part = at_most(left, _fitting(left.frames, PAGE_ROWS - rows, PAGE_BYTES - size))
+        rest = run
+        while rest.frames:
+            part = at_most(rest, _fitting(rest.frames, PAGE_ROWS - rows, PAGE_BYTES - size))
             page.append(part)
             rows += len(part.frames)
             size += size_of(part.frames)
             if rows >= PAGE_ROWS or size >= PAGE_BYTES:
                 yield RunPage(first, page)
                 first, page, rows, size = first + rows, [], 0, 0
-            left = FrameRun(run.direction, () if part is left else left.frames[len(part.frames) :], run.time)
+            rest = FrameRun(run.direction, () if part is rest else rest.frames[len(part.frames) :], run.time)
     if page:
         yield RunPage(first, page)
 
 
 def _fitting(frames: Sequence[bytes], rows: int, size: int) -> int:
-    """How many of them it takes to reach a bound; all if none is."""
+    """How many frames it takes to reach a bound; all of them if they reach none."""
     if size_of(frames) < size:
         return rows
     for place, frame in enumerate(frames, 1):

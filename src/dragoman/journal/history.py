@@ -42,7 +42,7 @@ def new_stream() -> str:
 
 
 class Gap:
-    """Stands in the queue for frames that found no room there."""
+    """Stands in the queue for frames for which it had no room."""
 
     __slots__ = ("missing",)
 
@@ -54,7 +54,7 @@ class HistoryRecorder:
     """Takes frames of any number of conversations. Leaving its block stores what is left; the journal stays
     open.
 
-    `failed` is the latest reason why something could not be stored; None while all is well.
+    `error` is the latest reason why something could not be stored; None while all is well.
     """
 
     def __init__(
@@ -65,19 +65,19 @@ class HistoryRecorder:
         clock: Callable[[], float] = time.time,
         learn: bool = True,
     ) -> None:
-        self.failed: JournalError | None = None
-        self._untold: JournalError | None = None
+        self.error: JournalError | None = None
+        self._unreported_error: JournalError | None = None
         self._journal = journal
         self._limit = limit
         self._clock = clock
         self._learn = learn
-        self._waiting: dict[str, list[Entry | Gap]] = {}
+        self._queues: dict[str, list[Entry | Gap]] = {}
         self._size = 0
-        self._unstored: dict[str, int] = {}  # entries that the journal refused, by stream
-        self._learners: dict[str, StreamFacts] = {}
+        self._refused_counts: dict[str, int] = {}  # entries that the journal refused, by stream
+        self._stream_facts: dict[str, StreamFacts] = {}
         self._wake = asyncio.Event()
-        self._stored = asyncio.Event()
-        self._stored.set()
+        self._idle_event = asyncio.Event()
+        self._idle_event.set()
         self._closing = False
         self._task: asyncio.Task[None] | None = None
 
@@ -101,12 +101,12 @@ class HistoryRecorder:
         self._take(stream, Entry("note", msgspec.json.encode(fields), self._clock()))
 
     async def flush(self) -> None:
-        """Until all that was taken is stored. Raises the error if something since the last flush was not."""
+        """Wait until all frames are stored. Raises the error if any of them since the last flush was not."""
         self._wake.set()
-        await self._stored.wait()
-        failed, self._untold = self._untold, None
-        if failed is not None:
-            raise failed
+        await self._idle_event.wait()
+        error, self._unreported_error = self._unreported_error, None
+        if error is not None:
+            raise error
 
     async def aclose(self) -> None:
         """Store what is left, and end; what cannot be stored is logged."""
@@ -127,74 +127,74 @@ class HistoryRecorder:
     def _take(self, stream: str, entry: Entry) -> None:
         if self._closing:
             return
-        waiting = self._waiting.setdefault(stream, [])
+        queue = self._queues.setdefault(stream, [])
         size = _size(entry)
         if self._size and self._size + size > self._limit:
-            self._miss(stream, waiting)
+            self._miss(stream, queue)
         else:
             self._size += size
-            waiting.append(entry)
-        self._stored.clear()
+            queue.append(entry)
+        self._idle_event.clear()
         self._wake.set()
 
-    def _miss(self, stream: str, waiting: list[Entry | Gap]) -> None:
-        last = waiting[-1] if waiting else None
+    def _miss(self, stream: str, queue: list[Entry | Gap]) -> None:
+        last = queue[-1] if queue else None
         if isinstance(last, Gap):
             last.missing += 1
         else:
             log.warning("the history of %s has a gap: there was no room for it", stream)
-            waiting.append(Gap(1))
+            queue.append(Gap(1))
 
     async def _run(self) -> None:
         try:
-            while self._waiting or not self._closing:
+            while self._queues or not self._closing:
                 await self._wake.wait()
                 self._wake.clear()
                 await self._store_all()
         finally:
             self._closing = True
-            self._stored.set()  # whoever flushes is not left waiting
+            self._idle_event.set()  # whoever flushes is not left waiting
 
     async def _store_all(self) -> None:
-        while self._waiting:
-            waiting, self._waiting = self._waiting, {}
-            for stream, taken in waiting.items():
-                await self._store(stream, taken)
-                self._size -= sum(_size(one) for one in taken if isinstance(one, Entry))
-        self._stored.set()
+        while self._queues:
+            queues, self._queues = self._queues, {}
+            for stream, items in queues.items():
+                await self._store(stream, items)
+                self._size -= sum(_size(item) for item in items if isinstance(item, Entry))
+        self._idle_event.set()
 
-    async def _store(self, stream: str, waiting: list[Entry | Gap]) -> None:
-        if stream in self._unstored:
-            waiting.insert(0, Gap(self._unstored.pop(stream)))
-        entries = [one if isinstance(one, Entry) else self._told(one) for one in waiting]
+    async def _store(self, stream: str, queue: list[Entry | Gap]) -> None:
+        if stream in self._refused_counts:
+            queue.insert(0, Gap(self._refused_counts.pop(stream)))
+        entries = [item if isinstance(item, Entry) else self._gap_note(item) for item in queue]
         try:
             await self._journal.append(stream, entries)
-            self.failed = None
+            self.error = None
             await self._describe(stream, entries)
         except JournalError as error:
-            self.failed = self._untold = error
+            self.error = self._unreported_error = error
             log.warning("the history of %s could not be stored: %s", stream, error)
-            self._unstored[stream] = sum(one.missing if isinstance(one, Gap) else 1 for one in waiting)
+            self._refused_counts[stream] = sum(item.missing if isinstance(item, Gap) else 1 for item in queue)
 
-    def _told(self, gap: Gap) -> Entry:
+    def _gap_note(self, gap: Gap) -> Entry:
         why = "the disk could not keep up, or was full"
         return Entry("note", msgspec.json.encode({"missing": gap.missing, "why": why}), self._clock())
 
     async def _describe(self, stream: str, entries: list[Entry]) -> None:
         if not self._learn:
             return
-        learner = self._learners.setdefault(stream, StreamFacts())
-        learnt: dict[str, str] = {}
+        stream_facts = self._stream_facts.setdefault(stream, StreamFacts())
+        facts: dict[str, str] = {}
         for entry in entries:
-            learnt |= learner.read(entry)
-        if learnt:
+            facts |= stream_facts.read(entry)
+        if facts:
             await self._journal.describe(
                 stream,
-                agent=learnt.get("agent"),
-                cwd=learnt.get("cwd"),
-                title=learnt.get("title"),
-                state=learnt.get("state"),
-                session=learnt.get("session"),
+                agent=facts.get("agent"),
+                cwd=facts.get("cwd"),
+                title=facts.get("title"),
+                state=facts.get("state"),
+                session=facts.get("session"),
             )
 
 

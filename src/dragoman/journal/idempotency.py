@@ -60,27 +60,25 @@ _notes = json_decoder(_HubNote)
 
 def keyed_entries(runs: Iterable[FrameRun], last: int) -> list[KeyedEntry]:
     """The entries of `runs`, which come behind sequence `last`, that have a key."""
-    found: list[KeyedEntry] = []
+    entries: list[KeyedEntry] = []
     for run in runs:
         if run.direction == "note":
             for sequence, frame in enumerate(run.frames, last + 1):
-                if frame.startswith(_STARTS) and (keyed := _read(frame, sequence)) is not None:
-                    found.append(keyed)
+                if frame.startswith(_STARTS) and (entry := _read(frame, sequence)) is not None:
+                    entries.append(entry)
         last += len(run.frames)
-    return found
+    return entries
 
 
 def keyed_in_page(page: Page) -> list[KeyedEntry]:
-    """The same for entries that are stored."""
+    """The entries of a stored page that have a key."""
     if type(page) is not RunPage:
-        page = RunPage(
-            page[0].sequence if page else 1, runs_of_entries([stored.entry for stored in page]).runs
-        )
+        page = RunPage(page[0].sequence if page else 1, runs_of_entries([entry.entry for entry in page]).runs)
     return keyed_entries(page.runs, page.first - 1)
 
 
 def _read(frame: bytes, sequence: int) -> KeyedEntry | None:
-    """None for a key that redaction has changed: many keys would become one."""
+    """The entry with its key. None for a key that redaction has changed: many keys would become one."""
     try:
         note = _notes.decode(frame)
     except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -92,7 +90,7 @@ def _read(frame: bytes, sequence: int) -> KeyedEntry | None:
 
 
 def with_entry(entries: KeyEntries | None, entry: KeyedEntry) -> KeyEntries:
-    """What is known of a key, and this entry of it."""
+    """The entries of a key, with one more. The earliest entry of each kind counts."""
     entries = entries or KeyEntries()
     place = getattr(entries, entry.kind)
     return entries if 0 < place <= entry.sequence else replace(entries, **{entry.kind: entry.sequence})

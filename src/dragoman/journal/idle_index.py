@@ -34,18 +34,18 @@ class WordJournal(Protocol):
 async def index_while_idle(
     journal: WordJournal, *, quiet: float = QUIET_SECONDS, pause: float = PAUSE_SECONDS
 ) -> None:
-    """Goes on until it is cancelled, or the journal is closed."""
-    before = indexed = -1
+    """Index words whenever nobody appends, until the task is cancelled or the journal is closed."""
+    before = indexed_appends = -1
     while True:
         await asyncio.sleep(quiet)
         now = journal.appends
-        if now != before or now == indexed:
+        if now != before or now == indexed_appends:
             before = now
             continue
         try:
             while journal.appends == now:
                 if not await journal.index_words(most=STEP_ENTRIES):
-                    indexed = now
+                    indexed_appends = now
                     break
                 await asyncio.sleep(pause)
         except JournalClosed:
@@ -53,4 +53,4 @@ async def index_while_idle(
         except JournalError as error:
             # A damaged index is made again by the next search; until something is appended, leave it alone.
             log.info("journal: words were not indexed ahead of a search: %s", error)
-            indexed = now
+            indexed_appends = now

@@ -62,7 +62,7 @@ class StreamDigest:
         self._sum.update(entry.frame)
 
     def copy(self) -> str:
-        """Of the entries so far."""
+        """The digest of the entries so far."""
         return self._sum.hexdigest()
 
     def finish(self, info: StreamInfo) -> str:
@@ -74,19 +74,19 @@ async def copy_journal(source: Journal, target: Journal, clock: CopyClock) -> As
     """Copy every stream, the oldest change first, so that the target lists them as the source does. `clock`
     is what the target asks for the time.
     """
-    wanted = [info async for info in all_streams(source)]
-    there = {info.stream: info async for info in all_streams(target)}
-    strangers = there.keys() - {info.stream for info in wanted}
-    if strangers:
-        raise OtherContent(f"the target holds {len(strangers)} streams that the source does not have")
-    for info in reversed(wanted):
+    source_infos = [info async for info in all_streams(source)]
+    target_infos = {info.stream: info async for info in all_streams(target)}
+    extra_streams = target_infos.keys() - {info.stream for info in source_infos}
+    if extra_streams:
+        raise OtherContent(f"the target holds {len(extra_streams)} streams that the source does not have")
+    for info in reversed(source_infos):
         now = await source.info(info.stream)
         if now is not None:
-            yield await _copy_stream(source, target, clock, now, there.get(info.stream))
+            yield await _copy_stream(source, target, clock, now, target_infos.get(info.stream))
 
 
 async def all_streams(journal: Journal) -> AsyncIterator[StreamInfo]:
-    """The latest change first."""
+    """Every stream of a journal, the latest change first."""
     cursor = None
     while True:
         page = await journal.list(limit=500, cursor=cursor)
@@ -98,29 +98,33 @@ async def all_streams(journal: Journal) -> AsyncIterator[StreamInfo]:
 
 
 async def digest_of(journal: Journal, stream: str, *, last: int) -> str:
-    """Of a stream as it is stored, up to entry `last`."""
+    """The digest of a stream as it is stored, up to entry `last`."""
     info = await journal.info(stream)
     if info is None:
         raise JournalError(f"the journal has lost the stream {stream!r}")
     digest = await _entries_digest(journal, stream, last)
-    return digest.finish(_described(info, last))
+    return digest.finish(_with_last(info, last))
 
 
 async def _copy_stream(
-    source: Journal, target: Journal, clock: CopyClock, info: StreamInfo, there: StreamInfo | None
+    source: Journal, target: Journal, clock: CopyClock, info: StreamInfo, listed_info: StreamInfo | None
 ) -> CopiedStream:
-    begun = (await target.info(info.stream)) if there is not None else None
-    done = 0 if begun is None else begun.last
-    if begun is not None:
-        await _check_begun(source, target, info, begun)
+    target_info = (await target.info(info.stream)) if listed_info is not None else None
+    last = 0 if target_info is None else target_info.last
+    if target_info is not None:
+        await _check_beginning(source, target, info, target_info)
     clock.now = info.created
-    digest, written = StreamDigest(), 0
-    async for batch in _batches(source, info, digest, done):
-        written += len(batch)
-        await target.append(info.stream, batch, after=done)
-        done += len(batch)
+    digest, written_count = StreamDigest(), 0
+    async for batch in _batches(source, info, digest, last):
+        written_count += len(batch)
+        await target.append(info.stream, batch, after=last)
+        last += len(batch)
     clock.now = info.updated
-    if begun is None or written or _described(begun, info.last) != _described(info, info.last):
+    if (
+        target_info is None
+        or written_count
+        or _with_last(target_info, info.last) != _with_last(info, info.last)
+    ):
         await target.describe(
             info.stream,
             agent=info.agent,
@@ -129,19 +133,21 @@ async def _copy_stream(
             state=info.state,
             session=info.session,
         )
-    expected = digest.finish(_described(info, info.last))
-    if await digest_of(target, info.stream, last=info.last) != expected:
+    source_digest = digest.finish(_with_last(info, info.last))
+    if await digest_of(target, info.stream, last=info.last) != source_digest:
         raise JournalDamaged("the copy is not what the source holds", stream=info.stream)
-    return CopiedStream(stream=info.stream, entries=info.last, written=written, digest=expected)
+    return CopiedStream(stream=info.stream, entries=info.last, written=written_count, digest=source_digest)
 
 
-async def _check_begun(source: Journal, target: Journal, info: StreamInfo, begun: StreamInfo) -> None:
-    """What is there must be the beginning of the original."""
-    same = begun.last <= info.last and begun.created == info.created
-    if same and begun.last:
-        ours = await _entries_digest(source, info.stream, begun.last)
-        theirs = await _entries_digest(target, info.stream, begun.last)
-        same = ours.copy() == theirs.copy()
+async def _check_beginning(
+    source: Journal, target: Journal, info: StreamInfo, target_info: StreamInfo
+) -> None:
+    """Raise `OtherContent` unless the target's stream is the beginning of the source's."""
+    same = target_info.last <= info.last and target_info.created == info.created
+    if same and target_info.last:
+        source_digest = await _entries_digest(source, info.stream, target_info.last)
+        target_digest = await _entries_digest(target, info.stream, target_info.last)
+        same = source_digest.copy() == target_digest.copy()
     if not same:
         raise OtherContent(f"the target's stream {info.stream!r} is another one than the source's")
 
@@ -149,22 +155,22 @@ async def _check_begun(source: Journal, target: Journal, info: StreamInfo, begun
 async def _entries_digest(journal: Journal, stream: str, last: int) -> StreamDigest:
     digest = StreamDigest()
     async for page in journal.replay(stream, limit=last):
-        for stored in page:
-            digest.add(stored.entry)
+        for stored_entry in page:
+            digest.add(stored_entry.entry)
     return digest
 
 
 async def _batches(
-    source: Journal, info: StreamInfo, digest: StreamDigest, done: int
+    source: Journal, info: StreamInfo, digest: StreamDigest, after: int
 ) -> AsyncIterator[Sequence[Entry]]:
-    """What is behind `done`, in parts; all entries are added to the digest."""
+    """The entries behind `after`, in batches; all entries are added to the digest."""
     batch: list[Entry] = []
     size = 0
     async for page in source.replay(info.stream, limit=info.last):
-        for stored in page:
-            entry = stored.entry
+        for stored_entry in page:
+            entry = stored_entry.entry
             digest.add(entry)
-            if stored.sequence <= done:
+            if stored_entry.sequence <= after:
                 continue
             batch.append(entry)
             size += len(entry.frame)
@@ -175,5 +181,5 @@ async def _batches(
         yield batch
 
 
-def _described(info: StreamInfo, last: int) -> StreamInfo:
+def _with_last(info: StreamInfo, last: int) -> StreamInfo:
     return msgspec.structs.replace(info, last=last)

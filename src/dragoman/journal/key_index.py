@@ -52,31 +52,31 @@ INSERT = {kind: _statement(kind) for kind in KINDS}
 def insert(
     connection: sqlite3.Connection, number: int, entries: Iterable[KeyedEntry], *, seal: Seal | None
 ) -> None:
-    """Runs in the transaction that stores the entries."""
+    """Insert the keys of new entries, in the transaction that stores the entries."""
     for entry in entries:
-        hashed = _hash(entry.key, seal)
-        checksum = _sum(number, hashed, entry.kind, entry.sequence)
-        connection.execute(INSERT[entry.kind], (number, hashed, entry.sequence, checksum))
+        key_hash = _hash(entry.key, seal)
+        checksum = _sum(number, key_hash, entry.kind, entry.sequence)
+        connection.execute(INSERT[entry.kind], (number, key_hash, entry.sequence, checksum))
 
 
 def find(
     connection: sqlite3.Connection, stream: str, key: str, *, seal: Seal | None
 ) -> tuple[KeyEntries | None, bool]:
     """What is known of a key in a stream, and whether the stream's index must be made first."""
-    hashed = _hash(key, seal)
-    row = connection.execute(FIND, (hashed, stream)).fetchone()
+    key_hash = _hash(key, seal)
+    row = connection.execute(FIND, (key_hash, stream)).fetchone()
     if row is None:
         return None, False
     number, is_unmade, *places, checksum = row
     if checksum is None:
         return None, bool(is_unmade)
-    parts = [_sum(number, hashed, kind, place) for kind, place in zip(KINDS, places, strict=True) if place]
+    parts = [_sum(number, key_hash, kind, place) for kind, place in zip(KINDS, places, strict=True) if place]
     if sum(parts) != checksum:
         raise JournalDamaged("its index of keys was changed on disk", stream=stream)
     return KeyEntries(prompt=places[0], answer=places[1], made=places[2]), bool(is_unmade)
 
 
-def find_made(connection: sqlite3.Connection, key: str, *, seal: Seal | None) -> str | None:
+def find_stream_by_key(connection: sqlite3.Connection, key: str, *, seal: Seal | None) -> str | None:
     """The stream that was made under a key. Older programs have kept that key as the stream's session."""
     for query, value in ((MADE, _hash(key, seal)), (MADE_BEFORE, key)):
         row = connection.execute(query, (value,)).fetchone()
@@ -89,9 +89,9 @@ def _hash(key: str, seal: Seal | None) -> bytes:
     return hash_of(key, secret=b"" if seal is None else seal.key_secret)
 
 
-def _sum(number: int, hashed: bytes, kind: KeyKind, place: object) -> int:
-    """A row has the sum of those of its entries."""
+def _sum(number: int, key_hash: bytes, kind: KeyKind, place: object) -> int:
+    """The checksum of one entry of a key; a row holds the sum over its entries."""
     try:
-        return zlib.crc32(msgspec.msgpack.encode([number, hashed, kind, place]))
+        return zlib.crc32(msgspec.msgpack.encode([number, key_hash, kind, place]))
     except TypeError:  # a type byte that changed on disk can make any value of a field
         return -1

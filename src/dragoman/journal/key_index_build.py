@@ -27,10 +27,12 @@ def build(connection: sqlite3.Connection, stream: str, *, seal: Seal | None) -> 
     row = find_stream(connection, stream, seal=seal)
     if row is None:
         return
-    todo = connection.execute("select upto, last from unkeyed where number = ?", (row.number,)).fetchone()
-    if todo is None:
+    unkeyed_row = connection.execute(
+        "select upto, last from unkeyed where number = ?", (row.number,)
+    ).fetchone()
+    if unkeyed_row is None:
         return
-    upto, last = todo
+    upto, last = unkeyed_row
     end = min(last, upto + STEP_ENTRIES)
     while upto < end:
         page, damage = page_of(connection, row, upto, end - upto, seal=seal)

@@ -50,22 +50,22 @@ class MemoryJournal:
         self._originals: dict[str, dict[int, Stored]] = {}
         self._keys: dict[str, dict[str, KeyEntries]] = {}  # by stream and key
         self._numbers: dict[str, int] = {}
-        self._made = 0
-        self._closed = False
+        self._last_number = 0
+        self._is_closed = False
 
     async def append(self, stream: str, entries: Sequence[Entry], *, after: int | None = None) -> int:
         self._check()
-        known = self._infos.get(stream)
-        last = known.last if known else 0
+        old_info = self._infos.get(stream)
+        last = old_info.last if old_info else 0
         if after is not None and after != last:
             raise StreamMoved(stream, after, last)
-        info = known or self._make(stream)
-        said = runs_of_entries(entries)
-        runs = said.runs if self._redact is None else redact_runs(said, self._redact)
-        for original in originals_of(said.runs, runs, last):
+        info = old_info or self._make(stream)
+        batch = runs_of_entries(entries)
+        runs = batch.runs if self._redact is None else redact_runs(batch, self._redact)
+        for original in originals_of(batch.runs, runs, last):
             self._originals.setdefault(stream, {})[original.sequence] = original
         keys = self._keys.setdefault(stream, {})
-        for entry in keyed_entries(said.runs, last):
+        for entry in keyed_entries(batch.runs, last):
             keys[entry.key] = with_entry(keys.get(entry.key), entry)
         page = RunPage(last + 1, runs)
         self._entries[stream] += page
@@ -74,17 +74,17 @@ class MemoryJournal:
         return last
 
     async def replay(self, stream: str, *, after: int = 0, limit: int | None = None) -> AsyncIterator[Page]:
-        left = limit
-        while left is None or left > 0:
+        remaining = limit
+        while remaining is None or remaining > 0:
             self._check()
             if stream not in self._entries:
                 raise NoSuchStream(stream)
-            page = _page(self._entries[stream], after, left)
+            page = _page(self._entries[stream], after, remaining)
             if not page:
                 return
             yield page
             after = page[-1].sequence
-            left = None if left is None else left - len(page)
+            remaining = None if remaining is None else remaining - len(page)
 
     async def info(self, stream: str) -> StreamInfo | None:
         self._check()
@@ -102,9 +102,9 @@ class MemoryJournal:
     ) -> StreamInfo:
         self._check()
         info = self._infos.get(stream) or self._make(stream)
-        given = {"agent": agent, "cwd": cwd, "title": title, "state": state, "session": session}
-        changed = {name: value for name, value in given.items() if value is not None}
-        self._infos[stream] = replace(info, **changed, updated=self._clock())
+        fields = {"agent": agent, "cwd": cwd, "title": title, "state": state, "session": session}
+        changes = {name: value for name, value in fields.items() if value is not None}
+        self._infos[stream] = replace(info, **changes, updated=self._clock())
         return self._infos[stream]
 
     async def list(
@@ -118,42 +118,42 @@ class MemoryJournal:
         session: str | None = None,
     ) -> StreamListing:
         self._check()
-        wanted = {"agent": agent, "cwd": cwd, "state": state, "session": session}
-        keyed = [
+        filters = {"agent": agent, "cwd": cwd, "state": state, "session": session}
+        matches = [
             ((info.updated, self._numbers[info.stream]), info)
             for info in self._infos.values()
-            if all(value is None or getattr(info, name) == value for name, value in wanted.items())
+            if all(value is None or getattr(info, name) == value for name, value in filters.items())
         ]
         if cursor is not None:
             before = read_cursor(cursor)
-            keyed = [(key, info) for key, info in keyed if key < before]
-        keyed.sort(key=lambda pair: pair[0], reverse=True)
-        shown = keyed[:limit]
-        following = make_cursor(*shown[-1][0]) if shown and len(keyed) > limit else None
-        return StreamListing(streams=[info for _, info in shown], cursor=following)
+            matches = [(key, info) for key, info in matches if key < before]
+        matches.sort(key=lambda pair: pair[0], reverse=True)
+        page = matches[:limit]
+        next_cursor = make_cursor(*page[-1][0]) if page and len(matches) > limit else None
+        return StreamListing(streams=[info for _, info in page], cursor=next_cursor)
 
     async def search(self, text: str, *, limit: int = 20, stream: str | None = None) -> Sequence[SearchHit]:
         self._check()
-        found = [
+        hits = [
             SearchHit(
                 stream=name,
                 sequence=moment.first,
                 kind=moment.kind,
-                excerpt=excerpt(moment.searched, text),
+                excerpt=excerpt(moment.search_text, text),
                 title=self._infos[name].title,
             )
-            for name, stored in self._entries.items()
+            for name, entries in self._entries.items()
             if stream is None or stream == name
-            for moment in moments(stored)
-            if moment.kind in SEARCHED and has_all(moment.searched, text)
+            for moment in moments(entries)
+            if moment.kind in SEARCHED and has_all(moment.search_text, text)
         ]
-        return found[:limit]
+        return hits[:limit]
 
     async def find_key(self, stream: str, key: str) -> KeyEntries | None:
         self._check()
         return self._keys.get(stream, {}).get(key)
 
-    async def find_made(self, key: str) -> str | None:
+    async def find_stream_by_key(self, key: str) -> str | None:
         self._check()
         return next((stream for stream, keys in self._keys.items() if key in keys and keys[key].made), None)
 
@@ -167,7 +167,7 @@ class MemoryJournal:
 
     async def originals(self, stream: str) -> Mapping[int, bytes]:
         self._check()
-        return {place: stored.frame for place, stored in self._originals.get(stream, {}).items()}
+        return {place: original.frame for place, original in self._originals.get(stream, {}).items()}
 
     async def drop_originals(self, stream: str, sequences: Iterable[int]) -> None:
         self._check()
@@ -177,14 +177,14 @@ class MemoryJournal:
     async def drop_originals_before(self, time: float) -> int:
         self._check()
         count = 0
-        for original in self._originals.values():
-            for sequence in [place for place, stored in original.items() if stored.time < time]:
-                del original[sequence]
+        for originals in self._originals.values():
+            for sequence in [place for place, original in originals.items() if original.time < time]:
+                del originals[sequence]
                 count += 1
         return count
 
     async def aclose(self) -> None:
-        self._closed = True
+        self._is_closed = True
         self._infos, self._entries, self._originals, self._numbers = {}, {}, {}, {}
         self._keys = {}
 
@@ -197,25 +197,25 @@ class MemoryJournal:
         await self.aclose()
 
     def _check(self) -> None:
-        if self._closed:
+        if self._is_closed:
             raise JournalClosed("the journal is closed")
 
     def _make(self, stream: str) -> StreamInfo:
         if not stream:
             raise JournalError("a stream needs a name")
-        self._made += 1
+        self._last_number += 1
         now = self._clock()
-        self._numbers[stream] = self._made
+        self._numbers[stream] = self._last_number
         self._entries[stream] = []
         self._infos[stream] = StreamInfo(stream=stream, created=now, updated=now)
         return self._infos[stream]
 
 
-def _page(stored: Sequence[Stored], after: int, limit: int | None) -> list[Stored]:
+def _page(entries: Sequence[Stored], after: int, limit: int | None) -> list[Stored]:
     rows = PAGE_ROWS if limit is None else min(limit, PAGE_ROWS)
     page: list[Stored] = []
     size = 0
-    for entry in stored[max(after, 0) : max(after, 0) + rows]:
+    for entry in entries[max(after, 0) : max(after, 0) + rows]:
         page.append(entry)
         size += len(entry.frame)
         if size >= PAGE_BYTES:

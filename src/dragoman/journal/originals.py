@@ -35,48 +35,48 @@ def originals_of(runs: Sequence[FrameRun], redacted_runs: Sequence[FrameRun], la
     A frame that held the mark of redaction before is among them: so a pending entry with the mark and without
     an original is always one that was redacted.
     """
-    found: list[Stored] = []
-    for run, redacted in zip(runs, redacted_runs, strict=True):
+    originals: list[Stored] = []
+    for run, redacted_run in zip(runs, redacted_runs, strict=True):
         if run.pending:
-            pairs = zip(run.frames, redacted.frames, strict=True)
-            found += [
+            pairs = zip(run.frames, redacted_run.frames, strict=True)
+            originals += [
                 Stored(sequence, run.direction, frame, run.time)
                 for sequence, (frame, after) in enumerate(pairs, last + 1)
                 if frame != after or is_redacted(frame)
             ]
         last += len(run.frames)
-    return found
+    return originals
 
 
 def insert(
     connection: sqlite3.Connection, stream: StreamRow, originals: Sequence[Stored], *, seal: Seal | None
 ) -> None:
-    """Runs in the transaction that stores the entries."""
+    """Insert originals, in the transaction that stores their entries."""
     rows: list[tuple[object, ...]] = []
-    for stored in originals:
-        direction, frame = pack(DIRECTIONS.index(stored.direction), stored.frame)
-        place = (stored.sequence, direction + ORIGINAL, stored.time + 0.0)
+    for original in originals:
+        direction, frame = pack(DIRECTIONS.index(original.direction), original.frame)
+        place = (original.sequence, direction + ORIGINAL, original.time + 0.0)
         if seal is not None:
             frame = seal.seal(stream.info, *place, frame)
         checksum = entry_sum(stream.number, *place, frame)
-        rows.append((passage_id(stream.number, stored.sequence), direction, place[2], frame, checksum))
+        rows.append((passage_id(stream.number, original.sequence), direction, place[2], frame, checksum))
     connection.executemany(INSERT, rows)
 
 
 def read(connection: sqlite3.Connection, stream: str, *, seal: Seal | None) -> dict[int, bytes]:
-    """By their sequence; one that was changed on disk is left out, as if it had been dropped."""
+    """The originals of a stream by sequence. One that was changed on disk is left out, like a dropped one."""
     row = find_stream(connection, stream, seal=seal)
     if row is None:
         return {}
-    found: dict[int, bytes] = {}
+    frames: dict[int, bytes] = {}
     begin = passage_id(row.number, 0)
     for place, *fields in connection.execute(SELECT, (begin, passage_id(row.number + 1, 0) - 1)):
         frame = _read_row(row, place - begin, fields, seal)
         if frame is None:
             log.warning("stream %s: an original was changed on disk, and is not used", stream)
         else:
-            found[place - begin] = frame
-    return found
+            frames[place - begin] = frame
+    return frames
 
 
 def _read_row(row: StreamRow, sequence: int, fields: Sequence[object], seal: Seal | None) -> bytes | None:
@@ -89,10 +89,10 @@ def _read_row(row: StreamRow, sequence: int, fields: Sequence[object], seal: Sea
     ):
         return None
     if seal is None:
-        held: bytes | None = frame
+        content: bytes | None = frame
     else:
-        held = seal.open(row.info, sequence, direction + ORIGINAL, time, frame)
-    return zlib.decompress(held) if held is not None and direction >= PACKED else held
+        content = seal.open(row.info, sequence, direction + ORIGINAL, time, frame)
+    return zlib.decompress(content) if content is not None and direction >= PACKED else content
 
 
 def has_any(connection: sqlite3.Connection, stream: str, sequences: Sequence[int]) -> bool:

@@ -55,16 +55,16 @@ def redact_all(frames: Sequence[bytes], how: Callable[[bytes], bytes] = redact) 
     if how is not redact or len(frames) < FEW:
         return [how(frame) for frame in frames]
     head = _common_head(frames)
-    found: list[bytes] = []
+    redacted_frames: list[bytes] = []
     block: list[bytes] = []
     size = 0
     for frame in frames:
         block.append(frame)
         size += len(frame)
         if len(block) == TOGETHER or size >= TOGETHER_BYTES:
-            found += _redact_block(block, head)
+            redacted_frames += _redact_block(block, head)
             block, size = [], 0
-    return found + _redact_block(block, head) if block else found
+    return redacted_frames + _redact_block(block, head) if block else redacted_frames
 
 
 def is_redacted(frame: bytes) -> bool:
@@ -73,12 +73,12 @@ def is_redacted(frame: bytes) -> bool:
 
 
 def redact_runs(entries: EntryBatch, how: Callable[[bytes], bytes]) -> Sequence[FrameRun]:
-    """All frames together, because that costs less."""
+    """The runs with redacted frames. All frames are redacted together, because that costs less."""
     frames = entries.frames
-    kept = redact_all(frames, how)
-    if kept == frames:
+    redacted_frames = redact_all(frames, how)
+    if redacted_frames == frames:
         return entries.runs
-    rest = iter(kept)
+    rest = iter(redacted_frames)
     return [FrameRun(run.direction, list(islice(rest, len(run.frames))), run.time) for run in entries.runs]
 
 
@@ -101,14 +101,16 @@ def _common_head(frames: Sequence[bytes]) -> bytes:
     return next(filter(_is_plain_head, sorted(heads, key=len, reverse=True)), b"")
 
 
-def _shared_head(frame: bytes, other: bytes) -> bytes:
-    """How both begin, up to the quote before some value."""
-    size = min(len(frame), len(other), LONGEST_HEAD)
-    apart = int.from_bytes(frame[:size], "big") ^ int.from_bytes(other[:size], "big")
-    alike = (
-        size - (apart.bit_length() + 7) // 8
+def _shared_head(frame: bytes, neighbour: bytes) -> bytes:
+    """The beginning that both frames share, up to the quote before some value."""
+    size = min(len(frame), len(neighbour), LONGEST_HEAD)
+    difference = int.from_bytes(frame[:size], "big") ^ int.from_bytes(neighbour[:size], "big")
+    common_size = (
+        size - (difference.bit_length() + 7) // 8
     )  # the highest bit that is set is in the first byte that differs
-    return frame[: frame.rfind(_VALUE, 0, alike) + len(_VALUE)] if _VALUE in frame[:alike] else b""
+    return (
+        frame[: frame.rfind(_VALUE, 0, common_size) + len(_VALUE)] if _VALUE in frame[:common_size] else b""
+    )
 
 
 @lru_cache(256)
@@ -146,8 +148,8 @@ def _hide_structure(frame: bytes) -> bytes:
 def _hide(value: object) -> object:
     """The value with secrets hidden; the same object where there are none."""
     if isinstance(value, dict):
-        changed = {name: _hide_named(name, held) for name, held in value.items()}
-        return changed if any(changed[name] is not value[name] for name in value) else value
+        fields = {name: _hide_named(name, field) for name, field in value.items()}
+        return fields if any(fields[name] is not value[name] for name in value) else value
     if isinstance(value, list):
         items = [_hide(item) for item in value]
         return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
@@ -175,7 +177,7 @@ def _hide_named(name: str, value: object) -> object:
 
 def _hide_pairs(value: object) -> object:
     if isinstance(value, dict):
-        return {name: REDACTED if isinstance(held, str) else _hide(held) for name, held in value.items()}
+        return {name: REDACTED if isinstance(field, str) else _hide(field) for name, field in value.items()}
     if isinstance(value, list):
         return [
             {**item, "value": REDACTED} if isinstance(item, dict) and "value" in item else _hide(item)

@@ -48,14 +48,14 @@ ROWS = "select sequence, direction, time, frame, sum from entries"
 
 
 class Salvage(Struct, frozen=True, kw_only=True):
-    """What became of a damaged journal."""
+    """What was saved from a damaged journal."""
 
-    aside: Path
+    damaged_file: Path
     """The damaged file, as it was."""
     streams: int
     """Streams of which something could be saved."""
     entries: int
-    lost: int
+    lost_entries: int
     """Entries that are known to have been there and could not be saved."""
 
 
@@ -83,16 +83,16 @@ def repair(path: Path) -> Salvage:
 
 def set_aside(path: Path, lock: sqlite_file.FolderLock, *, seal: Seal | None = None) -> Salvage:
     """Move a damaged journal away and fill a new one with what can be read of it."""
-    if not lock.alone():
+    if not lock.try_exclusive():
         raise JournalDamaged(f"{path} is damaged, and another process has it open; end that one first")
     try:
-        aside = _free_name(path)
+        damaged_file = _free_name(path)
         for companion in COMPANIONS:
             source = Path(f"{path}{companion}")
             if source.exists():
-                source.rename(f"{aside}{companion}")
+                source.rename(f"{damaged_file}{companion}")
         sqlite_file.make_file(path)
-        salvage = _refill(path, aside, seal)
+        salvage = _refill(path, damaged_file, seal)
     finally:
         lock.share_again()
     log.warning(
@@ -100,8 +100,8 @@ def set_aside(path: Path, lock: sqlite_file.FolderLock, *, seal: Seal | None = N
         path.name,
         salvage.entries,
         salvage.streams,
-        salvage.lost,
-        aside.name,
+        salvage.lost_entries,
+        damaged_file.name,
     )
     return salvage
 
@@ -109,20 +109,20 @@ def set_aside(path: Path, lock: sqlite_file.FolderLock, *, seal: Seal | None = N
 def _free_name(path: Path) -> Path:
     stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
     for count in range(1_000):
-        aside = path.with_name(f"{path.name}.damaged-{stamp}{f'-{count}' if count else ''}")
-        if not aside.exists():
-            return aside
+        candidate = path.with_name(f"{path.name}.damaged-{stamp}{f'-{count}' if count else ''}")
+        if not candidate.exists():
+            return candidate
     raise JournalDamaged(f"{path} is damaged, and there are too many damaged files beside it")
 
 
-def _refill(path: Path, aside: Path, seal: Seal | None) -> Salvage:
+def _refill(path: Path, damaged_file: Path, seal: Seal | None) -> Salvage:
     """Read from a copy: SQLite changes what it opens, and the file that was set aside stays as it was."""
-    saved = entries = lost = 0
+    stream_count = entries = lost_count = 0
     with tempfile.TemporaryDirectory(prefix=".salvage-", dir=path.parent) as folder:
         copy = Path(folder) / "journal"
         for companion in COMPANIONS[:2]:
-            if Path(f"{aside}{companion}").exists():
-                shutil.copyfile(f"{aside}{companion}", f"{copy}{companion}")
+            if Path(f"{damaged_file}{companion}").exists():
+                shutil.copyfile(f"{damaged_file}{companion}", f"{copy}{companion}")
         target = sqlite_file.connect_writer(path, "full", sqlite_file.BUSY_SECONDS)
         try:
             source = _open_damaged(copy)
@@ -130,19 +130,19 @@ def _refill(path: Path, aside: Path, seal: Seal | None) -> Salvage:
                 _carry_mark(source, target)
                 for row in _streams(source):
                     count = _copy(source, target, row, seal)
-                    saved += 1
+                    stream_count += 1
                     entries += count
-                    lost += row.info.last - count
+                    lost_count += row.info.last - count
                 source.close()
         finally:
             target.close()
-    return Salvage(aside=aside, streams=saved, entries=entries, lost=lost)
+    return Salvage(damaged_file=damaged_file, streams=stream_count, entries=entries, lost_entries=lost_count)
 
 
 def _open_damaged(copy: Path) -> sqlite3.Connection | None:
     """A connection that reads what it can, with the first page made new if the old one is of no use."""
-    for mended in (False, True):
-        if mended:
+    for must_mend in (False, True):
+        if must_mend:
             _mend_beginning(copy)
         source = sqlite_file.connect(copy)
         try:
@@ -178,15 +178,15 @@ def _mend_beginning(copy: Path) -> None:
 
 def _streams(source: sqlite3.Connection) -> Iterator[StreamRow]:
     """Every stream whose row can be read, from both ends of the table towards the damage."""
-    seen: set[int] = set()
+    numbers: set[int] = set()
     for order in ("asc", "desc"):
         for row in _rows(source, SELECT + f"order by number {order}"):
             try:
                 read = read_stream(row)
             except JournalDamaged:
                 continue
-            if read.number not in seen:
-                seen.add(read.number)
+            if read.number not in numbers:
+                numbers.add(read.number)
                 yield read
 
 
@@ -216,12 +216,12 @@ def _copy(source: sqlite3.Connection, target: sqlite3.Connection, row: StreamRow
     carry_stream(target, row)
     last, query = 0, f"{ROWS} where number = {row.number} order by sequence"
     for fields in _rows(source, query):
-        held = entries_in(row.number, last + 1, fields)
-        if not held:
+        count = entries_in(row.number, last + 1, fields)
+        if not count:
             last = _save_rest(target, row, last, fields)
             break
         target.execute(streams.INSERT, (row.number, *fields))
-        last += held
+        last += count
     write_stream(target, row.number, replace(row.info, last=last))
     if seal is not None and last < row.info.last:
         _seal_again(target, row.info.stream, seal)
@@ -241,13 +241,13 @@ def _save_rest(target: sqlite3.Connection, row: StreamRow, last: int, fields: tu
 
 
 def _seal_again(target: sqlite3.Connection, stream: str, seal: Seal) -> None:
-    """A stream ends where it ends now: what is lost is told by the `Salvage`, once."""
+    """Seal the shorter stream as complete: `Salvage` reports the lost entries, once."""
     try:
-        found = find_stream(target, stream, seal=seal)
+        row = find_stream(target, stream, seal=seal)
     except JournalDamaged:
         return  # it was sealed by somebody else, and stays as it is
-    if found is not None:
-        write_stream(target, found.number, found.info, seal=seal)
+    if row is not None:
+        write_stream(target, row.number, row.info, seal=seal)
 
 
 # Files of all versions so far have `streams` and `entries`, which alone are read, at the same pages.

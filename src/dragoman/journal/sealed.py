@@ -52,7 +52,7 @@ class OpenedStream(NamedTuple):
     """What is known about a stream, and how many entries are missing at its end."""
 
     info: StreamInfo
-    lost: int
+    lost_entries: int
 
 
 class Seal:
@@ -61,19 +61,19 @@ class Seal:
     def __init__(self, key: bytes) -> None:
         if len(key) < KEY_BYTES:
             raise LocalMistake(f"a key for a journal has at least {KEY_BYTES} bytes")
-        self.id = _derived(key, b"id", 8).hex()
+        self.id = _derive_key(key, b"id", 8).hex()
         """Tells keys apart and says nothing about them."""
         from cryptography.exceptions import InvalidTag
 
-        self._streams = _derived(key, b"streams", 32)
-        self._folders = _derived(key, b"folders", 32)
-        self.key_secret = _derived(key, b"idempotency keys", 32)
+        self._streams = _derive_key(key, b"streams", 32)
+        self._folders = _derive_key(key, b"folders", 32)
+        self.key_secret = _derive_key(key, b"idempotency keys", 32)
         """With which idempotency keys are hashed: neither read nor guessed from their index."""
         self._cipher = lru_cache(CIPHERS)(self._make_cipher)
         self.folder = lru_cache(CIPHERS)(self._folder)
         """What stands for a folder: always the same for the same one, so that it can be searched for."""
         # The second is for what is too short to be anything.
-        self._unopened: tuple[type[Exception], ...] = (InvalidTag, ValueError)
+        self._open_errors: tuple[type[Exception], ...] = (InvalidTag, ValueError)
 
     def __repr__(self) -> str:
         return f"Seal(id={self.id!r})"
@@ -85,49 +85,56 @@ class Seal:
         return nonce + cipher.encrypt(nonce, frame, _PLACE(sequence, direction, time))
 
     def open(
-        self, info: StreamInfo, sequence: int, direction: int, time: float, stored: bytes
+        self, info: StreamInfo, sequence: int, direction: int, time: float, sealed_frame: bytes
     ) -> bytes | None:
-        """The frame that was sealed for this place; None if this is none."""
+        """The frame that was sealed for this place; None if these bytes were not."""
         cipher = self._cipher(info.stream, info.created)
         try:
-            return cipher.decrypt(stored[:NONCE], stored[NONCE:], _PLACE(sequence, direction, time))
-        except self._unopened:
+            return cipher.decrypt(
+                sealed_frame[:NONCE], sealed_frame[NONCE:], _PLACE(sequence, direction, time)
+            )
+        except self._open_errors:
             return None
 
     def seal_info(self, info: StreamInfo) -> StreamInfo:
-        """What is stored about a stream."""
+        """The description of a stream as it is stored."""
         nonce = os.urandom(NONCE)
         texts = (info.agent, info.cwd, info.title, info.state, info.session)
-        said = msgspec.msgpack.encode((*texts, info.created, info.updated, info.last))
-        sealed = nonce + self._cipher(info.stream, info.created).encrypt(nonce, said, b"info")
-        text = TITLE + base64.b64encode(sealed).decode()
+        plaintext = msgspec.msgpack.encode((*texts, info.created, info.updated, info.last))
+        ciphertext = nonce + self._cipher(info.stream, info.created).encrypt(nonce, plaintext, b"info")
+        text = TITLE + base64.b64encode(ciphertext).decode()
         return replace(info, cwd=self.folder(info.cwd), title=text)
 
-    def open_info(self, stored: StreamInfo) -> OpenedStream | None:
+    def open_info(self, info: StreamInfo) -> OpenedStream | None:
         """What was sealed about this stream; None if that is not what is stored beside it."""
-        cipher = self._cipher(stored.stream, stored.created)
+        cipher = self._cipher(info.stream, info.created)
         try:
-            sealed = base64.b64decode(stored.title.removeprefix(TITLE))
-            said = cipher.decrypt(sealed[:NONCE], sealed[NONCE:], b"info")
-        except self._unopened:
+            ciphertext = base64.b64decode(info.title.removeprefix(TITLE))
+            plaintext = cipher.decrypt(ciphertext[:NONCE], ciphertext[NONCE:], b"info")
+        except self._open_errors:
             return None
-        agent, cwd, title, state, session, created, updated, last = _INFO.decode(said)
-        beside = (stored.agent, stored.cwd, stored.state, stored.session, stored.created, stored.updated)
-        if beside != (agent, self.folder(cwd), state, session, created, updated) or last < stored.last:
+        agent, cwd, title, state, session, created_at, updated_at, last = _INFO.decode(plaintext)
+        stored_fields = (info.agent, info.cwd, info.state, info.session, info.created, info.updated)
+        if (
+            stored_fields != (agent, self.folder(cwd), state, session, created_at, updated_at)
+            or last < info.last
+        ):
             return None
-        return OpenedStream(replace(stored, cwd=cwd, title=title), last - stored.last)
+        return OpenedStream(replace(info, cwd=cwd, title=title), last - info.last)
 
     def _folder(self, cwd: str) -> str:
         return hmac.digest(self._folders, cwd.encode(errors="replace"), "sha256").hex()
 
-    def _make_cipher(self, stream: str, created: float) -> AESGCM:
+    def _make_cipher(self, stream: str, created_at: float) -> AESGCM:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
         # With the time of its making: another stream of the same name later is another stream.
-        return AESGCM(_derived(self._streams, b"stream" + msgspec.msgpack.encode([stream, created]), 32))
+        return AESGCM(
+            _derive_key(self._streams, b"stream" + msgspec.msgpack.encode([stream, created_at]), 32)
+        )
 
 
-def _derived(key: bytes, purpose: bytes, size: int) -> bytes:
+def _derive_key(key: bytes, purpose: bytes, size: int) -> bytes:
     try:
         from cryptography.hazmat.primitives.hashes import SHA256
         from cryptography.hazmat.primitives.kdf.hkdf import HKDF

@@ -15,34 +15,34 @@ from dragoman.journal.tables import SELECT, read_stream
 
 def check_mark(connection: sqlite3.Connection, seal: Seal | None, *, name: str) -> None:
     """Mark a new file, and refuse one that was not sealed as we would. Raises `WrongKey`."""
-    found = mark_of(connection)
-    if found is None and seal is not None:
+    mark = mark_of(connection)
+    if mark is None and seal is not None:
         connection.execute("begin immediate")  # another process may be about to do the same
         try:
-            found = mark_of(connection)
-            if found is None and _may_mark(connection, seal):
+            mark = mark_of(connection)
+            if mark is None and _may_mark(connection, seal):
                 set_mark(connection, seal.id)
-                found = seal.id
+                mark = seal.id
             connection.execute("commit")
         except BaseException:
             connection.rollback()
             raise
-    if found == (None if seal is None else seal.id):
+    if mark == (None if seal is None else seal.id):
         return
     if seal is None:
         raise WrongKey(f"{name} is sealed: its key is needed")
-    if found is None:
+    if mark is None:
         raise WrongKey(f"{name} is not sealed, and stays so: name another file for a sealed journal")
     raise WrongKey(f"{name} is sealed with another key than this one")
 
 
 def mark_of(connection: sqlite3.Connection) -> str | None:
     """The key that the file was sealed with, by its id; None for a plain one."""
-    there = connection.execute(
+    has_table = connection.execute(
         "select 1 from sqlite_master where type = 'table' and name = 'seal'"
     ).fetchone()
-    found = connection.execute("select id from seal").fetchone() if there else None
-    return None if found is None else str(found[0])
+    row = connection.execute("select id from seal").fetchone() if has_table else None
+    return None if row is None else str(row[0])
 
 
 def set_mark(connection: sqlite3.Connection, ident: str) -> None:

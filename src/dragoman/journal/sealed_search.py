@@ -36,8 +36,8 @@ class RunInReader(Protocol):
     def __call__(self, question: Callable[[sqlite3.Connection], T], /) -> Awaitable[T]: ...
 
 
-class _Scanned(NamedTuple):
-    found: list[SearchHit]
+class _ScanResult(NamedTuple):
+    hits: list[SearchHit]
     entries: int
 
 
@@ -47,23 +47,25 @@ async def scan(
     """Passages that have all words of `text`, at most `limit`, of at most `most` entries."""
     if not words_of(text):
         return []
-    found: list[SearchHit] = []
+    hits: list[SearchHit] = []
     cursor: str | None = None
-    left = most
+    remaining = most
     while True:
         names, cursor = await _names(ask, seal, stream, cursor)
         for name in names:
-            question = partial(_scan, seal=seal, stream=name, text=text, limit=limit - len(found), most=left)
-            scanned: _Scanned = await ask(question)
-            found += scanned.found
-            left -= scanned.entries
-            if len(found) >= limit:
-                return found
-            if left <= 0:
+            question = partial(
+                _scan, seal=seal, stream=name, text=text, limit=limit - len(hits), most=remaining
+            )
+            result: _ScanResult = await ask(question)
+            hits += result.hits
+            remaining -= result.entries
+            if len(hits) >= limit:
+                return hits
+            if remaining <= 0:
                 log.warning("a search ended after %d entries; what is older was not looked at", most)
-                return found
+                return hits
         if cursor is None:
-            return found
+            return hits
 
 
 async def _names(
@@ -72,7 +74,7 @@ async def _names(
     if stream is not None:
         return [stream], None
     question: Callable[[sqlite3.Connection], Any] = partial(
-        streams.listing, wanted={}, cursor=cursor, limit=LISTED, seal=seal
+        streams.listing, filters={}, cursor=cursor, limit=LISTED, seal=seal
     )
     listing = await ask(question)
     return [info.stream for info in listing.streams], listing.cursor
@@ -80,35 +82,35 @@ async def _names(
 
 def _scan(
     connection: sqlite3.Connection, *, seal: Seal, stream: str, text: str, limit: int, most: int
-) -> _Scanned:
+) -> _ScanResult:
     row = find_stream(connection, streams.clean(stream), seal=seal)
     if row is None:
         raise NoSuchStream(stream)
-    fold, found, position = MomentFold(), list[SearchHit](), 0
-    while len(found) < limit and position < most:
+    fold, hits, position = MomentFold(), list[SearchHit](), 0
+    while len(hits) < limit and position < most:
         entries, damage = streams.page_of(connection, row, position, None, seal=seal)
         for entry in entries:
-            found += _hits(fold.add(entry), row.info, text)
+            hits += _hits(fold.add(entry), row.info, text)
         position += len(entries)
         if damage is not None or not entries:
             break  # what lies behind a damage cannot be vouched for
-    found += _hits(fold.finish(), row.info, text)
-    return _Scanned(found[:limit], max(1, position))
+    hits += _hits(fold.finish(), row.info, text)
+    return _ScanResult(hits[:limit], max(1, position))
 
 
 def _hits(moments: Any, info: StreamInfo, text: str) -> list[SearchHit]:
     return [
-        _found(moment, info, text)
+        _hit_of(moment, info, text)
         for moment in moments
-        if moment.kind in SEARCHED and has_all(moment.searched, text)
+        if moment.kind in SEARCHED and has_all(moment.search_text, text)
     ]
 
 
-def _found(moment: Moment, info: StreamInfo, text: str) -> SearchHit:
+def _hit_of(moment: Moment, info: StreamInfo, text: str) -> SearchHit:
     return SearchHit(
         stream=info.stream,
         sequence=moment.first,
         kind=moment.kind,
-        excerpt=excerpt(moment.searched, text),
+        excerpt=excerpt(moment.search_text, text),
         title=info.title,
     )

@@ -27,19 +27,19 @@ def read_key(place: str, *, environ: Mapping[str, str] | None = None) -> bytes:
     """The key at `env:NAME`, `file:PATH` or `keyring:SERVICE/NAME`. Raises `LocalMistake`."""
     kind, _, name = place.partition(":")
     if kind == "env" and name:
-        found = (os.environ if environ is None else environ).get(name)
-        if found is None:
+        text = (os.environ if environ is None else environ).get(name)
+        if text is None:
             raise LocalMistake(f"the key of the journal is not there: the variable {name} is not set")
     elif kind == "file" and name:
-        found = _from_file(Path(name).expanduser())
+        text = _from_file(Path(name).expanduser())
     elif kind == "keyring" and "/" in name:
-        found = _from_keyring(*name.split("/", 1))
+        text = _from_keyring(*name.split("/", 1))
     else:
         raise LocalMistake("the place of a key is env:NAME, file:PATH or keyring:SERVICE/NAME")
-    return _checked(found.strip(), place)
+    return _check_key(text.strip(), place)
 
 
-def _checked(text: str, place: str) -> bytes:
+def _check_key(text: str, place: str) -> bytes:
     if len(text) < KEY_BYTES or len(set(text)) < DISTINCT:
         raise LocalMistake(
             f"the key at {place} is no random text of at least {KEY_BYTES} characters; "
@@ -71,11 +71,11 @@ def _from_keyring(service: str, name: str) -> str:
             f"a keyring needs the extra 'sealed': pip install 'dragoman[sealed]' ({error})"
         ) from None
     try:
-        found = keyring.get_password(service, name)
+        password = keyring.get_password(service, name)
     except keyring.errors.KeyringError as error:
         raise LocalMistake(f"the keyring does not answer: {type(error).__name__}") from None
-    if found is None:
+    if password is None:
         raise LocalMistake(
             f"the keyring has no key {service}/{name}: `keyring set {service} {name}` puts one there"
         )
-    return str(found)
+    return str(password)

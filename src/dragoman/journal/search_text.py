@@ -56,12 +56,12 @@ def excerpt(text: str, query: str) -> str:
 
 def has_all(text: str, query: str) -> bool:
     """Whether a text has what `query` asks for: what an index answers, without one."""
-    found = f" {_folded(text)}"
-    terms = [_folded(word) for word in words_of(query)]
-    return bool(terms) and all(f" {term}" in found for term in terms)
+    words = f" {_fold(text)}"
+    terms = [_fold(word) for word in words_of(query)]
+    return bool(terms) and all(f" {term}" in words for term in terms)
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     """The words without case and accents, one space apart."""
     bare = "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))
     return " ".join(_WORD.findall(space_words(bare))).casefold()

@@ -32,7 +32,7 @@ OnBusMessage: TypeAlias = Callable[[str, bytes, str], None]
 
 
 class Subscription(Protocol):
-    """Something that goes on until it is ended."""
+    """A watch or a listener; it lasts until it is closed."""
 
     async def aclose(self) -> None: ...
 
@@ -41,31 +41,31 @@ class Register(Protocol):
     """Small values by key, for all nodes the same. What cannot be said now is `JournalError`."""
 
     async def create(self, key: str, value: bytes) -> int:
-        """Its first revision; `KeyTaken` if the key holds something."""
+        """Set a new key; returns its first revision. Raises `KeyTaken` if the key holds something."""
 
     async def update(self, key: str, value: bytes, revision: int) -> int:
-        """Its next revision; `KeyTaken` if it no longer stands under `revision`."""
+        """Replace a value; returns its next revision. Raises `KeyTaken` if `revision` is not current."""
 
     async def delete(self, key: str, revision: int) -> None:
-        """Forget it; `KeyTaken` if it no longer stands under `revision`."""
+        """Remove a key. Raises `KeyTaken` if `revision` is not the current one."""
 
     async def get(self, key: str) -> RegisterValue | None:
-        """What it held a moment ago."""
+        """The value of a key a moment ago; None if it has none."""
 
-    async def watch(self, prefix: str, changed: OnValueChange) -> Subscription:
-        """Hear of all keys that begin with the word `prefix`: first of those there are, then of every change.
-        Returns when all there are were told.
+    async def watch(self, prefix: str, on_change: OnValueChange) -> Subscription:
+        """Call `on_change` for keys that begin with the word `prefix`: first for all that exist, then for
+        every change. Returns when it was called for all that exist.
         """
 
 
 class Bus(Protocol):
-    """Words between nodes."""
+    """Messages between nodes."""
 
     def send(self, subject: str, data: bytes) -> None:
-        """To whoever listens now; never waits. What is too much at once is lost."""
+        """Send to all who listen now; never waits. Messages above the limit are lost."""
 
     async def ask(self, subject: str, data: bytes, *, within: float) -> bytes:
-        """What the first to answer says; `NobodyListens` at once if nobody is there, `TimeoutError`."""
+        """The first answer; raises `NobodyListens` at once if nobody listens, else `TimeoutError`."""
 
     async def listen(self, subject: str, on_message: OnBusMessage) -> Subscription:
         """From the return on, `on_message` gets each message of the subject; it must not wait."""

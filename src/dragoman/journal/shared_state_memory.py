@@ -17,43 +17,43 @@ class SharedMemory:
     """What all nodes share."""
 
     def __init__(self) -> None:
-        self.held: dict[str, RegisterValue] = {}
+        self.values: dict[str, RegisterValue] = {}
         self.nodes: list[MemoryNode] = []
         self._revision = 0
-        self._asked = 0
+        self._inbox_count = 0
 
     def node(self) -> MemoryNode:
-        made = MemoryNode(self)
-        self.nodes.append(made)
-        return made
+        node = MemoryNode(self)
+        self.nodes.append(node)
+        return node
 
     def put(self, key: str, value: bytes | None) -> int:
         self._revision += 1
         if value is None:
-            self.held.pop(key, None)
+            self.values.pop(key, None)
         else:
-            self.held[key] = RegisterValue(value, self._revision)
+            self.values[key] = RegisterValue(value, self._revision)
         for node in self.nodes:
-            node.changed(key, self.held.get(key))
+            node.on_change(key, self.values.get(key))
         return self._revision
 
     def inbox(self) -> str:
-        self._asked += 1
-        return f"inbox.{self._asked}"
+        self._inbox_count += 1
+        return f"inbox.{self._inbox_count}"
 
     def reach(self, subject: str, data: bytes, answer: str) -> int:
-        """How many heard it."""
-        return sum(node.hear(subject, data, answer) for node in self.nodes if not node.cut)
+        """Deliver a message to all nodes; returns how many callbacks got it."""
+        return sum(node.deliver(subject, data, answer) for node in self.nodes if not node.cut)
 
 
 class MemoryNode:
     """One node's `Register` and `Bus`. While `cut` is set nothing comes in or goes out."""
 
-    def __init__(self, shared: SharedMemory) -> None:
-        self._shared = shared
+    def __init__(self, memory: SharedMemory) -> None:
+        self._memory = memory
         self._watching: list[tuple[str, OnValueChange]] = []
         self._listening: list[tuple[str, OnBusMessage]] = []
-        self._missed: set[str] = set()
+        self._missed_keys: set[str] = set()
         self._cut = False
 
     @property
@@ -64,71 +64,71 @@ class MemoryNode:
     def cut(self, value: bool) -> None:
         self._cut = value
         if not value:
-            missed, self._missed = self._missed, set()
-            for key in missed:
-                self.changed(key, self._shared.held.get(key))
+            keys, self._missed_keys = self._missed_keys, set()
+            for key in keys:
+                self.on_change(key, self._memory.values.get(key))
 
     # The register.
 
     async def create(self, key: str, value: bytes) -> int:
         await self._go_there()
-        if key in self._shared.held:
+        if key in self._memory.values:
             raise KeyTaken(key)
-        return self._shared.put(key, value)
+        return self._memory.put(key, value)
 
     async def update(self, key: str, value: bytes, revision: int) -> int:
         await self._go_there()
         self._check(key, revision)
-        return self._shared.put(key, value)
+        return self._memory.put(key, value)
 
     async def delete(self, key: str, revision: int) -> None:
         await self._go_there()
         self._check(key, revision)
-        self._shared.put(key, None)
+        self._memory.put(key, None)
 
     async def get(self, key: str) -> RegisterValue | None:
         await self._go_there()
-        return self._shared.held.get(key)
+        return self._memory.values.get(key)
 
-    async def watch(self, prefix: str, changed: OnValueChange) -> Subscription:
+    async def watch(self, prefix: str, on_change: OnValueChange) -> Subscription:
         await self._go_there()
-        for key in sorted(self._shared.held):
+        for key in sorted(self._memory.values):
             if key.split(".")[0] == prefix:
-                changed(key, self._shared.held[key])
-        self._watching.append((prefix, changed))
-        return _Ending(lambda: self._watching.remove((prefix, changed)))
+                on_change(key, self._memory.values[key])
+        self._watching.append((prefix, on_change))
+        return _MemorySubscription(lambda: self._watching.remove((prefix, on_change)))
 
     def _check(self, key: str, revision: int) -> None:
-        held = self._shared.held.get(key)
-        if held is None or held.revision != revision:
+        value = self._memory.values.get(key)
+        if value is None or value.revision != revision:
             raise KeyTaken(key)
 
-    def changed(self, key: str, value: RegisterValue | None) -> None:
+    def on_change(self, key: str, value: RegisterValue | None) -> None:
         if self._cut:
-            self._missed.add(key)
+            self._missed_keys.add(key)
             return
-        for prefix, changed in list(self._watching):
+        for prefix, callback in list(self._watching):
             if key.split(".")[0] == prefix:
-                changed(key, value)
+                callback(key, value)
 
     # The bus.
 
     def send(self, subject: str, data: bytes) -> None:
         if not self._cut:
-            asyncio.get_running_loop().call_soon(self._shared.reach, subject, data, "")
+            asyncio.get_running_loop().call_soon(self._memory.reach, subject, data, "")
 
     async def ask(self, subject: str, data: bytes, *, within: float) -> bytes:
         await self._go_there()
-        inbox = self._shared.inbox()
+        inbox = self._memory.inbox()
         answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
 
-        def answered(_: str, said: bytes, __: str) -> None:
+        def on_answer(_: str, reply: bytes, __: str) -> None:
             if not answer.done():
-                answer.set_result(said)
+                answer.set_result(reply)
 
-        ending = await self.listen(inbox, answered)
+        ending = await self.listen(inbox, on_answer)
         try:
-            if not self._shared.reach(subject, data, inbox):
+            if not self._memory.reach(subject, data, inbox):
                 raise NobodyListens(subject)
             async with asyncio.timeout(within):
                 return await answer
@@ -137,22 +137,22 @@ class MemoryNode:
 
     async def listen(self, subject: str, on_message: OnBusMessage) -> Subscription:
         self._listening.append((subject, on_message))
-        return _Ending(lambda: self._listening.remove((subject, on_message)))
+        return _MemorySubscription(lambda: self._listening.remove((subject, on_message)))
 
-    def hear(self, subject: str, data: bytes, answer: str) -> int:
-        found = list(self._hearers(subject))
-        for heard in found:
-            heard(subject, data, answer)
-        return len(found)
+    def deliver(self, subject: str, data: bytes, answer: str) -> int:
+        callbacks = list(self._callbacks(subject))
+        for callback in callbacks:
+            callback(subject, data, answer)
+        return len(callbacks)
 
-    def _hearers(self, subject: str) -> Iterator[OnBusMessage]:
+    def _callbacks(self, subject: str) -> Iterator[OnBusMessage]:
         words = subject.split(".")
-        for pattern, heard in self._listening:
-            wanted = pattern.split(".")
-            if len(wanted) == len(words) and all(
-                one in ("*", word) for one, word in zip(wanted, words, strict=True)
+        for pattern, callback in self._listening:
+            pattern_words = pattern.split(".")
+            if len(pattern_words) == len(words) and all(
+                pattern_word in ("*", word) for pattern_word, word in zip(pattern_words, words, strict=True)
             ):
-                yield heard
+                yield callback
 
     async def _go_there(self) -> None:
         await asyncio.sleep(0)
@@ -160,7 +160,7 @@ class MemoryNode:
             raise JournalError("the other nodes cannot be reached")
 
 
-class _Ending:
+class _MemorySubscription:
     def __init__(self, end: Callable[[], None]) -> None:
         self._end: Callable[[], None] | None = end
 

@@ -3,7 +3,7 @@
 One thread writes and commits what has gathered together; a few threads read, and never wait for it. What was
 acknowledged is on disk as the durability says. Every row is checked when it is read: what was changed on
 disk is an error or is left out, and never served. A file that cannot be opened because it is damaged is set
-aside, and what can be read of it goes into a new one; `salvaged` then says what happened.
+aside, and what can be read of it goes into a new one; `salvage` then says what happened.
 
 It stores frames as they come, except that known secrets are made unreadable first (see `redaction`), and all
 of it if there is a key (see `sealed`).
@@ -39,7 +39,7 @@ from dragoman.journal.salvage import Salvage, is_ours, set_aside
 from dragoman.journal.sealed import Seal
 from dragoman.journal.sealed_file import check_mark
 from dragoman.journal.sealed_search import scan
-from dragoman.journal.tables import KnownStream
+from dragoman.journal.tables import StreamEnd
 from dragoman.journal.writer import WriterThread
 
 LARGE_BYTES = 512 * 1024
@@ -89,7 +89,7 @@ class SqliteJournal:
         if durability not in sqlite_file.SYNCHRONOUS:
             raise JournalError(f"no durability {durability!r}: choose full, normal or off")
         self.path = Path(path)
-        self.salvaged: Salvage | None = None
+        self.salvage: Salvage | None = None
         """What was saved from a damaged file when this one was opened; None if it was sound."""
         self.appends = 0
         """How often somebody has appended here. Other processes may append too."""
@@ -98,7 +98,7 @@ class SqliteJournal:
         self._busy_seconds = busy_seconds
         self._clock = clock
         self._seal = seal
-        self._ends: dict[str, KnownStream] = {}  # the writer's
+        self._ends: dict[str, StreamEnd] = {}  # the writer's
         self._lock = sqlite_file.FolderLock(self.path)
         self._writer: WriterThread | None = None
         self._readers: Readers | None = None
@@ -134,32 +134,32 @@ class SqliteJournal:
         self.appends += 1
         redact, now, seal = self._redact, self._clock, self._seal
         ends = self._ends if seal is None else None
-        kept = runs_of_entries(entries)
-        text = sum(size_of(run.frames) for run in kept.runs)
-        size = text + 64 * len(kept)
-        redacted: Sequence[FrameRun] | None = None
+        batch = runs_of_entries(entries)
+        text = sum(size_of(run.frames) for run in batch.runs)
+        size = text + 64 * len(batch)
+        redacted_runs: Sequence[FrameRun] | None = None
         if redact is not None and text > LARGE_BYTES:
-            redacted = await asyncio.to_thread(redact_runs, kept, redact)
+            redacted_runs = await asyncio.to_thread(redact_runs, batch, redact)
 
         def work(connection: sqlite3.Connection) -> int:
             return streams.append(
                 connection,
                 stream,
-                kept,
+                batch,
                 after=after,
                 redact=redact,
-                redacted=redacted,
+                redacted_runs=redacted_runs,
                 now=now(),
                 seal=seal,
                 ends=ends,
             )
 
-        return await self._write.do(work, size=size, rows=len(kept))
+        return await self._write.do(work, size=size, rows=len(batch))
 
     async def replay(self, stream: str, *, after: int = 0, limit: int | None = None) -> AsyncIterator[Page]:
-        left = limit
-        while left is None or left > 0:
-            question = partial(streams.page, stream=stream, after=after, limit=left, seal=self._seal)
+        remaining = limit
+        while remaining is None or remaining > 0:
+            question = partial(streams.page, stream=stream, after=after, limit=remaining, seal=self._seal)
             page, damage = await self._read.ask(question)
             if page:
                 yield page
@@ -168,7 +168,7 @@ class SqliteJournal:
                 raise damage
             if not page:
                 return
-            left = None if left is None else left - len(page)
+            remaining = None if remaining is None else remaining - len(page)
 
     async def info(self, stream: str) -> StreamInfo | None:
         return await self._read.ask(lambda base: streams.info(base, stream, seal=self._seal))
@@ -185,8 +185,8 @@ class SqliteJournal:
     ) -> StreamInfo:
         if title is not None and self._redact is not None:
             title = self._redact(title.encode(errors="replace")).decode(errors="replace")
-        given = {"agent": agent, "cwd": cwd, "title": title, "state": state, "session": session}
-        changes = {name: value for name, value in given.items() if value is not None}
+        fields = {"agent": agent, "cwd": cwd, "title": title, "state": state, "session": session}
+        changes = {name: value for name, value in fields.items() if value is not None}
         return await self._write.do(
             lambda base: streams.describe(base, stream, changes, now=self._clock(), seal=self._seal)
         )
@@ -201,10 +201,10 @@ class SqliteJournal:
         state: str | None = None,
         session: str | None = None,
     ) -> StreamListing:
-        given = {"agent": agent, "cwd": cwd, "state": state, "session": session}
-        wanted = {name: value for name, value in given.items() if value is not None}
+        fields = {"agent": agent, "cwd": cwd, "state": state, "session": session}
+        filters = {name: value for name, value in fields.items() if value is not None}
         return await self._read.ask(
-            lambda base: streams.listing(base, wanted, cursor=cursor, limit=limit, seal=self._seal)
+            lambda base: streams.listing(base, filters, cursor=cursor, limit=limit, seal=self._seal)
         )
 
     async def search(self, text: str, *, limit: int = 20, stream: str | None = None) -> Sequence[SearchHit]:
@@ -235,32 +235,32 @@ class SqliteJournal:
     async def find_key(self, stream: str, key: str) -> KeyEntries | None:
         name, seal = streams.clean(stream), self._seal
         while True:
-            found, is_unmade = await self._read.ask_here(
+            entries, is_unmade = await self._read.ask_here(
                 partial(key_index.find, stream=name, key=key, seal=seal)
             )
             if not is_unmade:
-                return found
+                return entries
             await self._write.do(lambda base: key_index_build.build(base, name, seal=seal))
 
-    async def find_made(self, key: str) -> str | None:
+    async def find_stream_by_key(self, key: str) -> str | None:
         return await self._read.ask(
-            lambda base: key_index.find_made(base, streams.clean(key), seal=self._seal)
+            lambda base: key_index.find_stream_by_key(base, streams.clean(key), seal=self._seal)
         )
 
     async def delete(self, stream: str) -> bool:
-        there = await self._write.do(lambda base: streams.delete(base, stream))
-        if there:
+        was_deleted = await self._write.do(lambda base: streams.delete(base, stream))
+        if was_deleted:
             await self._write.do(streams.forget_traces, alone=True)
-        return there
+        return was_deleted
 
     async def originals(self, stream: str) -> Mapping[int, bytes]:
         return await self._read.ask(lambda base: originals.read(base, streams.clean(stream), seal=self._seal))
 
     async def drop_originals(self, stream: str, sequences: Iterable[int]) -> None:
-        """Mostly there are none, and to look costs no commit."""
-        name, wanted = streams.clean(stream), list(sequences)
-        if await self._read.ask(lambda base: originals.has_any(base, name, wanted)):
-            await self._write.do(lambda base: originals.drop(base, name, wanted))
+        """Looks first: mostly there are none, and a look costs no commit."""
+        name, wanted_sequences = streams.clean(stream), list(sequences)
+        if await self._read.ask(lambda base: originals.has_any(base, name, wanted_sequences)):
+            await self._write.do(lambda base: originals.drop(base, name, wanted_sequences))
             await self._write.do(streams.empty_log, alone=True)
 
     async def drop_originals_before(self, time: float) -> int:
@@ -274,7 +274,7 @@ class SqliteJournal:
     def _open(self) -> sqlite3.Connection:
         if self.path.exists() and not self.path.is_file():
             raise JournalError(f"{self.path} is no file")
-        known = self._lock.path.exists()  # then this was a journal, whatever it looks like now
+        was_journal = self._lock.path.exists()  # then this was a journal, whatever it looks like now
         sqlite_file.make_file(self.path)
         self._lock.share()
         try:
@@ -282,14 +282,14 @@ class SqliteJournal:
         except (sqlite3.Error, UnicodeDecodeError) as error:
             if not sqlite_file.is_damage(error):
                 raise
-            if not known and not is_ours(self.path):
+            if not was_journal and not is_ours(self.path):
                 self._lock.forget()
                 raise
         except NotAJournal:
-            if not known:
+            if not was_journal:
                 self._lock.forget()
             raise
-        self.salvaged = set_aside(self.path, self._lock, seal=self._seal)
+        self.salvage = set_aside(self.path, self._lock, seal=self._seal)
         return self._connect()
 
     def _connect(self) -> sqlite3.Connection:

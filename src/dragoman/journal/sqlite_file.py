@@ -43,8 +43,8 @@ class FolderLock:
         self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | _CLOEXEC, 0o600)
         share(self._descriptor)
 
-    def alone(self) -> bool:
-        """Take it for ourselves, if nobody else has it."""
+    def try_exclusive(self) -> bool:
+        """Make the lock exclusive, if no other process shares it; says whether it is."""
         # On Windows, a file that somebody has open cannot be moved away anyhow.
         return self._descriptor is not None and (sys.platform == "win32" or try_lock(self._descriptor))
 
@@ -53,7 +53,7 @@ class FolderLock:
             share(self._descriptor)
 
     def forget(self) -> None:
-        """What it stood beside is no journal after all."""
+        """Delete the lock file: the file beside it is no journal."""
         self.path.unlink(missing_ok=True)
 
     def release(self) -> None:
@@ -83,7 +83,7 @@ def close_to_others(path: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """A name that is not on disk is no file after the lights went out."""
+    """Sync the folder: a file whose name is not on disk is lost with the power."""
     if sys.platform == "win32":
         return
     descriptor = os.open(folder, os.O_RDONLY | _CLOEXEC)

@@ -20,16 +20,16 @@ _UPDATE = b'"session/update"'
 
 
 class StreamFacts:
-    """Remembers which requests it waits to be answered, and what was learnt already."""
+    """Remembers the open requests and the facts that are already known."""
 
     def __init__(self) -> None:
-        self._asked: dict[object, str] = {}
-        self._known: dict[str, str] = {}
-        self._titled = False  # the agent gave a title; a prompt's beginning is no better
+        self._request_methods: dict[object, str] = {}
+        self._facts: dict[str, str] = {}
+        self._has_agent_title = False  # the agent gave a title; a prompt's beginning is no better
 
     def read(self, entry: Entry) -> dict[str, str]:
-        """What is new since the last entry."""
-        if not self._teaches(entry):
+        """The facts that this entry adds or changes."""
+        if not self._has_facts(entry):
             return {}
         try:
             message = msgspec.json.decode(redact(entry.frame))
@@ -37,12 +37,14 @@ class StreamFacts:
             return {}
         if not isinstance(message, dict):
             return {}
-        learnt = self._told(message) if entry.direction == "to_agent" else self._heard(message)
-        fresh = {name: value for name, value in learnt.items() if value and self._known.get(name) != value}
-        self._known |= fresh
-        return fresh
+        facts = (
+            self._read_to_agent(message) if entry.direction == "to_agent" else self._read_to_client(message)
+        )
+        changes = {name: value for name, value in facts.items() if value and self._facts.get(name) != value}
+        self._facts |= changes
+        return changes
 
-    def _teaches(self, entry: Entry) -> bool:
+    def _has_facts(self, entry: Entry) -> bool:
         if entry.direction == "to_agent":
             return b'"initialize"' in entry.frame or any(name in entry.frame for name in _TO_AGENT)
         if entry.direction == "note" or (
@@ -51,25 +53,25 @@ class StreamFacts:
             return False
         return any(name in entry.frame for name in _TO_CLIENT)
 
-    def _told(self, message: dict[str, object]) -> dict[str, str]:
+    def _read_to_agent(self, message: dict[str, object]) -> dict[str, str]:
         method, params = message.get("method"), message.get("params")
         if not isinstance(method, str) or not isinstance(params, dict):
             return {}
         if isinstance(message.get("id"), str | int):
-            self._asked[message["id"]] = method
+            self._request_methods[message["id"]] = method
         if method == "session/prompt":
-            known = self._titled or "title" in self._known
-            return {"state": "running"} | ({} if known else {"title": _title(params.get("prompt"))})
+            has_title = self._has_agent_title or "title" in self._facts
+            return {"state": "running"} | ({} if has_title else {"title": _title(params.get("prompt"))})
         return {"cwd": _text(params.get("cwd")), "session": _text(params.get("sessionId"))}
 
-    def _heard(self, message: dict[str, object]) -> dict[str, str]:
+    def _read_to_client(self, message: dict[str, object]) -> dict[str, str]:
         if message.get("method") == "session/update":
-            return self._updated(message.get("params"))
+            return self._read_update(message.get("params"))
         ident = message.get("id")
-        asked = self._asked.pop(ident, None) if isinstance(ident, str | int) else None
+        method = self._request_methods.pop(ident, None) if isinstance(ident, str | int) else None
         result = message.get("result")
         fields: dict[str, object] = result if isinstance(result, dict) else {}
-        match asked:
+        match method:
             case "initialize":
                 info = fields.get("agentInfo")
                 return {"agent": _text(info.get("name"))} if isinstance(info, dict) else {}
@@ -79,10 +81,10 @@ class StreamFacts:
                 return {"session": _text(fields.get("sessionId"))}
         return {}
 
-    def _updated(self, params: object) -> dict[str, str]:
+    def _read_update(self, params: object) -> dict[str, str]:
         match params:
             case {"update": {"sessionUpdate": "session_info_update", "title": str(title)}} if title.strip():
-                self._titled = True
+                self._has_agent_title = True
                 return {"title": " ".join(title.split())}
         return {}
 

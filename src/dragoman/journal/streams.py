@@ -31,7 +31,7 @@ from dragoman.journal.sealed import Seal
 from dragoman.journal.tables import (
     DIRECTIONS,
     SELECT,
-    KnownStream,
+    StreamEnd,
     StreamRow,
     entry_sum,
     find_stream,
@@ -77,30 +77,32 @@ def append(
     *,
     after: int | None,
     redact: Callable[[bytes], bytes] | None,
-    redacted: Sequence[FrameRun] | None = None,
+    redacted_runs: Sequence[FrameRun] | None = None,
     now: float,
     seal: Seal | None = None,
-    ends: dict[str, KnownStream] | None = None,
+    ends: dict[str, StreamEnd] | None = None,
 ) -> int:
-    """`redacted` is what `redact` makes of the entries, if that is known already. `ends` is where streams
-    ended when we wrote to them last; it may be wrong, and is kept up to date.
+    """Store the entries behind the last one of the stream; returns the sequence of the new last one.
+
+    `redacted_runs` is what `redact` makes of the entries, if the caller has it already. `ends` holds where
+    streams ended when we last wrote to them; it may be out of date, and this function updates it.
     """
-    moved, first = _moved(connection, stream, len(entries), after=after, now=now, seal=seal, ends=ends)
-    number, info = moved.number, moved.info
-    said = runs_of_entries(entries)
-    runs = redacted or (said.runs if redact is None else redact_runs(said, redact))
-    pending = originals.originals_of(said.runs, runs, first)
-    keyed = keyed_entries(said.runs, first)  # redaction may change a key
-    rows = _rows(number, first, runs) if seal is None else _sealed(number, info, first, runs, seal)
+    end, first = _advance(connection, stream, len(entries), after=after, now=now, seal=seal, ends=ends)
+    number, info = end.number, end.info
+    batch = runs_of_entries(entries)
+    runs = redacted_runs or (batch.runs if redact is None else redact_runs(batch, redact))
+    pending = originals.originals_of(batch.runs, runs, first)
+    key_entries = keyed_entries(batch.runs, first)  # redaction may change a key
+    rows = _rows(number, first, runs) if seal is None else _seal_rows(number, info, first, runs, seal)
     _insert(connection, rows)
     if pending:
         originals.insert(connection, StreamRow(number, info), pending, seal=seal)
-    if keyed:
-        key_index.insert(connection, number, keyed, seal=seal)
+    if key_entries:
+        key_index.insert(connection, number, key_entries, seal=seal)
     return info.last
 
 
-def _moved(
+def _advance(
     connection: sqlite3.Connection,
     stream: str,
     count: int,
@@ -108,33 +110,33 @@ def _moved(
     after: int | None,
     now: float,
     seal: Seal | None,
-    ends: dict[str, KnownStream] | None,
-) -> tuple[KnownStream, int]:
+    ends: dict[str, StreamEnd] | None,
+) -> tuple[StreamEnd, int]:
     """The stream with so many entries more, and where they begin. A stream that is in `ends` is moved without
     a look at it: that it is still as we left it is part of the statement, and if it is not, we look.
     """
-    known = None if ends is None else ends.pop(stream, None)
-    moved: KnownStream | None = None
-    if known is not None and after in (None, known.info.last):
-        is_recent = 0 <= now - known.info.updated < SAME_TIME_SECONDS
-        updated = known.info.updated if is_recent else now
-        info = replace(known.info, last=known.info.last + count, updated=updated)
-        moved = move_stream(connection, known.number, info, known=known)
-    if moved is None:
-        number, found = _find_or_new(connection, stream, now, seal)
-        if after is not None and after != found.last:
-            raise StreamMoved(stream, after, found.last)
-        info = replace(found, last=found.last + count, updated=now)
+    old_end = None if ends is None else ends.pop(stream, None)
+    end: StreamEnd | None = None
+    if old_end is not None and after in (None, old_end.info.last):
+        is_recent = 0 <= now - old_end.info.updated < SAME_TIME_SECONDS
+        update_time = old_end.info.updated if is_recent else now
+        info = replace(old_end.info, last=old_end.info.last + count, updated=update_time)
+        end = move_stream(connection, old_end.number, info, old_end=old_end)
+    if end is None:
+        number, old_info = _find_or_new(connection, stream, now, seal)
+        if after is not None and after != old_info.last:
+            raise StreamMoved(stream, after, old_info.last)
+        info = replace(old_info, last=old_info.last + count, updated=now)
         if number is None or seal is not None:
-            moved = KnownStream(write_stream(connection, number, info, seal=seal), info, 0)
+            end = StreamEnd(write_stream(connection, number, info, seal=seal), info, 0)
         else:
-            moved = move_stream(connection, number, info)
-    assert moved is not None
+            end = move_stream(connection, number, info)
+    assert end is not None
     if ends is not None:
-        ends[stream] = moved
+        ends[stream] = end
         if len(ends) > ENDS:
             del ends[next(iter(ends))]
-    return moved, moved.info.last - count
+    return end, end.info.last - count
 
 
 def _rows(number: int, last: int, runs: Iterable[FrameRun]) -> list[tuple[object, ...]]:
@@ -145,29 +147,29 @@ def _rows(number: int, last: int, runs: Iterable[FrameRun]) -> list[tuple[object
             last += len(frames)
             direction, moment = DIRECTION_NUMBERS[run.direction], _moment(run)
             if len(frames) == 1:
-                direction, held = pack(direction, frames[0])
+                direction, payload = pack(direction, frames[0])
             else:
                 direction += BLOCK
-                held = write_block(number, last, direction, moment, frames)
-            checksum = entry_sum(number, last, direction, moment, held)
-            rows.append((number, last, direction, moment, held, checksum))
+                payload = write_block(number, last, direction, moment, frames)
+            checksum = entry_sum(number, last, direction, moment, payload)
+            rows.append((number, last, direction, moment, payload, checksum))
     return rows
 
 
-def _sealed(
+def _seal_rows(
     number: int, info: StreamInfo, last: int, runs: Iterable[FrameRun], seal: Seal
 ) -> list[tuple[object, ...]]:
-    """Each in a row of its own, because each is sealed for its place."""
+    """The runs as sealed rows: one for each frame, because each is sealed for its place."""
     rows: list[tuple[object, ...]] = []
     sequence = last
     for run in runs:
-        way, moment = DIRECTION_NUMBERS[run.direction], _moment(run)
+        plain_direction, moment = DIRECTION_NUMBERS[run.direction], _moment(run)
         for frame in run.frames:
             sequence += 1
-            direction, packed = pack(way, frame)
-            held = seal.seal(info, sequence, direction, moment, packed)
-            checksum = entry_sum(number, sequence, direction, moment, held)
-            rows.append((number, sequence, direction, moment, held, checksum))
+            direction, packed_frame = pack(plain_direction, frame)
+            payload = seal.seal(info, sequence, direction, moment, packed_frame)
+            checksum = entry_sum(number, sequence, direction, moment, payload)
+            rows.append((number, sequence, direction, moment, payload, checksum))
     return rows
 
 
@@ -179,10 +181,10 @@ def _moment(run: FrameRun) -> float:
 
 def _insert(connection: sqlite3.Connection, rows: Sequence[tuple[object, ...]]) -> None:
     """Many rows with one statement: each statement lets other threads run, and then waits for its turn."""
-    whole = len(rows) - len(rows) % ROWS
-    for first in range(0, whole, ROWS):
+    full_count = len(rows) - len(rows) % ROWS
+    for first in range(0, full_count, ROWS):
         connection.execute(INSERT_ROWS, [value for row in rows[first : first + ROWS] for value in row])
-    connection.executemany(INSERT, rows[whole:])
+    connection.executemany(INSERT, rows[full_count:])
 
 
 def page(
@@ -198,38 +200,38 @@ def page(
 def page_of(
     connection: sqlite3.Connection, row: StreamRow, after: int, limit: int | None, *, seal: Seal | None = None
 ) -> tuple[RunPage, JournalDamaged | None]:
-    """The same, of a stream that has been found already."""
+    """A page of a stream whose row the caller has."""
     after = max(after, 0)
-    wanted = max(0, min(PAGE_ROWS, row.info.last - after, PAGE_ROWS if limit is None else limit))
+    page_size = max(0, min(PAGE_ROWS, row.info.last - after, PAGE_ROWS if limit is None else limit))
     runs: list[FrameRun] = []
     count = size = 0
     try:
         if seal is None:
-            rows = connection.execute(PAGE, (row.number, after, wanted))
-            runs = read_run(row.number, after, rows, wanted=wanted, most=PAGE_BYTES)
-            count, size = _measured(runs)
-        if count < wanted and size < PAGE_BYTES:
-            for fields in connection.execute(PAGE, (row.number, after + count, wanted - count)):
+            rows = connection.execute(PAGE, (row.number, after, page_size))
+            runs = read_run(row.number, after, rows, limit=page_size, most=PAGE_BYTES)
+            count, size = _measure(runs)
+        if count < page_size and size < PAGE_BYTES:
+            for fields in connection.execute(PAGE, (row.number, after + count, page_size - count)):
                 run = _read(row, after + count + 1, fields, seal)
                 if run is None:
                     break
-                runs.append(at_most(run, wanted - count))
-                count, size = _measured(runs[-1:], count, size)
+                runs.append(at_most(run, page_size - count))
+                count, size = _measure(runs[-1:], count, size)
                 if size >= PAGE_BYTES:
                     break
     except sqlite3.DatabaseError as error:
         log.warning("a page of the journal cannot be read: %s", error)
-    found = RunPage(after + 1, runs)
+    good_page = RunPage(after + 1, runs)
     good = after + count
-    ends_early = row.lost > 0 and good == row.info.last and count != limit
-    if (count == wanted and not ends_early) or size >= PAGE_BYTES:
-        return found, None
-    why = f"entry {good + 1} of {row.info.last + row.lost} was changed or lost on disk"
-    return found, JournalDamaged(why, stream=row.info.stream, sequence=good)
+    ends_early = row.lost_entries > 0 and good == row.info.last and count != limit
+    if (count == page_size and not ends_early) or size >= PAGE_BYTES:
+        return good_page, None
+    why = f"entry {good + 1} of {row.info.last + row.lost_entries} was changed or lost on disk"
+    return good_page, JournalDamaged(why, stream=row.info.stream, sequence=good)
 
 
-def _measured(runs: Sequence[FrameRun], count: int = 0, size: int = 0) -> tuple[int, int]:
-    """How many entries these have, and how many bytes, with those before."""
+def _measure(runs: Sequence[FrameRun], count: int = 0, size: int = 0) -> tuple[int, int]:
+    """How many entries and bytes the runs have, added to `count` and `size`."""
     count += sum(len(run.frames) for run in runs)
     return count, size + sum(size_of(run.frames) for run in runs)
 
@@ -238,8 +240,8 @@ def _read(row: StreamRow, sequence: int, fields: tuple[object, ...], seal: Seal 
     """The good entries of any row, from `sequence` on."""
     if seal is None and (run := run_of(row.number, sequence, fields)) is not None:
         return run
-    stored = read_entry(row, sequence, fields, seal=seal)
-    return None if stored is None else FrameRun(stored.direction, (stored.frame,), stored.time)
+    entry = read_entry(row, sequence, fields, seal=seal)
+    return None if entry is None else FrameRun(entry.direction, (entry.frame,), entry.time)
 
 
 def info(connection: sqlite3.Connection, stream: str, *, seal: Seal | None = None) -> StreamInfo | None:
@@ -255,37 +257,37 @@ def describe(
     now: float,
     seal: Seal | None = None,
 ) -> StreamInfo:
-    number, known = _find_or_new(connection, stream, now, seal)
-    changed = replace(known, updated=now, **{name: clean(value) for name, value in changes.items()})
-    write_stream(connection, number, changed, seal=seal)
-    return changed
+    number, old_info = _find_or_new(connection, stream, now, seal)
+    new_info = replace(old_info, updated=now, **{name: clean(value) for name, value in changes.items()})
+    write_stream(connection, number, new_info, seal=seal)
+    return new_info
 
 
 def listing(
     connection: sqlite3.Connection,
-    wanted: Mapping[str, str],
+    filters: Mapping[str, str],
     *,
     cursor: str | None,
     limit: int,
     seal: Seal | None = None,
 ) -> StreamListing:
-    # The names in `wanted` are ours, the values are bound.
-    conditions = [f"{name} = ?" for name in wanted]
-    given = {name: clean(value) for name, value in wanted.items()}
-    if seal is not None and "cwd" in given:
-        given["cwd"] = seal.folder(given["cwd"])
-    values: list[object] = [*given.values()]
+    # The names in `filters` are ours, the values are bound.
+    conditions = [f"{name} = ?" for name in filters]
+    filter_values = {name: clean(value) for name, value in filters.items()}
+    if seal is not None and "cwd" in filter_values:
+        filter_values["cwd"] = seal.folder(filter_values["cwd"])
+    values: list[object] = [*filter_values.values()]
     if cursor is not None:
         conditions.append("(updated, number) < (?, ?)")
         values += read_cursor(cursor)
     where = f"where {' and '.join(conditions)}" if conditions else ""
     query = SELECT + where + " order by updated desc, number desc limit ?"
     rows = connection.execute(query, (*values, limit + 1)).fetchall()
-    found = [read for row in rows[:limit] if (read := _readable(row, seal)) is not None]
+    infos = [read for row in rows[:limit] if (read := _readable(row, seal)) is not None]
     # The row that ends the page may itself be damaged, so that it cannot say where the next one begins.
     last = rows[limit - 1] if len(rows) > limit > 0 else None
     sound = last is not None and isinstance(last[8], float)
-    return StreamListing(streams=found, cursor=make_cursor(last[8], last[0]) if last and sound else None)
+    return StreamListing(streams=infos, cursor=make_cursor(last[8], last[0]) if last and sound else None)
 
 
 def delete(connection: sqlite3.Connection, stream: str) -> bool:
@@ -325,9 +327,11 @@ def _find_or_new(
     if not stream:
         raise JournalError("a stream needs a name")
     row = find_stream(connection, clean(stream), seal=seal)
-    if row is not None and row.lost:
+    if row is not None and row.lost_entries:
         # To write on would be to seal what somebody has made of it.
-        raise JournalDamaged(f"its last {row.lost} entries are gone", stream=stream, sequence=row.info.last)
+        raise JournalDamaged(
+            f"its last {row.lost_entries} entries are gone", stream=stream, sequence=row.info.last
+        )
     if row is not None:
         return row.number, row.info
     return None, StreamInfo(stream=clean(stream), created=now, updated=now)

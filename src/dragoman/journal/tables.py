@@ -97,8 +97,8 @@ def migrate(connection: sqlite3.Connection) -> None:
         return
     connection.execute("begin immediate")
     try:
-        known = version(connection)
-        for number, step in enumerate(STEPS[known:], known + 1):
+        file_version = version(connection)
+        for number, step in enumerate(STEPS[file_version:], file_version + 1):
             for statement in step.split(";\n"):
                 connection.execute(statement)
             connection.execute(f"pragma user_version = {number}")
@@ -111,12 +111,14 @@ def migrate(connection: sqlite3.Connection) -> None:
 
 def version(connection: sqlite3.Connection) -> int:
     """The version of the file; 0 if it is empty. What cannot be ours is refused."""
-    application, known, schema = _marks(connection)
+    application, file_version, schema = _marks(connection)
     if application != APPLICATION and (application or schema):
         raise NotAJournal("this database belongs to another program")
-    if known > len(STEPS):
-        raise NotAJournal(f"this journal has version {known}; this program knows {len(STEPS)} and older")
-    return int(known)
+    if file_version > len(STEPS):
+        raise NotAJournal(
+            f"this journal has version {file_version}; this program knows {len(STEPS)} and older"
+        )
+    return int(file_version)
 
 
 def _marks(connection: sqlite3.Connection) -> list[int]:
@@ -142,7 +144,7 @@ class StreamRow(NamedTuple):
 
     number: int
     info: StreamInfo
-    lost: int = 0
+    lost_entries: int = 0
     """Entries that are missing at the end of a sealed stream."""
 
 
@@ -160,10 +162,10 @@ def read_stream(row: tuple[object, ...], *, stream: str | None = None, seal: Sea
     info = convert(dict(zip(FIELDS, fields, strict=True)), StreamInfo)
     if seal is None:
         return StreamRow(int(str(number)), info)
-    opened = seal.open_info(info)
-    if opened is None:
+    plain_stream = seal.open_info(info)
+    if plain_stream is None:
         raise JournalDamaged("what is known about it was changed, or sealed by somebody else", stream=name)
-    return StreamRow(int(str(number)), opened.info, opened.lost)
+    return StreamRow(int(str(number)), plain_stream.info, plain_stream.lost_entries)
 
 
 def write_stream(
@@ -180,7 +182,7 @@ def write_stream(
     return number
 
 
-class KnownStream(NamedTuple):
+class StreamEnd(NamedTuple):
     """A stream as it was when we wrote to it last, and the checksum of its row."""
 
     number: int
@@ -189,23 +191,23 @@ class KnownStream(NamedTuple):
 
 
 def move_stream(
-    connection: sqlite3.Connection, number: int, info: StreamInfo, *, known: KnownStream | None = None
-) -> KnownStream | None:
+    connection: sqlite3.Connection, number: int, info: StreamInfo, *, old_end: StreamEnd | None = None
+) -> StreamEnd | None:
     """`write_stream` where only its last entry and its time have changed, and nothing is sealed: that leaves
-    the index of names alone. With `known`, only if the row is still that: else nothing is written, and None.
-    If its time is still that too, the index of times is left alone as well.
+    the index of names alone. With `old_end`, it writes only if the row still says that; if not, it returns
+    None. If the time is also the same, the index of times is left alone as well.
     """
     row_sum = _row_sum(number, [getattr(info, name) for name in FIELDS])
     values = (info.updated, info.last, row_sum, number)
-    if known is None:
+    if old_end is None:
         connection.execute(MOVE, values)
-        return KnownStream(number, info, row_sum)
-    before = (known.info.updated, known.info.last, known.sum)
-    if info.updated == known.info.updated:
-        moved = connection.execute(MOVE_WITHIN_SECOND, (*values[1:], *before))
+        return StreamEnd(number, info, row_sum)
+    before = (old_end.info.updated, old_end.info.last, old_end.sum)
+    if info.updated == old_end.info.updated:
+        cursor = connection.execute(MOVE_WITHIN_SECOND, (*values[1:], *before))
     else:
-        moved = connection.execute(MOVE_KNOWN, (*values, *before))
-    return KnownStream(number, info, row_sum) if moved.rowcount else None
+        cursor = connection.execute(MOVE_KNOWN, (*values, *before))
+    return StreamEnd(number, info, row_sum) if cursor.rowcount else None
 
 
 def carry_stream(connection: sqlite3.Connection, row: StreamRow) -> None:
@@ -240,9 +242,9 @@ PACK_FROM = 4 * 1024
 def pack(direction: int, frame: bytes) -> tuple[int, bytes]:
     """A frame as it is stored, and with which number."""
     if len(frame) >= PACK_FROM:
-        packed = zlib.compress(frame, 1)
-        if len(packed) < len(frame) * 3 // 4:
-            return direction + PACKED, packed
+        packed_frame = zlib.compress(frame, 1)
+        if len(packed_frame) < len(frame) * 3 // 4:
+            return direction + PACKED, packed_frame
     return direction, frame
 
 
@@ -259,9 +261,9 @@ def read_entry(
     stream: StreamRow, sequence: int, row: tuple[object, ...], *, seal: Seal | None = None
 ) -> Stored | None:
     """A row (sequence, direction, time, frame, sum) if it is the one that was written there."""
-    found, direction, time, frame, checksum = row
+    stored_sequence, direction, time, frame, checksum = row
     number = stream.number
-    if found != sequence or not (
+    if stored_sequence != sequence or not (
         isinstance(direction, int)
         and isinstance(time, float)
         and isinstance(frame, bytes)
@@ -270,10 +272,10 @@ def read_entry(
     ):
         return None
     if seal is not None:
-        opened = seal.open(stream.info, sequence, direction, time, frame)
-        if opened is None:
+        plain_frame = seal.open(stream.info, sequence, direction, time, frame)
+        if plain_frame is None:
             return None
-        frame = opened
+        frame = plain_frame
     whole = zlib.decompress(frame) if direction >= PACKED else frame
     return Stored(sequence, DIRECTIONS[direction % PACKED], whole, time)
 

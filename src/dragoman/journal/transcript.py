@@ -62,12 +62,12 @@ def line(entry: Entry) -> bytes:
     if _is_json(entry.frame):
         moment = msgspec.json.encode(entry.time)
         return b'{"ts":%b,"dir":"%b","msg":%b}\n' % (moment, entry.direction.encode(), entry.frame)
-    shown = _TranscriptLine(ts=entry.time, dir=entry.direction)
+    record = _TranscriptLine(ts=entry.time, dir=entry.direction)
     try:
-        shown.raw = entry.frame.decode()
+        record.raw = entry.frame.decode()
     except UnicodeDecodeError:
-        shown.base64 = base64.b64encode(entry.frame).decode()
-    return msgspec.json.encode(shown) + b"\n"
+        record.base64 = base64.b64encode(entry.frame).decode()
+    return msgspec.json.encode(record) + b"\n"
 
 
 async def export(journal: Journal, stream: str) -> AsyncIterator[bytes]:
@@ -75,7 +75,7 @@ async def export(journal: Journal, stream: str) -> AsyncIterator[bytes]:
     info = await journal.info(stream)
     yield header(info or StreamInfo(stream=stream))
     async for page in journal.replay(stream):
-        yield b"".join(line(stored.entry) for stored in page)
+        yield b"".join(line(stored_entry.entry) for stored_entry in page)
 
 
 async def load(journal: Journal, stream: str, file: Iterable[bytes]) -> int:
@@ -84,20 +84,20 @@ async def load(journal: Journal, stream: str, file: Iterable[bytes]) -> int:
     """
     lines = iter(file)
     first = next(lines, b"")
-    known = read_header(first)
-    learner = StreamFacts()
-    learnt: dict[str, str] = {}
+    header_info = read_header(first)
+    stream_facts = StreamFacts()
+    facts: dict[str, str] = {}
     last, batch = await journal.append(stream, []), []
     for entry in read_transcript(chain([first], lines)):
         batch.append(entry)
-        learnt |= learner.read(entry)
+        facts |= stream_facts.read(entry)
         if len(batch) == PAGE_ROWS:
             last, batch = await journal.append(stream, batch), []
     if batch:
         last = await journal.append(stream, batch)
-    if known is not None:
-        learnt |= {name: value for name in DESCRIBED if (value := getattr(known, name))}
-    await journal.describe(stream, **{name: learnt.get(name) for name in DESCRIBED})
+    if header_info is not None:
+        facts |= {name: value for name in DESCRIBED if (value := getattr(header_info, name))}
+    await journal.describe(stream, **{name: facts.get(name) for name in DESCRIBED})
     return last
 
 

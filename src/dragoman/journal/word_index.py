@@ -54,12 +54,12 @@ def probe(connection: sqlite3.Connection) -> None:
 
 def catch_up(connection: sqlite3.Connection, *, most: int = STEP_ENTRIES) -> bool:
     """Index what was appended since, about so many entries; true if there is more."""
-    left = most
+    remaining = most
     for number, upto in connection.execute(BEHIND).fetchall():
         row = _stream(connection, number)
         if row is not None and isinstance(upto, int):
-            left -= _index(connection, row, upto=upto, most=left)
-        if left <= 0:
+            remaining -= _index(connection, row, upto=upto, most=remaining)
+        if remaining <= 0:
             return True
     return False
 
@@ -93,7 +93,7 @@ def search(
             raise NoSuchStream(stream)
         bounds = rows_of(row.number)
     rows = connection.execute(SEARCH, (query, *bounds, limit)).fetchall()
-    return [found for row in rows if (found := _read(connection, row, text)) is not None]
+    return [hit for row in rows if (hit := _read(connection, row, text)) is not None]
 
 
 def _index(connection: sqlite3.Connection, row: StreamRow, *, upto: int, most: int) -> int:
@@ -130,7 +130,7 @@ def _stream(connection: sqlite3.Connection, number: int) -> StreamRow | None:
 
 def store_passage(connection: sqlite3.Connection, number: int, moment: Moment) -> None:
     if moment.kind in SEARCHED:
-        rowid, text = passage_id(number, moment.first), space_words(clean(moment.searched))
+        rowid, text = passage_id(number, moment.first), space_words(clean(moment.search_text))
         connection.execute(
             "insert into words (rowid, text, kind, sum) values (?, ?, ?, ?)",
             (rowid, text, moment.kind, passage_sum(rowid, moment.kind, text)),
@@ -147,9 +147,9 @@ def _read(connection: sqlite3.Connection, row: tuple[Any, ...], query: str) -> S
     owner = _stream(connection, number)
     if owner is None:
         return None
-    shown = excerpt(unspace_words(text), query)
+    snippet = excerpt(unspace_words(text), query)
     return SearchHit(
-        stream=owner.info.stream, sequence=sequence, kind=kind, excerpt=shown, title=owner.info.title
+        stream=owner.info.stream, sequence=sequence, kind=kind, excerpt=snippet, title=owner.info.title
     )
 
 

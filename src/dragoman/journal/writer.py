@@ -73,26 +73,26 @@ class WriterThread:
         """`waits` says whether a commit waits for the disk."""
         self._waits = waits
         self._connection: sqlite3.Connection | None = None  # for whoever need not wait
-        self._under_way = 0  # jobs that the thread has, or will have
+        self._open_jobs = 0  # jobs that the thread has, or will have
         self._open = open_
         self._explain = explain
         self._close = close
         self._loop = asyncio.get_running_loop()
         self._queue: SimpleQueue[AnyJob | None] = SimpleQueue()
-        self._queued = 0
+        self._queued_bytes = 0
         self._room = asyncio.Event()
         self._room.set()
-        self._opened: asyncio.Future[None] = self._loop.create_future()
-        self._over: asyncio.Future[None] = self._loop.create_future()
+        self._open_future: asyncio.Future[None] = self._loop.create_future()
+        self._end_future: asyncio.Future[None] = self._loop.create_future()
         self._closing = False
-        self._held: AnyJob | None = None  # taken from the queue, and to be run by itself next
+        self._next_job: AnyJob | None = None  # taken from the queue, and to be run by itself next
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     async def start(self) -> None:
-        """Until the file is open, or cannot be."""
+        """Start the thread; returns when the file is open, and raises if it cannot be opened."""
         self._thread.start()
         try:
-            await asyncio.shield(self._opened)
+            await asyncio.shield(self._open_future)
         except asyncio.CancelledError:
             await self.aclose()
             raise
@@ -106,24 +106,24 @@ class WriterThread:
         alone: bool = False,
     ) -> T:
         """Run `work` in the thread and wait until it is committed."""
-        while self._queued > QUEUED_BYTES and not self._closing:
+        while self._queued_bytes > QUEUED_BYTES and not self._closing:
             self._room.clear()
             await self._room.wait()
         if self._closing:
             raise JournalClosed("the journal is closed")
-        if not (self._waits or self._under_way or alone) and size <= HERE_BYTES:
-            here = WriteJob(work)
-            if self._done_here(here):
-                return await here.future
+        if not (self._waits or self._open_jobs or alone) and size <= HERE_BYTES:
+            small_job = WriteJob(work)
+            if self._run_here(small_job):
+                return await small_job.future
         job = WriteJob(work, size=size, rows=rows, alone=alone)
-        self._queued += size
-        self._under_way += 1
+        self._queued_bytes += size
+        self._open_jobs += 1
         self._queue.put(job)
         return await job.future
 
-    def _done_here(self, job: AnyJob) -> bool:
-        """Whether it was done at once: the thread has nothing to do, and so does not touch its connection.
-        Not if another process writes at this moment: that is for the thread to wait for.
+    def _run_here(self, job: AnyJob) -> bool:
+        """Run a job at once, while the thread has nothing to do and so does not touch its connection; says
+        whether it ran. It does not if another process writes at this moment: the thread waits for that.
         """
         connection = self._connection
         if connection is None:
@@ -138,7 +138,7 @@ class WriterThread:
         except Exception as error:  # noqa: BLE001  # whoever waits is told
             if connection.in_transaction:
                 connection.rollback()
-            job.error = self._explained(error)
+            job.error = self._explain_error(error)
         self._settle_all([job])
         return True
 
@@ -148,7 +148,7 @@ class WriterThread:
             self._closing = True
             self._room.set()
             self._queue.put(None)
-        await asyncio.shield(self._over)
+        await asyncio.shield(self._end_future)
 
     # In the thread.
 
@@ -157,16 +157,16 @@ class WriterThread:
         try:
             connection = self._open()
         except BaseException as error:  # noqa: BLE001  # handed to whoever opens
-            self._tell(_fail, self._opened, self._explained(error))
+            self._call_in_loop(_fail, self._open_future, self._explain_error(error))
         else:
             commit = self._commit if self._waits else self._patiently(connection)
-            self._tell(_settle, self._opened, None)
+            self._call_in_loop(_settle, self._open_future, None)
             while batch := self._next_batch():
                 commit(connection, batch)
-                self._tell(self._finish, batch)
+                self._call_in_loop(self._finish, batch)
         finally:
             self._close(connection)
-            self._tell(_settle, self._over, None)
+            self._call_in_loop(_settle, self._end_future, None)
 
     def _patiently(self, connection: sqlite3.Connection) -> Commit:
         """Commits of this thread where others commit too: only it has time to wait for other processes."""
@@ -182,9 +182,9 @@ class WriterThread:
         return commit
 
     def _next_batch(self) -> list[AnyJob]:
-        """What has gathered, up to a job that commits by itself; nothing at the end."""
-        job = self._held or self._queue.get()
-        self._held = None
+        """The jobs in the queue, up to one that commits by itself; an empty list at the end."""
+        job = self._next_job or self._queue.get()
+        self._next_job = None
         batch: list[AnyJob] = []
         rows = 0
         while job is not None:
@@ -197,7 +197,7 @@ class WriterThread:
             except Empty:
                 return batch
             if job is not None and job.alone:
-                self._held = job
+                self._next_job = job
                 return batch
         if batch:
             self._queue.put(None)  # the end comes after this batch
@@ -208,32 +208,32 @@ class WriterThread:
             if batch[0].alone:
                 batch[0].result = batch[0].work(connection)
             else:
-                _together(connection, batch)
+                _run_together(connection, batch)
         except Exception as error:  # noqa: BLE001  # one failed job must not end the thread of all
             if connection.in_transaction:
                 connection.rollback()
             if len(batch) == 1:
-                batch[0].error = self._explained(error)
+                batch[0].error = self._explain_error(error)
                 return
             for job in batch:
                 self._commit(connection, [job])
 
-    def _explained(self, error: BaseException) -> BaseException:
+    def _explain_error(self, error: BaseException) -> BaseException:
         return self._explain(error) if isinstance(error, Refusal) else error
 
-    def _tell(self, what: Callable[..., None], *arguments: object) -> None:
+    def _call_in_loop(self, function: Callable[..., None], *arguments: object) -> None:
         try:
-            self._loop.call_soon_threadsafe(what, *arguments)
+            self._loop.call_soon_threadsafe(function, *arguments)
         except RuntimeError:
             pass  # the loop is gone, and with it whoever would have waited
 
     # In the loop.
 
     def _finish(self, batch: list[AnyJob]) -> None:
-        self._under_way -= len(batch)
-        self._queued -= sum(job.size for job in batch)
+        self._open_jobs -= len(batch)
+        self._queued_bytes -= sum(job.size for job in batch)
         self._settle_all(batch)
-        if self._queued <= QUEUED_BYTES:
+        if self._queued_bytes <= QUEUED_BYTES:
             self._room.set()
 
     def _settle_all(self, batch: list[AnyJob]) -> None:
@@ -254,7 +254,7 @@ def _fail(future: asyncio.Future[Any], error: BaseException) -> None:
         future.set_exception(error)
 
 
-def _together(connection: sqlite3.Connection, batch: list[AnyJob]) -> None:
+def _run_together(connection: sqlite3.Connection, batch: list[AnyJob]) -> None:
     connection.execute("begin immediate")
     for job in batch:
         job.error = None

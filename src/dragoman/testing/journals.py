@@ -308,7 +308,7 @@ async def _closes(journal: Journal) -> None:
         lambda: journal.list(),
         lambda: journal.search("x"),
         lambda: journal.find_key("a", "k"),
-        lambda: journal.find_made("k"),
+        lambda: journal.find_stream_by_key("k"),
         lambda: journal.delete("a"),
         lambda: journal.originals("a"),
         lambda: journal.drop_originals("a", [1]),
@@ -360,13 +360,13 @@ async def _finds_keys(journal: Journal) -> None:
 
 async def _finds_made(journal: Journal) -> None:
     """The stream that was made under a key is found among all streams, and only by that key."""
-    assert await journal.find_made("m") is None, "a stream was found that is not there"
+    assert await journal.find_stream_by_key("m") is None, "a stream was found that is not there"
     await journal.append("a", [hub_note("made", "m"), *keyed_turn("k")])
     await journal.append("b", [hub_note("made", ""), *entries(3), hub_note("forked", "f")])
-    assert await journal.find_made("m") == "a", "the stream was not found"
-    assert await journal.find_made("f") == "b", "the stream of a fork was not found"
-    assert await journal.find_made("k") is None, "the key of a prompt was taken for that of a stream"
-    assert await journal.find_made("") is None, "a stream without a key was found"
+    assert await journal.find_stream_by_key("m") == "a", "the stream was not found"
+    assert await journal.find_stream_by_key("f") == "b", "the stream of a fork was not found"
+    assert await journal.find_stream_by_key("k") is None, "the key of a prompt was taken for that of a stream"
+    assert await journal.find_stream_by_key("") is None, "a stream without a key was found"
     assert await journal.find_key("a", "m") == KeyEntries(made=1), "the entry was not found"
 
 
@@ -376,7 +376,7 @@ async def _forgets_keys(journal: Journal) -> None:
     await journal.append("b", keyed_turn("k"))
     await journal.delete("a")
     assert await journal.find_key("a", "k") is None, "a deleted stream has keys"
-    assert await journal.find_made("m") is None, "a deleted stream was found"
+    assert await journal.find_stream_by_key("m") is None, "a deleted stream was found"
     await journal.append("a", [*entries(5), *keyed_turn("new")])
     assert await journal.find_key("a", "k") is None, "a new stream has keys of an old one"
     assert await journal.find_key("a", "new") == KeyEntries(prompt=6, answer=9), "a key was lost"

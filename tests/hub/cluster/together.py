@@ -38,7 +38,7 @@ class Seen(MemoryJournal):
         super().__init__()
         self._shared = shared
         self._network = network
-        names = ("originals", "drop_originals", "drop_originals_before", "find_key", "find_made")
+        names = ("originals", "drop_originals", "drop_originals_before", "find_key", "find_stream_by_key")
         for name in ("info", "describe", "list", "search", "delete", *names):
             setattr(self, name, getattr(shared, name))
 

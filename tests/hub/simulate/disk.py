@@ -178,8 +178,8 @@ class SimulatedDisk:
     async def find_key(self, stream: str, key: str) -> KeyEntries | None:
         return await self._read("find key", lambda: self._shared.find_key(stream, key))
 
-    async def find_made(self, key: str) -> str | None:
-        return await self._read("find made", lambda: self._shared.find_made(key))
+    async def find_stream_by_key(self, key: str) -> str | None:
+        return await self._read("find made", lambda: self._shared.find_stream_by_key(key))
 
     async def delete(self, stream: str) -> bool:
         return await self._read("delete", lambda: self._shared.delete(stream))

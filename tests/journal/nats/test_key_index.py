@@ -96,7 +96,7 @@ async def test_the_index_of_an_older_journal_is_made_when_it_is_needed(
         assert await kept(place) == {}
     caplog.set_level(logging.INFO, module.__name__)
     async with opened(server, prefix) as place:
-        assert await place.journal.find_made("the key of the session") == "s"
+        assert await place.journal.find_stream_by_key("the key of the session") == "s"
         assert await find(place, 0) == KeyEntries(prompt=2, answer=5)
         assert await find(place, 59) == KeyEntries(prompt=238, answer=241)
         assert len(await kept(place)) == 60
@@ -141,9 +141,9 @@ async def test_lookups_at_the_same_time_make_an_index_once(server: Servers) -> N
 async def test_a_stream_that_was_never_made_is_not_found_by_its_key(server: Servers) -> None:
     async with opened(server, fresh()) as place:
         await keys_of(place).claim("never", token_of("never"), "m")
-        assert await place.journal.find_made("m") is None
+        assert await place.journal.find_stream_by_key("m") is None
         await place.journal.append("s", [hub_note("made", "m")])
-        assert await place.journal.find_made("m") == "s"
+        assert await place.journal.find_stream_by_key("m") == "s"
 
 
 async def test_nothing_of_a_deleted_stream_stays_in_the_index(server: Servers) -> None:

@@ -39,7 +39,7 @@ def test_the_environment_fills_what_the_address_leaves_open() -> None:
 
 def test_no_secret_is_in_the_text_of_options() -> None:
     said = read_address("nats://me:quiet@one/team", environment={"DRAGOMAN_NATS_TOKEN": "hush"})
-    for shown in (repr(said), str(said), said.shown):
+    for shown in (repr(said), str(said), said.safe_address):
         assert "quiet" not in shown
         assert "hush" not in shown
         assert "one:4222/team" in shown

@@ -48,7 +48,7 @@ def node_name(settings: HubSettings) -> str:
 def shown_place(settings: HubSettings) -> str:
     """Where the journal is, without secrets."""
     address = settings.journal_place
-    return read_address(address).shown if is_nats_address(address) else address
+    return read_address(address).safe_address if is_nats_address(address) else address
 
 
 @asynccontextmanager

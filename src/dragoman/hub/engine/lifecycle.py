@@ -293,7 +293,7 @@ async def _make_under(
     hub: EngineHub, key: str, make: Callable[[], Awaitable[LiveSession]], session_future: Made
 ) -> None:
     try:
-        stream = await hub.journal.find_made(key)
+        stream = await hub.journal.find_stream_by_key(key)
         session = await (make() if stream is None else hub.session(stream))
     except Exception as error:  # noqa: BLE001  # everybody who waits is told
         session_future.set_exception(error)

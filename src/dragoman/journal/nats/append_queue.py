@@ -47,15 +47,15 @@ QUEUED_BYTES = 64 * 1024 * 1024
 
 
 class _Item:
-    __slots__ = ("after", "begun", "entries", "future", "last", "life", "queued", "size")
+    __slots__ = ("after", "entries", "future", "has_begun", "last", "life", "queued_at", "size")
 
-    def __init__(self, entries: EntryBatch, after: int | None, queued: float) -> None:
+    def __init__(self, entries: EntryBatch, after: int | None, queued_at: float) -> None:
         self.entries = entries
         self.after = after
         self.size = sum(size_of(run.frames) for run in entries.runs) + 16 * len(entries)
-        self.queued = queued
+        self.queued_at = queued_at
         self.last = 0
-        self.begun = False  # a record of it is under way
+        self.has_begun = False  # a record of it is under way
         self.life = 0  # of the stream whose end it was first to be written behind, if it wants a certain end
         self.future: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
@@ -67,7 +67,7 @@ class _Item:
 
 
 class _AppendLane:
-    """What waits to be appended to one stream; it exists while something does."""
+    """The appends to one stream that wait. A lane exists while there are any."""
 
     __slots__ = ("items", "stream", "task", "token")
 
@@ -79,9 +79,8 @@ class _AppendLane:
 
 
 class AppendQueue:
-    """All lanes of a journal. `made` sees to it that a new stream is known by name, `stored` hears of every
-    new end, `redact` takes out what is secret, and `floor` says where a stream of which nothing is left had
-    ended.
+    """All lanes of a journal. `ensure_stream` writes the name of a new stream, `on_stored` gets every new
+    end, and `floor` says where a stream ended whose records are all gone.
     """
 
     def __init__(
@@ -89,30 +88,30 @@ class AppendQueue:
         tails: Tails,
         storing: RecordStore,
         *,
-        made: Callable[[str, str], Awaitable[object]],
+        ensure_stream: Callable[[str, str], Awaitable[object]],
         is_named: Callable[[str], bool],
         floor: Callable[[str], Awaitable[int]],
-        stored: Callable[[str, StreamTail], None],
+        on_stored: Callable[[str, StreamTail], None],
     ) -> None:
         self._tails = tails
         self._storing = storing
-        self._made = made
+        self._ensure_stream = ensure_stream
         self._is_named = is_named
         self._floor = floor
-        self._stored = stored
+        self._on_stored = on_stored
         self._lanes: dict[str, _AppendLane] = {}
         self._slots = asyncio.Semaphore(AT_ONCE)
-        self._queued = 0
-        self._room: deque[asyncio.Future[None]] = deque()
+        self._queued_bytes = 0
+        self._waiters: deque[asyncio.Future[None]] = deque()
         self._turn = 0.0
-        self._closed = False
+        self._is_closed = False
 
     async def append(self, stream: str, token: str, entries: Sequence[Entry], *, after: int | None) -> int:
         item = _Item(runs_of_entries(entries), after, asyncio.get_running_loop().time())
         await self._wait_for_room()
-        if self._closed:
+        if self._is_closed:
             raise JournalClosed("the journal is closed")
-        self._queued += item.size
+        self._queued_bytes += item.size
         lane = self._lanes.get(token)
         if lane is None:
             lane = self._lanes[token] = _AppendLane(stream, token)
@@ -126,44 +125,44 @@ class AppendQueue:
             raise
 
     def _withdraw(self, lane: _AppendLane, item: _Item) -> None:
-        """Nobody wants it any more. What is under way may be stored all the same; what waits is not."""
-        if not item.begun and item in lane.items:
+        """The caller was cancelled. An append that has begun may still be stored, one that waits is not."""
+        if not item.has_begun and item in lane.items:
             lane.items.remove(item)
-            self._queued -= item.size
-            self._let_in()
+            self._queued_bytes -= item.size
+            self._wake_waiters()
 
-    async def idle(self, token: str) -> None:
-        """Until nothing waits to be appended to a stream."""
+    async def wait_until_idle(self, token: str) -> None:
+        """Returns when nothing waits to be appended to a stream."""
         while (lane := self._lanes.get(token)) is not None and lane.task is not None:
             await asyncio.wait([lane.task])
 
     async def aclose(self) -> None:
         """Finish what was asked for; nothing new is taken."""
-        self._closed = True
-        self._let_in()
+        self._is_closed = True
+        self._wake_waiters()
         while tasks := [lane.task for lane in self._lanes.values() if lane.task is not None]:
             await asyncio.wait(tasks)
 
     async def _wait_for_room(self) -> None:
-        while (self._queued > QUEUED_BYTES or self._room) and not self._closed:
+        while (self._queued_bytes > QUEUED_BYTES or self._waiters) and not self._is_closed:
             turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._room.append(turn)
+            self._waiters.append(turn)
             try:
                 await turn
             except asyncio.CancelledError:
-                if turn in self._room:
-                    self._room.remove(turn)
-                self._let_in()  # the turn of whoever is next
+                if turn in self._waiters:
+                    self._waiters.remove(turn)
+                self._wake_waiters()  # the turn of whoever is next
                 raise
-            if self._queued <= QUEUED_BYTES:
+            if self._queued_bytes <= QUEUED_BYTES:
                 return
 
-    def _let_in(self) -> None:
-        while self._room and (self._closed or self._queued <= QUEUED_BYTES):
-            turn = self._room.popleft()
+    def _wake_waiters(self) -> None:
+        while self._waiters and (self._is_closed or self._queued_bytes <= QUEUED_BYTES):
+            turn = self._waiters.popleft()
             if not turn.done():
                 turn.set_result(None)
-                if not self._closed:
+                if not self._is_closed:
                     return
 
     # One lane.
@@ -187,11 +186,11 @@ class AppendQueue:
         return 0.0 if self._turn <= now else ceil(self._turn / TICK_SECONDS) * TICK_SECONDS - now
 
     async def _step(self, lane: _AppendLane) -> None:
-        """Store what can be stored together; each of it learns how it went."""
+        """Store the appends that fit into one record, and tell each caller the result."""
         if not lane.items:
             return  # all were withdrawn
         now = asyncio.get_running_loop().time()
-        tries = RetryBudget(max(LEAST_PATIENCE, lane.items[0].queued + PATIENCE - now))
+        tries = RetryBudget(max(LEAST_PATIENCE, lane.items[0].queued_at + PATIENCE - now))
         batch: list[_Item] = []
         try:
             tail = await self._end(lane, tries)
@@ -199,42 +198,44 @@ class AppendQueue:
             if not batch:
                 await self._refuse_first(lane, tries)
                 return
-            stored = await self._store(lane, batch, tail, tries)
+            new_tail = await self._store(lane, batch, tail, tries)
         except Exception as error:  # noqa: BLE001  # whoever waits is told, and the lane goes on
             self._tails.forget(lane.token)
             for item in batch or list(lane.items)[:1]:
-                self._done(lane, item, error if isinstance(error, JournalError) else _internal(error))
+                self._finish(lane, item, error if isinstance(error, JournalError) else _append_error(error))
             return
-        if stored is None:  # somebody else was first: what asked for no certain end is tried again behind it
+        if (
+            new_tail is None
+        ):  # somebody else was first: what asked for no certain end is tried again behind it
             self._tails.forget(lane.token)
             for item in batch:
-                item.begun = False
+                item.has_begun = False
                 if item.future.cancelled():
                     self._withdraw(lane, item)
             return
-        self._tails.learn(lane.token, stored)
-        self._stored(lane.token, stored)
+        self._tails.learn(lane.token, new_tail)
+        self._on_stored(lane.token, new_tail)
         for item in batch:
-            self._done(lane, item, None)
+            self._finish(lane, item, None)
 
-    def _done(self, lane: _AppendLane, item: _Item, error: BaseException | None) -> None:
+    def _finish(self, lane: _AppendLane, item: _Item, error: BaseException | None) -> None:
         lane.items.popleft()
-        self._queued -= item.size
+        self._queued_bytes -= item.size
         if not item.future.done():
             if error is None:
                 item.future.set_result(item.last)
             else:
                 item.future.set_exception(error)
-        self._let_in()
+        self._wake_waiters()
 
     async def _end(self, lane: _AppendLane, tries: RetryBudget) -> StreamTail:
-        known = self._tails.known(lane.token)
-        if known is None:
-            known = await self._read_end(lane, tries)
-        return known
+        tail = self._tails.get(lane.token)
+        if tail is None:
+            tail = await self._read_end(lane, tries)
+        return tail
 
     async def _read_end(self, lane: _AppendLane, tries: RetryBudget) -> StreamTail:
-        tail = await self._tails.read(lane.token, patience=tries.left)
+        tail = await self._tails.read(lane.token, patience=tries.remaining)
         if not tail.at and (last := await self._floor(lane.token)):
             tail = StreamTail(last=last)  # all its records have passed the bound of age
         self._tails.learn(lane.token, tail)
@@ -254,7 +255,7 @@ class AppendQueue:
             entries += len(item.entries)
             item.last = last
             item.life = tail.life
-            item.begun = True
+            item.has_begun = True
             batch.append(item)
         return batch
 
@@ -264,7 +265,7 @@ class AppendQueue:
         tail = await self._read_end(lane, tries)
         first = bool(lane.items) and lane.items[0] is item  # it may have been withdrawn meanwhile
         if item is not None and first and item.after is not None and not item.fits(tail.last, tail.life):
-            self._done(lane, item, StreamMoved(lane.stream, item.after, tail.last))
+            self._finish(lane, item, StreamMoved(lane.stream, item.after, tail.last))
 
     async def _store(
         self, lane: _AppendLane, batch: list[_Item], tail: StreamTail, tries: RetryBudget
@@ -273,18 +274,20 @@ class AppendQueue:
         entries = EntryBatch(run for item in batch for run in item.entries.runs)
         if not entries:
             if not tail.at:
-                await self._made(lane.stream, lane.token)
+                await self._ensure_stream(lane.stream, lane.token)
             return tail
         storing = self._storing.store(lane.stream, lane.token, entries, tail, tries)
         if tail.at and self._is_named(lane.token):
             return await storing
         # A stream that begins, or whose node was lost when it did: its name is written at the same time. If
         # only that fails, the next append does it.
-        stored, _ = await asyncio.gather(storing, self._made(lane.stream, lane.token), return_exceptions=True)
-        if isinstance(stored, BaseException):
-            raise stored
-        return stored
+        new_tail, _ = await asyncio.gather(
+            storing, self._ensure_stream(lane.stream, lane.token), return_exceptions=True
+        )
+        if isinstance(new_tail, BaseException):
+            raise new_tail
+        return new_tail
 
 
-def _internal(error: Exception) -> JournalError:
+def _append_error(error: Exception) -> JournalError:
     return JournalError(f"an append failed: {type(error).__name__}: {error}")

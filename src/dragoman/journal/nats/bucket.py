@@ -21,11 +21,11 @@ EXPECTED = "Nats-Expected-Last-Subject-Sequence"
 
 
 class RevisionMoved(KeyTaken):
-    """The key stands under another revision; `found` is what is there."""
+    """The key stands under another revision; `message` is what is there."""
 
     def __init__(self, key: str, message: StoredMessage | None) -> None:
         super().__init__(key)
-        self.found = message
+        self.message = message
 
 
 class Bucket:
@@ -48,10 +48,10 @@ class Bucket:
         """
         try:
             return await self._write(key, value, {}, 0, within)
-        except RevisionMoved as moved:
-            if moved.found is None or not is_marker(moved.found.headers):
+        except RevisionMoved as error:
+            if error.message is None or not is_marker(error.message.headers):
                 raise
-            return await self._write(key, value, {}, moved.found.seq, within)
+            return await self._write(key, value, {}, error.message.seq, within)
 
     async def remove(self, key: str, *, revision: int, within: float) -> int:
         """Leave a mark that it was there, which goes after a while; returns the revision of the mark."""
@@ -63,8 +63,12 @@ class Bucket:
         return await self._jetstream.last(self.stream, self.root + key, patience=within)
 
     async def get(self, key: str, *, within: float | None = None) -> RegisterValue | None:
-        found = await self.last(key, within=within)
-        return None if found is None or is_marker(found.headers) else RegisterValue(found.data, found.seq)
+        message = await self.last(key, within=within)
+        return (
+            None
+            if message is None or is_marker(message.headers)
+            else RegisterValue(message.data, message.seq)
+        )
 
     async def _write(
         self, key: str, value: bytes, marks: Mapping[str, str], revision: int, within: float
@@ -78,7 +82,7 @@ class Bucket:
                 ack = await self._jetstream.publish(subject, value, headers, within=within)
                 if ack.error is None:
                     return ack.seq
-                if not ack.moved:
+                if not ack.has_moved:
                     raise refusal(ack.error)
                 return await self._look(key, ack, name, revision, tries)
             except NoReply as error:
@@ -86,13 +90,13 @@ class Bucket:
 
     async def _look(self, key: str, ack: PublishAck, name: str, revision: int, tries: RetryBudget) -> int:
         """The revision, if what is there is ours; `NoReply` if this server does not know yet."""
-        found = await self.last(key, within=tries.left)
-        if found is not None and found.headers.get(ID) == name:
-            return found.seq
-        seen = 0 if found is None else found.seq
-        if seen < (ack.true_last or 0) or (ack.true_last is None and seen == revision):
+        message = await self.last(key, within=tries.remaining)
+        if message is not None and message.headers.get(ID) == name:
+            return message.seq
+        last_seq = 0 if message is None else message.seq
+        if last_seq < (ack.true_last or 0) or (ack.true_last is None and last_seq == revision):
             raise NoReply("a server is behind")
-        raise RevisionMoved(key, found)
+        raise RevisionMoved(key, message)
 
 
 def is_marker(headers: Mapping[str, str]) -> bool:

@@ -31,27 +31,27 @@ BATCH, BATCH_BYTES = 1000, 2 * 1024 * 1024
 
 
 class BucketFollower:
-    """What a bucket holds. `changed` is called for all that there is, and then for every change."""
+    """What a bucket holds. `on_change` is called for each key that it holds, and then for every change."""
 
     def __init__(
-        self, jetstream: JetStream, wire: NatsConnection, bucket: Bucket, changed: OnValueChange
+        self, jetstream: JetStream, wire: NatsConnection, bucket: Bucket, on_change: OnValueChange
     ) -> None:
         self._jetstream = jetstream
         self._wire = wire
         self._bucket = bucket
-        self._changed = changed
+        self._on_change = on_change
         self.revisions: dict[str, int] = {}
         """Of every key that holds something."""
         self.position = 0
-        self._hinted = asyncio.Event()
+        self._hint_event = asyncio.Event()
         self._hints: NatsSubscription | None = None
         self._task: asyncio.Task[None] | None = None
         self._reading = asyncio.Lock()
         self._read_at = 0.0
 
     async def start(self, *, within: float = 5.0) -> None:
-        """Until everything there is was told."""
-        self._hints = await self._wire.listen(f"{self._bucket.root}>", lambda *_: self._hinted.set())
+        """Returns when `on_change` was called for every key that the bucket holds."""
+        self._hints = await self._wire.listen(f"{self._bucket.root}>", lambda *_: self._hint_event.set())
         try:
             await self.look(within=within)
         except BaseException:
@@ -85,37 +85,37 @@ class BucketFollower:
         """What we have written ourselves is known before it is read."""
         if value.revision > self.revisions.get(key, 0):
             self.revisions[key] = value.revision
-            self._changed(key, value)
+            self._on_change(key, value)
 
-    def note_gone(self, key: str) -> None:
+    def note_removal(self, key: str) -> None:
         if self.revisions.pop(key, None) is not None:
-            self._changed(key, None)
+            self._on_change(key, None)
 
     async def _run(self) -> None:
         while True:
-            hinted = True
+            has_hint = True
             try:
                 async with asyncio.timeout(LOOK_SECONDS):
-                    await self._hinted.wait()
+                    await self._hint_event.wait()
             except TimeoutError:
-                hinted = False
-            self._hinted.clear()
+                has_hint = False
+            self._hint_event.clear()
             try:
-                await self._follow(hinted=hinted)
+                await self._follow(has_hint=has_hint)
             except (JournalError, TimeoutError) as error:
                 log.debug("a bucket cannot be read now: %s", error)
 
-    async def _follow(self, *, hinted: bool) -> None:
-        """Look; after a hint a few times, until there was something and nothing more."""
-        found = await self.look()
-        for pause in HINT_PAUSES if hinted else ():
-            if found or self._hinted.is_set():
+    async def _follow(self, *, has_hint: bool) -> None:
+        """Read what is new. After a hint, try again a few times until there is something new."""
+        has_news = await self.look()
+        for pause in HINT_PAUSES if has_hint else ():
+            if has_news or self._hint_event.is_set():
                 return
             await asyncio.sleep(pause)
-            found = await self.look()
+            has_news = await self.look()
 
     async def _step(self, *, patience: float = 5.0) -> set[str]:
-        """Read a batch; the keys that were in it."""
+        """Read one batch; returns the keys in it."""
         batch = await self._jetstream.batch(
             self._bucket.stream,
             f"{self._bucket.root}>",
@@ -130,12 +130,12 @@ class BucketFollower:
         return {self._key(message) for message in batch.messages}
 
     async def _compare(self) -> None:
-        """Read it all again, and tell what is no longer there."""
-        known, self.position = set(self.revisions), 0
+        """Read the whole bucket again, and report the keys that are no longer there."""
+        missing_keys, self.position = set(self.revisions), 0
         while keys := await self._step():
-            known -= keys
-        for key in known:
-            self.note_gone(key)
+            missing_keys -= keys
+        for key in missing_keys:
+            self.note_removal(key)
 
     def _key(self, message: StoredMessage) -> str:
         return message.subject[len(self._bucket.root) :]
@@ -144,6 +144,6 @@ class BucketFollower:
         key = self._key(message)
         if is_marker(message.headers):
             if message.seq > self.revisions.get(key, 0):
-                self.note_gone(key)
+                self.note_removal(key)
         else:
             self.note(key, RegisterValue(message.data, message.seq))

@@ -25,18 +25,18 @@ class NatsBus:
         self._wire = wire
         self._layout = layout
         self._queue: deque[tuple[str, bytes]] = deque()
-        self._queued = 0
-        self.lost = 0
+        self._queued_bytes = 0
+        self.lost_count = 0
         """Words that were too much at once, or had no connection to go by."""
         self._pump: asyncio.Task[None] | None = None
-        self._closed = False
+        self._is_closed = False
 
     def send(self, subject: str, data: bytes) -> None:
-        if self._closed or self._queued + len(data) > QUEUED_BYTES or not self._wire.is_connected:
-            self.lost += 1
+        if self._is_closed or self._queued_bytes + len(data) > QUEUED_BYTES or not self._wire.is_connected:
+            self.lost_count += 1
             return
         self._queue.append((self._layout.bus(subject), data))
-        self._queued += len(data)
+        self._queued_bytes += len(data)
         if self._pump is None or self._pump.done():
             self._pump = asyncio.get_running_loop().create_task(self._run(), name="nats bus")
 
@@ -57,15 +57,15 @@ class NatsBus:
         return await self._wire.listen(self._layout.bus(subject), hear)
 
     async def aclose(self) -> None:
-        self._closed = True
+        self._is_closed = True
         if self._pump is not None:
             await asyncio.wait([self._pump], timeout=2)
 
     async def _run(self) -> None:
         while self._queue:
             subject, data = self._queue.popleft()
-            self._queued -= len(data)
+            self._queued_bytes -= len(data)
             try:
                 await self._wire.publish(subject, data)
             except JournalError:
-                self.lost += 1
+                self.lost_count += 1

@@ -1,6 +1,6 @@
-"""What is known about streams: a bucket that decides, and a picture of it in memory that answers listings.
+"""What is known about streams: a bucket that decides, and a cache of it in memory that answers listings.
 
-What this process writes is in its picture at once; what others write comes a moment later. The last entry
+What this process writes is in its cache at once; what others write comes a moment later. The last entry
 and the time of the last change of a stream are written with every description, and of running streams every
 now and then: an append does not touch the bucket. So a listing may be some seconds late about streams of
 other nodes; `NatsJournal.info` is not.
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 PATIENCE = 20.0
 REFRESH_SECONDS = 10.0
-"""How late the picture of others may be about a stream that runs here."""
+"""How late the caches of other nodes may be about a stream that runs here."""
 
 REFRESH_AT_ONCE = 16
 
@@ -39,7 +39,9 @@ _decoder = json_decoder(StreamInfo)
 
 
 class Catalog:
-    """Descriptions of all streams, by token. `gone` hears of tokens that were deleted, here or elsewhere."""
+    """Descriptions of all streams, by token. `on_removed` is called with each token that was
+    deleted, here or elsewhere.
+    """
 
     def __init__(
         self,
@@ -48,26 +50,26 @@ class Catalog:
         bucket: str,
         *,
         clock: Callable[[], float],
-        gone: Callable[[str], None],
+        on_removed: Callable[[str], None],
     ) -> None:
         self._wire = wire
         self._bucket = Bucket(jetstream, bucket)
-        self._follower = BucketFollower(jetstream, wire, self._bucket, self._changed)
+        self._follower = BucketFollower(jetstream, wire, self._bucket, self._on_change)
         self._clock = clock
-        self._gone = gone
-        self._picture = CatalogCache()
+        self._on_removed = on_removed
+        self._cache = CatalogCache()
         self._stale: set[str] = set()
         self._loading: asyncio.Task[None] | None = None
         self._refreshing: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begin to draw the picture; `loaded` waits for it."""
+        """Begin to fill the cache; `wait_until_loaded` waits for it."""
         loop = asyncio.get_running_loop()
         self._loading = loop.create_task(self._load(), name="nats catalog")
         self._refreshing = loop.create_task(self._refresh(), name="nats catalog refresh")
 
-    async def loaded(self) -> None:
-        """Until all streams are in the picture."""
+    async def wait_until_loaded(self) -> None:
+        """Returns when all streams are in the cache."""
         assert self._loading is not None
         async with reply_deadline(PATIENCE, "to read the list of streams"):
             await asyncio.shield(self._loading)
@@ -86,12 +88,12 @@ class Catalog:
     # What is decided by the bucket.
 
     async def read(self, token: str) -> StreamInfo | None:
-        """What is known, from the leader."""
-        held = await self._bucket.get(token)
-        if held is None:
+        """The description of a stream, read from the leader."""
+        entry = await self._bucket.get(token)
+        if entry is None:
             return None
-        info = _decoder.decode(held.value)
-        self._follower.note(token, held)
+        info = _decoder.decode(entry.value)
+        self._follower.note(token, entry)
         return info
 
     async def floor(self, token: str) -> int:
@@ -100,71 +102,73 @@ class Catalog:
         return 0 if info is None else info.last
 
     async def ensure(self, stream: str, token: str) -> None:
-        """That the stream is known by its name."""
-        if token not in self._picture:
+        """Write a first description of the stream, if there is none."""
+        if token not in self._cache:
             now = self._clock()
-            fresh = StreamInfo(stream=stream, created=now, updated=now)
+            info = StreamInfo(stream=stream, created=now, updated=now)
             try:
-                await self._create(token, fresh)
+                await self._create(token, info)
             except KeyTaken:
                 await self.read(token)
 
     async def change(self, stream: str, changes: Mapping[str, str], *, last: int) -> StreamInfo:
         """Write a description over the one that is there; what others wrote meanwhile is kept."""
         token = token_of(stream)
-        known = self._picture.get(token)
-        info, revision = (known.info, known.revision) if known is not None else (None, 0)
+        cached_stream = self._cache.get(token)
+        info, revision = (
+            (cached_stream.info, cached_stream.revision) if cached_stream is not None else (None, 0)
+        )
         async with reply_deadline(PATIENCE, "to change what is known about a stream"):
             while True:
-                wanted = self._changed_info(info, stream, changes, last)
+                new_info = self._new_info(info, stream, changes, last)
                 try:
                     if info is None:
-                        await self._create(token, wanted)
+                        await self._create(token, new_info)
                     else:
-                        await self._write(token, wanted, revision)
-                    return wanted
-                except RevisionMoved as moved:
-                    found = moved.found
-                    alive = found is not None and not is_marker(found.headers)
-                    info = _decoder.decode(found.data) if found is not None and alive else None
-                    revision = found.seq if found is not None else 0
+                        await self._write(token, new_info, revision)
+                    return new_info
+                except RevisionMoved as error:
+                    message = error.message
+                    alive = message is not None and not is_marker(message.headers)
+                    info = _decoder.decode(message.data) if message is not None and alive else None
+                    revision = message.seq if message is not None else 0
 
     async def remove(self, token: str) -> bool:
         """Forget a description; says whether there was one."""
         self._stale.discard(token)
         async with reply_deadline(PATIENCE, "to change what is known about a stream"):
             while True:
-                held = await self._bucket.get(token)
-                if held is None:
-                    self._follower.note_gone(token)
+                entry = await self._bucket.get(token)
+                if entry is None:
+                    self._follower.note_removal(token)
                     return False
                 try:
-                    await self._bucket.remove(token, revision=held.revision, within=PATIENCE)
+                    await self._bucket.remove(token, revision=entry.revision, within=PATIENCE)
                 except RevisionMoved:
                     continue
-                self._follower.note_gone(token)
+                self._follower.note_removal(token)
                 return True
 
-    # The picture.
+    # The cache.
 
     def get(self, token: str) -> StreamInfo | None:
-        known = self._picture.get(token)
-        return None if known is None else known.info
+        cached_stream = self._cache.get(token)
+        return None if cached_stream is None else cached_stream.info
 
     def all(self) -> Iterator[tuple[str, StreamInfo]]:
-        return self._picture.all()
+        return self._cache.all()
 
     def touch(self, token: str, *, last: int, time: float) -> None:
-        """A stream has grown; others are told later."""
-        if self._picture.touch(token, last=last, time=time):
+        """Note that a stream has grown; the bucket is written later."""
+        if self._cache.touch(token, last=last, time=time):
             self._stale.add(token)
 
-    def listing(self, wanted: Mapping[str, str], *, cursor: str | None, limit: int) -> StreamListing:
-        return self._picture.listing(wanted, cursor=cursor, limit=limit)
+    def listing(self, filters: Mapping[str, str], *, cursor: str | None, limit: int) -> StreamListing:
+        return self._cache.listing(filters, cursor=cursor, limit=limit)
 
     # Within.
 
-    def _changed_info(
+    def _new_info(
         self, info: StreamInfo | None, stream: str, changes: Mapping[str, str], last: int
     ) -> StreamInfo:
         now = self._clock()
@@ -182,25 +186,27 @@ class Catalog:
         self._stale.discard(token)
         self._follower.note(token, RegisterValue(value, revision))
 
-    def _changed(self, token: str, value: RegisterValue | None) -> None:
+    def _on_change(self, token: str, value: RegisterValue | None) -> None:
         if token.startswith("-"):
             return  # how the prefix is laid out
         if value is None:
-            self._picture.remove(token)
+            self._cache.remove(token)
             self._stale.discard(token)
-            self._gone(token)
+            self._on_removed(token)
             return
         try:
             info = _decoder.decode(value.value)
         except msgspec.MsgspecError:
             log.warning("left out of the listing: a description that cannot be read")
             return
-        mine = self._picture.get(token)
-        if mine is not None and token in self._stale:  # what runs here is known better here
+        cached_stream = self._cache.get(token)
+        if cached_stream is not None and token in self._stale:  # what runs here is known better here
             info = replace(
-                info, last=max(info.last, mine.info.last), updated=max(info.updated, mine.info.updated)
+                info,
+                last=max(info.last, cached_stream.info.last),
+                updated=max(info.updated, cached_stream.info.updated),
             )
-        self._picture.put(token, info, value.revision)
+        self._cache.put(token, info, value.revision)
 
     async def _load(self) -> None:
         while True:
@@ -231,10 +237,10 @@ class Catalog:
         await asyncio.gather(*(work() for _ in range(min(REFRESH_AT_ONCE, len(waiting)))))
 
     async def _write_one(self, token: str) -> None:
-        """Over the revision that is known; who has changed it meanwhile knows better."""
-        known = self._picture.get(token)
-        if known is not None:
+        """Write over the revision in the cache. If another node has changed it, that change wins."""
+        cached_stream = self._cache.get(token)
+        if cached_stream is not None:
             try:
-                await self._write(token, known.info, known.revision)
+                await self._write(token, cached_stream.info, cached_stream.revision)
             except KeyTaken:
                 await self.read(token)

@@ -1,4 +1,4 @@
-"""The picture of all streams that a node has in memory, and the listings of it.
+"""The cache of all streams that a node has in memory, and the listings of it.
 
 The order by the latest change is mended when somebody lists: streams change more often than anybody looks. A
 stream costs less than a kilobyte here, and a listing looks at no more streams than it must.
@@ -19,7 +19,7 @@ MANY = 16
 
 
 class CachedStream:
-    """A stream of the picture, and under which revision it was described."""
+    """A stream of the cache, and the revision of its description."""
 
     __slots__ = ("info", "place", "revision")
 
@@ -34,72 +34,74 @@ class CatalogCache:
     """Streams by token, in the order of their latest changes."""
 
     def __init__(self) -> None:
-        self._known: dict[str, CachedStream] = {}
+        self._streams: dict[str, CachedStream] = {}
         self._order: list[tuple[float, int, str]] = []
-        self._moved: set[str] = set()
+        self._moved_tokens: set[str] = set()
 
     def __contains__(self, token: str) -> bool:
-        return token in self._known
+        return token in self._streams
 
     def get(self, token: str) -> CachedStream | None:
-        return self._known.get(token)
+        return self._streams.get(token)
 
     def all(self) -> Iterator[tuple[str, StreamInfo]]:
-        return ((token, known.info) for token, known in self._known.items())
+        return ((token, stream.info) for token, stream in self._streams.items())
 
     def put(self, token: str, info: StreamInfo, revision: int) -> None:
-        known = self._known.get(token)
-        if known is None:
-            self._known[token] = CachedStream(info, revision)
+        stream = self._streams.get(token)
+        if stream is None:
+            self._streams[token] = CachedStream(info, revision)
         else:
-            known.info, known.revision = info, revision
-        self._moved.add(token)
+            stream.info, stream.revision = info, revision
+        self._moved_tokens.add(token)
 
     def touch(self, token: str, *, last: int, time: float) -> bool:
         """A stream has grown; says whether it is known at all."""
-        known = self._known.get(token)
-        if known is None:
+        stream = self._streams.get(token)
+        if stream is None:
             return False
-        known.info = replace(known.info, last=last, updated=max(time, known.info.updated))
-        self._moved.add(token)
+        stream.info = replace(stream.info, last=last, updated=max(time, stream.info.updated))
+        self._moved_tokens.add(token)
         return True
 
     def remove(self, token: str) -> None:
-        known = self._known.pop(token, None)
-        self._moved.discard(token)
-        if known is not None and known.place is not None:
-            self._take_out(token, known.place)
+        stream = self._streams.pop(token, None)
+        self._moved_tokens.discard(token)
+        if stream is not None and stream.place is not None:
+            self._take_out(token, stream.place)
 
-    def listing(self, wanted: Mapping[str, str], *, cursor: str | None, limit: int) -> StreamListing:
+    def listing(self, filters: Mapping[str, str], *, cursor: str | None, limit: int) -> StreamListing:
         before = None if cursor is None else read_cursor(cursor)
         self._mend()
         end = len(self._order) if before is None else bisect_left(self._order, before)
-        found: list[tuple[float, int, str]] = []
-        for at in range(end - 1, -1, -1):
-            key = self._order[at]
-            info = self._known[key[2]].info
-            if all(getattr(info, name) == value for name, value in wanted.items()):
-                found.append(key)
-                if len(found) > limit:
+        keys: list[tuple[float, int, str]] = []
+        for place in range(end - 1, -1, -1):
+            key = self._order[place]
+            info = self._streams[key[2]].info
+            if all(getattr(info, name) == value for name, value in filters.items()):
+                keys.append(key)
+                if len(keys) > limit:
                     break
-        shown = found[:limit]
-        following = make_cursor(*shown[-1][:2]) if shown and len(found) > limit else None
-        return StreamListing(streams=[self._known[token].info for *_, token in shown], cursor=following)
+        page = keys[:limit]
+        next_cursor = make_cursor(*page[-1][:2]) if page and len(keys) > limit else None
+        return StreamListing(streams=[self._streams[token].info for *_, token in page], cursor=next_cursor)
 
     def _mend(self) -> None:
-        """Bring those that have changed to their place."""
-        if len(self._moved) * MANY > len(self._known):
-            for token, known in self._known.items():
-                known.place = (known.info.updated, number_of(token))
-            self._order = sorted((*known.place, token) for token, known in self._known.items() if known.place)
+        """Put the streams that have changed in their place of the order."""
+        if len(self._moved_tokens) * MANY > len(self._streams):
+            for token, stream in self._streams.items():
+                stream.place = (stream.info.updated, number_of(token))
+            self._order = sorted(
+                (*stream.place, token) for token, stream in self._streams.items() if stream.place
+            )
         else:
-            for token in self._moved:
-                known = self._known[token]
-                if known.place is not None:
-                    self._take_out(token, known.place)
-                known.place = (known.info.updated, number_of(token))
-                insort(self._order, (*known.place, token))
-        self._moved.clear()
+            for token in self._moved_tokens:
+                stream = self._streams[token]
+                if stream.place is not None:
+                    self._take_out(token, stream.place)
+                stream.place = (stream.info.updated, number_of(token))
+                insort(self._order, (*stream.place, token))
+        self._moved_tokens.clear()
 
     def _take_out(self, token: str, place: tuple[float, int]) -> None:
         del self._order[bisect_left(self._order, (*place, token))]

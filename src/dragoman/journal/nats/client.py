@@ -40,7 +40,7 @@ class NatsRefused(JournalError):
 
 
 class NatsClient:
-    """A connection. `lost`, `back` and `over` are called when it comes and goes."""
+    """A connection. `on_lost`, `on_back` and `on_over` are called when it comes and goes."""
 
     def __init__(self, library: NatsLibrary) -> None:
         self.library = library
@@ -61,39 +61,39 @@ async def connect_client(
     options: NatsOptions,
     *,
     inbox: str,
-    lost: Callable[[], None],
-    back: Callable[[], None],
-    over: Callable[[], None],
-    denied: Callable[[str], None],
+    on_lost: Callable[[], None],
+    on_back: Callable[[], None],
+    on_over: Callable[[], None],
+    on_denied: Callable[[str], None],
 ) -> NatsClient:
     """Connect within `options.connect_seconds`, or say why not."""
     trouble: list[BaseException] = []
     library = _open_library(options, trouble)
     client = NatsClient(library)
 
-    async def erred(error: BaseException) -> None:
+    async def on_error(error: BaseException) -> None:
         log.debug("the connection has an error: %s", type(error).__name__)
         text = str(error).lower()
         if "permissions violation" in text:
-            denied(text)
+            on_denied(text)
         elif "authorization" in text or isinstance(error, ssl.SSLCertVerificationError):
             trouble.append(error)
 
-    def telling(tell: Callable[[], None]) -> Callable[[], Awaitable[None]]:
-        async def told() -> None:
+    def unless_closing(callback: Callable[[], None]) -> Callable[[], Awaitable[None]]:
+        async def run() -> None:
             if not client.closing:
-                tell()
+                callback()
 
-        return told
+        return run
 
     arguments: dict[str, Any] = {
         "servers": [f"{'tls' if options.tls else 'nats'}://{server}" for server in options.servers],
         "name": "dragoman",
         "inbox_prefix": inbox,
-        "error_cb": erred,
-        "disconnected_cb": telling(lost),
-        "reconnected_cb": telling(back),
-        "closed_cb": telling(over),
+        "error_cb": on_error,
+        "disconnected_cb": unless_closing(on_lost),
+        "reconnected_cb": unless_closing(on_back),
+        "closed_cb": unless_closing(on_over),
         "max_reconnect_attempts": -1,
         "reconnect_time_wait": RECONNECT_SECONDS,
         "ping_interval": PING_SECONDS,
@@ -121,7 +121,7 @@ def _open_library(options: NatsOptions, trouble: list[BaseException]) -> NatsLib
 
     def check_info(info: Mapping[str, object]) -> None:
         if options.tls and not info.get("tls_required"):
-            trouble.append(NatsRefused(f"{options.shown}: the server speaks no TLS"))
+            trouble.append(NatsRefused(f"{options.safe_address}: the server speaks no TLS"))
             raise ConnectionRefusedError("no TLS")
 
     return open_library(check_info)
@@ -137,7 +137,7 @@ async def _until_connected(
         if trouble:
             raise _refusal(trouble[0], options)
         if loop.time() > until:
-            raise JournalError(f"{options.shown} cannot be reached: is a server running there?")
+            raise JournalError(f"{options.safe_address} cannot be reached: is a server running there?")
         await asyncio.wait([connecting], timeout=0.1)
     error = connecting.exception()
     if error is not None:
@@ -149,10 +149,10 @@ def _refusal(error: BaseException, options: NatsOptions) -> JournalError:
         return error
     if isinstance(error, ssl.SSLError):
         return NatsRefused(
-            f"{options.shown}: TLS failed ({error.reason or type(error).__name__}); is the ca right?"
+            f"{options.safe_address}: TLS failed ({error.reason or type(error).__name__}); is the ca right?"
         )
     if "authorization" in str(error).lower():
         return NatsRefused(
-            f"{options.shown}: the server refuses this user; check user, password, token or creds"
+            f"{options.safe_address}: the server refuses this user; check user, password, token or creds"
         )
-    return JournalError(f"{options.shown} cannot be reached: {type(error).__name__}")
+    return JournalError(f"{options.safe_address} cannot be reached: {type(error).__name__}")

@@ -26,7 +26,7 @@ ANSWER_SECONDS = 2.0
 
 REVIVAL_SECONDS = 0.5
 
-Hears: TypeAlias = Callable[[str, bytes, str], None]
+OnSubjectMessage: TypeAlias = Callable[[str, bytes, str], None]
 
 
 class NatsConnection:
@@ -36,13 +36,13 @@ class NatsConnection:
         self._options = options
         self._inbox = inbox
         self._client: NatsClient | None = None
-        self._waiting: dict[str, PendingReply] = {}
+        self._pending_replies: dict[str, PendingReply] = {}
         self._listening: list[NatsSubscription] = []
-        self._asked = 0
+        self._ask_count = 0
         self._own_inbox = ""
         self._closing = False
         self._reviving: asyncio.Task[None] | None = None
-        self._connected = asyncio.Event()
+        self._connected_event = asyncio.Event()
 
     async def open(self) -> None:
         await self._connect()
@@ -54,10 +54,10 @@ class NatsConnection:
         await end_tasks([self._reviving])
         if self._client is not None:
             await self._client.close()
-        self._lose("the journal is closed")
+        self._fail_pending("the journal is closed")
 
     @property
-    def clustered(self) -> bool:
+    def is_clustered(self) -> bool:
         return self._live.library.is_clustered
 
     @property
@@ -72,17 +72,17 @@ class NatsConnection:
 
     @property
     def is_connected(self) -> bool:
-        return self._connected.is_set()
+        return self._connected_event.is_set()
 
-    async def connected(self, *, within: float) -> None:
-        """Until there is a connection; `NoReply` if there is none in time."""
+    async def wait_until_connected(self, *, within: float) -> None:
+        """Returns when there is a connection; raises `NoReply` if there is none in time."""
         _ = self._live
-        if not self._connected.is_set():
+        if not self._connected_event.is_set():
             try:
                 async with asyncio.timeout(within):
-                    await self._connected.wait()
+                    await self._connected_event.wait()
             except TimeoutError:
-                raise NoReply(f"{self._options.shown} cannot be reached") from None
+                raise NoReply(f"{self._options.safe_address} cannot be reached") from None
 
     # Speaking.
 
@@ -124,24 +124,24 @@ class NatsConnection:
         *,
         many: bool,
     ) -> list[ServerReply]:
-        """Ask on a subject, or with None ourselves."""
-        await self.connected(within=within)
-        self._asked += 1
-        token = f"{self._asked:x}"
-        waiting = self._waiting[token] = PendingReply(subject or "", within, many=many)
+        """Send a request to a subject, or with None to our own inbox."""
+        await self.wait_until_connected(within=within)
+        self._ask_count += 1
+        token = f"{self._ask_count:x}"
+        pending = self._pending_replies[token] = PendingReply(subject or "", within, many=many)
         try:
             inbox = f"{self._own_inbox}.{token}"
             if subject is None:
                 await self.publish(inbox, data)
             else:
                 await self.publish(subject, data, reply=inbox, headers=headers)
-            return await waiting.over()
+            return await pending.wait()
         finally:
-            self._waiting.pop(token, None)
+            self._pending_replies.pop(token, None)
 
-    async def listen(self, subject: str, heard: Hears) -> NatsSubscription:
-        """Hear what is said on a subject from the return on."""
-        listening = NatsSubscription(self, subject, heard)
+    async def listen(self, subject: str, on_message: OnSubjectMessage) -> NatsSubscription:
+        """Subscribe: after the return, `on_message` gets every message of the subject."""
+        listening = NatsSubscription(self, subject, on_message)
         self._listening.append(listening)
         try:
             await listening.begin(self._live)
@@ -173,35 +173,35 @@ class NatsConnection:
         client = await connect_client(
             self._options,
             inbox=self._inbox,
-            lost=self._on_lost,
-            back=self._on_back,
-            over=self._on_over,
-            denied=self._on_denied,
+            on_lost=self._on_lost,
+            on_back=self._on_back,
+            on_over=self._on_over,
+            on_denied=self._on_denied,
         )
         self._client = client
         self._own_inbox = client.library.new_inbox()
         await client.library.listen(f"{self._own_inbox}.*", self._on_reply)
         for listening in self._listening:
             await listening.begin(client)
-        self._connected.set()
+        self._connected_event.set()
 
     def _on_lost(self) -> None:
-        self._connected.clear()
-        self._lose("the connection was lost")
+        self._connected_event.clear()
+        self._fail_pending("the connection was lost")
 
     def _on_denied(self, text: str) -> None:
         """The server does not answer what it does not allow; it says so, in small letters by now."""
-        for waiting in list(self._waiting.values()):
-            if f'"{waiting.subject.lower()}"' in text:
-                waiting.deny(f"this user of {self._options.shown} may not use {waiting.subject}")
+        for pending in list(self._pending_replies.values()):
+            if f'"{pending.subject.lower()}"' in text:
+                pending.deny(f"this user of {self._options.safe_address} may not use {pending.subject}")
 
     def _on_back(self) -> None:
-        self._connected.set()
+        self._connected_event.set()
 
     def _on_over(self) -> None:
         """The library has given up, which it does for some errors that say nothing about tomorrow."""
-        self._connected.clear()
-        self._lose("the connection was lost")
+        self._connected_event.clear()
+        self._fail_pending("the connection was lost")
         if not self._closing and (self._reviving is None or self._reviving.done()):
             self._reviving = asyncio.get_running_loop().create_task(self._revive(), name="nats revival")
 
@@ -214,28 +214,28 @@ class NatsConnection:
                 log.warning("still without a connection: %s", error)
                 await asyncio.sleep(REVIVAL_SECONDS)  # a refusal comes at once
 
-    def _lose(self, why: str) -> None:
-        for waiting in list(self._waiting.values()):
-            waiting.fail(why)
+    def _fail_pending(self, why: str) -> None:
+        for pending in list(self._pending_replies.values()):
+            pending.fail(why)
 
     def _on_reply(self, subject: str, data: bytes, _: str, headers: bytes) -> None:
-        waiting = self._waiting.get(subject.rpartition(".")[2])
-        if waiting is not None:
-            waiting.hear(subject, data, headers)
+        pending = self._pending_replies.get(subject.rpartition(".")[2])
+        if pending is not None:
+            pending.on_reply(subject, data, headers)
 
 
 class NatsSubscription:
     """One subscription, whatever happens to the connection."""
 
-    def __init__(self, wire: NatsConnection, subject: str, heard: Hears) -> None:
+    def __init__(self, wire: NatsConnection, subject: str, on_message: OnSubjectMessage) -> None:
         self._wire = wire
         self._subject = subject
-        self._heard = heard
+        self._on_message = on_message
         self._stop: Callable[[], Awaitable[None]] | None = None
 
     async def begin(self, client: NatsClient) -> None:
         def hear(subject: str, data: bytes, answer: str, _: bytes) -> None:
-            self._heard(subject, data, answer)
+            self._on_message(subject, data, answer)
 
         self._stop = await client.library.listen(self._subject, hear)
 

@@ -1,7 +1,7 @@
 """What we ask of JetStream: streams that are as we want them, messages by subject and sequence, stored or
 not.
 
-Reads come in two kinds. `last` and `following` go to the leader of a stream and are true when they are
+Reads come in two kinds. `last` and `next_message` go to the leader of a stream and are true when they are
 answered; `batch` is answered by any replica, which may lag, and is for reading much. A publish says what the
 server said of it, and whether that is known at all.
 """
@@ -56,12 +56,12 @@ class ApiError(Struct, frozen=True):
 
     @property
     def is_full(self) -> bool:
-        bound = any(word in self.description for word in BOUNDS)
-        return self.err_code in FULL or (self.err_code == STORE_FAILED and bound)
+        has_bound = any(word in self.description for word in BOUNDS)
+        return self.err_code in FULL or (self.err_code == STORE_FAILED and has_bound)
 
     @property
-    def passes(self) -> bool:
-        """Whether it is worth to ask again."""
+    def is_transient(self) -> bool:
+        """Whether the same request may succeed later."""
         return not self.is_full and (self.err_code in AGAIN or self.code == 503)
 
 
@@ -84,14 +84,14 @@ class _ApiAnswer(Struct, frozen=True):
 
 
 class PublishAck(Struct, frozen=True):
-    """What became of a publish."""
+    """The server's answer to a publish."""
 
     seq: int = 0
     error: ApiError | None = None
     duplicate: bool = False
 
     @property
-    def moved(self) -> bool:
+    def has_moved(self) -> bool:
         return self.error is not None and self.error.err_code in (MOVED, MOVED_IN_FLIGHT)
 
     @property
@@ -114,7 +114,7 @@ class MessageBatch(Struct, frozen=True):
     """Messages in order, and how many more there are."""
 
     messages: Sequence[StoredMessage]
-    left: int
+    remaining: int
 
 
 _answers = json_decoder(_ApiAnswer)
@@ -131,34 +131,34 @@ class JetStream:
 
     # Streams.
 
-    async def ensure(self, settings: dict[str, Any], *, chosen: frozenset[str]) -> dict[str, Any]:
+    async def ensure(self, settings: dict[str, Any], *, chosen_fields: frozenset[str]) -> dict[str, Any]:
         """Make a stream, or bring one that is there to the settings that were chosen; returns what it is.
 
         What nobody chose stays as somebody else has set it.
         """
         name = settings["name"]
-        known = await self.api(f"STREAM.INFO.{name}", {}, allow=(NO_STREAM,))
-        if known.error is not None:
-            known = await self.api(f"STREAM.CREATE.{name}", settings, allow=(NAME_TAKEN,))
-            if known.error is not None:  # another node was first
-                known = await self.api(f"STREAM.INFO.{name}", {})
-        if known.config.get("subjects") != settings["subjects"]:
+        answer = await self.api(f"STREAM.INFO.{name}", {}, allow=(NO_STREAM,))
+        if answer.error is not None:
+            answer = await self.api(f"STREAM.CREATE.{name}", settings, allow=(NAME_TAKEN,))
+            if answer.error is not None:  # another node was first
+                answer = await self.api(f"STREAM.INFO.{name}", {})
+        if answer.config.get("subjects") != settings["subjects"]:
             raise JournalError(f"JetStream's stream {name} belongs to something else: choose another prefix")
-        wanted = {field: settings[field] for field in chosen if field in settings}
-        if any(known.config.get(field) != value for field, value in wanted.items()):
-            known = await self.api(f"STREAM.UPDATE.{name}", {**known.config, **wanted})
-        return known.config
+        changes = {field: settings[field] for field in chosen_fields if field in settings}
+        if any(answer.config.get(field) != value for field, value in changes.items()):
+            answer = await self.api(f"STREAM.UPDATE.{name}", {**answer.config, **changes})
+        return answer.config
 
     async def counts(self, stream: str, subjects: str) -> dict[str, int]:
         """How many messages each subject of a stream holds."""
-        found: dict[str, int] = {}
+        counts: dict[str, int] = {}
         while True:
-            body = {"subjects_filter": subjects, "offset": len(found)}
+            body = {"subjects_filter": subjects, "offset": len(counts)}
             answer = await self.api(f"STREAM.INFO.{stream}", body)
             page = answer.state.get("subjects") or {}
-            found |= page
-            if not page or len(found) >= answer.total:
-                return found
+            counts |= page
+            if not page or len(counts) >= answer.total:
+                return counts
 
     async def purge(self, stream: str, subjects: str) -> int:
         return (await self.api(f"STREAM.PURGE.{stream}", {"filter": subjects})).purged
@@ -169,7 +169,7 @@ class JetStream:
         """The last message of a subject, from the leader."""
         return await self._get(stream, {"last_by_subj": subject}, patience)
 
-    async def following(
+    async def next_message(
         self, stream: str, subject: str, seq: int, *, patience: float | None = None
     ) -> StoredMessage | None:
         """The first message of a subject at or behind a sequence, from the leader."""
@@ -177,11 +177,11 @@ class JetStream:
 
     async def _get(self, stream: str, body: dict[str, Any], patience: float | None) -> StoredMessage | None:
         answer = await self.api(f"STREAM.MSG.GET.{stream}", body, allow=(NOT_FOUND,), patience=patience)
-        found = answer.message
-        if found is None:
+        message = answer.message
+        if message is None:
             return None
-        headers = read_headers(b64decode(found.hdrs))[1]
-        return StoredMessage(found.subject, found.seq, headers, b64decode(found.data))
+        headers = read_headers(b64decode(message.hdrs))[1]
+        return StoredMessage(message.subject, message.seq, headers, b64decode(message.data))
 
     async def batch(
         self,
@@ -208,7 +208,7 @@ class JetStream:
             if end.status not in (204, 404):
                 await tries.again(NoReply(f"a read was answered with {end.status}"))
                 continue
-            found = [
+            messages = [
                 StoredMessage(
                     reply.headers["Nats-Subject"],
                     int(reply.headers["Nats-Sequence"]),
@@ -217,7 +217,7 @@ class JetStream:
                 )
                 for reply in replies
             ]
-            return MessageBatch(found, int(end.headers.get("Nats-Num-Pending") or 0))
+            return MessageBatch(messages, int(end.headers.get("Nats-Num-Pending") or 0))
 
     async def publish(
         self, subject: str, data: bytes, headers: Mapping[str, str], *, within: float = ANSWER_SECONDS
@@ -230,7 +230,7 @@ class JetStream:
             ack = _acks.decode(reply.data)
         except msgspec.MsgspecError:
             raise NoReply("a server answered with something else") from None
-        if ack.error is not None and ack.error.passes:
+        if ack.error is not None and ack.error.is_transient:
             raise NoReply(ack.error.description)
         return ack
 
@@ -258,10 +258,10 @@ class JetStream:
             error_said = answer.error
             if error_said is None or error_said.err_code in allow:
                 return answer
-            if error_said.err_code in NOT_YET and tries.spent < PEER_SECONDS:
+            if error_said.err_code in NOT_YET and tries.elapsed_seconds < PEER_SECONDS:
                 await tries.again(NoReply(error_said.description))
                 continue
-            if error_said.passes:
+            if error_said.is_transient:
                 await tries.again(NoReply(error_said.description))
                 continue
             raise refusal(error_said)
@@ -272,34 +272,34 @@ class RetryBudget:
 
     def __init__(self, patience: float) -> None:
         self._loop = asyncio.get_running_loop()
-        self._began = self._tried = self._loop.time()
+        self._began = self._try_began = self._loop.time()
         self._until = self._began + patience
         self._answer = FIRST_ANSWER_SECONDS
         self._count = 0
 
     @property
-    def spent(self) -> float:
+    def elapsed_seconds(self) -> float:
         return self._loop.time() - self._began
 
     @property
-    def left(self) -> float:
+    def remaining(self) -> float:
         return max(0.05, self._until - self._loop.time())
 
     def answer_seconds(self) -> float:
         """How long the try that begins now waits."""
-        self._tried = self._loop.time()
-        return min(self._answer, self.left)
+        self._try_began = self._loop.time()
+        return min(self._answer, self.remaining)
 
     async def again(self, error: NoReply) -> None:
         """A pause before the next try; the error if there is none."""
         now = self._loop.time()
         if now >= self._until:
             raise error
-        if now - self._tried >= self._answer:  # it was silence, and not a refusal: perhaps all is slow
+        if now - self._try_began >= self._answer:  # it was silence, and not a refusal: perhaps all is slow
             self._answer = min(2 * self._answer, MOST_ANSWER_SECONDS)
         pause = PAUSES[min(self._count, len(PAUSES) - 1)]
         self._count += 1
-        await asyncio.sleep(min(pause, self.left))
+        await asyncio.sleep(min(pause, self.remaining))
 
 
 def refusal(error: ApiError) -> JournalError:

@@ -48,7 +48,9 @@ class NatsJournal:
         self._redact = options.redact
         self._tails = Tails(jetstream, layout)
         self._objects = ObjectStore(jetstream, layout)
-        self._catalog = Catalog(jetstream, wire, meta_bucket(layout.prefix), clock=clock, gone=self._forget)
+        self._catalog = Catalog(
+            jetstream, wire, meta_bucket(layout.prefix), clock=clock, on_removed=self._forget
+        )
         self._originals = NatsOriginals(jetstream, layout)
         self._keys = NatsKeyIndex(
             jetstream,
@@ -69,12 +71,12 @@ class NatsJournal:
         self._appends = AppendQueue(
             self._tails,
             storing,
-            made=self._catalog.ensure,
+            ensure_stream=self._catalog.ensure,
             is_named=lambda token: self._catalog.get(token) is not None,
             floor=self._floor,
-            stored=lambda token, tail: self._catalog.touch(token, last=tail.last, time=tail.time),
+            on_stored=lambda token, tail: self._catalog.touch(token, last=tail.last, time=tail.time),
         )
-        self._replay = NatsReplay(jetstream, layout, self._tails, self._objects, kept_all=layout.keeps_all)
+        self._replay = NatsReplay(jetstream, layout, self._tails, self._objects, keeps_all=layout.keeps_all)
         self._search = NatsSearch(
             jetstream,
             layout,
@@ -83,7 +85,7 @@ class NatsJournal:
             path=options.index,
         )
         self._drops = not layout.keeps_all
-        self._closed = False
+        self._is_closed = False
 
     def start(self) -> None:
         self._catalog.start()
@@ -106,8 +108,8 @@ class NatsJournal:
 
     async def info(self, stream: str) -> StreamInfo | None:
         name, token = self._name(stream)
-        tail, known = await asyncio.gather(self._tails.read(token), self._catalog.read(token))
-        return _together(name, known, tail)
+        tail, info = await asyncio.gather(self._tails.read(token), self._catalog.read(token))
+        return _merge_info(name, info, tail)
 
     async def describe(
         self,
@@ -122,9 +124,9 @@ class NatsJournal:
         name, token = self._name(stream)
         if title is not None and self._redact is not None:
             title = self._redact(title.encode(errors="replace")).decode(errors="replace")
-        given = {"agent": agent, "cwd": cwd, "title": title, "state": state, "session": session}
-        changes = {field: clean(value) for field, value in given.items() if value is not None}
-        tail = self._tails.known(token) or await self._tails.read(token)
+        fields = {"agent": agent, "cwd": cwd, "title": title, "state": state, "session": session}
+        changes = {field: clean(value) for field, value in fields.items() if value is not None}
+        tail = self._tails.get(token) or await self._tails.read(token)
         return await self._catalog.change(name, changes, last=tail.last)
 
     async def list(
@@ -138,10 +140,10 @@ class NatsJournal:
         session: str | None = None,
     ) -> StreamListing:
         self._check()
-        given = {"agent": agent, "cwd": cwd, "state": state, "session": session}
-        wanted = {field: clean(value) for field, value in given.items() if value is not None}
-        await self._catalog.loaded()
-        return self._catalog.listing(wanted, cursor=cursor, limit=limit)
+        fields = {"agent": agent, "cwd": cwd, "state": state, "session": session}
+        filters = {field: clean(value) for field, value in fields.items() if value is not None}
+        await self._catalog.wait_until_loaded()
+        return self._catalog.listing(filters, cursor=cursor, limit=limit)
 
     async def search(self, text: str, *, limit: int = 20, stream: str | None = None) -> Sequence[SearchHit]:
         self._check()
@@ -150,13 +152,13 @@ class NatsJournal:
     async def find_key(self, stream: str, key: str) -> KeyEntries | None:
         return await self._keys.find(*self._name(stream), clean(key))
 
-    async def find_made(self, key: str) -> str | None:
+    async def find_stream_by_key(self, key: str) -> str | None:
         """Older programs have kept the key as the stream's session."""
         self._check()
         stream = await self._keys.find_stream(clean(key))
         if stream is not None:
-            found = await self.find_key(stream, key)
-            if found is not None and found.made:
+            entries = await self.find_key(stream, key)
+            if entries is not None and entries.made:
                 return stream
         listing = await self.list(session=key, limit=1) if key else StreamListing(streams=())
         return listing.streams[0].stream if listing.streams else None
@@ -164,24 +166,26 @@ class NatsJournal:
     async def delete(self, stream: str) -> bool:
         """The name goes first, so that what is half deleted is not listed; a second try finishes it."""
         _, token = self._name(stream)
-        await self._appends.idle(token)
-        known = await self._catalog.remove(token)
-        purged = await self._jetstream.purge(self._layout.stream_of(token), self._layout.subject_of(token))
+        await self._appends.wait_until_idle(token)
+        was_listed = await self._catalog.remove(token)
+        purge_count = await self._jetstream.purge(
+            self._layout.stream_of(token), self._layout.subject_of(token)
+        )
         await self._objects.delete_all(token)
         await self._originals.drop(token)
         await self._keys.delete(token)
         self._tails.forget_all(token)
-        return known or purged > 0
+        return was_listed or purge_count > 0
 
     async def originals(self, stream: str) -> Mapping[int, bytes]:
-        found: dict[int, bytes] = {}
-        for sequence, kept in (await self._originals.read(self._name(stream)[1])).items():
+        originals: dict[int, bytes] = {}
+        for sequence, candidates in (await self._originals.read(self._name(stream)[1])).items():
             mark = await self._mark(stream, sequence)
             # Version 0.1.0 wrote originals without a mark, behind their entries.
-            frames = {original.mark: original.frame for original in kept if original.mark in (mark, "")}
+            frames = {original.mark: original.frame for original in candidates if original.mark in (mark, "")}
             if mark and frames:
-                found[sequence] = frames.get(mark) or frames[""]
-        return found
+                originals[sequence] = frames.get(mark) or frames[""]
+        return originals
 
     async def _mark(self, stream: str, sequence: int) -> str:
         """The mark of an entry; empty if it is not there."""
@@ -200,7 +204,7 @@ class NatsJournal:
         return await self._originals.drop_before(time)
 
     async def aclose(self) -> None:
-        self._closed = True
+        self._is_closed = True
         await self._appends.aclose()
         await self._keys.aclose()
         await self._search.aclose()
@@ -231,11 +235,11 @@ class NatsJournal:
         return name, token_of(name)
 
     def _check(self) -> None:
-        if self._closed:
+        if self._is_closed:
             raise JournalClosed("the journal is closed")
 
 
-def _together(stream: str, info: StreamInfo | None, tail: StreamTail) -> StreamInfo | None:
+def _merge_info(stream: str, info: StreamInfo | None, tail: StreamTail) -> StreamInfo | None:
     """What the description and the end of a stream say."""
     if info is None and not tail.at:
         return None

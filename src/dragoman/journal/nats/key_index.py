@@ -58,14 +58,14 @@ _entries = json_decoder(KeyEntries)
 class _StoredRecord:
     """Entries of a stream that are to be indexed; none, for somebody who waits for those before `first`."""
 
-    __slots__ = ("done", "entries", "first", "last", "life")
+    __slots__ = ("entries", "first", "last", "life", "written_future")
 
     def __init__(self, life: int, first: int, last: int, entries: Sequence[KeyedEntry]) -> None:
         self.life = life
         self.first = first
         self.last = last
         self.entries = entries
-        self.done: asyncio.Future[None] | None = None
+        self.written_future: asyncio.Future[None] | None = None
 
 
 class _StreamQueue:
@@ -114,14 +114,16 @@ class NatsKeyIndex:
     # Lookups.
 
     async def find(self, stream: str, token: str, key: str) -> KeyEntries | None:
-        known = self._tails.known(token)
-        unwritten = None if known is None else self._unwritten(token, known)
-        if known is not None and unwritten is not None:
-            tail, found = await asyncio.gather(self._tails.read(token), self._read(token, known.life, key))
-            if (tail.life, tail.last) == (known.life, known.last):
+        cached_tail = self._tails.get(token)
+        unwritten = None if cached_tail is None else self._unwritten(token, cached_tail)
+        if cached_tail is not None and unwritten is not None:
+            tail, entries = await asyncio.gather(
+                self._tails.read(token), self._read(token, cached_tail.life, key)
+            )
+            if (tail.life, tail.last) == (cached_tail.life, cached_tail.last):
                 for entry in unwritten:
-                    found = with_entry(found, entry) if entry.key == key else found
-                return found
+                    entries = with_entry(entries, entry) if entry.key == key else entries
+                return entries
         else:
             tail = await self._tails.read(token)
         if not tail.at:
@@ -132,8 +134,8 @@ class NatsKeyIndex:
 
     async def find_stream(self, key: str) -> str | None:
         """The stream that is to be made under a key; whether it was is in its own index."""
-        found = await self._bucket.last(f"made.{hash_of(key).hex()}.*")
-        return None if found is None else found.data.decode(errors="replace")
+        message = await self._bucket.last(f"made.{hash_of(key).hex()}.*")
+        return None if message is None else message.data.decode(errors="replace")
 
     async def delete(self, token: str) -> None:
         for name in (f"{token}.>", f"made.*.{token}"):
@@ -164,9 +166,9 @@ class NatsKeyIndex:
 
     async def _index_up_to(self, stream: str, token: str, tail: StreamTail) -> None:
         record = _StoredRecord(tail.life, tail.last + 1, tail.last, ())
-        record.done = asyncio.get_running_loop().create_future()
+        record.written_future = asyncio.get_running_loop().create_future()
         self._put(stream, token, record)
-        await record.done
+        await record.written_future
 
     async def _write_index(self, token: str, queue: _StreamQueue) -> None:
         try:
@@ -177,8 +179,8 @@ class NatsKeyIndex:
                     await self._write(token, record.life, entry)
                 self._learn(token, record.life, record.last)
                 queue.records.popleft()
-                if record.done is not None and not record.done.done():
-                    record.done.set_result(None)
+                if record.written_future is not None and not record.written_future.done():
+                    record.written_future.set_result(None)
         except JournalError as error:
             log.warning("journal: the index of keys of stream %s is behind: %s", queue.stream, error)
             self._fail(token, queue, error)
@@ -192,8 +194,8 @@ class NatsKeyIndex:
         """Nothing is known any more: the next to look a key up begins with what the bucket says."""
         self.forget(token)
         for record in queue.records:
-            if record.done is not None and not record.done.done():
-                record.done.set_exception(error)
+            if record.written_future is not None and not record.written_future.done():
+                record.written_future.set_exception(error)
 
     async def _fill_gap(self, stream: str, token: str, record: _StoredRecord) -> None:
         """Index what lies before a record and is not in the index yet, as far as anybody knows."""
@@ -211,51 +213,51 @@ class NatsKeyIndex:
 
     async def _last_indexed(self, token: str, life: int) -> int:
         """All entries up to this one are in the index."""
-        found = await self._bucket.last(f"{token}.{life:016x}.*")
-        return 0 if found is None else _latest(_entries.decode(found.data))
+        message = await self._bucket.last(f"{token}.{life:016x}.*")
+        return 0 if message is None else _latest(_entries.decode(message.data))
 
     async def _write(self, token: str, life: int, entry: KeyedEntry) -> None:
         name = _name(token, life, entry.key)
-        known: KeyEntries | None
-        known, revision = self._open.pop(name, (None, 0))
-        changed = with_entry(known, entry)
-        while changed != known:
-            value = msgspec.json.encode(changed)
+        old_entries: KeyEntries | None
+        old_entries, revision = self._open.pop(name, (None, 0))
+        new_entries = with_entry(old_entries, entry)
+        while new_entries != old_entries:
+            value = msgspec.json.encode(new_entries)
             try:
                 revision = await self._bucket.write(
                     name, value, revision=revision, within=self._jetstream.patience
                 )
-            except RevisionMoved as moved:  # it is there already, at least in part
-                known, revision = _value(moved), 0 if moved.found is None else moved.found.seq
-                changed = with_entry(known, entry)
+            except RevisionMoved as error:  # it is there already, at least in part
+                old_entries, revision = _value(error), 0 if error.message is None else error.message.seq
+                new_entries = with_entry(old_entries, entry)
             else:
-                known = changed
-        if not changed.answer:
-            self._open[name] = (changed, revision)
+                old_entries = new_entries
+        if not new_entries.answer:
+            self._open[name] = (new_entries, revision)
             if len(self._open) > OPEN_PROMPTS:
                 self._open.popitem(last=False)
 
     async def _read(self, token: str, life: int, key: str) -> KeyEntries | None:
-        held = await self._bucket.get(_name(token, life, key))
-        return None if held is None else _entries.decode(held.value)
+        value = await self._bucket.get(_name(token, life, key))
+        return None if value is None else _entries.decode(value.value)
 
     def _unwritten(self, token: str, tail: StreamTail) -> list[KeyedEntry] | None:
         """Entries up to an end of a stream that are on their way into the index; None if it is not known that
         there are no others.
         """
         life, upto = self._reach.get(token, (0, 0))
-        found: list[KeyedEntry] = []
+        entries: list[KeyedEntry] = []
         queue = self._queues.get(token)
         for record in () if queue is None else queue.records:
             if record.life != life or record.first > upto + 1:
                 return None
-            found += record.entries
+            entries += record.entries
             upto = max(upto, record.last)
-        return found if life == tail.life and upto >= tail.last else None
+        return entries if life == tail.life and upto >= tail.last else None
 
     def _learn(self, token: str, life: int, upto: int) -> None:
-        known_life, known = self._reach.pop(token, (0, 0))
-        self._reach[token] = (life, max(upto, known) if known_life == life else upto)
+        known_life, known_upto = self._reach.pop(token, (0, 0))
+        self._reach[token] = (life, max(upto, known_upto) if known_life == life else upto)
         if len(self._reach) > STREAMS:
             self._reach.popitem(last=False)
 
@@ -264,8 +266,8 @@ def _name(token: str, life: int, key: str) -> str:
     return f"{token}.{life:016x}.{hash_of(key).hex()}"
 
 
-def _value(moved: RevisionMoved) -> KeyEntries | None:
-    return None if moved.found is None else _entries.decode(moved.found.data)
+def _value(error: RevisionMoved) -> KeyEntries | None:
+    return None if error.message is None else _entries.decode(error.message.data)
 
 
 def _latest(entries: KeyEntries) -> int:

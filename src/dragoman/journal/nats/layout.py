@@ -108,11 +108,15 @@ def permissions_of(prefix: str, *, shards: int) -> Permissions:
     buckets = [meta_bucket(prefix), register_bucket(prefix), keys_bucket(prefix)]
     streams = [layout.shard(number) for number in range(shards)]
     streams += [layout.objects, layout.originals, *(f"KV_{bucket}" for bucket in buckets)]
-    asked = ("STREAM.*", "STREAM.MSG.GET", "DIRECT.GET")
-    heard = [f"{prefix}.>", *(f"$KV.{bucket}.>" for bucket in buckets)]
-    erased = f"$JS.API.STREAM.MSG.DELETE.{layout.originals}"
-    said = [f"$O.{prefix}.>", erased, *(f"$JS.API.{what}.{stream}" for stream in streams for what in asked)]
-    return Permissions([*heard, *said], heard)
+    calls = ("STREAM.*", "STREAM.MSG.GET", "DIRECT.GET")
+    subscriptions = [f"{prefix}.>", *(f"$KV.{bucket}.>" for bucket in buckets)]
+    erase_subject = f"$JS.API.STREAM.MSG.DELETE.{layout.originals}"
+    api_subjects = [
+        f"$O.{prefix}.>",
+        erase_subject,
+        *(f"$JS.API.{what}.{stream}" for stream in streams for what in calls),
+    ]
+    return Permissions([*subscriptions, *api_subjects], subscriptions)
 
 
 def settings_of(layout: Layout, options: NatsOptions, *, replicas: int) -> list[dict[str, Any]]:
@@ -142,13 +146,13 @@ def originals_settings(layout: Layout, *, replicas: int) -> dict[str, Any]:
 
 
 def chosen_settings(options: NatsOptions) -> frozenset[str]:
-    """What whoever opens has asked for in so many words."""
-    asked = {
+    """The settings that the options choose explicitly."""
+    values = {
         "num_replicas": options.replicas,
         "max_age": options.max_age,
         "max_bytes": options.max_bytes,
     }
-    return frozenset(name for name, value in asked.items() if value)
+    return frozenset(name for name, value in values.items() if value)
 
 
 def bucket_settings(bucket: str, replicas: int) -> dict[str, Any]:

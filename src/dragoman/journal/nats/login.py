@@ -15,21 +15,21 @@ from dragoman.journal.nats.options import NatsOptions
 
 
 def login(options: NatsOptions) -> dict[str, Any]:
-    chosen: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     if options.creds:
-        chosen["user_credentials"] = str(_file(options.creds, "credentials"))
+        settings["user_credentials"] = str(_file(options.creds, "credentials"))
     elif options.nkey:
-        chosen["nkeys_seed"] = str(_file(options.nkey, "seed"))
+        settings["nkeys_seed"] = str(_file(options.nkey, "seed"))
     elif options.token:
-        chosen["token"] = options.token
+        settings["token"] = options.token
     elif options.user:
-        chosen |= {"user": options.user, "password": options.password}
-    keyed = "user_credentials" in chosen or "nkeys_seed" in chosen
-    if keyed and find_spec("nkeys") is None:  # the library imports it itself
+        settings |= {"user": options.user, "password": options.password}
+    needs_nkeys = "user_credentials" in settings or "nkeys_seed" in settings
+    if needs_nkeys and find_spec("nkeys") is None:  # the library imports it itself
         raise JournalError("keys and credentials need one more: pip install nkeys")
     if options.tls:
-        chosen["tls"] = _context(options)
-    return chosen
+        settings["tls"] = _context(options)
+    return settings
 
 
 def _context(options: NatsOptions) -> ssl.SSLContext:
@@ -46,7 +46,7 @@ def _context(options: NatsOptions) -> ssl.SSLContext:
 
 
 def _file(path: str, what: str) -> Path:
-    found = Path(path).expanduser()
-    if not found.is_file():
-        raise JournalError(f"the file with the {what} is not there: {found}")
-    return found
+    file = Path(path).expanduser()
+    if not file.is_file():
+        raise JournalError(f"the file with the {what} is not there: {file}")
+    return file

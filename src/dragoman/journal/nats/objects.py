@@ -25,7 +25,7 @@ class ObjectPlace(Struct, frozen=True):
     first: int
     size: int
 
-    def written(self) -> str:
+    def as_text(self) -> str:
         return f"{self.name} {self.first} {self.size}"
 
 

@@ -75,10 +75,10 @@ class NatsOptions(Struct, frozen=True, kw_only=True):
     redact: Callable[[bytes], bytes] | None = redact_secrets
 
     def __repr__(self) -> str:
-        return f"NatsOptions({self.shown})"
+        return f"NatsOptions({self.safe_address})"
 
     @property
-    def shown(self) -> str:
+    def safe_address(self) -> str:
         """The address without what is secret."""
         return f"{'tls' if self.tls else 'nats'}://{','.join(self.servers)}/{self.prefix}"
 
@@ -97,16 +97,18 @@ def read_address(address: str, *, environment: Mapping[str, str] | None = None) 
         netloc, _, query = netloc.partition("?")
         path = f"?{query}"
     login, _, hosts = netloc.rpartition("@")
-    given = {**_from_environment(os.environ if environment is None else environment), **_login(login)}
+    fields = {**_from_environment(os.environ if environment is None else environment), **_login(login)}
     prefix, _, query = path.partition("?")
     for name, value in parse_qsl(query, keep_blank_values=True):
         if name not in IN_ADDRESS:
-            known = ", ".join(sorted(IN_ADDRESS))
-            raise JournalError(f"{name!r} cannot be chosen in a NATS address; {known} can")
-        given[name] = value
+            names = ", ".join(sorted(IN_ADDRESS))
+            raise JournalError(f"{name!r} cannot be chosen in a NATS address; {names} can")
+        fields[name] = value
     if prefix.strip("/"):
-        given["prefix"] = unquote(prefix.strip("/"))
-    return _checked({**given, "servers": _servers(hosts), "tls": scheme.lower() == "tls" or "ca" in given})
+        fields["prefix"] = unquote(prefix.strip("/"))
+    return _build_options(
+        {**fields, "servers": _servers(hosts), "tls": scheme.lower() == "tls" or "ca" in fields}
+    )
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, object]:
@@ -127,7 +129,7 @@ def _login(login: str) -> dict[str, object]:
 
 
 def _servers(hosts: str) -> tuple[str, ...]:
-    found = []
+    servers = []
     for host in hosts.split(","):
         try:
             parts = urlsplit(f"nats://{host.strip()}")
@@ -137,21 +139,23 @@ def _servers(hosts: str) -> tuple[str, ...]:
         if not parts.hostname or parts.username is not None:
             raise JournalError("a NATS address names its user once, and then its hosts, with commas between")
         name = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-        found.append(f"{name}:{port}")
-    return tuple(found)
+        servers.append(f"{name}:{port}")
+    return tuple(servers)
 
 
-def _checked(given: dict[str, object]) -> NatsOptions:
+def _build_options(fields: dict[str, object]) -> NatsOptions:
     for name in ("replicas", "shards"):
-        if name in given:
-            given[name] = _whole(name, str(given[name]), {"": 1})
-    if "max_age" in given:
-        given["max_age"] = float(_whole("max_age", str(given["max_age"]), _SECONDS))
-    if "max_bytes" in given:
-        given["max_bytes"] = _whole("max_bytes", str(given["max_bytes"]), _BYTES)
-    if "connect_seconds" in given:
-        given["connect_seconds"] = float(_whole("connect_seconds", str(given["connect_seconds"]), _SECONDS))
-    options = convert(given, NatsOptions)
+        if name in fields:
+            fields[name] = _parse_amount(name, str(fields[name]), {"": 1})
+    if "max_age" in fields:
+        fields["max_age"] = float(_parse_amount("max_age", str(fields["max_age"]), _SECONDS))
+    if "max_bytes" in fields:
+        fields["max_bytes"] = _parse_amount("max_bytes", str(fields["max_bytes"]), _BYTES)
+    if "connect_seconds" in fields:
+        fields["connect_seconds"] = float(
+            _parse_amount("connect_seconds", str(fields["connect_seconds"]), _SECONDS)
+        )
+    options = convert(fields, NatsOptions)
     if not _PREFIX.fullmatch(options.prefix):
         raise JournalError("a prefix is one word of letters, digits, _ and -")
     if not 0 <= options.replicas <= 5 or not 1 <= options.shards <= 256:
@@ -159,10 +163,12 @@ def _checked(given: dict[str, object]) -> NatsOptions:
     return options
 
 
-def _whole(name: str, text: str, units: Mapping[str, int]) -> int:
+def _parse_amount(name: str, text: str, units: Mapping[str, int]) -> int:
     match = _AMOUNT.fullmatch(text.strip())
     unit = match[2].lower() if match else ""
     if match is None or unit not in units:
-        shown = ", ".join(unit for unit in units if unit)
-        raise JournalError(f"{name} is a whole number" + (f" with one of {shown} behind it" if shown else ""))
+        unit_names = ", ".join(unit for unit in units if unit)
+        raise JournalError(
+            f"{name} is a whole number" + (f" with one of {unit_names} behind it" if unit_names else "")
+        )
     return int(match[1]) * units[unit]

@@ -52,84 +52,86 @@ class NatsOriginals:
     def __init__(self, jetstream: JetStream, layout: Layout) -> None:
         self._jetstream = jetstream
         self._layout = layout
-        self._known: OrderedDict[str, dict[int, list[int]]] = OrderedDict()  # token → sequence → messages
+        self._messages: OrderedDict[str, dict[int, list[int]]] = OrderedDict()  # token → sequence → messages
 
     async def put(
         self, token: str, originals: Sequence[Stored], marks: Mapping[int, str], *, patience: float
     ) -> None:
         """`marks` are those of the entries, by their sequence."""
-        known = await self._of(token)
-        for stored in originals:
-            messages = known.setdefault(stored.sequence, [])
+        by_sequence = await self._messages_of(token)
+        for original in originals:
+            messages = by_sequence.setdefault(original.sequence, [])
             name = token_hex(8)
-            starts = range(0, len(stored.frame), CHUNK_BYTES)
+            starts = range(0, len(original.frame), CHUNK_BYTES)
             for part, begin in enumerate(starts):
                 headers = {
                     ID: f"{name}.{part}",  # what is sent again is the same chunk
                     PART: f"{part}/{len(starts)}",
-                    TIME: repr(stored.time),
-                    MARK: marks[stored.sequence],
+                    TIME: repr(original.time),
+                    MARK: marks[original.sequence],
                 }
-                chunk = stored.frame[begin : begin + CHUNK_BYTES]
-                subject = self._layout.original_of(token, stored.sequence)
+                chunk = original.frame[begin : begin + CHUNK_BYTES]
+                subject = self._layout.original_of(token, original.sequence)
                 messages.append(await self._publish(subject, chunk, headers, patience))
 
     async def read(self, token: str) -> dict[int, list[KeptOriginal]]:
         """By their sequence, as many as were written for it; one of which a part is missing is left out."""
         parts: dict[tuple[int, str], list[StoredMessage]] = {}
-        known: dict[int, list[int]] = {}
+        message_seqs: dict[int, list[int]] = {}
         async for message in self._from_leader(self._layout.original_of(token, ">")):
             sequence, name = _sequence(message), message.headers.get(ID, "").partition(".")[0]
             parts.setdefault((sequence, name), []).append(message)
-            known.setdefault(sequence, []).append(message.seq)
-        self._learn(token, known)
-        found: dict[int, list[KeptOriginal]] = {}
+            message_seqs.setdefault(sequence, []).append(message.seq)
+        self._learn(token, message_seqs)
+        originals: dict[int, list[KeptOriginal]] = {}
         for (sequence, _), part in parts.items():
-            if _whole(part):
-                frame = b"".join(each.data for each in part)
-                found.setdefault(sequence, []).append(KeptOriginal(part[0].headers.get(MARK, ""), frame))
-        return found
+            if _is_complete(part):
+                frame = b"".join(message_part.data for message_part in part)
+                originals.setdefault(sequence, []).append(KeptOriginal(part[0].headers.get(MARK, ""), frame))
+        return originals
 
     async def drop(self, token: str, sequences: Iterable[int] | None = None) -> None:
-        """These, or all of a stream."""
-        known = await self._of(token)
-        for sequence in list(known) if sequences is None else sequences:
-            for message in known.pop(sequence, ()):
+        """Erase the originals of these entries, or all originals of the stream."""
+        by_sequence = await self._messages_of(token)
+        for sequence in list(by_sequence) if sequences is None else sequences:
+            for message in by_sequence.pop(sequence, ()):
                 await self._delete(message)
 
     async def drop_before(self, time: float) -> int:
-        found: dict[str, list[int]] = {}
+        by_subject: dict[str, list[int]] = {}
         async for message in self._from_any(self._layout.original_of(">")):
             if float(message.headers.get(TIME, "0")) < time:
-                found.setdefault(message.subject, []).append(message.seq)
-        for subject, messages in found.items():
+                by_subject.setdefault(message.subject, []).append(message.seq)
+        for subject, messages in by_subject.items():
             token, sequence = subject.split(".")[-2:]
-            self._known.get(token, {}).pop(int(sequence), None)
+            self._messages.get(token, {}).pop(int(sequence), None)
             for message_seq in messages:
                 await self._delete(message_seq)
-        return len(found)
+        return len(by_subject)
 
     def begin(self, token: str) -> None:
         """A stream begins, and has none."""
         self._learn(token, {})
 
     def forget(self, token: str) -> None:
-        self._known.pop(token, None)
+        self._messages.pop(token, None)
 
-    async def _of(self, token: str) -> dict[int, list[int]]:
-        if token not in self._known:
+    async def _messages_of(self, token: str) -> dict[int, list[int]]:
+        if token not in self._messages:
             await self.read(token)
-        return self._known[token]
+        return self._messages[token]
 
-    def _learn(self, token: str, known: dict[int, list[int]]) -> None:
-        self._known[token] = known
-        while len(self._known) > STREAMS:
-            self._known.popitem(last=False)
+    def _learn(self, token: str, by_sequence: dict[int, list[int]]) -> None:
+        self._messages[token] = by_sequence
+        while len(self._messages) > STREAMS:
+            self._messages.popitem(last=False)
 
     async def _from_leader(self, subjects: str) -> AsyncIterator[StoredMessage]:
         """True when it is asked: whoever takes a session over acts by it."""
         seq = 1
-        while (message := await self._jetstream.following(self._layout.originals, subjects, seq)) is not None:
+        while (
+            message := await self._jetstream.next_message(self._layout.originals, subjects, seq)
+        ) is not None:
             seq = message.seq + 1
             yield message
 
@@ -167,7 +169,7 @@ def _sequence(message: StoredMessage) -> int:
     return int(message.subject.rpartition(".")[2])
 
 
-def _whole(messages: Sequence[StoredMessage]) -> bool:
+def _is_complete(messages: Sequence[StoredMessage]) -> bool:
     """Whether these are all parts, in their order."""
     count = len(messages)
     return [message.headers.get(PART) for message in messages] == [f"{part}/{count}" for part in range(count)]

@@ -182,38 +182,38 @@ class PrivateNats(PublicNats):
     """With the private parts that the module's page names."""
 
     def __init__(self, check_info: CheckInfo) -> None:
-        self._checked = _CheckedClient(check_info)
-        super().__init__(check_info, self._checked)
+        self._checked_client = _CheckedClient(check_info)
+        super().__init__(check_info, self._checked_client)
 
     @property
     def is_clustered(self) -> bool:
-        return bool(self._checked._server_info.get("cluster"))
+        return bool(self._checked_client._server_info.get("cluster"))
 
     @property
     def server_version(self) -> str:
-        return str(self._checked._server_info.get("version", ""))
+        return str(self._checked_client._server_info.get("version", ""))
 
     async def connect(self, **arguments: Any) -> None:
         self._has_begun = True
-        await self._checked.connect(**arguments)
+        await self._checked_client.connect(**arguments)
 
     async def listen(self, subject: str, on_message: OnNatsMessage) -> Callable[[], Awaitable[None]]:
-        number = self._checked._sid + 1  # the one that it will have
-        self._checked.listeners[number] = on_message
+        number = self._checked_client._sid + 1  # the one that it will have
+        self._checked_client.listeners[number] = on_message
         unsubscribe = await self._subscribe(subject, None)
 
         async def end() -> None:
-            self._checked.listeners.pop(number, None)
+            self._checked_client.listeners.pop(number, None)
             await unsubscribe()
 
         return end
 
     def abort(self) -> None:
-        self._checked.abort()
+        self._checked_client.abort()
 
     def tasks(self) -> list[asyncio.Task[Any]]:
-        found = [getattr(self._checked, name) for name in _TASKS]
-        return [task for task in found if task is not None]
+        tasks = [getattr(self._checked_client, name) for name in _TASKS]
+        return [task for task in tasks if task is not None]
 
 
 def _hand_over(on_message: OnNatsMessage, subject: str, data: bytes, reply: str, headers: bytes) -> None:

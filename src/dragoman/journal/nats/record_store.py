@@ -70,8 +70,8 @@ class RecordStore:
         What cannot be found out in time is `NoReply`.
         """
         time = self._clock()
-        head, rest, originals, marks, keyed = await self._pack(stream, token, entries, tail, time)
-        for entry in keyed:
+        head, rest, originals, marks, key_entries = await self._pack(stream, token, entries, tail, time)
+        for entry in key_entries:
             if entry.kind == "made":
                 await self._keys.claim(stream, token, entry.key)
         if not tail.at and not tail.last:
@@ -81,15 +81,15 @@ class RecordStore:
         place: ObjectPlace | None = None
         payload = b""
         if len(rest) > min(INLINE_BYTES, self._jetstream.wire.max_payload - 4096):
-            place = await self._objects.put(token, rest, patience=tries.left)
-            payload = write_outside(token, head, rest, place.written())
+            place = await self._objects.put(token, rest, patience=tries.remaining)
+            payload = write_outside(token, head, rest, place.as_text())
         at = await self._send(token, payload or write(head, rest), tail, tries)
         if at is None:
             if place is not None:
                 await self._objects.delete(token, place)
             return None
         self._tails.learn_mark(token, head, at)
-        self._keys.on_stored(stream, token, head, keyed)
+        self._keys.on_stored(stream, token, head, key_entries)
         return StreamTail(head.last, at, head.life, time)
 
     async def _pack(
@@ -101,11 +101,11 @@ class RecordStore:
         life, name = (tail.life, "") if tail.at else (randbits(63), stream)
 
         def work() -> tuple[Head, bytes, Sequence[Stored], Mapping[int, str], Sequence[KeyedEntry]]:
-            kept = entries.runs if redact is None else redact_runs(entries, redact)
-            head, rest = pack(token, kept, first=tail.last + 1, life=life, time=time, name=name)
-            keyed = keyed_entries(entries.runs, tail.last)  # redaction may change a key
-            originals = originals_of(entries.runs, kept, tail.last)
-            return head, rest, originals, _marks(originals, kept, tail.last), keyed
+            runs = entries.runs if redact is None else redact_runs(entries, redact)
+            head, rest = pack(token, runs, first=tail.last + 1, life=life, time=time, name=name)
+            key_entries = keyed_entries(entries.runs, tail.last)  # redaction may change a key
+            originals = originals_of(entries.runs, runs, tail.last)
+            return head, rest, originals, _marks(originals, runs, tail.last), key_entries
 
         if sum(size_of(run.frames) for run in entries.runs) > THREAD_BYTES:
             return await asyncio.to_thread(work)
@@ -121,7 +121,7 @@ class RecordStore:
     ) -> None:
         """The entries are stored all the same: without an original, nobody acts upon one after a crash."""
         try:
-            await self._originals.put(token, originals, marks, patience=tries.left)
+            await self._originals.put(token, originals, marks, patience=tries.remaining)
         except JournalError as error:
             count = len(originals)
             log.warning("stream %s: %d originals could not be stored beside it: %s", stream, count, error)
@@ -136,7 +136,7 @@ class RecordStore:
                 ack = await self._jetstream.publish(subject, payload, headers, within=tries.answer_seconds())
                 if ack.error is None:
                     return ack.seq
-                if not ack.moved:
+                if not ack.has_moved:
                     raise refusal(ack.error)
                 return await self._look(token, ack, name, tail, tries)
             except NoReply as error:
@@ -148,9 +148,9 @@ class RecordStore:
     ) -> int | None:
         """What stands where our record would: ours, another's, or this server does not know yet."""
         stream, subject = self._layout.stream_of(token), self._layout.subject_of(token)
-        found = await self._jetstream.following(stream, subject, tail.at + 1, patience=tries.left)
-        if found is not None:
-            return found.seq if found.headers.get(ID) == name else None
+        message = await self._jetstream.next_message(stream, subject, tail.at + 1, patience=tries.remaining)
+        if message is not None:
+            return message.seq if message.headers.get(ID) == name else None
         if ack.true_last == 0:
             return None  # it was deleted meanwhile
         raise NoReply("a server is behind")
@@ -158,11 +158,11 @@ class RecordStore:
 
 def _marks(originals: Sequence[Stored], runs: Sequence[FrameRun], last: int) -> dict[int, str]:
     """The marks of the entries behind `last` that have an original."""
-    wanted = {original.sequence for original in originals}
+    sequences = {original.sequence for original in originals}
     marks: dict[int, str] = {}
-    for run in runs if wanted else ():
+    for run in runs if sequences else ():
         for sequence, frame in enumerate(run.frames, last + 1):
-            if sequence in wanted:
+            if sequence in sequences:
                 marks[sequence] = mark_of(Stored(sequence, run.direction, frame, run.time))
         last += len(run.frames)
     return marks

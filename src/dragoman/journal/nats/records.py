@@ -72,26 +72,26 @@ def pack(
     """The head and the rest. Of what is in the runs, nothing is secret; the record with which a stream begins
     has its name, if that is not absurdly long.
     """
-    known = name.encode(errors="replace") if len(name) < 1 << 14 else b""
+    name_bytes = name.encode(errors="replace") if len(name) < 1 << 14 else b""
     table, texts = [], []
     for run in runs:
-        lines, text = _written(run.frames)
+        lines, text = _write_frames(run.frames)
         # What SQLite cannot store is not stored here either: a journal can be copied both ways.
         moment = run.time + 0.0 if run.time == run.time else 0.0
         table.append(_RUN.pack(moment, len(run.frames), len(text), _NUMBERS[run.direction] + lines))
         texts.append(text)
-    rest = b"".join((_COUNT.pack(len(table)), *table, known, *texts))
+    rest = b"".join((_COUNT.pack(len(table)), *table, name_bytes, *texts))
     count = sum([len(run.frames) for run in runs])
     flags = 0
     if len(rest) > DEFLATE_FROM * count:
         smaller = zlib.compress(rest, 1)
         if len(smaller) < len(rest) * 3 // 4:
             flags, rest = DEFLATED, smaller
-    return _sealed(token, Head(flags, len(known), count, first, life, time, 0), rest), rest
+    return _with_checksum(token, Head(flags, len(name_bytes), count, first, life, time, 0), rest), rest
 
 
-def _written(frames: Sequence[bytes]) -> tuple[int, bytes]:
-    """How they are written, and what."""
+def _write_frames(frames: Sequence[bytes]) -> tuple[int, bytes]:
+    """The flag that says how the frames are written, and their bytes."""
     text = text_of(frames)
     if type(frames) is FrameLines or len(text) - len(text.replace(b"\n", b"")) == len(frames):
         return LINES, text
@@ -105,7 +105,7 @@ def write(head: Head, rest: bytes) -> bytes:
 
 def write_outside(token: str, head: Head, rest: bytes, place: str) -> bytes:
     """The payload of a message whose rest is elsewhere."""
-    return _head(_sealed(token, replace(head, flags=head.flags | OUTSIDE), rest)) + place.encode()
+    return _head(_with_checksum(token, replace(head, flags=head.flags | OUTSIDE), rest)) + place.encode()
 
 
 def read_head(payload: bytes) -> Head:
@@ -122,17 +122,17 @@ def read_rest(token: str, head: Head, rest: bytes, *, after: int = 0) -> list[Fr
     """The entries behind sequence `after`, if all is as it was written."""
     if _sum(token, head, rest) != head.checksum:
         raise JournalDamaged(f"the record of entries {head.first} to {head.last} was changed")
-    return list(_runs(head, _inflated(head, rest), skip=max(0, after + 1 - head.first)))
+    return list(_runs(head, _inflate(head, rest), skip=max(0, after + 1 - head.first)))
 
 
 def read_name(head: Head, rest: bytes) -> str:
     """The stream's name, of a record that has it and has been read without complaint."""
-    rest = _inflated(head, rest)
+    rest = _inflate(head, rest)
     begin = _names_place(rest)
     return rest[begin : begin + head.name].decode(errors="replace")
 
 
-def _inflated(head: Head, rest: bytes) -> bytes:
+def _inflate(head: Head, rest: bytes) -> bytes:
     return zlib.decompress(rest) if head.flags & DEFLATED else rest
 
 
@@ -142,22 +142,22 @@ def _names_place(rest: bytes) -> int:
 
 def _runs(head: Head, rest: bytes, *, skip: int) -> Iterator[FrameRun]:
     begin = _names_place(rest)
-    at = begin + head.name
-    for time, count, size, way in _RUN.iter_unpack(rest[_COUNT.size : begin]):
+    position = begin + head.name
+    for time, count, size, direction in _RUN.iter_unpack(rest[_COUNT.size : begin]):
         if skip < count:
-            text = rest[at : at + size]
-            frames = FrameLines(text, count) if way & LINES else _apart(text, count)
-            yield FrameRun(DIRECTIONS[way & ~LINES], frames[skip:] if skip else frames, time)
+            text = rest[position : position + size]
+            frames = FrameLines(text, count) if direction & LINES else _split_frames(text, count)
+            yield FrameRun(DIRECTIONS[direction & ~LINES], frames[skip:] if skip else frames, time)
         skip = max(0, skip - count)
-        at += size
+        position += size
 
 
-def _apart(text: bytes, count: int) -> list[bytes]:
+def _split_frames(text: bytes, count: int) -> list[bytes]:
     frames: list[bytes] = []
-    at = 4 * count
+    position = 4 * count
     for size in struct.unpack_from(f"<{count}I", text):
-        frames.append(text[at : at + size])
-        at += size
+        frames.append(text[position : position + size])
+        position += size
     return frames
 
 
@@ -172,5 +172,5 @@ def _sum(token: str, head: Head, rest: bytes) -> int:
     return zlib.crc32(rest, zlib.crc32(bare, zlib.crc32(token.encode())))
 
 
-def _sealed(token: str, head: Head, rest: bytes) -> Head:
+def _with_checksum(token: str, head: Head, rest: bytes) -> Head:
     return replace(head, checksum=_sum(token, head, rest))

@@ -30,40 +30,42 @@ class NatsRegister:
 
     def __init__(self, jetstream: JetStream, wire: NatsConnection, bucket: str) -> None:
         self._bucket = Bucket(jetstream, bucket)
-        self._follower = BucketFollower(jetstream, wire, self._bucket, self._changed)
-        self._held: dict[str, RegisterValue] = {}
+        self._follower = BucketFollower(jetstream, wire, self._bucket, self._on_change)
+        self._values: dict[str, RegisterValue] = {}
         self._watches: list[_RegisterWatch] = []
-        self._written = 0
+        self._last_revision = 0
         self._starting: asyncio.Task[None] | None = None
 
     async def create(self, key: str, value: bytes) -> int:
-        return self._wrote(await self._bucket.create(key, value, within=WITHIN_SECONDS))
+        return self._note_revision(await self._bucket.create(key, value, within=WITHIN_SECONDS))
 
     async def update(self, key: str, value: bytes, revision: int) -> int:
         if revision <= 0:
             raise KeyTaken(key)
-        return self._wrote(await self._bucket.write(key, value, revision=revision, within=WITHIN_SECONDS))
+        return self._note_revision(
+            await self._bucket.write(key, value, revision=revision, within=WITHIN_SECONDS)
+        )
 
     async def delete(self, key: str, revision: int) -> None:
         if revision <= 0:
             raise KeyTaken(key)
-        self._wrote(await self._bucket.remove(key, revision=revision, within=WITHIN_SECONDS))
+        self._note_revision(await self._bucket.remove(key, revision=revision, within=WITHIN_SECONDS))
 
     async def get(self, key: str) -> RegisterValue | None:
         return await self._bucket.get(key, within=WITHIN_SECONDS)
 
-    async def watch(self, prefix: str, changed: OnValueChange) -> Subscription:
+    async def watch(self, prefix: str, on_change: OnValueChange) -> Subscription:
         if self._starting is None or (self._starting.done() and self._starting.exception() is not None):
             starting = self._follower.start(within=WATCH_SECONDS)
             self._starting = asyncio.get_running_loop().create_task(starting)
         try:
             await asyncio.shield(self._starting)
-            await self._follower.look(least=self._written, within=WATCH_SECONDS)
+            await self._follower.look(least=self._last_revision, within=WATCH_SECONDS)
         except TimeoutError:
             raise JournalError("the register cannot be read now") from None
-        watch = _RegisterWatch(prefix, changed, self._watches)
-        for key in sorted(self._held):
-            watch.tell(key, self._held[key])
+        watch = _RegisterWatch(prefix, on_change, self._watches)
+        for key in sorted(self._values):
+            watch.tell(key, self._values[key])
         self._watches.append(watch)
         return watch
 
@@ -72,28 +74,28 @@ class NatsRegister:
         await self._follower.aclose()
         self._watches.clear()
 
-    def _wrote(self, revision: int) -> int:
-        self._written = max(self._written, revision)
+    def _note_revision(self, revision: int) -> int:
+        self._last_revision = max(self._last_revision, revision)
         return revision
 
-    def _changed(self, key: str, value: RegisterValue | None) -> None:
+    def _on_change(self, key: str, value: RegisterValue | None) -> None:
         if value is None:
-            self._held.pop(key, None)
+            self._values.pop(key, None)
         else:
-            self._held[key] = value
+            self._values[key] = value
         for watch in list(self._watches):
             watch.tell(key, value)
 
 
 class _RegisterWatch:
-    def __init__(self, prefix: str, changed: OnValueChange, among: list[_RegisterWatch]) -> None:
+    def __init__(self, prefix: str, on_change: OnValueChange, among: list[_RegisterWatch]) -> None:
         self._prefix = prefix
-        self._changed = changed
+        self._on_change = on_change
         self._among = among
 
     def tell(self, key: str, value: RegisterValue | None) -> None:
         if key.partition(".")[0] == self._prefix:
-            self._changed(key, value)
+            self._on_change(key, value)
 
     async def aclose(self) -> None:
         if self in self._among:

@@ -42,13 +42,13 @@ class NatsReplay:
     """Readings of all streams of a journal."""
 
     def __init__(
-        self, jetstream: JetStream, layout: Layout, tails: Tails, objects: ObjectStore, *, kept_all: bool
+        self, jetstream: JetStream, layout: Layout, tails: Tails, objects: ObjectStore, *, keeps_all: bool
     ) -> None:
         self._jetstream = jetstream
         self._layout = layout
         self._tails = tails
         self._objects = objects
-        self._kept_all = kept_all
+        self._kept_all = keeps_all
         """Whether a stream must begin with its first entry; not so where old records are dropped."""
 
     async def pages(
@@ -57,14 +57,14 @@ class NatsReplay:
         """The entries behind `after`, at least up to `tail`, which the leader told."""
         most = BATCH if limit is None else FIRST_BATCH
         reading = _ReplayReader(self, stream, token, tail, after=max(0, after), most=most)
-        left = limit
-        while left is None or left > 0:
-            runs = await reading.more()
+        remaining = limit
+        while remaining is None or remaining > 0:
+            runs = await reading.next_runs()
             if not runs:
                 return
-            for page in pages_of(reading.first, runs if left is None else _first(runs, left)):
+            for page in pages_of(reading.first, runs if remaining is None else _first(runs, remaining)):
                 yield page
-                left = None if left is None else left - len(page)
+                remaining = None if remaining is None else remaining - len(page)
 
     async def runs_of(self, token: str, head: Head, message: StoredMessage, after: int) -> list[FrameRun]:
         rest = message.data[HEAD_BYTES:]
@@ -76,50 +76,54 @@ class NatsReplay:
         """A message at or before the one that holds the entry behind `after`, and not far before it."""
         stream, subject = self._layout.stream_of(token), self._layout.subject_of(token)
         marks = self._tails.marks(token, tail.life)
-        wanted = after + 1
-        (first, low), (last, high) = marks.around(wanted, end=(tail.last, tail.at))
+        target = after + 1
+        (first, low), (last, high) = marks.around(target, end=(tail.last, tail.at))
         for look in range(LOOKS):
-            if min(wanted - first, high - low) <= NEAR:  # entries or records between are few
+            if min(target - first, high - low) <= NEAR:  # entries or records between are few
                 break
             # A little before where it should be if the entries lay evenly; where they do not, halves help.
-            share = 0.5 if look % 3 == 2 else (wanted - first - NEAR // 2) / max(1, last - first)
+            share = 0.5 if look % 3 == 2 else (target - first - NEAR // 2) / max(1, last - first)
             guess = min(max(low + int((high - low) * share), low + 1), high - 1)
             batch = await self._jetstream.batch(stream, subject, guess, most=1, most_bytes=BATCH_BYTES)
-            found = batch.messages[0] if batch.messages else None
-            head = _readable_head(found)
-            if found is None or head is None or head.life != tail.life:
+            message = batch.messages[0] if batch.messages else None
+            head = _readable_head(message)
+            if message is None or head is None or head.life != tail.life:
                 high = guess
-            elif head.first <= wanted <= head.last:
-                return found.seq
-            elif found.seq >= high:
+            elif head.first <= target <= head.last:
+                return message.seq
+            elif message.seq >= high:
                 high = guess
-            elif head.first > wanted:
+            elif head.first > target:
                 high, last = guess, head.first
             else:
-                low, first = found.seq, head.first
+                low, first = message.seq, head.first
                 marks.learn(first, low)
         return low
 
     async def batch(self, token: str, seq: int, *, most: int) -> tuple[list[StoredMessage], bool]:
         """Messages at or behind a sequence, and whether there are more."""
         stream, subject = self._layout.stream_of(token), self._layout.subject_of(token)
-        got = await self._jetstream.batch(stream, subject, seq, most=most, most_bytes=BATCH_BYTES)
-        return list(got.messages), got.left > 0
+        batch = await self._jetstream.batch(stream, subject, seq, most=most, most_bytes=BATCH_BYTES)
+        return list(batch.messages), batch.remaining > 0
 
     async def from_leader(self, token: str, seq: int) -> StoredMessage | None:
         stream, subject = self._layout.stream_of(token), self._layout.subject_of(token)
-        return await self._jetstream.following(stream, subject, seq)
+        return await self._jetstream.next_message(stream, subject, seq)
 
     def end_of(self, token: str, tail: StreamTail) -> int:
         """The last entry that a reading must reach."""
-        known = self._tails.known(token)
-        return max(tail.last, known.last) if known is not None and known.life == tail.life else tail.last
+        cached_tail = self._tails.get(token)
+        return (
+            max(tail.last, cached_tail.last)
+            if cached_tail is not None and cached_tail.life == tail.life
+            else tail.last
+        )
 
     def learn(self, token: str, head: Head, seq: int) -> None:
         self._tails.learn_mark(token, head, seq)
 
     @property
-    def kept_all(self) -> bool:
+    def keeps_all(self) -> bool:
         return self._kept_all
 
     @property
@@ -141,20 +145,20 @@ class _ReplayReader:
         self._after = after
         self.first = after + 1
         """Where the entries begin that were read last."""
-        self._placed = False
+        self._is_placed = False
         self._began = False
         self._seq = 1
         self._most = most
         self._damage: JournalDamaged | None = None
 
-    async def more(self) -> list[FrameRun]:
-        """The next entries; none at the end."""
+    async def next_runs(self) -> list[FrameRun]:
+        """The next entries; an empty list at the end."""
         if self._damage is not None:
             raise self._damage
-        if not self._placed:
+        if not self._is_placed:
             if self._after >= self._tail.last:
                 return []  # the leader has just said so
-            self._placed = True
+            self._is_placed = True
             self._seq = await self._replay.begin(self._token, self._tail, self._after)
         elif self._after >= self._replay.end_of(self._token, self._tail):
             return []
@@ -163,8 +167,8 @@ class _ReplayReader:
         while True:
             messages, _ = await self._replay.batch(self._token, self._seq, most=self._most)
             if not messages and empty >= LAGGING:
-                one = await self._replay.from_leader(self._token, self._seq)
-                messages = [] if one is None else [one]
+                message = await self._replay.from_leader(self._token, self._seq)
+                messages = [] if message is None else [message]
             self._most = BATCH
             runs = await self._take(messages)
             if runs:
@@ -181,17 +185,17 @@ class _ReplayReader:
         try:
             await tries.again(NoReply("lagging"))
         except NoReply:
-            await self._gone()
+            await self._raise_missing()
 
-    async def _gone(self) -> None:
-        """What the leader spoke of is not there: the stream was deleted, or something was lost."""
+    async def _raise_missing(self) -> None:
+        """Raise what it means that entries are missing: the stream was deleted, or entries were lost."""
         if await self._replay.from_leader(self._token, 1) is None:
             raise NoSuchStream(self._stream)
         why = f"the entries behind {self._after} are gone"
         raise JournalDamaged(why, stream=self._stream, sequence=self._after)
 
     async def _take(self, messages: list[StoredMessage]) -> list[FrameRun]:
-        found: list[FrameRun] = []
+        runs: list[FrameRun] = []
         turn = self._after + TURN
         for message in messages:
             head = self._head(message)
@@ -207,15 +211,15 @@ class _ReplayReader:
                 break
             if not self._follows(head):
                 break
-            if not found:
+            if not runs:
                 self.first = max(head.first, self._after + 1)
-            found += new
+            runs += new
             self._after = head.last
             self._replay.learn(self._token, head, message.seq)
             if head.last >= turn:
                 turn = head.last + TURN
                 await asyncio.sleep(0)  # others have their turn
-        return found
+        return runs
 
     def _head(self, message: StoredMessage) -> Head | None:
         try:
@@ -226,7 +230,7 @@ class _ReplayReader:
 
     def _follows(self, head: Head) -> bool:
         """Whether a record begins where the one before it ended. The oldest records may be gone by age."""
-        if head.first > self._after + 1 and (self._began or self._replay.kept_all):
+        if head.first > self._after + 1 and (self._began or self._replay.keeps_all):
             why = f"entries {self._after + 1} to {head.first - 1} are gone"
             self._damage = JournalDamaged(why, stream=self._stream, sequence=self._after)
             return False

@@ -24,7 +24,7 @@ class NoResponders(NoReply):
 
 @asynccontextmanager
 async def reply_deadline(seconds: float, what: str) -> AsyncIterator[None]:
-    """What takes longer is `NoReply`."""
+    """Raises `NoReply` if the block takes longer."""
     try:
         async with asyncio.timeout(seconds):
             yield
@@ -52,21 +52,21 @@ def read_headers(raw: bytes) -> tuple[int, dict[str, str]]:
 
 
 class PendingReply:
-    """Somebody who waits for an answer, or for all answers up to the one that ends them."""
+    """A request that waits for one answer, or for all answers up to the one that ends them."""
 
-    __slots__ = ("_future", "_heard", "_loop", "_many", "_replies", "_timer", "_within", "subject")
+    __slots__ = ("_future", "_loop", "_many", "_replies", "_reply_count", "_timer", "_within", "subject")
 
     def __init__(self, subject: str, within: float, *, many: bool) -> None:
         self.subject = subject
         self._loop = asyncio.get_running_loop()
         self._many = many
         self._within = within
-        self._heard = 0
+        self._reply_count = 0
         self._replies: list[ServerReply] = []
         self._future: asyncio.Future[list[ServerReply]] = self._loop.create_future()
-        self._timer = self._loop.call_later(within, self._late)
+        self._timer = self._loop.call_later(within, self._on_timeout)
 
-    def hear(self, subject: str, data: bytes, headers: bytes) -> None:
+    def on_reply(self, subject: str, data: bytes, headers: bytes) -> None:
         status, fields = read_headers(headers)
         self._replies.append(ServerReply(subject, status, fields, data))
         if (status or not self._many) and not self._future.done():
@@ -80,19 +80,19 @@ class PendingReply:
         if not self._future.done():
             self._future.set_exception(JournalError(why))
 
-    async def over(self) -> list[ServerReply]:
-        """All of them; each that arrives gives the next one the whole time."""
+    async def wait(self) -> list[ServerReply]:
+        """All replies. Each reply that arrives starts the time limit for the next one again."""
         try:
             return await self._future
         finally:
             self._timer.cancel()
 
-    def _late(self) -> None:
-        if self._heard == len(self._replies):
+    def _on_timeout(self) -> None:
+        if self._reply_count == len(self._replies):
             self.fail(f"no answer within {self._within:g} seconds")
         else:
-            self._heard = len(self._replies)
-            self._timer = self._loop.call_later(self._within, self._late)
+            self._reply_count = len(self._replies)
+            self._timer = self._loop.call_later(self._within, self._on_timeout)
 
 
 async def end_tasks(tasks: Iterable[asyncio.Task[object] | None]) -> None:

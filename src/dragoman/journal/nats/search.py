@@ -75,22 +75,22 @@ class NatsSearch:
         self._catalog = catalog
         self._replay = replay
         self._path = path
-        self._indexed: dict[str, IndexedStream] = {}
-        self._gone: set[str] = set()
+        self._indexed_streams: dict[str, IndexedStream] = {}
+        self._removed_tokens: set[str] = set()
         self._opening: asyncio.Task[WriterThread] | None = None
         self._working = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        self._task = asyncio.get_running_loop().create_task(self._by_itself(), name="nats index")
+        self._task = asyncio.get_running_loop().create_task(self._index_regularly(), name="nats index")
 
     def forget(self, token: str) -> None:
         """A stream was deleted; its words go before the next answer."""
-        if token in self._indexed:
-            self._gone.add(token)
+        if token in self._indexed_streams:
+            self._removed_tokens.add(token)
 
     async def search(self, text: str, *, limit: int, stream: str | None) -> Sequence[SearchHit]:
-        await self._catalog.loaded()
+        await self._catalog.wait_until_loaded()
         if stream is not None and self._catalog.get(token_of(clean(stream))) is None:
             raise NoSuchStream(stream)
         try:
@@ -98,13 +98,13 @@ class NatsSearch:
                 await self._catch_up(share=0)
         except (TimeoutError, NoReply):
             log.warning("the search answers before its index is complete")
-        await self._forget_gone()
+        await self._forget_removed()
         writer = await self._open()
         try:
-            found = await writer.do(lambda base: word_index.search(base, text, limit=limit, stream=stream))
+            hits = await writer.do(lambda base: word_index.search(base, text, limit=limit, stream=stream))
         except NoSuchStream:  # it is there, and nothing of it is indexed yet
             return []
-        return [replace(one, title=info.title) for one in found if (info := self._info(one)) is not None]
+        return [replace(hit, title=info.title) for hit in hits if (info := self._info(hit)) is not None]
 
     async def aclose(self) -> None:
         await end_tasks([self._task])
@@ -116,12 +116,12 @@ class NatsSearch:
     def _info(self, hit: SearchHit) -> StreamInfo | None:
         return self._catalog.get(token_of(hit.stream))
 
-    async def _by_itself(self) -> None:
+    async def _index_regularly(self) -> None:
         while True:
             await asyncio.sleep(BY_ITSELF_SECONDS)
             try:
                 await self._catch_up(share=SHARE)
-                await self._forget_gone()
+                await self._forget_removed()
             except (JournalError, TimeoutError) as error:
                 log.debug("the index waits: %s", error)
 
@@ -132,7 +132,7 @@ class NatsSearch:
             writer = await self._open()
             counts = await self._counts()
             behind = self._behind(counts)
-            await self._forget_gone()
+            await self._forget_removed()
             for begin in range(0, len(behind), AT_ONCE):
                 began = asyncio.get_running_loop().time()
                 part = behind[begin : begin + AT_ONCE]
@@ -144,37 +144,37 @@ class NatsSearch:
 
     async def _counts(self) -> dict[str, int]:
         """How many records each stream has."""
-        found: dict[str, int] = {}
+        by_token: dict[str, int] = {}
         for number in range(self._layout.shards):
             head = f"{self._layout.prefix}.j.{number}."
             counts = await self._jetstream.counts(self._layout.shard(number), f"{head}>")
-            found |= {subject[len(head) :]: count for subject, count in counts.items()}
-        return found
+            by_token |= {subject[len(head) :]: count for subject, count in counts.items()}
+        return by_token
 
     def _behind(self, counts: dict[str, int]) -> list[tuple[str, StreamInfo]]:
-        """Streams of which something is not indexed, the latest first; what has gone is noted."""
+        """Streams of which something is not indexed, the latest first. Notes streams that were deleted."""
         behind: list[tuple[str, StreamInfo]] = []
-        known = dict(self._catalog.all())
-        for token, indexed in self._indexed.items():
-            info = known.get(token)
-            if info is None or info.created != indexed.created:
-                self._gone.add(token)
+        infos = dict(self._catalog.all())
+        for token, stream in self._indexed_streams.items():
+            info = infos.get(token)
+            if info is None or info.created != stream.created:
+                self._removed_tokens.add(token)
         for token, records in counts.items():
-            info, indexed_now = known.get(token), self._indexed.get(token)
-            fresh = token in self._gone or indexed_now is None or indexed_now.records != records
-            if info is not None and fresh:
+            info, stream_now = infos.get(token), self._indexed_streams.get(token)
+            is_behind = token in self._removed_tokens or stream_now is None or stream_now.records != records
+            if info is not None and is_behind:
                 behind.append((token, info))
         behind.sort(key=lambda pair: pair[1].updated, reverse=True)
         return behind
 
     async def _index(self, writer: WriterThread, token: str, info: StreamInfo, records: int) -> None:
-        known = self._indexed.get(token) or IndexedStream(0, 0, 0, 0, info.created)
+        stream = self._indexed_streams.get(token) or IndexedStream(0, 0, 0, 0, info.created)
         page: list[Stored] = []
         try:
-            async for more in self._replay(info.stream, known.upto):
-                page += more
+            async for next_page in self._replay(info.stream, stream.upto):
+                page += next_page
                 if len(page) >= STEP_ENTRIES:
-                    known = await self._take(writer, token, info, known._replace(records=-1), page)
+                    stream = await self._take(writer, token, info, stream._replace(records=-1), page)
                     page = []
         except NoSuchStream:
             return
@@ -182,7 +182,7 @@ class NatsSearch:
             raise
         except JournalError as error:
             log.warning("a part of a stream cannot be searched: %s", error)
-        await self._take(writer, token, info, known._replace(records=records), page)
+        await self._take(writer, token, info, stream._replace(records=records), page)
 
     async def _take(
         self, writer: WriterThread, token: str, info: StreamInfo, stream: IndexedStream, page: list[Stored]
@@ -190,9 +190,9 @@ class NatsSearch:
         """Index a page. Whoever waits may lose patience; what is in the file is known here all the same."""
 
         async def take() -> IndexedStream:
-            done = await writer.do(lambda base: _index_page(base, token, info, stream, page))
-            self._indexed[token] = done
-            return done
+            new_stream = await writer.do(lambda base: _index_page(base, token, info, stream, page))
+            self._indexed_streams[token] = new_stream
+            return new_stream
 
         taking = asyncio.get_running_loop().create_task(take())
         try:
@@ -201,12 +201,12 @@ class NatsSearch:
             await asyncio.wait([taking])
             raise
 
-    async def _forget_gone(self) -> None:
-        if self._gone:
+    async def _forget_removed(self) -> None:
+        if self._removed_tokens:
             writer = await self._open()
-            gone, self._gone = self._gone, set()
-            names = [(token, self._indexed.pop(token, None)) for token in gone]
-            numbers = [(token, indexed.number) for token, indexed in names if indexed is not None]
+            tokens, self._removed_tokens = self._removed_tokens, set()
+            names = [(token, self._indexed_streams.pop(token, None)) for token in tokens]
+            numbers = [(token, stream.number) for token, stream in names if stream is not None]
             await writer.do(lambda base: _forget(base, numbers))
 
     # The file.
@@ -222,7 +222,7 @@ class NatsSearch:
     async def _open_file(self) -> WriterThread:
         writer = _writer(self._path)
         await writer.start()
-        self._indexed = await writer.do(_load)
+        self._indexed_streams = await writer.do(_load)
         return writer
 
 
@@ -241,9 +241,9 @@ def _writer(path: Path | None) -> WriterThread:
         if connection is not None:
             connection.close()
 
-    shown = path or Path("the index of words")
+    label = path or Path("the index of words")
     return WriterThread(
-        connect, explain=lambda error: sqlite_file.explain(error, shown), close=close, name="nats index"
+        connect, explain=lambda error: sqlite_file.explain(error, label), close=close, name="nats index"
     )
 
 
@@ -290,11 +290,11 @@ def _index_page(
     for moment in fold.finish():
         word_index.store_passage(connection, number, moment)
     position = entries[-1].sequence if entries else stream.upto
-    unfinished = stream.records < 0 and began is not None and began - 1 <= stream.upto
-    mark = position if began is None or unfinished else began - 1
-    done = IndexedStream(number, stream.records, mark, max(mark, position), info.created)
-    connection.execute("replace into places values (?, ?, ?, ?, ?, ?)", (token, *done))
-    return done
+    is_unfinished = stream.records < 0 and began is not None and began - 1 <= stream.upto
+    mark = position if began is None or is_unfinished else began - 1
+    new_stream = IndexedStream(number, stream.records, mark, max(mark, position), info.created)
+    connection.execute("replace into places values (?, ?, ?, ?, ?, ?)", (token, *new_stream))
+    return new_stream
 
 
 def _forget(connection: sqlite3.Connection, numbers: Sequence[tuple[str, int]]) -> None:

@@ -43,7 +43,7 @@ REPLICAS = 3
 
 
 class NatsStore(Struct, frozen=True):
-    """What is open."""
+    """The open journal, register and bus, and their options."""
 
     journal: NatsJournal
     register: NatsRegister
@@ -65,19 +65,23 @@ async def open_nats(
     """Connect and make what is not there. `options` takes precedence over what the address says, except for
     the servers.
     """
-    said = read_address(address)
-    chosen = said if options is None else replace(options, servers=options.servers or said.servers)
-    wire = NatsConnection(chosen, inbox=Layout(chosen.prefix, shards=1).inbox)
+    address_options = read_address(address)
+    final_options = (
+        address_options
+        if options is None
+        else replace(options, servers=options.servers or address_options.servers)
+    )
+    wire = NatsConnection(final_options, inbox=Layout(final_options.prefix, shards=1).inbox)
     await wire.open()
     try:
         jetstream = JetStream(wire)
-        layout = await _lay_out(jetstream, chosen)
-        journal = NatsJournal(jetstream, wire, layout, chosen, clock=clock)
-        register = NatsRegister(jetstream, wire, register_bucket(chosen.prefix))
+        layout = await _lay_out(jetstream, final_options)
+        journal = NatsJournal(jetstream, wire, layout, final_options, clock=clock)
+        register = NatsRegister(jetstream, wire, register_bucket(final_options.prefix))
         bus = NatsBus(wire, layout)
         journal.start()
         try:
-            yield NatsStore(journal, register, bus, chosen)
+            yield NatsStore(journal, register, bus, final_options)
         finally:
             await bus.aclose()
             await register.aclose()
@@ -89,32 +93,39 @@ async def open_nats(
 async def _lay_out(jetstream: JetStream, options: NatsOptions) -> Layout:
     """Make the streams of JetStream, or find them made."""
     if jetstream.wire.version < OLDEST:
-        raise JournalError(f"{options.shown}: a journal needs servers of version 2.11 or later")
-    replicas = options.replicas or (REPLICAS if jetstream.wire.clustered else 1)
-    chosen = chosen_settings(options)
-    await jetstream.ensure(bucket_settings(meta_bucket(options.prefix), replicas), chosen=chosen)
+        raise JournalError(f"{options.safe_address}: a journal needs servers of version 2.11 or later")
+    replicas = options.replicas or (REPLICAS if jetstream.wire.is_clustered else 1)
+    chosen_fields = chosen_settings(options)
+    await jetstream.ensure(
+        bucket_settings(meta_bucket(options.prefix), replicas), chosen_fields=chosen_fields
+    )
     shape = await _shape(jetstream, options)
     layout = Layout(options.prefix, shards=shape.shards)
     settings = settings_of(layout, options, replicas=replicas)
     originals = originals_settings(layout, replicas=replicas)
-    _, *made = await asyncio.gather(
-        *(jetstream.ensure(wanted, chosen=chosen) for wanted in (originals, *settings))
+    _, *configs = await asyncio.gather(
+        *(
+            jetstream.ensure(stream_settings, chosen_fields=chosen_fields)
+            for stream_settings in (originals, *settings)
+        )
     )
-    layout.keeps_all = not any(config.get("max_age") for config in made)
+    layout.keeps_all = not any(config.get("max_age") for config in configs)
     return layout
 
 
 async def _shape(jetstream: JetStream, options: NatsOptions) -> _PrefixShape:
     bucket = Bucket(jetstream, meta_bucket(options.prefix))
-    wanted = _PrefixShape(VERSION, options.shards)
+    shape = _PrefixShape(VERSION, options.shards)
     try:
-        await bucket.create("-layout", msgspec.json.encode(wanted), within=jetstream.patience)
-        return wanted
+        await bucket.create("-layout", msgspec.json.encode(shape), within=jetstream.patience)
+        return shape
     except KeyTaken:
-        held = await bucket.get("-layout")
-    if held is None:
+        entry = await bucket.get("-layout")
+    if entry is None:
         raise JournalError(f"{options.prefix} is just being taken away")
-    found = decode_json(held.value, _PrefixShape)
-    if found.version != VERSION:
-        raise JournalError(f"{options.prefix} has version {found.version}; this program knows {VERSION}")
-    return found
+    stored_shape = decode_json(entry.value, _PrefixShape)
+    if stored_shape.version != VERSION:
+        raise JournalError(
+            f"{options.prefix} has version {stored_shape.version}; this program knows {VERSION}"
+        )
+    return stored_shape

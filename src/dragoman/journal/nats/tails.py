@@ -49,7 +49,7 @@ class MessageMarks:
     def learn(self, first: int, at: int) -> None:
         spot = bisect_right(self.firsts, first)
         near = self.firsts[max(0, spot - 1) : spot + 1]
-        if any(abs(known - first) < MARK_ENTRIES for known in near):
+        if any(abs(mark - first) < MARK_ENTRIES for mark in near):
             return
         self.firsts.insert(spot, first)
         self.places.insert(spot, at)
@@ -75,7 +75,7 @@ class Tails:
         self._tails: dict[str, StreamTail] = {}
         self._marks: dict[str, MessageMarks] = {}
 
-    def known(self, token: str) -> StreamTail | None:
+    def get(self, token: str) -> StreamTail | None:
         return self._tails.get(token)
 
     def learn(self, token: str, tail: StreamTail) -> None:
@@ -92,12 +92,12 @@ class Tails:
         self._marks.pop(token, None)
 
     def marks(self, token: str, life: int) -> MessageMarks:
-        found = self._marks.get(token)
-        if found is None or found.life != life:
-            found = self._marks[token] = MessageMarks(life)
+        marks = self._marks.get(token)
+        if marks is None or marks.life != life:
+            marks = self._marks[token] = MessageMarks(life)
             if len(self._marks) > KEPT // 10:
                 self._marks.pop(next(iter(self._marks)))
-        return found
+        return marks
 
     def learn_mark(self, token: str, head: Head, at: int) -> None:
         """A record was seen. One that is near the start needs no mark, and most streams are short."""
@@ -106,7 +106,7 @@ class Tails:
 
     async def read(self, token: str, *, patience: float | None = None) -> StreamTail:
         """The true end, from the leader."""
-        message = await self._jetstream.last(*self._where(token), patience=patience)
+        message = await self._jetstream.last(*self._stream_and_subject(token), patience=patience)
         if message is None:
             return StreamTail()
         head = read_head(message.data)
@@ -114,11 +114,11 @@ class Tails:
 
     async def read_first(self, token: str) -> StreamTail:
         """An end behind all ends, in the life of the first record."""
-        message = await self._jetstream.following(*self._where(token), 1)
+        message = await self._jetstream.next_message(*self._stream_and_subject(token), 1)
         if message is None:
             return StreamTail()
         head = read_head(message.data)
         return StreamTail(ENDLESS, message.seq, head.life, head.time)
 
-    def _where(self, token: str) -> tuple[str, str]:
+    def _stream_and_subject(self, token: str) -> tuple[str, str]:
         return self._layout.stream_of(token), self._layout.subject_of(token)

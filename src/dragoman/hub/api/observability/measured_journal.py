@@ -66,8 +66,8 @@ class MeasuredJournal:
     async def find_key(self, stream: str, key: str) -> KeyEntries | None:
         return await self.inner.find_key(stream, key)
 
-    async def find_made(self, key: str) -> str | None:
-        return await self.inner.find_made(key)
+    async def find_stream_by_key(self, key: str) -> str | None:
+        return await self.inner.find_stream_by_key(key)
 
     async def delete(self, stream: str) -> bool:
         return await self.inner.delete(stream)
