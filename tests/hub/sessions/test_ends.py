@@ -132,7 +132,7 @@ async def test_a_session_is_closed_in_time_though_the_clock_is_set_back_meanwhil
         ending = client.ask("session/close", {"sessionId": session})
         await eventually(lambda: agent.notes)
         now = time.time()
-        monkeypatch.setattr(live_session.time, "time", lambda: now - 3600)
+        monkeypatch.setattr(time, "time", lambda: now - 3600)
         call = {"toolCallId": "c", "title": "Delete it"}
         options = [{"optionId": "y", "name": "Allow", "kind": "allow_once"}]
         agent.ask("p", "session/request_permission", session, toolCall=call, options=options)

@@ -71,9 +71,8 @@ class LiveSession:
 
     def __init__(self, hub: EngineHub, state: SessionState, *, agent: str, listed_state: str = "") -> None:
         """`listed_state` is how the session stands in listings."""
-        self.hub = hub
+        self.hub, self._state = hub, state
         self.id = self.stream = state.id
-        self._state = state
         self.followers: dict[ClientPort, SessionFollower] = {}
         self.process: SessionProcess | None = None
         """The process that knows this session; None if none does."""
