@@ -98,7 +98,7 @@ class _Leaving(ShutdownSignals):
             signal.set_wakeup_fd(self._waker)
         super().__exit__(kind, error, trace)
 
-    def _signalled(self, number: int, frame: FrameType | None) -> None:
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self.begin()
         self._link.dismiss()
 

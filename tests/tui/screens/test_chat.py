@@ -260,7 +260,7 @@ async def test_a_long_history_opens_at_its_end_and_goes_back_when_one_scrolls(pr
         await eyes.until(lambda: "answer 299" not in eyes.screen and "answer 2" in eyes.screen)
         seen = eyes.screen
         eyes.chat.transcript.note("something new")
-        await eyes.until(lambda: not eyes.chat._moved)
+        await eyes.until(lambda: not eyes.chat._has_changes)
         assert _words(eyes.screen) == _words(seen)
         await eyes.say("hello")
         await eyes.see("❯ hello")
