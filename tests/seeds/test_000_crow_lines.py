@@ -103,7 +103,7 @@ async def tell_story(folder: Path) -> CrowStory:
         answers["invalid"] = await first.ask("session/prompt", {"session_id": 5})
         answers["unknown"] = await first.ask("fly", {})
         first.write(b"{caw")
-        answers["broken"] = await first.read()
+        answers["broken"] = await first.until(lambda frame: "method" not in frame)
         complaints = await first.close()
     async with lines(*command) as loaded:
         await loaded.ask("initialize", INITIALIZE)

@@ -115,7 +115,8 @@ async def tell_story(folder: Path) -> OverviewStory:
         answers["no method"] = await peer.ask("session/fly", {})
         answers["no params"] = await peer.ask("session/prompt", {"sessionId": 5, "content": []})
         peer.write(b"{broken")
-        answers["broken"] = await peer.read()
+        # The list of commands follows the answer to `session/load`, whenever the agent comes to it.
+        answers["broken"] = await peer.until(lambda frame: "method" not in frame)
         complaints = await peer.close()
     return OverviewStory(answers, turns, editor, peer, complaints)
 
