@@ -11,7 +11,7 @@ from harness.goals import BLOCKING, OURS, Figure
 from harness.report import ALL_FIGURES, Results, number
 from peers.table import Peer
 
-WIDTH, LEFT, RIGHT, BAR, GAP, TOP = 720, 150, 90, 22, 10, 46
+WIDTH, LEFT, RIGHT, BAR, GAP, TOP = 740, 170, 90, 22, 10, 46
 COLOURS = {OURS: "#0b7285", BLOCKING: "#1098ad", "raw": "#adb5bd"}
 OTHERS = "#868e96"
 
