@@ -146,7 +146,7 @@ class HttpStream:
         if not self._routes.settle(about):
             return
         error = error_object(INTERNAL_ERROR, f"Internal error: {why}")
-        self._inbox.put(failure(about.id, error).rstrip(b"\n"))  # type: ignore[arg-type]
+        self._inbox.put(failure(about.id, error).rstrip(b"\n"))  # type: ignore[arg-type]  # it has an id: it was settled
 
     # What is streamed.
 

@@ -21,7 +21,7 @@ from dragoman.hub.agents.channel import AgentChannel, LeaseTerm
 from dragoman.hub.agents.end import AgentEnd
 from dragoman.hub.agents.invalid_frames import InvalidFrames
 from dragoman.hub.agents.process import AgentProcess
-from dragoman.hub.agents.session_load import LOAD_SECONDS, SessionLoad
+from dragoman.hub.agents.session_load import LOAD_SECONDS, SessionLoad, retrieve_exception
 from dragoman.hub.engine.lifecycle import agents_name, discard
 from dragoman.hub.engine.live_session import LiveSession, SessionProcess
 from dragoman.hub.engine.log import STORE_SECONDS
@@ -294,7 +294,7 @@ class AgentPool:
             process.used = asyncio.get_running_loop().time()
             return process
         future: asyncio.Future[SessionProcess] = asyncio.get_running_loop().create_future()
-        future.add_done_callback(_retrieve_exception)
+        future.add_done_callback(retrieve_exception)
         self._tasks.start(_settle(future, self._bind(session)))
         return await asyncio.shield(future)
 
@@ -392,7 +392,7 @@ class AgentPool:
 
     def _start_first(self, load: SessionLoad, params: dict[str, Any] | None) -> asyncio.Future[None]:
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        future.add_done_callback(_retrieve_exception)
+        future.add_done_callback(retrieve_exception)
         self._first_loads[load.session.id] = future
         self._tasks.start(_settle(future, self._load_first(load, params)))
         return future
@@ -525,12 +525,6 @@ async def _settle(future: asyncio.Future[T], work: Coroutine[object, None, T]) -
         raise
     else:
         future.set_result(result)
-
-
-def _retrieve_exception(future: asyncio.Future[Any]) -> None:
-    """Nobody may wait any more for what has failed."""
-    if not future.cancelled():
-        future.exception()
 
 
 async def _ignore_session(process: AgentProcess, session_id: str) -> None:

@@ -41,7 +41,7 @@ class SessionLoad:
         self._number = number
         self._method = method
         self._answer: asyncio.Future[Raw] = process.promise(number, method)
-        self._answer.add_done_callback(_retrieve_exception)
+        self._answer.add_done_callback(retrieve_exception)
         process.keep_answer(number)
         process.sessions[self.own] = session
         session.is_replaying = not self.is_first
@@ -100,7 +100,7 @@ class SessionLoad:
             self.session.keep_receipt(self.process, receipt)
 
 
-def _retrieve_exception(answer: asyncio.Future[Raw]) -> None:
-    """Nobody may wait any more for an answer that is an error."""
-    if not answer.cancelled():
-        answer.exception()
+def retrieve_exception(future: asyncio.Future[Any]) -> None:
+    """Nobody may wait any more for what has failed."""
+    if not future.cancelled():
+        future.exception()
