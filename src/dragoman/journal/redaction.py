@@ -105,12 +105,9 @@ def _shared_head(frame: bytes, neighbour: bytes) -> bytes:
     """The beginning that both frames share, up to the quote before some value."""
     size = min(len(frame), len(neighbour), LONGEST_HEAD)
     difference = int.from_bytes(frame[:size], "big") ^ int.from_bytes(neighbour[:size], "big")
-    common_size = (
-        size - (difference.bit_length() + 7) // 8
-    )  # the highest bit that is set is in the first byte that differs
-    return (
-        frame[: frame.rfind(_VALUE, 0, common_size) + len(_VALUE)] if _VALUE in frame[:common_size] else b""
-    )
+    # The highest bit that is set is in the first byte that differs.
+    common = frame[: size - (difference.bit_length() + 7) // 8]
+    return common[: common.rfind(_VALUE) + len(_VALUE)] if _VALUE in common else b""
 
 
 @lru_cache(256)

@@ -49,9 +49,8 @@ def read_update(update: Object, form: AcpexForm, note: Note) -> list[Object]:
     if len(read) != 1 or form.tag != ("type" if type_name else "kind"):
         return read
     original = _without_strings(update)
-    written_again = (
-        None if type_name else _without_strings(written_update(form, read[0]))
-    )  # what is typed has an id, ours has not
+    # What is typed has an id, ours has not.
+    written_again = None if type_name else _without_strings(written_update(form, read[0]))
     return [with_original(read[0], original, written_again, form)]
 
 

@@ -129,10 +129,9 @@ class AgentTurns:
         if not running.end_future.done():
             running.end_future.set_result(None)
         following = self._turns.end(running.machine, stop_reason)
+        # One that is done was cancelled while it waited, and is about to hear of it.
         if following is not None and not (start_future := self._running[following].start_future).done():
-            start_future.set_result(
-                None
-            )  # otherwise it was cancelled while it waited, and is about to hear of it
+            start_future.set_result(None)
 
     def _stop(self, running: _TaskRunningTurn) -> None:
         if running.task is None:
