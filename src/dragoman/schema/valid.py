@@ -32,27 +32,27 @@ WORTHWHILE = 16
 
 def is_surely_valid(message: object, kind: object) -> bool:
     """Whether `message` is a struct of exactly this type, and every value in it is allowed."""
-    return type(message) is kind and (checks.get(kind) or _counted(kind))(message)
+    return type(message) is kind and (checks.get(kind) or _check_of_frequent(kind))(message)
 
 
 def is_valid_at_first_sight(message: object, kind: object) -> bool:
     """The same for a message that is large: its check is made at once, however few there were before."""
     if type(message) is not kind:
         return False
-    _seen[kind] = WORTHWHILE
+    _counts[kind] = WORTHWHILE
     return is_surely_valid(message, kind)
 
 
 checks: dict[Any, Check] = {}
 """The check of each type of which there were many."""
 
-_seen: dict[Any, int] = {}
+_counts: dict[Any, int] = {}  # messages of each type
 
 
-def _counted(kind: Any) -> Check:
+def _check_of_frequent(kind: Any) -> Check:
     """The check of a type, once that is worth while."""
-    seen = _seen[kind] = _seen.get(kind, 0) + 1
-    if seen < WORTHWHILE:
+    count = _counts[kind] = _counts.get(kind, 0) + 1
+    if count < WORTHWHILE:
         return _never
     check = checks[kind] = _make_check(kind) if _can_be_checked(kind) else _never
     return check
@@ -105,8 +105,8 @@ def _condition(kind: types.Type, allowed: tuple[str, ...], names: dict[str, Any]
         case types.UnionType():
             return _of_union(kind, allowed, names)
         case types.StrType(min_length=None, max_length=None, pattern=None):
-            listed = f" and value in {_name(frozenset(allowed), names)}" if allowed else ""
-            return f"type(value) is str{listed}"
+            in_list = f" and value in {_name(frozenset(allowed), names)}" if allowed else ""
+            return f"type(value) is str{in_list}"
         case types.StrType(min_length=int(), max_length=None, pattern=None) if not allowed:
             return f"type(value) is str and len(value) >= {kind.min_length}"
         case types.IntType() | types.FloatType():
@@ -122,8 +122,8 @@ def _condition(kind: types.Type, allowed: tuple[str, ...], names: dict[str, Any]
         case types.ListType(min_length=None, max_length=None):
             return _of_list(kind, allowed, names)
         case types.AnyType() | types.DictType(key_type=types.StrType(), value_type=types.AnyType()):
-            wanted = "" if isinstance(kind, types.AnyType) else "type(value) is dict and "
-            return f"{wanted}is_plain(value)"
+            of_dict = "" if isinstance(kind, types.AnyType) else "type(value) is dict and "
+            return f"{of_dict}is_plain(value)"
     return None
 
 
@@ -146,10 +146,10 @@ def _of_union(kind: types.UnionType, allowed: tuple[str, ...], names: dict[str, 
     structs = frozenset(member.cls for member in kind.types if isinstance(member, types.StructType))
     others = [member for member in kind.types if not isinstance(member, types.StructType)]
     conditions = [_condition(member, allowed, names) for member in others]
-    known = [f"({condition})" for condition in conditions if condition is not None]
+    alternatives = [f"({condition})" for condition in conditions if condition is not None]
     if structs:
-        known.append(f"(type(value) in {_name(structs, names)} and checks[type(value)](value))")
-    return " or ".join(known) or None
+        alternatives.append(f"(type(value) in {_name(structs, names)} and checks[type(value)](value))")
+    return " or ".join(alternatives) or None
 
 
 def _of_list(kind: types.ListType, allowed: tuple[str, ...], names: dict[str, Any]) -> str | None:
