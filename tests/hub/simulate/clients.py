@@ -283,8 +283,10 @@ class SimulatedClient:
 
     async def _follow(self, method: str, session: str) -> bool:
         segment = self._following.get(session)
+        if segment is None and any(place == session for place, _ in self._prompts.values()):
+            segment = self._segment(session)  # who prompts in a session hears it from there on
         if segment is None or segment.how == "begun":
-            segment = Segment(method, session, self._now())
+            segment = Segment(method, session, self._now(), earlier=segment)
             self.segments.append(segment)
             self._following[session] = segment
         params = {"sessionId": session, "cwd": "/simulated", "mcpServers": []}

@@ -198,7 +198,7 @@ class Oracle:
     def _judge_segment(
         self, client: SimulatedClient, segment: Segment, final: list[str], *, is_known: bool
     ) -> None:
-        texts = segment.texts
+        texts = _replayed_texts(segment, final)
         ended = [key for key in segment.ended_turns if not self._may_run_again(key)]
         # What a connection was still to be told when the client asked for everything comes before that.
         cuts = range(len(ended) + 1) if segment.how == "session/load" else (0,)
@@ -221,6 +221,20 @@ class Oracle:
             self._find(
                 f"{client.name} has not heard the last of {segment.session}: {_gap(texts, final[begins:])}"
             )
+
+
+def _replayed_texts(segment: Segment, final: list[str]) -> list[str]:
+    """What a segment heard, without the live updates that were on their way when the client asked for a load.
+
+    Only updates that continue what the same connection has heard before count as such.
+    """
+    texts = segment.texts
+    if segment.how != "session/load" or segment.earlier is None or not final or final[0] not in texts:
+        return texts
+    count = texts.index(final[0])
+    run = segment.earlier.texts + texts[:count]
+    begins = final.index(run[0]) if run and run[0] in final else 0
+    return texts[count:] if final[begins : begins + len(run)] == run else texts
 
 
 def _is_unique(values: list[str]) -> bool:

@@ -28,10 +28,12 @@ class Attempt:
 class Segment:
     """What one connection was told of one session since it began to follow it."""
 
-    def __init__(self, how: str, session: str, time: float) -> None:
+    def __init__(self, how: str, session: str, time: float, *, earlier: Segment | None = None) -> None:
         self.how = how
         self.session = session
         self.begun = time
+        self.earlier = earlier
+        """What the same connection followed of this session when it asked for all of it."""
         self.texts: list[str] = []
         self.ended_turns: list[str] = []
         self.is_followed = False

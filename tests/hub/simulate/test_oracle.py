@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 
 from tests.hub.simulate.oracle import Oracle, StreamReading
+from tests.hub.simulate.records import Segment
 from tests.hub.simulate.world import World
 
 TWICE = ["ann-1#1", "ann-1#2", "ann-1#1", "ann-1#2", "ann-1#3"]
@@ -42,3 +43,31 @@ def test_a_fork_that_has_a_part_of_a_run_has_lost_something() -> None:
 
 def test_a_prompt_of_a_session_that_was_not_deleted_runs_once() -> None:
     assert judged("source", TWICE[:2], deleted=set(), said=TWICE)
+
+
+SAID = ["ann-1#1", "ann-1#2", "ann-1#3", "ann-1#4"]
+
+
+@pytest.mark.parametrize(
+    ("earlier", "texts", "is_loss"),
+    [
+        ([], SAID, False),
+        (SAID[1:2], [SAID[2], *SAID], False),
+        (SAID[1:2], [SAID[3], *SAID], True),
+        (SAID[1:2], [SAID[2], *SAID[1:]], True),
+        ([], [SAID[2], SAID[3], SAID[2]], True),
+    ],
+)
+def test_only_updates_that_continue_what_was_heard_may_precede_a_replay(
+    earlier: list[str], texts: list[str], is_loss: bool
+) -> None:
+    found: list[str] = []
+    world: Any = SimpleNamespace(story=SimpleNamespace(find=found.append), prompts={})
+    before = Segment("begun", "one", 0.0)
+    before.texts = earlier
+    segment = Segment("session/load", "one", 0.0, earlier=before)
+    segment.texts = texts
+    segment.is_followed = True
+    client: Any = SimpleNamespace(name="ann")
+    Oracle(cast(World, world))._judge_segment(client, segment, SAID, is_known=True)
+    assert bool(found) == is_loss
