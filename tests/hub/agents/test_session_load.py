@@ -15,10 +15,12 @@ import pytest
 from dragoman import Agent
 from dragoman.errors import CallFailed, JournalFull
 from dragoman.hub.agents import session_load
+from dragoman.hub.agents.process import AgentProcess
 from dragoman.hub.engine.lifecycle import lose
 from dragoman.journal import Entry, Journal
 from dragoman.journal.memory import MemoryJournal
 from dragoman.schema import v1
+from dragoman.testing.pace import patience
 from dragoman.wire.codes import NOT_FOUND, session_not_found
 from tests.hub.sessions.agents import Gate, obedient
 from tests.hub.sessions.raw_agents import eventually
@@ -303,6 +305,36 @@ async def test_a_first_load_goes_on_at_the_next_hub(tmp_path: Path) -> None:
         await other.call("session/load", foreign("theirs", tmp_path))
         assert other.texts() == ["0 ", "0 "]
         assert agent.answers == [{"outcome": {"outcome": "selected", "optionId": "allow"}}]
+        assert agent.loads == 1
+
+
+@pytest.mark.parametrize("is_first", [False, True])
+async def test_a_load_that_a_killed_hub_did_not_send_is_asked_for_again_at_once(
+    is_first: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = LoadingAgent("session/request_permission", tmp_path)
+    async with staged({"one": agent.agent}, release_after=0.05) as stage:
+        client = await stage.client().begin()
+        session = await client.new(str(tmp_path))
+        await client.answer(client.prompt(session, "say 1"))
+        is_stored = asyncio.Event()
+        with monkeypatch.context() as patch:
+            patch.setattr(AgentProcess, "request_load", lambda *_: is_stored.set())
+            if is_first:
+                client.ask("session/load", foreign("theirs", tmp_path))
+            else:
+                await client.transport.aclose()
+                await eventually(lambda: session not in stage.hub.sessions)
+                client = await come_back(stage, session, tmp_path)
+                client.prompt(session, "say 2", key="k")
+            await is_stored.wait()
+            await stage.crash()
+        await stage.start()
+        async with asyncio.timeout(patience(30)):  # the load itself may take 300 seconds
+            again = await come_back(stage, "theirs" if is_first else session, tmp_path)
+            if not is_first:
+                answer = await again.answer(again.prompt(session, "say 2", key="k"))
+                assert answer["result"] == {"stopReason": "end_turn"}
         assert agent.loads == 1
 
 

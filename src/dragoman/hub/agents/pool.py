@@ -380,6 +380,8 @@ class AgentPool:
         process = self.find_process(session.state.agent)
         assert process is not None  # the session has just been bound to it
         load = SessionLoad(session, process, session.state.loading, "session/load")
+        if not process.has_load(session.state):
+            load.fail_unsent()
         if load.is_first:
             self._start_first(load, None)
         else:

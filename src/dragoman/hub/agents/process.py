@@ -349,12 +349,21 @@ class AgentProcess:
         """Ask the agent. Raises `CallFailed` with its error, `LinkClosed` when it is gone, `TimeoutError`."""
         number = self.next_id()
         future = self.promise(number, method)
-        self.request(number, method, params)
+        self._write(request(number, method, params if isinstance(params, bytes) else encode_json(params)))
         return await self.result(future, method, within=within)
 
-    def request(self, number: int, method: str, params: object) -> None:
-        """Send a request whose answer is promised under this id."""
-        self._write(request(number, method, params if isinstance(params, bytes) else encode_json(params)))
+    def request_load(self, session: LiveSession, number: int, method: str, params: object) -> None:
+        """Send a request whose answer is promised under this id. It counts as the entry of the session's
+        stream that names it: the next hub sees whether the agent has it.
+        """
+        last = session.state.taken_before + session.state.bound_at
+        if self.survives:
+            self._last_said[session.stream] = last
+        self._write(request(number, method, encode_json(params)), stream=session.stream, last=last)
+
+    def has_load(self, state: SessionState) -> bool:
+        """Whether the agent was given the request to load that the session's stream names."""
+        return self.last_taken(state) >= state.bound_at
 
     async def result(self, future: asyncio.Future[Raw], method: str, *, within: float) -> Raw:
         """What `call` gives back, for a request that was sent already."""

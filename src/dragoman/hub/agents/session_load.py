@@ -57,7 +57,12 @@ class SessionLoad:
             self.session.leave_load(self.process)
             self._forget()
             raise
-        self.process.request(self._number, self._method, params)
+        self.process.request_load(self.session, self._number, self._method, params)
+
+    def fail_unsent(self) -> None:
+        """The hub before us has ended between the entry and the request: no answer will come."""
+        if not self._answer.done():
+            self._answer.set_exception(LinkClosed("the hub ended before it asked the agent for the session"))
 
     async def result(self) -> dict[str, Any]:
         """What the process answers. Raises what `AgentProcess.call` does, and `LinkClosed` when the session
