@@ -35,6 +35,12 @@ CLOSED_WITHIN = 20.0
 LOST = 0  # a kind of our own, among the records that wait: the socket has ended
 
 GONE = "the agent host is gone, and the agent with it"
+ACKNOWLEDGE_BYTES = 16 * 1024
+ACKNOWLEDGE_SECONDS = 0.1
+"""Frames are acknowledged when so many bytes of them have come, and else after so long: at the pace of a
+model, a record for each would cost as much as the frame.
+"""
+
 TAKEN_OVER = "another hub has taken the agent over"
 
 
@@ -90,6 +96,8 @@ class HostedAgent:
         self._closing = self._discarding = False
         self._held_records: deque[tuple[int, int, bytes]] = deque()  # arrived while paused
         self._written_bytes = self._done_bytes = 0
+        self._unacknowledged_bytes = self._last_safe = 0
+        self._acknowledgement: asyncio.TimerHandle | None = None
         self._waiters = Waiters()
         self._records = records.Records(self._on_record)
         self._writer = open_writer(os.dup(connection.fileno()), limits=limits, on_broken=lambda _: None)
@@ -109,6 +117,7 @@ class HostedAgent:
         """Begin to hear the agent, from the first frame that was not acknowledged."""
         if self._sink is not None:
             raise RuntimeError("an agent is started once")
+        self._send_acknowledgement()
         self._sink = sink
         self._say(records.record(records.START))
         if self._over:
@@ -148,7 +157,18 @@ class HostedAgent:
         """Frames up to and including this one are safe with us. Allowed before `start`: what is known
         already is not sent again then.
         """
-        self._say(records.record(records.ACKNOWLEDGE, number))
+        self._last_safe = number
+        if self._acknowledgement is None and not self._over:
+            self._acknowledgement = self._loop.call_later(ACKNOWLEDGE_SECONDS, self._send_acknowledgement)
+        if self._unacknowledged_bytes >= ACKNOWLEDGE_BYTES:
+            self._send_acknowledgement()
+
+    def _send_acknowledgement(self) -> None:
+        if self._acknowledgement is not None:
+            self._acknowledgement.cancel()
+            self._acknowledgement = None
+            self._say(records.record(records.ACKNOWLEDGE, self._last_safe))
+            self._unacknowledged_bytes = 0
 
     def lease(self, seconds: float, *, since: float | None = None) -> None:
         """From now on the agent acts under leases: its whole tree stands still when this one has run out,
@@ -181,6 +201,7 @@ class HostedAgent:
             self._discarding = self._discarding or self._is_paused
             self._is_paused = False
             self._catch_up()
+            self._send_acknowledgement()
             self._say(records.record(records.CLOSE))
             try:
                 await self._wait_for_the_end()
@@ -196,6 +217,7 @@ class HostedAgent:
         any more, `on_end` included.
         """
         self._has_left = True
+        self._send_acknowledgement()
         try:
             async with asyncio.timeout(self.limits.flush):
                 await self._writer.drain(0)
@@ -287,6 +309,7 @@ class HostedAgent:
         elif self._discarding:
             return
         elif kind == records.FRAMES:
+            self._unacknowledged_bytes += len(payload)
             sink.feed(number, payload)
         elif kind == records.STDERR:
             sink.stderr(payload)
@@ -311,6 +334,8 @@ class HostedAgent:
     def _let_go(self) -> None:
         if not self._over:
             self._over = True
+            if self._acknowledgement is not None:
+                self._acknowledgement.cancel()
             self._records.stop()
             self._loop.remove_reader(self._socket)
             self._writer.close()
