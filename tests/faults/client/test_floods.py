@@ -70,7 +70,7 @@ async def test_a_flood_is_survived(fault: str, case: int, tmp_path: Path) -> Non
 @cases({"CBP-X04": "--timeout", "CBP-X05": "--start-timeout", "CBP-X07": "--timeout"})
 @together
 async def test_an_endless_flood_ends_with_the_deadline(fault: str, case: str, tmp_path: Path) -> None:
-    run = await complete("floods", fault, tmp_path, case, f"{patience(4)}", *AT_ONCE, format_="quiet")
+    run = await complete("floods", fault, tmp_path, case, f"{patience(1.5)}", *AT_ONCE, format_="quiet")
     assert run.status == 124
     assert run.growth <= 64
 
