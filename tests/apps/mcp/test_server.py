@@ -11,6 +11,7 @@ import anyio
 import mcp_types
 import pytest
 from mcp import MCPError
+from pydantic import FileUrl
 
 from dragoman import Agent, Turn
 from tests.apps.gateway.stage import MORTAL, make_gateway
@@ -42,6 +43,10 @@ def person(*answers: Any) -> tuple[Callable[..., Any], list[Any]]:
     return answer, questions
 
 
+def words(result: mcp_types.CallToolResult) -> list[str]:
+    return [block.text for block in result.content if isinstance(block, mcp_types.TextContent)]
+
+
 def accept(decision: str) -> mcp_types.ElicitResult:
     return mcp_types.ElicitResult(action="accept", content={"decision": decision})
 
@@ -49,7 +54,7 @@ def accept(decision: str) -> mcp_types.ElicitResult:
 async def test_a_prompt_gives_text_and_structured_content_and_goes_on_in_its_session(folder: Path) -> None:
     async with make_gateway(folder) as gateway, official_client(gateway, folder) as client:
         result = await client.call_tool("prompt", {"text": "Hello"})
-        assert result.content[0].text == "You said: Hello"
+        assert words(result)[0] == "You said: Hello"
         first = result.structured_content
         assert (first["stopReason"], first["refused"], first["changedFiles"]) == ("end_turn", [], [])
         again = await client.call_tool("prompt", {"text": "/usage 1000", "session": first["session"]})
@@ -115,7 +120,7 @@ async def test_without_elicitation_the_policy_decides_and_the_result_says_what_w
         result = await client.call_tool("prompt", {"text": "/ask new.txt"})
     assert not (folder / "new.txt").exists()
     assert [refusal["what"] for refusal in result.structured_content["refused"]] == ["Create new.txt"]
-    assert "[refused: Create new.txt" in result.content[1].text
+    assert "[refused: Create new.txt" in words(result)[1]
 
 
 async def test_what_the_command_line_approves_is_not_asked(folder: Path) -> None:
@@ -189,7 +194,7 @@ async def test_the_tool_cancel_ends_the_turn_as_cancelled(folder: Path) -> None:
         session = {"session": listed[0]["session"]}
         busy = await client.call_tool("prompt", {"text": "more", **session})
         assert busy.is_error
-        assert "a turn is running" in busy.content[0].text
+        assert "a turn is running" in words(busy)[0]
         assert (await client.call_tool("cancel", session)).structured_content["cancelled"] is True
         assert (await turn).structured_content["stopReason"] == "cancelled"
         assert (await client.call_tool("close", session)).structured_content["closed"] is True
@@ -218,7 +223,7 @@ async def test_an_agent_that_dies_is_an_error_and_the_next_call_has_another(fold
         session = first.structured_content["session"]
         dead = await client.call_tool("prompt", {"text": "die", "session": session})
         assert dead.is_error
-        assert "no will to live" in dead.content[0].text
+        assert "no will to live" in words(dead)[0]
         again = await client.call_tool("prompt", {"text": "who?", "session": session})
         assert again.structured_content["text"] not in ("", first.structured_content["text"])
         assert "has forgotten this session" in again.structured_content["notes"][0]
@@ -256,7 +261,7 @@ async def test_the_roots_of_the_client_confine_the_folders(folder: Path, tmp_pat
     (folder / "way out").symlink_to(tmp_path)
 
     async def list_roots(context: Any) -> mcp_types.ListRootsResult:
-        return mcp_types.ListRootsResult(roots=[mcp_types.Root(uri=folder.as_uri())])
+        return mcp_types.ListRootsResult(roots=[mcp_types.Root(uri=FileUrl(folder.as_uri()))])
 
     async with (
         make_gateway(tmp_path) as gateway,
@@ -277,7 +282,7 @@ async def test_without_roots_the_folder_of_the_server_is_the_only_one(folder: Pa
     async with make_gateway(folder) as gateway:
         async with official_client(gateway, folder) as client:
             refused = await client.call_tool("prompt", {"text": "x", "cwd": str(other)})
-            assert "outside of the folders" in refused.content[0].text
+            assert "outside of the folders" in words(refused)[0]
         async with official_client(gateway, folder, roots=(str(folder), str(other))) as client:
             assert not (await client.call_tool("prompt", {"text": "x", "cwd": str(other)})).is_error
 
@@ -286,7 +291,7 @@ async def test_modes_are_switched_and_mistakes_are_explained(folder: Path) -> No
     async with make_gateway(folder) as gateway, official_client(gateway, folder) as client:
         result = await client.call_tool("prompt", {"text": "/mode", "mode": "bench"})
         assert result.structured_content["text"] == "The mode is bench."
-        for arguments, words in (
+        for arguments, explanation in (
             ({"text": "x", "mode": "no"}, "the agent's modes are plain, bench"),
             ({"text": "x", "model": "no"}, "this agent has no models"),
             ({"text": "x", "session": "no"}, "there is no open session 'no'"),
@@ -296,7 +301,7 @@ async def test_modes_are_switched_and_mistakes_are_explained(folder: Path) -> No
         ):
             refused = await client.call_tool("prompt", arguments)
             assert refused.is_error
-            assert words in refused.content[0].text
+            assert explanation in words(refused)[0]
         with pytest.raises(MCPError, match="no such tool"):
             await client.session.send_request(
                 mcp_types.CallToolRequest(params=mcp_types.CallToolRequestParams(name="nonsense")),
