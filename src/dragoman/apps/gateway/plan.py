@@ -1,4 +1,4 @@
-"""From the command line of `dragoman mcp` and `dragoman serve --openai` to what a gateway is to do."""
+"""From a command line, such as that of `dragoman mcp`, to what a gateway is to do."""
 
 from __future__ import annotations
 

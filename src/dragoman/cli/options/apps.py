@@ -142,14 +142,9 @@ def add_chat(parser: Parser) -> None:
 
 def add_mcp(parser: Parser) -> None:
     parser.splits = True
-    add_gateway_options(parser)
     parser.add_argument(
         "command", metavar="COMMAND", nargs="*", help="the agent's command, after --, in place of --agent"
     )
-
-
-def add_gateway_options(parser: Parser) -> None:
-    """What `mcp` and `serve --openai` share: the agent, where it works, and what it may do."""
     agent = parser.add_argument_group("the agent")
     agent.add_argument(
         "--agent", metavar="AGENT", help="a name (see `dragoman agents`), a command line, or an address"
