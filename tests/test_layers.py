@@ -49,7 +49,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "web": PUBLIC,
     "apps": PUBLIC
     | {"text", "sdk", "workspace", "journal", "dialect", "tui"}
-    | {"transport", "review", "system"},
+    | {"transport", "review", "system", "wire"},
     "cli": PUBLIC
     | {"agents", "apps", "web", "transport", "hub", "check", "trace", "testing"}
     | {"sdk", "workspace", "journal", "review", "dialect", "system", "text"},

@@ -515,6 +515,29 @@ exit status: 0 when it was told to end, 2 when it cannot listen
 """,
     ),
     CommandRow(
+        name="mcp",
+        group="over the network",
+        help="any agent as an MCP server: its turns are tools",
+        description="Give an ACP agent to MCP clients, as tools.",
+        run="dragoman.apps.mcp.command:serve_stdio",
+        options="apps",
+        claims_stdio=True,
+        examples="""\
+examples:
+  dragoman mcp --agent claude
+  dragoman mcp --cwd ~/work --root ~/work --approve all -- my-agent --acp
+  {"mcpServers": {"claude": {"command": "dragoman", "args": ["mcp", "--agent", "claude"]}}}
+
+Put it where an MCP client wants the command of a server. The tools are prompt (a turn: text, session, cwd,
+mode, model), sessions, cancel and close. One agent is started, at the first call, and shared by all of them;
+sessions last as long as the server. What the agent asks permission for is asked by elicitation; where the
+client has none, the policy and --approve decide, and the result names what was refused. The client's roots
+confine the folders. docs/mcp.md has all of it.
+
+exit status: 0 when the client hung up, 2 when the command line makes no sense
+""",
+    ),
+    CommandRow(
         name="connect",
         group="over the network",
         help="a server on the network as an agent for any editor",

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 
+from dragoman.apps.run.changes import is_our_file
 from dragoman.errors import LocalMistake
-from dragoman.journal.history import history_path
 from dragoman.tui.ports import ReviewedFile
-from dragoman.workspace.policy.policy_files import policy_paths
 from dragoman.workspace.snapshot_entries import SnapshotSettings
 from dragoman.workspace.snapshots import FileChange, Snapshot, TurnChangeSet, take_snapshot
 
@@ -38,7 +36,7 @@ class TurnSnapshot:
         if self._snapshot is None:
             return None
         changes = await self._snapshot.compare()
-        return SnapshotReview(changes, [change for change in changes.files if not _is_ours(change.path)])
+        return SnapshotReview(changes, [change for change in changes.files if not is_our_file(change.path)])
 
     async def aclose(self) -> None:
         snapshot, self._snapshot = self._snapshot, None
@@ -66,9 +64,3 @@ class SnapshotReview:
 
     async def revert(self, path: str) -> None:
         await self._changes.revert(path)
-
-
-def _is_ours(path: str) -> bool:
-    """Our own history and logs change with every turn, and may lie in the folder."""
-    ours = (policy_paths().config, policy_paths().state, str(history_path().parent))
-    return any(path.startswith(os.path.realpath(folder) + os.sep) for folder in ours)

@@ -23,6 +23,7 @@ from dragoman.apps.chat.shell import TerminalOutput, UserCommand, start
 from dragoman.apps.chat.stored_history import StoredHistory
 from dragoman.apps.console import UsageMistake
 from dragoman.apps.run.attach import blocks_of, read_attachments
+from dragoman.apps.run.opening import file_settings
 from dragoman.errors import ErrorAnswer, LocalMistake
 from dragoman.schema import v1
 from dragoman.sdk.supervision.events import SupervisionEvent
@@ -35,7 +36,7 @@ from dragoman.tui.ports import ChangeReview, ChatEvent, ChatListener, ChatReques
 from dragoman.version import VERSION
 from dragoman.workspace.policy.elicitation import ElicitationService
 from dragoman.workspace.policy.tool_calls import ToolCalls
-from dragoman.workspace.settings import FileSettings, TerminalSettings
+from dragoman.workspace.settings import TerminalSettings
 from dragoman.workspace.workspace import Workspace
 
 MOST_TERMINALS = 64
@@ -130,13 +131,13 @@ class LocalChat:
         if not self.is_local:
             self._session = await agent.new_session(cwd=self.cwd)
             return
-        with self.workspace.opening(cwd=self.cwd, settings=_settings(agent)) as opening:
+        with self.workspace.opening(cwd=self.cwd, settings=file_settings(agent.info)) as opening:
             self._session = await agent.new_session(cwd=self.cwd)
             opening.settle(self._session.id)
 
     def _lend(self, session_id: str, agent: Supervised) -> None:
         if self.is_local:
-            self.workspace.open(session_id, cwd=self.cwd, settings=_settings(agent))
+            self.workspace.open(session_id, cwd=self.cwd, settings=file_settings(agent.info))
 
     @property
     def request(self) -> ChatRequest:
@@ -278,9 +279,3 @@ async def open_chat(
             chat.agent = agent.info.title or agent.info.name
         await chat.open(agent, request.session)
         yield chat
-
-
-def _settings(agent: Supervised) -> FileSettings:
-    # It reads each file before it creates it, and gives up when that is answered with an error.
-    reads_first = agent.info is not None and "gemini" in agent.info.name.lower()
-    return FileSettings(missing="empty" if reads_first else "not_found")

@@ -40,7 +40,7 @@ async def tell_changes(
     except (LocalMistake, OSError) as error:
         reporter.note(f"what has changed on disk cannot be told: {error}", level="warning")
         return
-    files = [change for change in changes.files if not _is_ours(change.path)]
+    files = [change for change in changes.files if not is_our_file(change.path)]
     if what == "ask" and files and not is_attended:
         reporter.note("nobody is there to be asked about the changes; they are kept", level="warning")
         what = "keep"
@@ -89,7 +89,7 @@ def _changed_file(change: FileChange, *, is_reverted: bool) -> events.ChangedFil
     )
 
 
-def _is_ours(path: str) -> bool:
-    """Our own history and logs change with every run, and may lie in the folder."""
+def is_our_file(path: str) -> bool:
+    """Whether it is our own history or log, which change with every turn and may lie in the folder."""
     ours = (policy_paths().config, policy_paths().state, str(history_path().parent))
     return any(path.startswith(os.path.realpath(folder) + os.sep) for folder in ours)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from dragoman.apps.console import UsageMistake
 from dragoman.apps.run.plan import SessionRequest
@@ -18,6 +18,19 @@ METHOD_NOT_FOUND = -32601
 How: TypeAlias = Literal["new", "loaded", "resumed"]
 
 
+class SettableSession(Protocol):
+    """What is set in a session; `Session` and `SupervisedSession` are such."""
+
+    @property
+    def modes(self) -> v1.SessionModeState | None: ...
+    @property
+    def config_options(self) -> Sequence[v1.SessionConfigOption]: ...
+    async def set_mode(self, mode_id: str) -> None: ...
+    async def set_config_option(
+        self, config_id: str, value: str | bool
+    ) -> Sequence[v1.SessionConfigOption]: ...
+
+
 async def open_session(
     agent: AgentHandle, workspace: Workspace, request: SessionRequest
 ) -> tuple[Session, How]:
@@ -26,7 +39,7 @@ async def open_session(
         raise UsageMistake("the agent takes no further folders", "leave --add-dir out")
     if request.session_id is None:
         with workspace.opening(
-            cwd=request.cwd, additional_directories=request.directories, settings=_settings(agent)
+            cwd=request.cwd, additional_directories=request.directories, settings=file_settings(agent.info)
         ) as opening:
             session = await agent.new_session(
                 cwd=request.cwd, mcp_servers=request.servers, additional_directories=request.directories
@@ -51,7 +64,7 @@ async def _reopen(
                 session_id,
                 cwd=request.cwd,
                 additional_directories=request.directories,
-                settings=_settings(agent),
+                settings=file_settings(agent.info),
             )
             session: Session = await getattr(agent, method)(
                 session_id,
@@ -68,33 +81,56 @@ async def _reopen(
     )
 
 
-def _settings(agent: AgentHandle) -> FileSettings:
-    # It reads each file before it creates it, and gives up when that is answered with an error.
-    reads_first = agent.info is not None and "gemini" in agent.info.name.lower()
+def file_settings(info: v1.Implementation | None) -> FileSettings:
+    """How files are lent to this agent."""
+    # Gemini reads each file before it creates it, and gives up when that is answered with an error.
+    reads_first = info is not None and "gemini" in info.name.lower()
     return FileSettings(missing="empty" if reads_first else "not_found")
 
 
-async def settle(session: Session, request: SessionRequest) -> None:
+async def settle(session: SettableSession, request: SessionRequest) -> None:
     """Switch the mode and set the options; raises `UsageMistake` with what there is."""
     if request.mode is not None:
-        await _set_mode(session, request.mode)
+        await set_mode(session, request.mode)
     for key, value in request.options:
-        await _set_option(session, key, value)
+        await set_option(session, key, value)
 
 
-async def _set_mode(session: Session, mode: str) -> None:
+async def set_mode(session: SettableSession, mode: str) -> None:
+    """Switch the mode; raises `UsageMistake` with the modes that there are."""
     modes = [mode.id for mode in session.modes.available_modes] if session.modes else []
     if mode in modes:
         await session.set_mode(mode)
         return
     for option in session.config_options:  # agents move their modes there
         if isinstance(option, v1.SessionConfigSelect) and option.category == "mode":
-            await _set_option(session, option.id, mode)
+            await set_option(session, option.id, mode)
             return
     raise UsageMistake(f"there is no mode {mode!r}", _list_names("modes", modes))
 
 
-async def _set_option(session: Session, key: str, value: str) -> None:
+async def set_model(session: SettableSession, model: str) -> None:
+    """Choose the model; raises `UsageMistake` with the models that there are."""
+    option = model_option(session)
+    if option is None:
+        raise UsageMistake(f"there is no model {model!r}", _list_names("models", ()))
+    await set_option(session, option.id, model)
+
+
+def model_option(session: SettableSession) -> v1.SessionConfigSelect | None:
+    """The option that chooses the model, if the agent has one."""
+    return next(
+        (
+            option
+            for option in session.config_options
+            if isinstance(option, v1.SessionConfigSelect) and option.category == "model"
+        ),
+        None,
+    )
+
+
+async def set_option(session: SettableSession, key: str, value: str) -> None:
+    """Set an option; raises `UsageMistake` with the options, or the values, that there are."""
     options = [
         option
         for option in session.config_options
@@ -118,13 +154,14 @@ def _value(option: v1.SessionConfigSelect | v1.SessionConfigBoolean, value: str)
                 f"the option {option.id!r} is true or false, not {value!r}", "say true or false"
             )
         return words[value.lower()]
-    values = _values(option)
+    values = values_of(option)
     if value not in values:
         raise UsageMistake(f"the option {option.id!r} cannot be {value!r}", _list_names("values", values))
     return value
 
 
-def _values(option: v1.SessionConfigSelect) -> list[str]:
+def values_of(option: v1.SessionConfigSelect) -> list[str]:
+    """What an option can be, groups left out."""
     values: list[str] = []
     for entry in option.options:
         if isinstance(entry, v1.SessionConfigSelectGroup):

@@ -1,0 +1,50 @@
+"""The official MCP client, joined in this process to a server of ours."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+from mcp import Client
+from mcp.shared.message import SessionMessage
+from mcp_types import jsonrpc_message_adapter
+
+from dragoman.apps.gateway.folders import FolderRules
+from dragoman.apps.gateway.gateway import Gateway
+from dragoman.apps.mcp.server import McpServer
+from dragoman.wire import Id, decode
+
+
+@asynccontextmanager
+async def official_client(
+    gateway: Gateway, folder: Path, *, roots: tuple[str, ...] = (), **callbacks: Any
+) -> AsyncIterator[Client]:
+    """The client, with one server for it. `callbacks` are those of the official client."""
+    to_client, from_server = anyio.create_memory_object_stream[SessionMessage | Exception](100)
+    to_server, from_client = anyio.create_memory_object_stream[SessionMessage](100)
+
+    async def write(frame: bytes, related_to: Id) -> None:
+        await to_client.send(SessionMessage(jsonrpc_message_adapter.validate_json(frame)))
+
+    server = McpServer(gateway, FolderRules(cwd=str(folder), roots=roots), write)
+
+    async def read() -> None:
+        async for message in from_client:
+            frame = message.message.model_dump_json(by_alias=True, exclude_unset=True)
+            server.connection.receive(decode(frame.encode()))
+
+    @asynccontextmanager
+    async def transport() -> AsyncIterator[Any]:
+        async with to_client, from_server, to_server, from_client, anyio.create_task_group() as tasks:
+            tasks.start_soon(read)
+            yield from_server, to_server
+            tasks.cancel_scope.cancel()
+
+    try:
+        async with Client(transport(), **callbacks) as client:
+            yield client
+    finally:
+        await server.aclose()
