@@ -29,6 +29,8 @@ def sessions(browser: Any, hub: RunningHub) -> dict[str, str]:
         "running": "wait",
         "needs": "run the installer",
     }.items():
+        page.evaluate("() => { location.hash = '#/'; }")
+        page.wait_for_selector(".pane", state="detached")
         start_session(page, work)
         send(page, prompt)
         if state in ("done", "failed"):
@@ -63,7 +65,7 @@ def test_the_board_shows_each_session_in_its_state_with_its_last_line_cost_and_c
     assert "HIGH" in needs.upper()
     done = column(page, "done")
     assert "0.31 USD" in done
-    assert "+2 −1" in done
+    assert "+8 −1" in done
     assert "guide" in done
     assert page.locator(".of-running .tile-time").inner_text().endswith(("s", "min"))
     assert page.inner_text(".board-cost") == "0.31 USD"

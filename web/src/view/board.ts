@@ -156,7 +156,7 @@ function question(asked: Asked): TemplateResult {
 function lineOf(progress: Progress | undefined, column: ColumnName): TemplateResult | typeof nothing {
   const line = progress?.line;
   if (!line) return nothing;
-  const text = line.kind === "message" || line.kind === "thought" ? plainText(line.text) : line.text;
+  const text = line.kind === "message" || line.kind === "thought" ? plainText(line.text).replace(/^[\s>|#*-]+/, "") : line.text;
   const name = LINE_ICONS[line.kind];
   return html`<span class="tile-line ${line.kind} ${column === "running" ? "live" : ""}">${name ? icon(name) : nothing}<span>${plain(text, "line")}</span></span>`;
 }
