@@ -52,6 +52,7 @@ export function listenToKeys(reach: Reach): void {
     const control = event.ctrlKey || event.metaKey;
     if (control && event.key === ".") return act(event, () => reach.composer().cancel());
     if (control && event.key.toLowerCase() === "k") return act(event, reach.palette);
+    if (control && event.shiftKey && event.key.toLowerCase() === "f") return act(event, () => reach.search());
     if (control || event.altKey || writes(event.target)) return;
     const card = (document.activeElement as HTMLElement | null)?.closest?.(".card");
     if (card && /^[1-9]$/.test(event.key)) {

@@ -78,7 +78,7 @@ export function leaving(href: string): void {
 const KEYS: [string, string][] = [
   ["?", "this list"],
   ["Ctrl K", "everything: acts, sessions, agents"],
-  ["/", "search in all sessions"],
+  ["/ or Ctrl Shift F", "search in all sessions"],
   ["n", "new session"],
   ["b, i", "board, inbox"],
   ["j, k", "next, previous session"],
