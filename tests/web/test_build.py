@@ -17,7 +17,7 @@ from dragoman.web.page import STATIC
 WEB = Path(__file__).parents[2] / "web"
 NODE = shutil.which("node")
 SETTINGS = ("build.mjs", "package.json", "package-lock.json", "tsconfig.json")
-MOST = 120_000
+MOST = 90_000
 """Bytes, compressed, that come before the page can be used."""
 
 

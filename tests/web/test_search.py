@@ -45,7 +45,7 @@ def page(visitor: Visitor, written: None) -> Any:
 def find(page: Any, words: str) -> dict[str, Any]:
     """Search with keys alone, and wait until the match is shown."""
     page.evaluate("CSS.highlights.clear()")
-    page.keyboard.press("Control+k")
+    page.keyboard.press("Control+Shift+f")
     page.keyboard.type(words)
     page.keyboard.press("Enter")
     page.wait_for_function(f"() => ({MATCH})()?.shown")
@@ -66,7 +66,7 @@ def test_enter_opens_the_match_itself_wherever_it_is_folded_away(page: Any) -> N
 
 
 def test_results_are_plain_text_with_marked_words_and_arrows_choose(page: Any) -> None:
-    page.keyboard.press("Control+k")
+    page.keyboard.press("Control+Shift+f")
     page.keyboard.type("early")
     page.wait_for_selector(".found-one[aria-selected=true]")
     rows = page.locator(".found-one").count()
@@ -91,7 +91,7 @@ def test_results_are_plain_text_with_marked_words_and_arrows_choose(page: Any) -
 
 
 def test_nothing_found_is_said_and_enter_then_does_nothing(page: Any) -> None:
-    page.keyboard.press("Control+k")
+    page.keyboard.press("Control+Shift+f")
     page.keyboard.type("coelacanth")
     page.keyboard.press("Enter")
     page.wait_for_selector("dialog [role=status] >> text=Nothing was found.")

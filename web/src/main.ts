@@ -1,20 +1,25 @@
 /** Puts the page together: draws once a frame at most, follows the address, listens to keys. */
 
 import { html, nothing, render } from "lit";
+import { repeat } from "lit/directives/repeat.js";
 import "./style/index.css";
 import { download, exported } from "./export";
 import { App, type Found } from "./model/app";
+import type { Conversation } from "./model/conversation";
 import { listenToKeys } from "./keys";
 import { canNotify, notifyEnd, notifyOf, notifying, switchNotifications } from "./notify";
 import { takeToken } from "./model/memory";
+import { commands } from "./commands";
 import { plain } from "./text/reveal";
+import { BoardView } from "./view/board";
 import { showChanges } from "./view/changes";
 import { Composer } from "./view/composer";
 import { askText, confirm, help, leaving } from "./view/dialogs";
 import { el, shown } from "./view/dom";
-import { inbox, sessionList, sidebarHead } from "./view/home";
+import { inbox, sessionList, sidebarHead, viewLinks } from "./view/home";
 import { blockView } from "./view/blocks";
-import { forgetCards } from "./view/question";
+import { openPalette } from "./view/palette";
+import { closeDecided, decide, forgetCards } from "./view/question";
 import { searchAll } from "./view/search";
 import { sessionView } from "./view/session";
 import { Timeline } from "./view/timeline";
@@ -22,11 +27,25 @@ import { banner, menu, newSession, signIn } from "./view/windows";
 
 const root = document.getElementById("page")!;
 const app = new App(redraw, notifyOf, notifyEnd, redraw);
-const composer = new Composer(app, () => timeline().toEnd());
+/** One for each side of a split view. */
+const composers = [
+  new Composer(app, () => app.open, () => app.open && timeline(app.open).toEnd()),
+  new Composer(app, () => app.beside, () => app.beside && timeline(app.beside).toEnd()),
+];
+const board = new BoardView(app, start, (sessionId) => decide(app, sessionId));
 const timelines = new WeakMap<object, Timeline>();
 let asked = false;
 let wanted: { found: Found; query: string } | null = null;
 let announced = "";
+let view: "inbox" | "board" = "inbox";
+/** The session that was open last: what is opened beside something from the board is opened beside it. */
+let lastOpen = "";
+/** The side of a split view that keys are about. */
+let side = 0;
+
+function current(): Conversation | null {
+  return side === 1 && app.beside ? app.beside : app.open;
+}
 
 /** At most one drawing a frame; a page that is not looked at gets no frames, but goes on folding. */
 function redraw(): void {
@@ -38,7 +57,7 @@ function redraw(): void {
 
 function draw(): void {
   asked = false;
-  const more = app.open?.work() ?? false;
+  const more = app.shown().map((open) => open.work()).includes(true);
   render(page(), root);
   after();
   if (more) redraw();
@@ -46,15 +65,33 @@ function draw(): void {
 
 function page() {
   if (app.health === "refused") return signIn(app);
-  const route = app.open ? "session" : "home";
+  const route = app.open ? "session" : view === "inbox" ? "home" : view;
   const acts = { search, start, menu: pageMenu };
   return html`<div class="app" data-route=${route} data-health=${app.health}>
     ${banner(app)}
-    <div class="side">${sidebarHead(app, acts)}<div class="phone-inbox">${route === "home" ? inboxFor("phone") : nothing}</div>${sessionList(app)}</div>
-    <main class="main" id="main">${app.open ? sessionView(app, app.open, timeline(), composer, { menu: sessionMenu, changes, rename }) : inboxFor("wide")}</main>
+    <div class="side">${sidebarHead(app, acts)}${viewLinks(app, app.open ? "" : view)}<div class="phone-inbox">${route === "home" ? inboxFor("phone") : nothing}</div>${sessionList(app)}</div>
+    <main class="main ${app.beside ? "split" : ""}" id="main">${app.open ? repeat(app.shown(), (open) => open.id, pane) : view === "board" ? board.view() : inboxFor("wide")}</main>
     <div class="toast" role="status" aria-live="polite">${app.said ? html`<span>${plain(app.said)}</span>` : nothing}</div>
     <div class="unseen" role="status" aria-live="polite">${announced}</div>
   </div>`;
+}
+
+/** A session, alone or on one side of a split view. */
+function pane(open: Conversation, at: number) {
+  const acts = { menu: (event: Event) => sessionMenu(event, open), changes: () => changes(open), rename: () => rename(open), close: app.beside ? () => leaveSide(open) : undefined };
+  const enter = (): void => {
+    if (side === at) return;
+    side = at;
+    redraw();
+  };
+  const isActive = current() === open;
+  return html`<section class="pane ${isActive ? "active" : ""}" aria-label=${app.beside ? `Session, ${at ? "right" : "left"} side` : nothing} @focusin=${enter} @pointerdown=${enter}>
+    ${sessionView(app, open, timeline(open), composers[at], acts)}</section>`;
+}
+
+function leaveSide(open: Conversation): void {
+  const left = app.shown().find((other) => other !== open);
+  if (left) openSession(left.id);
 }
 
 const narrow = matchMedia("(max-width: 859px)");
@@ -65,8 +102,7 @@ function inboxFor(place: "phone" | "wide") {
   return narrow.matches === (place === "phone") ? inbox(app, start) : nothing;
 }
 
-function timeline(): Timeline {
-  const open = app.open!;
+function timeline(open: Conversation): Timeline {
   let made = timelines.get(open);
   if (!made) {
     made = new Timeline(() => void open.earlier(app.rpc));
@@ -77,20 +113,24 @@ function timeline(): Timeline {
 
 function after(): void {
   forgetCards(app.inbox);
-  const open = app.open;
+  closeDecided(app.inbox);
+  const isBoard = !app.open && view === "board" && app.health !== "refused";
+  app.feed.show(isBoard);
+  if (isBoard) board.after();
+  const open = current();
   document.title = [app.inbox.size ? `(${app.inbox.size})` : "", open ? plain(open.fold.title || open.info?.title || "Session") : "", "Dragoman"]
     .filter(Boolean).join(" ");
-  if (!open) return;
-  composer.update();
-  const list = timeline();
-  list.update(open.fold.items, open.fold.takeChanged(), open.more);
-  pendingPrompts(list.tail);
-  announce();
-  if (wanted && wanted.found.sessionId === open.id && open.state === "open") void seek();
+  for (const composer of composers) composer.update();
+  app.shown().forEach((shown, at) => {
+    const list = timeline(shown);
+    list.update(shown.fold.items, shown.fold.takeChanged(), shown.more);
+    pendingPrompts(shown, list.tail, composers[at]);
+    if (wanted && wanted.found.sessionId === shown.id && shown.state === "open") void seek(shown);
+  });
+  if (open) announce(open);
 }
 
-function pendingPrompts(tail: HTMLElement): void {
-  const open = app.open!;
+function pendingPrompts(open: Conversation, tail: HTMLElement, composer: Composer): void {
   const key = open.sending.map((one) => one.key + (one.error ?? "")).join() + String(Boolean(open.fold.turn)) + open.state + open.info?.state + String(open.fold.items.length > 0);
   if (tail.dataset.shown === key) return;
   tail.dataset.shown = key;
@@ -108,21 +148,20 @@ function pendingPrompts(tail: HTMLElement): void {
     return el("div", "item drawn", made);
   });
   if (open.fold.turn && open.info?.state !== "waiting") nodes.push(el("div", "working", el("i"), el("i"), el("i")));
-  if (open.state === "open" && !open.fold.items.length && !nodes.length) nodes.push(beginning());
+  if (open.state === "open" && !open.fold.items.length && !nodes.length) nodes.push(beginning(open));
   if (open.state === "opening") nodes.push(el("div", "skeleton", el("i"), el("i"), el("i")));
   tail.replaceChildren(...nodes);
 }
 
-function beginning(): HTMLElement {
+function beginning(open: Conversation): HTMLElement {
   const hint = (key: string, what: string): HTMLElement => el("p", "faint", el("kbd", "", key), ` ${what}`);
-  const folder = plain(app.open!.info?.cwd ?? "", "exact line");
+  const folder = plain(open.info?.cwd ?? "", "exact line");
   return el("div", "empty", el("p", "empty-title", "What shall it do?"), el("p", "faint", folder), hint("/", "commands of the agent"), hint("@", "files of the folder"));
 }
 
 let hadTurn = "";
 /** A screen reader hears that a turn began and ended, not every word of it. */
-function announce(): void {
-  const open = app.open!;
+function announce(open: Conversation): void {
   const now = `${open.id} ${open.fold.turn ? "running" : ""}`;
   if (now === hadTurn) return;
   if (hadTurn === `${open.id} running`) announced = "The agent has finished.";
@@ -133,15 +172,14 @@ function announce(): void {
 }
 
 /** A search result may stand pages back: they are fetched until it is here. */
-async function seek(): Promise<void> {
+async function seek(open: Conversation): Promise<void> {
   const { found, query } = wanted!;
   wanted = null;
-  const open = app.open!;
   for (let pages = 0; pages < 100; pages += 1) {
     const item = open.fold.find(found.cursor);
     if (item) {
-      timeline().update(open.fold.items, open.fold.takeChanged(), open.more);
-      return timeline().reveal(item, { query, excerpt: found.excerpt });
+      timeline(open).update(open.fold.items, open.fold.takeChanged(), open.more);
+      return timeline(open).reveal(item, { query, excerpt: found.excerpt });
     }
     if (!(await open.earlier(app.rpc))) break;
   }
@@ -156,33 +194,57 @@ function openSession(id: string): void {
   go(`#/s/${encodeURIComponent(id)}`);
 }
 
+function openBeside(id: string): void {
+  const first = app.open?.id ?? lastOpen;
+  if (!first || first === id) return openSession(id);
+  go(`#/s/${encodeURIComponent(first)}/${encodeURIComponent(id)}`);
+}
+
+/** The session that is to stand beside the open one is chosen by its name. */
+function split(): void {
+  const open = app.open;
+  if (!open) return app.say("Open a session first, then another one beside it.");
+  const others = [...app.sessions.values()].filter((session) => session.sessionId !== open.id);
+  const entries = others.map((session) => ({ label: session.title || "Untitled session", detail: `${session.agent} ${session.cwd}`, icon: "split", run: () => openBeside(session.sessionId) }));
+  openPalette({ title: "Open beside", placeholder: "A session to open beside this one", entries });
+}
+
+function palette(): void {
+  openPalette(commands({ app, current, board, go, openSession, openBeside, search, start, split, changes, rename, help, save, fork, decide: (id) => decide(app, id) }));
+}
+
 function follow(): void {
   // A link with a token that is opened in a tab that is here already.
   if (location.hash.startsWith("#token=")) return app.signIn(takeToken());
-  const found = /^#\/s\/(.+)$/.exec(location.hash);
-  app.show(found ? decodeURIComponent(found[1]) : null);
-  if (found && !matchMedia("(pointer: coarse)").matches) requestAnimationFrame(() => composer.field.focus());
+  const found = /^#\/s\/([^/]+)(?:\/([^/]+))?$/.exec(location.hash);
+  const before = app.beside;
+  view = location.hash === "#/board" ? "board" : "inbox";
+  app.show(found ? decodeURIComponent(found[1]) : null, found?.[2] ? decodeURIComponent(found[2]) : null);
+  side = app.beside && app.beside !== before ? 1 : 0;
+  lastOpen = app.open?.id ?? lastOpen;
+  if (found && !matchMedia("(pointer: coarse)").matches) requestAnimationFrame(() => composers[side].field.focus());
 }
 
-function search(): void {
-  searchAll(app, (found, query) => {
+function search(text = ""): void {
+  const show = (found: Found, query: string): void => {
     wanted = { found, query };
-    if (app.open?.id === found.sessionId) void seek();
+    const open = app.shown().find((shown) => shown.id === found.sessionId);
+    if (open) void seek(open);
     else openSession(found.sessionId);
-  });
+  };
+  searchAll(app, show, text);
 }
 
 function start(): void {
   if (app.may("prompt")) newSession(app, openSession);
 }
 
-function changes(): void {
-  if (app.open?.changes?.length || app.open?.others.length) showChanges(app, app.open);
+function changes(open = current()): void {
+  if (open?.changes?.length || open?.others.length) showChanges(app, open);
   else app.say("The last turn changed no files.");
 }
 
-function rename(): void {
-  const open = app.open;
+function rename(open = current()): void {
   if (!open) return;
   askText("Name of this session", open.fold.title ?? open.info?.title ?? "", "Rename", (title) => {
     app.rpc.call("_dragoman/hub/rename", { sessionId: open.id, title }).then(
@@ -198,14 +260,13 @@ function rename(): void {
 function pageMenu(event: Event): void {
   menu(event, [
     canNotify() && [notifying() ? "Stop notifying me" : "Notify me when something waits", () => void switchNotifications().then((on) => app.say(on ? "You will be notified." : "You will not be notified."))],
+    ["Everything (Ctrl K)", palette],
     ["Keyboard", help],
     ["Sign out", () => app.signOut()],
   ]);
 }
 
-function sessionMenu(event: Event): void {
-  const open = app.open;
-  if (!open) return;
+function sessionMenu(event: Event, open: Conversation): void {
   const ends = (word: string, method: string) => (): void => confirm(`${word} this session?`, plain(open.info?.title || "Untitled session"), word, () => {
     app.rpc.call(method, { sessionId: open.id }).then(
       () => {
@@ -216,18 +277,18 @@ function sessionMenu(event: Event): void {
     );
   });
   menu(event, [
-    ["What the last turn changed", changes],
-    ["Rename", rename],
-    ["Fork from here", () => fork()],
-    ["Export as HTML", () => void save()],
+    ["What the last turn changed", () => changes(open)],
+    ["Rename", () => rename(open)],
+    ["Open another beside it", split],
+    ["Fork from here", () => fork(open)],
+    ["Export as HTML", () => void save(open)],
     ["Close session", ends("Close", "session/close")],
     ["Delete session", ends("Delete", "session/delete")],
   ]);
 }
 
 /** A new session with this one's past: all of it, or what was before the message with a cursor. */
-function fork(before = ""): void {
-  const open = app.open!;
+function fork(open: Conversation, before = ""): void {
   const params = { sessionId: open.id, cwd: open.info?.cwd ?? "", mcpServers: [], ...(before ? { _meta: { dragoman: { before } } } : {}) };
   app.rpc.call<{ sessionId: string }>("session/fork", params).then(
     ({ sessionId }) => openSession(sessionId),
@@ -235,8 +296,7 @@ function fork(before = ""): void {
   );
 }
 
-async function save(): Promise<void> {
-  const open = app.open!;
+async function save(open: Conversation): Promise<void> {
   while (await open.earlier(app.rpc));
   const name = (open.info?.title || "session").replace(/[^\p{L}\p{N}]+/gu, "-").slice(0, 60);
   download(await exported(open), `${name || "session"}.html`);
@@ -246,18 +306,34 @@ document.addEventListener("click", (event) => {
   const away = (event.target as HTMLElement).closest?.<HTMLElement>("[data-away]");
   if (away) leaving(away.dataset.away!);
 });
-document.addEventListener("fork", (event) => fork((event as CustomEvent<string>).detail));
+document.addEventListener("fork", (event) => {
+  const open = current();
+  if (open) fork(open, (event as CustomEvent<string>).detail);
+});
 document.addEventListener("visibilitychange", () => app.looked());
 window.addEventListener("hashchange", follow);
 window.addEventListener("dragover", (event) => event.preventDefault());
 window.addEventListener("drop", (event) => {
   event.preventDefault();
-  if (app.open && event.dataTransfer?.files.length) void composer.attach([...event.dataTransfer.files]);
+  if (app.open && event.dataTransfer?.files.length) void composers[side].attach([...event.dataTransfer.files]);
 });
 // The seconds until the next try count down; "5 min" becomes "6 min".
-window.setInterval(() => (app.health === "offline" ? redraw() : undefined), 1000);
+window.setInterval(() => (app.health === "offline" || (view === "board" && !app.open) ? redraw() : undefined), 1000);
 window.setInterval(redraw, 30_000);
-listenToKeys({ app, composer, search, start, changes, help, go, toEnd: () => app.open && timeline().toEnd(), toStart: () => app.open && timeline().toStart() });
+listenToKeys({
+  app, board, search, start, changes, help, go, palette, split, openBeside,
+  composer: () => composers[current() === app.beside ? 1 : 0],
+  decide: (sessionId) => decide(app, sessionId),
+  current,
+  toEnd: () => withTimeline((list) => list.toEnd()),
+  toStart: () => withTimeline((list) => list.toStart()),
+});
+
+function withTimeline(act: (list: Timeline) => void): void {
+  const open = current();
+  if (open) act(timeline(open));
+}
+
 
 if ("serviceWorker" in navigator) {
   const policy = (window as any).trustedTypes?.createPolicy("dragoman", { createScriptURL: (url: string) => (url === "/sw.js" ? url : "") });

@@ -38,6 +38,7 @@ SCOPES: dict[str, Scope] = {
     "_dragoman/hub/detach": "observe",
     "_dragoman/hub/history": "observe",
     "_dragoman/hub/search": "observe",
+    "_dragoman/hub/progress": "observe",
     "_dragoman/hub/answer": "approve",
     "_dragoman/hub/queue/edit": "prompt",
     "_dragoman/hub/queue/withdraw": "prompt",
@@ -104,7 +105,19 @@ META = VALUES | st.fixed_dictionaries(
     {}, optional={"dragoman": VALUES | st.dictionaries(st.sampled_from(OURS), VALUES, max_size=4)}
 )
 NAMES = (
-    *("cwd", "mcpServers", "prompt", "cursor", "limit", "text", "title", "after", "before", "request"),
+    *(
+        "sessionIds",
+        "cwd",
+        "mcpServers",
+        "prompt",
+        "cursor",
+        "limit",
+        "text",
+        "title",
+        "after",
+        "before",
+        "request",
+    ),
     *(
         "result",
         "key",

@@ -148,6 +148,7 @@ ACTS: dict[tuple[str, bool], Act] = {
     (f"{HUB}detach", True): Act(lambda _: {"sessionId": "of nobody"}, False),
     (f"{HUB}history", True): Act(),
     (f"{HUB}search", True): Act(lambda _: {"text": "hello"}, hides=True),
+    (f"{HUB}progress", True): Act(lambda scene: {"sessionIds": [scene.session]}, hides=True),
     (f"{HUB}agents", True): Act(about_session=False),
     (f"{HUB}files", True): Act(lambda _: {"pattern": ""}),
     (f"{HUB}folders", True): Act(lambda scene: {"path": scene.folder}, hides=True),

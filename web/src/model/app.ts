@@ -5,6 +5,7 @@
 
 import { Connection, type Health, type Owner } from "../wire/connection";
 import type { Rpc } from "../wire/rpc";
+import { ProgressFeed } from "./board";
 import { Conversation } from "./conversation";
 import { recall, recallJson, remember, takeToken, uniqueName } from "./memory";
 import type { AgentInfo, Asked, Message, SessionInfo } from "./types";
@@ -30,6 +31,9 @@ export class App implements Owner {
   nextCursor = "";
   inbox = new Map<string, Asked>();
   open: Conversation | null = null;
+  /** The second session of a split view. */
+  beside: Conversation | null = null;
+  readonly feed = new ProgressFeed(this, () => this.changed());
   /** What a person is told once, and a screen reader with them. */
   said = "";
   loaded = false;
@@ -69,6 +73,8 @@ export class App implements Owner {
     this.sessions.clear();
     this.inbox.clear();
     this.open = null;
+    this.beside = null;
+    this.feed.progress.clear();
     this.refuse("");
   }
 
@@ -93,7 +99,12 @@ export class App implements Owner {
     this.questions.clear();
     await rpc.call("_dragoman/hub/watch", { on: true });
     await this.refresh(rpc);
-    if (this.open) await this.open.attach(rpc);
+    for (const shown of this.shown()) await shown.attach(rpc);
+  }
+
+  /** The sessions that are on the screen as conversations. */
+  shown(): Conversation[] {
+    return [this.open, this.beside].filter((conversation) => conversation !== null);
   }
 
   async refresh(rpc = this.rpc): Promise<void> {
@@ -142,8 +153,9 @@ export class App implements Owner {
         return this.takenBack(params.requestId);
     }
     if (message.id !== undefined) this.request(message);
-    if (this.open && params.sessionId === this.open.id) {
-      this.open.hear(message);
+    for (const shown of this.shown()) {
+      if (params.sessionId !== shown.id) continue;
+      shown.hear(message);
       this.heardMany();
     }
   }
@@ -166,11 +178,13 @@ export class App implements Owner {
     const worked = before?.state === "running" || before?.state === "waiting";
     const ended = worked && (session.state === "idle" || session.state === "failed");
     if (ended) this.ended(session);
-    if (this.open?.id === session.sessionId) {
-      this.open.info = session;
-      if (ended) void this.open.review(this.rpc);
+    for (const shown of this.shown()) {
+      if (shown.id !== session.sessionId) continue;
+      shown.info = session;
+      if (ended) void shown.review(this.rpc);
       if (document.visibilityState === "visible") this.markSeen(session);
     }
+    this.feed.hurry();
     this.changed();
   }
 
@@ -214,15 +228,25 @@ export class App implements Owner {
     }
   }
 
-  show(id: string | null): void {
-    if (this.open?.id === id) return;
-    const left = this.open;
-    if (left) void this.rpc.call("_dragoman/hub/detach", { sessionId: left.id }).catch(() => null);
-    this.open = id === null ? null : new Conversation(id, this.sessions.get(id) ?? null, () => this.changed());
-    const session = id === null ? undefined : this.sessions.get(id);
-    if (session) this.markSeen(session);
-    if (this.open && this.health === "live") void this.open.attach(this.rpc);
+  /** Shows one session, or two beside each other; what is shown already stays as it is. */
+  show(id: string | null, besideId: string | null = null): void {
+    const before = this.shown();
+    const kept = (wanted: string | null): Conversation | null => before.find((shown) => shown.id === wanted) ?? null;
+    const wanted = [id, besideId === id ? null : besideId];
+    if (this.open?.id === wanted[0] && (this.beside?.id ?? null) === wanted[1]) return;
+    [this.open, this.beside] = wanted.map((one) => kept(one) ?? this.conversation(one));
+    for (const left of before.filter((shown) => !this.shown().includes(shown))) {
+      void this.rpc.call("_dragoman/hub/detach", { sessionId: left.id }).catch(() => null);
+    }
+    for (const opened of this.shown().filter((shown) => !before.includes(shown))) {
+      if (this.health === "live") void opened.attach(this.rpc);
+    }
+    this.looked();
     this.changed();
+  }
+
+  private conversation(id: string | null): Conversation | null {
+    return id === null ? null : new Conversation(id, this.sessions.get(id) ?? null, () => this.changed());
   }
 
   unread(session: SessionInfo): boolean {
@@ -231,8 +255,11 @@ export class App implements Owner {
 
   /** Somebody looks at the page again: what is open counts as read. */
   looked(): void {
-    const session = this.open && this.sessions.get(this.open.id);
-    if (session && document.visibilityState === "visible") this.markSeen(session);
+    if (document.visibilityState !== "visible") return;
+    for (const { id } of this.shown()) {
+      const session = this.sessions.get(id);
+      if (session) this.markSeen(session);
+    }
   }
 
   private markSeen(session: SessionInfo): void {

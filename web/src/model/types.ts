@@ -91,6 +91,8 @@ export interface SessionInfo {
   cursor?: string;
   queue?: number;
   asking?: number;
+  /** The session whose agent began this one. */
+  parent?: string;
 }
 
 /** What a rule of the reviewer found in a request. */

@@ -1,7 +1,10 @@
 /** Suggestions over a text field: commands behind a slash at the start, files behind an `@`. */
 
 import type { App } from "../model/app";
+import type { Conversation } from "../model/conversation";
 import { button, el, shown } from "./dom";
+
+let serial = 0;
 
 interface Suggestion {
   insert: string;
@@ -15,18 +18,20 @@ export class Completion {
   private chosen = 0;
   private from = 0;
   private asked = 0;
+  private name = `completion-${(serial += 1)}`;
 
   constructor(
     private app: App,
+    private target: () => Conversation | null,
     private field: HTMLTextAreaElement,
     private taken: (insert: string) => void,
   ) {
-    this.element.id = "completion";
+    this.element.id = this.name;
     this.element.setAttribute("role", "listbox");
     this.element.setAttribute("aria-label", "Suggestions");
     this.element.hidden = true;
     field.setAttribute("aria-autocomplete", "list");
-    field.setAttribute("aria-controls", "completion");
+    field.setAttribute("aria-controls", this.name);
   }
 
   async look(): Promise<void> {
@@ -41,7 +46,7 @@ export class Completion {
   }
 
   private commands(start: string): Suggestion[] {
-    const commands = this.app.open?.fold.commands ?? [];
+    const commands = this.target()?.fold.commands ?? [];
     const wanted = start.toLowerCase();
     return commands
       .filter((command) => command.name.toLowerCase().includes(wanted))
@@ -54,8 +59,9 @@ export class Completion {
   }
 
   private async files(pattern: string): Promise<Suggestion[]> {
-    if (!this.app.open) return [];
-    const params = { sessionId: this.app.open.id, pattern, limit: 20 };
+    const sessionId = this.target()?.id;
+    if (!sessionId) return [];
+    const params = { sessionId, pattern, limit: 20 };
     const answer = await this.app.rpc.call<{ files: string[] }>("_dragoman/hub/files", params).catch(() => ({ files: [] }));
     return (answer.files ?? []).map((path) => ({ insert: `@${path} `, label: path, detail: "" }));
   }
@@ -71,7 +77,7 @@ export class Completion {
 
   private option(one: Suggestion, at: number): HTMLElement {
     const made = button("", "option", () => this.take(at));
-    made.id = `completion-${at}`;
+    made.id = `${this.name}-${at}`;
     made.tabIndex = -1;
     made.setAttribute("role", "option");
     made.addEventListener("pointerdown", (event) => event.preventDefault()); // the field keeps the focus

@@ -1,7 +1,8 @@
 /** Where a person writes: text, commands, files, attachments. Keeps a draft for each session until it is sent. */
 
 import type { App } from "../model/app";
-import { recall, remember } from "../model/memory";
+import type { Conversation } from "../model/conversation";
+import { recall, recallJson, remember } from "../model/memory";
 import type { ContentBlock } from "../model/types";
 import { plain } from "../text/reveal";
 import { blockView } from "./blocks";
@@ -12,10 +13,18 @@ import { iconNode } from "./icons";
 const LARGEST = 8_000_000;
 const TALLEST = 260;
 
+interface Attachment {
+  name: string;
+  block: ContentBlock;
+}
+
+/** What is attached to the drafts of sessions that are not on the screen; too large for the browser's storage. */
+const shelves = new Map<string, Attachment[]>();
+
 export class Composer {
   readonly element = el("form", "composer");
   readonly field = el("textarea");
-  private attached: { name: string; block: ContentBlock }[] = [];
+  private attached: Attachment[] = [];
   private shelf = el("div", "shelf");
   private mentions = new Set<string>();
   private completion: Completion;
@@ -24,8 +33,9 @@ export class Composer {
   private session = "";
   private picker = el("input");
 
-  constructor(private app: App, private sent: () => void) {
-    this.completion = new Completion(app, this.field, (insert) => {
+  /** `target` is the session that is written to. */
+  constructor(private app: App, private target: () => Conversation | null, private sent: () => void) {
+    this.completion = new Completion(app, target, this.field, (insert) => {
       if (insert.startsWith("@")) this.mentions.add(insert.slice(1));
       this.changed();
     });
@@ -72,23 +82,27 @@ export class Composer {
 
   /** Another session is shown, or things have changed around this one. */
   update(): void {
-    const open = this.app.open;
-    if (open && open.id !== this.session) {
+    const open = this.target();
+    if (!open) {
+      this.session = "";
+      return;
+    }
+    if (open.id !== this.session) {
       this.session = open.id;
       this.field.value = recall(`draft.${open.id}`);
-      this.attached = [];
-      this.mentions.clear();
+      this.attached = shelves.get(open.id) ?? [];
+      this.mentions = new Set(recallJson<string[]>(`mentions.${open.id}`, []));
       this.shelve();
       this.fit();
     }
-    const running = Boolean(open?.fold.turn) || open?.info?.state === "running" || open?.info?.state === "waiting";
+    const running = Boolean(open.fold.turn) || open.info?.state === "running" || open.info?.state === "waiting";
     this.stop.hidden = !running;
     this.send.setAttribute("aria-label", running ? "Send when the turn has ended" : "Send");
     this.send.title = running ? "Joins the queue" : "Send (Enter)";
-    const able = this.app.may("prompt") && !open?.fold.ended;
+    const able = this.app.may("prompt") && !open.fold.ended;
     this.field.disabled = !able;
     this.send.disabled = !able || (!this.field.value.trim() && !this.attached.length);
-    if (!able) this.field.placeholder = open?.fold.ended ? "This session has ended" : "Your token may only watch";
+    if (!able) this.field.placeholder = open.fold.ended ? "This session has ended" : "Your token may only watch";
   }
 
   private key(event: KeyboardEvent): void {
@@ -103,6 +117,9 @@ export class Composer {
 
   private changed(): void {
     remember(`draft.${this.session}`, this.field.value);
+    shelves.set(this.session, this.attached);
+    const mentions = [...this.mentions].filter((path) => this.field.value.includes(`@${path}`));
+    remember(`mentions.${this.session}`, mentions.length ? JSON.stringify(mentions) : "");
     this.fit();
     this.update();
   }
@@ -113,7 +130,7 @@ export class Composer {
   }
 
   submit(): void {
-    const open = this.app.open;
+    const open = this.target();
     const text = this.field.value.trim();
     if (!open || this.send.disabled || (!text && !this.attached.length)) return;
     const prompt: ContentBlock[] = text ? [{ type: "text", text }] : [];
@@ -129,13 +146,13 @@ export class Composer {
   }
 
   private linkTo(path: string): ContentBlock {
-    const folder = (this.app.open?.info?.cwd ?? "").replace(/\/$/, "");
+    const folder = (this.target()?.info?.cwd ?? "").replace(/\/$/, "");
     const uri = `file://${`${folder}/${path}`.split("/").map(encodeURIComponent).join("/")}`;
     return { type: "resource_link", uri, name: path };
   }
 
   cancel(): void {
-    const open = this.app.open;
+    const open = this.target();
     if (!open) return;
     this.app.rpc.notify("session/cancel", { sessionId: open.id });
     this.app.say("Stopping …");
@@ -165,7 +182,7 @@ export class Composer {
 
   private async blockOf(file: File): Promise<ContentBlock> {
     if (file.size > LARGEST) throw new Error(`it has ${sizeOf(file.size)}, at most ${sizeOf(LARGEST)} can be sent`);
-    const can = this.app.open?.fold.takes ?? this.app.capabilities.promptCapabilities ?? {};
+    const can = this.target()?.fold.takes ?? this.app.capabilities.promptCapabilities ?? {};
     const bytes = new Uint8Array(await file.arrayBuffer());
     for (const type of ["image", "audio"] as const) {
       if (!file.type.startsWith(`${type}/`)) continue;

@@ -77,10 +77,15 @@ export function leaving(href: string): void {
 
 const KEYS: [string, string][] = [
   ["?", "this list"],
-  ["/ or Ctrl K", "search in all sessions"],
+  ["Ctrl K", "everything: acts, sessions, agents"],
+  ["/ or Ctrl Shift F", "search in all sessions"],
   ["n", "new session"],
-  ["i", "inbox"],
+  ["b, i", "board, inbox"],
   ["j, k", "next, previous session"],
+  ["h, l", "next, previous column of the board"],
+  ["Enter, Shift Enter", "open the chosen session, open it beside the open one"],
+  ["s", "open another session beside this one"],
+  ["Shift A", "decide what the chosen session asks; Enter confirms"],
   ["m", "write a message"],
   ["a", "go to what waits for you"],
   ["1 … 9", "answer the card that has the focus"],

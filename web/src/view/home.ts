@@ -60,7 +60,7 @@ export function sessionList(app: App): TemplateResult {
 }
 
 function row(app: App, session: SessionInfo): TemplateResult {
-  const open = app.open?.id === session.sessionId;
+  const open = app.shown().some((shown) => shown.id === session.sessionId);
   const unread = !open && app.unread(session);
   const title = plain(session.title || "Untitled session");
   return html`<li>
@@ -75,12 +75,17 @@ function row(app: App, session: SessionInfo): TemplateResult {
   </li>`;
 }
 
+/** The places of the page besides sessions. */
+export function viewLinks(app: App, view: string): TemplateResult {
+  const link = (name: string, address: string, label: string, key: string, count = 0): TemplateResult =>
+    html`<a class="view-link" href=${address} title="${label} (${key})" aria-current=${view === name ? "page" : nothing}>${icon(name)}<span>${label}</span>${count ? html`<span class="badge">${count}<span class="unseen"> waiting</span></span>` : nothing}</a>`;
+  return html`<nav class="views" aria-label="Views">${link("inbox", "#/", "Inbox", "i", app.inbox.size)}${link("board", "#/board", "Board", "b")}</nav>`;
+}
 
 export function sidebarHead(app: App, act: { search(): void; start(): void; menu(event: Event): void }): TemplateResult {
   return html`<header class="side-head">
-    <a class="brand" href="#/" title="Inbox (i)"><img src="/icon.svg" alt="" width="28" height="28" /><h1>Dragoman</h1>
-      ${app.inbox.size ? html`<span class="badge">${app.inbox.size}<span class="unseen"> waiting</span></span>` : nothing}</a>
-    <button type="button" class="round quiet" aria-label="Search" title="Search (/)" @click=${act.search}>${icon("search")}</button>
+    <a class="brand" href="#/" title="Inbox (i)"><img src="/icon.svg" alt="" width="28" height="28" /><h1>Dragoman</h1></a>
+    <button type="button" class="round quiet" aria-label="Search" title="Search (/), everything (Ctrl K)" @click=${act.search}>${icon("search")}</button>
     <button type="button" class="round quiet" aria-label="New session" title="New session (n)" ?disabled=${!app.may("prompt")} @click=${act.start}>${icon("new")}</button>
     <button type="button" class="round quiet" aria-label="Menu" aria-haspopup="menu" @click=${act.menu}>${icon("menu")}</button>
   </header>`;

@@ -8,19 +8,20 @@ import { nameOf } from "../model/app";
 import { Fold } from "../model/fold";
 import type { Asked, Message, PermissionOption, ToolCall } from "../model/types";
 import { plain } from "../text/reveal";
+import { dialog } from "./dialogs";
 import { ago, button, el, lastPart, shown } from "./dom";
 import { formOf } from "./form";
 import { iconNode } from "./icons";
 import { away } from "./markdown";
-import { fillRisks, riskList } from "./risks";
+import { fillRisks, riskList, worstRisk } from "./risks";
 import { toolParts } from "./tool";
 
 const cards = new Map<string, HTMLElement>();
 /** The question as a card shows it: what the hub learns later makes another one of it. */
 const drawn = new WeakMap<HTMLElement, Asked>();
 
-export function questionCard(app: App, asked: Asked, inSession: boolean): HTMLElement {
-  const name = `${inSession ? "s" : "h"}${nameOf(asked)}`;
+export function questionCard(app: App, asked: Asked, inSession: boolean, place = inSession ? "s" : "h"): HTMLElement {
+  const name = `${place}${nameOf(asked)}`;
   let card = cards.get(name);
   if (!card) {
     card = asked.method === "session/request_permission" ? permission(app, asked, inSession) : elicitation(app, asked, inSession);
@@ -36,6 +37,27 @@ export function questionCard(app: App, asked: Asked, inSession: boolean): HTMLEl
 /** Cards of questions that are no more. */
 export function forgetCards(open: Map<string, Asked>): void {
   for (const name of cards.keys()) if (!open.has(name.slice(1))) cards.delete(name);
+}
+
+/**
+ * What a session asks, over whatever is on the screen: the whole question, and the answer one key away. Where the rules
+ * found something grave, no answer has the focus, so that nobody says yes by habit.
+ */
+export function decide(app: App, sessionId: string): void {
+  const asked = [...app.inbox.values()].find((one) => one.sessionId === sessionId);
+  if (!asked) return app.say("That session asks nothing.");
+  const card = questionCard(app, asked, false, "d");
+  const opened = dialog("Decide", card);
+  opened.classList.add("decision");
+  opened.dataset.question = nameOf(asked);
+  const allow = card.querySelector<HTMLElement>(".choice.allow_once");
+  if (allow && !["critical", "high"].includes(worstRisk(asked))) allow.focus();
+  else card.focus();
+}
+
+/** Windows of questions that somebody has answered. */
+export function closeDecided(open: Map<string, Asked>): void {
+  for (const opened of document.querySelectorAll<HTMLDialogElement>("dialog.decision")) if (!open.has(opened.dataset.question!)) opened.close();
 }
 
 function frame(app: App, asked: Asked, inSession: boolean, kind: string, title: string): [HTMLElement, HTMLElement] {
@@ -72,7 +94,7 @@ function permission(app: App, asked: Asked, inSession: boolean): HTMLElement {
   const options: PermissionOption[] = Array.isArray(asked.params.options) ? asked.params.options : [];
   const choose = (optionId: string): void => {
     // The card goes with its answer; who works with keys goes on writing.
-    if (inSession && !matchMedia("(pointer: coarse)").matches) document.querySelector<HTMLElement>(".composer textarea")?.focus();
+    if (inSession && !matchMedia("(pointer: coarse)").matches) (card.closest(".pane") ?? document).querySelector<HTMLElement>(".composer textarea")?.focus();
     void app.answer(asked, { outcome: { outcome: "selected", optionId } });
   };
   const row = el("div", "card-actions");

@@ -15,6 +15,11 @@ export function riskList(asked: Asked): HTMLUListElement {
   return list;
 }
 
+/** The severity of the worst risk; empty if nothing was found, or nothing was judged yet. */
+export function worstRisk(asked: Asked): string {
+  return SEVERITIES.find((one) => asked.risks?.some((risk) => risk.severity === one)) ?? "";
+}
+
 export function fillRisks(list: HTMLElement, asked: Asked): void {
   const lines: HTMLElement[] = [];
   if (asked.rule) lines.push(el("li", "asked-by", "Asked because: ", shown(String(asked.rule), "exact line")));
@@ -22,8 +27,7 @@ export function fillRisks(list: HTMLElement, asked: Asked): void {
   if (asked.risksNote) lines.push(el("li", "unjudged", shown(String(asked.risksNote), "exact line")));
   list.replaceChildren(...lines);
   list.hidden = !lines.length;
-  const worst = SEVERITIES.find((one) => asked.risks?.some((risk) => risk.severity === one));
-  list.dataset.worst = worst ?? "";
+  list.dataset.worst = worstRisk(asked);
 }
 
 function line(risk: Risk): HTMLElement {

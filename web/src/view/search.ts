@@ -9,9 +9,9 @@ const PAUSE_MS = 150;
 /** Kinds of passages that are written in markdown. */
 const MARKDOWN = new Set(["message", "thought"]);
 
-export function searchAll(app: App, go: (found: Found, query: string) => void): void {
+export function searchAll(app: App, go: (found: Found, query: string) => void, text = ""): void {
   const search = new SearchWindow(app, go);
-  search.open();
+  search.open(text);
 }
 
 class SearchWindow {
@@ -43,9 +43,11 @@ class SearchWindow {
     this.field.addEventListener("keydown", (event) => this.onKey(event));
   }
 
-  open(): void {
+  open(text: string): void {
     this.dialog = dialog("Search", this.field, this.status, this.list);
     this.field.focus();
+    this.field.value = text;
+    if (text) void this.look();
   }
 
   private onInput(): void {

@@ -20,6 +20,8 @@ export interface Acts {
   menu(event: Event): void;
   changes(): void;
   rename(): void;
+  /** Leaves this session of a split view; absent if it is alone. */
+  close?(): void;
 }
 
 export function sessionView(app: App, open: Conversation, timeline: Timeline, composer: Composer, acts: Acts): TemplateResult {
@@ -32,6 +34,7 @@ export function sessionView(app: App, open: Conversation, timeline: Timeline, co
       </div>
       ${usage(open)}${state(open)}
       <button type="button" class="round quiet" aria-label="Session menu" aria-haspopup="menu" @click=${acts.menu}>${icon("menu")}</button>
+      ${acts.close ? html`<button type="button" class="round quiet" aria-label="Close this side" title="Close this side" @click=${acts.close}>${icon("close")}</button>` : nothing}
     </header>
     ${open.state === "failed" ? failed(app, open) : timeline.element}
     <div class="dock">

@@ -41,13 +41,13 @@ interface Folders {
   folders: string[];
 }
 
-export function newSession(app: App, go: (id: string) => void): void {
+export function newSession(app: App, go: (id: string) => void, wantedAgent = ""): void {
   const folders = [...new Set([...recallJson<string[]>("folders", []), ...[...app.sessions.values()].map((session) => session.cwd)])].filter(Boolean);
   const form = el("form", "form");
   const list = el("div", "agents");
   list.setAttribute("role", "radiogroup");
   list.setAttribute("aria-label", "Agent");
-  const chosen = recallJson("agent", app.defaultAgent);
+  const chosen = wantedAgent || recallJson("agent", app.defaultAgent);
   for (const agent of app.agents) {
     const radio = el("input");
     radio.type = "radio";

@@ -12,6 +12,7 @@ from dragoman.errors import Elsewhere, ErrorAnswer
 from dragoman.hub.clients.client import ClientHub, HubClient
 from dragoman.hub.clients.entry_messages import HistoryView, messages
 from dragoman.hub.clients.questions import is_answer
+from dragoman.hub.clients.session_progress import SessionProgress
 from dragoman.hub.clients.views import SessionViews
 from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.engine.log import STORE_SECONDS
@@ -38,6 +39,7 @@ class HubMethods:
     def __init__(self, hub: ClientHub, views: SessionViews) -> None:
         self._hub = hub
         self._views = views
+        self._progress_of = SessionProgress(hub, views)
         self._handlers: dict[str, HubHandler] = {
             "sessions": self._sessions,
             "inbox": self._inbox,
@@ -46,6 +48,7 @@ class HubMethods:
             "detach": self._detach,
             "history": self._history,
             "search": self._search,
+            "progress": self._progress,
             "answer": self._answer,
             "queue/edit": self._edit,
             "queue/withdraw": self._withdraw,
@@ -159,6 +162,12 @@ class HubMethods:
         ]
         return {"found": visible}
 
+    async def _progress(self, client: HubClient, params: Params) -> JsonObject:
+        names = value_of(params.get("sessionIds"))
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise invalid_params("sessionIds is no list of texts")
+        return {"progress": await self._progress_of.describe(client, names)}
+
     async def _agents(self, client: HubClient, params: Params) -> JsonObject:
         return {"agents": self._views.agents(client)}
 
@@ -229,6 +238,7 @@ class HubMethods:
         hunks = value_of(params.get("hunks"))
         numbers = [number for number in hunks if isinstance(number, int)] if isinstance(hunks, list) else None
         await self._hub.changes.revert(session.id, client.text(params, "path"), numbers)
+        self._progress_of.forget(session.id)
         return {}
 
     # Inside.

@@ -78,6 +78,7 @@ REQUESTS: dict[str, GateRow] = {
     f"{HUB}detach": GateRow(scopes=("observe",), effect="look"),
     f"{HUB}history": GateRow(scopes=("observe",), effect="look"),
     f"{HUB}search": GateRow(scopes=("observe",), effect="look"),
+    f"{HUB}progress": GateRow(scopes=("observe",), effect="look"),
     f"{HUB}agents": GateRow(scopes=("observe",), effect="look"),
     f"{HUB}files": GateRow(scopes=("observe",), effect="look"),
     # It names only folders that the token may open: see `folders`.

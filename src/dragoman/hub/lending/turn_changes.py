@@ -314,6 +314,20 @@ class TurnChanges:
             "notes": notes,
         }
 
+    async def tally(self, session_id: str) -> dict[str, int] | None:
+        """How many files of its own the last turn changed, and how many lines; None if nothing is known."""
+        turn = self._turns.get(session_id)
+        if turn is None or turn.is_running:
+            return None
+        files, _ = await self._compare(turn)
+        own, _ = await asyncio.to_thread(_attribute, turn, files)
+        lines = [line for change in own for hunk in _hunks(change.diff or "") for line in _lines(hunk)]
+        return {
+            "files": len(own),
+            "added": sum(line.startswith("+") for line in lines),
+            "removed": sum(line.startswith("-") for line in lines),
+        }
+
     async def revert(self, session_id: str, path: str, hunks: Sequence[int] | None) -> None:
         turn = self._turns.get(session_id)
         if turn is None or turn.before is None:
@@ -385,6 +399,11 @@ async def _abandon(looking: asyncio.Future[Snapshot]) -> None:
 def _describe_change(change: FileChange) -> dict[str, Any]:
     diff = change.diff or ""
     return {"path": change.path, "kind": change.kind, "diff": diff, "hunks": _hunks(diff)}
+
+
+def _lines(hunk: dict[str, Any]) -> list[str]:
+    text: str = hunk["text"]
+    return text.split("\n")[1:]
 
 
 def _hunks(diff: str) -> list[dict[str, Any]]:

@@ -1,0 +1,91 @@
+/** Everything that the palette offers: acts, views, sessions, agents. What a token may not do is not offered. */
+
+import type { App } from "./model/app";
+import type { Conversation } from "./model/conversation";
+import type { BoardView } from "./view/board";
+import { newSession } from "./view/windows";
+import type { PaletteEntry, PaletteOptions } from "./view/palette";
+
+export interface CommandReach {
+  app: App;
+  board: BoardView;
+  current(): Conversation | null;
+  go(hash: string): void;
+  openSession(id: string): void;
+  openBeside(id: string): void;
+  search(text?: string): void;
+  start(): void;
+  split(): void;
+  changes(): void;
+  rename(): void;
+  help(): void;
+  save(open: Conversation): Promise<void>;
+  fork(open: Conversation): void;
+  decide(sessionId: string): void;
+}
+
+const STATES: Record<string, string> = { running: "running", waiting: "waits for you", idle: "", failed: "failed", closed: "closed" };
+
+export function commands(reach: CommandReach): PaletteOptions {
+  const { app } = reach;
+  const entries = [...waiting(reach), ...ofSession(reach), ...views(reach), ...sessions(reach), ...agents(reach)];
+  const otherwise = (text: string): PaletteEntry[] => [
+    { label: `Search all sessions for “${text}”`, icon: "search", run: () => reach.search(text) },
+  ];
+  return { title: "Everything", placeholder: "A session, an agent, or what to do", entries, otherwise: app.may("observe") ? otherwise : undefined };
+}
+
+function waiting({ app, decide }: CommandReach): PaletteEntry[] {
+  return [...app.inbox.values()].map((asked) => ({
+    label: `Decide: ${asked.params.toolCall?.title ?? asked.params.message ?? "a question"}`,
+    detail: asked.title ?? asked.agent ?? "",
+    icon: "ask",
+    run: () => decide(asked.sessionId),
+  }));
+}
+
+function ofSession(reach: CommandReach): PaletteEntry[] {
+  const open = reach.current();
+  if (!open) return [];
+  const acts: PaletteEntry[] = [
+    { label: "What the last turn changed", icon: "edit", keys: "c", run: () => reach.changes() },
+    { label: "Open another session beside this one", icon: "split", keys: "s", run: reach.split },
+    { label: "Export this session as HTML", icon: "fetch", run: () => void reach.save(open) },
+  ];
+  if (reach.app.may("prompt")) {
+    acts.push({ label: "Rename this session", icon: "edit", run: () => reach.rename() });
+    acts.push({ label: "Fork this session", icon: "fork", run: () => reach.fork(open) });
+  }
+  return acts;
+}
+
+function views({ app, go, search, start, help }: CommandReach): PaletteEntry[] {
+  const entries: PaletteEntry[] = [
+    { label: "Board", detail: "all sessions by state", icon: "board", keys: "b", run: () => go("#/board") },
+    { label: "Inbox", detail: "what waits for you", icon: "inbox", keys: "i", run: () => go("#/") },
+    { label: "Search in all sessions", icon: "search", keys: "/", run: () => search() },
+    { label: "Keyboard", detail: "the list of keys", icon: "execute", keys: "?", run: help },
+    { label: "Sign out", icon: "move", run: () => app.signOut() },
+  ];
+  if (app.may("prompt")) entries.unshift({ label: "New session", icon: "new", keys: "n", run: start });
+  return entries;
+}
+
+function sessions({ app, openSession }: CommandReach): PaletteEntry[] {
+  return [...app.sessions.values()].map((session) => ({
+    label: session.title || "Untitled session",
+    detail: [session.agent, session.cwd, STATES[session.state]].filter(Boolean).join(" · "),
+    icon: session.state === "waiting" ? "ask" : "read",
+    run: () => openSession(session.sessionId),
+  }));
+}
+
+function agents({ app, openSession }: CommandReach): PaletteEntry[] {
+  if (!app.may("prompt")) return [];
+  return app.agents.map((agent) => ({
+    label: `New session with ${agent.title || agent.name}`,
+    detail: agent.description ?? "",
+    icon: "new",
+    run: () => newSession(app, openSession, agent.name),
+  }));
+}
