@@ -26,7 +26,7 @@ WEB      := web
 READY_WEB := $(if $(wildcard $(WEB)/package.json),$(WEB)/node_modules/.ready)
 READY_ACPX := $(if $(wildcard $(ACPX)/package.json),build/ready/acpx)
 
-.PHONY: setup run quick test test-all check-format check-lint check-types check-mypy check-examples check-tests check-cluster bytecode fix explore simulate bench bench-cluster manual schema web clean
+.PHONY: setup run quick test test-all check-format check-lint check-types check-mypy check-examples check-tests check-cluster bytecode fix explore simulate bench bench-cluster manual dist try-release schema web clean
 .DEFAULT_GOAL := test
 
 setup: $(READY_PY) $(READY_TS) $(READY_SDK) $(READY_ACPX) $(READY_BROWSER) $(READY_WEB)
@@ -171,6 +171,18 @@ bench-cluster: $(READY_PY)
 # A manual page and completions for shells, for packagers.
 manual: $(READY_PY)
 	@$(PY) tools/generate_manual.py build/manual && echo "build/manual"
+
+# Everything that is published, into dist/: built twice and compared, inspected, with a list of its parts and of its hashes.
+RELEASE := build/release
+$(RELEASE)/.ready: tools/release/requirements.txt
+	@$(PYTHON) -m venv $(RELEASE) && $(RELEASE)/bin/python -m pip install $(PIP_OPTIONS) -r $< && touch $@
+
+dist: $(RELEASE)/.ready
+	@PYTHONPATH=tools $(RELEASE)/bin/python -m release.build dist
+
+# What was built, in empty environments: each Python at hand, each extra alone, uvx, pipx and the zipapp.
+try-release: dist
+	@PATH="$(CURDIR)/$(RELEASE)/bin:$$PATH" tools/try_release.sh dist
 
 schema: setup
 	@$(PY) tools/generate_schema.py $(ARGS)

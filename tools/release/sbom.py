@@ -1,0 +1,117 @@
+"""What a release is made of, as a CycloneDX document.
+
+Three kinds of parts: what pip installs with us (`required`), what an extra adds (`optional`), and what is
+built into the page of the hub. A range of versions is no version: a part has the version that our tests run
+with, where one is pinned, and always the range that is permitted. The same sources make the same document.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import time
+import tomllib
+import uuid
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+Part = dict[str, Any]
+REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)(?:\[[^\]]*\])?\s*([^;]*)")
+
+
+def make_sbom(root: Path, files: list[Path], *, version: str, epoch: int) -> bytes:
+    """The document for these built files of the project in `root`."""
+    project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
+    digests = {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+    us = {
+        "type": "library",
+        "bom-ref": f"pkg:pypi/dragoman@{version}",
+        "name": "dragoman",
+        "version": version,
+        "description": project["description"],
+        "licenses": [{"expression": project["license"]}],
+        "purl": f"pkg:pypi/dragoman@{version}",
+        "externalReferences": [
+            {"type": "distribution", "url": name, "hashes": [{"alg": "SHA-256", "content": digest}]}
+            for name, digest in sorted(digests.items())
+        ],
+    }
+    parts = [*python_parts(project), *page_parts(root)]
+    document = {
+        "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.6",
+        "serialNumber": f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_OID, json.dumps(digests, sort_keys=True))}",
+        "version": 1,
+        "metadata": {"timestamp": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(epoch)), "component": us},
+        "components": parts,
+        "dependencies": [
+            {"ref": us["bom-ref"], "dependsOn": sorted(part["bom-ref"] for part in parts)},
+            *({"ref": part["bom-ref"]} for part in parts),
+        ],
+    }
+    return json.dumps(document, indent=2).encode() + b"\n"
+
+
+def python_parts(project: dict[str, Any]) -> list[Part]:
+    """What pip installs: for everybody, and for each extra but the tools of developers."""
+    extras: dict[str, list[str]] = dict(project["optional-dependencies"])
+    pins = {name: bounds[2:] for name, bounds in map(split, extras.pop("dev")) if bounds.startswith("==")}
+    wanted: dict[str, tuple[str, list[str]]] = {}
+    for extra, lines in {"": project["dependencies"], **extras}.items():
+        for name, bounds in map(split, lines):
+            wanted.setdefault(name, (bounds, []))[1].append(extra)
+    return [python_part(name, wanted[name][0], wanted[name][1], pins.get(name)) for name in sorted(wanted)]
+
+
+def python_part(name: str, bounds: str, extras: list[str], pin: str | None) -> Part:
+    purl = f"pkg:pypi/{name}" + (f"@{pin}" if pin else "")
+    properties = [{"name": "dragoman:requirement", "value": bounds}]
+    properties += [{"name": "dragoman:extra", "value": extra} for extra in extras if extra]
+    return {
+        "type": "library",
+        "bom-ref": purl,
+        "name": name,
+        **({"version": pin} if pin else {}),
+        "scope": "required" if "" in extras else "optional",
+        "purl": purl,
+        "properties": properties,
+    }
+
+
+def page_parts(root: Path) -> list[Part]:
+    """What the build of the page puts into it; types are gone when it is built."""
+    lock = json.loads((root / "web/package-lock.json").read_text("utf-8"))["packages"]
+    return [
+        page_part(path.removeprefix("node_modules/"), entry)
+        for path, entry in sorted(lock.items())
+        if path and not entry.get("dev") and "/@types/" not in path
+    ]
+
+
+def page_part(name: str, entry: dict[str, Any]) -> Part:
+    purl = f"pkg:npm/{quote(name, safe='/')}@{entry['version']}"
+    algorithm, _, digest = entry["integrity"].partition("-")
+    return {
+        "type": "library",
+        "bom-ref": purl,
+        "name": name,
+        "version": entry["version"],
+        "scope": "required",
+        "hashes": [
+            {"alg": algorithm.upper().replace("SHA", "SHA-"), "content": base64.b64decode(digest).hex()}
+        ],
+        "licenses": [{"license": {"id": entry["license"]}}],
+        "purl": purl,
+        "properties": [{"name": "dragoman:bundled-in", "value": "dragoman/web/static"}],
+    }
+
+
+def split(line: str) -> tuple[str, str]:
+    """The name of a requirement as registries spell it, and the versions that it permits."""
+    match = REQUIREMENT.match(line)
+    assert match is not None, line
+    return re.sub(r"[-_.]+", "-", match[1]).lower(), match[2].strip()

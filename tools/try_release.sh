@@ -1,0 +1,137 @@
+#!/usr/bin/env bash
+# Tries what `make dist` built, as its users will: in empty environments, with nothing of the checkout.
+#
+#   tools/try_release.sh [FOLDER]       FOLDER is dist; `make try-release` builds it first
+#
+# Each Python at hand (or those of PYTHONS) gets the bare wheel, then each extra alone, then the zipapp. Then uvx and
+# pipx run it cold, which may take LIMIT seconds each (5); on a busy machine processor seconds are judged instead.
+# Needs uv and pipx on PATH. The exit status is the number of failures.
+set -uo pipefail
+
+folder=$(cd "${1:-dist}" && pwd) || exit 2
+wheel=$(ls "$folder"/dragoman-*.whl) || exit 2
+LIMIT=${LIMIT:-5}
+# The first interpreter of this version that runs: shims on PATH may have nothing behind them.
+find_python() {
+    local candidate
+    for candidate in "$(command -v "python$1")" "$HOME/.pyenv/versions/$1".*/bin/python "$(uv python find --no-project "$1" 2>/dev/null)"; do
+        if "$candidate" -c "import sys; sys.exit('%d.%d' % sys.version_info[:2] != '$1')" >/dev/null 2>&1; then
+            "$candidate" -c 'import os, sys; print(os.path.realpath(sys.executable))'
+            return
+        fi
+    done
+    return 1
+}
+
+declare -A interpreters
+names=${PYTHONS:-3.11 3.12 3.13 3.14}
+for name in $names; do interpreters[$name]=$(find_python "$name"); done
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 2
+export HOME="$scratch/home" XDG_CACHE_HOME="$scratch/cache" XDG_DATA_HOME="$scratch/data" XDG_CONFIG_HOME="$scratch/config"
+export PIPX_HOME="$scratch/pipx" PIPX_BIN_DIR="$scratch/pipx-bin"
+mkdir -p "$HOME"
+unset PYTHONPATH VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
+failures=0
+used_before=0
+
+# What an extra is for: importing this needs it and nothing else that is optional.
+declare -A shows=(
+    [ws]="import dragoman.transport.websocket"
+    [http]="import dragoman.transport.http_client"
+    [hub]="import dragoman.hub.api.listener, dragoman.cli.hub"
+    [http2]="import zttp"
+    [check]="import jsonschema_rs, dragoman.cli.check_agent"
+    [review]="import dragoman.review.structure"
+    [mcp]="import dragoman.sdk.kit.mcp_wire"
+    [code]="import dragoman.agents.code.history"
+    [official]="import dragoman.sdk.official.adapter"
+    [nats]="import dragoman.journal.nats.private"
+    [otel]="import dragoman.hub.api.observability.otel"
+    [tui]="import dragoman.tui.terminal, dragoman.apps.chat.command"
+    [sealed]="import dragoman.journal.sealed"
+    [speed]="import uvloop"
+)
+
+# Processor seconds of everything that was started and has ended: what a busy machine does not stretch.
+# `times` is not asked in a subshell, which has started nothing.
+processor() { tail -n 1 "$scratch/times" | tr 'ms' '  ' | awk '{ print $1 * 60 + $2 + $3 * 60 + $4 }'; }
+is_busy() { awk -v processors="$(nproc)" '{ exit !($1 > processors) }' /proc/loadavg 2>/dev/null; }
+
+seconds_since() { echo "$(date +%s%N) $1" | awk '{ printf "%.1f", ($1 - $2) / 1e9 }'; }
+
+# report NAME STARTED STATUS [LIMIT]
+report() {
+    local took used verdict=ok
+    times >"$scratch/times"
+    used=$(processor | awk -v before="$used_before" '{ printf "%.1f", $1 - before }')
+    used_before=$(processor)
+    took=$(seconds_since "$2")
+    [ "$3" = 0 ] || verdict="FAILED (status $3)"
+    if [ "$3" = 0 ] && [ -n "${4:-}" ] && awk "BEGIN { exit !($took > $4) }"; then
+        verdict="FAILED (more than $4 s)"
+        if is_busy && awk "BEGIN { exit !($used <= $4) }"; then verdict="ok (more than $4 s, but this machine is busy)"; fi
+    fi
+    if [ "${verdict%% *}" != ok ]; then
+        failures=$((failures + 1))
+        tail -n 20 "$scratch/log"
+    fi
+    printf '%6s s %6s s CPU  %-30s %s\n' "$took" "$used" "$1" "$verdict"
+}
+
+says_hi() { "$@" run --agent echo hi 2>>"$scratch/log" | grep -q 'You said: hi'; }
+
+install() { # PYTHON ENVIRONMENT REQUIREMENT
+    uv venv --quiet --no-project --python "$1" "$2" && uv pip install --quiet --python "$2" "$3"
+}
+
+try_wheel() {
+    local environment="$scratch/bare-$1" started
+    started=$(date +%s%N)
+    install "$2" "$environment" "$wheel" >"$scratch/log" 2>&1 \
+        && "$environment/bin/dragoman" --version >>"$scratch/log" \
+        && says_hi "$environment/bin/dragoman" \
+        && "$environment/bin/python" -c 'import dragoman; [getattr(dragoman, name) for name in dragoman.__all__]' >>"$scratch/log" 2>&1
+    report "$1 wheel" "$started" $?
+}
+
+try_extra() {
+    local environment="$scratch/$3-$1" started
+    started=$(date +%s%N)
+    install "$2" "$environment" "$wheel[$3]" >"$scratch/log" 2>&1 \
+        && "$environment/bin/python" -c "${shows[$3]:-raise SystemExit('try_release.sh does not know this extra')}" >>"$scratch/log" 2>&1
+    report "$1 [$3]" "$started" $?
+    rm -rf "$environment"
+}
+
+try_pyz() {
+    local started
+    started=$(date +%s%N)
+    says_hi "$2" "$folder/dragoman.pyz"
+    report "$1 dragoman.pyz, first start" "$started" $? "$LIMIT"
+    started=$(date +%s%N)
+    says_hi "$2" "$folder/dragoman.pyz"
+    report "$1 dragoman.pyz, second start" "$started" $? "$LIMIT"
+}
+
+python3 -m zipfile -e "$wheel" "$scratch/wheel" || exit 2
+extras=$(sed -n 's/^Provides-Extra: //p' "$scratch"/wheel/*.dist-info/METADATA | sort -u | grep -vx dev)
+(cd "$folder" && sha256sum --quiet --check SHA256SUMS) || failures=$((failures + 1))
+for name in $names; do
+    python=${interpreters[$name]}
+    [ -n "$python" ] || { echo "                     $name is not at hand"; continue; }
+    try_wheel "$name" "$python"
+    try_pyz "$name" "$python"
+    for extra in $extras; do try_extra "$name" "$python" "$extra"; done
+done
+export UV_CACHE_DIR="$scratch/empty-cache" PIP_NO_CACHE_DIR=1
+started=$(date +%s%N)
+says_hi uvx --from "$wheel" dragoman
+report "uvx, cold" "$started" $? "$LIMIT"
+started=$(date +%s%N)
+says_hi pipx run --spec "$wheel" dragoman
+report "pipx run, cold" "$started" $? "$LIMIT"
+[ "$failures" = 0 ] || echo "$failures failed"
+exit "$failures"
