@@ -32,6 +32,7 @@ FOREIGN = {
     **dict.fromkeys(("--force", "--fo", "--recursive", "--rec"), "rm, written out and shortened"),
     **dict.fromkeys(("--to-command", "--compress-program"), "tar and sort"),
     **dict.fromkeys(("--eval", "--require", "--exec", "--pre", "--request"), "node, fd, rg and curl"),
+    "--repo": "gh",
     "--write": "tools/review_corpus.py",
     "--mount": "docker",
     "--record-cassettes": "our plugin of pytest",

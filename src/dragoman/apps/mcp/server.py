@@ -26,6 +26,7 @@ from dragoman.apps.mcp.progress import ProgressReporter
 from dragoman.apps.mcp.tools import PromptArguments, SessionArguments, SessionsArguments, make_tools
 from dragoman.apps.mcp.user import McpUser, user_of
 from dragoman.apps.run.opening import set_mode, set_model, set_option, values_of
+from dragoman.decoders import convert
 from dragoman.errors import DragomanError, ErrorAnswer
 from dragoman.schema import v1
 from dragoman.version import VERSION
@@ -239,7 +240,7 @@ async def _settle(session: GatewaySession, wish: PromptArguments) -> None:
 
 def _read_arguments(arguments: object, kind: type[A]) -> A:
     try:
-        return msgspec.convert(arguments, kind)
+        return convert(arguments, kind)
     except msgspec.ValidationError as error:
         raise UsageMistake(f"the arguments make no sense: {error}", "see the tool's input schema") from None
 
