@@ -16,6 +16,7 @@ export interface CommandReach {
   search(text?: string): void;
   start(): void;
   split(): void;
+  chooseFile(): void;
   changes(): void;
   rename(): void;
   help(): void;
@@ -49,6 +50,7 @@ function ofSession(reach: CommandReach): PaletteEntry[] {
   if (!open) return [];
   const acts: PaletteEntry[] = [
     { label: "What the last turn changed", icon: "edit", keys: "c", run: () => reach.changes() },
+    { label: "Open a file of this session", icon: "file", keys: "o", run: reach.chooseFile },
     { label: "Open another session beside this one", icon: "split", keys: "s", run: reach.split },
     { label: "Export this session as HTML", icon: "fetch", run: () => void reach.save(open) },
   ];

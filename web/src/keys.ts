@@ -14,6 +14,7 @@ export interface Reach {
   palette(): void;
   start(): void;
   split(): void;
+  chooseFile(): void;
   changes(): void;
   decide(sessionId: string): void;
   help(): void;
@@ -31,6 +32,7 @@ export function listenToKeys(reach: Reach): void {
     i: () => reach.go("#/"),
     b: () => reach.go("#/board"),
     s: reach.split,
+    o: reach.chooseFile,
     j: () => step(reach, 1),
     k: () => step(reach, -1),
     m: () => reach.composer().field.focus(),

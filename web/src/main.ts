@@ -10,6 +10,7 @@ import { listenToKeys } from "./keys";
 import { canNotify, notifyEnd, notifyOf, notifying, switchNotifications } from "./notify";
 import { takeToken } from "./model/memory";
 import { commands } from "./commands";
+import type { FilePlace } from "./text/places";
 import { plain } from "./text/reveal";
 import { BoardView } from "./view/board";
 import { showChanges } from "./view/changes";
@@ -18,7 +19,7 @@ import { askText, confirm, help, leaving } from "./view/dialogs";
 import { el, shown } from "./view/dom";
 import { inbox, sessionList, sidebarHead, viewLinks } from "./view/home";
 import { blockView } from "./view/blocks";
-import { openPalette } from "./view/palette";
+import { type PaletteEntry, openPalette } from "./view/palette";
 import { closeDecided, decide, forgetCards } from "./view/question";
 import { searchAll } from "./view/search";
 import { sessionView } from "./view/session";
@@ -85,7 +86,7 @@ function pane(open: Conversation, at: number) {
     redraw();
   };
   const isActive = current() === open;
-  return html`<section class="pane ${isActive ? "active" : ""}" aria-label=${app.beside ? `Session, ${at ? "right" : "left"} side` : nothing} @focusin=${enter} @pointerdown=${enter}>
+  return html`<section class="pane ${isActive ? "active" : ""}" data-session=${open.id} aria-label=${app.beside ? `Session, ${at ? "right" : "left"} side` : nothing} @focusin=${enter} @pointerdown=${enter}>
     ${sessionView(app, open, timeline(open), composers[at], acts)}</section>`;
 }
 
@@ -209,8 +210,25 @@ function split(): void {
   openPalette({ title: "Open beside", placeholder: "A session to open beside this one", entries });
 }
 
+/** The view of files is loaded with the first of them. */
+function openFile(sessionId: string, place: FilePlace): void {
+  import("./view/file").then(({ showFile }) => showFile(app, sessionId, place), () => app.say("The file view could not be loaded."));
+}
+
+/** Files of a session by a few letters of their path. */
+async function findFiles(open: Conversation, pattern: string): Promise<PaletteEntry[]> {
+  const answer = await app.rpc.call<{ files: string[] }>("_dragoman/hub/files", { sessionId: open.id, pattern, limit: 30 }).catch(() => ({ files: [] }));
+  return answer.files.map((path) => ({ label: path, icon: "file", run: () => openFile(open.id, { path, line: 0 }) }));
+}
+
+function chooseFile(): void {
+  const open = current();
+  if (!open) return app.say("Open a session first: files are those of its folder.");
+  openPalette({ title: "Open a file", placeholder: "A file of this session", entries: [], lookUp: (text) => findFiles(open, text) });
+}
+
 function palette(): void {
-  openPalette(commands({ app, current, board, go, openSession, openBeside, search, start, split, changes, rename, help, save, fork, decide: (id) => decide(app, id) }));
+  openPalette(commands({ app, current, board, go, openSession, openBeside, search, start, split, chooseFile, changes, rename, help, save, fork, decide: (id) => decide(app, id) }));
 }
 
 function follow(): void {
@@ -303,8 +321,14 @@ async function save(open: Conversation): Promise<void> {
 }
 
 document.addEventListener("click", (event) => {
-  const away = (event.target as HTMLElement).closest?.<HTMLElement>("[data-away]");
+  const target = event.target as HTMLElement;
+  const away = target.closest?.<HTMLElement>("[data-away]");
   if (away) leaving(away.dataset.away!);
+  const file = target.closest?.<HTMLElement>("[data-file]");
+  if (!file) return;
+  event.preventDefault(); // it may stand in the summary of a tool call, which is not to be folded by it
+  const sessionId = file.closest<HTMLElement>("[data-session]")?.dataset.session ?? current()?.id;
+  if (sessionId) openFile(sessionId, { path: file.dataset.file!, line: Number(file.dataset.line ?? 0) });
 });
 document.addEventListener("fork", (event) => {
   const open = current();
@@ -321,7 +345,7 @@ window.addEventListener("drop", (event) => {
 window.setInterval(() => (app.health === "offline" || (view === "board" && !app.open) ? redraw() : undefined), 1000);
 window.setInterval(redraw, 30_000);
 listenToKeys({
-  app, board, search, start, changes, help, go, palette, split, openBeside,
+  app, board, search, start, changes, help, go, palette, split, chooseFile, openBeside,
   composer: () => composers[current() === app.beside ? 1 : 0],
   decide: (sessionId) => decide(app, sessionId),
   current,

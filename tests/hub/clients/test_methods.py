@@ -45,6 +45,7 @@ SCOPES: dict[str, Scope] = {
     "_dragoman/hub/rename": "prompt",
     "_dragoman/hub/agents": "observe",
     "_dragoman/hub/files": "observe",
+    "_dragoman/hub/file": "observe",
     "_dragoman/hub/folders": "prompt",
     "_dragoman/hub/terminal": "observe",
     "_dragoman/hub/changes": "observe",

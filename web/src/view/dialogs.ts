@@ -85,6 +85,7 @@ const KEYS: [string, string][] = [
   ["h, l", "next, previous column of the board"],
   ["Enter, Shift Enter", "open the chosen session, open it beside the open one"],
   ["s", "open another session beside this one"],
+  ["o", "open a file of this session"],
   ["Shift A", "decide what the chosen session asks; Enter confirms"],
   ["m", "write a message"],
   ["a", "go to what waits for you"],

@@ -6,7 +6,7 @@ import { diffLines, hunksOf } from "../text/diff";
 import { type Mode, plain } from "../text/reveal";
 import { blockView } from "./blocks";
 import { diffTable, tally } from "./diff";
-import { el, lastPart, shown, unfolding } from "./dom";
+import { el, fileLink, lastPart, shown, unfolding } from "./dom";
 import { iconNode } from "./icons";
 import { layoutFor } from "./layout";
 import { TerminalView } from "./terminal";
@@ -145,7 +145,7 @@ function unfenced(text: string): string {
 
 export function fileDiff(path: string, before: string, after: string, fresh: boolean): HTMLElement {
   const hunks = hunksOf(diffLines(before, after));
-  const name = el("span", "path", shown(path, "exact line"));
+  const name = fileLink(path, 0, "path", shown(path, "exact line"));
   const head = el("div", "file-head", iconNode(fresh ? "new" : "edit"), name, tally(hunks));
   const made = el("div", "file", head);
   if (!hunks.length) made.append(el("p", "faint", "No line differs."));
@@ -198,8 +198,7 @@ export function jsonView(label: string, value: unknown, mode: Mode): HTMLElement
 
 function places(call: ToolCall): HTMLElement[] {
   return (call.locations ?? []).slice(0, 4).map((place) => {
-    const made = el("span", "chip", shown(lastPart(place.path) + (place.line ? `:${place.line}` : ""), "exact line"));
-    made.title = plain(place.path, "exact line");
-    return made;
+    const line = Number(place.line) || 0;
+    return fileLink(place.path, line, "chip", shown(lastPart(place.path) + (line ? `:${line}` : ""), "exact line"));
   });
 }

@@ -19,6 +19,7 @@ from dragoman.hub.engine.log import STORE_SECONDS
 from dragoman.hub.engine.ports import Position, read_cursor
 from dragoman.hub.gate.table import HUB
 from dragoman.hub.lending.file_search import complete_folder, find_files
+from dragoman.hub.lending.file_view import read_file
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import value_of
 from dragoman.journal import Stored
@@ -55,6 +56,7 @@ class HubMethods:
             "rename": self._rename,
             "agents": self._agents,
             "files": self._files,
+            "file": self._file,
             "folders": self._folders,
             "terminal": self._terminal,
             "changes": self._changes,
@@ -176,6 +178,12 @@ class HubMethods:
         pattern = _text(params, "pattern") or ""
         limit = _number(params, "limit", 50, 500)
         return {"files": await asyncio.to_thread(find_files, session.state.cwd, pattern.lower(), limit)}
+
+    async def _file(self, client: HubClient, params: Params) -> JsonObject:
+        session = await self._session(client, params)
+        folders = (session.state.cwd, *session.state.folders)
+        path, line = client.text(params, "path"), _number(params, "line", 1, 1_000_000_000)
+        return await asyncio.to_thread(read_file, folders, path, line=line, grant=client.grant)
 
     async def _terminal(self, client: HubClient, params: Params) -> JsonObject:
         session = await self._session(client, params)
