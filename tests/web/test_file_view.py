@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,9 +28,8 @@ def wanted(page: Any) -> list[str]:
     return shown
 
 
-def test_a_place_in_a_tool_call_in_prose_and_in_the_palette_opens_the_file_at_its_line(
-    visitor: Visitor, hub: RunningHub
-) -> None:
+def written(hub: RunningHub) -> Path:
+    """A repository with a file of 300 lines, and a file beside the repository."""
     folder = hub.folder / "places"
     (folder / "src").mkdir(parents=True)
     (folder / ".git").mkdir()
@@ -38,6 +38,13 @@ def test_a_place_in_a_tool_call_in_prose_and_in_the_palette_opens_the_file_at_it
     ]
     (folder / "src" / "parser.py").write_text("\n".join(lines) + "\n")
     (hub.folder / "outside.txt").write_text("not of this session")
+    return folder
+
+
+def test_a_place_in_a_tool_call_in_prose_and_in_the_palette_opens_the_file_at_its_line(
+    visitor: Visitor, hub: RunningHub
+) -> None:
+    folder = written(hub)
     page = visitor.open()
     page.keyboard.press("n")
     page.fill("#new-cwd", str(folder / "s"))
