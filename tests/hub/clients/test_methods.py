@@ -44,6 +44,7 @@ SCOPES: dict[str, Scope] = {
     "_dragoman/hub/queue/withdraw": "prompt",
     "_dragoman/hub/rename": "prompt",
     "_dragoman/hub/agents": "observe",
+    "_dragoman/hub/agents/check": "admin",
     "_dragoman/hub/files": "observe",
     "_dragoman/hub/file": "observe",
     "_dragoman/hub/folders": "prompt",

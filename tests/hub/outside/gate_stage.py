@@ -155,6 +155,7 @@ ACTS: dict[tuple[str, bool], Act] = {
     (f"{HUB}search", True): Act(lambda _: {"text": "hello"}, hides=True),
     (f"{HUB}progress", True): Act(lambda scene: {"sessionIds": [scene.session]}, hides=True),
     (f"{HUB}agents", True): Act(about_session=False),
+    (f"{HUB}agents/check", True): Act(about_session=False),
     (f"{HUB}files", True): Act(lambda _: {"pattern": ""}),
     (f"{HUB}file", True): Act(_file),
     (f"{HUB}folders", True): Act(lambda scene: {"path": scene.folder}, hides=True),

@@ -80,6 +80,8 @@ REQUESTS: dict[str, GateRow] = {
     f"{HUB}search": GateRow(scopes=("observe",), effect="look"),
     f"{HUB}progress": GateRow(scopes=("observe",), effect="look"),
     f"{HUB}agents": GateRow(scopes=("observe",), effect="look"),
+    # It starts a process of the agent.
+    f"{HUB}agents/check": GateRow(scopes=("admin",), effect="administer", names_agent=True),
     f"{HUB}files": GateRow(scopes=("observe",), effect="look"),
     # Below the session's folders, and nowhere that the token may not open: see `read_file`.
     f"{HUB}file": GateRow(scopes=("observe",), effect="look"),
