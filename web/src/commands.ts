@@ -1,6 +1,7 @@
 /** Everything that the palette offers: acts, views, sessions, agents. What a token may not do is not offered. */
 
 import type { App } from "./model/app";
+import { THEMES, chooseTheme } from "./model/appearance";
 import type { Conversation } from "./model/conversation";
 import type { BoardView } from "./view/board";
 import { newSession } from "./view/windows";
@@ -65,6 +66,9 @@ function views({ app, go, search, start, help }: CommandReach): PaletteEntry[] {
   const entries: PaletteEntry[] = [
     { label: "Board", detail: "all sessions by state", icon: "board", keys: "b", run: () => go("#/board") },
     { label: "Inbox", detail: "what waits for you", icon: "inbox", keys: "i", run: () => go("#/") },
+    { label: "Agents", detail: "what runs, what failed and why", icon: "agents", keys: "g", run: () => go("#/agents") },
+    { label: "Settings", detail: "notifications, keys", icon: "settings", keys: ",", run: () => go("#/settings") },
+    ...THEMES.map((theme) => ({ label: `Theme: ${theme}`, icon: "settings", run: () => chooseTheme(theme) })),
     { label: "Search in all sessions", icon: "search", keys: "/", run: () => search() },
     { label: "Keyboard", detail: "the list of keys", icon: "execute", keys: "?", run: help },
     { label: "Sign out", icon: "move", run: () => app.signOut() },

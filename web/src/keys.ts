@@ -31,6 +31,8 @@ export function listenToKeys(reach: Reach): void {
     n: reach.start,
     i: () => reach.go("#/"),
     b: () => reach.go("#/board"),
+    g: () => reach.go("#/agents"),
+    ",": () => reach.go("#/settings"),
     s: reach.split,
     o: reach.chooseFile,
     j: () => step(reach, 1),

@@ -5,6 +5,7 @@ import { repeat } from "lit/directives/repeat.js";
 import "./style/index.css";
 import { download, exported } from "./export";
 import { App, type Found } from "./model/app";
+import { applyAppearance } from "./model/appearance";
 import type { Conversation } from "./model/conversation";
 import { listenToKeys } from "./keys";
 import { canNotify, notifyEnd, notifyOf, notifying, switchNotifications } from "./notify";
@@ -12,6 +13,7 @@ import { takeToken } from "./model/memory";
 import { commands } from "./commands";
 import type { FilePlace } from "./text/places";
 import { plain } from "./text/reveal";
+import { AgentsView } from "./view/agents";
 import { BoardView } from "./view/board";
 import { showChanges } from "./view/changes";
 import { Composer } from "./view/composer";
@@ -23,6 +25,7 @@ import { type PaletteEntry, openPalette } from "./view/palette";
 import { closeDecided, decide, forgetCards } from "./view/question";
 import { searchAll } from "./view/search";
 import { sessionView } from "./view/session";
+import { settingsView } from "./view/settings";
 import { Timeline } from "./view/timeline";
 import { banner, menu, newSession, signIn } from "./view/windows";
 
@@ -33,12 +36,14 @@ const composers = [
   new Composer(app, () => app.open, () => app.open && timeline(app.open).toEnd()),
   new Composer(app, () => app.beside, () => app.beside && timeline(app.beside).toEnd()),
 ];
+const agents = new AgentsView(app, (agent) => newSession(app, openSession, agent));
 const board = new BoardView(app, start, (sessionId) => decide(app, sessionId));
 const timelines = new WeakMap<object, Timeline>();
 let asked = false;
 let wanted: { found: Found; query: string } | null = null;
 let announced = "";
-let view: "inbox" | "board" = "inbox";
+const VIEWS = ["board", "agents", "settings"] as const;
+let view: "inbox" | (typeof VIEWS)[number] = "inbox";
 /** The session that was open last: what is opened beside something from the board is opened beside it. */
 let lastOpen = "";
 /** The side of a split view that keys are about. */
@@ -71,10 +76,23 @@ function page() {
   return html`<div class="app" data-route=${route} data-health=${app.health}>
     ${banner(app)}
     <div class="side">${sidebarHead(app, acts)}${viewLinks(app, app.open ? "" : view)}<div class="phone-inbox">${route === "home" ? inboxFor("phone") : nothing}</div>${sessionList(app)}</div>
-    <main class="main ${app.beside ? "split" : ""}" id="main">${app.open ? repeat(app.shown(), (open) => open.id, pane) : view === "board" ? board.view() : inboxFor("wide")}</main>
+    <main class="main ${app.beside ? "split" : ""}" id="main">${app.open ? repeat(app.shown(), (open) => open.id, pane) : place()}</main>
     <div class="toast" role="status" aria-live="polite">${app.said ? html`<span>${plain(app.said)}</span>` : nothing}</div>
     <div class="unseen" role="status" aria-live="polite">${announced}</div>
   </div>`;
+}
+
+function place() {
+  switch (view) {
+    case "board":
+      return board.view();
+    case "agents":
+      return agents.view();
+    case "settings":
+      return settingsView(app);
+    case "inbox":
+      return inboxFor("wide");
+  }
 }
 
 /** A session, alone or on one side of a split view. */
@@ -117,6 +135,7 @@ function after(): void {
   closeDecided(app.inbox);
   const isBoard = !app.open && view === "board" && app.health !== "refused";
   app.feed.show(isBoard);
+  agents.show(!app.open && view === "agents" && app.health === "live");
   if (isBoard) board.after();
   const open = current();
   document.title = [app.inbox.size ? `(${app.inbox.size})` : "", open ? plain(open.fold.title || open.info?.title || "Session") : "", "Dragoman"]
@@ -236,7 +255,7 @@ function follow(): void {
   if (location.hash.startsWith("#token=")) return app.signIn(takeToken());
   const found = /^#\/s\/([^/]+)(?:\/([^/]+))?$/.exec(location.hash);
   const before = app.beside;
-  view = location.hash === "#/board" ? "board" : "inbox";
+  view = VIEWS.find((name) => location.hash === `#/${name}`) ?? "inbox";
   app.show(found ? decodeURIComponent(found[1]) : null, found?.[2] ? decodeURIComponent(found[2]) : null);
   side = app.beside && app.beside !== before ? 1 : 0;
   lastOpen = app.open?.id ?? lastOpen;
@@ -363,6 +382,7 @@ if ("serviceWorker" in navigator) {
   const policy = (window as any).trustedTypes?.createPolicy("dragoman", { createScriptURL: (url: string) => (url === "/sw.js" ? url : "") });
   void navigator.serviceWorker.register(policy ? policy.createScriptURL("/sw.js") : "/sw.js").catch(() => null);
 }
+applyAppearance();
 follow();
 app.start();
 redraw();
