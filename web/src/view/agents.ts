@@ -28,6 +28,7 @@ export class AgentsView {
   private why = "";
   private timer = 0;
   private isShown = false;
+  private copy = copyButton(() => ADD_COMMAND);
   private examinations = new Map<string, Examination | "running" | Error>();
 
   constructor(private app: App, private startWith: (agent: string) => void) {}
@@ -63,7 +64,7 @@ export class AgentsView {
         ${this.agents ? html`<ul class="agent-list">${repeat(agents, (agent) => agent.name, (agent) => this.row(agent))}</ul>` : html`<div class="skeleton" aria-hidden="true"><i></i><i></i><i></i></div>`}
         <section class="agent-add"><h3>Add an agent</h3>
           <p class="faint">Type this on the hub's machine; the hub offers it when it reads its settings again. An agent is a program that runs there with your rights, so no page can add one.</p>
-          <p class="address">${ADD_COMMAND} ${copyButton(() => ADD_COMMAND)}</p></section>
+          <p class="address">${ADD_COMMAND} ${this.copy}</p></section>
       </div></section>`;
   }
 
@@ -91,7 +92,7 @@ export class AgentsView {
     if (!agent.lastError) return nothing;
     const words = agent.lastEnd?.stderr ?? "";
     return html`<div class="note bad" role="status"><p>${plain(agent.lastError, "exact line")}</p>
-      ${words ? html`<details><summary>Its last words</summary><pre class="last-words" tabindex="0">${plain(words, "exact")}</pre></details>` : nothing}</div>`;
+      ${words ? html`<details><summary>Its last words</summary><pre class="last-words" tabindex="0">${plain(words)}</pre></details>` : nothing}</div>`;
   }
 
   private logins(agent: AgentInfo): TemplateResult | typeof nothing {
@@ -130,7 +131,7 @@ export class AgentsView {
       <ol>${found.steps.map((step) => html`<li data-verdict=${step.verdict}><span class="verdict-word">${plain(step.verdict)}</span><span><strong>${plain(step.name)}</strong> ${plain(step.summary, "exact line")}
         ${step.meaning ? html`<span class="faint"> ${plain(step.meaning, "exact line")}</span>` : nothing}
         ${step.advice ? html`<span class="advice">What to do: ${plain(step.advice, "exact line")}</span>` : nothing}</span></li>`)}</ol>
-      ${found.stderr.trim() && found.outcome !== "ok" ? html`<details><summary>What it wrote to standard error</summary><pre class="last-words" tabindex="0">${plain(found.stderr, "exact")}</pre></details>` : nothing}</div>`;
+      ${found.stderr.trim() && found.outcome !== "ok" ? html`<details><summary>What it wrote to standard error</summary><pre class="last-words" tabindex="0">${plain(found.stderr)}</pre></details>` : nothing}</div>`;
   }
 }
 
