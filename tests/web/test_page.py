@@ -366,7 +366,7 @@ def test_a_new_session_asks_for_a_folder_that_exists(visitor: Visitor, hub: Runn
     page.click("dialog button[type=submit]")
     page.wait_for_selector("dialog .fault >> text=is no folder on the hub's machine")
     page.fill("#new-cwd", str(hub.folder / "projects" / "par"))
-    offered = f"#folders option[value='{hub.folder / 'projects' / 'parser'}']"
+    offered = f"#folders .folder[data-path='{hub.folder / 'projects' / 'parser'}']"
     page.wait_for_selector(offered, state="attached")
     page.fill("#new-cwd", str(hub.folder / "projects" / "parser"))
     page.click("dialog button[type=submit]")

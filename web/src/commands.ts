@@ -1,6 +1,7 @@
 /** Everything that the palette offers: acts, views, sessions, agents. What a token may not do is not offered. */
 
 import type { App } from "./model/app";
+import { THEMES, chooseTheme } from "./model/appearance";
 import type { Conversation } from "./model/conversation";
 import type { BoardView } from "./view/board";
 import { newSession } from "./view/windows";
@@ -16,6 +17,7 @@ export interface CommandReach {
   search(text?: string): void;
   start(): void;
   split(): void;
+  chooseFile(): void;
   changes(): void;
   rename(): void;
   help(): void;
@@ -49,6 +51,7 @@ function ofSession(reach: CommandReach): PaletteEntry[] {
   if (!open) return [];
   const acts: PaletteEntry[] = [
     { label: "What the last turn changed", icon: "edit", keys: "c", run: () => reach.changes() },
+    { label: "Open a file of this session", icon: "file", keys: "o", run: reach.chooseFile },
     { label: "Open another session beside this one", icon: "split", keys: "s", run: reach.split },
     { label: "Export this session as HTML", icon: "fetch", run: () => void reach.save(open) },
   ];
@@ -63,6 +66,9 @@ function views({ app, go, search, start, help }: CommandReach): PaletteEntry[] {
   const entries: PaletteEntry[] = [
     { label: "Board", detail: "all sessions by state", icon: "board", keys: "b", run: () => go("#/board") },
     { label: "Inbox", detail: "what waits for you", icon: "inbox", keys: "i", run: () => go("#/") },
+    { label: "Agents", detail: "what runs, what failed and why", icon: "agents", keys: "g", run: () => go("#/agents") },
+    { label: "Settings", detail: "notifications, keys", icon: "settings", keys: ",", run: () => go("#/settings") },
+    ...THEMES.map((theme) => ({ label: `Theme: ${theme}`, icon: "settings", run: () => chooseTheme(theme) })),
     { label: "Search in all sessions", icon: "search", keys: "/", run: () => search() },
     { label: "Keyboard", detail: "the list of keys", icon: "execute", keys: "?", run: help },
     { label: "Sign out", icon: "move", run: () => app.signOut() },

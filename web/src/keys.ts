@@ -14,6 +14,7 @@ export interface Reach {
   palette(): void;
   start(): void;
   split(): void;
+  chooseFile(): void;
   changes(): void;
   decide(sessionId: string): void;
   help(): void;
@@ -30,7 +31,10 @@ export function listenToKeys(reach: Reach): void {
     n: reach.start,
     i: () => reach.go("#/"),
     b: () => reach.go("#/board"),
+    g: () => reach.go("#/agents"),
+    ",": () => reach.go("#/settings"),
     s: reach.split,
+    o: reach.chooseFile,
     j: () => step(reach, 1),
     k: () => step(reach, -1),
     m: () => reach.composer().field.focus(),

@@ -5,12 +5,15 @@ import { repeat } from "lit/directives/repeat.js";
 import "./style/index.css";
 import { download, exported } from "./export";
 import { App, type Found } from "./model/app";
+import { applyAppearance } from "./model/appearance";
 import type { Conversation } from "./model/conversation";
 import { listenToKeys } from "./keys";
 import { canNotify, notifyEnd, notifyOf, notifying, switchNotifications } from "./notify";
 import { takeToken } from "./model/memory";
 import { commands } from "./commands";
+import type { FilePlace } from "./text/places";
 import { plain } from "./text/reveal";
+import { AgentsView } from "./view/agents";
 import { BoardView } from "./view/board";
 import { showChanges } from "./view/changes";
 import { Composer } from "./view/composer";
@@ -18,10 +21,11 @@ import { askText, confirm, help, leaving } from "./view/dialogs";
 import { el, shown } from "./view/dom";
 import { inbox, sessionList, sidebarHead, viewLinks } from "./view/home";
 import { blockView } from "./view/blocks";
-import { openPalette } from "./view/palette";
+import { type PaletteEntry, openPalette } from "./view/palette";
 import { closeDecided, decide, forgetCards } from "./view/question";
 import { searchAll } from "./view/search";
 import { sessionView } from "./view/session";
+import { settingsView } from "./view/settings";
 import { Timeline } from "./view/timeline";
 import { banner, menu, newSession, signIn } from "./view/windows";
 
@@ -32,12 +36,14 @@ const composers = [
   new Composer(app, () => app.open, () => app.open && timeline(app.open).toEnd()),
   new Composer(app, () => app.beside, () => app.beside && timeline(app.beside).toEnd()),
 ];
+const agents = new AgentsView(app, (agent) => newSession(app, openSession, agent));
 const board = new BoardView(app, start, (sessionId) => decide(app, sessionId));
 const timelines = new WeakMap<object, Timeline>();
 let asked = false;
 let wanted: { found: Found; query: string } | null = null;
 let announced = "";
-let view: "inbox" | "board" = "inbox";
+const VIEWS = ["board", "agents", "settings"] as const;
+let view: "inbox" | (typeof VIEWS)[number] = "inbox";
 /** The session that was open last: what is opened beside something from the board is opened beside it. */
 let lastOpen = "";
 /** The side of a split view that keys are about. */
@@ -70,10 +76,23 @@ function page() {
   return html`<div class="app" data-route=${route} data-health=${app.health}>
     ${banner(app)}
     <div class="side">${sidebarHead(app, acts)}${viewLinks(app, app.open ? "" : view)}<div class="phone-inbox">${route === "home" ? inboxFor("phone") : nothing}</div>${sessionList(app)}</div>
-    <main class="main ${app.beside ? "split" : ""}" id="main">${app.open ? repeat(app.shown(), (open) => open.id, pane) : view === "board" ? board.view() : inboxFor("wide")}</main>
+    <main class="main ${app.beside ? "split" : ""}" id="main">${app.open ? repeat(app.shown(), (open) => open.id, pane) : place()}</main>
     <div class="toast" role="status" aria-live="polite">${app.said ? html`<span>${plain(app.said)}</span>` : nothing}</div>
     <div class="unseen" role="status" aria-live="polite">${announced}</div>
   </div>`;
+}
+
+function place() {
+  switch (view) {
+    case "board":
+      return board.view();
+    case "agents":
+      return agents.view();
+    case "settings":
+      return settingsView(app);
+    case "inbox":
+      return inboxFor("wide");
+  }
 }
 
 /** A session, alone or on one side of a split view. */
@@ -85,7 +104,7 @@ function pane(open: Conversation, at: number) {
     redraw();
   };
   const isActive = current() === open;
-  return html`<section class="pane ${isActive ? "active" : ""}" aria-label=${app.beside ? `Session, ${at ? "right" : "left"} side` : nothing} @focusin=${enter} @pointerdown=${enter}>
+  return html`<section class="pane ${isActive ? "active" : ""}" data-session=${open.id} aria-label=${app.beside ? `Session, ${at ? "right" : "left"} side` : nothing} @focusin=${enter} @pointerdown=${enter}>
     ${sessionView(app, open, timeline(open), composers[at], acts)}</section>`;
 }
 
@@ -116,6 +135,7 @@ function after(): void {
   closeDecided(app.inbox);
   const isBoard = !app.open && view === "board" && app.health !== "refused";
   app.feed.show(isBoard);
+  agents.show(!app.open && view === "agents" && app.health === "live");
   if (isBoard) board.after();
   const open = current();
   document.title = [app.inbox.size ? `(${app.inbox.size})` : "", open ? plain(open.fold.title || open.info?.title || "Session") : "", "Dragoman"]
@@ -209,8 +229,25 @@ function split(): void {
   openPalette({ title: "Open beside", placeholder: "A session to open beside this one", entries });
 }
 
+/** The view of files is loaded with the first of them. */
+function openFile(sessionId: string, place: FilePlace): void {
+  import("./view/file").then(({ showFile }) => showFile(app, sessionId, place), () => app.say("The file view could not be loaded."));
+}
+
+/** Files of a session by a few letters of their path. */
+async function findFiles(open: Conversation, pattern: string): Promise<PaletteEntry[]> {
+  const answer = await app.rpc.call<{ files: string[] }>("_dragoman/hub/files", { sessionId: open.id, pattern, limit: 30 }).catch(() => ({ files: [] }));
+  return answer.files.map((path) => ({ label: path, icon: "file", run: () => openFile(open.id, { path, line: 0 }) }));
+}
+
+function chooseFile(): void {
+  const open = current();
+  if (!open) return app.say("Open a session first: files are those of its folder.");
+  openPalette({ title: "Open a file", placeholder: "A file of this session", entries: [], lookUp: (text) => findFiles(open, text) });
+}
+
 function palette(): void {
-  openPalette(commands({ app, current, board, go, openSession, openBeside, search, start, split, changes, rename, help, save, fork, decide: (id) => decide(app, id) }));
+  openPalette(commands({ app, current, board, go, openSession, openBeside, search, start, split, chooseFile, changes, rename, help, save, fork, decide: (id) => decide(app, id) }));
 }
 
 function follow(): void {
@@ -218,7 +255,7 @@ function follow(): void {
   if (location.hash.startsWith("#token=")) return app.signIn(takeToken());
   const found = /^#\/s\/([^/]+)(?:\/([^/]+))?$/.exec(location.hash);
   const before = app.beside;
-  view = location.hash === "#/board" ? "board" : "inbox";
+  view = VIEWS.find((name) => location.hash === `#/${name}`) ?? "inbox";
   app.show(found ? decodeURIComponent(found[1]) : null, found?.[2] ? decodeURIComponent(found[2]) : null);
   side = app.beside && app.beside !== before ? 1 : 0;
   lastOpen = app.open?.id ?? lastOpen;
@@ -303,8 +340,14 @@ async function save(open: Conversation): Promise<void> {
 }
 
 document.addEventListener("click", (event) => {
-  const away = (event.target as HTMLElement).closest?.<HTMLElement>("[data-away]");
+  const target = event.target as HTMLElement;
+  const away = target.closest?.<HTMLElement>("[data-away]");
   if (away) leaving(away.dataset.away!);
+  const file = target.closest?.<HTMLElement>("[data-file]");
+  if (!file) return;
+  event.preventDefault(); // it may stand in the summary of a tool call, which is not to be folded by it
+  const sessionId = file.closest<HTMLElement>("[data-session]")?.dataset.session ?? current()?.id;
+  if (sessionId) openFile(sessionId, { path: file.dataset.file!, line: Number(file.dataset.line ?? 0) });
 });
 document.addEventListener("fork", (event) => {
   const open = current();
@@ -321,7 +364,7 @@ window.addEventListener("drop", (event) => {
 window.setInterval(() => (app.health === "offline" || (view === "board" && !app.open) ? redraw() : undefined), 1000);
 window.setInterval(redraw, 30_000);
 listenToKeys({
-  app, board, search, start, changes, help, go, palette, split, openBeside,
+  app, board, search, start, changes, help, go, palette, split, chooseFile, openBeside,
   composer: () => composers[current() === app.beside ? 1 : 0],
   decide: (sessionId) => decide(app, sessionId),
   current,
@@ -339,6 +382,7 @@ if ("serviceWorker" in navigator) {
   const policy = (window as any).trustedTypes?.createPolicy("dragoman", { createScriptURL: (url: string) => (url === "/sw.js" ? url : "") });
   void navigator.serviceWorker.register(policy ? policy.createScriptURL("/sw.js") : "/sw.js").catch(() => null);
 }
+applyAppearance();
 follow();
 app.start();
 redraw();

@@ -22,7 +22,17 @@ def home(tmp_path: Path) -> Path:
 
 def test_folders_that_a_path_may_become_are_offered(home: Path) -> None:
     found = complete_folder(f"{home}/pa", grant=ANYBODY)
-    assert found == {"path": f"{home}/pa", "exists": False, "folders": [f"{home}/parser", f"{home}/parts"]}
+    folders = [f"{home}/parser", f"{home}/parts"]
+    assert found == {"path": f"{home}/pa", "exists": False, "folders": folders, "repositories": []}
+
+
+def test_repositories_among_the_folders_and_around_the_path_are_named(home: Path) -> None:
+    (home / "parser" / ".git").mkdir()
+    (home / "parser" / "src").mkdir()
+    assert complete_folder(f"{home}/pa", grant=ANYBODY)["repositories"] == [f"{home}/parser"]
+    assert complete_folder(f"{home}/parser/src", grant=ANYBODY)["repositories"] == [f"{home}/parser"]
+    stranger = Grant("stranger", frozenset({"prompt"}), roots=(f"{home}/parts",))
+    assert complete_folder(f"{home}/pa", grant=stranger)["repositories"] == []
 
 
 def test_a_folder_exists_and_a_file_or_a_relative_path_does_not(home: Path) -> None:
@@ -47,4 +57,5 @@ def test_a_token_sees_nothing_outside_its_roots(home: Path) -> None:
         "path": f"{home}/other",
         "exists": False,
         "folders": [],
+        "repositories": [],
     }

@@ -121,6 +121,11 @@ def _choice(scene: Scene) -> dict[str, Any]:
     return {"request": scene.detail, "result": chosen}
 
 
+def _file(scene: Scene) -> dict[str, Any]:
+    (Path(scene.folder) / "notes.txt").write_text("a file of the session")
+    return {"path": "notes.txt"}
+
+
 def _folders(scene: Scene) -> dict[str, Any]:
     return {"cwd": scene.folder, "mcpServers": []}
 
@@ -150,7 +155,9 @@ ACTS: dict[tuple[str, bool], Act] = {
     (f"{HUB}search", True): Act(lambda _: {"text": "hello"}, hides=True),
     (f"{HUB}progress", True): Act(lambda scene: {"sessionIds": [scene.session]}, hides=True),
     (f"{HUB}agents", True): Act(about_session=False),
+    (f"{HUB}agents/check", True): Act(about_session=False),
     (f"{HUB}files", True): Act(lambda _: {"pattern": ""}),
+    (f"{HUB}file", True): Act(_file),
     (f"{HUB}folders", True): Act(lambda scene: {"path": scene.folder}, hides=True),
     (f"{HUB}terminal", True): Act(lambda scene: {"terminalId": scene.detail}, needs="terminal"),
     (f"{HUB}changes", True): Act(),

@@ -149,6 +149,15 @@ export interface AgentInfo {
   title?: string;
   description?: string;
   state?: string;
+  sessions?: number;
+  restarts?: number;
+  pid?: number;
+  started?: number;
+  version?: string | null;
+  invalidFrames?: number;
+  lastError?: string;
+  lastEnd?: { exitStatus?: number | null; signal?: string | null; stderr?: string };
+  authMethods?: { id: string; name?: string; description?: string | null }[];
 }
 
 export interface FileChange {

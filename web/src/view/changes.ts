@@ -7,12 +7,13 @@ import { type Hunk, parseUnified } from "../text/diff";
 import { plain } from "../text/reveal";
 import { type Layout, diffTable, tally } from "./diff";
 import { dialog } from "./dialogs";
-import { button, el, shown } from "./dom";
+import { button, el, fileLink, shown } from "./dom";
 import { iconNode } from "./icons";
 import { chooseLayout, chosenLayout } from "./layout";
 
 export function showChanges(app: App, open: Conversation): void {
   const body = el("div", "changes");
+  body.dataset.session = open.id;
   const draw = (): void => {
     const files = open.changes ?? [];
     const nodes: Node[] = files.map((file) => fileView(app, open, file, draw));
@@ -47,8 +48,8 @@ function layoutSwitch(draw: () => void): HTMLElement {
 function fileView(app: App, open: Conversation, file: FileChange, draw: () => void): HTMLElement {
   const whole = parseUnified(file.diff ?? "");
   const head = el("div", "file-head", iconNode(file.kind === "added" ? "new" : file.kind === "removed" ? "delete" : "edit"));
-  const name = el("span", "path", shown(within(file.path, open.info?.cwd ?? ""), "exact line"));
-  name.title = plain(file.path, "exact line");
+  const label = shown(within(file.path, open.info?.cwd ?? ""), "exact line");
+  const name = file.kind === "removed" ? el("span", "path", label) : fileLink(file.path, 0, "path", label);
   head.append(name, el("span", "faint", shown(file.kind)), tally(whole));
   const keep = button("Keep", "small", () => {
     open.keep(file);

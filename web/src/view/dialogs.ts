@@ -75,16 +75,18 @@ export function leaving(href: string): void {
   const asked = dialog("Leave this page?", words, whole, row);
 }
 
-const KEYS: [string, string][] = [
-  ["?", "this list"],
+export const KEYS: [string, string][] = [
+  ["?", "the list of keys"],
+  [",", "settings"],
   ["Ctrl K", "everything: acts, sessions, agents"],
   ["/ or Ctrl Shift F", "search in all sessions"],
   ["n", "new session"],
-  ["b, i", "board, inbox"],
+  ["b, i, g", "board, inbox, agents"],
   ["j, k", "next, previous session"],
   ["h, l", "next, previous column of the board"],
   ["Enter, Shift Enter", "open the chosen session, open it beside the open one"],
   ["s", "open another session beside this one"],
+  ["o", "open a file of this session"],
   ["Shift A", "decide what the chosen session asks; Enter confirms"],
   ["m", "write a message"],
   ["a", "go to what waits for you"],

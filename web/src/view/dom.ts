@@ -1,7 +1,7 @@
 /** Elements made by hand. Text of others becomes text nodes and visible marks, never markup. */
 
 import { moment } from "../model/time";
-import { type Mode, type Piece, placeToCut, reveal } from "../text/reveal";
+import { type Mode, type Piece, placeToCut, plain, reveal } from "../text/reveal";
 import { drawLater, finishDrawing } from "./later";
 
 type Child = Node | string | null | undefined | false;
@@ -102,6 +102,16 @@ export function copyButton(text: () => string): HTMLButtonElement {
     const copying = navigator.clipboard?.writeText(text()) ?? Promise.reject(new Error("no clipboard"));
     copying.then(() => told("Copied"), () => told("Not copied"));
   });
+  return made;
+}
+
+/** A way to a line of a file of the session around it, see `view/file.ts`. */
+export function fileLink(path: string, line: number, className: string, ...label: Child[]): HTMLButtonElement {
+  const made = el("button", className, ...label);
+  made.type = "button";
+  made.dataset.file = path;
+  if (line) made.dataset.line = String(line);
+  made.title = plain(path, "exact line") + (line ? `:${line}` : "");
   return made;
 }
 

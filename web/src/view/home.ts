@@ -79,7 +79,7 @@ function row(app: App, session: SessionInfo): TemplateResult {
 export function viewLinks(app: App, view: string): TemplateResult {
   const link = (name: string, address: string, label: string, key: string, count = 0): TemplateResult =>
     html`<a class="view-link" href=${address} title="${label} (${key})" aria-current=${view === name ? "page" : nothing}>${icon(name)}<span>${label}</span>${count ? html`<span class="badge">${count}<span class="unseen"> waiting</span></span>` : nothing}</a>`;
-  return html`<nav class="views" aria-label="Views">${link("inbox", "#/", "Inbox", "i", app.inbox.size)}${link("board", "#/board", "Board", "b")}</nav>`;
+  return html`<nav class="views" aria-label="Views">${link("inbox", "#/", "Inbox", "i", app.inbox.size)}${link("board", "#/board", "Board", "b")}${link("agents", "#/agents", "Agents", "g")}${link("settings", "#/settings", "Settings", ",")}</nav>`;
 }
 
 export function sidebarHead(app: App, act: { search(): void; start(): void; menu(event: Event): void }): TemplateResult {

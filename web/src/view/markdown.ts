@@ -5,8 +5,9 @@
 
 import type { Inline } from "../text/inline";
 import { type Align, type Block, LONGEST_PARAGRAPH, type ListItem, MarkdownStream } from "../text/markdown";
+import { placeInCode, placeOfLink } from "../text/places";
 import { isBetween } from "../text/reveal";
-import { copyButton, el, grow, shown } from "./dom";
+import { copyButton, el, fileLink, grow, shown } from "./dom";
 
 const LONGEST_COLOURED = 60_000;
 
@@ -170,12 +171,17 @@ function drawInline(inline: Inline): Node {
   switch (inline.t) {
     case "text":
       return shown(inline.s);
-    case "code":
-      return el("code", "", shown(inline.s));
+    case "code": {
+      const place = placeInCode(inline.s);
+      const code = el("code", "", shown(inline.s));
+      return place ? fileLink(place.path, place.line, "link", code) : code;
+    }
     case "br":
       return el("br");
-    case "link":
-      return filled(away(inline.href, "link"), inline.c);
+    case "link": {
+      const place = placeOfLink(inline.href);
+      return filled(place ? fileLink(place.path, place.line, "link") : away(inline.href, "link"), inline.c);
+    }
     case "image":
       return el("span", "", away(inline.href, "link picture", `Picture: ${inline.alt || inline.href}`));
     default:

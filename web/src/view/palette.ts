@@ -63,7 +63,7 @@ class Palette {
     const mine = ++this.round;
     const fitting = fuzzySearch(text, this.options.entries, (entry) => `${entry.label} ${entry.detail ?? ""}`, MOST);
     this.offer(fitting, text);
-    if (!text) return;
+    if (!text && this.options.entries.length) return;
     void this.options.lookUp?.(text).then((more) => {
       if (mine === this.round && this.window.open && more.length) this.offer([...fitting, ...more], text, this.chosen);
     });

@@ -65,6 +65,7 @@ function frame(app: App, asked: Asked, inSession: boolean, kind: string, title: 
   const card = el("article", "card");
   card.tabIndex = -1;
   card.dataset.request = asked.request;
+  card.dataset.session = asked.sessionId;
   const heading = el("h3", "card-title", shown(title, "exact line"));
   card.setAttribute("aria-label", `Waits for you: ${plain(title, "exact line")}`);
   card.append(el("header", "card-head", el("span", "tool-icon", iconNode(kind)), heading));

@@ -4,7 +4,7 @@
  */
 
 import type { Asked, Risk } from "../model/types";
-import { el, shown } from "./dom";
+import { el, fileLink, shown } from "./dom";
 
 const SEVERITIES = ["critical", "high", "medium", "low", "info"];
 
@@ -36,7 +36,7 @@ function line(risk: Risk): HTMLElement {
   return el(
     "li", `risk ${known ? risk.severity : ""}`,
     known && el("strong", "severity", risk.severity), " ", shown(String(risk.text ?? ""), "exact line"),
-    place ? el("span", "risk-place", " in ", shown(place, "exact line")) : null,
+    place ? el("span", "risk-place", " in ", fileLink(String(risk.path), Number(risk.line) || 0, "link", shown(place, "exact line"))) : null,
     risk.rule ? el("span", "risk-rule", " ", shown(risk.rule, "exact line")) : null,
   );
 }

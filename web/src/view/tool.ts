@@ -6,7 +6,7 @@ import { diffLines, hunksOf } from "../text/diff";
 import { type Mode, plain } from "../text/reveal";
 import { blockView } from "./blocks";
 import { diffTable, tally } from "./diff";
-import { el, lastPart, shown, unfolding } from "./dom";
+import { el, fileLink, lastPart, shown, unfolding } from "./dom";
 import { iconNode } from "./icons";
 import { layoutFor } from "./layout";
 import { TerminalView } from "./terminal";
@@ -25,6 +25,7 @@ export class ToolView {
   private body = el("div", "tool-body");
   private terminals = new Map<string, TerminalView>();
   private drawn: unknown = null;
+  private drawnPlaces: unknown = null;
 
   constructor(private tool: Tool, private opened: Map<number, boolean>) {
     this.element.append(this.summary, this.body);
@@ -77,8 +78,9 @@ export class ToolView {
   private fill(): void {
     const { call, output, exit } = this.tool;
     // Content is replaced as a whole by updates; only then is it drawn again. Terminals just grow.
-    if (this.drawn !== call.content || !this.body.childNodes.length) this.redraw();
+    if (this.drawn !== call.content || this.drawnPlaces !== call.locations || !this.body.childNodes.length) this.redraw();
     this.drawn = call.content;
+    this.drawnPlaces = call.locations;
     for (const [name, text] of output) this.terminal(name).set(text);
     for (const [name, how] of exit) this.terminal(name).element.dataset.exit = plain(how);
   }
@@ -100,9 +102,12 @@ export class ToolView {
       view.set(text);
       return view.element;
     });
-    this.body.replaceChildren(...parts);
+    const places = placeRow(call);
+    this.body.replaceChildren(...(places ? [places] : []), ...parts);
   }
 }
+
+const MOST_PLACES = 40;
 
 type Draw = (name: string, text: string) => HTMLElement;
 
@@ -145,7 +150,7 @@ function unfenced(text: string): string {
 
 export function fileDiff(path: string, before: string, after: string, fresh: boolean): HTMLElement {
   const hunks = hunksOf(diffLines(before, after));
-  const name = el("span", "path", shown(path, "exact line"));
+  const name = fileLink(path, 0, "path", shown(path, "exact line"));
   const head = el("div", "file-head", iconNode(fresh ? "new" : "edit"), name, tally(hunks));
   const made = el("div", "file", head);
   if (!hunks.length) made.append(el("p", "faint", "No line differs."));
@@ -198,8 +203,21 @@ export function jsonView(label: string, value: unknown, mode: Mode): HTMLElement
 
 function places(call: ToolCall): HTMLElement[] {
   return (call.locations ?? []).slice(0, 4).map((place) => {
-    const made = el("span", "chip", shown(lastPart(place.path) + (place.line ? `:${place.line}` : ""), "exact line"));
+    const line = Number(place.line) || 0;
+    // A button in a summary is one in another, which nobody could reach with keys: those have the row below.
+    const made = el("span", "chip", shown(lastPart(place.path) + (line ? `:${line}` : ""), "exact line"));
     made.title = plain(place.path, "exact line");
+    made.dataset.file = place.path;
+    if (line) made.dataset.line = String(line);
     return made;
   });
+}
+
+/** The same places as buttons, whole. */
+function placeRow(call: ToolCall): HTMLElement | null {
+  const links = (call.locations ?? []).slice(0, MOST_PLACES).map((place) => {
+    const line = Number(place.line) || 0;
+    return fileLink(place.path, line, "link", shown(place.path + (line ? `:${line}` : ""), "exact line"));
+  });
+  return links.length ? el("div", "places", ...links) : null;
 }

@@ -6,6 +6,7 @@ import { recallJson, remember } from "../model/memory";
 import { plain } from "../text/reveal";
 import { dialog } from "./dialogs";
 import { button, el, shown } from "./dom";
+import { FolderPicker } from "./folders";
 
 export function signIn(app: App): TemplateResult {
   const submit = (event: Event): void => {
@@ -35,12 +36,6 @@ export function banner(app: App): TemplateResult | typeof nothing {
     ${app.health === "offline" ? html`<button type="button" class="small" @click=${app.connection.hurry}>Try now</button>` : nothing}</div>`;
 }
 
-interface Folders {
-  path: string;
-  exists: boolean;
-  folders: string[];
-}
-
 export function newSession(app: App, go: (id: string) => void, wantedAgent = ""): void {
   const folders = [...new Set([...recallJson<string[]>("folders", []), ...[...app.sessions.values()].map((session) => session.cwd)])].filter(Boolean);
   const form = el("form", "form");
@@ -58,36 +53,15 @@ export function newSession(app: App, go: (id: string) => void, wantedAgent = "")
     const words = el("span", "", el("strong", "", shown(agent.name, "line")), el("span", "faint", shown(about, "line")));
     list.append(el("label", "agent-choice", radio, words));
   }
-  const folder = el("input");
-  folder.name = "cwd";
-  folder.id = "new-cwd";
-  folder.required = true;
-  folder.placeholder = "/home/you/project";
-  folder.spellcheck = false;
-  folder.setAttribute("list", "folders");
-  folder.value = folders[0] ?? "";
-  const known = el("datalist");
-  known.id = "folders";
-  const offer = (paths: string[]): void => known.replaceChildren(...paths.slice(0, 20).map((path) => new Option(plain(path, "exact line"), path)));
-  offer(folders);
-  const lookUp = (path: string): Promise<Folders | null> =>
-    app.rpc.call<Folders>("_dragoman/hub/folders", { path }).catch(() => null);
-  let typed = 0;
-  folder.addEventListener("input", () => {
-    window.clearTimeout(typed);
-    typed = window.setTimeout(async () => {
-      const path = folder.value.trim();
-      const found = path ? await lookUp(path) : null;
-      if (folder.value.trim() === path) offer(found ? [...folders.filter((one) => one.startsWith(path)), ...found.folders] : folders);
-    }, 120);
-  });
+  const picker = new FolderPicker(app, folders);
+  const folder = picker.field;
   const label = el("label", "", "Folder, on the hub's machine");
   label.htmlFor = "new-cwd";
   const start = el("button", "choice allow_once", "Start");
   start.type = "submit";
   const fault = el("p", "fault");
   fault.setAttribute("role", "alert");
-  form.append(el("div", "label", "Agent"), list, el("div", "field", label, folder, known), fault, el("div", "card-actions", start));
+  form.append(el("div", "label", "Agent"), list, el("div", "field", label, folder, picker.list), fault, el("div", "card-actions", start));
   const shownDialog = dialog("New session", form);
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
@@ -96,7 +70,7 @@ export function newSession(app: App, go: (id: string) => void, wantedAgent = "")
     const agent = String(data.get("agent") ?? app.defaultAgent);
     start.disabled = true;
     fault.textContent = "";
-    const looked = await lookUp(cwd);
+    const looked = await picker.lookUp(cwd);
     cwd = looked?.path ?? cwd;
     if (looked?.exists === false) {
       start.disabled = false;

@@ -65,6 +65,8 @@ class AgentSpec(Struct, frozen=True, kw_only=True):
     restarts: int = 5
     secrets: tuple[str, ...] = ()
     """Values of its environment that must not be shown with its last words."""
+    examine: Callable[[], Awaitable[dict[str, Any]]] | None = None
+    """Says step by step whether it starts and works, in a process of its own; None if nobody can say."""
 
 
 class AgentSlot:
@@ -83,6 +85,8 @@ class AgentSlot:
         self.invalid = InvalidFrames(spec.name)
         self.last_error = ""
         """Why its last process could not be started or has ended; empty once one has started since."""
+        self.last_end: dict[str, Any] = {}
+        """How that process ended, with its last words; empty if it never ran."""
 
 
 class AgentPool:
@@ -148,6 +152,7 @@ class AgentPool:
                 self._count_failure(seat)
                 if isinstance(error, DragomanError):
                     seat.last_error = str(error)
+                    seat.last_end = error.details if isinstance(error, AgentFailed) else {}
                 raise
             return process
 
@@ -231,7 +236,7 @@ class AgentPool:
         process.initialize_result = seat.initialize_result = value_of(answer, {})
         self._remember(seat.spec.name, process.initialize_result)
         seat.process = process
-        seat.last_error = ""
+        seat.last_error, seat.last_end = "", {}
         return process
 
     async def _wait_for_turn(self, seat: AgentSlot) -> None:
@@ -273,6 +278,7 @@ class AgentPool:
             log.info("agent %s has ended", process.agent)
         else:
             seat.last_error = process.over
+            seat.last_end = {} if process.end is None else process.end.details()
             log.warning("%s", process.over)
         for session in list(process.sessions.values()):
             session.on_agent_end(process)

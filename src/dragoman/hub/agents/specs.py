@@ -24,8 +24,15 @@ from dragoman.hub.agents.host.hosted_agents import find_hosted, host_agent
 from dragoman.hub.agents.pool import AgentSpec
 from dragoman.hub.settings import AgentSettings
 from dragoman.sdk.environment import agent_environment
+from dragoman.sdk.known import AgentSource, KnownAgent
 from dragoman.sdk.known.finding import BUILT_IN
-from dragoman.workspace.policy.redaction import is_secret_name
+from dragoman.workspace.policy.redaction import is_secret_name, redact
+
+EXAMINE_SECONDS = 30.0
+"""How long each step of an examination may take; somebody waits for it."""
+
+STDERR = 8000
+"""Characters of standard error that an examination shows."""
 
 STARTS = 3
 """How often an agent host is started whose lease runs out meanwhile."""
@@ -79,6 +86,33 @@ def _spec(
     async def adopt() -> AgentChannel | None:
         return await find_hosted(place)
 
+    async def examine() -> dict[str, Any]:
+        # The examination is seldom asked for, and its imports would cost every start of a hub.
+        from dragoman.sdk.known.doctor import diagnose
+
+        agent = KnownAgent(
+            name=name,
+            command=settings.command,
+            env=settings.env,
+            allow=settings.allow,
+            source=AgentSource.COMMAND,
+            address=settings.url or None,
+            dialect=settings.dialect,
+        )
+        diagnosis = await diagnose(agent, seconds=EXAMINE_SECONDS, cwd=settings.cwd or None)
+        steps = [
+            {
+                field: redact(str(getattr(step, field)))
+                for field in ("name", "verdict", "summary", "meaning", "advice")
+            }
+            for step in diagnosis.steps
+        ]
+        return {
+            "outcome": diagnosis.outcome.value,
+            "steps": steps,
+            "stderr": redact(diagnosis.stderr)[-STDERR:],
+        }
+
     built_in = name in BUILT_IN_NAMES and not settings.description
     return AgentSpec(
         name=name,
@@ -89,6 +123,7 @@ def _spec(
         open=reach if settings.url else start,
         adopt=None if settings.url else adopt,
         secrets=_secrets(settings),
+        examine=examine,
     )
 
 

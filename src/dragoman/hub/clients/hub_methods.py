@@ -17,8 +17,9 @@ from dragoman.hub.clients.views import SessionViews
 from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.engine.log import STORE_SECONDS
 from dragoman.hub.engine.ports import Position, read_cursor
-from dragoman.hub.gate.table import HUB
+from dragoman.hub.gate.table import HUB, agent_in
 from dragoman.hub.lending.file_search import complete_folder, find_files
+from dragoman.hub.lending.file_view import read_file
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import value_of
 from dragoman.journal import Stored
@@ -40,6 +41,7 @@ class HubMethods:
         self._hub = hub
         self._views = views
         self._progress_of = SessionProgress(hub, views)
+        self._examining = asyncio.Lock()
         self._handlers: dict[str, HubHandler] = {
             "sessions": self._sessions,
             "inbox": self._inbox,
@@ -54,7 +56,9 @@ class HubMethods:
             "queue/withdraw": self._withdraw,
             "rename": self._rename,
             "agents": self._agents,
+            "agents/check": self._check_agent,
             "files": self._files,
+            "file": self._file,
             "folders": self._folders,
             "terminal": self._terminal,
             "changes": self._changes,
@@ -171,11 +175,30 @@ class HubMethods:
     async def _agents(self, client: HubClient, params: Params) -> JsonObject:
         return {"agents": self._views.agents(client)}
 
+    async def _check_agent(self, client: HubClient, params: Params) -> JsonObject:
+        """Examine an agent; one at a time, because each starts a process."""
+        name = agent_in(params) or client.agent
+        seat = self._hub.pool.seats.get(name)
+        if seat is None:
+            raise invalid_params(f"the hub has no agent {name!r}")
+        if seat.spec.examine is None:
+            raise ErrorAnswer(-32002, f"agent {name} cannot be examined from here")
+        if self._examining.locked():
+            raise ErrorAnswer(-32000, "another agent is being examined: try again when that is done")
+        async with self._examining:
+            return await seat.spec.examine()
+
     async def _files(self, client: HubClient, params: Params) -> JsonObject:
         session = await self._session(client, params)
         pattern = _text(params, "pattern") or ""
         limit = _number(params, "limit", 50, 500)
         return {"files": await asyncio.to_thread(find_files, session.state.cwd, pattern.lower(), limit)}
+
+    async def _file(self, client: HubClient, params: Params) -> JsonObject:
+        session = await self._session(client, params)
+        folders = (session.state.cwd, *session.state.folders)
+        path, line = client.text(params, "path"), _number(params, "line", 1, 1_000_000_000)
+        return await asyncio.to_thread(read_file, folders, path, line=line, grant=client.grant)
 
     async def _terminal(self, client: HubClient, params: Params) -> JsonObject:
         session = await self._session(client, params)

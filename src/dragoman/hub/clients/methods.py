@@ -134,7 +134,7 @@ class Methods:
         raise AssertionError("asked by name")
 
     async def _ask_agent(self, client: HubClient, method: str, params: Params) -> Result:
-        process = await self._hub.pool.ensure_process(client.agent)
+        process = await self._hub.pool.ensure_process(agent_in(params) or client.agent)
         return bytes(await process.call(method, params))
 
     # Sessions.

@@ -218,6 +218,12 @@ class SessionViews:
             )
             if seat.last_error:
                 more["lastError"] = seat.last_error
+            if seat.last_end:
+                more["lastEnd"] = seat.last_end
+            if isinstance(methods := seat.initialize_result.get("authMethods"), list) and methods:
+                more["authMethods"] = methods
+            if isinstance(info := seat.initialize_result.get("agentInfo"), dict):
+                more["version"] = info.get("version")
             sessions = 0 if process is None else len(process.sessions)
             agents.append(
                 {

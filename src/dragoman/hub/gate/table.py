@@ -80,7 +80,11 @@ REQUESTS: dict[str, GateRow] = {
     f"{HUB}search": GateRow(scopes=("observe",), effect="look"),
     f"{HUB}progress": GateRow(scopes=("observe",), effect="look"),
     f"{HUB}agents": GateRow(scopes=("observe",), effect="look"),
+    # It starts a process of the agent.
+    f"{HUB}agents/check": GateRow(scopes=("admin",), effect="administer", names_agent=True),
     f"{HUB}files": GateRow(scopes=("observe",), effect="look"),
+    # Below the session's folders, and nowhere that the token may not open: see `read_file`.
+    f"{HUB}file": GateRow(scopes=("observe",), effect="look"),
     # It names only folders that the token may open: see `folders`.
     f"{HUB}folders": GateRow(scopes=("prompt",), effect="look"),
     f"{HUB}terminal": GateRow(scopes=("observe",), effect="look"),

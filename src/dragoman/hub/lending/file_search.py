@@ -24,18 +24,36 @@ SKIPPED = frozenset({"node_modules", "__pycache__", "target", "dist", "build", "
 
 
 def complete_folder(path: str, *, grant: Grant) -> dict[str, object]:
-    """`{"path": …, "exists": …, "folders": […]}` for what was typed; in `path`, `~` is resolved."""
+    """`{"path": …, "exists": …, "folders": […], "repositories": […]}` for what was typed; in `path`, `~` is
+    resolved. `repositories` are those of the folders, and of the path and what it lies in, that git knows.
+    """
     full_path = os.path.expanduser(path)
     if not os.path.isabs(full_path) or "\0" in full_path:
-        return {"path": full_path, "exists": False, "folders": []}
+        return {"path": full_path, "exists": False, "folders": [], "repositories": []}
     exists = os.path.isdir(full_path) and grant.may_open(full_path)
     parent, start = os.path.split(full_path)
-    folders = sorted(_folders(parent, start))
+    folders = list(islice(filter(grant.may_open, sorted(_folders(parent, start))), MOST))
+    around = [folder for folder in _upwards(full_path) if grant.may_open(folder)]
     return {
         "path": full_path,
         "exists": exists,
-        "folders": list(islice(filter(grant.may_open, folders), MOST)),
+        "folders": folders,
+        "repositories": [folder for folder in (*around, *folders) if _is_repository(folder)],
     }
+
+
+def _upwards(path: str) -> list[str]:
+    """The path and every folder that it lies in, the root of the disk left out."""
+    folders = []
+    path = os.path.normpath(path)
+    while path != os.path.dirname(path):
+        folders.append(path)
+        path = os.path.dirname(path)
+    return folders
+
+
+def _is_repository(folder: str) -> bool:
+    return os.path.lexists(os.path.join(folder, ".git"))
 
 
 def _folders(parent: str, start: str) -> list[str]:

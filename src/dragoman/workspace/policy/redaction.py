@@ -45,6 +45,29 @@ def is_secret_name(name: str) -> bool:
     return re.fullmatch(_NAMES, name, re.IGNORECASE) is not None
 
 
+_SETTINGS_FILE: Final = re.compile(
+    r"\.env.*|.*\.(?:env|ini|cfg|conf|toml|ya?ml|json|properties)|\.(?:npmrc|netrc|pypirc)|credentials",
+    re.IGNORECASE,
+)
+_LITERAL: Final = re.compile(
+    rf"(?<![\w.-])({_NAMES})([\"']?\s*[=:]\s*)(\"[^\"\s]{{8,}}\"|'[^'\s]{{8,}}')", re.IGNORECASE
+)
+
+
+def redact_file(text: str, *, name: str) -> str:
+    """The text of a file with what looks like a secret covered; every line keeps its number.
+
+    In code, `token: str` is a type: only literals behind such names are covered there, any value in a file
+    of settings.
+    """
+    text = _WHOLE.sub(lambda match: REDACTED + "\n" * match[0].count("\n"), text)
+    if _SETTINGS_FILE.fullmatch(name):
+        return redact(text)
+    text = _BEARER.sub(rf"\1\2{REDACTED}", text)
+    text = _LOGIN.sub(rf"\1{REDACTED}@", text)
+    return _LITERAL.sub(rf"\1\2{REDACTED}", text)
+
+
 def redact(text: str) -> str:
     """The same text, with what looks like a secret covered."""
     text = _WHOLE.sub(REDACTED, text)

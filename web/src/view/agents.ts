@@ -1,0 +1,140 @@
+/** The agents of the hub: what runs, what failed and why, how to sign in, and what an examination finds. */
+
+import { type TemplateResult, html, nothing } from "lit";
+import { repeat } from "lit/directives/repeat.js";
+import type { App } from "../model/app";
+import type { AgentInfo } from "../model/types";
+import { plain } from "../text/reveal";
+import { ago, copyButton } from "./dom";
+import { icon } from "./icons";
+
+interface Examination {
+  outcome: string;
+  steps: { name: string; verdict: string; summary: string; meaning: string; advice: string }[];
+  stderr: string;
+}
+
+const EVERY_MS = 3000;
+const STATES: Record<string, [string, string]> = {
+  up: ["running", "running"],
+  starting: ["running", "starting"],
+  stopped: ["idle", "not running"],
+  failed: ["failed", "failed"],
+};
+const ADD_COMMAND = "dragoman agents add NAME -- COMMAND …";
+
+export class AgentsView {
+  private agents: AgentInfo[] | null = null;
+  private why = "";
+  private timer = 0;
+  private isShown = false;
+  private copy = copyButton(() => ADD_COMMAND);
+  private examinations = new Map<string, Examination | "running" | Error>();
+
+  constructor(private app: App, private startWith: (agent: string) => void) {}
+
+  /** Whether somebody looks: only then is the hub asked. */
+  show(isShown: boolean): void {
+    if (isShown === this.isShown) return;
+    this.isShown = isShown;
+    window.clearTimeout(this.timer);
+    if (isShown) void this.look();
+  }
+
+  private async look(): Promise<void> {
+    try {
+      this.agents = (await this.app.rpc.call<{ agents: AgentInfo[] }>("_dragoman/hub/agents", {})).agents;
+      this.why = "";
+    } catch (error) {
+      this.why = error instanceof Error ? error.message : String(error);
+    }
+    this.app.changed();
+    window.clearTimeout(this.timer);
+    if (this.isShown) this.timer = window.setTimeout(() => void this.look(), EVERY_MS);
+  }
+
+  view(): TemplateResult {
+    const order = ["failed", "up", "starting", "stopped"];
+    const agents = [...(this.agents ?? [])].sort((one, other) => rank(order, one) - rank(order, other) || one.name.localeCompare(other.name));
+    return html`<section class="sheet" aria-labelledby="agents-title">
+      <header class="board-head"><a class="round quiet back" href="#/" aria-label="Back to the inbox">${icon("back")}</a><h2 id="agents-title">Agents</h2>
+        <span class="faint">${this.agents ? `${agents.length} known, ${agents.filter((agent) => agent.state === "up").length} running` : ""}</span></header>
+      <div class="sheet-body">
+        ${this.why && !this.agents ? html`<p class="fault" role="alert">The hub did not list its agents: ${plain(this.why)}</p>` : nothing}
+        ${this.agents ? html`<ul class="agent-list">${repeat(agents, (agent) => agent.name, (agent) => this.row(agent))}</ul>` : html`<div class="skeleton" aria-hidden="true"><i></i><i></i><i></i></div>`}
+        <section class="agent-add"><h3>Add an agent</h3>
+          <p class="faint">Type this on the hub's machine; the hub offers it when it reads its settings again. An agent is a program that runs there with your rights, so no page can add one.</p>
+          <p class="address">${ADD_COMMAND} ${this.copy}</p></section>
+      </div></section>`;
+  }
+
+  private row(agent: AgentInfo): TemplateResult {
+    const { app } = this;
+    const [tone, word] = STATES[agent.state ?? ""] ?? ["idle", agent.state ?? ""];
+    const facts = [agent.sessions ? `${agent.sessions} ${agent.sessions === 1 ? "session" : "sessions"}` : "", agent.version ? `version ${agent.version}` : "",
+      agent.pid ? `process ${agent.pid}` : "", agent.started ? `since ${ago(agent.started)}` : "", agent.restarts ? `started again ${agent.restarts} times` : "",
+      agent.invalidFrames ? `${agent.invalidFrames} invalid messages` : ""].filter(Boolean);
+    return html`<li class="agent-row" data-agent=${agent.name}>
+      <div class="agent-row-head"><span class="dot ${tone}"></span><strong>${plain(agent.title || agent.name)}</strong>
+        ${agent.title && agent.title !== agent.name ? html`<span class="chip">${plain(agent.name)}</span>` : nothing}
+        <span class="pill ${tone}">${plain(word)}</span>
+        <span class="agent-row-acts">
+          ${app.may("prompt") ? html`<button type="button" class="small" @click=${() => this.startWith(agent.name)}>New session</button>` : nothing}
+          ${app.may("admin") ? html`<button type="button" class="small" ?disabled=${this.examinations.get(agent.name) === "running"} @click=${() => void this.examine(agent.name)}>Examine</button>` : nothing}
+        </span></div>
+      ${agent.description ? html`<p class="faint">${plain(agent.description)}</p>` : nothing}
+      ${facts.length ? html`<p class="faint agent-facts">${plain(facts.join(" · "))}</p>` : nothing}
+      ${this.failure(agent)} ${this.logins(agent)} ${this.findings(agent.name)}
+    </li>`;
+  }
+
+  private failure(agent: AgentInfo): TemplateResult | typeof nothing {
+    if (!agent.lastError) return nothing;
+    const words = agent.lastEnd?.stderr ?? "";
+    return html`<div class="note bad" role="status"><p>${plain(agent.lastError, "exact line")}</p>
+      ${words ? html`<details><summary>Its last words</summary><pre class="last-words" tabindex="0">${plain(words)}</pre></details>` : nothing}</div>`;
+  }
+
+  private logins(agent: AgentInfo): TemplateResult | typeof nothing {
+    const methods = (agent.authMethods ?? []).filter((method) => typeof method?.id === "string");
+    if (!methods.length || !this.app.may("prompt")) return nothing;
+    return html`<div class="agent-logins"><span class="faint">Sign in:</span>${methods.map((method) => html`<button type="button" class="small" title=${plain(method.description ?? "")}
+      @click=${() => void this.signIn(agent.name, method.id)}>${plain(method.name || method.id)}</button>`)}</div>`;
+  }
+
+  private async signIn(agent: string, methodId: string): Promise<void> {
+    this.app.say("Signing in …");
+    try {
+      await this.app.rpc.call("authenticate", { methodId, _meta: { dragoman: { agent } } });
+      this.app.say(`${agent} is signed in.`);
+    } catch (error) {
+      this.app.say(`${agent} is not signed in: ${error instanceof Error ? error.message : error}`);
+    }
+    void this.look();
+  }
+
+  private async examine(agent: string): Promise<void> {
+    this.examinations.set(agent, "running");
+    this.app.changed();
+    const params = { _meta: { dragoman: { agent } } };
+    const found = await this.app.rpc.call<Examination>("_dragoman/hub/agents/check", params).catch((error: Error) => error);
+    this.examinations.set(agent, found);
+    this.app.changed();
+  }
+
+  private findings(agent: string): TemplateResult | typeof nothing {
+    const found = this.examinations.get(agent);
+    if (!found) return nothing;
+    if (found === "running") return html`<p class="faint" role="status">Examining it: a process of its own is started …</p>`;
+    if (found instanceof Error) return html`<p class="fault" role="alert">It could not be examined: ${plain(found.message)}</p>`;
+    return html`<div class="findings" role="status"><p><strong>${found.outcome === "ok" ? "It works." : "It does not work."}</strong></p>
+      <ol>${found.steps.map((step) => html`<li data-verdict=${step.verdict}><span class="verdict-word">${plain(step.verdict)}</span><span><strong>${plain(step.name)}</strong> ${plain(step.summary, "exact line")}
+        ${step.meaning ? html`<span class="faint"> ${plain(step.meaning, "exact line")}</span>` : nothing}
+        ${step.advice ? html`<span class="advice">What to do: ${plain(step.advice, "exact line")}</span>` : nothing}</span></li>`)}</ol>
+      ${found.stderr.trim() && found.outcome !== "ok" ? html`<details><summary>What it wrote to standard error</summary><pre class="last-words" tabindex="0">${plain(found.stderr)}</pre></details>` : nothing}</div>`;
+  }
+}
+
+function rank(order: string[], agent: AgentInfo): number {
+  return (order.indexOf(agent.state ?? "") + 1) || order.length + 1;
+}

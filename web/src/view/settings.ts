@@ -1,0 +1,39 @@
+/** What somebody may choose for this browser: theme, density, notifications; and the list of keys. */
+
+import { type TemplateResult, html, nothing } from "lit";
+import type { App } from "../model/app";
+import { DENSITIES, THEMES, chooseDensity, chooseTheme, chosenDensity, chosenTheme } from "../model/appearance";
+import { canNotify, notifying, switchNotifications } from "../notify";
+import { KEYS } from "./dialogs";
+import { icon } from "./icons";
+
+export function settingsView(app: App): TemplateResult {
+  return html`<section class="sheet" aria-labelledby="settings-title">
+    <header class="board-head"><a class="round quiet back" href="#/" aria-label="Back to the inbox">${icon("back")}</a><h2 id="settings-title">Settings</h2><span class="faint">of this browser</span></header>
+    <div class="sheet-body">
+      ${choice(app, "Theme", "As your system has it, or always the same.", THEMES, chosenTheme(), chooseTheme)}
+      ${choice(app, "Density", "How much room everything has.", DENSITIES, chosenDensity(), chooseDensity)}
+      ${notifications(app)}
+      <section class="setting tall-setting"><div><h3>Keys</h3><p class="faint">Nothing is taken from somebody who writes.</p></div>
+        <dl class="keys">${KEYS.map(([key, what]) => html`<dt><kbd>${key}</kbd></dt><dd>${what}</dd>`)}</dl></section>
+      <section class="setting"><div><h3>This browser</h3><p class="faint">Your token may ${[...app.scopes].join(", ") || "do everything"}.</p></div>
+        <button type="button" class="small danger" @click=${() => app.signOut()}>Sign out</button></section>
+    </div></section>`;
+}
+
+function choice<T extends string>(app: App, title: string, about: string, values: readonly T[], chosen: T, choose: (value: T) => void): TemplateResult {
+  return html`<section class="setting"><div><h3>${title}</h3><p class="faint">${about}</p></div>
+    <div class="segments" role="group" aria-label=${title}>${values.map((value) => html`<button type="button" class="segment" aria-pressed=${String(value === chosen)}
+      @click=${() => {
+        choose(value);
+        app.changed();
+      }}>${value[0].toUpperCase() + value.slice(1)}</button>`)}</div></section>`;
+}
+
+function notifications(app: App): TemplateResult | typeof nothing {
+  const isRefused = canNotify() && Notification.permission === "denied";
+  const about = !canNotify() ? "This browser shows none." : isRefused ? "This browser was told to show none from here; its own settings can change that." : "What waits for you, and turns that end, while the page is not looked at.";
+  return html`<section class="setting"><div><h3>Notifications</h3><p class="faint">${about}</p></div>
+    <button type="button" class="small" ?disabled=${!canNotify() || isRefused} aria-pressed=${String(notifying())}
+      @click=${() => void switchNotifications().then(() => app.changed())}>${notifying() ? "Switch off" : "Switch on"}</button></section>`;
+}
