@@ -214,7 +214,8 @@ class TextView:
     def _end(self, event: events.EndEvent) -> str:
         if not self._terminal:
             return self._break()
-        tree = "".join(map(self._line, self._subagents.tree()))
+        lines = "\n".join(self._subagents.tree())
+        tree = self._line(lines) if lines else ""
         parts = [event.outcome.replace("_", " "), f"{event.seconds:.1f} s"]
         if event.usage is not msgspec.UNSET:
             used = msgspec.json.decode(event.usage)
@@ -224,6 +225,7 @@ class TextView:
             if self._usage.cost is not msgspec.UNSET:
                 cost = msgspec.json.decode(self._usage.cost)
                 parts.append(f"{cost['amount']:g} {sanitize_line(cost['currency'])}")
+        self._at_line_start = self._at_line_start or bool(tree)
         return tree + self._line(self._paint.dim(" · ".join(parts)))
 
 

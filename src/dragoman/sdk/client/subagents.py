@@ -35,7 +35,7 @@ NAME = 80
 ANNOUNCEMENTS = (b'"subagent_update"', b'"subagent_spawned"', b'"subagent_state_update"')
 """What every frame contains that announces a subagent or changes one."""
 
-_DRAFT_STATES: dict[object, dict[str, str]] = {
+_DRAFT_STATES: dict[str, dict[str, str]] = {
     "completed": {"state": "idle", "stopReason": "end_turn"},
     "failed": {"state": "idle", "stopReason": "error"},
     "cancelled": {"state": "idle", "stopReason": "cancelled"},
@@ -230,7 +230,7 @@ def _of_draft(update: Unknown) -> v1.SubagentUpdate | None:
             "capabilities": {"cancel": {}} if can_cancel else {},
         }
     else:
-        members["state"] = _DRAFT_STATES.get(fields.get("state"), {"state": "unknown"})
+        members["state"] = _DRAFT_STATES.get(str(fields.get("state")), {"state": "unknown"})
     try:
         announcement = read(msgspec.json.encode(members), v1.SessionUpdate)
     except SchemaError:
