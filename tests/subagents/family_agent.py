@@ -133,7 +133,7 @@ def introduction(params: dict[str, Any]) -> dict[str, Any]:
             "info": {"name": "family", "version": "1"},
             "capabilities": {"session": {"prompt": {}, "mcp": {"stdio": {}}}},
         }
-    session = {"subagents": {}} if SHAPE == "codex" else {}
+    session: dict[str, Any] = {"subagents": {}} if SHAPE == "codex" else {}
     return {
         "protocolVersion": 1,
         "agentInfo": {"name": "family", "version": "1"},

@@ -113,6 +113,8 @@ export interface Asked {
   expiresAt?: string | number | null;
   agent?: string;
   title?: string | null;
+  /** Which subagent asks, and for whom. */
+  requester?: string;
   rule?: unknown;
   /** Missing as long as nothing was judged; empty if everything was and nothing was found. */
   risks?: Risk[];

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from dragoman.apps.run import events
+from dragoman.sdk.client.subagents import MARKS
 from dragoman.text.sanitize import sanitize_line
 
 LONGEST = 4000
 """Characters of a line of a subagent that are kept until the line ends."""
-
-MARKS = {"done": "✓", "running": "◐", "waits for an answer": "?", "failed": "✗", "cancelled": "✗"}
 
 
 class SubagentLines:

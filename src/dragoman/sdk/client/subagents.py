@@ -174,6 +174,18 @@ class SubagentTree:
         return ", for ".join([*names, "main session"]) if names else ""
 
 
+MARKS = {"done": "✓", "running": "◐", "waits for an answer": "?", "failed": "✗", "cancelled": "✗"}
+
+
+def tree_lines(tree: SubagentTree, session_id: str) -> Iterator[str]:
+    """All that work for a session, a line each, with state and last words. Not sanitized."""
+    for level, subagent in tree.below(session_id):
+        last = tree.last_line(subagent.id)
+        mark = MARKS.get(subagent.standing, "·")
+        words = f" — {last}" if last else ""
+        yield f"{'  ' * level}{mark} {subagent.name}: {subagent.standing}{words}"
+
+
 def _patched(subagent: Subagent, update: v1.SubagentUpdate) -> Subagent:
     """What an update leaves out stays as it was, and null takes it back."""
     changes: dict[str, Any] = {}

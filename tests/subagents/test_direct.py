@@ -1,0 +1,45 @@
+"""Subagents of an agent without a hub, in five shapes: all are heard, and all that they ask is answered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dragoman import Client, connect
+from dragoman.schema import v1
+from tests.subagents.family import CHAIN, FAMILY, SHAPES, arguments
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+async def test_a_client_without_a_hub_hears_and_answers_all(shape: str, tmp_path: Path) -> None:
+    client = Client("test", subagents=True)
+    requests: list[str] = []
+
+    @client.request_permission
+    async def allow(request: v1.RequestPermissionRequest) -> v1.RequestPermissionResponse:
+        requests.append(request.session_id)
+        return v1.RequestPermissionResponse(outcome=v1.SelectedPermissionOutcome(option_id="allow"))
+
+    async with connect(arguments(shape), client=client) as agent:
+        session = await agent.new_session(cwd=str(tmp_path))
+        notes = [note async for note in session.prompt("Go").notifications()]
+        tree = agent.subagents
+        assert len(requests) == len(tree) == len(FAMILY)
+        assert {note.session_id for note in notes} == {session.id, *requests}
+        if shape != "plain":
+            assert [tree.requester(session_id) for session_id in requests] == list(CHAIN.values())
+            assert {subagent.standing for subagent in tree} == {"done"}
+        assert {tree.root_of(session_id) for session_id in requests} == {session.id}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+async def test_a_reader_of_the_session_alone_gets_no_words_of_subagents(shape: str, tmp_path: Path) -> None:
+    async with connect(arguments(shape)) as agent:
+        session = await agent.new_session(cwd=str(tmp_path))
+        if shape == "plain":  # to a client that knows no subagents, these are sessions that nobody knows
+            result = await session.prompt("Go")
+            assert result.text.endswith("answers: error error error")
+            return
+        result = await session.prompt("Go")
+        assert result.text == "I ask for help. answers: cancelled cancelled cancelled"
