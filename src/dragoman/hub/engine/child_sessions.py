@@ -335,6 +335,8 @@ class ChildSessions:
             child = self._hub.sessions.get(record.id) if record.id else None
             if child is not None and record.title and record.title != earlier.title:
                 child.dispatch(ev.Renamed(title=record.title))
+            elif child is not None and record.work != earlier.work:
+                self._hub.on_session_change(child)
 
     def may_cancel(self, child: LiveSession) -> bool:
         parent = self._hub.sessions.get(child.state.parent)

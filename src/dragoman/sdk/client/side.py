@@ -259,7 +259,7 @@ class ClientSide:
         session = self.sessions.get(session_id)
         if session is not None:
             return session
-        if session_id not in self.subagents and self.client.subagents:
+        if session_id not in self.subagents:
             self._adopt(session_id)
         return self.sessions.get(self.subagents.root_of(session_id))
 
