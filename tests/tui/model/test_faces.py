@@ -6,6 +6,7 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
+from dragoman.apps.run.narrate import Narrator
 from dragoman.apps.run.subagents import FamilyNarrator
 from dragoman.apps.run.texts import TextView
 from dragoman.apps.run.views import JsonView
