@@ -93,6 +93,10 @@ export interface SessionInfo {
   asking?: number;
   /** The session whose agent began this one. */
   parent?: string;
+  /** Of a child session: who asks for whom. */
+  requester?: string;
+  /** Of a child session: what its agent has announced. */
+  work?: { state?: string; stopReason?: string };
 }
 
 /** What a rule of the reviewer found in a request. */
