@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from dragoman import Client, connect
+from dragoman.journal.contract import Stored
+from dragoman.journal.conversation import moments
 from dragoman.schema import v1
 from tests.subagents.family import CHAIN, FAMILY, SHAPES, arguments
 
@@ -39,3 +42,22 @@ async def test_a_reader_of_the_session_alone_gets_no_words_of_subagents(shape: s
         session = await agent.new_session(cwd=str(tmp_path))
         result = await session.prompt("Go")
         assert result.text == "I ask for help. answers: cancelled cancelled cancelled"
+
+
+def test_a_recording_says_which_subagent_spoke_and_for_whom() -> None:
+    announce = {"sessionUpdate": "subagent_update", "sessionId": "kid", "title": "reviewer"}
+    deeper = {"sessionUpdate": "subagent_spawned", "subagentSessionId": "grandkid", "name": "linter"}
+    speech = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "Hm."}}
+    updates = [("main", announce), ("main", speech), ("kid", deeper), ("kid", speech), ("grandkid", speech)]
+    frames = [
+        {"method": "session/update", "params": {"sessionId": session, "update": update}}
+        for session, update in updates
+    ]
+    entries = [
+        Stored(number, "to_client", json.dumps(frame).encode(), 1.0) for number, frame in enumerate(frames, 1)
+    ]
+    assert [(moment.requester, moment.text) for moment in moments(entries)] == [
+        ("", "Hm."),
+        ("reviewer, for main session", "Hm."),
+        ("linter, for reviewer, for main session", "Hm."),
+    ]

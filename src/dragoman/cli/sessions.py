@@ -238,7 +238,8 @@ async def _moments(journal: Journal, stream: str) -> AsyncIterator[Moment]:
 
 def _render(moment: Moment) -> str:
     pattern = KINDS.get(moment.kind) or OTHERS[moment.kind]
-    return "\n".join(pattern.format(line) for line in sanitize(moment.text).split("\n"))
+    lines = [pattern.format(line) for line in sanitize(moment.text).split("\n")]
+    return "\n".join([f"[{sanitize_line(moment.requester)}]", *lines] if moment.requester else lines)
 
 
 def _columns(rows: Sequence[tuple[str, ...]]) -> Iterable[str]:
