@@ -10,6 +10,7 @@ those adapters do, with their `_meta`; `codex` in the words of the early draft.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import Any
 
@@ -38,7 +39,7 @@ class Family:
         self.session = session
         self.prompt_id = prompt_id
         self.number = number
-        self.ids = [f"{name}-{number}-{session}" for name in NAMES]
+        self.ids = [f"{name}-{os.getpid()}-{number}-{session}" for name in NAMES]
         self.answers: dict[str, str] = {}
         self.is_cancelled = False
 
