@@ -110,6 +110,19 @@ def test_what_is_not_clear_is_said(sessions: Sessions, name: str, why: str) -> N
     assert why in sessions.err
 
 
+def test_words_of_a_child_are_found_with_its_parent(sessions: Sessions) -> None:
+    async def fill() -> None:
+        async with open_journal(sessions.history) as journal:
+            made = Entry("note", b'{"hub":"made","parent":"20260101-a"}', 1.0)
+            await journal.append("kid", [made, chunk_entry("agent_message_chunk", "hippopotamus")])
+            await journal.describe("kid", agent="echo", title="Helper")
+
+    asyncio.run(fill())
+    assert "kid  Helper\n  child of 20260101-a  Singing\n" in sessions("search", "hippopotamus")
+    (hit,) = json.loads(sessions("search", "hippopotamus", "--json"))["found"]
+    assert hit["parent"] == "20260101-a"
+
+
 def test_words_are_found(sessions: Sessions) -> None:
     assert "20260101-a  Singing\n  message 2: Of course, a song\n" in sessions("search", "course", "SONG")
     assert json.loads(sessions("search", "sing", "--json"))["found"][0]["stream"] == "20260101-a"

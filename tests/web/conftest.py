@@ -20,6 +20,7 @@ import pytest
 from dragoman.hub.gate.grants_store import TokenStore
 from dragoman.testing.pace import patience
 from tests.browser import open_browser
+from tests.subagents.family import arguments
 
 AGENT = Path(__file__).parent / "guide.script"
 PHONE = {"width": 390, "height": 844}
@@ -127,6 +128,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningHub]:
         f'hosts = ["127.0.0.1:{wire.port}"]\njournal = "{folder}/hub.db"\n'
         'default_agent = "guide"\nknown_agents = false\n'
         f'[agents.guide]\ncommand = {json.dumps(agent)}\ntitle = "Guide"\ndescription = "Shows everything"\n'
+        f"[agents.family]\ncommand = {json.dumps(arguments('claude'))}\n"
     )
     tokens = TokenStore(folder / "tokens.json")
     owner, watcher = tokens.add("owner"), tokens.add("watcher", scopes=["observe"])
@@ -209,9 +211,11 @@ def visitor(browser: Any, hub: RunningHub) -> Iterator[Visitor]:
     assert one.complaints == []
 
 
-def start_session(page: Any, folder: Path) -> None:
+def start_session(page: Any, folder: Path, *, agent: str = "") -> None:
     page.click("button[aria-label='New session']")
     page.fill("#new-cwd", str(folder))
+    if agent:
+        page.check(f"dialog input[value='{agent}']", force=True)
     page.click("dialog button[type=submit]")
     page.wait_for_selector(".composer textarea:enabled")
 

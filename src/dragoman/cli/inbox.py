@@ -148,7 +148,8 @@ def describe_request(request: JsonObject, *, now: float) -> str:
     """One request, whole: whoever decides must see what is decided about."""
     call = request["params"].get("toolCall") or {}
     title = call.get("title") or request["params"].get("message") or request["method"]
-    lines = [f"{name_of(request)}  {request['agent']}  {request['title']}", f"  {title}"]
+    requester = f"{request['requester']}: " if request.get("requester") else ""
+    lines = [f"{name_of(request)}  {request['agent']}  {request['title']}", f"  {requester}{title}"]
     details = {key: call[key] for key in ("kind", "rawInput", "content", "locations") if call.get(key)}
     if details:
         lines += ["  " + line for line in json.dumps(details, indent=2, ensure_ascii=False).split("\n")]

@@ -20,6 +20,7 @@ from dragoman.apps.console import say
 from dragoman.apps.files import FileAct, explain_error, open_private
 from dragoman.apps.running_marks import with_current_state
 from dragoman.errors import JournalDamaged, JournalError
+from dragoman.hub.session.notes import read_note
 from dragoman.journal import Journal, StreamInfo, open_journal
 from dragoman.journal.conversation import Moment, MomentFold
 from dragoman.journal.history import history_path, new_stream
@@ -127,14 +128,31 @@ async def _show(journal: Journal, args: argparse.Namespace) -> None:
 
 async def _search(journal: Journal, args: argparse.Namespace) -> None:
     hits = await journal.search(" ".join(args.words), limit=max(1, args.limit))
+    parents = {stream: await _parent_of(journal, stream) for stream in {hit.stream for hit in hits}}
     if args.json:
-        _write_json({"found": hits})
+        found = [
+            msgspec.to_builtins(hit) | ({"parent": parents[hit.stream]} if parents[hit.stream] else {})
+            for hit in hits
+        ]
+        _write_json({"found": found})
         return
     for hit in hits:
         say(sanitize_line(f"{hit.stream}  {hit.title}"))
+        if parent := parents[hit.stream]:
+            info = await journal.info(parent)
+            say(sanitize_line(f"  child of {parent}  {'' if info is None else info.title}".rstrip()))
         say(sanitize_line(f"  {hit.kind} {hit.sequence}: {hit.excerpt}"))
     if not hits:
         print("Nothing was found.", file=sys.stderr)
+
+
+async def _parent_of(journal: Journal, stream: str) -> str:
+    """The session of a hub for which a child session works; empty for any other. Its first entry says it."""
+    async for page in journal.replay(stream, limit=1):
+        for entry in page:
+            note = read_note(entry.frame) if entry.direction == "note" else None
+            return "" if note is None else note.parent
+    return ""
 
 
 async def _export(journal: Journal, args: argparse.Namespace) -> None:
@@ -220,7 +238,8 @@ async def _moments(journal: Journal, stream: str) -> AsyncIterator[Moment]:
 
 def _render(moment: Moment) -> str:
     pattern = KINDS.get(moment.kind) or OTHERS[moment.kind]
-    return "\n".join(pattern.format(line) for line in sanitize(moment.text).split("\n"))
+    lines = [pattern.format(line) for line in sanitize(moment.text).split("\n")]
+    return "\n".join([f"[{sanitize_line(moment.requester)}]", *lines] if moment.requester else lines)
 
 
 def _columns(rows: Sequence[tuple[str, ...]]) -> Iterable[str]:

@@ -28,6 +28,9 @@ LONGEST_OUTPUT = 16 * 1024
 MOST_OUTPUTS = 64
 """Tool calls whose output is kept until they end; when more run at once, the oldest are dropped."""
 
+MOST_SUBAGENTS = 1024
+"""Subagents of one stream that are told apart."""
+
 CHUNKS: dict[str, Kind] = {
     "agent_message_chunk": "message",
     "agent_thought_chunk": "thought",
@@ -47,6 +50,8 @@ class Moment(Struct, frozen=True, kw_only=True):
     time: float
     output: str = ""
     """What a tool printed or wrote by its end: searched, but not shown."""
+    requester: str = ""
+    """Which subagent did this, and for whom it works; empty if it was the agent of the session itself."""
 
     @property
     def search_text(self) -> str:
@@ -68,6 +73,7 @@ class EntryText(NamedTuple):
     text: str
     run: str | None = None
     output: str = ""
+    requester: str = ""
 
 
 class MomentFold:
@@ -82,6 +88,7 @@ class MomentFold:
         self._titles: dict[str, str] = {}
         self._outputs: dict[str, str] = {}  # of tool calls that have not ended
         self._options: dict[str, str] = {}  # permission options by id, as a person reads them
+        self._requesters: dict[str, str] = {}  # of subagents that were announced in this stream, by session
 
     def add(self, entry: Stored) -> Iterator[Moment]:
         """Take one entry; returns the moments that it completes."""
@@ -96,6 +103,7 @@ class MomentFold:
                     last=entry.sequence,
                     time=entry.time,
                     output=entry_text.output,
+                    requester=entry_text.requester,
                 )
                 self._run = entry_text.run
             self._last = entry.sequence
@@ -126,12 +134,17 @@ class MomentFold:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return  # what makes no sense cannot be shown as if it did
         if isinstance(envelope, dict):
-            yield from (entry_text for entry_text in self._envelope(envelope) if entry_text.text)
+            requester = self._requesters.get(_text(_dict(envelope.get("params")).get("sessionId")), "")
+            for entry_text in self._envelope(envelope):
+                if entry_text.text:
+                    run = entry_text.run and f"{entry_text.run} {requester}"
+                    yield entry_text._replace(run=run, requester=requester)
 
     def _envelope(self, envelope: dict[str, object]) -> Iterator[EntryText]:
         params = _dict(envelope.get("params"))
         match envelope.get("method"):
             case "session/update":
+                self._learn_subagent(_text(params.get("sessionId")), _dict(params.get("update")))
                 yield from self._update(_dict(params.get("update")))
             case "session/prompt":
                 yield EntryText("prompt", "".join(map(_content, _list(params.get("prompt")))))
@@ -151,6 +164,16 @@ class MomentFold:
             yield EntryText("plan", "\n".join(map(_plan_entry, _list(update.get("entries")))))
         elif tag == "current_mode_update":
             yield EntryText("mode", _text(update.get("currentModeId")))
+
+    def _learn_subagent(self, parent: str, update: dict[str, object]) -> None:
+        """Keep for whom a child session works, that an agent announces in the same recording."""
+        if update.get("sessionUpdate") not in ("subagent_update", "subagent_spawned"):
+            return
+        child = _text(update.get("sessionId")) or _text(update.get("subagentSessionId"))
+        name = " ".join((_text(update.get("title")) or _text(update.get("name"))).split())[:80] or child
+        is_news = child not in self._requesters and child != parent
+        if is_news and len(self._requesters) < MOST_SUBAGENTS:
+            self._requesters[child] = f"{name}, for {self._requesters.get(parent, 'main session')}"
 
     def _tool(self, update: dict[str, object]) -> Iterator[EntryText]:
         ident, title, status = (_text(update.get(key)) for key in ("toolCallId", "title", "status"))

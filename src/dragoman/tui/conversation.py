@@ -238,6 +238,9 @@ class ChatConversation:
         if not self._is_muted:
             self.transcript.hear(update)
 
+    def on_subagents(self, tree: str) -> None:
+        self.transcript.show_subagents(tree)
+
     def on_chat_event(self, event: ChatEvent) -> None:
         # A session that is brought back is told again by some agents: all of that was seen.
         if event.kind == "restarting":

@@ -209,10 +209,12 @@ class ChatHost(Protocol):
 
 
 class ChatListener(Protocol):
-    """Whoever looks at a conversation. Neither method may wait."""
+    """Whoever looks at a conversation. No method may wait."""
 
     def on_update(self, update: v1.SessionUpdate | Unknown) -> None: ...
     def on_chat_event(self, event: ChatEvent) -> None: ...
+    def on_subagents(self, tree: str) -> None:
+        """Who works for whom, a line each, as it stands now."""
 
 
 class Shell(CommandOutput, Protocol):

@@ -16,6 +16,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 
 from msgspec import Struct
 
@@ -59,6 +60,12 @@ class LentTerminals:
     def __len__(self) -> int:
         """Terminals that are not released."""
         return len(self._terminals)
+
+    def for_subagent(self, session_id: str) -> LentTerminals:
+        """The same terminals for a session that works for this one; a guard hears of it by its own id."""
+        terminals = copy(self)
+        terminals.session_id = session_id
+        return terminals
 
     async def create(self, request: TerminalRequest) -> str:
         """Start a command and return its id, without waiting for anything it does."""

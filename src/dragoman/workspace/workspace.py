@@ -68,6 +68,12 @@ class LentSession(NamedTuple):
     def name(self, session_id: str) -> None:
         self.files.session_id = self.terminals.session_id = session_id
 
+    def for_subagent(self, session_id: str, around: WorkspaceHooks) -> LentSession:
+        """The same for another session, which a guard hears of by its own id."""
+        return LentSession(
+            LentFiles(session_id, self.files.files, around), self.terminals.for_subagent(session_id)
+        )
+
     def close(self) -> None:
         self.terminals.close()
         self.files.files.roots.close()
@@ -85,16 +91,19 @@ class Workspace:
         ask: AskConflict | None = None,
         record: RecordConflict | None = None,
         guard: Guard | None = None,
+        root_of: Callable[[str], str] | None = None,
     ) -> None:
         """`ask` decides conflicts if the settings say so, `record` hears of every decision, `guard` is asked
         before each access to a file and each start of a command, and refuses by raising. Without settings
-        for `terminals` there are none.
+        for `terminals` there are none. `root_of` gives the session for which a subagent's session works:
+        the subagent is lent the same folders and terminals.
         """
         self._settings = settings
         self._terminals = terminals
         self._around = WorkspaceHooks(buffers=buffers, ask=ask, record=record, guard=guard)
         self._sessions: dict[_Key, LentSession] = {}
         self._openings: list[SessionOpening] = []
+        self._root_of = root_of
         self._writing = threading.Lock()
 
     def serve(self, client: Servable, *, write: bool = True, extensions: bool = True) -> None:
@@ -164,6 +173,9 @@ class Workspace:
         lent = self._sessions.get((agent, session_id)) or self._sessions.get((None, session_id))
         if lent is not None:
             return lent
+        root = session_id if self._root_of is None else self._root_of(session_id)
+        if root != session_id:
+            return self._session_of(root, agent).for_subagent(session_id, self._around)
         early = [opening for opening in self._openings if opening.agent in (None, agent)]
         if len(early) == 1 and early[0].claims(session_id):
             return early[0].session

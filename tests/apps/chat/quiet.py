@@ -28,6 +28,9 @@ class Quiet:
         if event.kind == "noted":
             self.transcript.note(event.text)
 
+    def on_subagents(self, tree: str) -> None:
+        self.transcript.show_subagents(tree)
+
     @property
     def words(self) -> list[str]:
         return [entry.text for entry in self.transcript.entries if isinstance(entry, SpeechEntry)]

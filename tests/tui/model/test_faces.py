@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from dragoman.apps.run.narrate import Narrator
+from dragoman.apps.run.subagents import FamilyNarrator
 from dragoman.apps.run.texts import TextView
 from dragoman.apps.run.views import JsonView
 from dragoman.apps.terminals import Paint
@@ -71,8 +72,9 @@ def in_chat(*updates: dict[str, Any]) -> list[str]:
 
 
 def in_run(*updates: dict[str, Any], is_terminal: bool = True) -> str:
-    view, narrator = TextView(Paint(colours=False), is_terminal=is_terminal), Narrator()
-    shown = b"".join(view.show(narrator.tell(update_of(fields))) for fields in updates)
+    view, narrator = TextView(Paint(colours=False), is_terminal=is_terminal), FamilyNarrator()
+    notes = [v1.SessionNotification(session_id="", update=update_of(fields)) for fields in updates]
+    shown = b"".join(view.show(event) for note in notes for event in narrator.tell(note))
     return (shown + view.finish()).decode()
 
 

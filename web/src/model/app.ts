@@ -30,6 +30,7 @@ export class App implements Owner {
   sessions = new Map<string, SessionInfo>();
   nextCursor = "";
   inbox = new Map<string, Asked>();
+  lastWords = new Map<string, string>();
   open: Conversation | null = null;
   /** The second session of a split view. */
   beside: Conversation | null = null;
@@ -153,6 +154,7 @@ export class App implements Owner {
         return this.takenBack(params.requestId);
     }
     if (message.id !== undefined) this.request(message);
+    if (message.method === "session/update") this.keepWords(params.sessionId, params.update);
     for (const shown of this.shown()) {
       if (params.sessionId !== shown.id) continue;
       shown.hear(message);
@@ -165,6 +167,25 @@ export class App implements Owner {
     const known = message.method === "session/request_permission" || message.method === "elicitation/create";
     if (known) this.questions.set(String(message.id), message.id);
     else this.rpc.refuse(message.id, -32601, "this page does not offer that");
+  }
+
+  /** The last words of a child session, for the tree of its parent. */
+  private keepWords(sessionId: string, update: any): void {
+    if (update?.sessionUpdate !== "agent_message_chunk" || typeof update.content?.text !== "string") return;
+    if (!this.sessions.get(sessionId)?.parent) return;
+    this.lastWords.set(sessionId, ((this.lastWords.get(sessionId) ?? "") + update.content.text).slice(-400));
+    this.changed();
+  }
+
+  /** The session of a client for which a session works; itself, unless it is a child. */
+  rootOf(sessionId: string): string {
+    let id = sessionId;
+    for (let level = 0; level < 16; level += 1) {
+      const parent = this.sessions.get(id)?.parent;
+      if (!parent) break;
+      id = parent;
+    }
+    return id;
   }
 
   private takenBack(id: unknown): void {

@@ -139,6 +139,10 @@ export class Fold {
         return this.note(toneOf(update.severity), str(update.title), str(update.description), at);
       case "compaction_update":
         return this.note("info", "The agent condensed the conversation", "", at);
+      case "subagent_spawned":
+        return this.note("info", `Subagent ${str(update.name) || str(update.subagentSessionId)}`, "running", at);
+      case "subagent_update":
+        return this.note("info", `Subagent ${str(update.title) || str(update.sessionId)}`, str(update.state?.state).replaceAll("_", " "), at);
       default:
         return this.unknown(kind, at);
     }

@@ -93,6 +93,10 @@ export interface SessionInfo {
   asking?: number;
   /** The session whose agent began this one. */
   parent?: string;
+  /** Of a child session: who asks for whom. */
+  requester?: string;
+  /** Of a child session: what its agent has announced. */
+  work?: { state?: string; stopReason?: string };
 }
 
 /** What a rule of the reviewer found in a request. */
@@ -113,6 +117,8 @@ export interface Asked {
   expiresAt?: string | number | null;
   agent?: string;
   title?: string | null;
+  /** Which subagent asks, and for whom. */
+  requester?: string;
   rule?: unknown;
   /** Missing as long as nothing was judged; empty if everything was and nothing was found. */
   risks?: Risk[];

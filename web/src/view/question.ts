@@ -69,6 +69,7 @@ function frame(app: App, asked: Asked, inSession: boolean, kind: string, title: 
   const heading = el("h3", "card-title", shown(title, "exact line"));
   card.setAttribute("aria-label", `Waits for you: ${plain(title, "exact line")}`);
   card.append(el("header", "card-head", el("span", "tool-icon", iconNode(kind)), heading));
+  if (asked.requester) card.append(el("p", "faint", shown(`${asked.requester}:`, "exact line")));
   if (!inSession) card.append(origin(asked, session?.cwd ?? ""));
   card.append(riskList(asked));
   const body = el("div", "card-body");

@@ -12,6 +12,7 @@ import { parseUnified, counts } from "../text/diff";
 import type { Composer } from "./composer";
 import { askText } from "./dialogs";
 import { lastPart } from "./dom";
+import { familyTree } from "./family";
 import { icon } from "./icons";
 import { questionCard } from "./question";
 import type { Timeline } from "./timeline";
@@ -38,7 +39,7 @@ export function sessionView(app: App, open: Conversation, timeline: Timeline, co
     </header>
     ${open.state === "failed" ? failed(app, open) : timeline.element}
     <div class="dock">
-      ${lagging(open)} ${waiting(app, open)} ${changed(open, acts)} ${queue(app, open)}
+      ${lagging(open)} ${familyTree(app, open.id)} ${waiting(app, open)} ${changed(open, acts)} ${queue(app, open)}
       ${app.may("prompt") ? html`${composer.element} ${settings(app, open)}` : html`<p class="watching faint">Your token may watch this session, and say nothing in it.</p>`}
     </div>`;
 }
@@ -79,7 +80,7 @@ function lagging(open: Conversation): TemplateResult | typeof nothing {
 }
 
 function waiting(app: App, open: Conversation): TemplateResult | typeof nothing {
-  const asked = [...app.inbox.values()].filter((one) => one.sessionId === open.id);
+  const asked = [...app.inbox.values()].filter((one) => one.sessionId === open.id || app.rootOf(one.sessionId) === open.id);
   if (!asked.length) return nothing;
   return html`<div class="asks" role="region" aria-label="Waits for you">${repeat(asked, nameOf, (one) => questionCard(app, one, true))}</div>`;
 }

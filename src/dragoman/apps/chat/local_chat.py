@@ -26,6 +26,7 @@ from dragoman.apps.run.attach import blocks_of, read_attachments
 from dragoman.apps.run.opening import file_settings
 from dragoman.errors import ErrorAnswer, LocalMistake
 from dragoman.schema import v1
+from dragoman.sdk.client.subagents import SubagentTree, announcement_in, tree_lines
 from dragoman.sdk.supervision.events import SupervisionEvent
 from dragoman.sdk.supervision.session import SupervisedSession
 from dragoman.sdk.supervision.starting import Startable
@@ -87,18 +88,33 @@ class LocalChat:
         self._terminals: OrderedDict[str, TerminalOutput] = OrderedDict()
         roots = [request.cwd]
         self._risk_notes = RiskNotes()
+        self._subagents = SubagentTree()
         desk = rules.desk(
-            person, self._calls, agent=source.name, roots=roots, tell=self._note, risk_notes=self._risk_notes
+            person,
+            self._calls,
+            agent=source.name,
+            roots=roots,
+            tell=self._note,
+            risk_notes=self._risk_notes,
+            requester_of=self._subagents.requester,
         )
-        questions = ElicitationService(asker=ScreenForms(person), agent=source.name)
+        questions = ElicitationService(
+            asker=ScreenForms(person), agent=source.name, requester_of=self._subagents.requester
+        )
         self.client = Client(
-            "dragoman-chat", version=VERSION, title="Dragoman", elicitation_modes=("form", "url")
+            "dragoman-chat",
+            version=VERSION,
+            title="Dragoman",
+            elicitation_modes=("form", "url"),
+            subagents=True,
         )
         self.client.update(self._on_update)
         self.client.request_permission(self._risk_notes.keep_risks(desk.permission))
         self.client.elicit(questions.elicit)
         self.workspace = Workspace(
-            guard=desk.guard, terminals=TerminalSettings(shell_lines=rules.shell_lines)
+            guard=desk.guard,
+            terminals=TerminalSettings(shell_lines=rules.shell_lines),
+            root_of=self._subagents.root_of,
         )
         if source.is_local:
             self.workspace.serve(self.client)
@@ -178,15 +194,30 @@ class LocalChat:
     # What is heard.
 
     def _on_update(self, notification: v1.SessionNotification) -> None:
+        self._hear_subagents(notification)
         if self._session is not None and notification.session_id != self._session.id:
             return
         update = notification.update
+        if announcement_in(update) is not None:
+            return  # the tree shows it
         if isinstance(update, _TOOLS):  # a history may bring tens of thousands of others
             self._calls.on_update(notification)
             for item in update.content or ():
                 if isinstance(item, v1.Terminal):
                     self._keep(item.terminal_id, notification.session_id)
         self._listener.on_update(update)
+
+    def _hear_subagents(self, notification: v1.SessionNotification) -> None:
+        """Keep the tree, and show it where something in it changed."""
+        session_id, tree = notification.session_id, self._subagents
+        if self._session is not None and session_id != self._session.id and session_id not in tree:
+            tree.adopt(session_id, parent=self._session.id)
+        before = tree.last_line(session_id)
+        changed = tree.hear(notification)
+        if session_id in tree:
+            self._calls.on_update(notification)
+        if changed is not None or tree.last_line(session_id) != before:
+            self._listener.on_subagents("\n".join(tree_lines(tree, tree.root_of(session_id))))
 
     def on_chat_event(self, event: SupervisionEvent) -> None:
         if event.kind == "lost_context" and event.session_id is not None and self.is_local:

@@ -41,6 +41,7 @@ class ChatRules:
         roots: Sequence[str],
         tell: Tell,
         risk_notes: RiskNotes,
+        requester_of: Callable[[str], str],
     ) -> PermissionService:
         """Needs a running loop."""
         return PermissionService(
@@ -51,6 +52,7 @@ class ChatRules:
             agent=agent,
             roots=roots,
             find_tool_call=calls.find_call,
+            requester_of=requester_of,
         )
 
 

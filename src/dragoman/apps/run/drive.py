@@ -21,7 +21,7 @@ from dragoman.apps.run.changes import look_before, tell_changes
 from dragoman.apps.run.history import RunHistory
 from dragoman.apps.run.lend import LentWorkspace
 from dragoman.apps.run.login import StartAgain, make_login
-from dragoman.apps.run.narrate import Narrator, now, raw
+from dragoman.apps.run.narrate import now, raw
 from dragoman.apps.run.opening import open_session, settle
 from dragoman.apps.run.outcome import RunOutcome, outcome_of_error, outcome_of_login, outcome_of_turn
 from dragoman.apps.run.output import OutputWriter
@@ -29,6 +29,7 @@ from dragoman.apps.run.plan import RunPlan, SessionRequest
 from dragoman.apps.run.reporter import RunReporter
 from dragoman.apps.run.starting import EarlyAgent
 from dragoman.apps.run.stop import RunStop
+from dragoman.apps.run.subagents import FamilyNarrator
 from dragoman.dialect import DialectDecision, Ledger, LedgerEntry
 from dragoman.errors import DragomanError, LoginRequired
 from dragoman.schema import v1
@@ -65,7 +66,7 @@ class RunDriver:
         self._early = early
         self._reporter = reporter
         self._output = output
-        self._narrator = Narrator()
+        self._narrator = FamilyNarrator()
         self._agent: AgentHandle | None = None
         self.session_id: str | None = None
         self._stop = stop
@@ -129,6 +130,8 @@ class RunDriver:
         async with connecting as agent:
             self._owns(agent)
             self._introduce(agent)
+            lending.subagents = agent.subagents
+            lending.on_update = self._on_update
             request = await self._session_request(agent, history)
             return await self._converse(agent, lending, request)
 
@@ -155,7 +158,7 @@ class RunDriver:
             session, how = await call_with_login(
                 agent, lambda: open_session(agent, lending.workspace, request), login
             )
-            self.session_id = session.id
+            self.session_id = self._narrator.session_id = session.id
             self._reporter.emit(_session_event(session, how))
             if how == "loaded" and not session.late:
                 await self._hear_replay(session)
@@ -189,8 +192,9 @@ class RunDriver:
         cancelling: list[asyncio.Task[None]] = []
         self._stop.turn(lambda: cancelling.append(asyncio.create_task(session.cancel())))
         try:
-            async for update in turn:
-                self._reporter.emit(self._narrator.tell(update))
+            async for note in turn.notifications():
+                for event in self._narrator.tell(note):
+                    self._reporter.emit(event)
                 if self._output.is_behind:
                     await self._output.flow()
         finally:
@@ -223,7 +227,20 @@ class RunDriver:
 
     def _tell_late(self, session: Session, phase: events.Phase) -> None:
         while session.late:
-            self._reporter.emit(self._narrator.tell(session.late.popleft(), phase))
+            note = v1.SessionNotification(session_id=session.id, update=session.late.popleft())
+            for event in self._narrator.tell(note, phase):
+                self._reporter.emit(event)
+        for event in self._narrator.tell_late(phase):
+            self._reporter.emit(event)
+
+    def _on_update(self, notification: v1.SessionNotification) -> None:
+        """An update of a subagent that comes outside the turn is told with what the agent says then."""
+        assert self._agent is not None
+        if notification.session_id in self._agent.subagents:
+            root = self._agent.subagents.root_of(notification.session_id)
+            session = self._agent.side.sessions.get(root)
+            if session is None or session.turn is None or not session.turn.listens:
+                self._narrator.on_late(notification)
 
     def _login_hint(self) -> str:
         target = self._plan.target

@@ -140,6 +140,33 @@ class NoticeEvent(RunEvent, frozen=True, kw_only=True, tag="notice"):
     description: str | None = None
 
 
+class SubagentEvent(RunEvent, frozen=True, kw_only=True, tag="subagent"):
+    """A session of the agent's own making that works for another one: it began, changed, or ended."""
+
+    phase: Phase = "turn"
+    session_id: str
+    parent_id: str
+    name: str
+    requester: str
+    """Its name, and for whom it works, up to the main session."""
+    level: int
+    """1 for one that works for the session of the run, 2 for one that works for that, and so on."""
+    state: str | UnsetType = UNSET
+    standing: str
+    """The state in a word or two."""
+    stop_reason: str | UnsetType = UNSET
+    description: str | UnsetType = UNSET
+    last_line: str | UnsetType = UNSET
+
+
+class ChildEvent(RunEvent, frozen=True, kw_only=True, tag="child"):
+    """What a subagent says or does: an event of its own session."""
+
+    session_id: str
+    name: str
+    inner: InnerEvent
+
+
 class DecisionEvent(RunEvent, frozen=True, kw_only=True, tag="decision"):
     """Something that the agent asked for, or used of what it is lent, was allowed or denied."""
 
@@ -151,6 +178,7 @@ class DecisionEvent(RunEvent, frozen=True, kw_only=True, tag="decision"):
     by: str
     rule: str
     why: str
+    requester: str | None = None
 
 
 class QuestionEvent(RunEvent, frozen=True, kw_only=True, tag="question"):
@@ -158,6 +186,7 @@ class QuestionEvent(RunEvent, frozen=True, kw_only=True, tag="question"):
 
     request: AgentJson
     action: str
+    requester: str | None = None
 
 
 class NoteEvent(RunEvent, frozen=True, kw_only=True, tag="note"):
@@ -204,6 +233,19 @@ class EndEvent(RunEvent, frozen=True, kw_only=True, tag="end"):
     usage: AgentJson | UnsetType = UNSET
 
 
+InnerEvent: TypeAlias = (
+    UpdateEvent
+    | TextEvent
+    | ThoughtEvent
+    | UserEvent
+    | ContentEvent
+    | ToolEvent
+    | PlanEvent
+    | UsageEvent
+    | NoticeEvent
+)
+"""What an update of a session becomes."""
+
 AnyEvent: TypeAlias = (
     StartEvent
     | AgentEvent
@@ -217,6 +259,8 @@ AnyEvent: TypeAlias = (
     | PlanEvent
     | UsageEvent
     | NoticeEvent
+    | SubagentEvent
+    | ChildEvent
     | DecisionEvent
     | QuestionEvent
     | NoteEvent

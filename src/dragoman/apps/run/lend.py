@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from dragoman import Client
-from dragoman.apps.run.permissions import DecisionLog, make_desk
+from dragoman.apps.run.permissions import DecisionLog
 from dragoman.apps.run.plan import RunRules
 from dragoman.apps.run.questions import ElicitationReport, at_terminal
 from dragoman.apps.run.reporter import RunReporter
+from dragoman.schema import v1
+from dragoman.sdk.client.subagents import SubagentTree
 from dragoman.version import VERSION
+from dragoman.workspace.policy.permission_service import PermissionService
 from dragoman.workspace.policy.policy_files import policy_paths
+from dragoman.workspace.policy.remembered_rules import RememberedRules
 from dragoman.workspace.policy.tool_calls import ToolCalls
 from dragoman.workspace.settings import TerminalSettings
 from dragoman.workspace.workspace import Workspace
@@ -28,17 +32,30 @@ class LentWorkspace:
         roots: Sequence[str],
         on_open_question: Callable[[], None],
     ) -> None:
+        self.subagents = SubagentTree()
+        """Of the agent that is connected now."""
+        self.on_update: Callable[[v1.SessionNotification], None] | None = None
+        self._calls = ToolCalls()
         person = at_terminal() if rules.ask else None
-        calls = ToolCalls()
         self.decisions = DecisionLog(policy_paths().audit, reporter)
         asker = None if person is None else person.permissions
-        self.desk = make_desk(rules.policy, self.decisions, calls, asker=asker, agent=agent, roots=roots)
+        self.desk = PermissionService(
+            rules.policy,
+            asker=asker,
+            audit=self.decisions,
+            remembered_rules=RememberedRules(policy_paths().remembered_file),
+            agent=agent,
+            roots=roots,
+            find_tool_call=self._calls.find_call,
+            requester_of=self._requester_of,
+        )
         questions = ElicitationReport(
             reporter,
             answers=rules.answers,
             forms=None if person is None else person.forms,
             agent=agent,
             on_open=on_open_question,
+            requester_of=self._requester_of,
         )
         self.client = Client(
             "dragoman-run",
@@ -46,11 +63,24 @@ class LentWorkspace:
             title="Dragoman",
             elicitation_modes=("form", "url"),
             auth_terminal=rules.ask,
+            subagents=True,
         )
-        self.client.update(calls.on_update)
+        self.client.update(self._on_update)
         self.client.request_permission(self.desk.permission)
         self.client.elicit(questions.elicit)
         terminals = TerminalSettings(shell_lines=rules.shell_lines)
-        self.workspace = Workspace(guard=self.desk.guard, terminals=terminals)
+        self.workspace = Workspace(
+            guard=self.desk.guard,
+            terminals=terminals,
+            root_of=lambda session_id: self.subagents.root_of(session_id),
+        )
         self.workspace.serve(self.client)
         self.decisions.watch(self.client)
+
+    def _requester_of(self, session_id: str) -> str:
+        return self.subagents.requester(session_id)
+
+    def _on_update(self, notification: v1.SessionNotification) -> None:
+        self._calls.on_update(notification)
+        if self.on_update is not None:
+            self.on_update(notification)

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import UNSET
 
 from dragoman.apps.run import events
-from dragoman.apps.run.events import AnyEvent, Phase
+from dragoman.apps.run.events import InnerEvent, Phase
 from dragoman.schema import v1
 from dragoman.schema.base import Unknown
 from dragoman.schema.codec import write
@@ -38,7 +38,7 @@ class Narrator:
     def __init__(self) -> None:
         self.tools: dict[str, ToolState] = {}
 
-    def tell(self, update: v1.SessionUpdate, phase: Phase = "turn") -> AnyEvent:
+    def tell(self, update: v1.SessionUpdate, phase: Phase = "turn") -> InnerEvent:
         match update:
             case v1.AgentMessageChunk():
                 return _chunk(events.TextEvent, "agent", update, phase)
@@ -51,7 +51,7 @@ class Narrator:
             case _:
                 return _settings_event(update, phase)
 
-    def _tool(self, update: v1.ToolCall | v1.ToolCallProgress, phase: Phase) -> AnyEvent:
+    def _tool(self, update: v1.ToolCall | v1.ToolCallProgress, phase: Phase) -> InnerEvent:
         before = self.tools.get(update.tool_call_id)
         state = ToolState.of(update) if before is None else before.after(update)
         # The content is the update's own business: keeping it would keep every resent output as well.
@@ -74,7 +74,7 @@ def _chunk(
     role: Any,
     update: v1.AgentMessageChunk | v1.AgentThoughtChunk | v1.UserMessageChunk,
     phase: Phase,
-) -> AnyEvent:
+) -> InnerEvent:
     message_id = update.message_id or None
     if isinstance(update.content, v1.TextContent):
         return kind(time=now(), phase=phase, text=update.content.text, message_id=message_id)
@@ -83,7 +83,7 @@ def _chunk(
     )
 
 
-def _settings_event(update: v1.SessionUpdate, phase: Phase) -> AnyEvent:
+def _settings_event(update: v1.SessionUpdate, phase: Phase) -> InnerEvent:
     match update:
         case v1.Plan(entries=entries) | v1.PlanUpdate(plan=v1.PlanItems(entries=entries)):
             return events.PlanEvent(time=now(), phase=phase, entries=raw(entries))

@@ -8,7 +8,7 @@ an event here.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from dragoman import Client
@@ -18,12 +18,6 @@ from dragoman.errors import ErrorAnswer
 from dragoman.sdk.handlers import Handler
 from dragoman.text.sanitize import sanitize_line
 from dragoman.workspace.policy.audit import AuditEntry, AuditLog
-from dragoman.workspace.policy.permission_prompt import Asker
-from dragoman.workspace.policy.permission_service import PermissionService
-from dragoman.workspace.policy.policy import Policy
-from dragoman.workspace.policy.policy_files import policy_paths
-from dragoman.workspace.policy.remembered_rules import RememberedRules
-from dragoman.workspace.policy.tool_calls import ToolCalls
 
 EFFECTS = ("fs/write_text_file", "terminal/create")
 """What an agent is given permission for, and asks a client to do."""
@@ -101,27 +95,9 @@ class DecisionLog(AuditLog):
                 by=line.by,
                 rule=line.rule,
                 why=line.why,
+                requester=line.requester or None,
             )
         )
         if line.outcome == "deny" and line.by == "policy":
-            self._reporter.tell(f"not allowed: {sanitize_line(what)} ({sanitize_line(line.why)})")
-
-
-def make_desk(
-    policy: Policy,
-    decisions: DecisionLog,
-    calls: ToolCalls,
-    *,
-    asker: Asker | None,
-    agent: str,
-    roots: Sequence[str],
-) -> PermissionService:
-    return PermissionService(
-        policy,
-        asker=asker,
-        audit=decisions,
-        remembered_rules=RememberedRules(policy_paths().remembered_file),
-        agent=agent,
-        roots=roots,
-        find_tool_call=calls.find_call,
-    )
+            who = f"{sanitize_line(line.requester)}: " if line.requester else ""
+            self._reporter.tell(f"{who}not allowed: {sanitize_line(what)} ({sanitize_line(line.why)})")

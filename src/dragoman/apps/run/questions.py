@@ -56,10 +56,14 @@ class ElicitationReport:
         forms: FormAsker | None,
         agent: str,
         on_open: Callable[[], None],
+        requester_of: Callable[[str], str],
     ) -> None:
         self._reporter = reporter
         self._end = on_open
-        self._desk = ElicitationService(answers=answers, asker=forms, agent=agent, on_open=self._left_open)
+        self._requester_of = requester_of
+        self._desk = ElicitationService(
+            answers=answers, asker=forms, agent=agent, on_open=self._left_open, requester_of=requester_of
+        )
 
     async def elicit(
         self, request: v1.CreateElicitationRequest, agent: object = None
@@ -68,13 +72,17 @@ class ElicitationReport:
         response = await self._desk.elicit(request, agent)
         if len(self._desk.open) == open_before:
             action = str(msgspec.json.decode(write(response)).get("action"))
-            self._tell(msgspec.Raw(write(request)), action)
+            self._tell(msgspec.Raw(write(request)), action, getattr(request, "session_id", None))
         return response
 
     def _left_open(self, question: dict[str, object]) -> None:
-        self._tell(question["request"], "open")
+        request = question["request"]
+        self._tell(request, "open", request.get("sessionId") if isinstance(request, dict) else None)
         self._reporter.tell_json(sanitize_json(msgspec.json.encode({"question": question})).decode())
         self._end()
 
-    def _tell(self, request: object, action: str) -> None:
-        self._reporter.emit(events.QuestionEvent(time=now(), request=request, action=action))
+    def _tell(self, request: object, action: str, session_id: object) -> None:
+        requester = self._requester_of(session_id) if isinstance(session_id, str) else ""
+        self._reporter.emit(
+            events.QuestionEvent(time=now(), request=request, action=action, requester=requester or None)
+        )

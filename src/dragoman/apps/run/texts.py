@@ -14,6 +14,7 @@ import msgspec
 
 from dragoman.apps.run import events
 from dragoman.apps.run.events import AnyEvent
+from dragoman.apps.run.subagent_lines import SubagentLines
 from dragoman.apps.terminals import Paint
 from dragoman.schema import v1
 from dragoman.schema.codec import read
@@ -53,6 +54,7 @@ class TextView:
         self._contents: dict[str, Any] = {}  # of tool calls that have not ended
         self._plan: list[Any] = []
         self._usage: events.UsageEvent | None = None
+        self._subagents = SubagentLines(is_terminal=is_terminal)
 
     def show(self, event: AnyEvent) -> bytes:
         if getattr(event, "phase", "turn") == "replay":
@@ -82,16 +84,27 @@ class TextView:
                 return self._show_plan(event)
             case events.UsageEvent():
                 self._usage = event
-            case events.NoticeEvent():
-                about = f": {event.description}" if event.description else ""
-                return self._remark(f"{event.severity}: {event.title}{about}")
-            case events.UpdateEvent():
-                line = self._lines.new_line(read(event.update, v1.SessionUpdate))
-                return "" if line is None else self._remark(line)
             case events.ChangesEvent():
                 return self._changes(event)
             case events.EndEvent():
                 return self._end(event)
+        return self._beside(event)
+
+    def _beside(self, event: AnyEvent) -> str:
+        """What is shown as a line beside the conversation."""
+        match event:
+            case events.NoticeEvent():
+                about = f": {event.description}" if event.description else ""
+                return self._remark(f"{event.severity}: {event.title}{about}")
+            case events.SubagentEvent():
+                return self._subagents.standing(event, self._remark)
+            case events.ChildEvent():
+                return self._subagents.words(event, self._remark)
+            case events.UpdateEvent(kind="subagent_update" | "subagent_spawned" | "subagent_state_update"):
+                return ""  # a `subagent` event says it better
+            case events.UpdateEvent():
+                line = self._lines.new_line(read(event.update, v1.SessionUpdate))
+                return "" if line is None else self._remark(line)
         return ""
 
     # What is said.
@@ -201,6 +214,8 @@ class TextView:
     def _end(self, event: events.EndEvent) -> str:
         if not self._terminal:
             return self._break()
+        lines = "\n".join(self._subagents.tree())
+        tree = self._line(lines) if lines else ""
         parts = [event.outcome.replace("_", " "), f"{event.seconds:.1f} s"]
         if event.usage is not msgspec.UNSET:
             used = msgspec.json.decode(event.usage)
@@ -210,7 +225,8 @@ class TextView:
             if self._usage.cost is not msgspec.UNSET:
                 cost = msgspec.json.decode(self._usage.cost)
                 parts.append(f"{cost['amount']:g} {sanitize_line(cost['currency'])}")
-        return self._line(self._paint.dim(" · ".join(parts)))
+        self._at_line_start = self._at_line_start or bool(tree)
+        return tree + self._line(self._paint.dim(" · ".join(parts)))
 
 
 def _printer() -> MarkdownPrinter | None:

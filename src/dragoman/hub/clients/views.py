@@ -77,6 +77,7 @@ class SessionViews:
             "usage": usage or None,
             "turn": None if turn is None else {"key": turn.key, "by": turn.by},
             "queue": queue,
+            "children": self._hub.children.tree(session),
             "requests": [
                 self._hub.broker.describe(session, request)
                 for request in session.state.requests.values()
@@ -96,6 +97,8 @@ class SessionViews:
         more: JsonObject = {} if turn is None else {"turn": {"key": turn.key, "by": turn.by}}
         if state.parent:
             more["parent"] = state.parent
+            more["requester"] = self._hub.children.requester(session)
+            more["work"] = self._work_of(session)
         return {
             "sessionId": session.id,
             "agent": state.agent,
@@ -108,6 +111,14 @@ class SessionViews:
             "updatedAt": datetime.now(UTC).isoformat(timespec="seconds"),
             **more,
         }
+
+    def _work_of(self, child: LiveSession) -> JsonObject:
+        """What the agent has announced of a child: its state, and how its last turn ended."""
+        parent = self._hub.sessions.get(child.state.parent)
+        record = None if parent is None else self._hub.children.entry_of(parent, child)
+        if record is None or not record.work:
+            return {}
+        return {"state": record.work} | ({"stopReason": record.stop_reason} if record.stop_reason else {})
 
     def watch(self, client: HubClient, *, on: bool) -> None:
         """Whether the client is to be told when any session changes."""

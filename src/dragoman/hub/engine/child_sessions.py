@@ -162,12 +162,16 @@ class ChildSessions:
         self.on_open(session)
 
     def _parent_of(self, process: SessionProcess, own: str) -> LiveSession | None:
-        """The session that has announced the child. Late words about a session that was deleted must not make
-        another one, so whatever nobody announced is no child.
+        """The session that has announced the child. Some agents announce none: what works while a single turn
+        runs in their process, works for that turn. Whatever else nobody announced is no child: late words
+        about a session that was deleted must not make another one.
         """
         there = [session for session in process.sessions.values() if session.state.phase == "open"]
         parents = [session for session in there if own in session.state.children]
-        return parents[-1] if parents else None
+        if parents:
+            return parents[-1]
+        turns = [session for session in there if session.state.turn is not None]
+        return turns[0] if len(turns) == 1 else None
 
     async def _adopt(self, process: SessionProcess, own: str, *, keeps_name: bool = False) -> bool:
         """As with `_find`."""
@@ -295,6 +299,27 @@ class ChildSessions:
     def entry_of(self, parent: LiveSession, child: LiveSession) -> ChildSession:
         return parent.state.child(child.state.agent_session)
 
+    def requester(self, session: LiveSession) -> str:
+        """Who asks for whom: `linter, for reviewer, for main session`; empty for a session of a client."""
+        names = [each.state.title or each.id for each in session.ancestors() if each.state.parent]
+        return ", for ".join([*names, "main session"]) if names else ""
+
+    def tree(self, session: LiveSession) -> list[dict[str, object]]:
+        """All that works for a session, each child before its own children, as far as they are open."""
+        lines: list[dict[str, object]] = []
+        for child in self.open_children(session):
+            record = self.entry_of(session, child)
+            line = {
+                "sessionId": child.id,
+                "parent": session.id,
+                "title": child.state.title,
+                "state": record.work,
+                "stopReason": record.stop_reason,
+                "asking": sum(request.is_question for request in child.state.requests.values()),
+            }
+            lines += [{name: value for name, value in line.items() if value}, *self.tree(child)]
+        return lines
+
     def open_children(self, parent: LiveSession) -> Iterator[LiveSession]:
         for record in parent.state.children.values():
             child = self._hub.sessions.get(record.id) if record.id else None
@@ -310,6 +335,8 @@ class ChildSessions:
             child = self._hub.sessions.get(record.id) if record.id else None
             if child is not None and record.title and record.title != earlier.title:
                 child.dispatch(ev.Renamed(title=record.title))
+            elif child is not None and record.work != earlier.work:
+                self._hub.on_session_change(child)
 
     def may_cancel(self, child: LiveSession) -> bool:
         parent = self._hub.sessions.get(child.state.parent)

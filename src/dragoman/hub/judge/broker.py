@@ -161,6 +161,7 @@ class ApprovalBroker:
         more: JsonObject = {"expiresAt": request.expires} if request.expires else {}
         if session.state.parent:
             more["parent"] = session.state.parent
+            more["requester"] = self._hub.children.requester(session)
         if request.rule:
             more["rule"] = request.rule
         return {

@@ -56,6 +56,15 @@ KEPT_KINDS = frozenset(
 SUBAGENT = b"subagent_update"
 """The update with which an agent announces a child session, and says what becomes of it."""
 
+ANNOUNCEMENTS = frozenset({SUBAGENT, b"subagent_spawned", b"subagent_state_update"})
+"""Updates that tell of child sessions; all but the first are words of an early draft, which agents speak."""
+
+_DRAFT_STATES: dict[str, bytes] = {
+    "completed": b'{"state":"idle","stopReason":"end_turn"}',
+    "failed": b'{"state":"idle","stopReason":"error"}',
+    "cancelled": b'{"state":"idle","stopReason":"cancelled"}',
+}
+
 TITLE = 80
 """Characters of a title that is taken from a prompt or given to a child."""
 
@@ -151,6 +160,10 @@ class ChildSession(Struct, frozen=True):
     """The hub's id for it; empty as long as it has no stream."""
     made_at: int = 0
     """The entry that says so."""
+    work: str = ""
+    """The state that the agent has announced last: `running`, `requires_action`, `idle` and the like."""
+    stop_reason: str = ""
+    """How its last turn ended, while it is idle."""
 
 
 class PromptAnswer(Struct, frozen=True, gc=False):
@@ -388,7 +401,7 @@ def _apply_from_agent(state: SessionState, frames: Sequence[bytes], time: float)
         if kind is not None:
             if kind in KEPT_KINDS:
                 latest[kind] = frame
-            elif kind == SUBAGENT:
+            elif kind in ANNOUNCEMENTS:
                 announcements.append(frame)
             continue
         match decode(frame):
@@ -396,7 +409,7 @@ def _apply_from_agent(state: SessionState, frames: Sequence[bytes], time: float)
                 kind_name = value_of(object_of(object_of(params).get("update")).get("sessionUpdate"))
                 if isinstance(kind_name, str) and kind_name.encode() in KEPT_KINDS:
                     latest[kind_name.encode()] = frame
-                elif kind_name == SUBAGENT.decode():
+                elif isinstance(kind_name, str) and kind_name.encode() in ANNOUNCEMENTS:
                     announcements.append(frame)
             case Request(id=request_id, method=method, params=params):
                 raw_params = Raw(b"{}" if params is None else bytes(params))
@@ -417,7 +430,7 @@ def _apply_from_agent(state: SessionState, frames: Sequence[bytes], time: float)
 
 def _apply_announcement(state: SessionState, frame: bytes) -> SessionState:
     """A `subagent_update`: what it leaves out stays as it was, and null takes it back."""
-    update = object_of(object_of(object_of(frame).get("params")).get("update"))
+    update = _as_announcement(object_of(object_of(object_of(frame).get("params")).get("update")))
     name = value_of(update.get("sessionId"))
     if not isinstance(name, str) or not is_name(name) or name == state.id or not has_room_for(state, name):
         return state
@@ -430,8 +443,34 @@ def _apply_announcement(state: SessionState, frame: bytes) -> SessionState:
         child = replace(child, can_cancel=isinstance(value_of(cancel), dict))
     if "state" in update:
         state_name = value_of(object_of(update["state"]).get("state"))
-        child = replace(child, is_running=state_name in ("running", "requires_action"))
+        reason = value_of(object_of(update["state"]).get("stopReason"))
+        child = replace(
+            child,
+            is_running=state_name in ("running", "requires_action"),
+            work=state_name[:TITLE] if isinstance(state_name, str) else "",
+            stop_reason=reason[:TITLE] if isinstance(reason, str) else "",
+        )
     return _with_child(state, name, child)
+
+
+def _as_announcement(update: dict[str, Raw]) -> dict[str, Raw]:
+    """The same in the words of the schema, if it is in those of the draft."""
+    kind = value_of(update.get("sessionUpdate"))
+    if kind == "subagent_spawned":
+        is_able = value_of(object_of(update.get("capabilities")).get("cancel")) is True
+        return {
+            "sessionId": update.get("subagentSessionId", Raw(b"null")),
+            "title": update.get("name", Raw(b"null")),
+            "capabilities": Raw(b'{"cancel":{}}' if is_able else b"{}"),
+            "state": Raw(b'{"state":"running"}'),
+        }
+    if kind == "subagent_state_update":
+        state = value_of(update.get("state"))
+        return {
+            "sessionId": update.get("subagentSessionId", Raw(b"null")),
+            "state": Raw(_DRAFT_STATES.get(str(state), b'{"state":"unknown"}')),
+        }
+    return update
 
 
 def has_room_for(state: SessionState, child: str) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Hashable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import msgspec
 from msgspec import UNSET, Raw, Struct
@@ -25,6 +25,7 @@ from dragoman.sdk.capabilities import (
     peer_capabilities,
 )
 from dragoman.sdk.client.prompt import PromptTurn
+from dragoman.sdk.client.subagents import SubagentTree
 from dragoman.sdk.growing_output import supersedes
 from dragoman.sdk.reading import read_result
 from dragoman.sdk.session_opener import OpenMethod, SessionOpener, SessionPlace
@@ -60,6 +61,7 @@ class SessionRouter(Protocol):
     """Bytes, of any kind."""
     deviations: int
     """Notifications that could not be read."""
+    subagents: SubagentTree
 
     def open(self, session: Session) -> None:
         """Route updates for this session id to the session from now on."""
@@ -68,7 +70,7 @@ class SessionRouter(Protocol):
         """The session was closed."""
 
     def cancel_permissions(self, session_id: str) -> None:
-        """Answer every open permission request of the session with `cancelled`."""
+        """Answer every open permission request of the session and its subagents with `cancelled`."""
 
     def weigh_backlog(self) -> None:
         """Stop reading while some reader is too far behind."""
@@ -147,11 +149,9 @@ class Session:
         self.turn: PromptTurn | None = None
         self.cancelling = False
         self.is_closed = False
-        self.turn_updates: list[v1.SessionUpdate] = []
-        """Updates of the block that is being read; the client side appends here and hands over at the
-        block's end.
-        """
-        self.late_updates: list[v1.SessionUpdate] = []
+        self.turn_updates: list[v1.SessionUpdate | v1.SessionNotification] = []
+        """Updates of the block that is being read, handed over at its end. A subagent's has its id."""
+        self.late_updates: list[v1.SessionUpdate | v1.SessionNotification] = []
         """The same for updates that belong to no turn that is being read."""
 
     @property
@@ -206,7 +206,7 @@ class Session:
         return PromptTurn(self, blocks, silence=silence, keep_text=keep_text)
 
     async def cancel(self) -> None:
-        """Stop the running turn. Open permission requests are answered with `cancelled`."""
+        """Stop the running turn. Permission requests, also of subagents, are answered with `cancelled`."""
         self.cancelling = self.turn is not None
         self.agent.side.cancel_permissions(self.id)
         self.agent.link.notify("session/cancel", write(v1.CancelNotification(session_id=self.id)))
@@ -258,7 +258,7 @@ class Session:
             self.agent.side.forget(self)
         self.weigh_backlog()
 
-    def inlet(self) -> list[v1.SessionUpdate]:
+    def inlet(self) -> list[v1.SessionUpdate | v1.SessionNotification]:
         """The list that takes an update which arrives now."""
         turn = self.turn
         return self.late_updates if turn is None or not turn.listens else self.turn_updates
@@ -273,7 +273,7 @@ class Session:
             self.turn.take(turn_updates, int(each * len(turn_updates)))
         if self.late_updates:
             late_updates, self.late_updates = self.late_updates, []
-            self.keep(late_updates, int(each))
+            self.keep(cast("list[v1.SessionUpdate]", late_updates), int(each))  # of this session alone
 
     def keep(self, updates: Sequence[v1.SessionUpdate], each: int) -> None:
         """Keep updates that arrived outside any turn."""
@@ -386,6 +386,11 @@ class AgentHandle(SessionOpener[Coroutine[object, None, Session]]):
         await self.ask("logout", v1.LogoutRequest(), v1.LogoutResponse)
 
     # Anything.
+
+    @property
+    def subagents(self) -> SubagentTree:
+        """The child sessions of which the agent has told, in all sessions."""
+        return self.side.subagents
 
     async def ask(
         self,

@@ -81,7 +81,11 @@ class Client:
         title: str | None = None,
         elicitation_modes: tuple[str, ...] = ("form",),
         auth_terminal: bool = False,
+        subagents: bool = False,
     ) -> None:
+        """With `subagents` the agent is told that this client shows them: then they speak in sessions of
+        their own, which `PromptTurn.notifications` gives, and else in the session that they work for.
+        """
         check_text(name, "name")
         check_text(version, "version")
         check_text("" if title is None else title, "title")
@@ -93,6 +97,7 @@ class Client:
         self.title = title
         self.elicitation_modes = elicitation_modes
         self.auth_terminal = auth_terminal
+        self.subagents = subagents
         self.meta: dict[str, Any] = {}
         """`_meta` of what this client advertises; extension methods are added to it under `dragoman`."""
         self.handlers = Handlers()
@@ -125,6 +130,7 @@ class Client:
             session=v1.ClientSessionCapabilities(
                 notices=v1.NoticeCapabilities(), compaction=v1.CompactionCapabilities()
             ),
+            subagents=v1.SubagentCapabilities() if self.subagents else UNSET,
             auth=v1.AuthCapabilities(terminal=self.auth_terminal),
             elicitation=self._elicitation() if "elicitation/create" in has else UNSET,
         )

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import aclosing
 from io import BytesIO
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 from msgspec import Struct
 
@@ -118,7 +118,9 @@ class PromptTurn:
         self._keep_text = keep_text
         self._call: OutgoingCall[PendingCall] | None = None
         self._is_abandoned = False
-        self._batches: deque[tuple[list[v1.SessionUpdate], int]] = deque()
+        self._batches: deque[tuple[list[v1.SessionUpdate | v1.SessionNotification], int]] = deque()
+        self.has_subagents = False
+        """Whether updates of subagents are among those that came."""
         self._backlog = 0
         self._wake: asyncio.Future[None] | None = None
         self._is_started = False
@@ -142,7 +144,22 @@ class PromptTurn:
             async for updates in turn.batches():
                 show(updates)
         """
-        return self._read(keep_text=keep_text)
+        return self._own_batches(keep_text=keep_text)
+
+    async def notifications(self) -> AsyncGenerator[v1.SessionNotification, None]:
+        """The updates of the session and of all its subagents in the order of their arrival, each with the
+        id of its session. Iterate over this or over the turn, once.
+
+            async for note in turn.notifications():
+                print(agent.subagents.requester(note.session_id) or "agent", note.update)
+        """
+        async with aclosing(self._read(keep_text=self._keep_text)) as batches:
+            async for batch in batches:
+                for update in batch:
+                    if isinstance(update, v1.SessionNotification):
+                        yield update
+                    else:
+                        yield v1.SessionNotification(session_id=self._session.id, update=update)
 
     def __await__(self) -> Generator[object, None, TurnResult]:
         return self._drain().__await__()
@@ -159,12 +176,23 @@ class PromptTurn:
         return self.result
 
     async def _updates(self) -> AsyncGenerator[v1.SessionUpdate, None]:
-        async with aclosing(self._read(keep_text=self._keep_text)) as batches:
+        async with aclosing(self._own_batches(keep_text=self._keep_text)) as batches:
             async for batch in batches:
                 for update in batch:
                     yield update
 
-    async def _read(self, *, keep_text: bool) -> AsyncGenerator[list[v1.SessionUpdate], None]:
+    async def _own_batches(self, *, keep_text: bool) -> AsyncGenerator[list[v1.SessionUpdate], None]:
+        """The updates of the session itself."""
+        async with aclosing(self._read(keep_text=keep_text)) as batches:
+            async for batch in batches:
+                if not self.has_subagents:
+                    yield cast("list[v1.SessionUpdate]", batch)
+                elif own := [update for update in batch if not isinstance(update, v1.SessionNotification)]:
+                    yield own
+
+    async def _read(
+        self, *, keep_text: bool
+    ) -> AsyncGenerator[list[v1.SessionUpdate | v1.SessionNotification], None]:
         if self._is_started:
             raise LocalMistake("a turn can be iterated only once")
         self._is_started = True
@@ -242,7 +270,7 @@ class PromptTurn:
         """Whether a reader waits for the next update."""
         return self._wake is not None or self._is_abandoned
 
-    def take(self, updates: list[v1.SessionUpdate], size: int) -> None:
+    def take(self, updates: list[v1.SessionUpdate | v1.SessionNotification], size: int) -> None:
         """Take updates that the session received for this turn."""
         self._batches.append((updates, size))
         self._backlog += size
@@ -253,7 +281,7 @@ class PromptTurn:
         """Bytes of updates that the reader has not taken yet."""
         return self._backlog
 
-    def _note(self, batch: list[v1.SessionUpdate], text: BytesIO | None) -> None:
+    def _note(self, batch: list[v1.SessionUpdate | v1.SessionNotification], text: BytesIO | None) -> None:
         """Collect text and tool calls for the result. Batches of nothing but text take a shorter way."""
         message_chunk, text_content = v1.AgentMessageChunk, v1.TextContent
         if set(map(type, batch)) == {message_chunk}:

@@ -7,6 +7,7 @@ What makes no sense is counted and left out; it never ends a turn.
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 from itertools import groupby
@@ -26,6 +27,7 @@ from dragoman.schema.errors import SchemaError
 from dragoman.sdk.capabilities import CLIENT_NOTIFICATIONS, CLIENT_REQUESTS
 from dragoman.sdk.client.client import Client
 from dragoman.sdk.client.runs import NoteFrame, UpdateFrame, as_notification, run_reader
+from dragoman.sdk.client.subagents import ANNOUNCEMENTS, SubagentTree
 from dragoman.sdk.handlers import Handler
 from dragoman.sdk.reading import params_reader, read_params, read_plain
 from dragoman.sdk.writing import write_out
@@ -41,6 +43,9 @@ log = logging.getLogger(__name__)
 ORPHAN_SESSIONS = 64
 ORPHAN_UPDATES = 1024
 ORPHAN_BYTES = 8 * 1024 * 1024
+CLOSED_SESSIONS = 1024
+"""Closed sessions that are remembered: what an agent still says of one is not a subagent's."""
+
 BACKLOG = "updates wait for their reader"
 
 _session_id = attrgetter("session_id")
@@ -78,6 +83,7 @@ class ClientSide:
     __slots__ = (
         "_behind",
         "_call_on_update",
+        "_closed_ids",
         "_count",
         "_link",
         "_on_update",
@@ -94,11 +100,14 @@ class ClientSide:
         "opening",
         "received_bytes",
         "sessions",
+        "subagents",
     )
 
     def __init__(self, client: Client) -> None:
         self.client = client
         self.sessions: dict[str, Session] = {}
+        self.subagents = SubagentTree()
+        self._closed_ids: deque[str] = deque(maxlen=CLOSED_SESSIONS)
         self.opening = 0  # calls under way that will bring a session whose id we do not know yet
         self.deviations = 0  # notifications that could not be read
         self.received_bytes = 0  # bytes, of any kind
@@ -143,6 +152,8 @@ class ClientSide:
         """Updates come in long runs; a run is read by one call into C, envelopes and all."""
         if block.startswith(_WITH_ID):  # a request or an answer, of which there is nothing to try
             return 0
+        if any(words in block for words in ANNOUNCEMENTS):  # what follows may be for a session announced here
+            return 0
         # Frames that do not keep to their lines would be refused one by one. Here it is enough that there are
         # as many: nothing is run for an update, and looking closer would cost a tenth of all the reading.
         lines = count_lines(block)
@@ -175,7 +186,7 @@ class ClientSide:
             if params.session_id != current:
                 session = self.sessions.get(params.session_id)
                 if session is None:
-                    self._keep_orphan(as_notification(params), each)
+                    self._take_foreign(as_notification(params), each)
                     orphans += 1
                     continue
                 current = params.session_id
@@ -203,7 +214,7 @@ class ClientSide:
             if note.session_id != current:
                 session = self.sessions.get(note.session_id)
                 if session is None:
-                    self._keep_orphan(note, each)
+                    self._take_foreign(note, each)
                     orphans += 1
                     continue
                 current = note.session_id
@@ -222,7 +233,7 @@ class ClientSide:
             session = self.sessions.get(session_id)
             if session is None:
                 for note in notes:
-                    self._keep_orphan(note, each)
+                    self._take_foreign(note, each)
                 continue
             self._inlet(session).extend([note.update for note in notes])
             self._count += len(notes)
@@ -231,14 +242,54 @@ class ClientSide:
     def _take_update(self, notification: v1.SessionNotification, size: int) -> None:
         session = self.sessions.get(notification.session_id)
         if session is None:
-            self._keep_orphan(notification, size)
+            self._take_foreign(notification, size)
             return
         self._inlet(session).append(notification.update)
         self._count += 1
         if self._on_update is not None:
             self._hand_to(self._on_update, notification, notification.session_id, size)
+        self._hear_subagent(notification)
 
-    def _inlet(self, session: Session) -> list[v1.SessionUpdate]:
+    # Subagents: their sessions are the agent's own, and what is heard of them goes to the session above all.
+
+    def _root(self, session_id: object) -> Session | None:
+        """The session of ours in which this session works; None if nobody knows."""
+        if not isinstance(session_id, str):
+            return None
+        session = self.sessions.get(session_id)
+        if session is not None:
+            return session
+        if session_id not in self.subagents:
+            self._adopt(session_id)
+        return self.sessions.get(self.subagents.root_of(session_id))
+
+    def _adopt(self, session_id: str) -> None:
+        """Some agents announce no child: whatever works while a single turn runs, works for that turn."""
+        turns = [session for session in self.sessions.values() if session.turn is not None]
+        if len(turns) == 1 and not self.opening and session_id not in self._closed_ids:
+            self.subagents.adopt(session_id, parent=turns[0].id)
+
+    def _take_foreign(self, notification: v1.SessionNotification, size: int) -> None:
+        """An update of a subagent, or of a session that nobody knows."""
+        root = self._root(notification.session_id)
+        if root is None:
+            self._keep_orphan(notification, size)
+            return
+        if root.turn is not None and root.turn.listens:  # outside a turn, only a handler hears of it
+            root.turn.has_subagents = True
+            self._inlet(root).append(notification)
+            self._count += 1
+        if self._on_update is not None:
+            self._hand_to(self._on_update, notification, notification.session_id, size)
+        self._hear_subagent(notification)
+
+    def _hear_subagent(self, notification: v1.SessionNotification) -> None:
+        subagent = self.subagents.hear(notification)
+        if subagent is not None:
+            for early, size in self._take_orphans(subagent.id):
+                self._take_foreign(early, size)
+
+    def _inlet(self, session: Session) -> list[v1.SessionUpdate | v1.SessionNotification]:
         if not (session.turn_updates or session.late_updates):
             self._updated_sessions.append(session)
         return session.inlet()
@@ -286,7 +337,7 @@ class ClientSide:
         request = read_params(incoming.params, v1.RequestPermissionRequest)
         self._check_known(request)
         handler = self.client.handlers.get("session/request_permission")
-        session = self.sessions.get(request.session_id)
+        session = self._root(request.session_id)
         if handler is None or not request.options or (session is not None and session.cancelling):
             return _CANCELLED_OUTCOME
         self._permissions[incoming] = request.session_id
@@ -321,9 +372,12 @@ class ClientSide:
         return write(await handler.work(params, self.agent))
 
     def cancel_permissions(self, session_id: str) -> None:
-        """Answer every open permission request of this session with `cancelled`."""
+        """Answer every open permission request of this session and its subagents with `cancelled`."""
+        asking = self._permissions.items()
         for incoming in [
-            incoming for incoming, session in self._permissions.items() if session == session_id
+            incoming
+            for incoming, session in asking
+            if session_id in (session, self.subagents.root_of(session))
         ]:
             self._cancel_permission(incoming)
 
@@ -334,7 +388,7 @@ class ClientSide:
 
     def _check_known(self, request: object) -> None:
         session_id = getattr(request, "session_id", None)
-        if session_id in self.sessions:
+        if self._root(session_id) is not None:
             return
         # While a session is being made the agent may already work in it, under an id that we are yet to
         # learn.
@@ -379,8 +433,7 @@ class ClientSide:
     def open(self, session: Session) -> None:
         """From now on updates for this id are this session's, also those that came too early."""
         self.sessions[session.id] = session
-        for notification, size in self._orphans.pop(session.id, ()):
-            self._orphan_bytes -= size
+        for notification, size in self._take_orphans(session.id):
             session.keep((notification.update,), size)
             if self._on_update is not None:
                 self._hand_to(self._on_update, notification, session.id, size)
@@ -389,6 +442,12 @@ class ClientSide:
         """It was closed. A turn that the agent has not answered yet is still read to its end."""
         if session.is_closed and session.turn is None and self.sessions.get(session.id) is session:
             del self.sessions[session.id]
+            self._closed_ids.append(session.id)
+
+    def _take_orphans(self, session_id: str) -> list[tuple[v1.SessionNotification, int]]:
+        orphans = self._orphans.pop(session_id, [])
+        self._orphan_bytes -= sum(size for _, size in orphans)
+        return orphans
 
     def _keep_orphan(self, notification: v1.SessionNotification, size: int) -> None:
         """Keep an update of a session that is not open yet. Updates beyond the limits are dropped."""

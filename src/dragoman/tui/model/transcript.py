@@ -65,6 +65,7 @@ class Transcript:
         self._tools: dict[str, ToolEntry] = {}
         self._plan: PlannedSteps | None = None
         self._plan_note: NoteEntry | None = None
+        self._subagents_note: NoteEntry | None = None
         self._lines = TurnLines()
         self._last: SpeechEntry | None = None
         self._expected_text = ""
@@ -96,10 +97,19 @@ class Transcript:
         elif (line := self._lines.new_line(update)) is not None:
             self._add(NoteEntry(line))  # below what is being said, which goes on
 
+    def show_subagents(self, tree: str) -> None:
+        """Who works for whom: one entry of a turn, which changes in place."""
+        if self._subagents_note is None:
+            self._subagents_note = NoteEntry("")
+            self._add(self._subagents_note)
+        self._subagents_note.text = f"Subagents:\n{tree}"
+        self.touch(self._subagents_note)
+
     def prompt(self, text: str) -> None:
         """The person said this; some agents say it again, which is not shown twice."""
         self._end_speech()
         self._end_plan()
+        self._subagents_note = None
         self.facts.plan = ()
         entry = SpeechEntry("user", text)
         entry.is_done = True
@@ -132,6 +142,7 @@ class Transcript:
         self._tools.clear()
         self._touched_entries.clear()
         self._last = None
+        self._subagents_note = None
         self._end_plan()
         self._characters = 0
         self.facts = Facts()

@@ -6,7 +6,7 @@ one is begun. Secrets are covered as far as they can be told; file contents are 
 
 A line holds: `time`, `agent`, `session`, `method`, `kind`, `tool`, `title`, `paths`, `command`, `outcome`,
 `rule`, `why`, `by` (`policy`, `person`, `deadline` or `cancel`), `option` and, at a hub, `person`: the name
-of the token whose holder answered.
+of the token whose holder answered. What a subagent wanted has `requester`: its name, and for whom it works.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ class AuditEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     by: str
     option: str | None
     person: str = ""
+    requester: str = ""
 
 
 def audit_entry(
@@ -79,6 +80,7 @@ def audit_entry(
         by=by,
         option=option,
         person=person,
+        requester=redact(question.requester),
     )
 
 

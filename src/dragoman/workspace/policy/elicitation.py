@@ -39,19 +39,23 @@ class ElicitationService:
         asker: FormAsker | None = None,
         agent: str = "",
         on_open: Callable[[dict[str, Any]], None] | None = None,
+        requester_of: Callable[[str], str] | None = None,
     ) -> None:
+        """`requester_of` names the subagent whose session asks, and nothing for any other session."""
         self.open: list[dict[str, Any]] = []
         """Questions that nobody answered: `agent`, `why`, and `request` as it came."""
         self._answers = answers
         self._asker = asker
         self._agent = agent
         self._on_open = on_open
+        self._requester_of = requester_of or (lambda _: "")
 
     async def elicit(
         self, request: v1.CreateElicitationRequest, agent: object = None
     ) -> v1.CreateElicitationResponse:
         """Answer `elicitation/create`."""
         why = "nobody is there to be asked"
+        agent_name = self._name(request)
         if isinstance(request, v1.ElicitationFormMode):
             if self._answers is not None:
                 try:
@@ -60,20 +64,25 @@ class ElicitationService:
                 except FormUnanswered as error:
                     why = str(error)
             if self._asker is not None:
-                return await self._asker.fill(request, agent=self._agent)
+                return await self._asker.fill(request, agent=agent_name)
         elif isinstance(request, v1.ElicitationUrlMode):
             action = None if self._answers is None else self._answers.for_url(request.url)
             if action is not None:
                 return v1.ElicitationAcceptAction() if action == "accept" else v1.ElicitationDeclineAction()
             if self._asker is not None:
-                return await self._asker.visit(request, agent=self._agent)
+                return await self._asker.visit(request, agent=agent_name)
         else:
             why = "the question is of a mode that is not known here"
         self._leave_open(request, why)
         return v1.ElicitationCancelAction()
 
+    def _name(self, request: v1.CreateElicitationRequest) -> str:
+        session_id = getattr(request, "session_id", None)
+        requester = self._requester_of(session_id) if isinstance(session_id, str) else ""
+        return f"{requester}: {self._agent}" if requester else self._agent
+
     def _leave_open(self, request: v1.CreateElicitationRequest, why: str) -> None:
-        question = {"agent": self._agent, "why": why, "request": msgspec.json.decode(write(request))}
+        question = {"agent": self._name(request), "why": why, "request": msgspec.json.decode(write(request))}
         self.open.append(question)
         if self._on_open is not None:
             self._on_open(question)

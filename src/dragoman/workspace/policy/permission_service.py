@@ -61,14 +61,18 @@ class PermissionService:
         roots: Sequence[str] = (),
         home: str | None = None,
         find_tool_call: KnownToolCall | None = None,
+        requester_of: Callable[[str], str] | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """A `judge` that others use as well comes instead of `audit`, `remembered_rules` and `now`."""
+        """A `judge` that others use as well comes instead of `audit`, `remembered_rules` and `now`.
+        `requester_of` names the subagent whose session asks, and nothing for any other session.
+        """
         self.policy = policy
         self.denials: deque[tuple[PolicyQuestion, PolicyDecision]] = deque(maxlen=MOST_DENIED)
         self._asker = asker
         self._judge = judge or PermissionJudge(audit=audit, remembered_rules=remembered_rules, now=now)
         self._tool_calls = find_tool_call
+        self._requester_of = requester_of or (lambda _: "")
         self._home = os.path.expanduser("~") if home is None else home
         self._default = QuestionContext(agent=agent, roots=with_real_paths(roots), home=self._home)
         self._sessions: dict[str, QuestionContext] = {}
@@ -90,7 +94,11 @@ class PermissionService:
         known_call = self._tool_calls(request.session_id, call) if self._tool_calls is not None else None
         setting = self._setting(request.session_id)
         question = about_tool_call(call, setting, session_id=request.session_id, known_call=known_call)
-        question = replace(question, paths=await asyncio.to_thread(with_real_paths, question.paths))
+        question = replace(
+            question,
+            paths=await asyncio.to_thread(with_real_paths, question.paths),
+            requester=self._requester_of(request.session_id),
+        )
         shown_call = known_call if known_call is not None and not _tells_more(call) else call
         option = await self._answer(
             question,
@@ -104,7 +112,8 @@ class PermissionService:
         """Permit an access to something that is lent, or raise."""
         text = access.text if access.kind == "write" else None
         diffs = () if text is None else (v1.Diff(path=access.path, new_text=text),)
-        await self.permit(about_access(access, self._setting(access.session_id)), diffs)
+        question = about_access(access, self._setting(access.session_id))
+        await self.permit(replace(question, requester=self._requester_of(access.session_id)), diffs)
 
     async def permit(self, question: PolicyQuestion, diffs: tuple[v1.Diff, ...] = ()) -> None:
         """Permit the use of something that is lent, or raise; `diffs` is what files would hold then."""

@@ -49,6 +49,8 @@ class PolicyQuestion(Struct, frozen=True, kw_only=True):
     agent: str = ""
     """The name by which its user calls it; what an agent calls itself proves nothing."""
     session_id: str = ""
+    requester: str = ""
+    """Which subagent asks, and for whom; nothing if it is the agent of the session itself."""
     kind: str = "other"
     """The kind that the agent says."""
     tool: str = ""

@@ -58,7 +58,8 @@ def _headline(question: PolicyQuestion) -> str:
     kinds = " and ".join(sorted(question.kinds - {"other"})) or "use a tool"
     tool = f" ({question.tool})" if question.tool else ""
     verb = {"fs/write": "write a file", "fs/read": "read", "terminal": "run a command"}.get(question.method)
-    return f"{who} wants to {verb or kinds}{tool}:"
+    subagent = f"{question.requester}: " if question.requester else ""
+    return f"{subagent}{who} wants to {verb or kinds}{tool}:"
 
 
 def _outside(question: PolicyQuestion, path: str) -> str:

@@ -1,0 +1,36 @@
+"""Subagents in the terminal client: one tree for each turn, and questions that say who asks for whom."""
+
+from pathlib import Path
+
+import pytest
+
+from dragoman.apps.chat.local_backend import LocalBackend
+from dragoman.apps.chat.rules import ChatRules
+from dragoman.schema import v1
+from dragoman.tui.model.entries import NoteEntry
+from dragoman.tui.ports import ChatRequest
+from tests.apps.chat.quiet import Quiet
+from tests.subagents.family import CHAIN, FAMILY, SHAPES, command
+
+TREE = """Subagents:
+✓ reviewer: done — reviewer heard allow.
+  ✓ linter: done — linter heard allow.
+    ✓ formatter: done — formatter heard allow."""
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+async def test_a_turn_shows_who_works_for_whom(shape: str, tmp_path: Path) -> None:
+    house = LocalBackend(str(tmp_path), ChatRules(), record=False)
+    quiet = Quiet()
+    async with house.open(ChatRequest(agent=command(shape), cwd=str(tmp_path)), quiet, quiet) as chat:
+        assert (await chat.turn([v1.TextContent(text="Go")])).stop_reason == "end_turn"
+    assert "".join(quiet.words) == "I ask for help. answers: allow allow allow"
+    questions = [question.text.splitlines()[0] for question in quiet.asked]
+    assert len(questions) == len(FAMILY)
+    trees = [entry.text for entry in quiet.transcript.entries if isinstance(entry, NoteEntry)]
+    if shape == "plain":
+        assert all(", for main session: " in question for question in questions)
+        assert len(trees[0].splitlines()) == 4
+    else:
+        assert [question.rpartition(": ")[0] for question in questions] == list(CHAIN.values())
+        assert trees == [TREE]

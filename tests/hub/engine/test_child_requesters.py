@@ -1,0 +1,77 @@
+"""Three levels of child sessions, however they are announced: who asks for whom, and how it ends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman.cli.inbox import describe_request
+from tests.hub.engine.test_child_sessions import ALLOWED, CANCELLED, Family, ask, family
+from tests.hub.sessions.raw_agents import eventually
+from tests.subagents.family import CHAIN, FAMILY
+
+ENDED = {"state": "idle", "stopReason": "end_turn"}
+
+
+def tell_of(home: Family, parent: str, child: str, words: str) -> None:
+    """Announce a child in the words of the schema or of the draft, or speak of it without a word before."""
+    update: dict[str, Any] = {"sessionUpdate": "subagent_update", "sessionId": child, "title": child}
+    update |= {"state": {"state": "running"}, "capabilities": {"cancel": {}}}
+    if words == "draft":
+        update = {"sessionUpdate": "subagent_spawned", "subagentSessionId": child, "name": child}
+        update |= {"task": "Work", "capabilities": {"cancel": True}}
+    if words != "none":
+        home.agent.say(method="session/update", params={"sessionId": parent, "update": update})
+    home.agent.tell(child, f"{child} works")
+
+
+async def begin(home: Family, words: str) -> list[dict[str, Any]]:
+    """All three ask at once; gives what the inbox says of it."""
+    for parent, child in zip((home.session, *FAMILY), FAMILY, strict=False):
+        tell_of(home, parent, child, words)
+        ask(home.agent, f"ask {child}", child)
+    await eventually(lambda: all(name in home.hub.sessions and home.state(name).requests for name in FAMILY))
+    return list((await home.client.call("_dragoman/hub/inbox"))["requests"])
+
+
+@pytest.mark.parametrize("words", ["schema", "draft", "none"])
+async def test_everybody_who_asks_is_named_and_answered(words: str, tmp_path: Path) -> None:
+    async with family(tmp_path) as home:
+        waiting = await begin(home, words)
+        chain = CHAIN if words != "none" else {name: f"{name}, for main session" for name in FAMILY}
+        assert {request["sessionId"]: request["requester"] for request in waiting} == chain
+        for request in waiting:
+            assert f"  {request['requester']}: Delete it" in describe_request(request, now=0.0)
+            members = {"sessionId": request["sessionId"], "request": request["request"], "result": ALLOWED}
+            assert await home.client.call("_dragoman/hub/answer", members) == {"settled": True}
+        await eventually(lambda: all(f"ask {name}" in home.agent.answers for name in FAMILY))
+        assert [home.agent.answers[f"ask {name}"]["result"] for name in FAMILY] == [ALLOWED] * 3
+
+
+@pytest.mark.parametrize("words", ["schema", "draft", "none"])
+async def test_a_cancel_of_the_parent_ends_what_all_its_children_wait_for(words: str, tmp_path: Path) -> None:
+    async with family(tmp_path) as home:
+        await begin(home, words)
+        home.client.say({"method": "session/cancel", "params": {"sessionId": home.session}})
+        await eventually(lambda: all(f"ask {name}" in home.agent.answers for name in FAMILY))
+        assert [home.agent.answers[f"ask {name}"]["result"] for name in FAMILY] == [CANCELLED] * 3
+        assert (await home.client.call("_dragoman/hub/inbox"))["requests"] == []
+
+
+async def test_a_snapshot_has_the_tree_with_states(tmp_path: Path) -> None:
+    async with family(tmp_path) as home:
+        await begin(home, "schema")
+        update = {"sessionUpdate": "subagent_update", "sessionId": "formatter", "state": ENDED}
+        home.agent.say(method="session/update", params={"sessionId": "linter", "update": update})
+        await eventually(lambda: home.state("linter").child("formatter").work == "idle")
+        tree = home.hub.children.tree(home.hub.sessions[home.session])
+        assert [(line["sessionId"], line["parent"], line["state"]) for line in tree] == [
+            ("reviewer", home.session, "running"),
+            ("linter", "reviewer", "running"),
+            ("formatter", "linter", "idle"),
+        ]
+        listed = (await home.client.call("_dragoman/hub/sessions"))["sessions"]
+        work = {line["sessionId"]: line.get("work") for line in listed}
+        assert work["formatter"] == ENDED

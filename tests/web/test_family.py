@@ -1,0 +1,26 @@
+"""Subagents in the page: a tree of who works for whom, and questions that say who asks."""
+
+from __future__ import annotations
+
+from tests.subagents.family import CHAIN, FAMILY
+from tests.web.conftest import RunningHub, Visitor, send, start_session
+
+
+def test_subagents_are_a_tree_and_their_questions_say_who_asks_for_whom(
+    visitor: Visitor, hub: RunningHub
+) -> None:
+    page = visitor.open()
+    start_session(page, hub.folder, agent="family")
+    send(page, "Go")
+    page.wait_for_selector(".asks .card:nth-child(3)")
+    cards = page.inner_text(".asks")
+    assert all(f"{CHAIN[name]}:" in cards for name in FAMILY)
+    page.wait_for_selector(".family li li li a")
+    assert [link.inner_text() for link in page.query_selector_all(".family a")] == list(FAMILY)
+    assert "waits for an answer" in page.inner_text(".family")
+    for left in (3, 2, 1):
+        page.click(".asks .card >> nth=0 >> .allow_once")
+        page.wait_for_selector(f".asks .card:nth-child({left})", state="detached")
+    for name in FAMILY:
+        page.wait_for_selector(f".family li:has-text('done — {name} heard allow.')")
+    page.wait_for_selector("text=answers: allow allow allow")
