@@ -128,6 +128,27 @@ async def test_a_session_that_nobody_announced_is_no_child(tmp_path: Path) -> No
         assert home.state("stray").parent == other, "an announcement decides it"
 
 
+@pytest.mark.parametrize("is_inherited", [False, True])
+async def test_late_words_of_a_deleted_session_are_not_heard_in_the_turn_of_another(
+    is_inherited: bool, tmp_path: Path
+) -> None:
+    """A hub that has started after the deletion does not know the id, so it makes no child of it at all."""
+    async with family(tmp_path) as home:
+        process = home.hub.pool.find_process("one")
+        assert process is not None
+        gone = "deleted-before"
+        process.is_inherited = is_inherited
+        if not is_inherited:
+            gone = await home.client.new(str(tmp_path))
+            await home.client.call("session/delete", {"sessionId": gone})
+        home.agent.tell(gone, "a secret of somebody else")
+        ask(home.agent, "r", gone)
+        await eventually(lambda: "r" in home.agent.answers)
+        assert home.agent.answers["r"]["error"]["code"] == -32601
+        assert list(home.hub.sessions) == [home.session]
+        assert not home.state(home.session).children
+
+
 async def test_three_levels_and_five_children_at_once(tmp_path: Path) -> None:
     async with family(tmp_path) as home:
         names = [f"kid-{number}" for number in range(5)]

@@ -164,12 +164,12 @@ class ChildSessions:
     def _parent_of(self, process: SessionProcess, own: str) -> LiveSession | None:
         """The session that has announced the child. Some agents announce none: what works while a single turn
         runs in their process, works for that turn. Whatever else nobody announced is no child: late words
-        about a session that was deleted must not make another one.
+        about a session that was deleted, perhaps under an earlier hub, must not show up in another one.
         """
         there = [session for session in process.sessions.values() if session.state.phase == "open"]
         parents = [session for session in there if own in session.state.children]
-        if parents:
-            return parents[-1]
+        if parents or process.is_inherited:
+            return parents[-1] if parents else None
         turns = [session for session in there if session.state.turn is not None]
         return turns[0] if len(turns) == 1 else None
 
