@@ -15,6 +15,7 @@ import msgspec
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
+from dragoman.decoders import decode_json
 from dragoman.schema import v1
 from dragoman.schema.base import Unknown, given
 from dragoman.schema.codec import read
@@ -225,7 +226,7 @@ def _of_draft(update: Unknown) -> v1.SubagentUpdate | None:
     if update.tag not in ("subagent_spawned", "subagent_state_update"):
         return None
     try:
-        fields = msgspec.json.decode(update.raw, type=dict[str, Any])
+        fields = decode_json(update.raw, dict[str, Any])
     except msgspec.MsgspecError:
         return None
     members: dict[str, Any] = {
