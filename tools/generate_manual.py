@@ -2,12 +2,13 @@
 
     python tools/generate_manual.py FOLDER
 
-FOLDER then holds `dragoman.1` and `dragoman.bash`, `dragoman.zsh` and `dragoman.tcsh`. A packager puts them
-where its system looks for them.
+FOLDER then holds `dragoman.1` and `dragoman.bash`, `dragoman.zsh`, `dragoman.fish` and `dragoman.tcsh`. A
+packager puts them where its system looks for them. The first three ask `dragoman complete`; tcsh cannot.
 """
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -16,15 +17,16 @@ from argparse_manpage.manpage import Manpage
 
 from dragoman.cli.parser import fill_all, make_parser
 
-SHELLS = ("bash", "zsh", "tcsh")
+SCRIPTS = Path(__file__).parent.parent / "src/dragoman/cli/completions"
 
 
 def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     parser = make_parser()
     fill_all(parser)
-    for shell in SHELLS:
-        (folder / f"dragoman.{shell}").write_text(shtab.complete(parser, shell=shell), "utf-8")
+    for script in SCRIPTS.iterdir():
+        shutil.copy(script, folder / script.name)
+    (folder / "dragoman.tcsh").write_text(shtab.complete(parser, shell="tcsh"), "utf-8")
     (folder / "dragoman.1").write_text(str(Manpage(parser)), "utf-8")
 
 

@@ -29,7 +29,7 @@ def test_the_manual_page_has_every_command(manual: Path) -> None:
 
 
 def test_a_shell_completes_commands_and_options(manual: Path) -> None:
-    script = (manual / "dragoman.bash").read_text("utf-8")
+    script = (manual / "dragoman.tcsh").read_text("utf-8")
     assert all(row.name in script for row in COMMANDS if row.help and not row.parent)
-    assert "--start-timeout" in script
+    assert "start-timeout" in script
     subprocess.run(["bash", "-n", manual / "dragoman.bash"], check=True)

@@ -565,11 +565,13 @@ exit status:
     CommandRow(
         name="journal",
         group="over the network",
-        help="copy a journal from a file to NATS, or back",
+        help="back up, restore and copy whole journals",
         description="What is done with whole journals.",
         metavar="ACTION",
         examples="""\
 examples:
+  dragoman journal backup /backup/hub.db
+  dragoman journal restore /backup/hub.db
   dragoman journal copy ~/hub.db nats://one:4222,two:4222,three:4222/team
   dragoman journal copy nats://one:4222/team ~/hub.db --json
 
@@ -578,6 +580,40 @@ times and what is known about it, read back and compared by its digest. A copy t
 by running it again. A target with anything else in it is refused. Nobody should write into either meanwhile.
 
 exit status: 0 all is copied and the same · 1 it is not, and the text says why · 2 the command line is wrong
+""",
+    ),
+    CommandRow(
+        name="journal backup",
+        help="copy a journal's file while it is in use",
+        description="Copy a journal's file, also while a hub writes into it, as of one moment.",
+        run="dragoman.cli.journal_backup:run_backup",
+        options="hub",
+        examples="""\
+examples:
+  dragoman journal backup /backup/hub.db                          the hub's journal
+  dragoman journal backup --journal ~/.local/share/dragoman/history.db /backup/history.db
+
+The copy is examined before it gets its name, and has the mode of the original. A sealed journal stays
+sealed: keep its key elsewhere. Tokens and configuration are other files, which `dragoman where` names.
+
+exit status: 0 it is made · 1 it is not, and the text says why · 2 the command line is wrong
+""",
+    ),
+    CommandRow(
+        name="journal restore",
+        help="put a backup in the place of a journal",
+        description="Put a backup in the place of a journal; the one that was there is kept beside it.",
+        run="dragoman.cli.journal_backup:run_restore",
+        options="hub",
+        examples="""\
+examples:
+  dragoman journal restore /backup/hub.db                         where there is no journal
+  dragoman journal restore --force /backup/hub.db                 in the place of the one that is there
+
+The backup is examined first. A journal that somebody has open is not replaced: stop the hub, and wait until
+its agents are gone, which remember more than the backup does.
+
+exit status: 0 it is there · 1 it is not, and the text says why · 2 the command line is wrong
 """,
     ),
     CommandRow(
@@ -937,6 +973,83 @@ exit status:
         help="the dialects that can be translated",
         run="dragoman.cli.dialect:run_list",
         options="recordings",
+    ),
+    CommandRow(
+        name="config",
+        group="this machine",
+        help="check, show and edit configuration files",
+        metavar="ACTION",
+        examples="""\
+examples:
+  dragoman config check                 all three files; every mistake with its line
+  dragoman config check hub --file hub.toml
+  dragoman config show hub              every value that holds, and which of them you set
+  dragoman config edit policy           a copy in $VISUAL or $EDITOR, taken only if it is good
+  dragoman config schema hub            its JSON Schema, for editors
+
+The files are agents (docs/known-agents.md), hub (docs/hub-configuration.md) and policy (docs/policy.md).
+
+exit status: 0 all is good, 1 a file cannot be used, 2 the command line makes no sense
+""",
+    ),
+    CommandRow(
+        name="config check",
+        help="whether the files can be used; every mistake with its line",
+        run="dragoman.cli.config:run_check",
+        options="shell",
+    ),
+    CommandRow(
+        name="config show",
+        help="what holds, without secrets",
+        run="dragoman.cli.config:run_show",
+        options="shell",
+    ),
+    CommandRow(
+        name="config edit",
+        help="open a copy in your editor, which is taken if it is good",
+        run="dragoman.cli.config:run_edit",
+        options="shell",
+    ),
+    CommandRow(
+        name="config schema",
+        help="the JSON Schema of a file",
+        run="dragoman.cli.config:run_schema",
+        options="shell",
+    ),
+    CommandRow(
+        name="where",
+        group="this machine",
+        help="where your files lie: configuration, history, journal, caches",
+        run="dragoman.cli.where:run",
+        options="shell",
+        examples="""\
+examples:
+  dragoman where
+  dragoman where --json
+  cp "$(dragoman where hub)" /backup
+""",
+    ),
+    CommandRow(
+        name="completions",
+        group="this machine",
+        help="print the completion script of a shell",
+        run="dragoman.cli.complete:run_script",
+        options="shell",
+        examples="""\
+examples:
+  eval "$(dragoman completions bash)"       in ~/.bashrc
+  eval "$(dragoman completions zsh)"        in ~/.zshrc, behind compinit
+  dragoman completions fish | source        in ~/.config/fish/config.fish
+
+Commands, options, and the names of your agents and sessions are completed.
+""",
+    ),
+    CommandRow(
+        name="complete",
+        group="this machine",
+        help="",
+        run="dragoman.cli.complete:run",
+        options="shell",
     ),
     CommandRow(
         name="client-tools",

@@ -112,6 +112,8 @@ class _SettingsReading:
         fields = fields_of(kind)
         for name, value in tree.items():
             here = (*path, name)
+            if here == ("$schema",):
+                continue  # for editors, which complete and check by it
             if name not in fields:
                 self._add(here, _unknown(name, fields))
             elif here == ("agents",):

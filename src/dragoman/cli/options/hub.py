@@ -126,3 +126,17 @@ def add_journal_copy(parser: Parser) -> None:
     parser.add_argument("source", metavar="FROM", help="a journal's file, or an address of NATS")
     parser.add_argument("target", metavar="TO", help="another one; made if it is not there")
     add_json(parser)
+
+
+def add_journal_backup(parser: Parser) -> None:
+    parser.add_argument("file", metavar="FILE", help="where the copy goes")
+    parser.add_argument("--journal", metavar="PATH", help="which journal (the hub's)")
+    parser.add_argument("--force", action="store_true", help="replace FILE if it exists")
+    add_json(parser)
+
+
+def add_journal_restore(parser: Parser) -> None:
+    parser.add_argument("file", metavar="FILE", help="the backup")
+    parser.add_argument("--journal", metavar="PATH", help="which journal (the hub's)")
+    parser.add_argument("--force", action="store_true", help="also where a journal is, which is kept")
+    add_json(parser)

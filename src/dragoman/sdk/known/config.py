@@ -27,7 +27,7 @@ from dragoman.sdk.known.agent import AgentSource, KnownAgent
 from dragoman.sdk.known.places import Machine, our_config
 from dragoman.sdk.known.toml_text import line_of
 
-TOP = ("agents", "default_agent")
+TOP = ("agents", "default_agent", "$schema")
 KEYS = ("command", "env", "allow", "title", "dialect")
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")

@@ -20,8 +20,8 @@ from dragoman.workspace.policy.rules import PolicyRule
 
 VERSION: Final = 1
 
-_RULE_KEYS: Final = frozenset(PolicyRule.__struct_fields__) - {"source", "line"} | {"note"}
-_FILE_KEYS: Final = frozenset({"version", "default", "rule", "trust"})
+RULE_KEYS: Final = frozenset(PolicyRule.__struct_fields__) - {"source", "line"} | {"note"}
+FILE_KEYS: Final = frozenset({"version", "default", "rule", "trust", "$schema"})
 _HEADER = re.compile(r"^\s*\[\[\s*rule\s*\]\]")
 
 
@@ -64,8 +64,8 @@ class _PolicyParser:
     def book(self, data: Mapping[str, object]) -> Rulebook:
         first = self._headers[0] if self._headers else len(self._lines) + 1
         for key in data:
-            if key not in _FILE_KEYS:
-                raise self._error(1, key, first, f"unknown key {key!r}; {_known_names(_FILE_KEYS)}")
+            if key not in FILE_KEYS:
+                raise self._error(1, key, first, f"unknown key {key!r}; {_known_names(FILE_KEYS)}")
         if data.get("version", VERSION) != VERSION:
             raise self._error(1, "version", first, f"only version {VERSION} is known")
         rules = data.get("rule", [])
@@ -102,8 +102,8 @@ class _PolicyParser:
     def _check_rule(self, data: Mapping[str, object], line: int, end: int) -> Outcome:
         """Raise for a key or value that no rule has; returns the decision."""
         for key in data:
-            if key not in _RULE_KEYS:
-                raise self._error(line, key, end, f"unknown key {key!r}; {_known_names(_RULE_KEYS)}")
+            if key not in RULE_KEYS:
+                raise self._error(line, key, end, f"unknown key {key!r}; {_known_names(RULE_KEYS)}")
         decision = data.get("decision")
         if not _is_outcome(decision):
             raise self._error(line, "decision", end, _one_of("decision", STRICTNESS))

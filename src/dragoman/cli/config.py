@@ -1,0 +1,196 @@
+"""`dragoman config check`, `show`, `edit` and `schema`: our three configuration files.
+
+They are `agents` (config.toml), `hub` (hub.toml) and `policy` (policy.toml). `edit` changes a copy, and the
+copy takes the place of the file only if it can be used. Values that may be secrets are never shown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from dragoman.apps.console import say, say_json
+from dragoman.apps.files import explain_error
+from dragoman.cli.config_schemas import write_schema
+from dragoman.errors import LocalMistake
+from dragoman.hub.settings import HubSettings, changed_settings, settings_path
+from dragoman.hub.settings_file import load_settings
+from dragoman.sdk.known.config import config_path, read_config
+from dragoman.workspace.policy.policy_files import policy_paths, read_file
+
+SECRET = "(not shown)"  # noqa: S105 - what stands in the place of one
+
+
+def _check_policy(path: Path) -> None:
+    if path.exists():
+        read_file(str(path))
+
+
+CHECKS: dict[str, Callable[[Path], object]] = {
+    "agents": read_config,
+    "hub": lambda path: load_settings(path) if path.exists() else None,
+    "policy": _check_policy,
+}
+
+
+def place_of(kind: str) -> Path:
+    """Where the file of this kind is, or would be."""
+    return {"agents": config_path(), "hub": settings_path(), "policy": Path(policy_paths().policy)}[kind]
+
+
+def run_check(args: argparse.Namespace) -> int:
+    """Read one file, or all three, and say every mistake that is found."""
+    if args.file and (not args.kind or not Path(args.file).exists()):
+        why = "needs the kind of the file: agents, hub or policy" if not args.kind else "names no file"
+        say(f"dragoman config check: --file {why}", file=sys.stderr)
+        return 2
+    kinds = [args.kind] if args.kind else list(CHECKS)
+    results = [_check(kind, Path(args.file) if args.file else place_of(kind)) for kind in kinds]
+    if args.json:
+        say_json(msgspec.json.encode({"files": results}))
+    else:
+        for result in results:
+            verdict = "is good" if result["exists"] else "is not there: the defaults hold"
+            say(result["error"] or f"{result['path']}: {verdict}")
+    return 1 if any(result["error"] for result in results) else 0
+
+
+def _check(kind: str, path: Path) -> dict[str, Any]:
+    error = ""
+    try:
+        CHECKS[kind](path)
+    except LocalMistake as mistake:
+        error = str(mistake)
+    except OSError as problem:
+        error = explain_error(problem)
+    return {"kind": kind, "path": str(path), "exists": path.exists(), "error": error or None}
+
+
+def run_show(args: argparse.Namespace) -> int:
+    """Show what holds: for the hub every value, for the others the file without its secrets."""
+    try:
+        shown = _SHOW[args.kind]()
+    except LocalMistake as mistake:
+        say(f"dragoman config show: {mistake}", file=sys.stderr)
+        return 1
+    if args.json:
+        say_json(msgspec.json.format(msgspec.json.encode(shown), indent=2))
+        return 0
+    say(f"# {place_of(args.kind)}")
+    for name, entry in shown.items():
+        say(f"{name} = {entry['value']}{'' if entry['default'] else '    # set here'}")
+    return 0
+
+
+def _show_hub() -> dict[str, dict[str, Any]]:
+    settings = load_settings()
+    own_names = {name for names in changed_settings(HubSettings(), settings) for name in names}
+    return {
+        name: {"value": value, "default": name not in own_names and not name.startswith("agents.")}
+        for name, value in _flat(msgspec.to_builtins(settings), "").items()
+    }
+
+
+def _flat(table: dict[str, Any], prefix: str) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for name, value in table.items():
+        if name == "env":
+            values[f"{prefix}env"] = dict.fromkeys(value, SECRET)
+        elif isinstance(value, dict) and value:
+            values.update(_flat(value, f"{prefix}{name}."))
+        else:
+            values[f"{prefix}{name}"] = value
+    return values
+
+
+def _show_agents() -> dict[str, dict[str, Any]]:
+    config = read_config()
+    shown: dict[str, dict[str, Any]] = {
+        "default_agent": {"value": config.default_agent or "", "default": config.default_agent is None}
+    }
+    for name, agent in config.agents.items():
+        shown[f"agents.{name}.command"] = {"value": list(agent.command), "default": False}
+        if agent.env:
+            shown[f"agents.{name}.env"] = {"value": dict.fromkeys(agent.env, SECRET), "default": False}
+    return shown
+
+
+def _show_policy() -> dict[str, dict[str, Any]]:
+    path = place_of("policy")
+    book = read_file(str(path)) if path.exists() else None
+    shown: dict[str, dict[str, Any]] = {
+        "default": {
+            "value": (book and book.default) or "ask",
+            "default": book is None or book.default is None,
+        }
+    }
+    for number, rule in enumerate(book.rules if book else (), 1):
+        fields = {
+            name: value
+            for name, value in msgspec.to_builtins(rule).items()
+            if value and name not in ("source", "line")
+        }
+        shown[f"rule.{number}"] = {"value": fields, "default": False}
+    return shown
+
+
+_SHOW: dict[str, Callable[[], dict[str, dict[str, Any]]]] = {
+    "agents": _show_agents,
+    "hub": _show_hub,
+    "policy": _show_policy,
+}
+
+
+def run_schema(args: argparse.Namespace) -> int:
+    """Print the JSON Schema of a kind of file."""
+    sys.stdout.write(write_schema(args.kind).decode())
+    return 0
+
+
+def run_edit(args: argparse.Namespace) -> int:
+    """Open a copy in the user's editor; it replaces the file if it can be used."""
+    path = place_of(args.kind)
+    editor = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
+    target = Path(os.path.realpath(path))  # a link stays a link
+    try:
+        target.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
+        before = target.read_bytes() if target.exists() else b""
+        copy = _copy_beside(target, before)
+        status = subprocess.run([*editor, str(copy)], check=False).returncode
+        return _take(args.kind, copy, target, before, status)
+    except OSError as error:
+        say(f"dragoman config edit: {explain_error(error, act='write')}", file=sys.stderr)
+        return 1
+
+
+def _copy_beside(target: Path, text: bytes) -> Path:
+    """With the same ending, by which editors know what it is."""
+    descriptor, name = tempfile.mkstemp(prefix=f".{target.stem}.", suffix=target.suffix, dir=target.parent)
+    with open(descriptor, "wb") as file:
+        file.write(text)
+    if target.exists():
+        os.chmod(name, target.stat().st_mode & 0o777)
+    return Path(name)
+
+
+def _take(kind: str, copy: Path, target: Path, before: bytes, status: int) -> int:
+    if status != 0 or copy.read_bytes() == before:
+        copy.unlink()
+        why = "nothing was changed" if status == 0 else f"the editor ended with status {status}"
+        say(f"dragoman config edit: {why}; {target} is as it was", file=sys.stderr)
+        return 0 if status == 0 else 1
+    if error := _check(kind, copy)["error"]:
+        say(f"{error}\ndragoman config edit: {target} is as it was; your text is in {copy}", file=sys.stderr)
+        return 1
+    os.replace(copy, target)
+    say(f"{target}: written")
+    return 0

@@ -1,0 +1,41 @@
+"""The options of `dragoman completions`, `where` and `config`, of the service, and of `editors`."""
+
+from __future__ import annotations
+
+from dragoman.cli.options.values import add_json
+from dragoman.cli.parser import Parser
+
+KINDS = ("agents", "hub", "policy")
+
+
+def add_completions(parser: Parser) -> None:
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="which shell")
+
+
+def add_complete(parser: Parser) -> None:
+    parser.splits = True
+    parser.add_argument("command", nargs="*", help="the words before the cursor, after --")
+
+
+def add_where(parser: Parser) -> None:
+    parser.add_argument("name", metavar="NAME", nargs="?", help="print the path of this one alone")
+    add_json(parser)
+
+
+def add_config_check(parser: Parser) -> None:
+    parser.add_argument("kind", choices=KINDS, nargs="?", help="which file (all three)")
+    parser.add_argument("--file", metavar="FILE", help="another file of this kind")
+    add_json(parser)
+
+
+def add_config_show(parser: Parser) -> None:
+    parser.add_argument("kind", choices=KINDS, help="which file")
+    add_json(parser)
+
+
+def add_config_edit(parser: Parser) -> None:
+    parser.add_argument("kind", choices=KINDS, help="which file")
+
+
+def add_config_schema(parser: Parser) -> None:
+    parser.add_argument("kind", choices=KINDS, help="which file")

@@ -1,0 +1,136 @@
+"""A journal's file copied while it is in use, and put back.
+
+A backup is the file as of one moment, page for page: a sealed journal stays sealed, and nobody needs its
+key. It appears under its name when it is whole and was examined, with the mode of the original. What is put
+back is examined first; the journal that was there is kept beside it. A journal that somebody has open is not
+replaced.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from dragoman.errors import JournalBusy, JournalDamaged, JournalError, NotAJournal
+from dragoman.journal.sqlite_file import FolderLock
+from dragoman.journal.tables import version
+
+PAGES = 1000
+"""Copied at once, so that others can write in between."""
+
+PRIVATE = 0o600
+
+
+class JournalBackup(Struct, frozen=True, kw_only=True):
+    """What was copied."""
+
+    source: str
+    target: str
+    streams: int
+    bytes: int
+    replaced: str = ""
+    """Where the journal is kept that was there before."""
+
+
+def back_up(source: Path, target: Path, *, replace: bool = False) -> JournalBackup:
+    """Copy a journal that may be in use. Raises `JournalError`, `FileExistsError` or `OSError`."""
+    if not source.is_file():
+        raise JournalError(f"there is no journal {source}")
+    if target.exists() and not replace:
+        raise FileExistsError(17, "File exists", str(target))
+    with _new_file(target, mode=source.stat().st_mode & 0o700) as copy:
+        streams = _copy(source, copy)
+    return JournalBackup(source=str(source), target=str(target), streams=streams, bytes=target.stat().st_size)
+
+
+def restore(source: Path, target: Path, *, replace: bool = False) -> JournalBackup:
+    """Put a backup in the place of a journal. Raises `JournalError`, `FileExistsError` or `OSError`."""
+    if not source.is_file():
+        raise JournalError(f"there is no backup {source}")
+    if target.exists() and not replace:
+        raise FileExistsError(17, "File exists", str(target))
+    target.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
+    mode = target.stat().st_mode & 0o700 if target.exists() else PRIVATE
+    with _alone(target):
+        with _new_file(target.with_name(f"{target.name}.restored"), mode=mode) as copy:
+            streams = _copy(source, copy)
+        kept = _set_aside(target)
+        os.replace(target.with_name(f"{target.name}.restored"), target)
+    return JournalBackup(
+        source=str(source), target=str(target), streams=streams, bytes=target.stat().st_size, replaced=kept
+    )
+
+
+@contextlib.contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Hold the lock that everybody shares who has the journal open."""
+    lock = FolderLock(path)
+    lock.share()
+    try:
+        if not lock.try_exclusive():
+            raise JournalBusy(f"{path} is open in another process: stop the hub, and whoever else uses it")
+        yield
+    finally:
+        lock.release()
+
+
+@contextlib.contextmanager
+def _new_file(target: Path, *, mode: int) -> Iterator[Path]:
+    """A file beside `target` that takes its place when the block ends well."""
+    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    os.close(descriptor)
+    try:
+        yield Path(name)
+        os.chmod(name, mode or PRIVATE)
+        descriptor = os.open(name, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        os.replace(name, target)
+    except BaseException:
+        for end in ("", "-wal", "-shm", "-journal"):
+            Path(name + end).unlink(missing_ok=True)
+        raise
+
+
+def _copy(source: Path, copy: Path) -> int:
+    """Copy every page and examine the copy; returns how many streams it has."""
+    try:
+        with (
+            contextlib.closing(
+                sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True)
+            ) as from_file,
+            contextlib.closing(sqlite3.connect(copy, isolation_level=None)) as to_file,
+        ):
+            if version(from_file) == 0:
+                raise NotAJournal(f"{source} is no journal: it is empty")
+            from_file.backup(to_file, pages=PAGES)
+            to_file.execute("pragma journal_mode = delete")  # one file, without a log beside it
+            (verdict,) = to_file.execute("pragma quick_check(1)").fetchone()
+            if verdict != "ok":
+                raise JournalDamaged(
+                    f"{source} is damaged: {verdict}; `dragoman sessions repair` saves the rest"
+                )
+            return int(to_file.execute("select count(*) from streams").fetchone()[0])
+    except sqlite3.DatabaseError as error:
+        raise NotAJournal(f"{source} cannot be read as a journal: {error}") from None
+
+
+def _set_aside(path: Path) -> str:
+    """Move a journal and its log away; returns where it is now."""
+    if not path.exists():
+        return ""
+    kept = path.with_name(f"{path.name}.before-restore-{time.strftime('%Y%m%d-%H%M%S')}")
+    for end in ("-wal", "-shm", ""):
+        part = Path(f"{path}{end}")
+        if part.exists():
+            os.replace(part, f"{kept}{end}")
+    return str(kept)
