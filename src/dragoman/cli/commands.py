@@ -495,6 +495,30 @@ exit status:
 """,
     ),
     CommandRow(
+        name="hub install",
+        help="run the hub as a service of yours (systemd or launchd)",
+        run="dragoman.cli.hub_service:run_install",
+        options="shell",
+        examples="""\
+examples:
+  dragoman hub install --dry-run              shows what it would write and run
+  dragoman hub install                        writes the unit, enables and starts it
+  dragoman hub install --config ~/hub.toml --no-start
+
+Make a token first (`dragoman hub token add owner`): a hub that finds none makes one and shows it, and what a
+service shows stays in the system's log. Run it again after an upgrade that moved the program. `dragoman hub
+status` says how the hub stands, and `loginctl enable-linger` keeps it when you log out.
+
+exit status: 0 it is done, 1 a file or the service manager refused, 2 the configuration cannot be used
+""",
+    ),
+    CommandRow(
+        name="hub uninstall",
+        help="stop the service and remove its file; your data stay",
+        run="dragoman.cli.hub_service:run_uninstall",
+        options="shell",
+    ),
+    CommandRow(
         name="serve",
         group="over the network",
         help="offer an agent to clients on the network",

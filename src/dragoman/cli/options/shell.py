@@ -39,3 +39,14 @@ def add_config_edit(parser: Parser) -> None:
 
 def add_config_schema(parser: Parser) -> None:
     parser.add_argument("kind", choices=KINDS, help="which file")
+
+
+def add_hub_install(parser: Parser) -> None:
+    parser.add_argument("--config", metavar="FILE", help="the hub's configuration, if not in its usual place")
+    parser.add_argument("--no-start", action="store_true", help="write the file and start nothing")
+    add_hub_uninstall(parser)
+    add_json(parser)
+
+
+def add_hub_uninstall(parser: Parser) -> None:
+    parser.add_argument("--dry-run", action="store_true", help="show what would be done, and do nothing")
