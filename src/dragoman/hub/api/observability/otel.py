@@ -217,10 +217,8 @@ def provider_for(endpoint: str, environ: Mapping[str, str] | None = None) -> Tra
     variables of OpenTelemetry name one; what else they say (names, sampling, batches) holds too.
     """
     env = os.environ if environ is None else environ
-    named_elsewhere = env.get("OTEL_SERVICE_NAME") or "service.name=" in env.get(
-        "OTEL_RESOURCE_ATTRIBUTES", ""
-    )
-    provider = TracerProvider(resource=Resource.create({} if named_elsewhere else {"service.name": SERVICE}))
+    has_own_name = env.get("OTEL_SERVICE_NAME") or "service.name=" in env.get("OTEL_RESOURCE_ATTRIBUTES", "")
+    provider = TracerProvider(resource=Resource.create({} if has_own_name else {"service.name": SERVICE}))
     url = traces_url(endpoint) if endpoint else collector_url(env)
     provider.add_span_processor(BatchSpanProcessor(LoggedExporter(url)))
     return provider
