@@ -48,7 +48,7 @@ def test_help_has_examples(arguments: list[str], capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        ([], "  run         one turn with any agent; the exit status tells how it ended\n"),
+        ([], "  run          one turn with any agent; the exit status tells how it ended\n"),
         (["agent"], "usage: dragoman agent [-h] NAME ...\n"),
         (["agent", "ehco"], "invalid choice: 'ehco' (choose from "),
         (["agent", "script"], "required: FILE\nTry: dragoman agent script --help\n"),

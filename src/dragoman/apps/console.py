@@ -6,12 +6,17 @@ first, so that it cannot pretend to be another line.
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
+from datetime import UTC, datetime
 from typing import TextIO
 
 from dragoman.errors import LocalMistake
 from dragoman.text.sanitize import sanitize, sanitize_json
+
+SEVERITIES = {"DEBUG": 5, "INFO": 9, "WARNING": 13, "ERROR": 17, "CRITICAL": 21}
+"""The numbers of OpenTelemetry's model of logs."""
 
 
 class UsageMistake(LocalMistake):
@@ -50,6 +55,29 @@ class SafeFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         return sanitize(super().format(record))
+
+
+class JsonFormatter(logging.Formatter):
+    """Log lines as JSON objects, one a line, with the names of OpenTelemetry's model of logs."""
+
+    def __init__(self, service: str) -> None:
+        super().__init__()
+        self._service = service
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = {
+            "timestamp": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "severity_text": record.levelname,
+            "severity_number": SEVERITIES.get(record.levelname, 9),
+            "body": record.getMessage(),
+            "service.name": self._service,
+            "logger.name": record.name,
+            "process.pid": record.process,
+        }
+        if record.exc_info and record.exc_info[0] is not None:
+            line["exception.type"] = record.exc_info[0].__name__
+            line["exception.stacktrace"] = self.formatException(record.exc_info)
+        return json.dumps(line)  # escapes everything that a terminal could take for a command
 
 
 def sanitize_log_lines() -> None:

@@ -999,6 +999,36 @@ exit status:
         options="recordings",
     ),
     CommandRow(
+        name="editors",
+        group="this machine",
+        help="put our agents into the settings of an editor",
+        metavar="ACTION",
+        examples="""\
+examples:
+  dragoman editors install zed --dry-run        what would be changed
+  dragoman editors install zed                  asks at a terminal; --yes elsewhere
+  dragoman editors install vscode --agent review --yes
+  dragoman editors uninstall zed
+
+Comments in settings stay, what was there is kept as a backup, and a second run changes nothing.
+docs/editors.md describes what is written.
+
+exit status: 0 it is as wanted, 1 the settings cannot be edited, 2 it was not agreed to
+""",
+    ),
+    CommandRow(
+        name="editors install",
+        help="add agents to an editor's settings",
+        run="dragoman.cli.editors:run_install",
+        options="shell",
+    ),
+    CommandRow(
+        name="editors uninstall",
+        help="take our agents out of an editor's settings",
+        run="dragoman.cli.editors:run_uninstall",
+        options="shell",
+    ),
+    CommandRow(
         name="config",
         group="this machine",
         help="check, show and edit configuration files",

@@ -6,13 +6,14 @@ import argparse
 import asyncio
 import json
 import logging
+import os
 import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from dragoman.apps.console import SafeFormatter, say
+from dragoman.apps.console import JsonFormatter, SafeFormatter, say
 from dragoman.apps.terminals import is_hung_up, standard_terminals
 from dragoman.errors import JournalError, LocalMistake
 from dragoman.hub.cluster.node import node_name, shown_place
@@ -66,7 +67,10 @@ def _show(settings: HubSettings) -> int:
 
 async def _serve(args: argparse.Namespace, settings: HubSettings) -> int:
     handler = logging.StreamHandler()
-    handler.setFormatter(SafeFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    is_json = args.log_format == "json"
+    text = SafeFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
+    service = os.environ.get("OTEL_SERVICE_NAME") or "dragoman-hub"
+    handler.setFormatter(JsonFormatter(service) if is_json else text)
     logging.basicConfig(level=logging.INFO, handlers=[handler])
     logging.getLogger("uvicorn").setLevel(logging.WARNING)  # its lines tell of tickets
     stop_event, second_stop_event = asyncio.Event(), asyncio.Event()

@@ -23,7 +23,7 @@ from dragoman.hub.api.app import HubApp
 from dragoman.hub.api.listener import Tls, open_listener, open_socket, parse_listen
 from dragoman.hub.api.observability.asgi import HEALTH, PATHS, ObservingPages
 from dragoman.hub.api.observability.observer import Observer
-from dragoman.hub.api.observability.spans import open_spans
+from dragoman.hub.api.observability.spans import TurnSpans, are_spans_off, open_spans
 from dragoman.hub.api.observability.status import Status, StatusSource
 from dragoman.hub.cluster.cluster import Cluster
 from dragoman.hub.cluster.node import node_name, place_of
@@ -100,7 +100,7 @@ async def run_hub(settings: HubSettings, *, page: object = None) -> AsyncIterato
         stack.enter_context(lock_folder(folder))
         door = _open_door(settings)
         stack.callback(door.socket.close)
-        observer = Observer(spans=open_spans(settings.telemetry.otlp) if settings.telemetry.traces else None)
+        observer = Observer(spans=(spans := _spans(settings)))
         stack.push_async_callback(observer.aclose)
         place = await stack.enter_async_context(place_of(settings, folder, door.url, GUESTS))
         hub = Hub(
@@ -108,7 +108,7 @@ async def run_hub(settings: HubSettings, *, page: object = None) -> AsyncIterato
             _specs(settings, folder, place.lease),
             options=options_of(settings),
             remember=Introductions(folder / "agents"),
-            trace=_trace(observer) if settings.telemetry.traces else None,
+            trace=_trace(observer) if spans is not None else None,
             ownership=place.cluster,
         )
         store = TokenStore(settings.tokens_path)
@@ -267,6 +267,12 @@ def _folder(settings: HubSettings) -> Path:
     folder = beside / (f"hub-{node}" if node else "hub")
     folder.mkdir(mode=0o700, exist_ok=True)
     return folder
+
+
+def _spans(settings: HubSettings) -> TurnSpans | None:
+    """Who is told of turns, if somebody is: variables of OpenTelemetry may forbid it."""
+    is_tracing = settings.telemetry.traces and not are_spans_off(os.environ)
+    return open_spans(settings.telemetry.otlp) if is_tracing else None
 
 
 @contextmanager

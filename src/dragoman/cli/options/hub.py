@@ -45,6 +45,9 @@ def add_hub(parser: Parser) -> None:
         "--http2", action="store_true", default=None, help="speak HTTP/2 too (experimental; extra 'http2')"
     )
     parser.add_argument("--json", action="store_true", help="say where it is as JSON, on one line")
+    parser.add_argument(
+        "--log-format", choices=("text", "json"), default="text", help="how log lines are written (text)"
+    )
 
 
 def add_hub_token_add(parser: Parser) -> None:

@@ -6,6 +6,7 @@ from dragoman.cli.options.values import add_json
 from dragoman.cli.parser import Parser
 
 KINDS = ("agents", "hub", "policy")
+EDITORS = ("zed", "neovim", "emacs", "jetbrains", "vscode")
 
 
 def add_completions(parser: Parser) -> None:
@@ -50,3 +51,21 @@ def add_hub_install(parser: Parser) -> None:
 
 def add_hub_uninstall(parser: Parser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="show what would be done, and do nothing")
+
+
+def add_editors_install(parser: Parser) -> None:
+    parser.add_argument(
+        "--agent",
+        action="append",
+        choices=("review", "code", "echo"),
+        help="which of our agents (review and code)",
+    )
+    add_editors_uninstall(parser)
+
+
+def add_editors_uninstall(parser: Parser) -> None:
+    parser.add_argument("editor", choices=EDITORS, help="which editor")
+    parser.add_argument("--file", metavar="FILE", help="its settings, if not in their usual place")
+    parser.add_argument("--dry-run", action="store_true", help="show the difference, and write nothing")
+    parser.add_argument("--yes", action="store_true", help="write without asking")
+    add_json(parser)

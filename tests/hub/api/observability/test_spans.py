@@ -20,8 +20,14 @@ from opentelemetry.trace import SpanKind, StatusCode
 from dragoman.errors import LocalMistake
 from dragoman.hub.api.observability.digest import ToolCallEntry
 from dragoman.hub.api.observability.observer import Observer
-from dragoman.hub.api.observability.otel import MOST_SPANS, MOST_TURNS, provider_for, traces_url
-from dragoman.hub.api.observability.spans import NoSpans, TurnSpans, open_spans, update
+from dragoman.hub.api.observability.otel import (
+    MOST_SPANS,
+    MOST_TURNS,
+    collector_url,
+    provider_for,
+    traces_url,
+)
+from dragoman.hub.api.observability.spans import NoSpans, TurnSpans, are_spans_off, open_spans, update
 from dragoman.hub.api.observability.trace_context import read_meta
 from dragoman.hub.api.observability.usage import Tokens
 from dragoman.journal import MemoryJournal
@@ -313,6 +319,37 @@ def test_a_failing_collector_is_logged_once_until_it_works_again(caplog: pytest.
     lines = [record.getMessage() for record in caplog.records]
     assert len([line for line in lines if "400" in line]) == 1
     assert lines[-2:] == ["spans cannot be sent: the collector does not take them", "spans are sent again"]
+
+
+def test_variables_of_opentelemetry_hold() -> None:
+    assert collector_url({}) == "http://localhost:4318/v1/traces"
+    assert collector_url({"OTEL_EXPORTER_OTLP_ENDPOINT": "https://c/otlp/"}) == "https://c/otlp/v1/traces"
+    both = {"OTEL_EXPORTER_OTLP_ENDPOINT": "https://c", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "https://t/x"}
+    assert collector_url(both) == "https://t/x"
+    with pytest.raises(LocalMistake, match="collector"):
+        collector_url({"OTEL_EXPORTER_OTLP_ENDPOINT": "c:4318"})
+    assert are_spans_off({"OTEL_SDK_DISABLED": "TRUE"})
+    assert are_spans_off({"OTEL_TRACES_EXPORTER": "none"})
+    assert not are_spans_off({"OTEL_SDK_DISABLED": "false", "OTEL_TRACES_EXPORTER": "otlp"})
+
+
+def test_the_environment_may_name_the_service(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_SERVICE_NAME", "mine")
+    provider = provider_for("http://127.0.0.1:9")
+    assert provider.resource.attributes["service.name"] == "mine"
+    provider.shutdown()
+
+
+def test_failures_and_cached_tokens_have_the_names_of_the_conventions() -> None:
+    told = Told()
+    told.spans.turn_started("s", "k", None, agent="a")
+    told.spans.tool("s", ToolCallEntry("c", "edit", "completed"))
+    told.spans.turn_ended("s", "k", "error", tokens=Tokens(cached_read=3, cached_write=4))
+    turn = attributes(told["invoke_agent a"])
+    assert turn["error.type"] == "_OTHER"
+    assert turn["gen_ai.usage.cache_read.input_tokens"] == 3
+    assert turn["gen_ai.usage.cache_creation.input_tokens"] == 4
+    assert attributes(told["execute_tool edit"])["gen_ai.tool.name"] == "edit"
 
 
 def test_where_spans_are_posted() -> None:

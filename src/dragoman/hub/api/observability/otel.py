@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from urllib.parse import urlsplit
@@ -126,10 +127,14 @@ class OtelSpans:
         if span is None:
             if len(turn.calls) >= MOST_SPANS:
                 return
-            attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.call.id": call.call[:256]}
-            name = f"execute_tool {call.kind or 'other'}"
+            kind = (call.kind or "other")[:50]
+            attributes = {
+                "gen_ai.operation.name": "execute_tool",
+                "gen_ai.tool.call.id": call.call[:256],
+                "gen_ai.tool.name": kind,  # the agent's title of it may quote what was said
+            }
             span = turn.calls[call.call] = self._tracer.start_span(
-                name[:64], context=turn.context, attributes=attributes
+                f"execute_tool {kind}", context=turn.context, attributes=attributes
             )
         if call.status in ("completed", "failed"):
             del turn.calls[call.call]
@@ -162,7 +167,12 @@ class OtelSpans:
         if tokens is not None:
             turn.span.set_attribute("gen_ai.usage.input_tokens", tokens.input)
             turn.span.set_attribute("gen_ai.usage.output_tokens", tokens.output)
+            if tokens.cached_read is not None:
+                turn.span.set_attribute("gen_ai.usage.cache_read.input_tokens", tokens.cached_read)
+            if tokens.cached_write is not None:
+                turn.span.set_attribute("gen_ai.usage.cache_creation.input_tokens", tokens.cached_write)
         if how == "error":
+            turn.span.set_attribute("error.type", "_OTHER")
             turn.span.set_status(Status(StatusCode.ERROR))
         turn.end()
 
@@ -198,11 +208,30 @@ EXPORT_SECONDS = 10.0
 """For one batch with its retries; the next one waits meanwhile, in the SDK's bounded queue."""
 
 
-def provider_for(endpoint: str) -> TracerProvider:
-    """Sends what has ended every few seconds, from a thread of its own."""
-    provider = TracerProvider(resource=Resource.create({"service.name": "dragoman-hub"}))
-    provider.add_span_processor(BatchSpanProcessor(LoggedExporter(traces_url(endpoint))))
+SERVICE = "dragoman-hub"
+DEFAULT_COLLECTOR = "http://localhost:4318"
+
+
+def provider_for(endpoint: str, environ: Mapping[str, str] | None = None) -> TracerProvider:
+    """Sends what has ended every few seconds, from a thread of its own. Without an endpoint of ours the
+    variables of OpenTelemetry name one; what else they say (names, sampling, batches) holds too.
+    """
+    env = os.environ if environ is None else environ
+    has_own_name = env.get("OTEL_SERVICE_NAME") or "service.name=" in env.get("OTEL_RESOURCE_ATTRIBUTES", "")
+    provider = TracerProvider(resource=Resource.create({} if has_own_name else {"service.name": SERVICE}))
+    url = traces_url(endpoint) if endpoint else collector_url(env)
+    provider.add_span_processor(BatchSpanProcessor(LoggedExporter(url)))
     return provider
+
+
+def collector_url(environ: Mapping[str, str]) -> str:
+    """Where the variables of OpenTelemetry want spans: a whole URL for traces, or the base of all signals."""
+    if whole := environ.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"):
+        traces_url(whole)  # raises for what is no URL
+        return whole
+    base = environ.get("OTEL_EXPORTER_OTLP_ENDPOINT") or DEFAULT_COLLECTOR
+    traces_url(base)
+    return f"{base.rstrip('/')}/v1/traces"
 
 
 def traces_url(endpoint: str) -> str:

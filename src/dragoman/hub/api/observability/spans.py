@@ -7,6 +7,7 @@ said is told, neither prompts nor titles nor paths: names of agents and tools' k
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from dragoman.errors import LocalMistake
@@ -67,6 +68,12 @@ def update(spans: TurnSpans, session: str, frame: bytes) -> None:
     event = read_entry(Stored(0, "to_client", frame, 0.0))
     if isinstance(event, ToolCallEntry):
         spans.tool(session, event)
+
+
+def are_spans_off(environ: Mapping[str, str]) -> bool:
+    """Whether the variables of OpenTelemetry switch spans off for every program."""
+    is_disabled = environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true"
+    return is_disabled or environ.get("OTEL_TRACES_EXPORTER", "").strip().lower() == "none"
 
 
 def open_spans(endpoint: str = "", *, provider: TracerProvider | None = None) -> TurnSpans:
