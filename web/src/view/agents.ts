@@ -19,6 +19,7 @@ const STATES: Record<string, [string, string]> = {
   up: ["running", "running"],
   starting: ["running", "starting"],
   stopped: ["idle", "not running"],
+  ended: ["failed", "ended"],
   failed: ["failed", "failed"],
 };
 const ADD_COMMAND = "dragoman agents add NAME -- COMMAND …";
@@ -54,7 +55,7 @@ export class AgentsView {
   }
 
   view(): TemplateResult {
-    const order = ["failed", "up", "starting", "stopped"];
+    const order = ["failed", "ended", "up", "starting", "stopped"];
     const agents = [...(this.agents ?? [])].sort((one, other) => rank(order, one) - rank(order, other) || one.name.localeCompare(other.name));
     return html`<section class="sheet" aria-labelledby="agents-title">
       <header class="board-head"><a class="round quiet back" href="#/" aria-label="Back to the inbox">${icon("back")}</a><h2 id="agents-title">Agents</h2>
@@ -70,7 +71,7 @@ export class AgentsView {
 
   private row(agent: AgentInfo): TemplateResult {
     const { app } = this;
-    const [tone, word] = STATES[agent.state ?? ""] ?? ["idle", agent.state ?? ""];
+    const [tone, word] = STATES[standing(agent)] ?? ["idle", standing(agent)];
     const facts = [agent.sessions ? `${agent.sessions} ${agent.sessions === 1 ? "session" : "sessions"}` : "", agent.version ? `version ${agent.version}` : "",
       agent.pid ? `process ${agent.pid}` : "", agent.started ? `since ${ago(agent.started)}` : "", agent.restarts ? `started again ${agent.restarts} times` : "",
       agent.invalidFrames ? `${agent.invalidFrames} invalid messages` : ""].filter(Boolean);
@@ -92,7 +93,7 @@ export class AgentsView {
     if (!agent.lastError) return nothing;
     const words = agent.lastEnd?.stderr ?? "";
     return html`<div class="note bad" role="status"><p>${plain(agent.lastError, "exact line")}</p>
-      ${words ? html`<details><summary>Its last words</summary><pre class="last-words" tabindex="0">${plain(words)}</pre></details>` : nothing}</div>`;
+      ${words ? html`<details><summary>Its last words</summary><pre class="last-words" tabindex="0">${eachLine(words)}</pre></details>` : nothing}</div>`;
   }
 
   private logins(agent: AgentInfo): TemplateResult | typeof nothing {
@@ -131,10 +132,20 @@ export class AgentsView {
       <ol>${found.steps.map((step) => html`<li data-verdict=${step.verdict}><span class="verdict-word">${plain(step.verdict)}</span><span><strong>${plain(step.name)}</strong> ${plain(step.summary, "exact line")}
         ${step.meaning ? html`<span class="faint"> ${plain(step.meaning, "exact line")}</span>` : nothing}
         ${step.advice ? html`<span class="advice">What to do: ${plain(step.advice, "exact line")}</span>` : nothing}</span></li>`)}</ol>
-      ${found.stderr.trim() && found.outcome !== "ok" ? html`<details><summary>What it wrote to standard error</summary><pre class="last-words" tabindex="0">${plain(found.stderr)}</pre></details>` : nothing}</div>`;
+      ${found.stderr.trim() && found.outcome !== "ok" ? html`<details><summary>What it wrote to standard error</summary><pre class="last-words" tabindex="0">${eachLine(found.stderr)}</pre></details>` : nothing}</div>`;
   }
 }
 
+/** Its state; one that rests because it ended badly is told apart from one that nobody has needed yet. */
+function standing(agent: AgentInfo): string {
+  return agent.state === "stopped" && agent.lastError ? "ended" : (agent.state ?? "");
+}
+
+/** Several lines of somebody else's text, each with its hidden characters by name. */
+function eachLine(text: string): string {
+  return text.split("\n").map((line) => plain(line, "exact line")).join("\n");
+}
+
 function rank(order: string[], agent: AgentInfo): number {
-  return (order.indexOf(agent.state ?? "") + 1) || order.length + 1;
+  return (order.indexOf(standing(agent)) + 1) || order.length + 1;
 }
