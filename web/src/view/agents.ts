@@ -14,6 +14,13 @@ interface Examination {
   stderr: string;
 }
 
+/** An agent of another maker that is known by name and not installed. */
+interface Missing {
+  name: string;
+  title: string;
+  install: string;
+}
+
 const EVERY_MS = 3000;
 const STATES: Record<string, [string, string]> = {
   up: ["running", "running"],
@@ -26,6 +33,7 @@ const ADD_COMMAND = "dragoman agents add NAME -- COMMAND …";
 
 export class AgentsView {
   private agents: AgentInfo[] | null = null;
+  private missing: Missing[] = [];
   private why = "";
   private timer = 0;
   private isShown = false;
@@ -44,7 +52,9 @@ export class AgentsView {
 
   private async look(): Promise<void> {
     try {
-      this.agents = (await this.app.rpc.call<{ agents: AgentInfo[] }>("_dragoman/hub/agents", {})).agents;
+      const answer = await this.app.rpc.call<{ agents: AgentInfo[]; missing?: Missing[] }>("_dragoman/hub/agents", {});
+      this.agents = answer.agents;
+      this.missing = answer.missing ?? [];
       this.why = "";
     } catch (error) {
       this.why = error instanceof Error ? error.message : String(error);
@@ -63,10 +73,17 @@ export class AgentsView {
       <div class="sheet-body">
         ${this.why && !this.agents ? html`<p class="fault" role="alert">The hub did not list its agents: ${plain(this.why)}</p>` : nothing}
         ${this.agents ? html`<ul class="agent-list">${repeat(agents, (agent) => agent.name, (agent) => this.row(agent))}</ul>` : html`<div class="skeleton" aria-hidden="true"><i></i><i></i><i></i></div>`}
-        <section class="agent-add"><h3>Add an agent</h3>
+        ${this.notInstalled()}
+        <section class="agent-add"><h3>Add another agent</h3>
           <p class="faint">Type this on the hub's machine; the hub offers it when it reads its settings again. An agent is a program that runs there with your rights, so no page can add one.</p>
           <p class="address">${ADD_COMMAND} ${this.copy}</p></section>
       </div></section>`;
+  }
+
+  private notInstalled(): TemplateResult | typeof nothing {
+    if (!this.missing.length) return nothing;
+    return html`<details class="agent-add agent-missing"><summary><h3>Not installed: ${this.missing.length}</h3></summary>
+      <ul>${this.missing.map((entry) => html`<li><strong>${plain(entry.title || entry.name)}</strong><code>${plain(entry.install, "exact line")}</code></li>`)}</ul></details>`;
   }
 
   private row(agent: AgentInfo): TemplateResult {
