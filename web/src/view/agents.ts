@@ -14,17 +14,26 @@ interface Examination {
   stderr: string;
 }
 
+/** An agent of another maker that is known by name and not installed. */
+interface Missing {
+  name: string;
+  title: string;
+  install: string;
+}
+
 const EVERY_MS = 3000;
 const STATES: Record<string, [string, string]> = {
   up: ["running", "running"],
   starting: ["running", "starting"],
   stopped: ["idle", "not running"],
+  ended: ["failed", "ended"],
   failed: ["failed", "failed"],
 };
 const ADD_COMMAND = "dragoman agents add NAME -- COMMAND …";
 
 export class AgentsView {
   private agents: AgentInfo[] | null = null;
+  private missing: Missing[] = [];
   private why = "";
   private timer = 0;
   private isShown = false;
@@ -43,7 +52,9 @@ export class AgentsView {
 
   private async look(): Promise<void> {
     try {
-      this.agents = (await this.app.rpc.call<{ agents: AgentInfo[] }>("_dragoman/hub/agents", {})).agents;
+      const answer = await this.app.rpc.call<{ agents: AgentInfo[]; missing?: Missing[] }>("_dragoman/hub/agents", {});
+      this.agents = answer.agents;
+      this.missing = answer.missing ?? [];
       this.why = "";
     } catch (error) {
       this.why = error instanceof Error ? error.message : String(error);
@@ -54,7 +65,7 @@ export class AgentsView {
   }
 
   view(): TemplateResult {
-    const order = ["failed", "up", "starting", "stopped"];
+    const order = ["failed", "ended", "up", "starting", "stopped"];
     const agents = [...(this.agents ?? [])].sort((one, other) => rank(order, one) - rank(order, other) || one.name.localeCompare(other.name));
     return html`<section class="sheet" aria-labelledby="agents-title">
       <header class="board-head"><a class="round quiet back" href="#/" aria-label="Back to the inbox">${icon("back")}</a><h2 id="agents-title">Agents</h2>
@@ -62,15 +73,22 @@ export class AgentsView {
       <div class="sheet-body">
         ${this.why && !this.agents ? html`<p class="fault" role="alert">The hub did not list its agents: ${plain(this.why)}</p>` : nothing}
         ${this.agents ? html`<ul class="agent-list">${repeat(agents, (agent) => agent.name, (agent) => this.row(agent))}</ul>` : html`<div class="skeleton" aria-hidden="true"><i></i><i></i><i></i></div>`}
-        <section class="agent-add"><h3>Add an agent</h3>
+        ${this.notInstalled()}
+        <section class="agent-add"><h3>Add another agent</h3>
           <p class="faint">Type this on the hub's machine; the hub offers it when it reads its settings again. An agent is a program that runs there with your rights, so no page can add one.</p>
           <p class="address">${ADD_COMMAND} ${this.copy}</p></section>
       </div></section>`;
   }
 
+  private notInstalled(): TemplateResult | typeof nothing {
+    if (!this.missing.length) return nothing;
+    return html`<details class="agent-add agent-missing"><summary><h3>Not installed: ${this.missing.length}</h3></summary>
+      <ul>${this.missing.map((entry) => html`<li><strong>${plain(entry.title || entry.name)}</strong><code>${plain(entry.install, "exact line")}</code></li>`)}</ul></details>`;
+  }
+
   private row(agent: AgentInfo): TemplateResult {
     const { app } = this;
-    const [tone, word] = STATES[agent.state ?? ""] ?? ["idle", agent.state ?? ""];
+    const [tone, word] = STATES[standing(agent)] ?? ["idle", standing(agent)];
     const facts = [agent.sessions ? `${agent.sessions} ${agent.sessions === 1 ? "session" : "sessions"}` : "", agent.version ? `version ${agent.version}` : "",
       agent.pid ? `process ${agent.pid}` : "", agent.started ? `since ${ago(agent.started)}` : "", agent.restarts ? `started again ${agent.restarts} times` : "",
       agent.invalidFrames ? `${agent.invalidFrames} invalid messages` : ""].filter(Boolean);
@@ -92,7 +110,7 @@ export class AgentsView {
     if (!agent.lastError) return nothing;
     const words = agent.lastEnd?.stderr ?? "";
     return html`<div class="note bad" role="status"><p>${plain(agent.lastError, "exact line")}</p>
-      ${words ? html`<details><summary>Its last words</summary><pre class="last-words" tabindex="0">${plain(words)}</pre></details>` : nothing}</div>`;
+      ${words ? html`<details><summary>Its last words</summary><pre class="last-words" tabindex="0">${eachLine(words)}</pre></details>` : nothing}</div>`;
   }
 
   private logins(agent: AgentInfo): TemplateResult | typeof nothing {
@@ -131,10 +149,20 @@ export class AgentsView {
       <ol>${found.steps.map((step) => html`<li data-verdict=${step.verdict}><span class="verdict-word">${plain(step.verdict)}</span><span><strong>${plain(step.name)}</strong> ${plain(step.summary, "exact line")}
         ${step.meaning ? html`<span class="faint"> ${plain(step.meaning, "exact line")}</span>` : nothing}
         ${step.advice ? html`<span class="advice">What to do: ${plain(step.advice, "exact line")}</span>` : nothing}</span></li>`)}</ol>
-      ${found.stderr.trim() && found.outcome !== "ok" ? html`<details><summary>What it wrote to standard error</summary><pre class="last-words" tabindex="0">${plain(found.stderr)}</pre></details>` : nothing}</div>`;
+      ${found.stderr.trim() && found.outcome !== "ok" ? html`<details><summary>What it wrote to standard error</summary><pre class="last-words" tabindex="0">${eachLine(found.stderr)}</pre></details>` : nothing}</div>`;
   }
 }
 
+/** Its state; one that rests because it ended badly is told apart from one that nobody has needed yet. */
+function standing(agent: AgentInfo): string {
+  return agent.state === "stopped" && agent.lastError ? "ended" : (agent.state ?? "");
+}
+
+/** Several lines of somebody else's text, each with its hidden characters by name. */
+function eachLine(text: string): string {
+  return text.split("\n").map((line) => plain(line, "exact line")).join("\n");
+}
+
 function rank(order: string[], agent: AgentInfo): number {
-  return (order.indexOf(agent.state ?? "") + 1) || order.length + 1;
+  return (order.indexOf(standing(agent)) + 1) || order.length + 1;
 }

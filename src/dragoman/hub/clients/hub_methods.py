@@ -23,6 +23,7 @@ from dragoman.hub.lending.file_view import read_file
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import value_of
 from dragoman.journal import Stored
+from dragoman.sdk.known.finding import missing_agents
 from dragoman.wire.codes import invalid_params, method_not_found
 from dragoman.wire.envelope import JsonObject
 
@@ -173,7 +174,17 @@ class HubMethods:
         return {"progress": await self._progress_of.describe(client, names)}
 
     async def _agents(self, client: HubClient, params: Params) -> JsonObject:
-        return {"agents": self._views.agents(client)}
+        agents: JsonObject = {"agents": self._views.agents(client)}
+        if not client.grant.may("admin"):  # whoever could not install one need not know what is missing
+            return agents
+        missing = await asyncio.to_thread(missing_agents)
+        offered = self._hub.pool.seats
+        install = [
+            {"name": entry.name, "title": entry.title, "install": entry.install}
+            for entry in missing
+            if entry.name not in offered
+        ]
+        return {**agents, "missing": install}
 
     async def _check_agent(self, client: HubClient, params: Params) -> JsonObject:
         """Examine an agent; one at a time, because each starts a process."""

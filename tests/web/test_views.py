@@ -1,7 +1,8 @@
-"""All sessions on one board, the palette and the split view, with keys alone, in a real browser."""
+"""The board, the palette, the split view, files, agents and settings, in one browser against one hub."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,12 @@ from tests.web.seeing import AXE, ended, faults, reads
 pytestmark = pytest.mark.timeout(240)
 
 FOCUS = "() => document.activeElement?.closest('.tile')?.querySelector('.tile-title').innerText ?? ''"
+SEEN = """() => {
+    const line = document.querySelector(".file-line.wanted")?.getBoundingClientRect();
+    const box = document.querySelector(".file-lines")?.getBoundingClientRect();
+    return Boolean(line && box && line.top >= box.top && line.bottom <= box.bottom);
+}"""
+COLOUR = "() => getComputedStyle(document.body).backgroundColor"
 
 
 @pytest.fixture(scope="module")
@@ -158,3 +165,114 @@ def test_a_chord_opens_the_question_and_a_second_key_confirms_it(
     page.wait_for_selector(".working")
     page.keyboard.press("Control+.")
     ended(page, 1)
+
+
+def wanted(page: Any) -> list[str]:
+    """The line that the view of a file is opened at: its number and its text."""
+    page.wait_for_function(SEEN)
+    shown = [page.inner_text(".file-line.wanted .number"), page.inner_text(".file-line.wanted code")]
+    page.keyboard.press("Escape")
+    page.wait_for_selector("dialog", state="detached")
+    return shown
+
+
+def written(hub: RunningHub) -> Path:
+    """A repository with a file of 300 lines, and a file beside the repository."""
+    folder = hub.folder / "places"
+    (folder / "src").mkdir(parents=True)
+    (folder / ".git").mkdir()
+    lines = ["import os", "", "def split(text: str) -> list[str]:"] + [
+        f"    # line {n}" for n in range(4, 301)
+    ]
+    (folder / "src" / "parser.py").write_text("\n".join(lines) + "\n")
+    (hub.folder / "outside.txt").write_text("not of this session")
+    return folder
+
+
+def test_a_place_in_a_tool_call_in_prose_and_in_the_palette_opens_the_file_at_its_line(
+    visitor: Visitor, hub: RunningHub
+) -> None:
+    folder = written(hub)
+    page = visitor.open()
+    page.keyboard.press("n")
+    page.fill("#new-cwd", str(folder / "s"))
+    page.wait_for_selector(".folder >> text=git")
+    assert page.locator(".folder").all_inner_texts()[0].startswith(str(folder))
+    page.press("#new-cwd", "Escape")
+    start_session(page, folder)
+    send(page, "point at it")
+    ended(page, 1)
+    page.click(".tool .chip")
+    page.wait_for_selector(".file-line .hl-keyword")
+    if AXE.is_file():
+        assert faults(page) == []
+    draw(page, "file-desk")
+    assert wanted(page) == ["150", "    # line 150"]
+    assert page.locator(".tool[open]").count() == 0, "the link folds nothing"
+    page.click(".agent .link >> text=src/parser.py:3")
+    assert wanted(page) == ["3", "def split(text: str) -> list[str]:"]
+    page.click(".agent .link >> text=the start")
+    assert wanted(page) == ["1", "import os"]
+    page.click(".agent .link >> text=that")
+    page.wait_for_selector("dialog [role=alert] >> text=outside the folders")
+    assert "not of this session" not in page.inner_text("dialog")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    page.set_viewport_size(PHONE)
+    page.keyboard.press("Control+k")
+    page.keyboard.type("open a file")
+    page.keyboard.press("Enter")
+    page.keyboard.type("prsr")
+    page.wait_for_selector(".palette-entry >> text=src/parser.py")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".file-line")
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    draw(page, "file-phone")
+
+
+def test_agents_are_shown_with_their_state_last_words_and_an_examination(
+    visitor: Visitor, hub: RunningHub
+) -> None:
+    page = visitor.open()
+    start_session(page, hub.folder)
+    send(page, "die now")
+    page.wait_for_selector(".item.of-end")
+    page.keyboard.press("Escape")
+    page.keyboard.press("g")
+    failed = page.locator("[data-agent=guide] .note.bad")
+    failed.wait_for()
+    assert "status 3" in failed.inner_text()
+    failed.locator("summary").click()
+    assert "the licence has run out" in failed.locator("pre").inner_text()
+    page.locator("[data-agent=echo]").get_by_text("Examine").click()
+    page.wait_for_selector("[data-agent=echo] .findings >> text=It works.")
+    assert page.locator("[data-agent=echo] .findings li").count() > 2
+    page.click(".agent-missing summary")
+    assert "npm install" in page.inner_text(".agent-missing")
+    if AXE.is_file():
+        assert faults(page) == []
+    draw(page, "agents-desk")
+    page.set_viewport_size(PHONE)
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    draw(page, "agents-phone")
+
+
+def test_theme_and_density_are_chosen_and_kept(visitor: Visitor) -> None:
+    page = visitor.open()
+    light = page.evaluate(COLOUR)
+    page.keyboard.press(",")
+    page.click(".segment >> text=Dark")
+    page.click(".segment >> text=Compact")
+    dark = page.evaluate(COLOUR)
+    assert dark != light
+    if AXE.is_file():
+        assert faults(page) == []
+    draw(page, "settings-dark")
+    page.reload()
+    page.wait_for_selector(".segment[aria-pressed=true] >> text=Dark")
+    assert page.evaluate(COLOUR) == dark
+    page.emulate_media(color_scheme="dark")
+    page.click(".segment >> text=Light")
+    assert page.evaluate(COLOUR) == light
+    page.click(".segment >> text=System")
+    assert page.evaluate(COLOUR) == dark
