@@ -34,9 +34,9 @@ INTERNAL = {
     AgentHandle: {"introduce"},
     Session: {
         *("leave", "backlog", "inlet", "hand_over", "keep", "wake_listener"),
-        *("link", "capabilities", "weigh_backlog", "turn_ended"),
+        *("link", "capabilities", "weigh_backlog", "turn_ended", "interrupt", "steering_way"),
     },
-    PromptTurn: {"give_up", "is_open", "listens", "is_hungry", "take", "backlog"},
+    PromptTurn: {"forget_messages", "give_up", "is_open", "listens", "is_hungry", "take", "backlog"},
     ClientHandle: {"behind", "ready", "introduce", "check_allowed", "ask_for"},
     Turn: {"when_sent", "close"},
     ToolCallReport: {"is_open"},

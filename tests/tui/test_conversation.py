@@ -49,7 +49,7 @@ def agent_of(gate: asyncio.Event | None = None) -> Agent:
     @agent.prompt
     async def reply(turn: Turn) -> None:
         await turn.say(f"<{turn.text}>")
-        if turn.text.startswith("wait"):
+        if turn.text == "wait":
             await (gate or asyncio.Event()).wait()
 
     return agent
@@ -91,14 +91,34 @@ async def test_what_is_said_during_a_turn_waits_its_turn(project: Path) -> None:
         assert scene.transcript.prompts == ["wait", "second"]
 
 
-async def test_steering_stops_the_turn_and_speaks_next(project: Path) -> None:
+async def test_steering_begins_the_turn_again_where_the_agent_takes_no_messages(project: Path) -> None:
     async with conversing(project, agent_of()) as scene:
         scene.conversation.submit("wait")
         await on_update(scene, "<wait>")
         scene.conversation.submit("later")
         await scene.conversation.steer("now")
         await on_update(scene, "<later>")
-        assert [w for w in scene.words if w.startswith("<")] == ["<wait>", "<now>", "<later>"]
+        assert [w for w in scene.words if w.startswith("<")] == ["<wait>", "<wait\n\nnow>", "<later>"]
+        assert scene.transcript.prompts == ["wait", "now", "later"]
+
+
+async def test_steering_speaks_into_the_turn_of_an_agent_that_takes_messages(project: Path) -> None:
+    agent = Agent("open", steering=True)
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        await turn.say(f"<{turn.text}>")
+        while not (messages := turn.take_steering()):  # noqa: ASYNC110  # an agent has its own work to do
+            await asyncio.sleep(0)
+        await turn.say(f"<{messages[0].text}>")
+
+    async with conversing(project, agent) as scene:
+        scene.conversation.submit("wait")
+        await on_update(scene, "<wait>")
+        await scene.conversation.steer("now")
+        await scene.until("idle")
+        assert scene.transcript.prompts == ["wait", "now"]
+        assert "Delivered: the agent took it into the running turn." in scene.words
 
 
 async def test_after_a_cancel_the_queue_waits_until_the_person_goes_on(project: Path) -> None:

@@ -12,7 +12,14 @@ from collections.abc import Iterator, Sequence
 from uuid import uuid4
 
 from dragoman import Agent, ClientHandle, Turn
-from dragoman.agents.echo_commands import AT_FIRST, COMMANDS, Outcome, announcement, switch
+from dragoman.agents.echo_commands import (
+    AT_FIRST,
+    COMMANDS,
+    Outcome,
+    announcement,
+    say_steering,
+    switch,
+)
 from dragoman.errors import LinkClosed
 from dragoman.schema.codec import write
 from dragoman.schema.v1 import (
@@ -36,7 +43,9 @@ PIECES = 4
 
 def echo_agent() -> Agent:
     """A new echo agent."""
-    agent = Agent("echo", version=VERSION, title="Echo", image=True, audio=True, embedded_context=True)
+    agent = Agent(
+        "echo", version=VERSION, title="Echo", image=True, audio=True, embedded_context=True, steering=True
+    )
 
     @agent.new_session
     async def new_session(request: NewSessionRequest, client: ClientHandle) -> NewSessionResponse:
@@ -55,9 +64,13 @@ def echo_agent() -> Agent:
         text = turn.text
         name, _, argument = text[1:].partition(" ")
         if text.startswith("/") and name in COMMANDS:
-            return await COMMANDS[name].run(turn, argument.strip())
-        await echo(turn, text)
-        return None
+            outcome = await COMMANDS[name].run(turn, argument.strip())
+        else:
+            outcome = None
+            await echo(turn, text)
+        while await say_steering(turn):
+            pass
+        return outcome
 
     return agent
 

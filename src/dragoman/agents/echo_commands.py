@@ -33,6 +33,8 @@ from dragoman.schema.v1 import (
 Outcome: TypeAlias = StopReason | PromptResponse | None
 
 SECRET = "sk-echo-0123456789"  # noqa: S105  # a made-up one: it must never leave the process
+LOOK_AGAIN = 0.05
+"""Seconds between two looks at what the user says while a command waits."""
 LARGEST = 16 * 1024 * 1024
 """Characters of one streamed update; more is a question of frames, not of streams."""
 
@@ -56,9 +58,22 @@ async def stream(turn: Turn, argument: str) -> None:
 
 
 async def wait(turn: Turn, argument: str) -> None:
+    """Until the time is up; what the user says meanwhile is said back at once."""
     duration = seconds(argument)
-    await asyncio.sleep(duration)
+    loop = asyncio.get_running_loop()
+    end = loop.time() + duration
+    while (remaining := end - loop.time()) > 0:
+        await asyncio.sleep(min(remaining, LOOK_AGAIN))
+        await say_steering(turn)
     await turn.say(f"Waited {duration:g} seconds.")
+
+
+async def say_steering(turn: Turn) -> bool:
+    """Say back what the user has said while the turn ran; whether that was anything."""
+    messages = turn.take_steering()
+    for message in messages:
+        await turn.say(f"You also said: {message.text}\n")
+    return bool(messages)
 
 
 async def plan(turn: Turn, argument: str) -> None:

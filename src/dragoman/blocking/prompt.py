@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
@@ -10,11 +11,15 @@ from dragoman.sdk.client.prompt import PromptSession, PromptTurn
 
 if TYPE_CHECKING:
     from dragoman.blocking.client_link import ClientLink
+    from dragoman.core import OutgoingCall
+    from dragoman.runtime.pending_call import PendingCall
     from dragoman.schema.v1 import ContentBlock
 
 
 class BlockingPrompt(PromptTurn):
     """Waits by reading; its coroutines never suspend."""
+
+    _steer_deadline = 600.0
 
     def __init__(
         self,
@@ -27,6 +32,15 @@ class BlockingPrompt(PromptTurn):
         super().__init__(session, blocks, silence=silence, keep_text=keep_text)
         self._news = ThreadSignal()
         self._waits = False
+        self._lock = threading.Lock()  # of the messages that follow: another thread may steer
+
+    def _add_message(self, blocks: list[ContentBlock]) -> bool:
+        with self._lock:
+            return super()._add_message(blocks)
+
+    def _next_request(self, call: OutgoingCall[PendingCall]) -> bytes | None:
+        with self._lock:
+            return super()._next_request(call)
 
     @property
     def is_hungry(self) -> bool:
@@ -42,6 +56,9 @@ class BlockingPrompt(PromptTurn):
         finally:
             self._waits = False
         self._news.clear()  # what came after that is seen by whoever looks now
+
+    async def _wait_for_offers(self) -> None:
+        await self._more()
 
     def _wake_up(self) -> None:
         self._news.set()

@@ -16,7 +16,10 @@ from dragoman.blocking.worker import Worker, current_worker
 from dragoman.core import IncomingRequest, RunningTurn, TurnQueue
 from dragoman.errors import Cancelled
 from dragoman.schema import v1
+from dragoman.schema.steering import STEERING
 from dragoman.sdk.agent.prompt_rules import CANCELLED, check_blocks, response_to
+from dragoman.sdk.agent.session import SteerMessage
+from dragoman.sdk.agent.steering import answer_for
 from dragoman.sdk.writing import write_out
 from dragoman.wire.codes import invalid_request, method_not_found
 
@@ -68,6 +71,33 @@ class ThreadTurns:
             if self._turns.running(session.id) is machine:
                 running.start_gate.open()
         return self._run(running)
+
+    def steer(self, session: AgentSession, request: PromptRequest, *, prompts_itself: bool) -> Answer:
+        """Offer the running turn a message (`_session/steering`)."""
+        check_blocks(self._agent, request)
+        return self._offer(session, request, prompts_itself=prompts_itself)
+
+    async def _offer(self, session: AgentSession, request: PromptRequest, *, prompts_itself: bool) -> bytes:
+        """In the thread of the request, which waits for the turn."""
+        decided, decisions = threading.Event(), list[bool]()
+
+        def decide(is_taken: bool) -> None:
+            decisions.append(is_taken)
+            decided.set()
+
+        with self._lock:  # the turn's end closes the inbox under the same lock
+            machine = self._turns.running(session.id)
+            if machine is None or machine.is_cancelled:
+                return answer_for(is_taken=False, prompts_itself=prompts_itself)
+            turn = self._running[machine].turn
+            message = SteerMessage(prompt=request.prompt, turn=turn)
+            handler = self._agent.handlers.get(STEERING)
+            if handler is None:
+                turn.inbox.put(message, decide)
+        if handler is not None:
+            decide(await handler.work(message, self._client) is not False)
+        decided.wait()  # until the turn takes it, or ends
+        return answer_for(is_taken=decisions[0], prompts_itself=prompts_itself)
 
     def cancel(self, session_id: str) -> None:
         """`session/cancel`: every turn asked for so far in this session."""

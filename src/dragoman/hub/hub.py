@@ -18,7 +18,7 @@ from msgspec import Raw
 
 from dragoman.errors import ErrorAnswer, JournalError, LinkClosed, StreamMoved
 from dragoman.hub.agents.pool import AgentPool, AgentSpec
-from dragoman.hub.clients.client import HubClient
+from dragoman.hub.clients.client import ASK_SECONDS, HubClient
 from dragoman.hub.clients.follower import ClientFollower
 from dragoman.hub.clients.methods import Methods
 from dragoman.hub.clients.views import SessionViews
@@ -295,12 +295,14 @@ class Hub:
 
     # What passes between a session and its agent besides prompts.
 
-    async def ask(self, session: LiveSession, method: str, params: dict[str, Raw]) -> Raw:
+    async def ask(
+        self, session: LiveSession, method: str, params: dict[str, Raw], *, within: float = ASK_SECONDS
+    ) -> Raw:
         """A request of a client's to the session's agent, stored before and after."""
         process = await self.pool.bind(session)
         number = process.next_id()
         frame = request(number, method, encode_json(params))[:-1]
-        async with asyncio.timeout(120.0):
+        async with asyncio.timeout(within):
             with await session.bounds.answers.take(len(frame)):
                 future = process.promise(number, method)
                 session.dispatch(ev.FrameForAgent(frame=frame))

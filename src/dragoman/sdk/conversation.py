@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
 from msgspec import UNSET
 
 from dragoman.errors import CallTimeout, HandshakeTimeout, VersionMismatch
@@ -14,6 +15,7 @@ from dragoman.runtime.limits import Limits
 from dragoman.runtime.link import Link
 from dragoman.schema import v1
 from dragoman.schema.codec import write
+from dragoman.schema.steering import steering_way
 from dragoman.sdk.client.agent_handle import AgentHandle
 from dragoman.sdk.client.client import Client
 from dragoman.sdk.client.side import ClientSide
@@ -53,6 +55,8 @@ async def handshake(agent: AgentHandle, client: Client, limits: Limits) -> None:
     if answer.protocol_version not in SUPPORTED:
         raise VersionMismatch(answer.protocol_version, SUPPORTED)
     agent.introduce(answer)
+    if b"steer" in bytes(raw):  # an extension, which the messages of this version do not know
+        agent.steering_way = steering_way(msgspec.json.decode(raw))
     if b"env_var" in bytes(raw):  # a draft of the protocol, which the messages of this version do not know
         from dragoman.sdk.login import read_env_methods
 

@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from dragoman.errors import CallFailed, DragomanError, LinkClosed, LocalMistake
 from dragoman.schema import v1
 from dragoman.schema.base import Unknown
+from dragoman.schema.steering import OUTCOME_TEXTS
 from dragoman.tui.model.entries import CommandEntry
 from dragoman.tui.model.transcript import Transcript
 from dragoman.tui.ports import ChangeReview, ChatBackend, ChatEvent, ChatRequest, ChatSession, ChatUser
@@ -66,6 +67,7 @@ class ChatConversation:
         self._tell = tell
         self._news = asyncio.Event()
         self._is_muted = False
+        self._shown_text = ""  # of a message that no turn took: it is not shown again when it is said
 
     @property
     def is_busy(self) -> bool:
@@ -100,7 +102,9 @@ class ChatConversation:
                 await self._turn(chat, self.queue.popleft())
 
     async def _turn(self, chat: ChatSession, text: str) -> None:
-        self.transcript.prompt(text)
+        if text != self._shown_text:
+            self.transcript.prompt(text)
+        self._shown_text = ""
         self.began = time.monotonic()
         self._become("running")
         try:
@@ -172,12 +176,30 @@ class ChatConversation:
         return text
 
     async def steer(self, text: str) -> None:
-        """Stop what runs, and say this next."""
-        if text:
+        """Say this, or the first prompt that waits, into the turn that runs; what became of it is told. Where
+        no turn takes it, it is said next.
+        """
+        text = text or (self.queue.popleft() if self.queue else "")
+        if text and not (self.state == "running" and await self._steer(text)):
             self.queue.appendleft(text)
-        if self.is_busy:
-            await self._cancel()
         self.go_on()
+
+    async def _steer(self, text: str) -> bool:
+        chat = self.chat
+        if chat is None:
+            return False
+        self.transcript.prompt(text)  # before the hub tells it to everybody
+        self._tell()
+        try:
+            blocks = [v1.TextContent(text=text), *await chat.attachments(mentions(text))]
+            outcome = await chat.steer(blocks)
+        except DragomanError as error:
+            if not isinstance(error, LocalMistake):  # a turn that has just ended is no news
+                self.transcript.note(f"Not said into the turn: {error}", "warning")
+            self._shown_text = text
+            return False
+        self.transcript.note(f"{OUTCOME_TEXTS[outcome].capitalize()}.")
+        return True
 
     async def cancel(self) -> None:
         """Stop what runs; what waits goes on waiting until the person says so."""

@@ -18,6 +18,7 @@ from dragoman import TurnResult
 from dragoman.errors import LocalMistake
 from dragoman.schema import v1
 from dragoman.schema.base import Unknown
+from dragoman.schema.steering import SteerOutcome
 from dragoman.tui.model.entries import CommandOutput
 from dragoman.tui.model.transcript import Transcript
 
@@ -247,6 +248,9 @@ class ChatSession(Protocol):
 
     def turn(self, blocks: Sequence[v1.ContentBlock]) -> Awaitable[TurnResult]:
         """One turn; what is said in it goes to the listener."""
+
+    async def steer(self, blocks: Sequence[v1.ContentBlock]) -> SteerOutcome:
+        """Say something while the turn runs; what becomes of it. Raises `LocalMistake` if none runs."""
 
     async def cancel(self) -> None: ...
     async def set_mode(self, mode_id: str) -> None: ...

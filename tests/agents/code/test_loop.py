@@ -202,3 +202,19 @@ async def test_the_model_is_an_option_of_the_session(tmp_path: Path) -> None:
         await coder.session.set_config_option("model", "large")
         await coder.prompt("Hi")
     assert [request.model for request in coder.model.requests] == ["small", "large"]
+
+
+async def test_what_the_user_says_meanwhile_is_in_the_next_request(tmp_path: Path) -> None:
+    async with coding([turn("One.", hold()), turn("Two.")], tmp_path) as coder:
+        running = coder.session.prompt("Begin")
+        steering: asyncio.Task[str] | None = None
+        async for update in running:
+            if isinstance(update, AgentMessageChunk) and steering is None:
+                steering = asyncio.ensure_future(coder.session.steer("and go on"))
+                await asyncio.sleep(0)
+                coder.model.release()
+        assert steering is not None
+        assert await steering == "delivered"
+        assert running.result.text == "One.Two."
+        assert len(coder.model.requests) == 2
+        assert "and go on" in str(coder.model.requests[1].body)

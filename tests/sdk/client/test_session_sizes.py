@@ -7,7 +7,7 @@ from collections import deque
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.sdk.client.agent_handle import Sizes
+from dragoman.sdk.client.late_updates import Sizes
 
 steps = st.one_of(
     st.tuples(st.just("add"), st.integers(0, 5), st.integers(0, 100)),

@@ -40,6 +40,7 @@ def code_agent(config: CoderConfig) -> Agent:
         image=True,
         embedded_context=True,
         additional_directories=True,
+        steering=True,
         auth_methods=auth_methods(),
         tools=[
             AgentTool(name=tool.name, description=tool.description, input_schema=tool.schema)

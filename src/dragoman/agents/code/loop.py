@@ -85,10 +85,13 @@ class TurnLoop:
 
     async def _converse(self, prompt: UserPromptPart) -> None:
         while True:
+            self._add_steering()
             response = await self._answer(prompt)
             if refusal := (response.provider_details or {}).get("refusal"):
                 await self._hear("text", str(refusal))
             calls = self._take_response(response)
+            if not calls and self._add_steering():
+                continue
             if not calls:
                 return
             results: dict[str, CallResult] = {}
@@ -103,6 +106,15 @@ class TurnLoop:
                 ]
                 rest = [part for part in calls if part.tool_call_id not in results]
                 self._history.add(ModelRequest(parts=[*returns, *_interrupted_results(rest)]))
+
+    def _add_steering(self) -> bool:
+        """What the user has said since the last request goes into the next one; whether that is anything."""
+        messages = self._turn.take_steering()
+        for message in messages:
+            self._turn.session.conversation.attach(message.prompt)
+            content = content_of(message.prompt, images=self._model.takes_images)
+            self._history.add(ModelRequest(parts=[UserPromptPart(content=content)]))
+        return bool(messages)
 
     async def _answer(self, prompt: UserPromptPart) -> ModelResponse:
         """The next response; a conversation that has become too long is compacted for it."""

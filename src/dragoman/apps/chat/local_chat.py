@@ -26,6 +26,7 @@ from dragoman.apps.run.attach import blocks_of, read_attachments
 from dragoman.apps.run.opening import file_settings
 from dragoman.errors import ErrorAnswer, LocalMistake
 from dragoman.schema import v1
+from dragoman.schema.steering import SteerOutcome
 from dragoman.sdk.client.subagents import SubagentTree, announcement_in, tree_lines
 from dragoman.sdk.supervision.events import SupervisionEvent
 from dragoman.sdk.supervision.session import SupervisedSession
@@ -174,6 +175,9 @@ class LocalChat:
     async def turn(self, blocks: Sequence[v1.ContentBlock]) -> TurnResult:
         self.session.late.clear()  # the listener heard them when they came
         return await self.session.prompt(*blocks, keep_text=False)
+
+    async def steer(self, blocks: Sequence[v1.ContentBlock]) -> SteerOutcome:
+        return await self.session.steer(*blocks)
 
     async def cancel(self) -> None:
         await self.session.cancel()

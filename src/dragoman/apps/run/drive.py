@@ -28,6 +28,7 @@ from dragoman.apps.run.output import OutputWriter
 from dragoman.apps.run.plan import RunPlan, SessionRequest
 from dragoman.apps.run.reporter import RunReporter
 from dragoman.apps.run.starting import EarlyAgent
+from dragoman.apps.run.steering import LineSteering
 from dragoman.apps.run.stop import RunStop
 from dragoman.apps.run.subagents import FamilyNarrator
 from dragoman.dialect import DialectDecision, Ledger, LedgerEntry
@@ -71,6 +72,7 @@ class RunDriver:
         self.session_id: str | None = None
         self._stop = stop
         self._logged_in = False  # in a terminal, which is done once
+        self._steering: LineSteering | None = None
 
     async def run(self) -> RunOutcome:
         plan = self._plan
@@ -175,6 +177,8 @@ class RunDriver:
                 raise
             await self._tell_changes(snapshot)
         finally:
+            if self._steering is not None:
+                self._steering.finish()
             await _put_away(looking)
         decisions = lending.decisions
         return outcome_of_turn(
@@ -191,6 +195,9 @@ class RunDriver:
         turn = session.prompt(*blocks, silence=self._plan.silence, keep_text=False)
         cancelling: list[asyncio.Task[None]] = []
         self._stop.turn(lambda: cancelling.append(asyncio.create_task(session.cancel())))
+        if self._plan.steer is not None and self._steering is None:
+            self._steering = LineSteering(self._reporter, self._plan.steer)
+        steering = self._steering and asyncio.create_task(self._steering.run(session), name="steering")
         try:
             async for note in turn.notifications():
                 for event in self._narrator.tell(note):
@@ -199,6 +206,9 @@ class RunDriver:
                     await self._output.flow()
         finally:
             self._stop.turn(None)
+            if steering:
+                steering.cancel()
+                await asyncio.wait((steering,))
             # An agent that is gone cannot be told; the turn itself says so.
             await asyncio.gather(*cancelling, return_exceptions=True)
         return turn.result

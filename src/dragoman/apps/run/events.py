@@ -181,6 +181,16 @@ class DecisionEvent(RunEvent, frozen=True, kw_only=True, tag="decision"):
     requester: str | None = None
 
 
+class SteerEvent(RunEvent, frozen=True, kw_only=True, tag="steer"):
+    """A line of standard input was said while the turn runs (`--steer`); `outcome` is what became of it,
+    `failed` if it was not sent.
+    """
+
+    text: str
+    outcome: Literal["delivered", "queued", "will_restart", "failed"]
+    message: str | None = None
+
+
 class QuestionEvent(RunEvent, frozen=True, kw_only=True, tag="question"):
     """The agent asks the user something; `action` says what was answered, `open` that nobody was there."""
 
@@ -262,6 +272,7 @@ AnyEvent: TypeAlias = (
     | SubagentEvent
     | ChildEvent
     | DecisionEvent
+    | SteerEvent
     | QuestionEvent
     | NoteEvent
     | StderrEvent

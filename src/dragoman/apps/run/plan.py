@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from dragoman import Limits
 from dragoman.apps.console import UsageMistake
-from dragoman.apps.run.prompt import read_prompt
+from dragoman.apps.run.prompt import STDIN, read_prompt
 from dragoman.apps.target import ChosenAgent, find_target
 from dragoman.apps.terminals import is_terminal
 from dragoman.workspace.policy.policy import Approve, Policy
@@ -24,6 +24,7 @@ from dragoman.workspace.policy.policy_parser import PolicyError
 if TYPE_CHECKING:
     from dragoman.apps.run.attach import Attachment
     from dragoman.schema import v1
+    from dragoman.schema.steering import SteerFallback
     from dragoman.workspace.policy.form_answers import FormAnswers
 
 ChangeHandling: TypeAlias = Literal["keep", "revert", "ask"]
@@ -70,6 +71,8 @@ class RunPlan:
     continue_: bool
     record: bool
     changes: ChangeHandling
+    steer: SteerFallback | None
+    """What becomes of a line that the agent cannot take into its turn; None if no lines are read."""
     is_attended: bool
     """Whether a person sits at the terminal and can be asked."""
 
@@ -109,8 +112,21 @@ def make_plan(args: argparse.Namespace) -> RunPlan:
         continue_=args.continue_,
         record=not args.no_history,
         changes=args.changes,
+        steer=_steering(args),
         is_attended=is_attended,
     )
+
+
+def _steering(args: argparse.Namespace) -> SteerFallback | None:
+    """Raises `UsageMistake` if standard input is the prompt already."""
+    fallback: SteerFallback | None = args.steer
+    is_prompt = STDIN in args.words or args.prompt_file == STDIN or not (args.words or args.prompt_file)
+    if fallback is not None and is_prompt:
+        raise UsageMistake(
+            "--steer reads standard input while the turn runs, and the prompt is read from there too",
+            'say the prompt as words or with --prompt-file: dragoman run "…" --steer',
+        )
+    return fallback
 
 
 def load_chosen_policy(roots: Sequence[str], *, file: str | None, approve: Approve | None) -> Policy:

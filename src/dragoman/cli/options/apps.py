@@ -17,6 +17,15 @@ def add_run(parser: Parser) -> None:
     parser.add_argument("--prompt-file", metavar="FILE", help="more of the prompt, as UTF-8 text")
     parser.add_argument("--file", action="append", default=[], metavar="FILE", help="attach a file")
     parser.add_argument("--image", action="append", default=[], metavar="FILE", help="attach a picture")
+    parser.add_argument(
+        "--steer",
+        nargs="?",
+        choices=("restart", "queue"),
+        const="restart",
+        metavar="restart|queue",
+        help="say each line of standard input while the turn runs; where the agent cannot take it, "
+        "begin the turn again with it (restart) or say it after the turn (queue)",
+    )
     _add_agent(parser.add_argument_group("the agent"))
     _add_session(parser.add_argument_group("the session"))
     _add_rules(parser.add_argument_group("what it may do"))

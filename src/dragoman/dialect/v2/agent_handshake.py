@@ -14,7 +14,7 @@ from dragoman.wire.codes import INVALID_REQUEST
 VERSION = 2
 
 _UNKNOWN = {"name": "unknown", "version": "unknown"}
-_NAMED = ("delete", "additionalDirectories", "systemPrompt", "fork", "archive", "status", "title")
+_NAMED = ("delete", "additionalDirectories", "systemPrompt", "fork", "archive", "status", "title", "inject")
 
 
 class ClientAbilities(Struct, frozen=True, kw_only=True):

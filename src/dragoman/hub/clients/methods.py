@@ -27,6 +27,7 @@ from dragoman.hub.engine.ports import Position, read_cursor
 from dragoman.hub.gate.table import HUB, agent_in
 from dragoman.hub.session.frames import encode_json, ours_in, texts_in, value_of, without_ours
 from dragoman.runtime.budget import HeldBytes
+from dragoman.schema.steering import STEERING, read_steer_answer
 from dragoman.version import VERSION
 from dragoman.wire import error_object, failure, response
 from dragoman.wire.codes import INTERNAL_ERROR, invalid_params, invalid_request, method_not_found
@@ -35,6 +36,9 @@ from dragoman.wire.envelope import Id
 Params = dict[str, Raw]
 Result = dict[str, Any] | bytes | None
 Handler = Callable[[HubClient, Params, Id], Awaitable[Result]]
+
+STEER_SECONDS = 3600.0
+"""An agent may say that it has a message when its turn takes it, after whatever it does just then."""
 
 FOLLOWED = ("list", "resume", "close", "delete", "fork")
 """What the hub can do with sessions, whatever their agent can."""
@@ -76,6 +80,8 @@ class Methods:
             return await handler(client, params, request_id)
         if "sessionId" in params:
             session = await self._session(client, params)
+            if method == STEERING:
+                return await self._steer(session, params)
             return bytes(await self._hub.ask(session, method, params))
         if method.startswith("_"):
             return await self._ask_agent(client, method, params)
@@ -287,6 +293,23 @@ class Methods:
         return bytes(result)
 
     # Turns.
+
+    async def _steer(self, session: LiveSession, params: Params) -> Result:
+        """A message into the running turn. Once the agent has it, it is in the stream as the user's, where
+        everybody who follows the session, now or later, hears it.
+        """
+        check_no_child(session)
+        blocks = value_of(params.get("prompt"))
+        if not isinstance(blocks, list) or not blocks:
+            raise invalid_params("prompt is missing")
+        result = await self._hub.ask(session, STEERING, without_ours(params), within=STEER_SECONDS)
+        if read_steer_answer("steering", value_of(result), is_turn_open=True) != "refused":
+            name = f"steer-{uuid.uuid4().hex}"
+            for block in blocks:
+                chunk = {"sessionUpdate": "user_message_chunk", "content": block, "messageId": name}
+                self._hub.tell(session, chunk)
+            await session.wait_until_stored()
+        return bytes(result)
 
     def prompt(self, client: HubClient, request_id: Id, params: Params) -> None:
         """At once, so that what comes behind it finds it there."""

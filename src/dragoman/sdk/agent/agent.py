@@ -13,11 +13,12 @@ import msgspec
 
 from dragoman.errors import InvalidValue
 from dragoman.schema import v1
+from dragoman.schema.steering import STEERING
 from dragoman.sdk.handlers import Handlers, Hook
 from dragoman.sdk.writing import as_list, check_one_of, check_text, write_plain
 
 if TYPE_CHECKING:
-    from dragoman.sdk.agent.session import Outcome, Turn
+    from dragoman.sdk.agent.session import Outcome, SteerMessage, Turn
     from dragoman.sdk.sync.turn import SyncTurn as BlockingTurn
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -99,6 +100,10 @@ class Agent:
     cancel: Hook[v1.CancelNotification, None]
     """Told of every cancel, besides the running turn being cancelled."""
     mcp_message: Hook[v1.MessageMcpNotification, None]
+    steer: Hook[SteerMessage, bool | None]
+    """Gets each message that the user sends into a running turn, and returns False for one that it does not
+    take. An agent that asks for messages in its loop needs none: `steering=True` and `turn.take_steering()`.
+    """
 
     def __init__(
         self,
@@ -115,6 +120,7 @@ class Agent:
         auth_methods: Sequence[v1.AuthMethod] = (),
         tools: Sequence[AgentTool] = (),
         busy: Literal["queue", "refuse"] = "queue",
+        steering: bool = False,
     ) -> None:
         check_text(name, "name")
         check_text(version, "version")
@@ -135,9 +141,11 @@ class Agent:
         for tool in self.tools:
             _check_tool(tool)
         self.busy = busy
+        self.steering = steering
         self.handlers = Handlers()
         for attribute, method in _HOOKS.items():
             setattr(self, attribute, Hook(self.handlers, method))
+        self.steer = Hook(self.handlers, STEERING)  # an extension: no version of the protocol has it
 
     @overload
     def prompt(self, handler: Callable[[Turn], Awaitable[Outcome]]) -> Callable[[Turn], Any]: ...
@@ -147,6 +155,11 @@ class Agent:
         """The function that answers prompts. A plain `def` runs in a thread and gets a blocking turn."""
         self.handlers.add("session/prompt", handler)
         return handler
+
+    @property
+    def is_steerable(self) -> bool:
+        """Whether it takes messages of the user into a running turn."""
+        return self.steering or STEERING in self.handlers
 
     def extension(self, method: str) -> Callable[[F], F]:
         """Answer a request, or take a notification, whose name starts with `_`; params and result are plain

@@ -8,6 +8,7 @@ from msgspec import UNSET, to_builtins
 
 from dragoman.decoders import convert
 from dragoman.schema import v1
+from dragoman.schema.steering import announced_steering
 from dragoman.sdk.agent.agent import Agent
 from dragoman.sdk.capabilities import Capabilities, peer_capabilities
 
@@ -32,8 +33,13 @@ def offer(agent: Agent, request: v1.InitializeRequest, version: int) -> v1.Initi
         ),
         agent_capabilities=convert(_capabilities(agent), v1.AgentCapabilities),
         auth_methods=_auth_methods(agent, peer_capabilities(request.client_capabilities)),
-        meta={"dragoman": {"tools": to_builtins(agent.tools)}} if agent.tools else UNSET,
+        meta=_meta(agent) or UNSET,
     )
+
+
+def _meta(agent: Agent) -> dict[str, Any]:
+    tools = {"dragoman": {"tools": to_builtins(agent.tools)}} if agent.tools else {}
+    return {**tools, **(announced_steering() if agent.is_steerable else {})}
 
 
 def _capabilities(agent: Agent) -> dict[str, Any]:

@@ -26,6 +26,10 @@ class PromptRunner(Protocol):
         self, incoming: IncomingRequest, session: AgentSession, request: v1.PromptRequest
     ) -> Answer: ...
 
+    def steer(self, session: AgentSession, request: v1.PromptRequest, *, prompts_itself: bool) -> Answer:
+        """Offer the running turn a message (`_session/steering`)."""
+        ...
+
     def cancel(self, session_id: str) -> object:
         """Cancel every turn that was requested so far in this session (`session/cancel`)."""
 

@@ -8,9 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
+from msgspec import Struct
+
 from dragoman.schema import v1
 from dragoman.sdk.agent.client_calls import ClientCalls
 from dragoman.sdk.agent.lender import Lender
+from dragoman.sdk.agent.steering import SteeringInbox
 from dragoman.sdk.agent.tool_call import ToolCallReport
 
 if TYPE_CHECKING:
@@ -59,7 +62,7 @@ class Turn(Lender):
     Specification: https://agentclientprotocol.com/protocol/v1/prompt-turn
     """
 
-    __slots__ = ("_running", "_tools", "request", "session")
+    __slots__ = ("_running", "_tools", "inbox", "request", "session")
 
     client: ClientHandle
 
@@ -71,6 +74,8 @@ class Turn(Lender):
         self.request = request
         self._running = running
         self._tools: list[ToolCallReport] = []
+        self.inbox: SteeringInbox[SteerMessage] = SteeringInbox()
+        """What the user says while the turn runs; see `take_steering`."""
 
     @property
     def prompt(self) -> Sequence[v1.ContentBlock]:
@@ -101,6 +106,13 @@ class Turn(Lender):
         that polls.
         """
         return self._running.is_cancelled
+
+    def take_steering(self) -> list[SteerMessage]:
+        """What the user has said since the turn began, or since the last call; for an agent with
+        `steering=True`. Whoever takes a message answers it in this turn: ask before each request to a model,
+        and once more before the turn ends. What is not taken is sent as a prompt, after the turn.
+        """
+        return self.inbox.take()
 
     def tool(
         self,
@@ -139,12 +151,32 @@ class Turn(Lender):
         A tool call that nobody has brought to an end by now (its handler was left behind, or its task was
         forgotten) has failed.
         """
+        self.inbox.close()
         if self._has_ended:
             return
         for report in self._tools:
             if report.is_open:
                 self._put(v1.ToolCallProgress(tool_call_id=report.id, status="failed"))
         self._has_ended = True
+
+
+class SteerMessage(Struct, frozen=True, kw_only=True):
+    """What the user says while a turn runs.
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        for message in turn.take_steering():
+            await turn.say(f"You also said: {message.text}")
+    """
+
+    turn: Turn
+    """The turn that it is for."""
+    prompt: Sequence[v1.ContentBlock]
+
+    @property
+    def text(self) -> str:
+        """The user's words: all text blocks."""
+        return "".join(block.text for block in self.prompt if isinstance(block, v1.TextContent))
 
 
 class AgentSession(Lender):

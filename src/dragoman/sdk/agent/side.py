@@ -19,10 +19,12 @@ from dragoman.runtime.router import Answer
 from dragoman.runtime.session_queues import EACH
 from dragoman.schema import v1
 from dragoman.schema.codec import write
+from dragoman.schema.steering import STEERING
 from dragoman.sdk.agent.agent import Agent
 from dragoman.sdk.agent.offer import offer
 from dragoman.sdk.agent.prompt_rules import PromptRunner
 from dragoman.sdk.agent.session import AgentSession, ClientHandle
+from dragoman.sdk.agent.steering import read_steering
 from dragoman.sdk.agent.turns import AgentTurns
 from dragoman.sdk.capabilities import AGENT_NOTIFICATIONS, AGENT_REQUESTS
 from dragoman.sdk.handlers import Handler
@@ -70,6 +72,8 @@ class AgentSide:
             return self._new_session(incoming.params)
         if method == "session/close":
             return self._close_session(incoming.params)
+        if method == STEERING and self.agent.is_steerable:
+            return self._steer(incoming.params)
         handler = self.agent.handlers.get(method)
         if handler is not None and method.startswith("_"):
             return self._extension(handler, incoming.params)
@@ -158,6 +162,10 @@ class AgentSide:
         request = read_params(incoming.params, v1.PromptRequest)
         session = self.session(request.session_id)
         return self._turns.prompt(incoming, session, request)
+
+    def _steer(self, params: Raw | None) -> Answer:
+        request, prompts_itself = read_steering(params)
+        return self._turns.steer(self.session(request.session_id), request, prompts_itself=prompts_itself)
 
     def _cancel(self, params: Raw | None) -> None:
         try:

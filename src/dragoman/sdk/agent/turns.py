@@ -13,9 +13,11 @@ from dragoman.core import IncomingRequest, RunningTurn, TurnQueue
 from dragoman.runtime import Answer
 from dragoman.runtime.deferred import DeferredModule
 from dragoman.schema import v1
+from dragoman.schema.steering import STEERING
 from dragoman.sdk.agent.agent import Agent
 from dragoman.sdk.agent.prompt_rules import CANCELLED, check_blocks, response_to
-from dragoman.sdk.agent.session import AgentSession, ClientHandle, Turn
+from dragoman.sdk.agent.session import AgentSession, ClientHandle, SteerMessage, Turn
+from dragoman.sdk.agent.steering import answer_for
 from dragoman.sdk.writing import write_out
 from dragoman.wire.codes import invalid_request, method_not_found
 
@@ -66,6 +68,27 @@ class AgentTurns:
         if self._turns.running(session.id) is machine:
             running.start_future.set_result(None)
         return self._run(running)
+
+    def steer(self, session: AgentSession, request: v1.PromptRequest, *, prompts_itself: bool) -> Answer:
+        """Offer the running turn a message (`_session/steering`)."""
+        check_blocks(self._agent, request)
+        machine = self._turns.running(session.id)
+        if machine is None or machine.is_cancelled:
+            return answer_for(is_taken=False, prompts_itself=prompts_itself)
+        message = SteerMessage(prompt=request.prompt, turn=self._running[machine].turn)
+        return self._offer(message, prompts_itself=prompts_itself)
+
+    async def _offer(self, message: SteerMessage, *, prompts_itself: bool) -> bytes:
+        handler = self._agent.handlers.get(STEERING)
+        if handler is not None:
+            is_taken = await handler.work(message, self._client) is not False
+        else:
+            decision: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+            message.turn.inbox.put(
+                message, lambda taken: None if decision.done() else decision.set_result(taken)
+            )
+            is_taken = await decision
+        return answer_for(is_taken=is_taken, prompts_itself=prompts_itself)
 
     def cancel(self, session_id: str) -> list[_TaskRunningTurn]:
         """Cancel every turn that was requested so far in this session (`session/cancel`)."""

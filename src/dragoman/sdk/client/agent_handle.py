@@ -17,6 +17,7 @@ from dragoman.errors import LocalMistake
 from dragoman.runtime.deferred import DeferredModule
 from dragoman.schema import v1
 from dragoman.schema.codec import write
+from dragoman.schema.steering import SteerFallback, SteeringWay, SteerOutcome
 from dragoman.sdk.capabilities import (
     AGENT_NOTIFICATIONS,
     AGENT_REQUESTS,
@@ -24,9 +25,9 @@ from dragoman.sdk.capabilities import (
     Capabilities,
     peer_capabilities,
 )
+from dragoman.sdk.client.late_updates import Sizes, without_superseded
 from dragoman.sdk.client.prompt import PromptTurn
 from dragoman.sdk.client.subagents import SubagentTree
-from dragoman.sdk.growing_output import supersedes
 from dragoman.sdk.reading import read_result
 from dragoman.sdk.session_opener import OpenMethod, SessionOpener, SessionPlace
 from dragoman.sdk.writing import as_block, as_list, check_text, write_out, write_params
@@ -74,34 +75,6 @@ class SessionRouter(Protocol):
 
     def weigh_backlog(self) -> None:
         """Stop reading while some reader is too far behind."""
-
-
-class Sizes:
-    """Counts the bytes of a queue that others take from; callers report its length."""
-
-    __slots__ = ("_count", "_runs", "total")
-
-    def __init__(self) -> None:
-        self.total = 0
-        self._count = 0
-        self._runs: deque[list[int]] = deque()  # how many, and how large each; the oldest first
-
-    def add(self, count: int, each: int) -> None:
-        if count:
-            self._runs.append([count, each])
-            self._count += count
-            self.total += count * each
-
-    def forget_all_but(self, length: int, *, newest: bool = False) -> None:
-        """The queue has this length now: drop the sizes of the oldest items, or of the newest."""
-        while self._count > length:
-            run = self._runs[-1 if newest else 0]
-            count = min(run[0], self._count - length)
-            run[0] -= count
-            self._count -= count
-            self.total -= count * run[1]
-            if not run[0]:
-                self._runs.pop() if newest else self._runs.popleft()
 
 
 LATE_UPDATES = 10_000
@@ -205,8 +178,29 @@ class Session:
         blocks = [as_block(block, f"content[{at}]") for at, block in enumerate(content)]
         return PromptTurn(self, blocks, silence=silence, keep_text=keep_text)
 
+    @property
+    def steering_way(self) -> SteeringWay:
+        """How the agent is given a message while a turn runs."""
+        return self.agent.steering_way
+
+    async def steer(
+        self, *content: str | v1.ContentBlock, otherwise: SteerFallback = "restart"
+    ) -> SteerOutcome:
+        """Say something while a turn runs; see `PromptTurn.steer`."""
+        if self.turn is None:
+            raise LocalMistake("no turn is running that could be steered; send a prompt")
+        return await self.turn.steer(*content, otherwise=otherwise)
+
     async def cancel(self) -> None:
-        """Stop the running turn. Permission requests, also of subagents, are answered with `cancelled`."""
+        """Stop the running turn. Permission requests, also of subagents, are answered with `cancelled`;
+        messages that wait for the end of the turn are not sent (`turn.unsent`).
+        """
+        if self.turn is not None:
+            self.turn.forget_messages()
+        await self.interrupt()
+
+    async def interrupt(self) -> None:
+        """Stop the running turn, which goes on with what was said since."""
         self.cancelling = self.turn is not None
         self.agent.side.cancel_permissions(self.id)
         self.agent.link.notify("session/cancel", write(v1.CancelNotification(session_id=self.id)))
@@ -280,7 +274,7 @@ class Session:
         late = self.late
         sizes = self._late_sizes = self._late_sizes or Sizes()
         sizes.forget_all_but(len(late))  # somebody may have taken some
-        fresh = _without_superseded(late, updates)
+        fresh = without_superseded(late, updates)
         sizes.forget_all_but(len(late), newest=True)
         late.extend(fresh)
         sizes.add(len(fresh), each)
@@ -307,7 +301,16 @@ class AgentHandle(SessionOpener[Coroutine[object, None, Session]]):
     Specification: https://agentclientprotocol.com/protocol/v1/session-setup
     """
 
-    __slots__ = ("auth_methods", "capabilities", "env_methods", "info", "link", "protocol_version", "side")
+    __slots__ = (
+        "auth_methods",
+        "capabilities",
+        "env_methods",
+        "info",
+        "link",
+        "protocol_version",
+        "side",
+        "steering_way",
+    )
 
     def __init__(self, link: Link, side: SessionRouter) -> None:
         self.link = link
@@ -317,6 +320,8 @@ class AgentHandle(SessionOpener[Coroutine[object, None, Session]]):
         self.auth_methods: Sequence[v1.AuthMethod] = ()
         self.env_methods: Sequence[EnvMethod] = ()
         self.protocol_version = 0
+        self.steering_way: SteeringWay = "restart"
+        """How it is given a message while a turn runs."""
 
     def introduce(self, answer: v1.InitializeResponse) -> None:
         """Keep who the agent is and what it can do, as `initialize` says it."""
@@ -467,30 +472,6 @@ class AgentHandle(SessionOpener[Coroutine[object, None, Session]]):
             return UNSET
         self.capabilities.require("sessionCapabilities.additionalDirectories", method)
         return as_list(directories, "additional_directories")
-
-
-def _without_superseded(
-    late: deque[v1.SessionUpdate], updates: Sequence[v1.SessionUpdate]
-) -> Sequence[v1.SessionUpdate]:
-    """Growing output is sent again and again, each time whole: only the last of it is kept. Asked for every
-    block of a replay, so it looks closer only where two reports of progress follow each other.
-    """
-    progress = v1.ToolCallProgress
-    types = list(map(type, updates))
-    superseded_indexes = set()
-    at = -1
-    for _ in range(types.count(progress)):
-        at = types.index(progress, at + 1)
-        before = updates[at - 1] if at else late[-1] if late else None
-        if type(before) is progress and supersedes(updates[at], before):
-            superseded_indexes.add(at - 1)
-    if -1 in superseded_indexes:
-        late.pop()
-    return (
-        [update for at, update in enumerate(updates) if at not in superseded_indexes]
-        if superseded_indexes
-        else updates
-    )
 
 
 def _with_settings(session: Session, answer: Any) -> Session:

@@ -10,16 +10,29 @@ from collections import deque
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import aclosing
 from io import BytesIO
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, ClassVar, Protocol, cast
 
-from msgspec import Struct
+import msgspec
+from msgspec import Raw, Struct
 
-from dragoman.errors import DragomanError, LinkClosed, LocalMistake
+from dragoman.errors import CallFailed, CallTimeout, DragomanError, LinkClosed, LocalMistake
 from dragoman.runtime.deferred import DeferredModule
 from dragoman.schema import v1
+from dragoman.schema.codec import write
+from dragoman.schema.steering import (
+    FALLBACKS,
+    SEPARATOR,
+    SteerAnswer,
+    SteerFallback,
+    SteeringWay,
+    SteerOutcome,
+    read_steer_answer,
+    restart_prompt,
+    steer_call,
+)
 from dragoman.sdk.client.tool_state import ToolState
 from dragoman.sdk.reading import read_result
-from dragoman.sdk.writing import write_out
+from dragoman.sdk.writing import as_block, check_one_of, write_out
 
 if TYPE_CHECKING:
     import asyncio
@@ -39,6 +52,10 @@ _BLOCK_CAPABILITIES = {
     "AudioContent": "promptCapabilities.audio",
     "EmbeddedResource": "promptCapabilities.embeddedContext",
 }
+
+
+STEER_SECONDS = 10.0
+"""How long an agent that has answered the prompt may take to say whether the turn had a message."""
 
 
 class TurnResult(Struct, frozen=True, kw_only=True):
@@ -71,6 +88,7 @@ class PromptSession(Protocol):
 
     id: str
     is_closed: bool
+    cancelling: bool
     turn: PromptTurn | None
 
     @property
@@ -80,7 +98,14 @@ class PromptSession(Protocol):
     def capabilities(self) -> Capabilities:
         """What the agent can do."""
 
+    @property
+    def steering_way(self) -> SteeringWay:
+        """How the agent is given a message while a turn runs."""
+
     async def cancel(self) -> None: ...
+
+    async def interrupt(self) -> None:
+        """Stop the running turn, which goes on with what was said since."""
 
     def weigh_backlog(self) -> None:
         """The reader has taken updates, or waits for more: decide whether the link reads on."""
@@ -99,6 +124,8 @@ class PromptTurn:
     Specification: https://agentclientprotocol.com/protocol/v1/prompt-turn
     """
 
+    _steer_deadline: ClassVar[float | None] = None  # the end of the turn is one
+
     def __init__(
         self,
         session: PromptSession,
@@ -107,14 +134,18 @@ class PromptTurn:
         silence: float | None,
         keep_text: bool = True,
     ) -> None:
-        for block in blocks:
-            capability = _BLOCK_CAPABILITIES.get(type(block).__name__)
-            if capability is not None:
-                session.capabilities.require(capability, "session/prompt")
         self._session = session
-        params = v1.PromptRequest(session_id=session.id, prompt=list(blocks))
-        self._request = write_out(params, v1.PromptRequest, "session/prompt")
+        self._blocks = list(blocks)
+        self._request = self._write_request(self._blocks)
         self._silence = silence
+        self._messages: deque[list[v1.ContentBlock]] = deque()  # that follow, in the order of `steer`
+        self._steer_count = 0  # calls of `steer` under way
+        self._offers: list[OutgoingCall[PendingCall]] = []  # to the agent, of messages
+        self._restarts = False
+        self._is_answered = False  # the prompt that runs
+        self._has_ended = False
+        self.unsent: tuple[Sequence[v1.ContentBlock], ...] = ()
+        """Messages for `steer` that waited for a turn which failed or was cancelled: they were not sent."""
         self._keep_text = keep_text
         self._call: OutgoingCall[PendingCall] | None = None
         self._is_abandoned = False
@@ -203,10 +234,7 @@ class PromptTurn:
         is_answered = False
         text = BytesIO() if keep_text else None
         try:
-            call = self._call = link.open_call(
-                "session/prompt", self._request, silence=silence, lane=session.id
-            )
-            call.context.add_done_callback(lambda _: self._wake_up())
+            call = self._open_call(self._request, silence)
             try:
                 while True:
                     while self._batches:
@@ -215,26 +243,157 @@ class PromptTurn:
                         yield batch
                         self._backlog -= size
                         session.weigh_backlog()
-                    if call.context.done():
-                        break
-                    await self._more()
+                    if call.context.done() and not self._steer_count:
+                        request = self._next_request(call)
+                        if request is None:
+                            break
+                        call = self._open_call(request, silence)
+                    elif call.context.done():
+                        await self._wait_for_offers()
+                    else:
+                        await self._more()
                 is_answered = True
             finally:
                 if (
                     not is_answered
                 ):  # the reader left early, or was cancelled: nobody wants this turn any more
                     await self._abandon()
-            response = read_result(link.result(call), v1.PromptResponse, "session/prompt")
-            self._result = TurnResult(
-                stop_reason=response.stop_reason,
-                utf8=b"" if text is None else text.getvalue(),
-                tool_calls=self._tools,
-                usage=response.usage or None,
-                response=response,
-            )
+            self._result = self._result_of(call, text)
         finally:
+            self._has_ended = True
+            self.forget_messages()
             if not self._is_abandoned:
                 session.turn_ended(self)
+
+    def _result_of(self, call: OutgoingCall[PendingCall], text: BytesIO | None) -> TurnResult:
+        response = read_result(self._session.link.result(call), v1.PromptResponse, "session/prompt")
+        return TurnResult(
+            stop_reason=response.stop_reason,
+            utf8=b"" if text is None else text.getvalue(),
+            tool_calls=self._tools,
+            usage=response.usage or None,
+            response=response,
+        )
+
+    def _write_request(self, blocks: list[v1.ContentBlock]) -> bytes:
+        for block in blocks:
+            capability = _BLOCK_CAPABILITIES.get(type(block).__name__)
+            if capability is not None:
+                self._session.capabilities.require(capability, "session/prompt")
+        params = v1.PromptRequest(session_id=self._session.id, prompt=blocks)
+        return write_out(params, v1.PromptRequest, "session/prompt")
+
+    def _open_call(self, request: bytes, silence: float | None) -> OutgoingCall[PendingCall]:
+        session = self._session
+        session.cancelling = False
+        call = self._call = session.link.open_call(
+            "session/prompt", request, silence=silence, lane=session.id
+        )
+        self._is_answered = False
+        call.context.add_done_callback(lambda _: self._on_answer())
+        return call
+
+    def _on_answer(self) -> None:
+        self._is_answered = True
+        self._wake_up()
+
+    # Steering.
+
+    async def steer(
+        self, *content: str | v1.ContentBlock, otherwise: SteerFallback = "restart"
+    ) -> SteerOutcome:
+        """Say something while the turn runs; returns what becomes of it.
+
+            match await turn.steer("Leave the tests alone"):
+                case "delivered": ...     # the agent took it into the running turn
+                case "queued": ...        # it runs after this turn
+                case "will_restart": ...  # the turn is cancelled and begins again with it
+
+        Where the agent cannot be steered, `otherwise` says whether the turn begins again or the message waits
+        for its end. Both belong to this turn: whoever iterates over it, or awaits it, gets them too.
+        """
+        check_one_of(otherwise, FALLBACKS, "otherwise")
+        blocks = [as_block(block, f"content[{at}]") for at, block in enumerate(content)]
+        self._write_request(blocks)  # it must be fit for a prompt, whatever way it takes
+        if self._call is None or self._is_abandoned or self._has_ended:
+            raise LocalMistake("no turn is running that could be steered; send a prompt")
+        self._steer_count += 1
+        try:
+            answer = await self._offer(blocks) if self.is_open else "refused"
+            return answer if answer != "refused" else await self._keep(blocks, otherwise)
+        finally:
+            self._steer_count -= 1
+            self._wake_up()
+
+    async def _offer(self, blocks: list[v1.ContentBlock]) -> SteerAnswer:
+        """Give the agent a message, if it takes any. It answers when its turn has decided, or has ended."""
+        session = self._session
+        way = session.steering_way
+        if way == "restart":
+            return "refused"
+        method, params = steer_call(way, session.id, [Raw(write(block)) for block in blocks])
+        link = session.link
+        offer = link.open_call(method, params, deadline=self._steer_deadline)
+        was_open: list[bool] = []  # the turn, when the answer came: callbacks are called in that order
+        offer.context.add_done_callback(lambda _: was_open.append(not self._is_answered))
+        self._offers.append(offer)
+        try:
+            await link.wait_answered(offer)
+            raw = link.result(offer)
+        except (CallFailed, CallTimeout):
+            return "refused"
+        finally:
+            self._offers.remove(offer)
+            if not offer.context.done():
+                link.give_up(offer, LinkClosed("nobody waits any more"))
+        return read_steer_answer(way, msgspec.json.decode(raw), is_turn_open=all(was_open))
+
+    async def _wait_for_offers(self) -> None:
+        """The prompt is answered, and messages that were offered to it are not."""
+        try:
+            async with asyncio.timeout(STEER_SECONDS):
+                await self._more()
+        except TimeoutError:
+            for offer in tuple(self._offers):
+                self._session.link.give_up(offer, CallTimeout(offer.method, STEER_SECONDS))
+
+    async def _keep(self, blocks: list[v1.ContentBlock], otherwise: SteerFallback) -> SteerOutcome:
+        """Let a message follow the prompt that runs, or end that for it."""
+        if not self._add_message(blocks):
+            raise LocalMistake("the turn has ended before the message was sent; send a prompt")
+        if otherwise == "queue" or not self.is_open:
+            return "queued"
+        if not self._restarts:
+            self._restarts = True
+            await self._session.interrupt()
+        return "will_restart"
+
+    def _add_message(self, blocks: list[v1.ContentBlock]) -> bool:
+        if self._has_ended or self._is_abandoned:
+            return False
+        self._messages.append(blocks)
+        return True
+
+    def _next_request(self, call: OutgoingCall[PendingCall]) -> bytes | None:
+        """The prompt that follows the one that was answered; None if the turn ends with it."""
+        if not self._messages:
+            self._has_ended = True
+            return None
+        response = read_result(self._session.link.result(call), v1.PromptResponse, "session/prompt")
+        if self._restarts and response.stop_reason == "cancelled":
+            messages, self._messages = self._messages, deque()
+            separator = v1.TextContent(text=SEPARATOR)
+            self._blocks = restart_prompt(self._blocks, list(messages), separator)
+        else:  # it had come to its end: only what was said since is new
+            self._blocks = self._messages.popleft()
+        self._restarts = False
+        return self._write_request(self._blocks)
+
+    def forget_messages(self) -> None:
+        """What was said and not sent is not sent any more."""
+        self.unsent += tuple(self._messages)
+        self._messages.clear()
+        self._restarts = False
 
     @staticmethod
     async def _after_the_last(session: PromptSession) -> None:

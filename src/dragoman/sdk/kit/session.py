@@ -23,7 +23,7 @@ from dragoman.errors import ErrorAnswer
 from dragoman.runtime.owner import TaskOwner
 from dragoman.schema import v1
 from dragoman.schema.codec import read
-from dragoman.sdk.agent.session import AgentSession, Turn
+from dragoman.sdk.agent.session import AgentSession, SteerMessage, Turn
 from dragoman.sdk.kit import frames
 from dragoman.sdk.kit.recording_speaker import RecordingSpeaker
 from dragoman.sdk.kit.settings import MODE, AnyOption, SessionSettings, Value
@@ -92,6 +92,7 @@ class KitTurn(RecordingSpeaker, Turn, Generic[C]):
         self.most_requests: int | None = None
         self._tasks: list[asyncio.Task[object]] = []
         self._is_answered = False
+        self._steered = 0  # messages of the user in it, besides the prompt
 
     # Its own tasks and commands.
 
@@ -185,6 +186,19 @@ class KitTurn(RecordingSpeaker, Turn, Generic[C]):
         self.number = session.turns
         session.running.add(self)
         self._log.add("to_agent", frames.prompt_frame(self.number, self.request))
+
+    def take_steering(self) -> list[SteerMessage]:
+        """What the user has said since the turn began, or since the last call; it is stored in its place, and
+        is replayed as the user's message.
+        """
+        messages = super().take_steering()
+        for message in messages:
+            self._steered += 1
+            name = f"steer-{self.number}-{self._steered}"
+            for block in message.prompt:
+                chunk = v1.UserMessageChunk(content=block, message_id=name)
+                self._log.add("to_client", frames.update_frame(self.session.id, chunk))
+        return messages
 
     def end(self, answer: bytes) -> None:
         """Store the answer, once. The turn can say nothing after it."""

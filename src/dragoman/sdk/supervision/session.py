@@ -32,6 +32,7 @@ from dragoman.errors import (
     SilenceTimeout,
 )
 from dragoman.schema import v1
+from dragoman.schema.steering import SteerFallback, SteerOutcome
 from dragoman.sdk.client.agent_handle import AgentHandle, Session
 from dragoman.sdk.client.prompt import PromptTurn, TurnResult
 from dragoman.sdk.login import needs_login
@@ -151,6 +152,12 @@ class SupervisedSession:
         """
         blocks = [as_block(block, f"content[{at}]") for at, block in enumerate(content)]
         return SupervisedTurn(self, blocks, silence=silence, first_byte=first_byte, keep_text=keep_text)
+
+    async def steer(
+        self, *content: str | v1.ContentBlock, otherwise: SteerFallback = "restart"
+    ) -> SteerOutcome:
+        """Say something while a turn runs; see `PromptTurn.steer`."""
+        return await self._session.steer(*content, otherwise=otherwise)
 
     async def cancel(self) -> None:
         """Stop the running turn; nothing runs in an agent that is dead."""
@@ -278,6 +285,14 @@ class SupervisedTurn:
         if self._turn is None:
             raise LocalMistake("the turn has no result before its last update was handled")
         return self._turn.result
+
+    async def steer(
+        self, *content: str | v1.ContentBlock, otherwise: SteerFallback = "restart"
+    ) -> SteerOutcome:
+        """Say something while the turn runs; see `PromptTurn.steer`."""
+        if self._turn is None:
+            raise LocalMistake("no turn is running that could be steered; send a prompt")
+        return await self._turn.steer(*content, otherwise=otherwise)
 
     def __aiter__(self) -> AsyncGenerator[v1.SessionUpdate, None]:
         return self._updates()

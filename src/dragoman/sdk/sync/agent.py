@@ -20,6 +20,7 @@ from dragoman.sdk.sync.run import Runner, iterate
 from dragoman.sdk.writing import as_block
 
 if TYPE_CHECKING:
+    from dragoman.schema.steering import SteerFallback, SteerOutcome
     from dragoman.schema.v1 import (
         AuthMethod,
         ContentBlock,
@@ -181,6 +182,12 @@ class SyncSession:
         turn = self.agent._prompts(self._session, blocks, silence=silence, keep_text=keep_text)
         return SyncPromptTurn(turn, self._run)
 
+    def steer(self, *content: str | ContentBlock, otherwise: SteerFallback = "restart") -> SteerOutcome:
+        """Say something while a turn runs, from its loop, another thread or a handler; see
+        `PromptTurn.steer`.
+        """
+        return self._run(self._session.steer(*content, otherwise=otherwise))
+
     def cancel(self) -> None:
         """Stop the running turn, from another thread or a handler. Open permission requests are answered
         with `cancelled`.
@@ -226,6 +233,15 @@ class SyncPromptTurn:
             for _ in self:
                 pass
         return self._turn.result
+
+    @property
+    def unsent(self) -> tuple[Sequence[ContentBlock], ...]:
+        """Messages for `steer` that waited for a turn which failed or was cancelled: they were not sent."""
+        return self._turn.unsent
+
+    def steer(self, *content: str | ContentBlock, otherwise: SteerFallback = "restart") -> SteerOutcome:
+        """Say something while the turn runs; see `PromptTurn.steer`."""
+        return self._run(self._turn.steer(*content, otherwise=otherwise))
 
     def __iter__(self) -> Iterator[SessionUpdate]:
         return iterate(aiter(self._turn), self._run)

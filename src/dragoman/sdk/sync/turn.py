@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         ToolCallStatus,
         ToolKind,
     )
+    from dragoman.sdk.agent.session import SteerMessage
     from dragoman.sdk.capabilities import Capabilities
     from dragoman.sdk.client.prompt import PromptTurn
     from dragoman.sdk.sync.run import Runner
@@ -216,6 +217,10 @@ class SyncTurn(SyncLender):
     def cancelled(self) -> bool:
         """The client has cancelled this turn, or is gone; for code that computes and makes no calls."""
         return self._turn.cancelled or self._run.cancelled
+
+    def take_steering(self) -> list[SteerMessage]:
+        """What the user has said since the turn began, or since the last call; see `Turn.take_steering`."""
+        return self._turn.take_steering()
 
     def tool(
         self,

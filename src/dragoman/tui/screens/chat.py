@@ -301,7 +301,8 @@ class ChatScreen(Screen[None]):
         text = self.box.text.strip()
         if text or self.conversation.queue:
             self.box.clear()
-            await self.conversation.steer(text)
+            # The agent may take its time to say that it has it, and may ask something first.
+            self.run_worker(self.conversation.steer(text))
 
     def withdraw(self) -> bool:
         """The last queued prompt comes back into the box; whether there was one."""

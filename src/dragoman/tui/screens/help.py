@@ -30,7 +30,7 @@ HELP: Final[Sequence[tuple[str, Sequence[tuple[str, str]]]]] = (
         "While a turn runs",
         (
             ("Esc", "stop it; Ctrl+C does the same"),
-            ("Ctrl+S", "steer: stop it and say what you wrote now"),
+            ("Ctrl+S", "steer: say what you wrote into the turn"),
             ("Up", "in an empty box: take the last queued prompt back"),
         ),
     ),

@@ -1,0 +1,128 @@
+"""Steering: a user's message into a turn that runs. The protocol has no method for it yet, and agents differ.
+
+| way | an agent says that it has it | it is called |
+|---|---|---|
+| `steering` | `_meta.steering.supported` in its answer to `initialize` | `_session/steering` |
+| `inject` | `session.inject` among its capabilities, with the mode `steer` | `session/inject` |
+| `restart` | nothing of this | `session/cancel`, then `session/prompt` |
+
+This is the one place that knows these words: who steers, who is steered and who stands between them decide
+here which way it goes, what is said, and what the answer means. Steering is never tried to find out: some
+agents answer `{}` to every method that they do not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypeAlias, get_args
+
+import msgspec
+from msgspec import Raw
+
+__all__ = [
+    "FALLBACKS",
+    "INJECT",
+    "OUTCOME_TEXTS",
+    "PROMPT_REQUIRED",
+    "SEPARATOR",
+    "STEERING",
+    "SteerAnswer",
+    "SteerFallback",
+    "SteerOutcome",
+    "SteeringWay",
+    "announced_steering",
+    "read_steer_answer",
+    "restart_prompt",
+    "steer_call",
+    "steering_way",
+]
+
+SteeringWay: TypeAlias = Literal["steering", "inject", "restart"]
+
+SteerOutcome: TypeAlias = Literal["delivered", "queued", "will_restart"]
+"""What becomes of a message: the agent took it into the running turn; it runs after this turn; the turn is
+cancelled and begins again with the message.
+"""
+
+SteerAnswer: TypeAlias = Literal["delivered", "queued", "refused"]
+"""What an agent's answer means. `queued`: the agent itself runs it as a turn of its own. `refused`: it has
+not got the message, which is still to be sent.
+"""
+
+SteerFallback: TypeAlias = Literal["restart", "queue"]
+"""What is done with a message that the agent does not take into a turn that runs."""
+
+FALLBACKS: tuple[str, ...] = get_args(SteerFallback)
+
+STEERING = "_session/steering"
+INJECT = "session/inject"
+
+OUTCOME_TEXTS: dict[SteerOutcome, str] = {
+    "delivered": "delivered: the agent took it into the running turn",
+    "queued": "queued: it runs after this turn",
+    "will_restart": "will restart: the turn is cancelled and begins again with it",
+}
+"""For people."""
+
+PROMPT_REQUIRED = "promptRequired"
+"""The answer of an agent that takes nothing, because no turn runs; who sends the message prompts instead."""
+
+_IDLE = {"steering": {"idleBehavior": PROMPT_REQUIRED}}
+
+SEPARATOR = "\n\n"
+"""Between a prompt and what was said later, where both are sent as one: many agents join texts."""
+
+
+def steering_way(introduction: Mapping[str, Any]) -> SteeringWay:
+    """How the agent is steered that answered this to `initialize`."""
+    if _object(_object(introduction.get("_meta")).get("steering")).get("supported") is True:
+        return "steering"
+    capabilities = _object(introduction.get("agentCapabilities"))
+    for place in ("sessionCapabilities", "session"):  # as version 1 and the proposal for version 2 have it
+        modes = _object(_object(capabilities.get(place)).get("inject")).get("modes")
+        if isinstance(modes, list) and "steer" in modes:
+            return "inject"
+    return "restart"
+
+
+def announced_steering() -> dict[str, Any]:
+    """What an agent that can be steered has in the `_meta` of its answer to `initialize`."""
+    return {"steering": {"supported": True}}
+
+
+def steer_call(way: SteeringWay, session_id: str, prompt: Sequence[Raw] | Raw) -> tuple[str, bytes]:
+    """Method and params that give the agent this content."""
+    if way == "inject":
+        return INJECT, _encode({"sessionId": session_id, "mode": "steer", "content": prompt})
+    if way == "steering":
+        return STEERING, _encode({"sessionId": session_id, "prompt": prompt, "_meta": _IDLE})
+    raise ValueError("an agent that is restarted is not called")
+
+
+def read_steer_answer(way: SteeringWay, result: object, *, is_turn_open: bool) -> SteerAnswer:
+    """What an agent says to a message; `is_turn_open` while the prompt of the turn has no answer.
+
+    What is injected behind the end of the turn is with the agent all the same: it runs it by itself.
+    """
+    members = _object(result)
+    if way == "inject":
+        is_accepted = isinstance(members.get("messageId"), str)
+        return ("delivered" if is_turn_open else "queued") if is_accepted else "refused"
+    outcomes: dict[object, SteerAnswer] = {"injected": "delivered", "startedNewTurn": "queued"}
+    outcome = members.get("outcome")
+    return outcomes.get(outcome, "refused") if isinstance(outcome, str) else "refused"
+
+
+def restart_prompt(prompt: Sequence[Any], messages: Sequence[Sequence[Any]], separator: Any) -> list[Any]:
+    """The content of a turn that begins again: its prompt, and what was said since."""
+    blocks = list(prompt)
+    for message in messages:
+        blocks += [separator, *message]
+    return blocks
+
+
+_encode = msgspec.json.Encoder().encode
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
