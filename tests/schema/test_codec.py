@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given as each
+from hypothesis import example
 from hypothesis import strategies as st
 from msgspec import UNSET, Raw
 
@@ -43,6 +44,7 @@ def test_reading_any_bytes_raises_nothing_but_a_schema_error(raw: bytes) -> None
 
 
 @each(st.binary(max_size=5), st.integers(0, len(CHUNK)), st.integers(0, 8))
+@example(junk=b"\x0b", at=0, cut=0)
 def test_spoiled_messages_raise_nothing_but_a_schema_error(junk: bytes, at: int, cut: int) -> None:
     raw = CHUNK[:at] + junk + CHUNK[at + cut :]
     try:

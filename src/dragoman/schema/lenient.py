@@ -61,7 +61,7 @@ def read_leniently(raw: Any, kind: Any, decoders: Decoders, deviations: list[Dev
 
 def _checked(text: bytes, notes: list[Deviation]) -> bytes:
     """The text if it is JSON, mended if only surrogates are wrong with it."""
-    text = text.strip() or _NULL
+    text = text.strip(b" \t\r\n") or _NULL
     if _is_json(text):
         return text
     text = mended(text)
