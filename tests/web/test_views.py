@@ -81,7 +81,6 @@ def test_the_board_shows_each_session_in_its_state_with_its_last_line_cost_and_c
     draw(page, "board-desk")
     page.set_viewport_size(PHONE)
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-    draw(page, "board-phone")
 
 
 def test_keys_move_on_the_board_filter_it_and_open_two_sessions_beside_each_other(
@@ -106,7 +105,6 @@ def test_keys_move_on_the_board_filter_it_and_open_two_sessions_beside_each_othe
     assert page.locator(".pane .working").count() == 1
     page.locator(".pane textarea").nth(0).fill("left draft")
     page.locator(".pane textarea").nth(1).fill("right draft")
-    draw(page, "split-desk")
     page.reload()
     page.wait_for_selector(".split .pane:nth-of-type(2) .end.bad")
     drafts = [field.input_value() for field in page.locator(".pane textarea").all()]
@@ -127,7 +125,6 @@ def test_the_palette_finds_acts_sessions_and_text(visitor: Visitor, sessions: di
     page.keyboard.press("Control+k")
     page.keyboard.type("break bui")
     page.wait_for_selector(".palette-entry[aria-selected=true] >> text=break the build")
-    draw(page, "palette-desk")
     if AXE.is_file():
         assert faults(page) == []
     page.keyboard.press("Enter")
@@ -152,7 +149,6 @@ def test_a_chord_opens_the_question_and_a_second_key_confirms_it(
     assert "so-that-nothing-may-be-cut" in page.inner_text("dialog.decision .command")
     page.wait_for_selector("dialog.decision .risk.high")
     assert page.evaluate("document.activeElement.classList.contains('card')"), "no answer has the focus"
-    draw(page, "decide-desk")
     page.keyboard.press("Enter")  # says nothing: what is risky needs its number
     assert page.locator("dialog.decision").count() == 1
     page.keyboard.press("1")
@@ -206,7 +202,6 @@ def test_a_place_in_a_tool_call_in_prose_and_in_the_palette_opens_the_file_at_it
     page.wait_for_selector(".file-line .hl-keyword")
     if AXE.is_file():
         assert faults(page) == []
-    draw(page, "file-desk")
     assert wanted(page) == ["150", "    # line 150"]
     assert page.locator(".tool[open]").count() == 0, "the link folds nothing"
     page.click(".agent .link >> text=src/parser.py:3")
@@ -227,7 +222,6 @@ def test_a_place_in_a_tool_call_in_prose_and_in_the_palette_opens_the_file_at_it
     page.keyboard.press("Enter")
     page.wait_for_selector(".file-line")
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-    draw(page, "file-phone")
 
 
 def test_agents_are_shown_with_their_state_last_words_and_an_examination(
@@ -251,10 +245,8 @@ def test_agents_are_shown_with_their_state_last_words_and_an_examination(
     assert "npm install" in page.inner_text(".agent-missing")
     if AXE.is_file():
         assert faults(page) == []
-    draw(page, "agents-desk")
     page.set_viewport_size(PHONE)
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-    draw(page, "agents-phone")
 
 
 def test_theme_and_density_are_chosen_and_kept(visitor: Visitor) -> None:
@@ -267,7 +259,6 @@ def test_theme_and_density_are_chosen_and_kept(visitor: Visitor) -> None:
     assert dark != light
     if AXE.is_file():
         assert faults(page) == []
-    draw(page, "settings-dark")
     page.reload()
     page.wait_for_selector(".segment[aria-pressed=true] >> text=Dark")
     assert page.evaluate(COLOUR) == dark
