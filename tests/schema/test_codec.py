@@ -7,8 +7,8 @@ import traceback
 from typing import Any
 
 import pytest
-from hypothesis import given as each
 from hypothesis import example
+from hypothesis import given as each
 from hypothesis import strategies as st
 from msgspec import UNSET, Raw
 
