@@ -37,7 +37,6 @@ FOREIGN = {
     "--mount": "docker",
     **dict.fromkeys(("--build", "--cap-drop", "--name", "--read-only", "--tmpfs", "--volume"), "podman"),
     "--install-extension": "VS Code",
-    "--repo": "gh",
     "--record-cassettes": "our plugin of pytest",
     "--dragoman-agent": "our plugin of pytest",
     "--update-golden": "our plugin of pytest",
