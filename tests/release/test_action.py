@@ -55,6 +55,11 @@ def test_a_review_has_sarif_annotations_and_a_badge(tmp_path: Path) -> None:
     sarif = json.loads((tmp_path / outputs["sarif"]).read_text())
     badge = json.loads((tmp_path / outputs["badge"]).read_text())
     assert badge["message"] == f"{len(sarif['runs'][0]['results'])} findings"
+
+
+@pytest.mark.slow
+def test_a_clean_review_has_a_green_badge(tmp_path: Path) -> None:
+    """The test above holds the same of a review that finds something."""
     (tmp_path / "app.py").write_text('"""Nothing."""\n')
     outcome, outputs = act(tmp_path, MODE="review", PATHS="app.py")
     assert outcome.returncode == 0
