@@ -521,7 +521,7 @@ exit status: 0 it is done, 1 a file or the service manager refused, 2 the config
     CommandRow(
         name="serve",
         group="over the network",
-        help="offer an agent to clients on the network",
+        help="offer an agent to clients on the network, or as a model of OpenAI's API",
         run="dragoman.cli.serve:run",
         options="hub",
         extra="hub",
@@ -530,10 +530,16 @@ examples:
   dragoman serve -- my-agent --acp
   dragoman serve --listen 127.0.0.1:8765 -- dragoman agent review
   DRAGOMAN_TOKEN=… dragoman run "hello" --agent ws://127.0.0.1:8765/acp
+  dragoman serve --openai --agent claude --listen 127.0.0.1:8766
+  dragoman serve --openai --approve all --cwd ~/work -- my-agent --acp
 
 Each connection gets an agent of its own, over WebSocket or Streamable HTTP at /acp. It is closed by default:
 loopback only, and whoever comes must bring the token that is printed once (or that of --token-file), as
 `Authorization: Bearer …`. Pages of others are refused. Off loopback TLS is demanded.
+
+With --openai the agent is a model for clients of OpenAI's API, at /v1/chat/completions and /v1/models; the
+token is their API key. A conversation that goes on goes on in its session. What the agent may do is decided
+by the policy and --approve, because nobody can be asked. docs/openai.md has all of it.
 
 exit status: 0 when it was told to end, 2 when it cannot listen
 """,

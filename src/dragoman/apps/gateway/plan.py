@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dragoman.apps.console import UsageMistake
@@ -23,12 +24,12 @@ class GatewayPlan:
     folders: FolderRules
 
 
-def make_gateway_plan(args: argparse.Namespace) -> GatewayPlan:
-    """Raises `UsageMistake`."""
+def make_gateway_plan(args: argparse.Namespace, *, roots: Sequence[str] = ()) -> GatewayPlan:
+    """`roots` are the folders below which sessions may be. Raises `UsageMistake`."""
     if args.command and args.agent:
         raise UsageMistake("both --agent and a command were given", "give one of them")
     name = shlex.join(args.command) if args.command else args.agent
-    folders = FolderRules(cwd=resolve_folder(args.cwd), roots=[resolve_folder(root) for root in args.root])
+    folders = FolderRules(cwd=resolve_folder(args.cwd), roots=[resolve_folder(root) for root in roots])
     policy = os.path.abspath(args.policy) if args.policy else None
     rules = GatewayRules(
         policy=policy,

@@ -30,7 +30,7 @@ END_WITHIN = 8.0
 def serve_stdio(args: argparse.Namespace) -> int:
     """Serve until the client hangs up; returns the exit status."""
     try:
-        plan = make_gateway_plan(args)
+        plan = make_gateway_plan(args, roots=args.root)
     except UsageMistake as mistake:
         say(f"dragoman mcp: {mistake}\nTo go on: {mistake.next_step}.", file=sys.stderr)
         return 2

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 
 from dragoman.apps.run.exits import table
-from dragoman.cli.options.values import HANDSHAKE_SECONDS, add_dialect, parse_count, seconds
+from dragoman.cli.options.gateway import add_gateway_agent, add_gateway_rules, add_gateway_sessions
+from dragoman.cli.options.values import HANDSHAKE_SECONDS, add_dialect, seconds
 from dragoman.cli.parser import Parser
 
 
@@ -154,40 +155,10 @@ def add_mcp(parser: Parser) -> None:
     parser.add_argument(
         "command", metavar="COMMAND", nargs="*", help="the agent's command, after --, in place of --agent"
     )
-    agent = parser.add_argument_group("the agent")
-    agent.add_argument(
-        "--agent", metavar="AGENT", help="a name (see `dragoman agents`), a command line, or an address"
-    )
-    add_dialect(agent, default_text="as configured, or auto")
-    agent.add_argument(
-        "--env", action="append", default=[], metavar="NAME[=VALUE]", help="hand this variable to the agent"
-    )
-    agent.add_argument(
-        "--silence",
-        type=seconds(),
-        default=900.0,
-        metavar="SECONDS",
-        help="without any sign of the agent within a turn (900; 0 for no limit)",
-    )
+    add_gateway_agent(parser.add_argument_group("the agent"))
     where = parser.add_argument_group("where it works")
-    where.add_argument("--cwd", metavar="DIR", help="the working folder (the current one)")
+    add_gateway_sessions(where)
     where.add_argument(
         "--root", action="append", default=[], metavar="DIR", help="a folder that sessions may be in"
     )
-    where.add_argument(
-        "--max-sessions",
-        type=parse_count,
-        default=64,
-        metavar="N",
-        help="sessions that are open at once (64)",
-    )
-    rules = parser.add_argument_group("what it may do")
-    rules.add_argument(
-        "--approve",
-        choices=("all", "reads", "none"),
-        help="what is allowed without asking (reads, where nobody can be asked)",
-    )
-    rules.add_argument("--policy", metavar="FILE", help="the rules, as TOML (see `dragoman policy`)")
-    rules.add_argument(
-        "--shell-lines", action="store_true", help="let a shell run lines of shell, once allowed"
-    )
+    add_gateway_rules(parser.add_argument_group("what it may do"))

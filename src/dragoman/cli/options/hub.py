@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dragoman.cli.options.gateway import add_gateway_agent, add_gateway_rules, add_gateway_sessions
 from dragoman.cli.options.values import add_json, parse_span, seconds
 from dragoman.cli.parser import Parser
 
@@ -102,7 +103,14 @@ def add_serve(parser: Parser) -> None:
     parser.add_argument("--insecure", action="store_true", help="listen off loopback without TLS")
     parser.add_argument("--http2", action="store_true", help="speak HTTP/2 too (experimental; extra 'http2')")
     parser.add_argument("--max-connections", metavar="N", type=int, default=256, help="agents at once (256)")
-    parser.add_argument("command", metavar="COMMAND", nargs="+", help="the agent's command, after --")
+    parser.splits = True
+    parser.add_argument("command", metavar="COMMAND", nargs="*", help="the agent's command, after --")
+    openai = parser.add_argument_group("for clients of OpenAI's API")
+    openai.add_argument("--openai", action="store_true", help="offer the agent as a model, at /v1")
+    openai.add_argument("--show-tools", action="store_true", help="name each tool call in the text")
+    add_gateway_agent(openai)
+    add_gateway_sessions(openai)
+    add_gateway_rules(openai)
 
 
 def add_connect(parser: Parser) -> None:

@@ -23,22 +23,22 @@ def is_preflight(scope: Any, headers: Mapping[bytes, bytes]) -> bool:
     return scope["method"] == "OPTIONS" and has_headers
 
 
-def allowances(headers: Mapping[bytes, bytes]) -> list[tuple[bytes, bytes]]:
-    """The answer to a browser's question."""
+def allowances(headers: Mapping[bytes, bytes], *, names: bytes = SENT) -> list[tuple[bytes, bytes]]:
+    """The answer to a browser's question; `names` are the headers that a page may send."""
     return [
         *_shared_with(headers[b"origin"]),
         (b"access-control-allow-methods", METHODS),
-        (b"access-control-allow-headers", SENT),
+        (b"access-control-allow-headers", names),
         (b"access-control-max-age", SECONDS),
     ]
 
 
-def sharing(send: Send, headers: Mapping[bytes, bytes]) -> Send:
-    """The same `send`, whose answers the page that asked may read."""
+def sharing(send: Send, headers: Mapping[bytes, bytes], *, names: bytes = READ) -> Send:
+    """The same `send`, whose answers the page that asked may read, with the headers in `names`."""
     origin = headers.get(b"origin")
     if origin is None:
         return send
-    more = [*_shared_with(origin), (b"access-control-expose-headers", READ)]
+    more = [*_shared_with(origin), (b"access-control-expose-headers", names)]
 
     async def send_shared(event: Any) -> None:
         if event["type"] == "http.response.start":

@@ -6,7 +6,6 @@ Everybody is admitted or refused before anything of theirs is read. Each connect
 
 from __future__ import annotations
 
-import logging
 import uuid
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -15,17 +14,15 @@ from urllib.parse import parse_qs
 import msgspec
 from msgspec import Struct
 
+from dragoman.hub.api.admitted import admit_request, log_refusal
 from dragoman.hub.api.cors import allowances, is_preflight, sharing
 from dragoman.hub.api.listener import NETWORK
-from dragoman.hub.api.server import admit
 from dragoman.hub.gate.admission import Admission, AdmissionRefusal, Grant
 from dragoman.transport.contract import TransportLimits
 from dragoman.transport.greeting import Greeting
 from dragoman.transport.http_server import Bounds, HttpConnections, respond
 from dragoman.transport.messages import MessageTransport
 from dragoman.transport.websocket_server import AsgiWebSocket
-
-log = logging.getLogger(__name__)
 
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
@@ -56,9 +53,6 @@ SILENT = 64
 """WebSockets that may be open, with a good token, before their first message."""
 
 NOTHING_THERE = AdmissionRefusal(404, "there is nothing at this path")
-
-ONCE = frozenset({b"host", b"origin", b"authorization", b"acp-connection-id", b"acp-session-id"})
-"""Headers that must not be there twice: somebody in front of us may have looked at the other one."""
 
 
 class AcpEndpoint:
@@ -101,15 +95,9 @@ class AcpEndpoint:
             await self._request(scope, receive, send)
 
     def _admit(self, scope: Any, *, ticket: str = "") -> Grant | AdmissionRefusal:
-        critical = [name for name, _ in scope["headers"] if name in ONCE]
-        if len(critical) != len(set(critical)):
-            return AdmissionRefusal(400, "a header stands there twice")
-        address, *_ = scope.get("client") or ("",)
-        verdict = self._admission.admit(dict(scope["headers"]), ticket=ticket, address=address)
-        if isinstance(verdict, Grant):
-            admit(scope)
-            if scope["path"] not in (self._path, TICKET):
-                return NOTHING_THERE
+        verdict = admit_request(self._admission, scope, ticket=ticket)
+        if isinstance(verdict, Grant) and scope["path"] not in (self._path, TICKET):
+            return NOTHING_THERE
         return verdict
 
     async def _websocket(self, scope: Any, receive: Receive, send: Send) -> None:
@@ -168,7 +156,7 @@ class AcpEndpoint:
         verdict = self._admit(scope)
         if isinstance(verdict, AdmissionRefusal):
             self._on_refused(verdict.status)
-            _note(scope, verdict)
+            log_refusal(scope, verdict)
             await respond(send, verdict.status, b"", headers=verdict.headers)
             return
         send = sharing(send, headers)
@@ -193,16 +181,10 @@ def _query(scope: Any) -> dict[str, str]:
 
 async def _turn_away(scope: Any, refusal: AdmissionRefusal, send: Send) -> None:
     """Say no to a handshake, with its status where the server can."""
-    _note(scope, refusal)
+    log_refusal(scope, refusal)
     if "websocket.http.response" in (scope.get("extensions") or {}):
         start = {"type": "websocket.http.response.start", "status": refusal.status}
         await send({**start, "headers": refusal.headers})
         await send({"type": "websocket.http.response.body", "body": b""})
     else:
         await send({"type": "websocket.close"})
-
-
-def _note(scope: Any, refusal: AdmissionRefusal) -> None:
-    # Whoever was told to wait and does not shall not fill the log.
-    level = logging.DEBUG if refusal.status == 429 else logging.WARNING
-    log.log(level, "refused %s: %s", scope.get("client"), refusal.why)

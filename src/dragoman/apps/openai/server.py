@@ -1,0 +1,202 @@
+"""An ACP agent behind OpenAI's chat completions: the requests of those who were admitted, as ASGI.
+
+The agent is the model. A request is a turn of the session that knows the conversation so far, or of a new
+session that is told it (`history`). Two requests at once never share a session. Sessions belong to the owner
+of the request's token. A client that leaves cancels its turn.
+
+Specification: https://platform.openai.com/docs/api-reference/chat
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Hashable, Mapping
+from typing import Any
+from urllib.parse import unquote
+from weakref import WeakKeyDictionary
+
+import msgspec
+
+from dragoman.apps.gateway.gateway import Gateway
+from dragoman.apps.gateway.session import GatewaySession
+from dragoman.apps.openai.failures import NEVER_AGAIN, ApiFailure, failure_of
+from dragoman.apps.openai.history import MessageHistory
+from dragoman.apps.openai.replies import JSON, CompletionReply, StreamedReply
+from dragoman.apps.openai.requests import CompletionRequest, read_completion_request
+from dragoman.errors import DragomanError
+from dragoman.transport.http_asgi import IDLE, Receive, Send, read_body, respond, wait_for_disconnect
+
+MOST_BODY = 16 * 1024 * 1024
+"""Bytes of a request, images included."""
+
+MOST_BEGUN = 1000
+"""Turns that are remembered so that a client does not run them again."""
+
+_BODY_MISTAKES = {
+    400: "the body did not arrive",
+    408: "the body did not arrive in time",
+    413: f"the body is larger than {MOST_BODY} bytes",
+}
+
+
+class OpenaiServer:
+    """One for all clients of a gateway. `cwd` is the folder of all sessions."""
+
+    def __init__(self, gateway: Gateway, *, cwd: str, show_tools: bool = False) -> None:
+        self._gateway = gateway
+        self._cwd = cwd
+        self._show_tools = show_tools
+        self._model = gateway.target.agent.name
+        self._created = int(time.time())
+        self._running = 0
+        self._keys: WeakKeyDictionary[GatewaySession, str] = WeakKeyDictionary()
+        """What each session knows, by the key of the history that goes on with it."""
+        self._begun: OrderedDict[tuple[Hashable, str], None] = OrderedDict()
+
+    async def handle(self, scope: Any, receive: Receive, send: Send, owner: Hashable) -> None:
+        """Answer a request of somebody who was admitted."""
+        method, path = scope["method"], scope["path"].rstrip("/")
+        try:
+            if path == "/v1/chat/completions":
+                _require(method, "POST")
+                await self._complete(dict(scope["headers"]), receive, send, owner)
+            elif path == "/v1/models" or path.startswith("/v1/models/"):
+                _require(method, "GET")
+                models = self._models(unquote(path.removeprefix("/v1/models").removeprefix("/")))
+                await respond(send, 200, msgspec.json.encode(models), kind=JSON)
+            else:
+                raise ApiFailure(404, "there are /v1/chat/completions and /v1/models here, and no more")
+        except ApiFailure as failure:
+            await respond(send, failure.status, failure.body, kind=JSON, headers=failure.headers)
+        except OSError:
+            pass  # the client has left
+
+    def _models(self, name: str) -> dict[str, object]:
+        self._check_model(name)
+        model = {"id": self._model, "object": "model", "created": self._created, "owned_by": "dragoman"}
+        return model if name else {"object": "list", "data": [model]}
+
+    def _check_model(self, name: str | None) -> None:
+        if name and name != self._model:
+            raise ApiFailure(
+                404,
+                f"there is no model {name[:200]!r}; the only model is {self._model!r}",
+                param="model",
+                code="model_not_found",
+            )
+
+    # A completion.
+
+    async def _complete(
+        self, headers: Mapping[bytes, bytes], receive: Receive, send: Send, owner: Hashable
+    ) -> None:
+        if self._running >= self._gateway.rules.most_sessions:
+            raise ApiFailure(429, f"{self._running} requests are at work; try again later")
+        self._running += 1
+        try:
+            body = await read_body(dict(headers), receive, MOST_BODY)
+            if isinstance(body, int):
+                raise ApiFailure(body, _BODY_MISTAKES[body])
+            request = read_completion_request(body)
+            self._check_model(request.model)
+            history = MessageHistory(request.messages)
+            self._refuse_repetition(headers, (owner, history.full_key))
+            await self._answer(history, self._reply(request, send), receive, owner)
+        finally:
+            self._running -= 1
+
+    def _reply(self, request: CompletionRequest, send: Send) -> CompletionReply:
+        if not request.stream:
+            return CompletionReply(send, model=self._model, show_tools=self._show_tools)
+        return StreamedReply(send, model=self._model, show_tools=self._show_tools, usage=request.wants_usage)
+
+    def _refuse_repetition(self, headers: Mapping[bytes, bytes], turn: tuple[Hashable, str]) -> None:
+        """The official clients send a request again when they have waited for too long. The agent may have
+        done half of it, or all.
+        """
+        if headers.get(b"x-stainless-retry-count", b"0") != b"0" and turn in self._begun:
+            raise ApiFailure(
+                409,
+                "a turn of this request has begun already, and the client gave it up; it is not done twice. "
+                "Give the client a longer timeout, or stream",
+                code="turn_has_begun",
+                headers=[NEVER_AGAIN],
+            )
+
+    async def _answer(
+        self, history: MessageHistory, reply: CompletionReply, receive: Receive, owner: Hashable
+    ) -> None:
+        """Take the turn while somebody waits for it."""
+        loop = asyncio.get_running_loop()
+        turn = loop.create_task(self._take_turn(history, reply, owner))
+        disconnect = loop.create_task(wait_for_disconnect(receive))
+        try:
+            while not (turn.done() or disconnect.done()):
+                done, _ = await asyncio.wait(
+                    (turn, disconnect), timeout=IDLE, return_when=asyncio.FIRST_COMPLETED
+                )
+                if not done:
+                    await reply.keep_alive()
+        finally:
+            turn.cancel()
+            disconnect.cancel()
+            await asyncio.wait((turn, disconnect))
+        if not turn.cancelled():
+            turn.result()
+
+    async def _take_turn(self, history: MessageHistory, reply: CompletionReply, owner: Hashable) -> None:
+        has_begun = False
+        try:
+            if history.has_images:
+                await self._require_images()
+            session = self._find_session(history, owner)
+            blocks = history.blocks(goes_on=session is not None)
+            if session is None:
+                session = await self._gateway.open_session(cwd=self._cwd, owner=owner)
+            # From here to the turn nothing waits: nobody else can take the session, or close it for another.
+            self._keys.pop(session, None)
+            self._remember((owner, history.full_key))
+            has_begun = True
+            try:
+                report = await session.turn(blocks, reply.on_event)
+            finally:
+                self._keys[session] = history.key_after(reply.text)
+            await reply.finish(report)
+        except ApiFailure as failure:
+            await reply.fail(failure)
+        except DragomanError as error:
+            await reply.fail(failure_of(error, self._gateway, has_begun=has_begun))
+
+    def _remember(self, turn: tuple[Hashable, str]) -> None:
+        self._begun[turn] = None
+        self._begun.move_to_end(turn)
+        while len(self._begun) > MOST_BEGUN:
+            self._begun.popitem(last=False)
+
+    def _find_session(self, history: MessageHistory, owner: Hashable) -> GatewaySession | None:
+        """A free session that knows the earlier messages, and no more."""
+        for session in self._gateway.sessions_of(owner) if history.key else ():
+            is_match = self._keys.get(session) == history.key
+            if is_match and not session.is_busy and _has_memory(session):
+                return session
+        return None
+
+    async def _require_images(self) -> None:
+        agent = await self._gateway.agent()
+        await agent.living()
+        if "promptCapabilities.image" not in agent.handle.capabilities:
+            raise ApiFailure(400, "this agent takes no images", param="messages", code="image_not_supported")
+
+
+def _has_memory(session: GatewaySession) -> bool:
+    """Whether the agent still knows the session, or can have it back after a restart."""
+    life = session.supervised.life
+    capabilities = life.handle.capabilities
+    return life.is_alive or "loadSession" in capabilities or "sessionCapabilities.resume" in capabilities
+
+
+def _require(method: str, allowed: str) -> None:
+    if method != allowed:
+        raise ApiFailure(405, f"the method here is {allowed}", headers=[(b"allow", allowed.encode())])

@@ -1,0 +1,50 @@
+"""Options of the commands that keep an agent for callers of another protocol: `mcp`, and `serve --openai`."""
+
+from __future__ import annotations
+
+import argparse
+
+from dragoman.cli.options.values import add_dialect, parse_count, seconds
+
+
+def add_gateway_agent(group: argparse._ArgumentGroup) -> None:
+    """Which agent, and what it gets."""
+    group.add_argument(
+        "--agent", metavar="AGENT", help="a name (see `dragoman agents`), a command line, or an address"
+    )
+    add_dialect(group, default_text="as configured, or auto")
+    group.add_argument(
+        "--env", action="append", default=[], metavar="NAME[=VALUE]", help="hand this variable to the agent"
+    )
+    group.add_argument(
+        "--silence",
+        type=seconds(),
+        default=900.0,
+        metavar="SECONDS",
+        help="without any sign of the agent within a turn (900; 0 for no limit)",
+    )
+
+
+def add_gateway_sessions(group: argparse._ArgumentGroup) -> None:
+    """Where sessions work, and how many there are."""
+    group.add_argument("--cwd", metavar="DIR", help="the working folder (the current one)")
+    group.add_argument(
+        "--max-sessions",
+        type=parse_count,
+        default=64,
+        metavar="N",
+        help="sessions that are open at once (64)",
+    )
+
+
+def add_gateway_rules(group: argparse._ArgumentGroup) -> None:
+    """What the agent may do."""
+    group.add_argument(
+        "--approve",
+        choices=("all", "reads", "none"),
+        help="what is allowed without asking (reads, where nobody can be asked)",
+    )
+    group.add_argument("--policy", metavar="FILE", help="the rules, as TOML (see `dragoman policy`)")
+    group.add_argument(
+        "--shell-lines", action="store_true", help="let a shell run lines of shell, once allowed"
+    )
