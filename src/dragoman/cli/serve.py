@@ -16,6 +16,7 @@ from dragoman.apps.gateway.gateway import Gateway
 from dragoman.apps.gateway.plan import GatewayPlan, make_gateway_plan
 from dragoman.apps.openai.failures import refusal_body
 from dragoman.apps.openai.server import OpenaiServer
+from dragoman.cli.options.gateway import MOST_SESSIONS, SILENCE_SECONDS
 from dragoman.errors import LocalMistake
 from dragoman.hub.api.admitted import AdmittedRequests
 from dragoman.hub.api.agent_per_connection import AgentPerConnection
@@ -58,9 +59,11 @@ def _check_options(args: argparse.Namespace) -> None:
         "--cwd": args.cwd,
         "--dialect": args.dialect,
         "--env": args.env,
+        "--max-sessions": args.max_sessions != MOST_SESSIONS,
         "--policy": args.policy,
         "--shell-lines": args.shell_lines,
         "--show-tools": args.show_tools,
+        "--silence": args.silence != SILENCE_SECONDS,
     }
     names = [name for name, value in given.items() if value]
     if names:

@@ -159,16 +159,20 @@ def finish_reason(report: TurnReport) -> str:
 
 def usage_of(usage: v1.Usage | None) -> dict[str, Any] | None:
     """The counts of an agent that tells them. OpenAI counts what was cached as part of the prompt, and
-    thoughts as part of the completion; the protocol counts each by itself.
+    thoughts as part of the completion. Agents count them so or by themselves, which the total shows.
     """
     counts = token_counts(usage)
     if counts is None:
         return None
     cached, thoughts = counts.get("cachedReadTokens", 0), counts.get("thoughtTokens", 0)
+    prompt, completion, total = counts["inputTokens"], counts["outputTokens"], counts["totalTokens"]
+    all_cached = cached + counts.get("cachedWriteTokens", 0)
+    if prompt + all_cached + completion + thoughts <= total:
+        prompt, completion = prompt + all_cached, completion + thoughts
     return {
-        "prompt_tokens": counts["inputTokens"] + cached + counts.get("cachedWriteTokens", 0),
-        "completion_tokens": counts["outputTokens"] + thoughts,
-        "total_tokens": counts["totalTokens"],
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "total_tokens": total,
         "prompt_tokens_details": {"cached_tokens": cached},
         "completion_tokens_details": {"reasoning_tokens": thoughts},
     }

@@ -6,6 +6,9 @@ import argparse
 
 from dragoman.cli.options.values import add_dialect, parse_count, seconds
 
+SILENCE_SECONDS = 900.0
+MOST_SESSIONS = 64
+
 
 def add_gateway_agent(group: argparse._ArgumentGroup) -> None:
     """Which agent, and what it gets."""
@@ -19,9 +22,9 @@ def add_gateway_agent(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--silence",
         type=seconds(),
-        default=900.0,
+        default=SILENCE_SECONDS,
         metavar="SECONDS",
-        help="without any sign of the agent within a turn (900; 0 for no limit)",
+        help=f"without any sign of the agent within a turn ({SILENCE_SECONDS:g}; 0 for no limit)",
     )
 
 
@@ -31,9 +34,9 @@ def add_gateway_sessions(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--max-sessions",
         type=parse_count,
-        default=64,
+        default=MOST_SESSIONS,
         metavar="N",
-        help="sessions that are open at once (64)",
+        help=f"sessions that are open at once ({MOST_SESSIONS})",
     )
 
 
