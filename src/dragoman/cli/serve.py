@@ -121,6 +121,7 @@ async def _serve_openai(args: argparse.Namespace, plan: GatewayPlan) -> None:
             async with open_listener(app, address.socket, tls=address.tls, http2=args.http2):
                 address.announce("http", path="/v1")
                 await leaving.end_event.wait()
+                await server.aclose()
 
 
 def _token(path: str | None) -> str:

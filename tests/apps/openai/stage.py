@@ -64,6 +64,7 @@ class OpenaiStage:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever)
         self._stack = AsyncExitStack()
+        self._servers: dict[str, OpenaiServer] = {}
 
     def serve(self, make_gateway: Callable[[], Gateway], folder: Path, *, show_tools: bool = False) -> str:
         """The address of a new server, as clients are given it."""
@@ -79,7 +80,13 @@ class OpenaiStage:
         server = OpenaiServer(gateway, cwd=str(folder), show_tools=show_tools)
         app = AdmittedRequests(admission, server.handle, refusal_body=refusal_body)
         await self._stack.enter_async_context(open_listener(app, listening_socket))
-        return f"http://127.0.0.1:{port}/v1"
+        url = f"http://127.0.0.1:{port}/v1"
+        self._servers[url] = server
+        return url
+
+    def close_server(self, url: str) -> None:
+        """Let a server end its turns; it listens on."""
+        asyncio.run_coroutine_threadsafe(self._servers[url].aclose(), self._loop).result(patience(10))
 
     @contextmanager
     def running(self) -> Iterator[OpenaiStage]:

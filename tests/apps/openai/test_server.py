@@ -272,6 +272,21 @@ def test_a_client_that_leaves_cancels_its_turn_and_cannot_run_it_again_by_a_retr
     assert bench_agent.turns == before
 
 
+def test_a_server_that_ends_cancels_its_turns_and_tells_the_clients(stage: OpenaiStage, folder: Path) -> None:
+    agent = BenchAgent()
+    url = stage.serve(lambda: make_gateway(folder, agent=agent.agent), folder)
+    with official_client(url) as client:
+        stream = ask(client, "wait", stream=True)
+        assert [next(stream).choices[0].delta.content for _ in range(2)] == ["", "I wait"]
+        stage.close_server(url)
+        with pytest.raises(openai.APIError, match="the server is ending"):
+            next(stream)
+        assert agent.is_cancelled.is_set()
+        with pytest.raises(openai.InternalServerError, match="the server is ending") as caught:
+            ask(client.with_options(max_retries=0), "more")
+        assert caught.value.status_code == 503
+
+
 def test_an_error_in_a_turn_is_not_tried_again(bench: openai.OpenAI, bench_agent: BenchAgent) -> None:
     before = bench_agent.turns
     with pytest.raises(openai.InternalServerError) as caught:

@@ -44,6 +44,8 @@ class CompletionReply:
     kind = "chat.completion"
 
     def __init__(self, send: Send, *, model: str, show_tools: bool = False) -> None:
+        self.is_of_turn = False
+        """Whether the turn has begun, so that the agent may have done something."""
         self._send = send
         self._show_tools = show_tools
         self._head = {
@@ -120,6 +122,8 @@ class StreamedReply(CompletionReply):
                 await self._send({"type": "http.response.start", "status": 200, "headers": STREAM_HEADERS})
                 data = self._chunk({"role": "assistant", "content": ""}) + data
             await self._send({"type": "http.response.body", "body": data, "more_body": not is_last})
+        # An agent that floods shall not keep others, or the news that the client has left, from the loop.
+        await asyncio.sleep(0)
 
     def _chunk(self, delta: dict[str, str], *, reason: str | None = None, **more: object) -> bytes:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": reason}

@@ -34,6 +34,9 @@ MOST_BODY = 16 * 1024 * 1024
 MOST_BEGUN = 1000
 """Turns that are remembered so that a client does not run them again."""
 
+END_SECONDS = 3.0
+"""What the turns may take to end when the server does."""
+
 _BODY_MISTAKES = {
     400: "the body did not arrive",
     408: "the body did not arrive in time",
@@ -51,9 +54,21 @@ class OpenaiServer:
         self._model = gateway.target.agent.name
         self._created = int(time.time())
         self._running = 0
+        self._is_leaving = asyncio.Event()
+        self._is_idle = asyncio.Event()
+        self._is_idle.set()
         self._keys: WeakKeyDictionary[GatewaySession, str] = WeakKeyDictionary()
         """What each session knows, by the key of the history that goes on with it."""
         self._begun: OrderedDict[tuple[Hashable, str], None] = OrderedDict()
+
+    async def aclose(self) -> None:
+        """Cancel the turns that run, tell their clients, and refuse whoever comes from now on."""
+        self._is_leaving.set()
+        try:
+            async with asyncio.timeout(END_SECONDS):
+                await self._is_idle.wait()
+        except TimeoutError:
+            pass  # whoever still sends a request is ended by the listener
 
     async def handle(self, scope: Any, receive: Receive, send: Send, owner: Hashable) -> None:
         """Answer a request of somebody who was admitted."""
@@ -92,9 +107,12 @@ class OpenaiServer:
     async def _complete(
         self, headers: Mapping[bytes, bytes], receive: Receive, send: Send, owner: Hashable
     ) -> None:
+        if self._is_leaving.is_set():
+            raise _leaving_failure(has_begun=False)
         if self._running >= self._gateway.rules.most_sessions:
             raise ApiFailure(429, f"{self._running} requests are at work; try again later")
         self._running += 1
+        self._is_idle.clear()
         try:
             body = await read_body(dict(headers), receive, MOST_BODY)
             if isinstance(body, int):
@@ -106,6 +124,8 @@ class OpenaiServer:
             await self._answer(history, self._reply(request, send), receive, owner)
         finally:
             self._running -= 1
+            if not self._running:
+                self._is_idle.set()
 
     def _reply(self, request: CompletionRequest, send: Send) -> CompletionReply:
         if not request.stream:
@@ -132,22 +152,24 @@ class OpenaiServer:
         loop = asyncio.get_running_loop()
         turn = loop.create_task(self._take_turn(history, reply, owner))
         disconnect = loop.create_task(wait_for_disconnect(receive))
+        leaving = loop.create_task(self._is_leaving.wait())
+        tasks = (turn, disconnect, leaving)
         try:
-            while not (turn.done() or disconnect.done()):
-                done, _ = await asyncio.wait(
-                    (turn, disconnect), timeout=IDLE, return_when=asyncio.FIRST_COMPLETED
-                )
+            while not any(task.done() for task in tasks):
+                done, _ = await asyncio.wait(tasks, timeout=IDLE, return_when=asyncio.FIRST_COMPLETED)
                 if not done:
                     await reply.keep_alive()
+            is_leaving = leaving.done() and not disconnect.done()
         finally:
-            turn.cancel()
-            disconnect.cancel()
-            await asyncio.wait((turn, disconnect))
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
         if not turn.cancelled():
             turn.result()
+        elif is_leaving:
+            await reply.fail(_leaving_failure(has_begun=reply.is_of_turn))
 
     async def _take_turn(self, history: MessageHistory, reply: CompletionReply, owner: Hashable) -> None:
-        has_begun = False
         try:
             if history.has_images:
                 await self._require_images()
@@ -158,7 +180,7 @@ class OpenaiServer:
             # From here to the turn nothing waits: nobody else can take the session, or close it for another.
             self._keys.pop(session, None)
             self._remember((owner, history.full_key))
-            has_begun = True
+            reply.is_of_turn = True
             try:
                 report = await session.turn(blocks, reply.on_event)
             finally:
@@ -167,7 +189,7 @@ class OpenaiServer:
         except ApiFailure as failure:
             await reply.fail(failure)
         except DragomanError as error:
-            await reply.fail(failure_of(error, self._gateway, has_begun=has_begun))
+            await reply.fail(failure_of(error, self._gateway, has_begun=reply.is_of_turn))
 
     def _remember(self, turn: tuple[Hashable, str]) -> None:
         self._begun[turn] = None
@@ -195,6 +217,12 @@ def _has_memory(session: GatewaySession) -> bool:
     life = session.supervised.life
     capabilities = life.handle.capabilities
     return life.is_alive or "loadSession" in capabilities or "sessionCapabilities.resume" in capabilities
+
+
+def _leaving_failure(*, has_begun: bool) -> ApiFailure:
+    return ApiFailure(
+        503, "the server is ending", code="server_ending", headers=[NEVER_AGAIN] if has_begun else []
+    )
 
 
 def _require(method: str, allowed: str) -> None:
