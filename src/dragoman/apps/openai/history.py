@@ -23,6 +23,7 @@ CONTEXT = (
 )
 
 INSTRUCTIONS = "Instructions for this conversation:\n"
+TOOL_RESULT = "The result of a tool of the client:\n"
 
 
 class MessageHistory:
@@ -69,7 +70,8 @@ class MessageHistory:
 
 def _blocks_of(message: ChatMessage) -> Iterator[v1.ContentBlock]:
     if message.role != "user":
-        yield v1.TextContent(text=f"{INSTRUCTIONS}{_words(message)}\n\n")
+        title = INSTRUCTIONS if message.role in ("system", "developer") else TOOL_RESULT
+        yield v1.TextContent(text=f"{title}{_words(message)}\n\n")
         return
     for part in message.parts:
         if isinstance(part, ImagePart):
