@@ -44,7 +44,7 @@ class CompletionReply:
     kind = "chat.completion"
 
     def __init__(self, send: Send, *, model: str, show_tools: bool = False) -> None:
-        self.is_of_turn = False
+        self.has_turn = False
         """Whether the turn has begun, so that the agent may have done something."""
         self._send = send
         self._show_tools = show_tools

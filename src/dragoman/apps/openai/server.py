@@ -10,8 +10,8 @@ Specification: https://platform.openai.com/docs/api-reference/chat
 from __future__ import annotations
 
 import asyncio
+import math
 import time
-from collections import OrderedDict
 from collections.abc import Hashable, Mapping
 from typing import Any
 from urllib.parse import unquote
@@ -31,8 +31,8 @@ from dragoman.transport.http_asgi import IDLE, Receive, Send, read_body, respond
 MOST_BODY = 16 * 1024 * 1024
 """Bytes of a request, images included."""
 
-MOST_BEGUN = 1000
-"""Turns that are remembered so that a client does not run them again."""
+RETRY_SECONDS = 60.0
+"""How long after a turn a client may send its request again by itself; the official ones take ten at most."""
 
 END_SECONDS = 3.0
 """What the turns may take to end when the server does."""
@@ -59,7 +59,8 @@ class OpenaiServer:
         self._is_idle.set()
         self._keys: WeakKeyDictionary[GatewaySession, str] = WeakKeyDictionary()
         """What each session knows, by the key of the history that goes on with it."""
-        self._begun: OrderedDict[tuple[Hashable, str], None] = OrderedDict()
+        self._begun: dict[tuple[Hashable, str], float] = {}
+        """The turns that run, or ended not long ago, by owner and full key; and until when they count."""
 
     async def aclose(self) -> None:
         """Cancel the turns that run, tell their clients, and refuse whoever comes from now on."""
@@ -136,6 +137,8 @@ class OpenaiServer:
         """The official clients send a request again when they have waited for too long. The agent may have
         done half of it, or all.
         """
+        now = asyncio.get_running_loop().time()
+        self._begun = {begun: until for begun, until in self._begun.items() if until > now}
         if headers.get(b"x-stainless-retry-count", b"0") != b"0" and turn in self._begun:
             raise ApiFailure(
                 409,
@@ -167,7 +170,7 @@ class OpenaiServer:
         if not turn.cancelled():
             turn.result()
         elif is_leaving:
-            await reply.fail(_leaving_failure(has_begun=reply.is_of_turn))
+            await reply.fail(_leaving_failure(has_begun=reply.has_turn))
 
     async def _take_turn(self, history: MessageHistory, reply: CompletionReply, owner: Hashable) -> None:
         try:
@@ -179,23 +182,19 @@ class OpenaiServer:
                 session = await self._gateway.open_session(cwd=self._cwd, owner=owner)
             # From here to the turn nothing waits: nobody else can take the session, or close it for another.
             self._keys.pop(session, None)
-            self._remember((owner, history.full_key))
-            reply.is_of_turn = True
+            self._begun[owner, history.full_key] = math.inf
+            reply.has_turn = True
             try:
                 report = await session.turn(blocks, reply.on_event)
             finally:
                 self._keys[session] = history.key_after(reply.text)
+                until = asyncio.get_running_loop().time() + RETRY_SECONDS
+                self._begun[owner, history.full_key] = until
             await reply.finish(report)
         except ApiFailure as failure:
             await reply.fail(failure)
         except DragomanError as error:
-            await reply.fail(failure_of(error, self._gateway, has_begun=reply.is_of_turn))
-
-    def _remember(self, turn: tuple[Hashable, str]) -> None:
-        self._begun[turn] = None
-        self._begun.move_to_end(turn)
-        while len(self._begun) > MOST_BEGUN:
-            self._begun.popitem(last=False)
+            await reply.fail(failure_of(error, self._gateway, has_begun=reply.has_turn))
 
     def _find_session(self, history: MessageHistory, owner: Hashable) -> GatewaySession | None:
         """A free session that knows the earlier messages, and no more."""
