@@ -20,9 +20,10 @@ Frame = tuple[Direction, Any]
 
 def brief_of(*frames: Frame, budget: int = BRIEF_BYTES) -> ConversationBrief:
     fold = BriefFold(budget=budget)
+    fold.begin("first")
     for n, (direction, value) in enumerate(frames, 1):
         fold.add(Stored(n, direction, json.dumps(value, separators=(",", ":")).encode(), float(n)))
-    return fold.finish(agent="first")
+    return fold.finish()
 
 
 def records(brief: str) -> list[dict[str, Any]]:
@@ -47,7 +48,7 @@ def hub(kind: str, **members: Any) -> Frame:
 def handed_over(kind: str) -> ConversationBrief:
     fold = BriefFold()
     fold.add_all(converse(kind))
-    return fold.finish(agent=kind)
+    return fold.finish()
 
 
 def seen_by_model(texts: list[str]) -> list[str]:
@@ -175,8 +176,8 @@ def test_a_prompt_that_its_agent_never_got_is_told_as_such_and_one_taken_back_is
         hub("taken", key="c", prompt=[text("not reached")]),
         hub("turn_ended", key="c", error=error),
     )
-    assert records(brief.text)[1:] == [
-        {"user": "reached"},
+    assert records(brief.text) == [
+        {"session of": "first", "user": "reached"},
         {"user": "not reached", "delivered": False},
         {"turn failed": "Authentication required"},
     ]
@@ -204,7 +205,8 @@ def test_what_no_brief_can_carry_is_named() -> None:
         chunk("agent_thought_chunk", "hm"),
         ended("max_tokens"),
     )
-    assert records(brief.text)[1:] == [{"user": "[image][file:///a]"}, {"turn ended": "max_tokens"}]
+    assert records(brief.text)[0]["user"] == "[image][file:///a]"
+    assert records(brief.text)[1:] == [{"turn ended": "max_tokens"}]
     assert brief.lost[:3] == (
         "1 blocks of image from the user",
         "1 texts of files that the user attached",
@@ -230,8 +232,9 @@ def test_a_conversation_without_words_has_no_brief() -> None:
 )
 def test_any_stream_gives_a_brief_within_its_bytes(entries: list[Any], budget: int) -> None:
     fold = BriefFold(budget=budget)
+    fold.begin("x" * 5000)
     fold.add_all(Stored(n, direction, frame, 0.0) for n, (direction, frame) in enumerate(entries, 1))
-    brief = fold.finish(agent="x" * 5000, reason="memory")
+    brief = fold.finish(reason="memory")
     assert len(brief.text.encode()) <= max(budget, LEAST_BYTES)
     if brief.text:
         assert "You worked in this session before" in brief.text

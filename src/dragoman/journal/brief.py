@@ -92,6 +92,7 @@ class BriefFold:
         self._budget = max(budget, LEAST_BYTES)
         self._moments = MomentFold()
         self._count = 0
+        self._agent = ""  # whose records follow, until there is one
         # Of each no more than a brief can hold: what falls out here would fall out later as well.
         self._user_records: deque[_Record] = deque()
         self._other_records: deque[_Record] = deque()
@@ -118,23 +119,43 @@ class BriefFold:
         for entry in entries:
             self.add(entry)
 
-    def finish(self, *, agent: str = "", reason: Reason = "handover") -> ConversationBrief:
-        """The brief. `agent` is who worked in it, as its user calls it."""
-        for moment in self._moments.finish():
-            self._on_moment(moment)
+    def begin(self, agent: str) -> None:
+        """What follows is the stream of a session of this agent; it goes on from the one before."""
+        self._end_stream()
+        for text in self._waiting.values():
+            self._add({"user": text, "delivered": False}, most=self._budget // 3, is_user=True)
+        self._waiting.clear()
+        self._tools.clear()
+        self._question, self._is_turn_open = "", False
+        self._agent = agent
+
+    def miss(self, what: str) -> None:
+        """Something that belongs to the conversation cannot be read."""
+        self._not_carried[what] += 1
+
+    def forget_waiting(self) -> None:
+        """Prompts that wait are given to the agent as prompts."""
+        self._waiting.clear()
+
+    def finish(self, *, reason: Reason = "handover") -> ConversationBrief:
+        """The brief."""
+        self._end_stream()
         standing = self._standing()
         if not (self._count or standing):
             return ConversationBrief(text="")
         head = _HEAD.format(reason=_REASONS[reason])
-        about = [self._line({"record of": agent})] if agent else []
         rest = self._budget - len(head.encode()) - len(BEGIN) - len(END) - 3
-        rest -= sum(len(line) + 1 for line in (*about, *standing))
-        chosen, omitted = self._choose(rest)
-        lines = [*about, *_with_gaps(chosen), *standing]
+        chosen, omitted = self._choose(rest - sum(len(line) + 1 for line in standing))
+        lines = [*_with_gaps(chosen), *standing]
         text = "\n".join([f"{head}{BEGIN}", *(line.decode() for line in lines), END, ""])
         return ConversationBrief(text=text, lost=tuple(self._losses(chosen, omitted, lines)))
 
     # Reading.
+
+    def _end_stream(self) -> None:
+        for moment in self._moments.finish():
+            self._on_moment(moment)
+        self._moments = MomentFold()
 
     def _on_moment(self, moment: Moment) -> None:
         match moment.kind:
@@ -256,6 +277,8 @@ class BriefFold:
     # Writing.
 
     def _add(self, record: Mapping[str, object], *, most: int = 2000, is_user: bool = False) -> None:
+        if self._agent:
+            record, self._agent = {"session of": self._agent, **record}, ""
         line, is_short = _fit(record, most)
         self._count += 1
         records = self._user_records if is_user else self._other_records
