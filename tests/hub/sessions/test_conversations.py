@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from dragoman import Agent
 from dragoman.hub.agents import pool
-from dragoman.journal.brief import BRIEF_BYTES
 from dragoman.hub.gate.admission import Grant
+from dragoman.journal.brief import BRIEF_BYTES
 from dragoman.testing.pace import deadline
 from tests.hub.sessions.agents import Gate, obedient
 from tests.hub.sessions.stage import WITHIN, Talker, staged, text

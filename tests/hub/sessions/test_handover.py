@@ -217,7 +217,7 @@ async def test_a_token_needs_the_other_agent_and_every_folder_and_an_agent_must_
         folders = {"cwd": str(tmp_path), "mcpServers": [], "additionalDirectories": ["/usr"]}
         session = (await owner.call("session/new", folders))["sessionId"]
         for grant in (
-            Grant("one agent", agents=frozenset({"one"})),
+            Grant("one agent", agents=("one",)),
             Grant("one folder", roots=(str(tmp_path),)),
         ):
             client = await stage.client(grant, agent="one").begin()
