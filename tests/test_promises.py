@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = ("hub.md", "security.md", "policy.md")
+PAGES = ("hub.md", "security.md", "policy.md", "handover.md")
 COMMENT = re.compile(r"<!-- (held by|no promise): (.+?) -->", re.DOTALL)
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 TEST = re.compile(r"^ *(?:async )?def (test_\w+)\(", re.MULTILINE)

@@ -111,7 +111,7 @@ examples:
   dragoman sessions search needle haystack     sessions in which both words were said
   dragoman sessions export 20260102-0304 a.ndjson
   dragoman sessions import a.ndjson
-  dragoman sessions handover last --agent codex "Now the tests"
+  dragoman sessions handover last --agent codex --prompt "Now the tests"
   dragoman sessions delete 20260102-030405-1a2b3c4d
 
 An ID may be shortened as long as it is clear; `last` is the latest session, and the agent's own id will do.
@@ -156,12 +156,12 @@ docs/journal.md describes what is stored, and the format of transcripts.
         options="recordings",
         examples="""\
 examples:
-  dragoman sessions handover last --agent codex "Now the tests"
+  dragoman sessions handover last --agent codex --prompt "Now the tests"
   dragoman sessions handover 20260102-0304 --brief       what another agent would be told
   dragoman sessions handover SESSION --agent codex --hub  a session of this user's hub
 
 A recorded session goes on as `dragoman run --session ID --continue-with AGENT`, in the folder of the session,
-with its exit status. At a hub, the new session's id is printed; without a PROMPT it waits for one.
+with its exit status. At a hub, the new session's id is printed; without --prompt it waits for one.
 docs/handover.md says what is handed over, and what is lost.
 """,
     ),

@@ -77,7 +77,7 @@ def _here(args: argparse.Namespace) -> int:
     words = ["run", "--session", info.stream, "--continue-with", args.agent]
     words += ["--cwd", info.cwd] if info.cwd and os.path.isdir(info.cwd) else []
     words += ["--format", "json"] if args.json else []
-    return run_turn(make_parser().parse_args([*words, "--", " ".join(args.words) or GO_ON]))
+    return run_turn(make_parser().parse_args([*words, "--", args.prompt or GO_ON]))
 
 
 async def _read(path: Path, name: str) -> tuple[StreamInfo, ConversationBrief]:
@@ -103,8 +103,8 @@ async def _at_hub(args: argparse.Namespace) -> int:
         raise SessionMistake("a hub does not show its briefs; leave --hub or --brief out")
     url, headers = hub_and_token(args.hub or None, args.token_file)
     params = {"sessionId": args.id, "agent": args.agent, "force": args.force}
-    if args.words:
-        params["text"] = " ".join(args.words)
+    if args.prompt:
+        params["text"] = args.prompt
     # With a key, a request that is sent again by whatever is in between is carried out once.
     params["_meta"] = {"dragoman": {"key": uuid.uuid4().hex}}
     async with open_hub(url, headers) as hub:
