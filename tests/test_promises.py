@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = ("hub.md", "security.md", "policy.md")
+PAGES = ("hub.md", "security.md", "policy.md", "handover.md")
 INTRODUCED_PAGES = ("mcp.md", "openai.md")
 """Pages that begin with what a command is for; behind their first heading they are as strict."""
 COMMENT = re.compile(r"<!-- (held by|no promise): (.+?) -->", re.DOTALL)

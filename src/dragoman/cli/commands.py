@@ -63,6 +63,7 @@ examples:
   git diff | dragoman run "Review this:" - --format quiet > review.md
   dragoman run --format json "/plan"         one event a line, described in docs/run.md
   dragoman run --continue "And now the tests"
+  dragoman run --agent claude --continue-with codex "Fix the tests"   codex goes on if claude cannot
 
 The prompt is made of the words, of --prompt-file and of standard input, in this order. Standard input is read
 when there is nothing else, or when a word is `-`.
@@ -110,6 +111,7 @@ examples:
   dragoman sessions search needle haystack     sessions in which both words were said
   dragoman sessions export 20260102-0304 a.ndjson
   dragoman sessions import a.ndjson
+  dragoman sessions handover last --agent codex --prompt "Now the tests"
   dragoman sessions delete 20260102-030405-1a2b3c4d
 
 An ID may be shortened as long as it is clear; `last` is the latest session, and the agent's own id will do.
@@ -145,6 +147,23 @@ docs/journal.md describes what is stored, and the format of transcripts.
         help="read a transcript into the history",
         run="dragoman.cli.sessions:run",
         options="recordings",
+    ),
+    CommandRow(
+        name="sessions handover",
+        help="let another agent go on with a session",
+        description="Let another agent go on with a session: it gets a brief of what was said and done.",
+        run="dragoman.cli.sessions_handover:run",
+        options="recordings",
+        examples="""\
+examples:
+  dragoman sessions handover last --agent codex --prompt "Now the tests"
+  dragoman sessions handover 20260102-0304 --brief       what another agent would be told
+  dragoman sessions handover SESSION --agent codex --hub  a session of this user's hub
+
+A recorded session goes on as `dragoman run --session ID --continue-with AGENT`, in the folder of the session,
+with its exit status. At a hub, the new session's id is printed; without --prompt it waits for one.
+docs/handover.md says what is handed over, and what is lost.
+""",
     ),
     CommandRow(
         name="sessions delete",

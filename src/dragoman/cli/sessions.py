@@ -18,6 +18,7 @@ import msgspec
 
 from dragoman.apps.console import say
 from dragoman.apps.files import FileAct, explain_error, open_private
+from dragoman.apps.recorded_sessions import SessionMistake, find_session
 from dragoman.apps.running_marks import with_current_state
 from dragoman.errors import JournalDamaged, JournalError
 from dragoman.hub.session.notes import read_note
@@ -30,10 +31,6 @@ from dragoman.text.sanitize import sanitize, sanitize_json, sanitize_line
 
 KINDS = {"message": "{}", "prompt": "> {}", "thought": "  · {}", "tool": "* {}", "plan": "  {}"}
 OTHERS = {"permission": "? {}", "mode": "mode: {}", "end": "— {}", "error": "! {}", "note": "# {}"}
-
-
-class SessionMistake(Exception):
-    """Said to the person, as it is."""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -111,7 +108,7 @@ async def _list(journal: Journal, args: argparse.Namespace) -> None:
 
 
 async def _show(journal: Journal, args: argparse.Namespace) -> None:
-    info = await _find(journal, args.id)
+    info = await find_session(journal, args.id)
     if args.journal is None:
         info = with_current_state(info)
     if args.json:
@@ -156,7 +153,7 @@ async def _parent_of(journal: Journal, stream: str) -> str:
 
 
 async def _export(journal: Journal, args: argparse.Namespace) -> None:
-    info = await _find(journal, args.id)
+    info = await find_session(journal, args.id)
     if args.file == "-":
         async for piece in export(journal, info.stream):
             sys.stdout.buffer.write(piece)
@@ -178,7 +175,7 @@ async def _import(journal: Journal, args: argparse.Namespace) -> None:
 
 async def _delete(journal: Journal, args: argparse.Namespace) -> None:
     # All are found before one is deleted: a mistake in the last must not cost the first.
-    infos = [await _find(journal, name) for name in args.ids]
+    infos = [await find_session(journal, name) for name in args.ids]
     for info in infos:
         if await journal.delete(info.stream):
             say(f"deleted {sanitize_line(info.stream)}")
@@ -192,31 +189,6 @@ ACTIONS = {
     "import": _import,
     "delete": _delete,
 }
-
-
-async def _find(journal: Journal, name: str) -> StreamInfo:
-    """The one session that is meant."""
-    exact = await journal.info(name)
-    if exact is not None:
-        return exact
-    if name == "last":
-        latest = (await journal.list(limit=1)).streams
-        if latest:
-            return latest[0]
-    infos: list[StreamInfo] = []
-    cursor = None
-    while True:
-        listing = await journal.list(limit=500, cursor=cursor)
-        infos += [info for info in listing.streams if info.stream.startswith(name) or info.session == name]
-        cursor = listing.cursor
-        if cursor is None:
-            break
-    if len(infos) == 1:
-        return infos[0]
-    if infos:
-        some = ", ".join(info.stream for info in infos[:5])
-        raise SessionMistake(sanitize_line(f"{name!r} may be any of {len(infos)} sessions: {some}"))
-    raise SessionMistake(sanitize_line(f"there is no session {name!r}; `dragoman sessions list` shows all"))
 
 
 async def _moments(journal: Journal, stream: str) -> AsyncIterator[Moment]:

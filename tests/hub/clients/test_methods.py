@@ -43,6 +43,7 @@ SCOPES: dict[str, Scope] = {
     "_dragoman/hub/queue/edit": "prompt",
     "_dragoman/hub/queue/withdraw": "prompt",
     "_dragoman/hub/rename": "prompt",
+    "_dragoman/hub/handover": "prompt",
     "_dragoman/hub/agents": "observe",
     "_dragoman/hub/agents/check": "admin",
     "_dragoman/hub/files": "observe",

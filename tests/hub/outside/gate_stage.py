@@ -168,6 +168,7 @@ ACTS: dict[tuple[str, bool], Act] = {
     ),
     (f"{HUB}queue/withdraw", True): Act(lambda scene: {"key": scene.detail}, needs="queue"),
     (f"{HUB}rename", True): Act(lambda _: {"title": "renamed"}),
+    (f"{HUB}handover", True): Act(lambda _: {"agent": "recorder"}, reaches="session/new"),
     (f"{HUB}status", True): Act(about_session=False),
     ("getThreads", True): Act(hides=True),
     ("getThreadEntries", True): Act(lambda scene: {"threadId": scene.session}, hides=True),

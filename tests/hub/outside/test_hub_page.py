@@ -13,11 +13,11 @@ from dragoman.hub.agents import pool, process
 from dragoman.hub.agents.host import agent_host
 from dragoman.hub.clients import client as client_side
 from dragoman.hub.cluster import client_router
-from dragoman.hub.engine import bounds, live_session, log, reminders
+from dragoman.hub.engine import bounds, live_session, log
 from dragoman.hub.engine.bounds import MIB
 from dragoman.hub.lending import turn_changes
 from dragoman.hub.settings import HubSettings
-from dragoman.journal import writer
+from dragoman.journal import brief, writer
 from dragoman.journal.nats import bus
 from dragoman.transport import http_outlet
 
@@ -39,7 +39,7 @@ def test_the_limits_on_the_page_are_the_defaults() -> None:
     assert (limits.unread, limits.prompts_queued) == (8 << 20, 32)
     assert (str(limits.prompt_rate), str(limits.connect_rate)) == ("60/min", "120/min")
     assert http_outlet.PATIENCE == 60.0
-    assert (reminders.REMINDER, turn_changes.LOOK_SECONDS) == (24_000, 3.0)
+    assert (brief.BRIEF_BYTES, turn_changes.LOOK_SECONDS) == (48_000, 3.0)
     assert (turn_changes.FIRST_PAUSE, turn_changes.LONGEST_PAUSE) == (30.0, 3600.0)
     assert live_session.CLOSE_SECONDS == 5.0
     assert (turn_changes.KEPT_SECONDS, pool.INITIALIZE_SECONDS, agent_end.LINES) == (1800.0, 300.0, 20)

@@ -384,6 +384,18 @@ CASES = [
     Case("a checkpoint is written", IDLE, ev.CheckpointTaken(frame=b'{"hub":"gist"}'), "gist"),
     # What is only written down.
     Case("a session gets a name", IDLE, ev.Renamed(title="t"), "renamed"),
+    Case(
+        "another agent goes on",
+        IDLE,
+        ev.ContinuedElsewhere(session="t", agent="b", by="me"),
+        "continued",
+    ),
+    Case(
+        "it is said once",
+        replace(IDLE, successor="t"),
+        ev.ContinuedElsewhere(session="t", agent="b", by="me"),
+        verdict="known",
+    ),
     Case("it gets folders", IDLE, ev.FoldersChanged(folders=("/x",)), "folders"),
     Case("not in a turn", RUNNING, ev.FoldersChanged(folders=("/x",)), verdict="ignored"),
     Case(

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from dragoman import Agent
 from dragoman.hub.agents import pool
-from dragoman.hub.engine.reminders import REMINDER
 from dragoman.hub.gate.admission import Grant
+from dragoman.journal.brief import BRIEF_BYTES
 from dragoman.testing.pace import deadline
 from tests.hub.sessions.agents import Gate, obedient
 from tests.hub.sessions.stage import WITHIN, Talker, staged, text
@@ -183,7 +183,7 @@ async def test_sessions_are_listed_forked_closed_and_deleted_for_an_agent_that_c
         forked = {"sessionId": session, "cwd": "/tmp", "mcpServers": []}
         fork = (await client.call("session/fork", forked))["sessionId"]
         await client.answer(client.prompt(fork, "and now?"))
-        assert "User: hello" in gate.prompts[-1]
+        assert '"user":"hello"' in gate.prompts[-1]
         assert gate.prompts[-1].endswith("and now?")
         late = await stage.client().begin()
         await late.call("session/load", {"sessionId": fork, "cwd": "/tmp", "mcpServers": []})
@@ -208,7 +208,7 @@ async def test_an_agent_that_dies_ends_its_turn_in_words_and_is_started_for_the_
         answer = await client.answer(client.prompt(session, "hello again"))
         assert answer["result"]["stopReason"] == "end_turn"
         assert gate.prompts[-1].endswith("hello again")
-        assert "User: wait" in gate.prompts[-1]
+        assert '"user":"wait"' in gate.prompts[-1]
         assert [one["remembers"] for one in client.events("agent_back")] == [False]
 
 
@@ -422,14 +422,18 @@ async def test_an_agent_that_has_lost_a_session_is_told_the_latest_of_what_was_s
         client = await stage.client().begin()
         session = await client.new()
         await client.answer(client.prompt(session, "an old word"))
-        await client.answer(client.prompt(session, "x" * REMINDER))
+        for part in range(8):  # more than fits
+            await client.answer(client.prompt(session, f"part {part} " + "x" * BRIEF_BYTES))
         await stage.end_agent("one")
         await client.answer(client.prompt(session, "and now?"))
     (told,) = gates[-1].prompts
     assert told.startswith("This conversation goes on from an earlier one.")
+    assert "You worked in this session before" in told
     assert told.endswith("and now?")
+    assert told.count("and now?") == 1
     assert "an old word" not in told
-    assert REMINDER <= len(told) < REMINDER + 500
+    assert "part 7 " in told
+    assert BRIEF_BYTES / 2 <= len(told) < BRIEF_BYTES + len("and now?")
 
 
 async def test_an_agent_that_nobody_uses_is_stopped_and_started_when_somebody_does(

@@ -29,12 +29,14 @@ from dragoman.apps.run.stop import RunStop
 from dragoman.apps.run.texts import TextView
 from dragoman.apps.run.views import EventView, JsonView, QuietView
 from dragoman.apps.terminals import Paint, is_terminal, shows_colours
+from dragoman.errors import DragomanError
 from dragoman.text.sanitize import sanitize
 from dragoman.transport.patient import claim_stderr
 from dragoman.version import VERSION
 
 if TYPE_CHECKING:
     from dragoman.apps.run.drive import RunDriver
+    from dragoman.apps.run.handover import RunRecord
 
 log = logging.getLogger(__name__)
 
@@ -114,14 +116,41 @@ class _Run:
         return None if self._driver is None else self._driver.session_id
 
     async def run(self) -> RunOutcome:
-        early = EarlyAgent(self._plan)
+        plan = self._plan
+        if plan.successor is None:
+            return await self._run_agent(plan)
+        from dragoman.apps.run import handover
+
+        record = handover.RunRecord(plan.target.agent.name)
+        error: DragomanError | None = None
+        try:
+            outcome = await self._run_agent(plan, record)
+        except DragomanError as failure:
+            error, outcome = failure, outcome_of_error(failure)
+        if self._stop.reason is not None or not handover.has_successor(plan, outcome):
+            if error is not None:
+                raise error
+            return outcome
+        self._reporter.note(f"{plan.target.agent.name}: {outcome.message}", level="warning")
+        brief = record.brief()
+        stream = "" if self._driver is None else self._driver.stream
+        successor = handover.successor_plan(plan, brief, source=stream)
+        handover.tell_handover(
+            self._reporter, successor, agent=plan.target.agent.name, reason=outcome.name, brief=brief
+        )
+        return await self._run_agent(successor)
+
+    async def _run_agent(self, plan: RunPlan, record: RunRecord | None = None) -> RunOutcome:
+        early = EarlyAgent(plan)
         self._stop.owns(early.kill)
         try:
             from dragoman.apps.run.drive import (
                 RunDriver,  # half of all our code, loaded while the agent starts
             )
 
-            self._driver = RunDriver(self._plan, self._reporter, self._output, self._stop, early=early)
+            self._driver = RunDriver(
+                plan, self._reporter, self._output, self._stop, early=early, record=record
+            )
             return await self._driver.run()
         finally:
             await early.aclose()

@@ -9,15 +9,18 @@ from __future__ import annotations
 import asyncio
 import os
 from dataclasses import replace
+from typing import Literal
 
 from msgspec import UNSET
 
 from dragoman import connect
 from dragoman.apps.console import UsageMistake
 from dragoman.apps.login_methods import login_hint, login_methods
+from dragoman.apps.recorded_sessions import SessionMistake
 from dragoman.apps.run import events
 from dragoman.apps.run.attach import blocks_of
 from dragoman.apps.run.changes import look_before, tell_changes
+from dragoman.apps.run.handover import RunRecord, tell_handover
 from dragoman.apps.run.history import RunHistory
 from dragoman.apps.run.lend import LentWorkspace
 from dragoman.apps.run.login import StartAgain, make_login
@@ -33,12 +36,14 @@ from dragoman.apps.run.stop import RunStop
 from dragoman.apps.run.subagents import FamilyNarrator
 from dragoman.dialect import DialectDecision, Ledger, LedgerEntry
 from dragoman.errors import DragomanError, LoginRequired
+from dragoman.journal.brief import ConversationBrief
 from dragoman.schema import v1
 from dragoman.sdk.client.agent_handle import AgentHandle, Session
 from dragoman.sdk.client.prompt import TurnResult
 from dragoman.sdk.connect import BoundedNotes, Connecting
 from dragoman.sdk.known import AgentSource
 from dragoman.sdk.login import call_with_login
+from dragoman.transport.tapped import Tap
 from dragoman.workspace.snapshots import Snapshot
 
 QUIET = 0.08
@@ -62,7 +67,9 @@ class RunDriver:
         stop: RunStop,
         *,
         early: EarlyAgent,
+        record: RunRecord | None = None,
     ) -> None:
+        """`record` hears what passes, for whoever goes on if this agent cannot."""
         self._plan = plan
         self._early = early
         self._reporter = reporter
@@ -70,15 +77,21 @@ class RunDriver:
         self._narrator = FamilyNarrator()
         self._agent: AgentHandle | None = None
         self.session_id: str | None = None
+        self._brief: ConversationBrief | None = None
         self._stop = stop
+        self._record = record
+        self.stream = ""
+        """This run in the history."""
         self._logged_in = False  # in a terminal, which is done once
         self._steering: LineSteering | None = None
 
     async def run(self) -> RunOutcome:
         plan = self._plan
         async with RunHistory(
-            self._reporter, record=plan.record, look_up=plan.continue_ or plan.record
+            self._reporter, record=plan.record, look_up=plan.continue_ or plan.record or bool(plan.source)
         ) as history:
+            self.stream = history.stream
+            self._brief = await self._find_brief(history)
             lending = LentWorkspace(
                 plan.rules,
                 self._reporter,
@@ -100,6 +113,21 @@ class RunDriver:
                 await history.describe(agent=self._agent_name(), state=self._stop.reason or state)
             return outcome
 
+    async def _find_brief(self, history: RunHistory) -> ConversationBrief | None:
+        plan = self._plan
+        if not plan.source:
+            return plan.brief
+        agent, source, brief = "", plan.source, plan.brief
+        if brief is None:
+            try:
+                info, brief = await history.find_source(plan.source, plan.session_request.cwd)
+            except SessionMistake as mistake:
+                raise UsageMistake(str(mistake), "choose one of `dragoman sessions`") from None
+            agent, source = info.agent, info.stream
+            tell_handover(self._reporter, plan, agent=agent, reason="recorded", brief=brief)
+        await history.note_handover(source, agent=plan.target.agent.name)
+        return brief
+
     async def _connect(self, lending: LentWorkspace, history: RunHistory) -> RunOutcome:
         def on_stderr(chunk: bytes) -> None:
             self._reporter.stderr(chunk)
@@ -114,7 +142,7 @@ class RunDriver:
                 env=self._plan.target.env,
                 on_stderr=on_stderr,
                 on_stray=BoundedNotes(self._reporter.warn),
-                tap=history.tap,
+                tap=_join_taps(history.tap, None if self._record is None else self._record.tap),
                 dialect=self._plan.target.dialect,
                 ledger=Ledger(on_loss=self._on_loss, on_decision=self._on_dialect),
                 policy=self._plan.rules.policy_file,
@@ -168,7 +196,8 @@ class RunDriver:
             await settle(session, request)
             self._tell_late(session, "before")
             snapshot = await looking
-            content = [v1.TextContent(text=self._plan.prompt), *blocks]
+            past = [] if self._brief is None else [v1.TextContent(text=self._brief.text)]
+            content = [*past, v1.TextContent(text=self._plan.prompt), *blocks]
             try:
                 result = await call_with_login(agent, lambda: self._turn(session, content), login)
                 await self._listen(session)
@@ -293,6 +322,16 @@ class RunDriver:
                 auth_methods=[method.id for method in agent.auth_methods],
             )
         )
+
+
+def _join_taps(*taps: Tap | None) -> Tap | None:
+    listeners = [tap for tap in taps if tap is not None]
+
+    def tell_all(direction: Literal["to_agent", "to_client"], block: bytes) -> None:
+        for listener in listeners:
+            listener(direction, block)
+
+    return tell_all if len(listeners) > 1 else next(iter(listeners), None)
 
 
 def _session_event(session: Session, how: str) -> events.SessionEvent:

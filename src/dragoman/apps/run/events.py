@@ -59,6 +59,15 @@ class SessionEvent(RunEvent, frozen=True, kw_only=True, tag="session"):
     config_options: AgentJson | UnsetType = UNSET
 
 
+class HandoverEvent(RunEvent, frozen=True, kw_only=True, tag="handover"):
+    """Another agent goes on in the place of the first one."""
+
+    from_agent: str
+    agent: str
+    reason: str
+    lost: list[str] = []
+
+
 class UpdateEvent(RunEvent, frozen=True, kw_only=True, tag="update"):
     """An update that has no event of its own, and the fields of those that have."""
 
@@ -260,6 +269,7 @@ AnyEvent: TypeAlias = (
     StartEvent
     | AgentEvent
     | SessionEvent
+    | HandoverEvent
     | UpdateEvent
     | TextEvent
     | ThoughtEvent

@@ -9,10 +9,13 @@ from collections.abc import Iterable
 from contextlib import AsyncExitStack
 from types import TracebackType
 
+from dragoman.apps.recorded_sessions import SessionMistake, find_session, note_handover, read_brief
+from dragoman.apps.run.plan import LAST
 from dragoman.apps.run.reporter import RunReporter
 from dragoman.apps.running_marks import RunningMark
 from dragoman.errors import JournalError
 from dragoman.journal import Journal, StreamInfo, open_journal
+from dragoman.journal.brief import ConversationBrief
 from dragoman.journal.history import HistoryRecorder, history_path, new_stream
 from dragoman.transport.tapped import Tap
 
@@ -28,6 +31,8 @@ class RunHistory:
         self._journal: Journal | None = None
         self._recorder: HistoryRecorder | None = None
         self._stream = new_stream()
+        self.stream = self._stream if record else ""
+        """The name of this run in the history; empty if it is not there."""
         self.tap: Tap | None = None
 
     async def __aenter__(self) -> RunHistory:
@@ -66,6 +71,32 @@ class RunHistory:
             infos += [info for info in listing.streams if info.session and info.stream != self._stream]
         latest = max(infos, key=lambda info: info.updated, default=None)
         return None if latest is None else latest.session
+
+    async def find_source(self, name: str, cwd: str) -> tuple[StreamInfo, ConversationBrief]:
+        """A recorded session that another agent is to go on with, and a brief of it. Raises
+        `SessionMistake`.
+        """
+        if self._journal is None:
+            raise SessionMistake("the history cannot be read, so there is nothing to go on with")
+        if name == LAST:
+            streams = (await self._journal.list(cwd=cwd, limit=2)).streams
+            infos = [info for info in streams if info.stream != self._stream]
+            if not infos:
+                raise SessionMistake("there is no session in this folder to go on with")
+            info = infos[0]
+        else:
+            info = await find_session(self._journal, name)
+        return info, await read_brief(self._journal, info)
+
+    async def note_handover(self, source: str, *, agent: str) -> None:
+        """Both streams say who goes on where, if they are there."""
+        if self._recorder is None or self._journal is None or not source:
+            return
+        self._recorder.note(self._stream, continues={"stream": source})
+        try:
+            await note_handover(self._journal, source, stream=self._stream, agent=agent)
+        except JournalError as error:
+            self._reporter.note(f"the history is incomplete: {error}", level="warning")
 
     async def describe(self, *, agent: str, state: str) -> None:
         """How it ended, under the name by which its user calls the agent."""

@@ -23,9 +23,12 @@ from dragoman.workspace.policy.policy_parser import PolicyError
 
 if TYPE_CHECKING:
     from dragoman.apps.run.attach import Attachment
+    from dragoman.journal.brief import ConversationBrief
     from dragoman.schema import v1
     from dragoman.schema.steering import SteerFallback
     from dragoman.workspace.policy.form_answers import FormAnswers
+
+LAST = "last"
 
 ChangeHandling: TypeAlias = Literal["keep", "revert", "ask"]
 """What becomes of the changes of a run."""
@@ -75,6 +78,12 @@ class RunPlan:
     """What becomes of a line that the agent cannot take into its turn; None if no lines are read."""
     is_attended: bool
     """Whether a person sits at the terminal and can be asked."""
+    successor: ChosenAgent | None = None
+    """Who goes on if the agent cannot."""
+    source: str = ""
+    """The recorded session of another agent that goes on in this run; `last` is the latest in the folder."""
+    brief: ConversationBrief | None = None
+    """What the agent is told of it; None if that is still to be read."""
 
     @property
     def roots(self) -> list[str]:
@@ -83,7 +92,13 @@ class RunPlan:
 
 def make_plan(args: argparse.Namespace) -> RunPlan:
     """Everything that is known before an agent is started; raises `UsageMistake`."""
-    target = find_target(args.agent, args.env, dialect=args.dialect)
+    # A recorded session goes on with the other agent at once, unless its own agent is named to try first.
+    takes_over = args.continue_with is not None and args.agent is None and (args.session or args.continue_)
+    agent = args.continue_with if takes_over else args.agent
+    target = find_target(agent, args.env, dialect=args.dialect)
+    successor = None
+    if args.continue_with is not None and not takes_over:
+        successor = find_target(args.continue_with, ())  # what --env hands to an agent is for the first
     is_attended = args.format != "json" and is_terminal(0) and is_terminal(2)
     roots = [_folder(path) for path in (args.cwd or os.getcwd(), *args.add_dir)]
     return RunPlan(
@@ -94,7 +109,7 @@ def make_plan(args: argparse.Namespace) -> RunPlan:
             cwd=roots[0],
             directories=roots[1:],
             servers=_servers(args),
-            session_id=args.session,
+            session_id=None if takes_over else args.session,
             mode=args.mode,
             options=[_pair(text) for text in args.options],
         ),
@@ -109,11 +124,13 @@ def make_plan(args: argparse.Namespace) -> RunPlan:
         ),
         limits=Limits(handshake_seconds=args.start_timeout or None, end_seconds=args.end_timeout),
         silence=args.silence or None,
-        continue_=args.continue_,
+        continue_=args.continue_ and not takes_over,
         record=not args.no_history,
         changes=args.changes,
         steer=_steering(args),
         is_attended=is_attended,
+        successor=successor,
+        source=(args.session or LAST) if takes_over else "",
     )
 
 

@@ -81,6 +81,12 @@ def _add_session(group: argparse._ArgumentGroup) -> None:
         dest="continue_",
         help="go on with the last session of this agent in this folder",
     )
+    group.add_argument(
+        "--continue-with",
+        metavar="AGENT",
+        help="who goes on if the agent is out of quota, logged out or dead; without --agent, who goes on "
+        "with the recorded session of --session or --continue",
+    )
     group.add_argument("--mode", metavar="ID", help="switch the session to this mode")
     group.add_argument(
         "--set",

@@ -12,19 +12,22 @@ from dragoman.errors import Elsewhere, ErrorAnswer
 from dragoman.hub.clients.client import ClientHub, HubClient
 from dragoman.hub.clients.entry_messages import HistoryView, messages
 from dragoman.hub.clients.questions import is_answer
+from dragoman.hub.clients.request_checks import check_no_child, checked_key
 from dragoman.hub.clients.session_progress import SessionProgress
 from dragoman.hub.clients.views import SessionViews
+from dragoman.hub.engine.handovers import first_prompt, hand_to_agent, losses
+from dragoman.hub.engine.key_lookup import prompt_refusal
 from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.engine.log import STORE_SECONDS
 from dragoman.hub.engine.ports import Position, read_cursor
-from dragoman.hub.gate.table import HUB, agent_in
+from dragoman.hub.gate.table import HUB, agent_in, check_session
 from dragoman.hub.lending.file_search import complete_folder, find_files
 from dragoman.hub.lending.file_view import read_file
 from dragoman.hub.session import events as ev
-from dragoman.hub.session.frames import value_of
+from dragoman.hub.session.frames import ours_in, value_of
 from dragoman.journal import Stored
 from dragoman.sdk.known.finding import missing_agents
-from dragoman.wire.codes import invalid_params, method_not_found
+from dragoman.wire.codes import invalid_params, invalid_request, method_not_found
 from dragoman.wire.envelope import JsonObject
 
 Params = dict[str, Raw]
@@ -56,6 +59,7 @@ class HubMethods:
             "queue/edit": self._edit,
             "queue/withdraw": self._withdraw,
             "rename": self._rename,
+            "handover": self._handover,
             "agents": self._agents,
             "agents/check": self._check_agent,
             "files": self._files,
@@ -266,6 +270,30 @@ class HubMethods:
         session.dispatch(ev.Renamed(title=title))
         self._hub.on_session_change(session)
         return {}
+
+    async def _handover(self, client: HubClient, params: Params) -> JsonObject:
+        source = await self._session(client, params)
+        check_no_child(source)
+        agent, text = client.text(params, "agent"), _text(params, "text")
+        check_session(client.grant, agent=agent, cwd=source.state.cwd, folders=source.state.folders)
+        if source.state.is_busy and value_of(params.get("force")) is not True:
+            raise invalid_request(
+                "a turn runs in this session: cancel it first, or send force if it does not end"
+            )
+        if text:
+            self._hub.check_rate(client)
+        key, by = checked_key(ours_in(params)), client.grant.name
+        session = await hand_to_agent(self._hub, source, agent=agent, by=by, key=key)
+        client.may_reach(session)
+        source.cancel()
+        lost = await losses(self._hub, session, source)
+        self._hub.attach(client, session, Position(1)).catch_up()
+        if text:
+            prompt = first_prompt(session, text, by=by, lends=client.lends())
+            refusal = prompt_refusal(session.lookups.add(prompt))
+            if refusal is not None:
+                raise refusal
+        return {"sessionId": session.id, "agent": session.state.agent, "lost": lost}
 
     async def _revert(self, client: HubClient, params: Params) -> JsonObject:
         session = await self._session(client, params)

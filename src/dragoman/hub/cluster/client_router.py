@@ -18,7 +18,7 @@ from dragoman.hub.clients.client import ClientHub
 from dragoman.hub.cluster.branches import SPAN, Branch, HomeBranch, LinkBranch
 from dragoman.hub.cluster.links import Links
 from dragoman.hub.cluster.owners import Owners
-from dragoman.hub.cluster.pending_requests import PendingRequest, pending_request
+from dragoman.hub.cluster.pending_requests import MAKING, PendingRequest, pending_request
 from dragoman.hub.cluster.remote_client import REPLACED
 from dragoman.hub.cluster.router_calls import RouterCalls
 from dragoman.hub.cluster.session_moves import LONGEST_PAUSE, RoutedSession, SessionMoves
@@ -306,7 +306,7 @@ class ClientRouter:
 
     def _on_pending_answer(self, branch: Branch, pending: PendingRequest, answer: Response | Failure) -> None:
         session = pending.session
-        if pending.method in ("session/new", "session/fork") and isinstance(answer, Response):
+        if pending.method in MAKING and isinstance(answer, Response):
             session = session_of(answer.result)
             self.sessions.setdefault(session, RoutedSession(branch.node)).node = branch.node
         route = self.sessions.get(session)

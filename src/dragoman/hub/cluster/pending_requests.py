@@ -18,7 +18,8 @@ from dragoman.hub.session.frames import encode_json, key_in, merge_ours, object_
 from dragoman.wire import request
 from dragoman.wire.envelope import Id
 
-KEYED = frozenset({"session/prompt", "session/new", "session/fork"})
+MAKING = frozenset({"session/new", "session/fork", "_dragoman/hub/handover"})
+KEYED = frozenset({"session/prompt", *MAKING})
 FROM_A_PLACE = frozenset({"session/load", "session/resume", "_dragoman/hub/attach"})
 REPEATABLE = frozenset(
     {

@@ -12,6 +12,7 @@ from dragoman.errors import CallFailed
 from dragoman.hub.engine.lifecycle import agents_name, free_id
 from dragoman.hub.engine.live_session import EngineHub, LiveSession, SessionProcess
 from dragoman.hub.engine.ports import read_cursor
+from dragoman.hub.engine.reminders import source_of
 from dragoman.hub.session.frames import value_of, with_session_id
 from dragoman.hub.session.machine import CANCELLED
 from dragoman.hub.session.notes import note, read_note
@@ -52,7 +53,16 @@ async def _copy_session(
     """A session with the past of another one. `answer` is what the agent said when it made the fork."""
     own = answer.pop("sessionId") if answer else ""
     session_id = await free_id(hub, str(own) or str(uuid.uuid4()))
-    members = {"agent": source.state.agent, "cwd": source.state.cwd, "folders": list(source.state.folders)}
+    members: dict[str, object] = {
+        "agent": source.state.agent,
+        "cwd": source.state.cwd,
+        "folders": list(source.state.folders),
+    }
+    if source.state.source:
+        members |= {
+            "source": source.state.source,
+            "sourceEnd": (await source_of(hub.journal, source.stream)).end,
+        }
     result = answer or {name: value_of(raw) for name, raw in source.state.agent_answer.items()}
     first = Entry("note", note("made", **members, session=str(own) or session_id, result=result), 0.0)
     await hub.journal.append(session_id, [first])

@@ -230,8 +230,15 @@ def agents_name(own: str, session_id: str) -> str | None:
     return None if own == session_id else own
 
 
-async def make(hub: EngineHub, agent: str, params: dict[str, Raw], *, key: str = "") -> LiveSession:
-    """A new session of an agent."""
+async def make(
+    hub: EngineHub,
+    agent: str,
+    params: dict[str, Raw],
+    *,
+    key: str = "",
+    source: LiveSession | None = None,
+) -> LiveSession:
+    """A new session of an agent. `source` is the session of another one that goes on in it."""
     if len(hub.sessions) >= hub.options.sessions:
         raise ErrorAnswer(-32603, "Internal error: too many sessions are open")
     process = await hub.pool.ensure_process(agent)
@@ -252,6 +259,9 @@ async def make(hub: EngineHub, agent: str, params: dict[str, Raw], *, key: str =
             process=process.process_id,
             key=key,
             last_taken=process.last_number(session_id),
+            title="" if source is None else source.state.title,
+            source="" if source is None else source.stream,
+            source_end=0 if source is None else source.log.last,
         )
         session.dispatch(event)
         if "mcpServers" in params:

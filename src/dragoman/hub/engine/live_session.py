@@ -441,8 +441,8 @@ class LiveSession:
         try:
             await self.hub.will_run(self)
             process = await self.hub.pool.bind(self)
-            if self._state.remind:
-                await self.hub.reminders.recall(self.id)
+            if self._state.remind or self._state.is_unbriefed:
+                await self.hub.reminders.recall(self._state)
             if self._state.start == key:
                 await self.hub.changes.begin(self.id, key, (self._state.cwd, *self._state.folders))
             room = await self.bounds.answers.take(self._size_of(key))
@@ -471,7 +471,8 @@ class LiveSession:
             self.hub.changes.end(self.id, key)
             return
         params = bytes(self._state.queue[0].params)
-        reminder_params = self.hub.reminders.remind(self.id, params) if self._state.remind else None
+        needs_reminder = self._state.remind or self._state.is_unbriefed
+        reminder_params = self.hub.reminders.remind(self.id, params) if needs_reminder else None
         self.dispatch(ev.AgentReady(key=key, id=process.next_id(), reminder_params=reminder_params))
 
     def refuse_prompt(self, key: str, error: ErrorObject) -> None:

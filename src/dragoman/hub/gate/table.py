@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias
 from urllib.parse import unquote
 
@@ -44,7 +44,9 @@ class GateRow(Struct, frozen=True, kw_only=True):
     places: tuple[tuple[str, Place], ...] = ()
     """The parameters that name places, and how."""
     names_agent: bool = False
-    """Whether it is about an agent rather than about a session."""
+    """Whether it is about an agent: one that it names, or else the client's."""
+    agent_param: str = ""
+    """The parameter that names the agent; the others name it in `_meta`."""
 
 
 _FOLDERS: tuple[tuple[str, Place], ...] = (
@@ -94,6 +96,8 @@ REQUESTS: dict[str, GateRow] = {
     f"{HUB}queue/edit": GateRow(scopes=("prompt",), effect="drive", places=(("prompt", "blocks"),)),
     f"{HUB}queue/withdraw": GateRow(scopes=("prompt",), effect="drive"),
     f"{HUB}rename": GateRow(scopes=("prompt",), effect="drive"),
+    # It names another agent than the session's; the folders are the session's.
+    f"{HUB}handover": GateRow(scopes=("prompt",), effect="open", names_agent=True, agent_param="agent"),
     f"{HUB}status": GateRow(scopes=("admin",), effect="administer"),
 }
 
@@ -139,8 +143,8 @@ def check(
     """
     row = row_of(method, params, is_request=is_request)
     _check_scopes(grant, row)
-    if row.names_agent and not grant.may_use(agent_in(params) or agent):
-        name = agent_in(params) or agent
+    name = _text(value_of(params.get(row.agent_param), ""), row.agent_param) or agent_in(params) or agent
+    if row.names_agent and not grant.may_use(name):
         raise ErrorAnswer(FORBIDDEN, f"Forbidden: this token may not use {name}", {"scope": "agents"})
     if grant.roots:
         for path in places_in(row, params):
@@ -159,9 +163,9 @@ def check_history(grant: Grant, method: str) -> None:
     _check_scopes(grant, row)
 
 
-def check_session(grant: Grant, *, agent: str, cwd: str) -> None:
+def check_session(grant: Grant, *, agent: str, cwd: str, folders: Iterable[str] = ()) -> None:
     """Whether a session is among those that the token is for."""
-    if not (grant.may_use(agent) and grant.may_open(cwd)):
+    if not (grant.may_use(agent) and all(map(grant.may_open, (cwd, *folders)))):
         raise ErrorAnswer(FORBIDDEN, "Forbidden: this token may not use this session", {"scope": "sessions"})
 
 

@@ -33,6 +33,9 @@ _SAME = (
         "turns",
         "parent",
         "children",
+        "source",
+        "is_unbriefed",
+        "successor",
     ),
 )
 """What state and checkpoint have under the same names."""
@@ -72,6 +75,9 @@ class Checkpoint(Struct, kw_only=True, omit_defaults=True, tag_field="hub", tag=
     turns: int = 0
     parent: str = ""
     children: dict[str, ChildSession] = {}
+    source: str = ""
+    is_unbriefed: bool = field(name="unbriefed", default=False)
+    successor: str = ""
 
 
 _encode = msgspec.json.Encoder().encode

@@ -77,10 +77,22 @@ class SessionMade(_Event, frozen=True):
     title: str = ""
     is_load: bool = False
     """Whether the agent is still asked to load it: it may not have such a session."""
+    source: str = ""
+    """The session of another agent that goes on in this one."""
+    source_end: int = 0
+    """The last entry of that one that counts here."""
 
 
 class Renamed(_Event, frozen=True):
     title: str
+
+
+class ContinuedElsewhere(_Event, frozen=True):
+    """Another agent goes on in another session."""
+
+    session: str
+    agent: str
+    by: str
 
 
 class FoldersChanged(_Event, frozen=True):
@@ -289,6 +301,7 @@ Event: TypeAlias = (
     | RequestAnswered
     | SessionMade
     | Renamed
+    | ContinuedElsewhere
     | FoldersChanged
     | CloseReceived
     | ChildMade

@@ -611,6 +611,8 @@ def _session_made(work: _StepWork, event: ev.SessionMade) -> Verdict:
         members["parent"] = event.parent
     if event.is_load:
         members["load"] = True
+    if event.source:
+        members |= {"source": event.source, "sourceEnd": event.source_end}
     work.note("made", **members, session=event.session, n=event.process)
     if event.title:
         work.note("renamed", title=event.title)
@@ -619,6 +621,13 @@ def _session_made(work: _StepWork, event: ev.SessionMade) -> Verdict:
 
 def _session_renamed(work: _StepWork, event: ev.Renamed) -> Verdict:
     work.note("renamed", title=event.title)
+    return "done"
+
+
+def _continued_elsewhere(work: _StepWork, event: ev.ContinuedElsewhere) -> Verdict:
+    if work.state.successor == event.session:
+        return "known"
+    work.note("continued", session=event.session, agent=event.agent, by=event.by)
     return "done"
 
 
@@ -653,6 +662,7 @@ _HANDLERS: Mapping[type[Event], Callable[[_StepWork, Any], Verdict]] = {
     ev.RequestAnswered: _request_answered,
     ev.SessionMade: _session_made,
     ev.Renamed: _session_renamed,
+    ev.ContinuedElsewhere: _continued_elsewhere,
     ev.FoldersChanged: _folders_changed,
     ev.CloseReceived: _close_received,
     ev.ChildMade: _child_made,

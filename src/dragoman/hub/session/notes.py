@@ -6,6 +6,8 @@ from its beginning knows the session as the hub knew it, and what its clients we
 | note | says |
 |---|---|
 | `made` | agent, folder, and what the agent, process `n`, answered; key of the request, parent of a child |
+| `made` with `source` | it goes on where that session stood at entry `sourceEnd`; its agent is told |
+| `continued` | another agent goes on in that session |
 | `made` with `load` | the agent is asked to load a session of its own; it has it once `bound` is there |
 | `child` | a child session, whose stream exists, and the agent's own id for it |
 | `forked` | all that a fork begins with is stored; the key of the request |
@@ -44,6 +46,7 @@ EVENT_KINDS = frozenset(
         "agent_gone",
         "agent_back",
         "renamed",
+        "continued",
         "closed",
         "deleted",
     }
@@ -75,6 +78,8 @@ class StreamNote(Struct, frozen=True, omit_defaults=True):
     n: int = 0
     taken: int = 0
     load: bool = False
+    source: str = ""
+    source_end: int = field(name="sourceEnd", default=0)
     risks: Raw | UnsetType = UNSET
     risks_note: str = field(name="risksNote", default="")
 

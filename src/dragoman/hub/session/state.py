@@ -262,6 +262,12 @@ class SessionState(Struct, frozen=True, kw_only=True):
     """The session whose child it is; empty for one that a client has made."""
     children: dict[str, ChildSession] = {}
     """By the agent's own ids for them."""
+    source: str = ""
+    """The session of another agent that goes on in this one."""
+    is_unbriefed: bool = False
+    """Whether no turn has ended yet in which the agent was told of that session."""
+    successor: str = ""
+    """The session in which another agent goes on."""
 
     phase: Phase = "open"
     start: str = ""
@@ -533,6 +539,7 @@ def _apply_turn_ended(state: SessionState, note: StreamNote) -> SessionState:
         queue=_without(state.queue, note.key),
         # A prompt that was taken back, or refused, says nothing of how the last turn ended.
         has_failed=isinstance(note.error, Raw) if was_open else state.has_failed,
+        is_unbriefed=state.is_unbriefed and not (ran and isinstance(note.result, Raw)),
         answers=latest_answers(answers, keep_after=state.last_stored),
         has_old_answers=has_old_answers,
     )
@@ -596,6 +603,8 @@ def _apply_made(state: SessionState, note: StreamNote) -> SessionState:
         folders=tuple(note.folders),
         taken_before=note.taken,
         parent=note.parent,
+        source=note.source,
+        is_unbriefed=bool(note.source),
     )
     return replace(_apply_bound(base, note), is_incomplete=note.load)
 
@@ -644,6 +653,7 @@ _NOTES: Mapping[str, Callable[[SessionState, StreamNote], SessionState]] = {
     "folders": lambda state, note: replace(state, folders=tuple(note.folders)),
     # A hub that finds this has only to delete the stream: the one before it did not come to that.
     "deleted": lambda state, note: replace(state, phase="closed", deletes=True),
+    "continued": lambda state, note: replace(state, successor=note.session),
     "renamed": lambda state, note: replace(state, title=note.title),
 }
 """What changes with each kind of note; the others only tell clients something."""
