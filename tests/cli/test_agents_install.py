@@ -22,6 +22,7 @@ from dragoman.cli import main
 from dragoman.sdk.known import AgentSource, find_agent
 from dragoman.sdk.known.installing.registry import this_platform
 from dragoman.sdk.known.installing.store import locked_store, store_folder
+from dragoman.testing.pace import patience
 from tests.cli.forked import run_command
 
 TINY = Path(__file__).parent.parent / "sdk" / "known" / "installing" / "tiny_agent"
@@ -227,6 +228,40 @@ def test_nothing_is_installed_without_a_yes(tmp_path: Path, capsys: pytest.Captu
     out, _ = agents(capsys, "install", "tiny", "--from", source, "--dry-run", "--json")
     assert json.loads(out)["would_install"][0]["version"] == "1.0.0"
     assert not store_folder().exists()
+
+
+@pytest.fixture
+def endless_npm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An npm that tells its process id in a pipe and never ends."""
+    (tmp_path / "bin").mkdir()
+    os.mkfifo(pipe := tmp_path / "npm.pid")
+    npm = tmp_path / "bin" / "npm"
+    npm.write_text(f"#!/bin/sh\n[ -p {pipe} ] && echo $$ > {pipe}\nexec sleep 1000\n")
+    npm.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    return pipe
+
+
+def test_who_is_told_to_end_takes_npm_and_its_files_with_it(endless_npm: Path, tmp_path: Path) -> None:
+    source = list_with(tmp_path, "1.0.0", npx={"package": "tiny@1.0.0"})
+    words = [sys.executable, "-m", "dragoman", "agents", "install", "tiny", "--from", source, "--yes"]
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        npm = int(endless_npm.read_text())
+        process.terminate()
+        assert process.wait(patience(20)) == 143
+    with pytest.raises(ProcessLookupError):
+        os.kill(npm, 0)
+    assert not (store_folder() / "tiny").exists()
+
+
+def test_npm_is_ended_when_its_time_is_up(
+    endless_npm: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    endless_npm.unlink()
+    source = list_with(tmp_path, "1.0.0", npx={"package": "tiny@1.0.0"})
+    words = ("install", "tiny", "--from", source, "--yes", "--timeout", "0.1")
+    assert "npm took too long and was ended" in agents(capsys, *words, status=1)[1]
+    assert not (store_folder() / "tiny").exists()
 
 
 def test_two_installations_at_a_time_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,10 +7,12 @@ question and progress go to standard error; standard output has the result, as t
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
+from typing import NoReturn
 
 import msgspec
 
@@ -45,6 +47,8 @@ from dragoman.text.sanitize import sanitize_line
 
 DONE, FAILED, INTERRUPTED = 0, 1, 130
 
+ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+
 
 def run_install(args: argparse.Namespace) -> int:
     """0: it is installed. 1: it could not be. 2: it was not allowed, or makes no sense."""
@@ -65,6 +69,7 @@ def run_uninstall(args: argparse.Namespace) -> int:
 
 
 def _guard(act: Callable[[], int]) -> int:
+    handlers = {number: signal.signal(number, _end) for number in ENDING}
     try:
         return act()
     except LocalMistake as mistake:
@@ -73,8 +78,16 @@ def _guard(act: Callable[[], int]) -> int:
         say(f"dragoman agents: {failure}", file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:
-        say("dragoman agents: interrupted; nothing has changed", file=sys.stderr)
+        say("dragoman agents: interrupted; what was not complete is removed again", file=sys.stderr)
         return INTERRUPTED
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+
+
+def _end(number: int, frame: object) -> NoReturn:
+    """Whoever is told to end takes npm or pip with it, and what they have left behind."""
+    raise SystemExit(128 + number)
 
 
 def _install(args: argparse.Namespace) -> int:

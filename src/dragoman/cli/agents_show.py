@@ -100,6 +100,7 @@ def _listing(config: AgentConfig, agents: list[KnownAgent]) -> dict[str, object]
                 "title": entry.title,
                 "programs": [command[0] for command in entry.commands],
                 "install": entry.install,
+                "installable": bool(entry.registry),
             }
             for entry in missing_agents(config=config)
         ],

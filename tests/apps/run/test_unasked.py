@@ -30,8 +30,10 @@ serve(agent)
 
 
 def decision(method: str = "permission", *, outcome: str = "allow", **members: Any) -> AuditEntry:
-    given = {"kind": "edit", "paths": (), "command": None, **members}
-    blank = dict.fromkeys(("time", "agent", "session", "tool", "title", "rule", "why", "by"), "")
+    given: dict[str, Any] = {"kind": "edit", "paths": (), "command": None, **members}
+    blank: dict[str, Any] = dict.fromkeys(
+        ("time", "agent", "session", "tool", "title", "rule", "why", "by"), ""
+    )
     return AuditEntry(method=method, outcome=outcome, option=None, **blank, **given)
 
 
