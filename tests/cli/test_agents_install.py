@@ -230,6 +230,14 @@ def test_nothing_is_installed_without_a_yes(tmp_path: Path, capsys: pytest.Captu
     assert not store_folder().exists()
 
 
+def test_a_list_cannot_write_lines_of_the_plan(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = Path(archive_list(tmp_path, "1.0.0"))
+    path.write_text(path.read_text().replace('"Tiny"', r'"Tiny\n  will do nothing\u001b[8m"'))
+    _, err = agents(capsys, "install", "tiny", "--from", str(path), "--dry-run")
+    assert not any(line.startswith("  will do nothing") for line in err.splitlines())
+    assert "\x1b" not in err
+
+
 @pytest.fixture
 def endless_npm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An npm that tells its process id in a pipe and never ends."""

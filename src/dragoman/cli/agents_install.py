@@ -222,15 +222,18 @@ def _own_name(name: str, registry: AgentRegistry) -> str:
 
 
 def _show_plan(plan: InstallPlan, registry: AgentRegistry) -> None:
+    """Each text of the list is one line: none can look like a line of ours."""
     entry = plan.entry
-    where = registry.origin or "the list that comes with dragoman"
-    say(f"{entry.name} {plan.version} (licence: {entry.license or 'not said'})", file=sys.stderr)
-    say(f"  from {where}, of {registry.made}", file=sys.stderr)
-    say(f"  into {store_folder() / plan.name}, started as {plan.name}", file=sys.stderr)
-    for step in plan.steps:
-        say(f"  will {step}", file=sys.stderr)
+    lines = [
+        f"{entry.name} {plan.version} (licence: {entry.license or 'not said'})",
+        f"  from {registry.origin or 'the list that comes with dragoman'}, of {registry.made}",
+        f"  into {store_folder() / plan.name}, started as {plan.name}",
+        *(f"  will {step}" for step in plan.steps),
+    ]
     if plan.source.env:
-        say(f"  sets {', '.join(plan.source.env)} for it", file=sys.stderr)
+        lines.append(f"  sets {', '.join(plan.source.env)} for it")
+    for line in lines:
+        say(sanitize_line(line), file=sys.stderr)
 
 
 def _confirm(question: str, args: argparse.Namespace) -> None:
