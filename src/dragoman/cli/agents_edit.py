@@ -25,6 +25,7 @@ from dragoman.sdk.known.config import VARIABLE, config_path
 from dragoman.sdk.known.editing import add_agents, remove_agent
 from dragoman.sdk.known.finding import BUILT_IN
 from dragoman.sdk.known.importing import PRODUCTS, ImportedAgents
+from dragoman.sdk.known.installing.store import find_installed
 from dragoman.sdk.known.places import ACPX_PROJECT, Machine
 from dragoman.text.sanitize import sanitize_line
 
@@ -86,10 +87,18 @@ def run_remove(args: argparse.Namespace) -> int:
         config = read_config()
         if name not in config.agents and any(agent.name == name for agent in BUILT_IN):
             raise LocalMistake(f"{name} comes with dragoman; there is nothing to remove")
+        installed = find_installed(name)
+        if name not in config.agents and installed is not None:
+            raise LocalMistake(
+                f"{name} is not in {path}, but installed: dragoman agents uninstall {name} removes it"
+            )
         remove_agent(name, path=path)
     except LocalMistake as mistake:
         return refuse(mistake)
     say(f"Removed {sanitize_line(name)} from {path}")
+    if installed is not None:
+        version = sanitize_line(installed.record.version)
+        say(f"The name is now the installed version {version}; dragoman agents uninstall removes that too.")
     if config.default_agent == name:
         say(f"It is still named as default_agent in {path}.", file=sys.stderr)
     return 0

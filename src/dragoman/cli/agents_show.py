@@ -10,6 +10,7 @@ import os
 import shutil
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -17,7 +18,7 @@ import msgspec
 from dragoman.apps.console import say, say_json
 from dragoman.apps.target import display_command
 from dragoman.errors import LocalMistake
-from dragoman.sdk.known import AgentConfig, KnownAgent, find_agent, known_agents, read_config
+from dragoman.sdk.known import AgentConfig, AgentSource, KnownAgent, find_agent, known_agents, read_config
 from dragoman.sdk.known.finding import install_hint, missing_agents
 from dragoman.sdk.known.redacting import redact_shapes
 from dragoman.text.sanitize import sanitize_line
@@ -33,7 +34,7 @@ def run_list(args: argparse.Namespace) -> int:
     agents = known_agents(config=config)
     if args.json:
         return _print_json(_listing(config, agents))
-    rows = [(agent.name, agent.source.value, display_command(agent), agent.title) for agent in agents]
+    rows = [(agent.name, agent.source.value, _command(agent), agent.title) for agent in agents]
     _print_table([HEADINGS, *rows])
     missing = missing_agents(config=config)
     if args.all and missing:
@@ -99,10 +100,18 @@ def _listing(config: AgentConfig, agents: list[KnownAgent]) -> dict[str, object]
                 "title": entry.title,
                 "programs": [command[0] for command in entry.commands],
                 "install": entry.install,
+                "installable": bool(entry.registry),
             }
             for entry in missing_agents(config=config)
         ],
     }
+
+
+def _command(agent: KnownAgent) -> str:
+    """For a table: where an agent lies that we installed, `show` says."""
+    if agent.source is AgentSource.INSTALLED:
+        agent = replace(agent, command=(os.path.basename(agent.command[0]), *agent.command[1:]))
+    return display_command(agent)
 
 
 def _program(agent: KnownAgent) -> str | None:

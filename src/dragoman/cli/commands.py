@@ -286,7 +286,7 @@ exit status: 0 it is made, 1 it could not be written, 2 the name or the folder w
     CommandRow(
         name="agents",
         group="agents and what they may do",
-        help="list, import, add and remove agents that are known by name",
+        help="list, install, update, import, add and remove agents that are known by name",
         run="dragoman.cli.agents_show:run_list",
         options="agents",
         metavar="ACTION",
@@ -298,6 +298,11 @@ examples:
   dragoman agents import zed --dry-run         what Zed's settings would bring
   dragoman agents add mine my-agent --acp      a name for a command
   dragoman agents remove mine
+  dragoman agents install claude --dry-run     what would be run to install it
+  dragoman agents install codex@1.6.0 --yes    this version, without a question
+  dragoman agents update                       what is installed, to the versions of the list
+  dragoman agents rollback codex               the version before
+  dragoman agents registry                     what can be installed
   dragoman agents login mine                   its ways to log in; the only one is taken
   dragoman agents login mine METHOD            log in by this one
   dragoman agents logout mine                  it forgets who is logged in, if it can
@@ -335,6 +340,60 @@ that they are kept in.
         name="agents remove",
         help="take a name out of the configuration file",
         run="dragoman.cli.agents_edit:run_remove",
+        options="agents",
+    ),
+    CommandRow(
+        name="agents install",
+        help="install an agent into a folder of ours, pinned and checked by hash",
+        description="Install an agent into a folder of ours. What will be run is shown first, and asked "
+        "about on a terminal. A failure leaves what was there.",
+        run="dragoman.cli.agents_install:run_install",
+        options="agents",
+        examples="""\
+examples:
+  dragoman agents install claude
+  dragoman agents install codex@1.6.0 --yes
+  dragoman agents install opencode --allow-scripts
+  dragoman agents install mine --from agent.json --dry-run --json
+
+exit status: 0 installed, 1 it could not be installed and nothing has changed, 2 refused or not confirmed
+""",
+    ),
+    CommandRow(
+        name="agents update",
+        help="update what was installed, and say what changed",
+        run="dragoman.cli.agents_install:run_update",
+        options="agents",
+    ),
+    CommandRow(
+        name="agents rollback",
+        help="use the version before the present one again",
+        run="dragoman.cli.agents_install:run_rollback",
+        options="agents",
+    ),
+    CommandRow(
+        name="agents uninstall",
+        help="remove an agent that was installed, with all its versions",
+        run="dragoman.cli.agents_install:run_uninstall",
+        options="agents",
+    ),
+    CommandRow(
+        name="agents registry",
+        help="the agents that can be installed, and how old that list is",
+        run="dragoman.cli.agents_registry:run_show",
+        options="agents",
+        metavar="ACTION",
+    ),
+    CommandRow(
+        name="agents registry refresh",
+        help="take a newer list, from a file or an address",
+        run="dragoman.cli.agents_registry:run_refresh",
+        options="agents",
+    ),
+    CommandRow(
+        name="agents registry reset",
+        help="use the list that comes with dragoman again",
+        run="dragoman.cli.agents_registry:run_reset",
         options="agents",
     ),
     CommandRow(

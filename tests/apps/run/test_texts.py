@@ -99,6 +99,20 @@ def test_changes_are_listed_with_their_size() -> None:
     assert shown(pipe(), text("Hi"), events.ChangesEvent(time=T, files=[])) == "Hi\n"
 
 
+def test_changes_that_nobody_was_asked_about_are_named_with_a_mode_that_asks() -> None:
+    files = [
+        events.ChangedFileEntry(path="/p/a", kind="added"),
+        events.ChangedFileEntry(path="/p/b\x1b[2J", kind="added", decision="none"),
+        events.ChangedFileEntry(path="/p/c", kind="added", decision="denied"),
+    ]
+    unasked = [file.path for file in files[1:]]
+    event = events.ChangesEvent(time=T, files=files, unasked=unasked, asking_mode="default")
+    heading, *lines = shown(pipe(), event).splitlines()[4:]
+    assert heading == "Nobody was asked about 2 of these 3 changes:"
+    assert "\x1b" not in lines[0]
+    assert lines[1:] == ["  /p/c (it was denied)", "  A mode of this agent asks first: --mode default"]
+
+
 def test_what_cannot_be_shown_is_named() -> None:
     block = raw({"type": "image", "mimeType": "image/png", "data": "AAAA"})
     assert shown(pipe(), events.ContentEvent(time=T, role="agent", block=block)) == "[image image/png]\n"

@@ -10,8 +10,10 @@ from dragoman.apps.run import events
 from dragoman.apps.run.narrate import now
 from dragoman.apps.run.plan import ChangeHandling
 from dragoman.apps.run.reporter import RunReporter
+from dragoman.apps.run.unasked import ChangeDecision, DecidedEffects, mode_that_asks
 from dragoman.errors import LocalMistake
 from dragoman.journal.history import history_path
+from dragoman.schema import v1
 from dragoman.text.sanitize import sanitize, sanitize_line
 from dragoman.workspace.policy.policy_files import policy_paths
 from dragoman.workspace.policy.terminal_lines import TerminalLines
@@ -32,22 +34,48 @@ async def look_before(roots: Sequence[str], reporter: RunReporter) -> Snapshot |
 
 
 async def tell_changes(
-    snapshot: Snapshot, reporter: RunReporter, what: ChangeHandling, *, is_attended: bool
-) -> None:
-    """Compare, put back what is not wanted, and tell."""
+    snapshot: Snapshot,
+    reporter: RunReporter,
+    what: ChangeHandling,
+    *,
+    is_attended: bool,
+    effects: DecidedEffects,
+    modes: v1.SessionModeState | None = None,
+) -> list[str] | None:
+    """Compare, put back what is not wanted, and tell.
+
+    Returns the changed files that nobody was asked about; None if that cannot be told.
+    """
     try:
         changes = await snapshot.compare()
     except (LocalMistake, OSError) as error:
         reporter.note(f"what has changed on disk cannot be told: {error}", level="warning")
-        return
+        return None
     files = [change for change in changes.files if not is_our_file(change.path)]
     if what == "ask" and files and not is_attended:
         reporter.note("nobody is there to be asked about the changes; they are kept", level="warning")
         what = "keep"
     unwanted_changes = await _ask_unwanted(files, what)
     reverted_paths = [change.path for change in unwanted_changes if await _revert(changes, change, reporter)]
-    entries = [_changed_file(change, is_reverted=change.path in reverted_paths) for change in files]
-    reporter.emit(events.ChangesEvent(time=now(), files=entries, notes=list(changes.notes)))
+    entries = [
+        _changed_file(
+            change,
+            is_reverted=change.path in reverted_paths,
+            decision=effects.decision_about(change.path),
+        )
+        for change in files
+    ]
+    unasked = [entry.path for entry in entries if entry.decision in ("none", "denied")]
+    reporter.emit(
+        events.ChangesEvent(
+            time=now(),
+            files=entries,
+            notes=list(changes.notes),
+            unasked=unasked,
+            asking_mode=mode_that_asks(modes) if unasked else None,
+        )
+    )
+    return unasked
 
 
 async def _ask_unwanted(files: Sequence[FileChange], what: ChangeHandling) -> Sequence[FileChange]:
@@ -77,7 +105,9 @@ async def _revert(changes: TurnChangeSet, change: FileChange, reporter: RunRepor
     return True
 
 
-def _changed_file(change: FileChange, *, is_reverted: bool) -> events.ChangedFileEntry:
+def _changed_file(
+    change: FileChange, *, is_reverted: bool, decision: ChangeDecision
+) -> events.ChangedFileEntry:
     return events.ChangedFileEntry(
         path=change.path,
         kind=change.kind,
@@ -86,6 +116,7 @@ def _changed_file(change: FileChange, *, is_reverted: bool) -> events.ChangedFil
         binary=change.binary,
         diff=change.diff,
         reverted=is_reverted,
+        decision=decision,
     )
 
 

@@ -26,7 +26,13 @@ from dragoman.apps.run.lend import LentWorkspace
 from dragoman.apps.run.login import StartAgain, make_login
 from dragoman.apps.run.narrate import now, raw
 from dragoman.apps.run.opening import open_session, settle
-from dragoman.apps.run.outcome import RunOutcome, outcome_of_error, outcome_of_login, outcome_of_turn
+from dragoman.apps.run.outcome import (
+    RunOutcome,
+    outcome_of_changes,
+    outcome_of_error,
+    outcome_of_login,
+    outcome_of_turn,
+)
 from dragoman.apps.run.output import OutputWriter
 from dragoman.apps.run.plan import RunPlan, SessionRequest
 from dragoman.apps.run.reporter import RunReporter
@@ -202,23 +208,32 @@ class RunDriver:
                 result = await call_with_login(agent, lambda: self._turn(session, content), login)
                 await self._listen(session)
             except DragomanError:
-                await self._tell_changes(snapshot)
+                await self._tell_changes(snapshot, lending, session)
                 raise
-            await self._tell_changes(snapshot)
+            unasked = await self._tell_changes(snapshot, lending, session)
         finally:
             if self._steering is not None:
                 self._steering.finish()
             await _put_away(looking)
         decisions = lending.decisions
-        return outcome_of_turn(
+        outcome = outcome_of_turn(
             result, last_was_denied=decisions.last_was_denied, last_refusal=decisions.last_refusal
         )
+        return outcome_of_changes(outcome, unasked) if self._plan.is_strict else outcome
 
-    async def _tell_changes(self, snapshot: Snapshot | None) -> None:
-        if snapshot is not None:
-            await tell_changes(
-                snapshot, self._reporter, self._plan.changes, is_attended=self._plan.is_attended
-            )
+    async def _tell_changes(
+        self, snapshot: Snapshot | None, lending: LentWorkspace, session: Session
+    ) -> list[str] | None:
+        if snapshot is None:
+            return None
+        return await tell_changes(
+            snapshot,
+            self._reporter,
+            self._plan.changes,
+            is_attended=self._plan.is_attended,
+            effects=lending.decisions.effects,
+            modes=session.modes,
+        )
 
     async def _turn(self, session: Session, blocks: list[v1.ContentBlock]) -> TurnResult:
         turn = session.prompt(*blocks, silence=self._plan.silence, keep_text=False)

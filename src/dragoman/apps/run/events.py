@@ -231,6 +231,8 @@ class ChangedFileEntry(Struct, frozen=True, kw_only=True, rename="camel", omit_d
     binary: bool = False
     diff: str | None = None
     reverted: bool = False
+    decision: Literal["file", "command", "denied", "none"] = "file"
+    """What was decided of it: the file, a command that may have done it, that it may not be, or nothing."""
 
 
 class ChangesEvent(RunEvent, frozen=True, kw_only=True, tag="changes"):
@@ -238,6 +240,10 @@ class ChangesEvent(RunEvent, frozen=True, kw_only=True, tag="changes"):
 
     files: list[ChangedFileEntry]
     notes: list[str] = []
+    unasked: list[str] = []
+    """Paths of changes that nobody was asked about, or that were denied."""
+    asking_mode: str | None = None
+    """A mode of the agent that asks first, if there are such changes."""
 
 
 class EndEvent(RunEvent, frozen=True, kw_only=True, tag="end"):

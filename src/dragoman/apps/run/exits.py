@@ -36,6 +36,9 @@ EXITS: Final[dict[str, ExitStatus]] = {
         10, "the agent broke the protocol in a way that leaves nothing to go on with"
     ),
     "agent_error": ExitStatus(11, "the agent answered with an error"),
+    "unasked_changes": ExitStatus(
+        12, "with `--strict`: files changed that nobody was asked about, or it cannot be told"
+    ),
     "timeout": ExitStatus(124, "a deadline passed"),
     "not_started": ExitStatus(127, "the agent could not be started"),
     "cancelled": ExitStatus(130, "the turn was cancelled, by Ctrl-C or by the agent"),

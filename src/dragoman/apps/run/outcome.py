@@ -81,6 +81,20 @@ def outcome_of_turn(
     )
 
 
+def outcome_of_changes(outcome: RunOutcome, unasked: list[str] | None) -> RunOutcome:
+    """With `--strict`: a turn that went well did not, if files changed that nobody was asked about."""
+    if unasked == [] or outcome.name not in ("end_turn", "permission_denied"):
+        return outcome
+    return RunOutcome(
+        name="unasked_changes",
+        message="what changed on disk cannot be told"
+        if unasked is None
+        else f"nobody was asked about {len(unasked)} of the changes on disk",
+        next_step="choose a mode of the agent that asks (--mode), or put the changes back (--changes revert)",
+        result=outcome.result,
+    )
+
+
 def outcome_of_error(error: BaseException) -> RunOutcome:
     """The run ended early."""
     match error:

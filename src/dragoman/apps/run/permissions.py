@@ -14,6 +14,7 @@ from typing import Any
 from dragoman import Client
 from dragoman.apps.run import events
 from dragoman.apps.run.reporter import RunReporter
+from dragoman.apps.run.unasked import DecidedEffects
 from dragoman.errors import ErrorAnswer
 from dragoman.sdk.handlers import Handler
 from dragoman.text.sanitize import sanitize_line
@@ -26,8 +27,11 @@ EFFECTS = ("fs/write_text_file", "terminal/create")
 class DecisionLog(AuditLog):
     """The audit log of a run, which also tells. It may be written to from any thread."""
 
-    def __init__(self, path: str, reporter: RunReporter) -> None:
+    def __init__(self, path: str, reporter: RunReporter, *, cwd: str) -> None:
         super().__init__(path)
+        self._cwd = cwd
+        self.effects = DecidedEffects()
+        """What was decided about changes of files."""
         self._reporter = reporter
         self._loop = asyncio.get_running_loop()
         self._has_complained = False
@@ -81,6 +85,7 @@ class DecisionLog(AuditLog):
             self._reporter.note(f"{why}, so nothing is permitted; {remedy}", level="error")
 
     def _tell(self, line: AuditEntry) -> None:
+        self.effects.add(line, cwd=self._cwd)
         if line.method != "fs/read" or line.outcome == "deny":
             self.last_was_denied = line.outcome == "deny" and line.by == "policy"
         what = line.command or line.title or " ".join((line.kind, *line.paths))

@@ -76,6 +76,8 @@ class RunPlan:
     changes: ChangeHandling
     steer: SteerFallback | None
     """What becomes of a line that the agent cannot take into its turn; None if no lines are read."""
+    is_strict: bool
+    """Whether changes that nobody was asked about make the run fail."""
     is_attended: bool
     """Whether a person sits at the terminal and can be asked."""
     successor: ChosenAgent | None = None
@@ -128,6 +130,7 @@ def make_plan(args: argparse.Namespace) -> RunPlan:
         record=not args.no_history,
         changes=args.changes,
         steer=_steering(args),
+        is_strict=args.strict,
         is_attended=is_attended,
         successor=successor,
         source=(args.session or LAST) if takes_over else "",

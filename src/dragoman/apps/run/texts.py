@@ -209,6 +209,19 @@ class TextView:
             undone = ", reverted" if file.reverted else ""
             out.append(f"  {file.kind} {sanitize_line(file.path)} ({size}{undone})\n")
         out += [f"  note: {sanitize_line(note)}\n" for note in event.notes]
+        return "".join(out) + self._unasked(event)
+
+    def _unasked(self, event: events.ChangesEvent) -> str:
+        if not event.unasked:
+            return ""
+        heading = f"Nobody was asked about {len(event.unasked)} of these {len(event.files)} changes:"
+        out = [self._paint.bold(heading) + "\n"]
+        for file in event.files:
+            if file.path in event.unasked:
+                denied = " (it was denied)" if file.decision == "denied" else ""
+                out.append(f"  {sanitize_line(file.path)}{denied}\n")
+        if event.asking_mode is not None:
+            out.append(f"  A mode of this agent asks first: --mode {sanitize_line(event.asking_mode)}\n")
         return "".join(out)
 
     def _end(self, event: events.EndEvent) -> str:

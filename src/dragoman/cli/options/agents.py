@@ -95,6 +95,70 @@ def add_agents_remove(parser: Parser) -> None:
     parser.add_argument("name", metavar="NAME")
 
 
+def add_agents_install(parser: Parser) -> None:
+    parser.add_argument("agent", metavar="NAME[@VERSION]", help="of the list that `agents registry` shows")
+    _add_install(parser)
+
+
+def add_agents_update(parser: Parser) -> None:
+    parser.add_argument("agents", metavar="NAME", nargs="*", help="all that are installed, if none is named")
+    _add_install(parser)
+
+
+def add_agents_rollback(parser: Parser) -> None:
+    parser.add_argument("agent", metavar="NAME")
+    add_json(parser, default=argparse.SUPPRESS)
+
+
+def add_agents_uninstall(parser: Parser) -> None:
+    parser.add_argument("agent", metavar="NAME")
+    _add_consent(parser)
+
+
+def add_agents_registry(parser: Parser) -> None:
+    add_json(parser, default=argparse.SUPPRESS, instead_of="a table")
+
+
+def add_agents_registry_refresh(parser: Parser) -> None:
+    parser.add_argument("source", metavar="FILE|ADDRESS", help="a registry.json: a file or an https address")
+    parser.add_argument("--dry-run", action="store_true", help="say what would change, and write nothing")
+    add_json(parser, default=argparse.SUPPRESS)
+
+
+def add_agents_registry_reset(parser: Parser) -> None:
+    """It takes no options."""
+
+
+def _add_install(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--from", dest="source", metavar="FILE", help="a registry.json or agent.json instead of our list"
+    )
+    parser.add_argument(
+        "--kind", choices=("npx", "uvx", "binary"), help="if there are several ways to get it"
+    )
+    parser.add_argument("--allow-scripts", action="store_true", help="run install scripts of its packages")
+    parser.add_argument(
+        "--allow-unverified", action="store_true", help="also an archive whose entry has no hash"
+    )
+    parser.add_argument(
+        "--python", metavar="PROGRAM", help="what a Python package is to run with, if not with ours"
+    )
+    parser.add_argument(
+        "--timeout",
+        metavar="SECONDS",
+        type=seconds(most=86_400, zero=False),
+        default=600.0,
+        help="for the whole of it (600)",
+    )
+    _add_consent(parser)
+
+
+def _add_consent(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
+    add_json(parser, default=argparse.SUPPRESS)
+
+
 def add_agents_login(parser: Parser) -> None:
     parser.add_argument("agent", metavar="NAME", help="a name, a command in quotes or an address")
     parser.add_argument("method", metavar="METHOD", nargs="?", help="the id of a login method")

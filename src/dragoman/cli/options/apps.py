@@ -118,6 +118,11 @@ def _add_rules(group: argparse._ArgumentGroup) -> None:
         default="keep",
         help="what becomes of changed files at the end (keep)",
     )
+    group.add_argument(
+        "--strict",
+        action="store_true",
+        help="end with status 12 if files changed that nobody was asked about",
+    )
 
 
 def _add_output(group: argparse._ArgumentGroup) -> None:

@@ -21,6 +21,9 @@ class AgentSource(StrEnum):
     BUILT_IN = "built-in"
     """It comes with this package."""
 
+    INSTALLED = "installed"
+    """`dragoman agents install` put it into a folder of ours."""
+
     PATH = "path"
     """A well-known agent whose program is on PATH."""
 

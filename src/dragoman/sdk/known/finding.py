@@ -1,7 +1,8 @@
 """From what a person types to an agent: a name, a command line or an address.
 
-Names win in this order: our configuration file, what comes with the package, well-known agents on PATH. What
-is no name may be an address (`unix:/run/agent.sock`) or a command. What is nothing gets the nearest names.
+Names win in this order: our configuration file, what comes with the package, what `dragoman agents install`
+has installed, well-known agents on PATH. What is no name may be an address (`unix:/run/agent.sock`) or a
+command. What is nothing gets the nearest names.
 
 Looks at files and along PATH; starts nothing. `path` is the PATH to search where it is not our own.
 """
@@ -18,6 +19,7 @@ from dataclasses import replace
 from dragoman.errors import LocalMistake
 from dragoman.sdk.known.agent import AgentSource, KnownAgent
 from dragoman.sdk.known.config import AgentConfig, read_config
+from dragoman.sdk.known.installing.store import find_installed, installed_agents
 from dragoman.sdk.known.wellknown import WELL_KNOWN, WellKnown
 from dragoman.transport.address import CommandAddress, StdioAddress, parse_address
 
@@ -80,6 +82,7 @@ def find_agent(
 def known_agents(*, config: AgentConfig | None = None, path: str | None = None) -> list[KnownAgent]:
     """Everything that has a name and can be started here, each name once, sorted."""
     agents = {agent.name: agent for agent in _on_path(path)}
+    agents.update((agent.record.name, agent.as_known()) for agent in installed_agents())
     agents.update((agent.name, agent) for agent in BUILT_IN)
     agents.update((config or read_config()).agents)
     return [at_home(agents[name]) for name in sorted(agents, key=str.casefold)]
@@ -99,8 +102,9 @@ def at_home(agent: KnownAgent) -> KnownAgent:
 
 
 def install_hint(entry: WellKnown) -> str:
-    """How to install the agent."""
-    return f"try: {entry.install}" if " install " in entry.install else f"install {entry.install}"
+    """How to install the agent: by us if our list has it, else as its maker says."""
+    own = f"try: {entry.install}" if " install " in entry.install else f"install {entry.install}"
+    return f"try: dragoman agents install {entry.name}; or {own}" if entry.registry else own
 
 
 def _find_named(query: str, config: AgentConfig, path: str | None) -> KnownAgent | None:
@@ -109,7 +113,10 @@ def _find_named(query: str, config: AgentConfig, path: str | None) -> KnownAgent
         if agent.name.casefold() == name:
             return agent
     entry = _well_known(name)
-    return None if entry is None else _find_installed(entry, path)
+    installed = find_installed(name if entry is None else entry.name)
+    if installed is not None:
+        return installed.as_known()
+    return None if entry is None else _find_on_path(entry, path)
 
 
 def _well_known(name: str) -> WellKnown | None:
@@ -121,12 +128,12 @@ def _well_known(name: str) -> WellKnown | None:
 
 def _on_path(path: str | None) -> Iterator[KnownAgent]:
     for entry in WELL_KNOWN:
-        agent = _find_installed(entry, path)
+        agent = _find_on_path(entry, path)
         if agent is not None:
             yield agent
 
 
-def _find_installed(entry: WellKnown, path: str | None) -> KnownAgent | None:
+def _find_on_path(entry: WellKnown, path: str | None) -> KnownAgent | None:
     for command in entry.commands:
         if shutil.which(command[0], path=path):
             return _agent_for(entry, command)

@@ -2,7 +2,7 @@
 
 Facts, gathered from the makers' own pages. An agent is offered when one of its commands is on PATH; the
 first that is there wins, so the present name of a program stands before its former ones. Nothing is
-downloaded: an agent that is not installed gets a hint how to install it.
+downloaded from here: an agent that is not installed gets a hint how to install it.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ class WellKnown:
     install: str = ""
     """How it gets onto PATH, as a command or as the name of the product."""
 
+    registry: str = ""
+    """Its id in the list of agents that `dragoman agents install` knows; empty if it is not there."""
+
 
 GOOGLE = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION")
 OPENAI = ("OPENAI_API_KEY", "OPENAI_BASE_URL")
@@ -37,6 +40,7 @@ WELL_KNOWN: tuple[WellKnown, ...] = (
         commands=(("claude-agent-acp",), ("claude-code-acp",)),
         allow=ANTHROPIC,
         install="npm install -g @agentclientprotocol/claude-agent-acp",
+        registry="claude-acp",
     ),
     WellKnown(
         name="codex",
@@ -45,6 +49,7 @@ WELL_KNOWN: tuple[WellKnown, ...] = (
         commands=(("codex-acp",),),
         allow=(*OPENAI, "CODEX_API_KEY"),
         install="npm install -g @agentclientprotocol/codex-acp",
+        registry="codex-acp",
     ),
     WellKnown(
         name="gemini",
@@ -54,6 +59,7 @@ WELL_KNOWN: tuple[WellKnown, ...] = (
         commands=(("gemini", "--experimental-acp"),),
         allow=GOOGLE,
         install="npm install -g @google/gemini-cli",
+        registry="gemini",
     ),
     WellKnown(
         name="opencode",
@@ -61,6 +67,7 @@ WELL_KNOWN: tuple[WellKnown, ...] = (
         commands=(("opencode", "acp"),),
         allow=(*ANTHROPIC[:1], *OPENAI[:1], *GOOGLE[:1]),
         install="npm install -g opencode-ai",
+        registry="opencode",
     ),
     WellKnown(
         name="qwen",
@@ -69,6 +76,7 @@ WELL_KNOWN: tuple[WellKnown, ...] = (
         commands=(("qwen", "--acp"),),
         allow=(*OPENAI, "DASHSCOPE_API_KEY"),
         install="npm install -g @qwen-code/qwen-code",
+        registry="qwen-code",
     ),
     WellKnown(
         name="goose",
@@ -76,6 +84,7 @@ WELL_KNOWN: tuple[WellKnown, ...] = (
         commands=(("goose", "acp"),),
         allow=(*ANTHROPIC[:1], *OPENAI[:1], *GOOGLE[:2], "GOOSE_PROVIDER", "GOOSE_MODEL"),
         install="Goose CLI",
+        registry="goose",
     ),
     WellKnown(
         name="cursor",
@@ -92,6 +101,7 @@ WELL_KNOWN: tuple[WellKnown, ...] = (
         commands=(("copilot", "--acp", "--stdio"),),
         allow=("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"),
         install="npm install -g @github/copilot",
+        registry="github-copilot-cli",
     ),
     WellKnown(
         name="droid",
@@ -100,6 +110,7 @@ WELL_KNOWN: tuple[WellKnown, ...] = (
         commands=(("droid", "exec", "--output-format", "acp"),),
         allow=("FACTORY_API_KEY",),
         install="npm install -g @factory/cli",
+        registry="factory-droid",
     ),
     WellKnown(
         name="kimi",
@@ -108,6 +119,7 @@ WELL_KNOWN: tuple[WellKnown, ...] = (
         commands=(("kimi", "acp"),),
         allow=("KIMI_API_KEY", "KIMI_MODEL_API_KEY", "MOONSHOT_API_KEY"),
         install="npm install -g @moonshot-ai/kimi-code",
+        registry="kimi",
     ),
     WellKnown(
         name="kiro",
@@ -122,6 +134,7 @@ WELL_KNOWN: tuple[WellKnown, ...] = (
         commands=(("vibe-acp",),),
         allow=("MISTRAL_API_KEY",),
         install="uv tool install mistral-vibe",
+        registry="mistral-vibe",
     ),
     WellKnown(
         name="auggie",
@@ -130,6 +143,7 @@ WELL_KNOWN: tuple[WellKnown, ...] = (
         commands=(("auggie", "--acp"),),
         allow=("AUGMENT_SESSION_AUTH",),
         install="npm install -g @augmentcode/auggie",
+        registry="auggie",
     ),
     WellKnown(
         name="openhands",
@@ -144,6 +158,7 @@ WELL_KNOWN: tuple[WellKnown, ...] = (
         commands=(("cline", "--acp"),),
         allow=(*ANTHROPIC[:1], *OPENAI[:1]),
         install="npm install -g cline",
+        registry="cline",
     ),
     WellKnown(
         name="kilocode",
@@ -151,6 +166,7 @@ WELL_KNOWN: tuple[WellKnown, ...] = (
         aliases=("kilo",),
         commands=(("kilo", "acp"), ("kilocode", "acp")),
         install="npm install -g @kilocode/cli",
+        registry="kilo",
     ),
     WellKnown(
         name="iflow",
@@ -164,6 +180,7 @@ WELL_KNOWN: tuple[WellKnown, ...] = (
         commands=(("qodercli", "--acp"),),
         allow=("QODER_PERSONAL_ACCESS_TOKEN",),
         install="npm install -g @qoder-ai/qodercli",
+        registry="qoder",
     ),
     WellKnown(
         name="crow",
@@ -173,7 +190,9 @@ WELL_KNOWN: tuple[WellKnown, ...] = (
         install="uv tool install crow-cli",
     ),
     WellKnown(name="trae", title="Trae CLI", commands=(("traecli", "acp", "serve"),), install="Trae CLI"),
-    WellKnown(name="pi", title="Pi", commands=(("pi-acp",),), install="npm install -g pi-acp"),
+    WellKnown(
+        name="pi", title="Pi", commands=(("pi-acp",),), install="npm install -g pi-acp", registry="pi-acp"
+    ),
     WellKnown(
         name="openclaw", title="OpenClaw", commands=(("openclaw", "acp"),), install="npm install -g openclaw"
     ),

@@ -1,0 +1,341 @@
+"""`dragoman agents install`, `update`, `rollback`, `uninstall` and `registry`, by real npm, pip and archives.
+
+No test needs a network: packages are files, made here.
+"""
+
+import base64
+import hashlib
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman.cli import main
+from dragoman.sdk.known import AgentSource, find_agent
+from dragoman.sdk.known.installing.registry import this_platform
+from dragoman.sdk.known.installing.store import locked_store, store_folder
+from dragoman.testing.pace import patience
+from tests.cli.forked import run_command
+
+TINY = Path(__file__).parent.parent / "sdk" / "known" / "installing" / "tiny_agent"
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="programs are scripts with a first line")
+needs_npm = pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not here")
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an agent that npm packed."""
+    folder = tmp_path_factory.mktemp("shelf")
+    words = ["npm", "pack", "--silent", "--ignore-scripts", str(TINY)]
+    subprocess.run(words, cwd=folder, check=True, capture_output=True)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("data", "config", "cache"):
+        monkeypatch.setenv(f"XDG_{name.upper()}_HOME", str(tmp_path / name))
+    monkeypatch.setenv("npm_config_cache", str(tmp_path / "npm"))
+    monkeypatch.setenv("npm_config_offline", "true")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def agents(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> tuple[str, str]:
+    result = main(["agents", *words])
+    out, err = capsys.readouterr()
+    assert result == status, err
+    return out, err
+
+
+def list_with(folder: Path, version: str, **distribution: Any) -> str:
+    entry = {"id": "tiny", "name": "Tiny", "version": version, "description": "", "license": "MIT"}
+    path = folder / f"list-{version}.json"
+    path.write_text(json.dumps({"version": "1.0.0", "agents": [{**entry, "distribution": distribution}]}))
+    return str(path)
+
+
+def npm_list(shelf: Path, version: str, **members: Any) -> str:
+    package = f"tiny-acp-agent-{version}.tgz"
+    return list_with(shelf, version, npx={"package": package, "args": ["--acp"], **members})
+
+
+def archive_list(folder: Path, version: str, *, sha256: str | None = "", **members: Any) -> str:
+    """An archive whose program is a script; its hash is right unless another one is given."""
+    name, script = f"agent-{version}.tar.gz", f"#!/bin/sh\necho {version} $TINY_MODE\n".encode()
+    with tarfile.open(folder / name, "w:gz") as tar:
+        info = tarfile.TarInfo("tiny/run.sh")
+        info.size = len(script)
+        tar.addfile(info, io.BytesIO(script))
+    digest = hashlib.sha256((folder / name).read_bytes()).hexdigest() if sha256 == "" else sha256
+    target = {"archive": name, "cmd": "./tiny/run.sh", "env": {"TINY_MODE": "on"}, **members}
+    if digest is not None:
+        target["sha256"] = digest
+    return list_with(folder, version, binary={this_platform(): target})
+
+
+def output_of_tiny() -> str:
+    agent = find_agent("tiny")
+    return subprocess.run(
+        agent.command, env={**os.environ, **agent.env}, check=True, capture_output=True
+    ).stdout.decode()
+
+
+def installations() -> list[str]:
+    folder = store_folder() / "tiny"
+    return (
+        sorted(path.name.rpartition("-")[0] for path in folder.iterdir() if path.is_dir())
+        if folder.exists()
+        else []
+    )
+
+
+@needs_npm
+@pytest.mark.bound(40)
+def test_a_package_of_npm_is_installed_run_updated_and_rolled_back(
+    shelf: Path, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = json.loads(
+        agents(capsys, "install", "tiny", "--from", npm_list(shelf, "1.0.0"), "--yes", "--json")[0]
+    )
+    (installed,) = report["installed"]
+    digest = hashlib.sha512((shelf / "tiny-acp-agent-1.0.0.tgz").read_bytes()).digest()
+    expected = {
+        "name": "tiny-acp-agent",
+        "version": "1.0.0",
+        "hash": f"sha512-{base64.b64encode(digest).decode()}",
+    }
+    assert installed["packages"] == [expected]
+    assert installed["scripts_not_run"] == ["tiny-acp-agent"]
+    assert not list(store_folder().rglob("script-ran"))
+
+    done = run_command("run", "hi", "--agent", "tiny", cwd=home, env=dict(os.environ))
+    assert (done.returncode, done.stdout.strip()) == (0, "tiny 1.0.0 --acp"), done.stderr
+
+    assert "tiny    installed  tiny-agent --acp" in agents(capsys, "list")[0]
+
+    out, _ = agents(
+        capsys, "update", "tiny", "--kind", "binary", "--from", archive_list(shelf, "1.1.0"), "--yes"
+    )
+    assert "version 1.0.0 → 1.1.0" in out
+    assert "comes as binary, was npx" in out
+    assert "packages: 1 new, 1 gone, 1 in all" in out
+    assert installations() == ["1.0.0", "1.1.0"]
+    assert "tiny is 1.0.0 again, it was 1.1.0" in agents(capsys, "rollback", "tiny")[0]
+    assert "1.0.0-" in find_agent("tiny").command[0]
+
+
+@needs_npm
+@pytest.mark.slow
+@pytest.mark.bound(40)
+def test_a_package_of_another_hash_is_not_kept_and_scripts_run_if_they_are_allowed(
+    shelf: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = npm_list(shelf, "1.0.0", integrity="sha512-AAAA")
+    _, err = agents(capsys, "install", "tiny", "--from", wrong, "--allow-scripts", "--yes", status=1)
+    assert "the list of agents says sha512-AAAA; nothing was kept" in err
+    assert installations() == []
+
+    needy = npm_list(shelf, "1.0.0", needs_scripts=True)
+    _, err = agents(capsys, "install", "tiny", "--from", needy, "--yes", status=2)
+    assert "--allow-scripts runs them" in err
+    out, _ = agents(capsys, "install", "tiny", "--from", needy, "--allow-scripts", "--yes")
+    assert "scripts were not run" not in out
+    assert len(list(store_folder().rglob("script-ran"))) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.bound(60)
+def test_a_wheel_is_installed_into_an_environment_of_its_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wheel = tmp_path / "tiny-2.0.0-py3-none-any.whl"
+    parts = {
+        "tiny_wheel.py": "import sys\ndef main():\n    print('wheel', *sys.argv[1:])\n",
+        "tiny-2.0.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: tiny\nVersion: 2.0.0\n",
+        "tiny-2.0.0.dist-info/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        "tiny-2.0.0.dist-info/entry_points.txt": "[console_scripts]\ntiny = tiny_wheel:main\n",
+        "tiny-2.0.0.dist-info/RECORD": "",
+    }
+    with zipfile.ZipFile(wheel, "w") as zipped:
+        for name, text in parts.items():
+            zipped.writestr(name, text)
+    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    source = {"package": wheel.name, "args": ["acp"], "sha256": digest}
+    agents(capsys, "install", "tiny", "--from", list_with(tmp_path, "2.0.0", uvx=source), "--yes")
+    assert output_of_tiny() == "wheel acp\n"
+    (record,) = store_folder().glob("tiny/*/install.json")
+    assert json.loads(record.read_text())["packages"] == [
+        {"name": "tiny", "version": "2.0.0", "hash": f"sha256:{digest}"}
+    ]
+
+
+def test_an_archive_is_installed_with_its_variables(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    agents(capsys, "install", "tiny", "--from", archive_list(tmp_path, "1.0.0"), "--yes")
+    assert output_of_tiny() == "1.0.0 on\n"
+    assert find_agent("TINY").source is AgentSource.INSTALLED
+    shown = json.loads(agents(capsys, "show", "tiny", "--json")[0])
+    assert (shown["source"], shown["title"], shown["env"]) == ("installed", "Tiny 1.0.0", ["TINY_MODE"])
+
+
+def test_a_failure_leaves_the_version_that_was_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    agents(capsys, "install", "tiny", "--from", archive_list(tmp_path, "1.0.0"), "--yes")
+    wrong = archive_list(tmp_path, "1.1.0", sha256="0" * 64)
+    assert "nothing was unpacked" in agents(capsys, "update", "tiny", "--from", wrong, "--yes", status=1)[1]
+    empty = archive_list(tmp_path, "1.2.0", cmd="./other")
+    _, err = agents(capsys, "install", "tiny", "--from", empty, "--yes", status=1)
+    assert "the archive has no program './other'" in err
+    assert installations() == ["1.0.0"]
+    assert output_of_tiny() == "1.0.0 on\n"
+
+
+def test_what_a_killed_installation_left_is_removed_by_the_next(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (store_folder() / "tiny" / "1.0.0-deadbeef").mkdir(parents=True)
+    assert "dragoman has not installed 'tiny'" in agents(capsys, "rollback", "tiny", status=2)[1]
+    agents(capsys, "install", "tiny", "--from", archive_list(tmp_path, "1.0.0"), "--yes")
+    assert installations() == ["1.0.0"]
+    assert not list(store_folder().rglob("*deadbeef"))
+
+
+def test_an_archive_without_a_hash_needs_a_word(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bare = archive_list(tmp_path, "1.0.0", sha256=None)
+    assert "--allow-unverified" in agents(capsys, "install", "tiny", "--from", bare, "--yes", status=2)[1]
+    out, _ = agents(capsys, "install", "tiny", "--from", bare, "--yes", "--allow-unverified")
+    assert "It was checked by no hash." in out
+
+
+def test_nothing_is_installed_without_a_yes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = archive_list(tmp_path, "1.0.0")
+    _, err = agents(capsys, "install", "tiny", "--from", source, status=2)
+    assert "will download agent-1.0.0.tar.gz" in err
+    assert "nobody is there to be asked; --yes goes on" in err
+    out, _ = agents(capsys, "install", "tiny", "--from", source, "--dry-run", "--json")
+    assert json.loads(out)["would_install"][0]["version"] == "1.0.0"
+    assert not store_folder().exists()
+
+
+def test_a_list_cannot_write_lines_of_the_plan(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = Path(archive_list(tmp_path, "1.0.0"))
+    path.write_text(path.read_text().replace('"Tiny"', r'"Tiny\n  will do nothing\u001b[8m"'))
+    _, err = agents(capsys, "install", "tiny", "--from", str(path), "--dry-run")
+    assert not any(line.startswith("  will do nothing") for line in err.splitlines())
+    assert "\x1b" not in err
+
+
+@pytest.fixture
+def endless_npm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An npm that tells its process id in a pipe and never ends."""
+    (tmp_path / "bin").mkdir()
+    os.mkfifo(pipe := tmp_path / "npm.pid")
+    npm = tmp_path / "bin" / "npm"
+    npm.write_text(f"#!/bin/sh\n[ -p {pipe} ] && echo $$ > {pipe}\nexec sleep 1000\n")
+    npm.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    return pipe
+
+
+def test_who_is_told_to_end_takes_npm_and_its_files_with_it(endless_npm: Path, tmp_path: Path) -> None:
+    source = list_with(tmp_path, "1.0.0", npx={"package": "tiny@1.0.0"})
+    words = [sys.executable, "-m", "dragoman", "agents", "install", "tiny", "--from", source, "--yes"]
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        npm = int(endless_npm.read_text())
+        process.terminate()
+        assert process.wait(patience(20)) == 143
+    with pytest.raises(ProcessLookupError):
+        os.kill(npm, 0)
+    assert not (store_folder() / "tiny").exists()
+
+
+def test_npm_is_ended_when_its_time_is_up(
+    endless_npm: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    endless_npm.unlink()
+    source = list_with(tmp_path, "1.0.0", npx={"package": "tiny@1.0.0"})
+    words = ("install", "tiny", "--from", source, "--yes", "--timeout", "0.1")
+    assert "npm took too long and was ended" in agents(capsys, *words, status=1)[1]
+    assert not (store_folder() / "tiny").exists()
+
+
+def test_two_installations_at_a_time_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = archive_list(tmp_path, "1.0.0")
+    with locked_store():
+        assert "another dragoman" in agents(capsys, "install", "tiny", "--from", source, "--yes", status=2)[1]
+
+
+def test_going_back_twice_goes_forward_and_two_versions_are_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for version in ("1.0.0", "1.1.0", "1.2.0"):
+        agents(capsys, "install", "tiny", "--from", archive_list(tmp_path, version), "--yes")
+    assert installations() == ["1.1.0", "1.2.0"]
+    for version in ("1.1.0", "1.2.0"):
+        agents(capsys, "rollback", "tiny")
+        assert output_of_tiny() == f"{version} on\n"
+
+
+def test_an_update_of_everything_leaves_what_is_current_and_what_was_pinned(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = archive_list(tmp_path, "1.0.0"), archive_list(tmp_path, "1.1.0")
+    agents(capsys, "install", "tiny", "--from", first, "--yes")
+    assert "tiny 1.0.0 is what the list of" in agents(capsys, "update", "--from", first)[1]
+    agents(capsys, "install", "tiny@1.0.0", "--from", first, "--yes")
+    assert "tiny stays at 1.0.0" in agents(capsys, "update", "--from", second, "--yes")[1]
+    agents(capsys, "update", "tiny", "--from", second, "--yes")
+    assert output_of_tiny() == "1.1.0 on\n"
+
+
+def test_uninstall_removes_all_and_remove_names_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    agents(capsys, "install", "tiny", "--from", archive_list(tmp_path, "1.0.0"), "--yes")
+    assert "dragoman agents uninstall tiny" in agents(capsys, "remove", "tiny", status=2)[1]
+    agents(capsys, "add", "tiny", "other-agent")
+    assert find_agent("tiny").command == ("other-agent",)
+    assert "installed version 1.0.0" in agents(capsys, "remove", "tiny")[0]
+    agents(capsys, "uninstall", "tiny", "--yes")
+    assert not (store_folder() / "tiny").exists()
+    assert "installed are: none" in agents(capsys, "uninstall", "tiny", "--yes", status=2)[1]
+
+
+def test_what_the_list_does_not_have_is_told_before_anything_is_done(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert "the list of agents has no 'nope'" in agents(capsys, "install", "nope", status=2)[1]
+    assert "no other version" in agents(capsys, "install", "amp-acp@9.9.9", status=2)[1]
+    assert "is no version" in agents(capsys, "install", "codex@../x", status=2)[1]
+    _, err = agents(capsys, "install", "claude-acp@1.2.3", "--dry-run")
+    assert "npm install --ignore-scripts" in err
+    assert "@agentclientprotocol/claude-agent-acp@1.2.3" in err
+
+
+def test_a_newer_list_is_kept_only_if_it_makes_sense(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, _ = agents(capsys, "registry", "refresh", archive_list(tmp_path, "3.0.0"))
+    assert "tiny (new) → 3.0.0" in out
+    agents(capsys, "install", "tiny", "--yes")
+    (tmp_path / "bad.json").write_text("<html>")
+    assert "is no JSON" in agents(capsys, "registry", "refresh", "bad.json", status=2)[1]
+    assert "no https address" in agents(capsys, "registry", "refresh", "http://x.example/r.json", status=1)[1]
+    listing = json.loads(agents(capsys, "registry", "--json")[0])
+    assert {"tiny", "claude"} <= {entry["name"] for entry in listing["agents"]}
+    assert listing["origin"].endswith("list-3.0.0.json")
+    agents(capsys, "registry", "reset")
+    assert json.loads(agents(capsys, "registry", "--json")[0])["origin"] is None
