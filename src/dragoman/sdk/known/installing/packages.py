@@ -20,11 +20,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 
@@ -178,32 +179,42 @@ def install_python(request: PackageRequest) -> PackageInstall:
 def run_program(words: Sequence[str], folder: Path, deadline: float) -> None:
     """Run a program to its end in the folder. Raises `InstallFailed` with its last words."""
     label = os.path.basename(words[0])
+    processes: list[subprocess.Popen[bytes]] = []
     with (folder / LOG).open("wb") as log:
         try:
-            process = subprocess.Popen(
-                words,
-                cwd=folder,
-                env=agent_environment(allow=SETTINGS),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
+            # A signal that ends us is raised in the main thread, also in the middle of a start: the program
+            # would run, and nobody would know its process. The thread that starts it is not disturbed.
+            with ThreadPoolExecutor(1) as pool:
+                pool.submit(_start, words, folder, log, processes).result()
+            status = processes[0].wait(timeout=max(0.1, deadline - time.monotonic()))
         except OSError as error:
             raise InstallFailed(f"cannot run {label}: {error.strerror}") from None
-        try:
-            status = process.wait(timeout=max(0.1, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
-            raise InstallFailed(
-                f"{label} took too long and was ended; --timeout gives it more time"
-            ) from None
+            raise InstallFailed(f"{label} was ended because its time was up; see --timeout") from None
         finally:
-            if process.poll() is None:
-                _end_tree(process)
+            for process in processes:
+                if process.poll() is None:
+                    _end_tree(process)
     if status != 0:
         lines = (folder / LOG).read_bytes()[-KEPT:].decode(errors="replace").strip().splitlines()
         text = "\n".join(f"  {line[:KEPT_WIDTH]}" for line in lines[-KEPT_LINES:])
         raise InstallFailed(f"{label} ended with status {status}:\n{text}")
+
+
+def _start(
+    words: Sequence[str], folder: Path, log: IO[bytes], processes: list[subprocess.Popen[bytes]]
+) -> None:
+    processes.append(
+        subprocess.Popen(
+            words,
+            cwd=folder,
+            env=agent_environment(allow=SETTINGS),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    )
 
 
 def _end_tree(process: subprocess.Popen[bytes]) -> None:
