@@ -15,6 +15,7 @@ from textual.pilot import Pilot
 
 from dragoman.apps.chat.local_chat import ChatAgent, open_chat
 from dragoman.apps.chat.rules import ChatRules
+from dragoman.errors import LocalMistake
 from dragoman.sdk.supervision.starting import Startable
 from dragoman.testing.pace import patience
 from dragoman.tui.app import ChatApp
@@ -43,6 +44,11 @@ class StageBackend:
     ) -> AbstractAsyncContextManager[ChatSession]:
         source = ChatAgent(name=wanted.agent, target=self._agents[wanted.agent])
         return open_chat(source, wanted, person, listener, rules=ChatRules())
+
+    async def hand_over(self, request: ChatRequest, agent: str) -> ChatRequest:
+        if agent not in self._agents:
+            raise LocalMistake(f"there is no agent {agent}")
+        return ChatRequest(agent=agent, cwd=request.cwd, source=request.session)
 
     async def sessions(self, query: str) -> Sequence[SessionRow]:
         self.asked.append(query)

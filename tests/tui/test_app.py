@@ -75,3 +75,15 @@ async def test_from_the_first_screen_to_another_session(shop: Path) -> None:
         await eyes.see("● ready")
         await eyes.press("ctrl+q")
         await eyes.until(lambda: eyes.app.return_code is not None, "the end")
+
+
+async def test_a_session_is_handed_over_by_a_word_and_a_wrong_name_loses_nothing(shop: Path) -> None:
+    backend = StageBackend(shop, quiet=tuned(), tuned=tuned())
+    async with on_stage(backend, ChatRequest(agent="quiet", cwd=str(shop))) as eyes:
+        await eyes.see("● ready", "quiet ·")
+        await eyes.press(*"/handover nobody", "enter")
+        await eyes.see("Not handed over: there is no agent nobody", "quiet ·")
+        await eyes.press(*"/handover", "enter")
+        await eyes.see("Who goes on?")
+        await eyes.press(*"/handover tuned", "enter")
+        await eyes.see("tuned ·", "● ready", "tuned goes on")

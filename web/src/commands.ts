@@ -3,6 +3,7 @@
 import type { App } from "./model/app";
 import { THEMES, chooseTheme } from "./model/appearance";
 import type { Conversation } from "./model/conversation";
+import type { AgentInfo } from "./model/types";
 import type { BoardView } from "./view/board";
 import { newSession } from "./view/windows";
 import type { PaletteEntry, PaletteOptions } from "./view/palette";
@@ -23,6 +24,7 @@ export interface CommandReach {
   help(): void;
   save(open: Conversation): Promise<void>;
   fork(open: Conversation): void;
+  handOver(open: Conversation, agent: string): void;
   decide(sessionId: string): void;
 }
 
@@ -58,8 +60,15 @@ function ofSession(reach: CommandReach): PaletteEntry[] {
   if (reach.app.may("prompt")) {
     acts.push({ label: "Rename this session", icon: "edit", run: () => reach.rename() });
     acts.push({ label: "Fork this session", icon: "fork", run: () => reach.fork(open) });
+    for (const agent of successors(reach.app, open))
+      acts.push({ label: `Hand this session over to ${agent.title || agent.name}`, icon: "agents", run: () => reach.handOver(open, agent.name) });
   }
   return acts;
+}
+
+/** Who could go on with a session in the place of its agent. */
+export function successors(app: App, open: Conversation): AgentInfo[] {
+  return app.agents.filter((agent) => agent.name !== open.info?.agent);
 }
 
 function views({ app, go, search, start, help }: CommandReach): PaletteEntry[] {

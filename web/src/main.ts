@@ -10,7 +10,7 @@ import type { Conversation } from "./model/conversation";
 import { listenToKeys } from "./keys";
 import { canNotify, notifyEnd, notifyOf, notifying, switchNotifications } from "./notify";
 import { takeToken } from "./model/memory";
-import { commands } from "./commands";
+import { commands, successors } from "./commands";
 import type { FilePlace } from "./text/places";
 import { plain } from "./text/reveal";
 import { AgentsView } from "./view/agents";
@@ -247,7 +247,7 @@ function chooseFile(): void {
 }
 
 function palette(): void {
-  openPalette(commands({ app, current, board, go, openSession, openBeside, search, start, split, chooseFile, changes, rename, help, save, fork, decide: (id) => decide(app, id) }));
+  openPalette(commands({ app, current, board, go, openSession, openBeside, search, start, split, chooseFile, changes, rename, help, save, fork, handOver, decide: (id) => decide(app, id) }));
 }
 
 function follow(): void {
@@ -318,6 +318,7 @@ function sessionMenu(event: Event, open: Conversation): void {
     ["Rename", () => rename(open)],
     ["Open another beside it", split],
     ["Fork from here", () => fork(open)],
+    ...(app.may("prompt") ? successors(app, open).map((agent): [string, () => void] => [`Hand over to ${agent.title || agent.name}`, () => handOver(open, agent.name)]) : []),
     ["Export as HTML", () => void save(open)],
     ["Close session", ends("Close", "session/close")],
     ["Delete session", ends("Delete", "session/delete")],
@@ -330,6 +331,17 @@ function fork(open: Conversation, before = ""): void {
   app.rpc.call<{ sessionId: string }>("session/fork", params).then(
     ({ sessionId }) => openSession(sessionId),
     (error: Error) => app.say(`It was not forked: ${error.message}`),
+  );
+}
+
+/** Another agent goes on, with a brief of what was said: for one that is out of quota, logged out or dead. */
+function handOver(open: Conversation, agent: string): void {
+  app.rpc.call<{ sessionId: string; lost: string[] }>("_dragoman/hub/handover", { sessionId: open.id, agent }).then(
+    ({ sessionId, lost }) => {
+      openSession(sessionId);
+      app.say(`${agent} goes on, and is told of it with your next prompt. Not handed over: ${lost.map((loss) => plain(loss)).join("; ")}.`);
+    },
+    (error: Error) => app.say(`It was not handed over: ${error.message}`),
   );
 }
 

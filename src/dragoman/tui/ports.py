@@ -55,6 +55,8 @@ class ChatRequest(Struct, frozen=True, kw_only=True):
     cwd: str
     session: str | None = None
     """A stored one: its id, or `last` for the latest of this agent in this folder."""
+    source: str | None = None
+    """A stored one of another agent that goes on in a new one: its id."""
 
 
 class SessionRow(Struct, frozen=True, kw_only=True):
@@ -294,6 +296,9 @@ class ChatBackend(Protocol):
         self, request: ChatRequest, person: ChatUser, listener: ChatListener
     ) -> AbstractAsyncContextManager[ChatSession]:
         """A conversation for the length of an `async with`; raises `DragomanError`."""
+
+    async def hand_over(self, request: ChatRequest, agent: str) -> ChatRequest:
+        """How to go on with a conversation with another agent; raises `DragomanError`."""
 
     async def sessions(self, query: str) -> Sequence[SessionRow]:
         """Stored conversations, the latest first; with words, those in which they were said."""

@@ -59,3 +59,32 @@ async def test_a_conversation_is_recorded_found_and_gone_on_with(tmp_path: Path)
     with pytest.raises(LocalMistake, match="no session of this agent"):
         async with house.open(ChatRequest(agent="echo", cwd=str(tmp_path), session="last"), again, again):
             pass
+
+
+@pytest.mark.bound(60)
+async def test_another_agent_goes_on_with_a_conversation_and_is_told_of_it_once(tmp_path: Path) -> None:
+    script = tmp_path / "keeper.script"
+    script.write_text('agent keeper\non prompt\n  say "remembered " "$text"\n')
+    agent = " ".join([*DRAGOMAN, "agent", "script", str(script)])
+    backend = LocalBackend(str(tmp_path), ChatRules())
+    quiet = Quiet()
+    async with backend.open(ChatRequest(agent=agent, cwd=str(tmp_path)), quiet, quiet) as chat:
+        await chat.turn([v1.TextContent(text="plums")])
+        request = await backend.hand_over(chat.request, "echo")
+        with pytest.raises(LocalMistake):
+            await backend.hand_over(chat.request, "nobody-has-this-agent")
+    other = Quiet()
+    async with backend.open(request, other, other) as chat:
+        assert chat.agent == "echo"
+        page = await chat.earlier()
+        assert page is not None
+        assert page.prompts == ["plums"], "what was said before is on the screen"
+        await chat.turn([v1.TextContent(text="go on")])
+        await chat.turn([v1.TextContent(text="further")])
+    first, second = "".join(other.words).split("You said: ")[1:]
+    assert '{"agent":"remembered plums"}' in first
+    assert first.endswith("go on")
+    assert second == "further"
+    unrecorded = LocalBackend(str(tmp_path), ChatRules(), record=False)
+    with pytest.raises(LocalMistake, match="not recorded"):
+        await unrecorded.hand_over(ChatRequest(agent="keeper", cwd=str(tmp_path), session="s"), "echo")

@@ -74,6 +74,17 @@ class HubBackend(LocalBackend):
         finally:
             self._chat = None
 
+    async def hand_over(self, request: ChatRequest, agent: str) -> ChatRequest:
+        if request.session is None:
+            return ChatRequest(agent=agent, cwd=request.cwd)
+        params = {"sessionId": request.session, "agent": agent}
+        async with self._for_a_question() as hub:
+            answer = await hub.call("_dragoman/hub/handover", params)
+        session = answer.get("sessionId") if isinstance(answer, dict) else None
+        if not isinstance(session, str):
+            raise LocalMistake("this server cannot hand a session over")
+        return ChatRequest(agent=agent, cwd=request.cwd, session=session)
+
     async def sessions(self, query: str) -> Sequence[SessionRow]:
         if self._chat is not None and self._route is not None and self._route.is_open:
             return await self._sessions(self._chat.session.agent.handle, query)

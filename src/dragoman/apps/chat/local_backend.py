@@ -13,6 +13,7 @@ from pathlib import Path
 from dragoman.apps.chat.local_chat import ChatAgent, LocalChat, open_chat
 from dragoman.apps.chat.rules import ChatRules
 from dragoman.apps.chat.stored_history import StoredHistory
+from dragoman.apps.recorded_sessions import note_handover, read_brief
 from dragoman.apps.running_marks import INTERRUPTED, RunningMark
 from dragoman.apps.target import ChosenAgent, display_command
 from dragoman.errors import JournalError, LocalMistake
@@ -81,12 +82,23 @@ class LocalBackend:
             chat = await stack.enter_async_context(
                 open_chat(source, request, person, listener, rules=self._rules, past=past)
             )
+            if journal is not None and request.source is not None:
+                await self._brief(journal, chat, request, stream)
             name = self._remember(target, chat, request)
             try:
                 yield chat
             finally:
                 if recorder is not None and journal is not None:
                     await _describe(recorder, journal, stream, name)
+
+    async def hand_over(self, request: ChatRequest, agent: str) -> ChatRequest:
+        """It is told of what the history has."""
+        await self._target(agent)  # that it is there is found out before the other one is left
+        if request.session is None:
+            return ChatRequest(agent=agent, cwd=request.cwd, source=request.source)
+        if not self._record:
+            raise LocalMistake("this conversation is not recorded, so no other agent can be told of it")
+        return ChatRequest(agent=agent, cwd=request.cwd, source=request.session)
 
     async def sessions(self, query: str) -> Sequence[SessionRow]:
         """What the history has."""
@@ -145,6 +157,16 @@ class LocalBackend:
             return exact_request, None
         streams = (await journal.list(session=session, limit=200)).streams
         return exact_request, StoredHistory(journal, streams, session) if streams else None
+
+    async def _brief(self, journal: Journal, chat: LocalChat, request: ChatRequest, stream: str) -> None:
+        """Another agent was here before: this one is told of it with the first prompt."""
+        info = await _find(journal, request.source or "", request.cwd)
+        if info is None:
+            return
+        chat.brief = await read_brief(journal, info)
+        await note_handover(journal, info.stream, stream=stream, agent=request.agent)
+        streams = (await journal.list(session=info.session, limit=200)).streams
+        chat.past = StoredHistory(journal, streams, info.session)
 
     async def _target(self, text: str) -> ChosenAgent:
         resolved_agent = await reach_agent(self._names.get(text, text))

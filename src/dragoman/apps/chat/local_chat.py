@@ -25,6 +25,7 @@ from dragoman.apps.console import UsageMistake
 from dragoman.apps.run.attach import blocks_of, read_attachments
 from dragoman.apps.run.opening import file_settings
 from dragoman.errors import ErrorAnswer, LocalMistake
+from dragoman.journal.brief import ConversationBrief
 from dragoman.schema import v1
 from dragoman.schema.steering import SteerOutcome
 from dragoman.sdk.client.subagents import SubagentTree, announcement_in, tree_lines
@@ -79,6 +80,8 @@ class LocalChat:
         self.cwd = request.cwd
         self.is_local = source.is_local
         self.past: StoredHistory | None = None
+        self.brief: ConversationBrief | None = None
+        """What the agent is told of another agent's conversation, until a turn has ended."""
         self._request = request
         self._listener = listener
         self._calls = ToolCalls()
@@ -174,7 +177,10 @@ class LocalChat:
 
     async def turn(self, blocks: Sequence[v1.ContentBlock]) -> TurnResult:
         self.session.late.clear()  # the listener heard them when they came
-        return await self.session.prompt(*blocks, keep_text=False)
+        brief = [] if self.brief is None else [v1.TextContent(text=self.brief.text)]
+        result = await self.session.prompt(*brief, *blocks, keep_text=False)
+        self.brief = None
+        return result
 
     async def steer(self, blocks: Sequence[v1.ContentBlock]) -> SteerOutcome:
         return await self.session.steer(*blocks)

@@ -6,6 +6,7 @@ A clock of twenty beats a second draws what has come since the last one, and sta
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Coroutine, Sequence
 from typing import ClassVar, cast
 
@@ -35,6 +36,8 @@ from dragoman.tui.text.lines import cut
 from dragoman.tui.widgets.completions import Completion, Completions
 from dragoman.tui.widgets.prompt_box import PromptBox
 from dragoman.tui.widgets.transcript_view import TranscriptView
+
+_HANDOVER = re.compile(r"/handover(?:\s+(\S.*))?")
 
 BEATS = 20
 """Drawings a second, at most."""
@@ -230,6 +233,8 @@ class ChatScreen(Screen[None]):
             return
         if text.startswith("!"):
             self._start_task(self.conversation.shell(text[1:].strip()))
+        elif (handover := _HANDOVER.fullmatch(text)) and not self._has_command("handover"):
+            self._start_task(self._hand_over(handover[1] or ""))
         elif self.conversation.state in ("failed",):
             self.app.notify(
                 "There is no agent to talk to: F5 tries again, Ctrl+O opens another session.", markup=False
@@ -241,6 +246,28 @@ class ChatScreen(Screen[None]):
         self.box.clear()
         self.completions.offer(())
         self.view.follow()
+
+    def _has_command(self, name: str) -> bool:
+        """Whether the agent has a command of this name: then it is the agent's."""
+        return any(command.name == name for command in self.transcript.facts.commands)
+
+    async def _hand_over(self, agent: str) -> None:
+        """Go on with another agent, which is told of what was said."""
+        if not agent:
+            names = ", ".join(choice.name for choice in await self.backend.agents())
+            self.transcript.note(f"Who goes on? /handover NAME, of {sanitize_line(names)}.", "warning")
+            return
+        if self.conversation.is_busy:
+            self.app.notify("A turn runs: Esc stops it, then hand over.", markup=False)
+            return
+        chat = self.conversation.chat
+        try:
+            request = await self.backend.hand_over(self.request if chat is None else chat.request, agent)
+        except DragomanError as error:
+            self.transcript.note(f"Not handed over: {error}", "error")
+            return
+        await self.open(request)
+        self.transcript.note(f"{sanitize_line(agent)} goes on, and is told of it with your next prompt.")
 
     def _said_before(self) -> Sequence[str]:
         return self.transcript.prompts
