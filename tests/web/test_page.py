@@ -152,13 +152,15 @@ def test_a_message_steers_a_running_turn_and_says_what_became_of_it(
     asked(page, ["hold on", "left"])
     assert page.inner_text(".user .outcome").startswith("delivered")
     start_session(page, hub.folder, agent="guide")
+    page.wait_for_selector("text=What shall it do?")
     send(page, "wait")
     page.wait_for_selector(".agent")
     page.fill(".composer textarea", "not here")
     page.wait_for_selector(".composer-ways >> text=Steering will restart the turn")
     page.press(".composer textarea", "Control+Enter")
-    page.wait_for_function("() => document.querySelectorAll('.item.of-end').length === 1")
-    page.wait_for_selector(".bubble >> text=not here")
+    ended(page, 2)
+    reads(page, "Stopped by you")
+    asked(page, ["wait", "wait\n\nnot here"])
     assert page.input_value(".composer textarea") == ""
 
 
