@@ -23,6 +23,7 @@ from tests.browser import open_browser
 from tests.subagents.family import arguments
 
 AGENT = Path(__file__).parent / "guide.script"
+STEERABLE = Path(__file__).parents[1] / "steerable_agent.py"
 PHONE = {"width": 390, "height": 844}
 DESK = {"width": 1280, "height": 800}
 PICTURES = Path(__file__).parents[2] / "docs" / "pictures" if os.environ.get("DRAGOMAN_PICTURES") else None
@@ -129,6 +130,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningHub]:
         'default_agent = "guide"\nknown_agents = false\n'
         f'[agents.guide]\ncommand = {json.dumps(agent)}\ntitle = "Guide"\ndescription = "Shows everything"\n'
         f"[agents.family]\ncommand = {json.dumps(arguments('claude'))}\n"
+        f"[agents.steerable]\ncommand = {json.dumps([sys.executable, str(STEERABLE), 'steering'])}\n"
     )
     tokens = TokenStore(folder / "tokens.json")
     owner, watcher = tokens.add("owner"), tokens.add("watcher", scopes=["observe"])

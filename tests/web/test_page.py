@@ -137,6 +137,33 @@ def test_a_turn_survives_a_reload_and_is_stopped_while_others_wait(visitor: Visi
     asked(page, ["wait", "count"])
 
 
+def test_a_message_steers_a_running_turn_and_says_what_became_of_it(
+    visitor: Visitor, hub: RunningHub
+) -> None:
+    page = visitor.open()
+    start_session(page, hub.folder, agent="steerable")
+    send(page, "hold on")
+    page.wait_for_selector(".stop:visible")
+    page.fill(".composer textarea", "left")
+    page.wait_for_selector(".composer-ways >> text=The agent takes it into the turn")
+    page.get_by_role("button", name="Steer now").click()
+    ended(page, 1)
+    reads(page, "hold on | left")
+    asked(page, ["hold on", "left"])
+    assert page.inner_text(".user .outcome").startswith("delivered")
+    start_session(page, hub.folder, agent="guide")
+    page.wait_for_selector("text=What shall it do?")
+    send(page, "wait")
+    page.wait_for_selector(".agent")
+    page.fill(".composer textarea", "not here")
+    page.wait_for_selector(".composer-ways >> text=Steering will restart the turn")
+    page.press(".composer textarea", "Control+Enter")
+    ended(page, 2)
+    reads(page, "Stopped by you")
+    asked(page, ["wait", "wait\n\nnot here"])
+    assert page.input_value(".composer textarea") == ""
+
+
 def test_a_cut_wire_is_told_and_nothing_is_lost_or_doubled(visitor: Visitor, hub: RunningHub) -> None:
     page = visitor.open()
     start_session(page, hub.folder)

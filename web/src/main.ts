@@ -10,6 +10,7 @@ import type { Conversation } from "./model/conversation";
 import { listenToKeys } from "./keys";
 import { canNotify, notifyEnd, notifyOf, notifying, switchNotifications } from "./notify";
 import { takeToken } from "./model/memory";
+import { sendingLabel } from "./model/steering";
 import { commands, successors } from "./commands";
 import type { FilePlace } from "./text/places";
 import { plain } from "./text/reveal";
@@ -151,12 +152,12 @@ function after(): void {
 }
 
 function pendingPrompts(open: Conversation, tail: HTMLElement, composer: Composer): void {
-  const key = open.sending.map((one) => one.key + (one.error ?? "")).join() + String(Boolean(open.fold.turn)) + open.state + open.info?.state + String(open.fold.items.length > 0);
+  const key = open.sending.map((one) => one.key + sendingLabel(one)).join() + String(Boolean(open.fold.turn)) + open.state + open.info?.state + String(open.fold.items.length > 0);
   if (tail.dataset.shown === key) return;
   tail.dataset.shown = key;
   const nodes: HTMLElement[] = open.sending.filter((one) => !open.fold.taken.has(one.key)).map((one) => {
     const bubble = el("div", "bubble", ...one.prompt.map((block) => block.type === "text" ? el("div", "said", shown(block.text ?? "")) : blockView(block, true)));
-    const made = el("div", `user sending ${one.error ? "bad" : ""}`, bubble, el("p", "faint", one.error ? `Not sent: ${plain(one.error)}` : "Sending …"));
+    const made = el("div", `user sending ${one.error ? "bad" : ""}`, bubble, el("p", "faint", plain(sendingLabel(one))));
     if (one.error) {
       const back = el("button", "small", "Take it back");
       back.addEventListener("click", () => {

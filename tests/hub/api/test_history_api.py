@@ -140,6 +140,17 @@ async def test_a_prompt_that_the_agent_tells_back_is_told_once() -> None:
     ]
 
 
+async def test_a_message_into_a_running_turn_is_told() -> None:
+    steered = said("left", kind="user_message_chunk", message="steer-k")
+    entries = await entries_of(prompted("go"), said("begun"), steered, said("turned", message="n"))
+    assert entries == [
+        message("user", "go"),
+        message("assistant", "begun"),
+        message("user", "left"),
+        message("assistant", "turned"),
+    ]
+
+
 async def test_a_turn_also_ends_with_its_answer() -> None:
     answer = frame("to_client", id=1, result={"stopReason": "end_turn"})
     later = said("from elsewhere", kind="user_message_chunk", message="u")

@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, get_args
 
-from dragoman import Agent, Turn
+import pytest
+
+from dragoman import Agent, Turn, connect
+from dragoman.hub.agents.pool import AgentSpec
+from dragoman.hub.engine.options import HubOptions
+from dragoman.hub.gate.admission import Grant
+from dragoman.hub.hub import Hub
+from dragoman.journal.memory import MemoryJournal
+from dragoman.transport.memory import memory_pair
+from tests.hub.sessions.raw_agents import RawAgent, RawStage, eventually
 from tests.hub.sessions.stage import Talker, staged, text
+from tests.steerable_agent import Kind, SteerableAgent
 
 IDLE = {"steering": {"idleBehavior": "promptRequired"}}
 
@@ -64,3 +76,130 @@ async def test_a_message_that_no_turn_takes_is_not_in_the_stream() -> None:
         assert bob.texts("user_message_chunk") == ["left"]
         error = await ann.refusal("_session/steering", {"sessionId": session})
         assert error["code"] == -32602
+
+
+class RawSteerable(RawAgent):
+    """The agent of one kind that was written by hand, in memory. Its turns end when they are released."""
+
+    def __init__(self, kind: Kind) -> None:
+        super().__init__(kind)
+        self.steerable = SteerableAgent(kind, self._send)
+        self._held: list[dict[str, Any]] | None = []
+
+    def _send(self, frame: dict[str, Any]) -> None:
+        if self._held is not None and "stopReason" in frame.get("result", {}):
+            self._held.append(frame)
+        else:
+            self.say(**frame)
+
+    def release(self) -> None:
+        held, self._held = self._held or [], None
+        for frame in held:
+            self.say(**frame)
+
+    def _hear(self, message: dict[str, Any]) -> None:
+        self.steerable.receive(message)
+
+
+@asynccontextmanager
+async def steerable_stage(
+    kind: Kind,
+) -> AsyncIterator[tuple[RawStage, SteerableAgent, Callable[[], None]]]:
+    """A hub, its agent, and what lets turns end."""
+    agent = RawSteerable(kind)
+    spec = AgentSpec(name=kind, open=agent.open)
+    async with Hub(MemoryJournal(), {kind: spec}, options=HubOptions(default_agent=kind)) as hub:
+        yield RawStage(hub, {kind: agent}), agent.steerable, agent.release
+
+
+async def replayed(stage: RawStage, session: str) -> list[str]:
+    """What the user has said, to somebody who comes later."""
+    bob = await stage.client().begin()
+    await bob.call("session/load", {"sessionId": session, "cwd": "/tmp", "mcpServers": []})
+    return bob.texts("user_message_chunk")
+
+
+async def test_what_is_injected_is_told_at_once_and_replayed_as_the_users() -> None:
+    async with steerable_stage("inject") as (stage, agent, release):
+        ann = await stage.client().begin()
+        session = await ann.new()
+        prompt = ann.prompt(session, "hold on")
+        await eventually(lambda: agent.prompts)
+        params = {"sessionId": session, "mode": "steer", "content": text("left")}
+        assert await ann.call("session/inject", params, key="k1") == {"messageId": "m2"}
+        chunk = await ann.until(lambda message: "user_message_chunk" in str(message))
+        assert chunk["params"]["update"] == {
+            "sessionUpdate": "user_message_chunk",
+            "content": text("left")[0],
+            "messageId": "steer-k1",
+            "_meta": {"dragoman": {"steering": "delivered"}},
+        }
+        release()
+        assert (await ann.answer(prompt))["result"]["stopReason"] == "end_turn"
+        assert ann.texts() == ["hold on | left"]
+        assert await replayed(stage, session) == ["hold on", "left"]
+        refusal = await ann.refusal("session/inject", {"sessionId": session, "mode": "steer"})
+        assert refusal["code"] == -32602
+
+
+async def test_what_is_injected_behind_the_end_of_a_turn_is_queued() -> None:
+    async with steerable_stage("inject") as (stage, _, _):
+        ann = await stage.client().begin()
+        session = await ann.new()
+        await ann.call("session/inject", {"sessionId": session, "mode": "steer", "content": text("left")})
+        chunk = await ann.until(lambda message: "user_message_chunk" in str(message))
+        assert chunk["params"]["update"]["_meta"] == {"dragoman": {"steering": "queued"}}
+
+
+@pytest.mark.parametrize("kind", get_args(Kind))
+async def test_a_client_sees_how_the_agent_of_a_session_is_steered(kind: Kind) -> None:
+    async with steerable_stage(kind) as (stage, agent, release):
+        ann = await stage.client().begin()
+        session = await ann.new()
+        release()
+        prompt = ann.prompt(session, "hold on")
+        await eventually(lambda: agent.prompts)
+        answer = await ann.call("_dragoman/hub/attach", {"sessionId": session})
+        assert (answer["session"]["steering"], answer["snapshot"]["steering"]) == (kind, kind)
+        ann.say({"method": "session/cancel", "params": {"sessionId": session}})
+        assert (await ann.answer(prompt))["result"]["stopReason"] == "cancelled"
+
+
+@pytest.mark.parametrize("kind", get_args(Kind))
+async def test_a_client_of_the_sdk_steers_through_the_hub(kind: Kind) -> None:
+    async with steerable_stage(kind) as (stage, agent, release):
+        here, there = memory_pair()
+        stage.hub.accept(there, Grant("owner"))
+        async with connect(here) as handle:
+            session = await handle.new_session(cwd="/tmp")
+            turn = session.prompt("hold on")
+            reading = asyncio.ensure_future(turn)
+            await eventually(lambda: agent.prompts)
+            outcome = await turn.steer("left")
+            release()
+            result = await reading
+        assert outcome == ("will_restart" if kind == "restart" else "delivered")
+        assert result.stop_reason == "end_turn"
+        is_restart = kind == "restart"
+        assert agent.prompts == ["hold on", *(["hold on\n\nleft"] if is_restart else [])]
+        again = ["hold on", "\n\n", "left"] if is_restart else ["left"]
+        assert await replayed(stage, session.id) == ["hold on", *again]
+
+
+@pytest.mark.parametrize(
+    ("method", "member"), [("_session/steering", "prompt"), ("session/inject", "content")]
+)
+async def test_nobody_knows_whether_an_agent_that_died_has_the_message(method: str, member: str) -> None:
+    agent = RawAgent("mute")
+    spec = AgentSpec(name="mute", open=agent.open)
+    async with Hub(MemoryJournal(), {"mute": spec}, options=HubOptions(default_agent="mute")) as hub:
+        ann = await RawStage(hub, {"mute": agent}).client().begin()
+        session = await ann.new()
+        ann.prompt(session, "go")
+        await eventually(lambda: agent.prompts)
+        call = ann.ask(method, {"sessionId": session, member: text("left")})
+        await eventually(lambda: agent.calls)
+        await agent.transport.aclose()
+        error = (await ann.answer(call))["error"]
+        assert "nobody knows whether the agent has the message" in error["message"]
+        assert ann.texts("user_message_chunk") == []

@@ -8,6 +8,7 @@ import { Gone, type Rpc, RpcError } from "../wire/rpc";
 import { Fold } from "./fold";
 import { recallJson, remember, uniqueName } from "./memory";
 import { prepend } from "./joining";
+import { DOUBT, type Sending, type SteeringWay, blocksOf, isAccepted, joinPrompts, steerCall } from "./steering";
 import { Terminals } from "./terminals";
 import { moment } from "./time";
 import type { ContentBlock, FileChange, Message, SessionInfo, Snapshot } from "./types";
@@ -16,11 +17,6 @@ interface Stored {
   cursor: string;
   time?: string | number;
   message: Message;
-}
-export interface Sending {
-  key: string;
-  prompt: ContentBlock[];
-  error?: string;
 }
 
 const PAGE = 500;
@@ -46,6 +42,7 @@ export class Conversation {
   private line: Message[] = [];
   private ready = false;
   private terminals: Terminals;
+  private rpc: Rpc | null = null;
 
   constructor(
     readonly id: string,
@@ -65,7 +62,9 @@ export class Conversation {
     try {
       if (this.ready) await this.resume(rpc);
       else await this.open(rpc);
-      for (const one of this.sending) void this.deliver(rpc, one);
+      this.rpc = rpc;
+      this.sending = this.sending.filter((sending) => !this.fold.taken.has(sending.key));
+      for (const sending of [...this.sending]) this.sendAgain(rpc, sending);
       this.terminals.follow(rpc);
     } catch (error) {
       if (error instanceof Gone) return; // the next connection tries again
@@ -167,24 +166,93 @@ export class Conversation {
     const at = typeof cursor === "string" ? cursor : "";
     this.fold.apply(message, at, Date.now());
     if (at && at === this.behind) this.behind = "";
+    if (this.sending.length) this.beginAgain();
   }
 
   prompt(rpc: Rpc, prompt: ContentBlock[]): void {
-    const one: Sending = { key: uniqueName(), prompt };
-    this.sending.push(one);
     this.changes = null;
     this.others = [];
     this.changeNotes = [];
+    const sending = this.addSending({ key: uniqueName(), prompt });
+    void this.deliver(rpc, sending);
+  }
+
+  private addSending(sending: Sending): Sending {
+    this.sending.push(sending);
     this.keepOutbox();
-    void this.deliver(rpc, one);
     this.changed();
+    return sending;
+  }
+
+  /** How the agent is given a message while its turn runs. Of one that is not known to take any, the turn restarts. */
+  get steeringWay(): SteeringWay {
+    return this.info?.steering ?? "restart";
+  }
+
+  /**
+   * Says something while a turn runs; where none does, it is a prompt. Rejects with the reason why the agent has not
+   * got it, or why nobody knows: the message is then no longer kept here.
+   */
+  async steer(rpc: Rpc, prompt: ContentBlock[]): Promise<void> {
+    const turn = this.fold.turn?.key;
+    if (!turn) return this.prompt(rpc, prompt);
+    const sending = this.addSending({ key: uniqueName(), prompt, way: this.steeringWay, turn });
+    if (sending.way === "restart") this.stopTurn(rpc, turn);
+    else await this.offer(rpc, sending);
+  }
+
+  private async offer(rpc: Rpc, sending: Sending): Promise<void> {
+    try {
+      const result = await rpc.call(...steerCall(this.id, sending));
+      if (isAccepted(sending.way, result)) return this.forget(sending); // it is in the stream
+      sending.way = undefined; // no turn took it: it is a prompt like any other, under the same key
+      this.keepOutbox();
+      void this.deliver(rpc, sending);
+    } catch (error) {
+      if (!(error instanceof Gone)) {
+        this.forget(sending);
+        throw error;
+      }
+      sending.error = DOUBT; // should the agent have it, the stream will tell
+      this.keepOutbox();
+    }
+    this.changed();
+  }
+
+  /** That turn and no other, which may have begun meanwhile. */
+  private stopTurn(rpc: Rpc, turn: string): void {
+    rpc.notify("session/cancel", { sessionId: this.id, _meta: { dragoman: { prompts: [turn] } } });
+  }
+
+  /** What is still to be said to a turn that has ended: once more with its prompt if it was stopped, else alone. */
+  private beginAgain(): void {
+    const ended = this.sending.filter(({ way, turn }) => way === "restart" && turn !== this.fold.turn?.key);
+    const [first, ...others] = ended.filter(({ turn }) => turn === ended[0].turn);
+    if (!first || !this.rpc) return;
+    const turn = first.turn ?? "";
+    const item = this.fold.items.findLast((other) => other.kind === "user" && other.key === turn);
+    if (this.fold.stops.get(turn) === "cancelled" && item && "parts" in item) first.base = blocksOf(item.parts);
+    first.prompt = joinPrompts(first.prompt, ...others.map(({ prompt }) => prompt));
+    first.way = undefined;
+    this.sending = this.sending.filter((sending) => !others.includes(sending));
+    this.keepOutbox();
+    void this.deliver(this.rpc, first);
+  }
+
+  /** After a new connection: prompts have keys and never run twice, a message into a turn might. */
+  private sendAgain(rpc: Rpc, sending: Sending): void {
+    if (!sending.way) void this.deliver(rpc, sending);
+    else if (sending.way !== "restart") sending.error = DOUBT;
+    else if (this.fold.turn?.key === sending.turn) this.stopTurn(rpc, sending.turn ?? "");
+    else this.beginAgain();
   }
 
   private async deliver(rpc: Rpc, one: Sending): Promise<void> {
     one.error = undefined;
     const meta = { dragoman: { key: one.key } };
+    const prompt = one.base ? joinPrompts(one.base, one.prompt) : one.prompt;
     try {
-      await rpc.call("session/prompt", { sessionId: this.id, prompt: one.prompt, _meta: meta });
+      await rpc.call("session/prompt", { sessionId: this.id, prompt, _meta: meta });
       this.forget(one);
     } catch (error) {
       if (error instanceof Gone) return; // it is sent again with the same key, and never run twice

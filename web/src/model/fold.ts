@@ -5,6 +5,7 @@
  */
 
 import { type End, type Item, type Note, type Plan, type Question, type Speech, type Tool, nameUnknown, promptText, textOf } from "./items";
+import { outcomeOf, steeredKey } from "./steering";
 import type { Asked, Command, ConfigOption, ContentBlock, Message, Modes, PlanEntry, PromptCapabilities, Queued, Snapshot, ToolCall, Usage } from "./types";
 
 const SPEECH: Record<string, Speech["kind"]> = {
@@ -36,6 +37,8 @@ export class Fold {
   ended: "closed" | "deleted" | null = null;
   /** Keys of prompts that the hub has taken in: what was shown as being sent is no longer. */
   taken = new Set<string>();
+  /** How turns ended, by the keys of their prompts. */
+  stops = new Map<string, string>();
   tools = new Map<string, Tool>();
   /** Which item a message went into, by its cursor: where a search result is found. */
   where = new Map<string, Item>();
@@ -162,13 +165,16 @@ export class Fold {
     if (!block || typeof block.type !== "string") return;
     const messageId = typeof update.messageId === "string" ? update.messageId : undefined;
     const last = this.items.at(-1);
+    const steered = kind === "user" ? steeredKey(messageId) : "";
+    if (steered) this.taken.add(steered);
     // The prompt stood in `turn_started` already; its chunks say the same once more.
-    if (kind === "user" && last?.kind === "user" && last.key !== undefined) {
+    if (kind === "user" && !steered && last?.kind === "user" && last.key !== undefined) {
       this.touched = last;
       return;
     }
     const same = last && last.kind === kind && last.messageId === messageId;
     const speech = same ? (last as Speech) : this.push<Speech>({ kind, parts: [], messageId, ...at });
+    if (steered) speech.outcome = outcomeOf(update);
     add(speech, block);
     this.touch(speech);
   }
@@ -259,7 +265,7 @@ export class Fold {
     this.gone = null;
     const prompt: ContentBlock[] = Array.isArray(params.prompt) ? params.prompt : [];
     const last = this.items.at(-1);
-    const echoed = last?.kind === "user" && last.key === undefined;
+    const echoed = last?.kind === "user" && last.key === undefined && last.outcome === undefined;
     if (echoed && (last.messageId === `prompt-${key}` || textOf(last.parts) === promptText(prompt))) {
       last.key = key;
       last.by = params.by;
@@ -278,6 +284,7 @@ export class Fold {
     const { started, waited } = this.turn ?? {};
     this.turn = null;
     const { stopReason, error, usage } = params;
+    this.stops.set(str(params.key), str(stopReason));
     for (const tool of this.running) {
       if (tool.stopped) continue;
       tool.stopped = true;

@@ -1,5 +1,6 @@
 /** What a conversation looks like: a list of items that only ever grows, each of which may still change. */
 
+import type { SteerOutcome } from "./steering";
 import type { Asked, ContentBlock, PlanEntry, ToolCall } from "./types";
 
 interface Common {
@@ -18,6 +19,8 @@ export interface Speech extends Common {
   messageId?: string;
   key?: string;
   by?: string;
+  /** What became of a message into a running turn. */
+  outcome?: SteerOutcome;
 }
 export interface Tool extends Common {
   kind: "tool";

@@ -1,5 +1,7 @@
 /** The shapes that a hub sends, as far as the page looks at them. Everything is optional that an agent may forget. */
 
+import type { SteeringWay } from "./steering";
+
 export interface ContentBlock {
   type: string;
   text?: string;
@@ -91,6 +93,8 @@ export interface SessionInfo {
   cursor?: string;
   queue?: number;
   asking?: number;
+  /** While a turn runs: how its agent is given a message. */
+  steering?: SteeringWay | null;
   /** The session whose agent began this one. */
   parent?: string;
   /** Of a child session: who asks for whom. */

@@ -32,6 +32,14 @@ export class Composer {
   private stop = button("", "round stop", () => this.cancel(), "Stop the turn (Ctrl .)");
   private session = "";
   private picker = el("input");
+  private hint = el("p", "faint");
+  private steerButton = button("Steer now", "small", () => this.steer(), "Say it into the running turn (Ctrl Enter)");
+  private queueButton = button("Queue", "small", () => this.submit(), "It runs after this turn (Enter)");
+  /** What can be done with a message while a turn runs. */
+  private ways = el("div", "composer-ways", this.hint, this.steerButton, this.queueButton);
+  /** Why a message came back, by session, until it is changed. */
+  private reasons = new Map<string, string>();
+  private reason = el("p", "composer-reason");
 
   /** `target` is the session that is written to. */
   constructor(private app: App, private target: () => Conversation | null, private sent: () => void) {
@@ -53,7 +61,8 @@ export class Composer {
     clip.setAttribute("aria-label", "Attach a file");
     clip.append(iconNode("clip"));
     const row = el("div", "composer-row", clip, this.picker, this.field, this.stop, this.send);
-    this.element.append(this.completion.element, this.shelf, row);
+    this.reason.setAttribute("role", "alert");
+    this.element.append(this.completion.element, this.reason, this.shelf, row, this.ways);
     this.listen();
   }
 
@@ -63,6 +72,7 @@ export class Composer {
       this.submit();
     });
     this.field.addEventListener("input", () => {
+      this.reasons.delete(this.session);
       this.changed();
       void this.completion.look();
     });
@@ -102,7 +112,17 @@ export class Composer {
     const able = this.app.may("prompt") && !open.fold.ended;
     this.field.disabled = !able;
     this.send.disabled = !able || (!this.field.value.trim() && !this.attached.length);
+    this.offerWays(open, running && !this.send.disabled);
     if (!able) this.field.placeholder = open.fold.ended ? "This session has ended" : "Your token may only watch";
+  }
+
+  private offerWays(open: Conversation, isOffered: boolean): void {
+    this.ways.hidden = !isOffered;
+    this.send.hidden = isOffered;
+    const restarts = open.steeringWay === "restart";
+    this.hint.textContent = restarts ? "Steering will restart the turn" : "The agent takes it into the turn";
+    this.reason.textContent = plain(this.reasons.get(open.id) ?? "");
+    this.reason.hidden = !this.reason.textContent;
   }
 
   private key(event: KeyboardEvent): void {
@@ -112,7 +132,8 @@ export class Composer {
     const byTouch = matchMedia("(pointer: coarse)").matches;
     if (event.key !== "Enter" || event.shiftKey || event.isComposing || byTouch) return;
     event.preventDefault();
-    this.submit();
+    if (event.ctrlKey || event.metaKey) this.steer();
+    else this.submit();
   }
 
   private changed(): void {
@@ -131,18 +152,42 @@ export class Composer {
 
   submit(): void {
     const open = this.target();
+    const prompt = this.takePrompt();
+    if (open && prompt) open.prompt(this.app.rpc, prompt);
+  }
+
+  /** Says it into the running turn; where none runs, it is a prompt. */
+  steer(): void {
+    const open = this.target();
+    const prompt = this.takePrompt();
+    if (!open || !prompt) return;
+    open.steer(this.app.rpc, prompt).catch((error: Error) => this.putBack(open.id, prompt, error.message));
+  }
+
+  /** What is written, which the field then has no longer. */
+  private takePrompt(): ContentBlock[] | null {
     const text = this.field.value.trim();
-    if (!open || this.send.disabled || (!text && !this.attached.length)) return;
+    if (!this.target() || this.send.disabled || (!text && !this.attached.length)) return null;
     const prompt: ContentBlock[] = text ? [{ type: "text", text }] : [];
     for (const path of this.mentions) if (text.includes(`@${path}`)) prompt.push(this.linkTo(path));
     for (const { block } of this.attached) prompt.push(block);
-    open.prompt(this.app.rpc, prompt);
     this.sent();
+    this.reasons.delete(this.session);
     this.field.value = "";
     this.attached = [];
     this.mentions.clear();
     this.shelve();
     this.changed();
+    return prompt;
+  }
+
+  /** A message that the agent has not got comes back with the reason, also to a session that is not shown now. */
+  private putBack(session: string, prompt: ContentBlock[], reason: string): void {
+    this.reasons.set(session, `Not delivered: ${reason}`);
+    if (session === this.session) return this.restore(prompt);
+    remember(`draft.${session}`, [textIn(prompt), recall(`draft.${session}`)].filter(Boolean).join("\n"));
+    shelves.set(session, [...(shelves.get(session) ?? []), ...attachmentsIn(prompt)]);
+    this.app.say(`A message came back into its session: ${plain(reason)}`);
   }
 
   private linkTo(path: string): ContentBlock {
@@ -160,9 +205,8 @@ export class Composer {
 
   /** A prompt that could not be sent, or that is taken back to be changed. */
   restore(prompt: ContentBlock[]): void {
-    const text = prompt.filter((block) => block.type === "text").map((block) => block.text ?? "").join("\n");
-    this.field.value = [text, this.field.value].filter(Boolean).join("\n");
-    for (const block of prompt) if (block.type !== "text") this.attached.push({ name: block.name ?? block.type, block });
+    this.field.value = [textIn(prompt), this.field.value].filter(Boolean).join("\n");
+    this.attached.push(...attachmentsIn(prompt));
     this.shelve();
     this.changed();
     this.field.focus();
@@ -208,6 +252,14 @@ export class Composer {
       return el("div", "shelved", shape, drop);
     }));
   }
+}
+
+function textIn(prompt: ContentBlock[]): string {
+  return prompt.filter((block) => block.type === "text").map((block) => block.text ?? "").join("\n");
+}
+
+function attachmentsIn(prompt: ContentBlock[]): Attachment[] {
+  return prompt.filter((block) => block.type !== "text").map((block) => ({ name: block.name ?? block.type, block }));
 }
 
 function base64(bytes: Uint8Array): string {

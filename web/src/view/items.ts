@@ -2,6 +2,7 @@
 
 import type { End, Item, Note, Part, Plan, Question, Speech } from "../model/items";
 import { textOf } from "../model/items";
+import { OUTCOMES } from "../model/steering";
 import { plain } from "../text/reveal";
 import { blockView } from "./blocks";
 import { button, copyButton, el, shown, unfolding } from "./dom";
@@ -63,7 +64,9 @@ class UserView implements ItemView {
       }
     }
     this.element.replaceChildren(bubble);
-    if (!this.item.cursor) return;
+    const { outcome } = this.item;
+    if (outcome) this.element.append(el("p", "outcome faint", OUTCOMES[outcome]));
+    if (!this.item.cursor || outcome) return; // a fork begins between turns
     const fork = button("Fork from before this", "fork", () => {
       this.element.dispatchEvent(new CustomEvent("fork", { bubbles: true, detail: this.item.cursor }));
     });

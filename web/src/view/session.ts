@@ -6,6 +6,7 @@ import type { App } from "../model/app";
 import { nameOf } from "../model/app";
 import type { Conversation } from "../model/conversation";
 import { promptText } from "../model/items";
+import { OUTCOMES } from "../model/steering";
 import type { ConfigOption, Queued } from "../model/types";
 import { plain } from "../text/reveal";
 import { parseUnified, counts } from "../text/diff";
@@ -113,7 +114,7 @@ function queued(app: App, open: Conversation, one: Queued): TemplateResult {
     const params = { sessionId: open.id, key: one.key, prompt: [{ type: "text", text }, ...rest] };
     app.rpc.call("_dragoman/hub/queue/edit", params).catch((error: Error) => app.say(`It was not changed: ${error.message}`));
   });
-  return html`<li><span class="queued-text">${plain(promptText(one.prompt)) || "attachment"}</span>
+  return html`<li><span class="queued-text">${plain(promptText(one.prompt)) || "attachment"}</span><span class="outcome faint" title=${OUTCOMES.queued}>queued</span>
     ${app.may("prompt") ? html`<button type="button" class="small" @click=${edit}>Edit</button>
     <button type="button" class="small" @click=${withdraw}>Withdraw</button>` : nothing}</li>`;
 }

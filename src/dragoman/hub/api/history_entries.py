@@ -17,6 +17,7 @@ from dragoman.dialect.ledger import LedgerNote
 from dragoman.dialect.message import Object, as_object, as_text
 from dragoman.dialect.threads.content import chunks_of
 from dragoman.dialect.threads.entries import MOST_BYTES, Entries
+from dragoman.hub.session.frames import STEERED_MESSAGE
 from dragoman.journal import Stored
 
 READ = "fs/read_text_file"
@@ -76,8 +77,10 @@ class ThreadFold:
             self._turn = None
 
     def _on_update(self, update: Object) -> None:
-        echo = update.get("sessionUpdate") == "user_message_chunk" and self._turn is not None
-        if not echo and self._loading is None:
+        is_users = update.get("sessionUpdate") == "user_message_chunk"
+        is_steered = as_text(update.get("messageId")).startswith(STEERED_MESSAGE)
+        is_echo = is_users and not is_steered and self._turn is not None
+        if not is_echo and self._loading is None:
             self._entries.update(update)
 
     def _on_answer(self, request_id: object) -> None:

@@ -18,6 +18,7 @@ from dragoman.errors import DragomanError, Elsewhere, ErrorAnswer
 from dragoman.hub.clients.client import ClientHub, HubClient
 from dragoman.hub.clients.hub_methods import HubMethods
 from dragoman.hub.clients.request_checks import check_kinds, check_no_child, check_open, checked_key
+from dragoman.hub.clients.steering import STEER_WAYS, steer
 from dragoman.hub.clients.views import SessionViews
 from dragoman.hub.engine.forks import fork
 from dragoman.hub.engine.key_lookup import IncomingPrompt, prompt_refusal
@@ -27,7 +28,6 @@ from dragoman.hub.engine.ports import Position, read_cursor
 from dragoman.hub.gate.table import HUB, agent_in
 from dragoman.hub.session.frames import encode_json, ours_in, texts_in, value_of, without_ours
 from dragoman.runtime.budget import HeldBytes
-from dragoman.schema.steering import STEERING, read_steer_answer
 from dragoman.version import VERSION
 from dragoman.wire import error_object, failure, response
 from dragoman.wire.codes import INTERNAL_ERROR, invalid_params, invalid_request, method_not_found
@@ -36,9 +36,6 @@ from dragoman.wire.envelope import Id
 Params = dict[str, Raw]
 Result = dict[str, Any] | bytes | None
 Handler = Callable[[HubClient, Params, Id], Awaitable[Result]]
-
-STEER_SECONDS = 3600.0
-"""An agent may say that it has a message when its turn takes it, after whatever it does just then."""
 
 FOLLOWED = ("list", "resume", "close", "delete", "fork")
 """What the hub can do with sessions, whatever their agent can."""
@@ -80,8 +77,8 @@ class Methods:
             return await handler(client, params, request_id)
         if "sessionId" in params:
             session = await self._session(client, params)
-            if method == STEERING:
-                return await self._steer(session, params)
+            if method in STEER_WAYS:
+                return await steer(self._hub, session, method, params)
             return bytes(await self._hub.ask(session, method, params))
         if method.startswith("_"):
             return await self._ask_agent(client, method, params)
@@ -293,23 +290,6 @@ class Methods:
         return bytes(result)
 
     # Turns.
-
-    async def _steer(self, session: LiveSession, params: Params) -> Result:
-        """A message into the running turn. Once the agent has it, it is in the stream as the user's, where
-        everybody who follows the session, now or later, hears it.
-        """
-        check_no_child(session)
-        blocks = value_of(params.get("prompt"))
-        if not isinstance(blocks, list) or not blocks:
-            raise invalid_params("prompt is missing")
-        result = await self._hub.ask(session, STEERING, without_ours(params), within=STEER_SECONDS)
-        if read_steer_answer("steering", value_of(result), is_turn_open=True) != "refused":
-            name = f"steer-{uuid.uuid4().hex}"
-            for block in blocks:
-                chunk = {"sessionUpdate": "user_message_chunk", "content": block, "messageId": name}
-                self._hub.tell(session, chunk)
-            await session.wait_until_stored()
-        return bytes(result)
 
     def prompt(self, client: HubClient, request_id: Id, params: Params) -> None:
         """At once, so that what comes behind it finds it there."""

@@ -13,6 +13,7 @@ from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.session.frames import encode_json, object_of, value_of
 from dragoman.hub.session.notes import read_note
 from dragoman.journal import StreamInfo
+from dragoman.schema.steering import SteeringWay, steering_way
 from dragoman.version import VERSION
 from dragoman.wire import notification
 from dragoman.wire.envelope import JsonObject
@@ -73,6 +74,7 @@ class SessionViews:
             "configOptions": standing.get("configOptions"),
             "availableCommands": state.update(b"available_commands_update").get("availableCommands"),
             "promptCapabilities": self._prompts(state.agent),
+            "steering": self._steering(state.agent),
             "plan": state.update(b"plan").get("entries"),
             "usage": usage or None,
             "turn": None if turn is None else {"key": turn.key, "by": turn.by},
@@ -91,10 +93,17 @@ class SessionViews:
         can = seat.initialize_result.get("agentCapabilities") if seat is not None else None
         return can.get("promptCapabilities") if isinstance(can, dict) else None
 
+    def _steering(self, agent: str) -> SteeringWay | None:
+        """How the agent is given a message while a turn runs, if it has ever introduced itself."""
+        seat = self._hub.pool.seats.get(agent)
+        return steering_way(seat.initialize_result) if seat is not None and seat.initialize_result else None
+
     def describe(self, session: LiveSession) -> JsonObject:
         state = session.state
         turn = state.current
-        more: JsonObject = {} if turn is None else {"turn": {"key": turn.key, "by": turn.by}}
+        more: JsonObject = {}
+        if turn is not None:
+            more = {"turn": {"key": turn.key, "by": turn.by}, "steering": self._steering(state.agent)}
         if state.parent:
             more["parent"] = state.parent
             more["requester"] = self._hub.children.requester(session)

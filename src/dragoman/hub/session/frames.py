@@ -157,6 +157,10 @@ def with_cursors(updates: Sequence[bytes], first: int) -> bytes:
     return b"".join([form % (sequence, update[skip:]) for sequence, update in enumerate(updates, first)])
 
 
+STEERED_MESSAGE = "steer-"
+"""How the `messageId` of a user's message into a running turn begins. Its key follows."""
+
+
 def echoes(session_id: str, prompt: Sequence[Raw], key: str) -> list[bytes]:
     """A prompt as the updates that tell it to whoever did not write it."""
     begin = update_start(session_id) + b'user_message_chunk","content":'

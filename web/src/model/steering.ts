@@ -1,0 +1,76 @@
+/**
+ * A message into a turn that runs. Agents differ: some take it into the turn, and the turn of any other is stopped
+ * and begins again with it. The hub tells which way a session's agent has; nothing is tried to find it out.
+ */
+
+import type { Part } from "./items";
+import type { ContentBlock } from "./types";
+
+export type SteeringWay = "steering" | "inject" | "restart";
+export type SteerOutcome = "delivered" | "queued" | "will restart";
+
+export const OUTCOMES: Record<SteerOutcome, string> = {
+  delivered: "delivered: the agent took it into the running turn",
+  queued: "queued: it runs after this turn",
+  "will restart": "will restart: the turn is stopped and begins again with this",
+};
+
+/** How the `messageId` begins that the hub gives to such a message; the key that the page gave follows. */
+const STEERED = "steer-";
+/** Between a prompt and what was said later, where both are sent as one: many agents join texts. */
+const SEPARATOR: ContentBlock = { type: "text", text: "\n\n" };
+
+export const DOUBT = "The connection was lost before the agent answered: nobody knows whether it has this.";
+
+/** A prompt, or a message into a turn, that the hub is not known to have. */
+export interface Sending {
+  key: string;
+  prompt: ContentBlock[];
+  /** How it is given to the turn that ran when it was written; absent for a prompt. */
+  way?: SteeringWay;
+  /** The key of that turn. */
+  turn?: string;
+  /** The prompt of a turn that was stopped, which begins again with this. */
+  base?: ContentBlock[];
+  error?: string;
+}
+
+/** Method and params that give the agent this message. */
+export function steerCall(sessionId: string, { key, prompt, way }: Sending): [string, object] {
+  const dragoman = { key };
+  if (way === "inject") return ["session/inject", { sessionId, mode: "steer", content: prompt, _meta: { dragoman } }];
+  const steering = { idleBehavior: "promptRequired" };
+  return ["_session/steering", { sessionId, prompt, _meta: { steering, dragoman } }];
+}
+
+/** Whether the agent has the message; else it is still to be sent. */
+export function isAccepted(way: SteeringWay | undefined, result: any): boolean { // as the agent answered it
+  if (way === "inject") return typeof result?.messageId === "string";
+  return result?.outcome === "injected" || result?.outcome === "startedNewTurn";
+}
+
+/** The key of a message into a turn, by the `messageId` that it has in the stream. */
+export function steeredKey(messageId: string | undefined): string {
+  return messageId?.startsWith(STEERED) ? messageId.slice(STEERED.length) : "";
+}
+
+/** What became of a message of the stream, if it was one into a turn. */
+export function outcomeOf(update: any): SteerOutcome | undefined { // of somebody else, like all updates
+  const outcome = update?._meta?.dragoman?.steering;
+  return outcome === "delivered" || outcome === "queued" ? outcome : undefined;
+}
+
+export function joinPrompts(first: ContentBlock[], ...others: ContentBlock[][]): ContentBlock[] {
+  return others.reduce((joined, prompt) => [...joined, SEPARATOR, ...prompt], first);
+}
+
+/** The content of a message that was read. */
+export function blocksOf(parts: Part[]): ContentBlock[] {
+  return parts.map((part) => ("block" in part ? part.block : { type: "text", text: part.text }));
+}
+
+/** What a person reads below a message that is on its way. */
+export function sendingLabel({ error, way }: Sending): string {
+  if (error) return way ? error : `Not sent: ${error}`;
+  return way === "restart" ? OUTCOMES["will restart"] : way ? "Steering …" : "Sending …";
+}
