@@ -18,12 +18,14 @@ from dragoman.hub.session.frames import (
     all_begin,
     echoes,
     encode_json,
+    may_name_sessions,
     object_of,
     ours_in,
     session_of,
     value_of,
     with_cursor,
     with_cursors,
+    with_names,
     with_ours,
     with_session_id,
 )
@@ -34,6 +36,7 @@ from dragoman.wire import Notification, Request, decode, notification, request, 
 from dragoman.wire.envelope import Id, JsonObject
 
 if TYPE_CHECKING:
+    from dragoman.hub.engine.live_session import LiveSession
     from dragoman.hub.session.state import OpenRequest
     from dragoman.journal import Stored
 
@@ -80,6 +83,13 @@ class ClientView(Protocol):
     def on_child(self, session_id: str, /) -> None:
         """It has been told of a child session."""
 
+    @property
+    def has_relatives(self) -> bool:
+        """Whether the session has a parent or children, which its updates may name."""
+
+    def name_of(self, own: str, /) -> str:
+        """The hub's id for a session that the agent calls `own` here."""
+
     def settles(self, sequence: int, /) -> Id | UnsetType:
         """The id under which it was asked, if it still is; it is not any more."""
 
@@ -99,6 +109,7 @@ def messages(session: str, entry: Stored, view: ClientView, *, skip: int = 0) ->
     if entry.direction == "to_client" and frame.startswith(UPDATE):  # nearly everything
         if skip:
             return []
+        frame = _with_our_names(frame, view)
         if view.cursors:
             frame = with_cursor(frame, entry.sequence)
         return [frame + b"\n"]
@@ -131,9 +142,16 @@ def _told_run(first: int, run: FrameRun, view: ClientView) -> bytes:
     if run.direction != "to_client" or not all_begin(run.frames, UPDATE):
         return b""
     text = text_of(run.frames)
+    if view.has_relatives and may_name_sessions(text):
+        return b""
     if not view.cursors:
         return text
     return b"" if b'"_meta"' in text else with_cursors(run.frames, first)
+
+
+def _with_our_names(frame: bytes, view: ClientView) -> bytes:
+    """Two agents may call their children by one id: clients know each by the hub's."""
+    return with_names(frame, view.name_of) if view.has_relatives and may_name_sessions(frame) else frame
 
 
 def _tell_each(session: str, entries: Sequence[Stored], view: ClientView, *, skip: int = 0) -> bytes:
@@ -174,7 +192,7 @@ def _question(request_id: Id, sequence: int, method: str, params: bytes, view: C
 def _from_agent(session: str, entry: Stored, view: ClientView) -> Iterator[ClientMessage]:
     message = decode(entry.frame)
     if isinstance(message, Notification):
-        yield ClientMessage(entry.frame)
+        yield ClientMessage(_with_our_names(entry.frame, view))
     if not isinstance(message, Request):
         return  # an answer: the note behind it tells what came of it
     name = str(entry.sequence)
@@ -271,6 +289,16 @@ class HistoryView:
     cursors = True
     events = True
     stand_in = ""
+
+    def __init__(self, session: LiveSession) -> None:
+        self._session = session
+
+    @property
+    def has_relatives(self) -> bool:
+        return self._session.has_relatives
+
+    def name_of(self, own: str, /) -> str:
+        return self._session.name_of(own)
 
     def waits_for(self, key: str, /) -> tuple[Id, ...]:
         return ()

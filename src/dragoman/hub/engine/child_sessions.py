@@ -129,11 +129,12 @@ class ChildSessions:
                 await self._adopt(process, own)
             return
         parent = self._parent_of(process, own)
-        is_same = state.agent == process.agent and parent is not None and parent.id == state.parent
-        if state.process == process.process_id:
+        is_its_own = state.agent == process.agent
+        # Agents that the hub reaches over a network have no process here that would tell them apart.
+        if is_its_own and state.process == process.process_id:
             self._join(session, process, own)
             parent = parent or await self._open_parent(state)
-        elif is_same:  # by a later process of the agent
+        elif is_its_own and parent is not None and parent.id == state.parent:  # by a later process
             self._join(session, process, own, is_later=True)
         else:
             await self._adopt(process, own)

@@ -7,7 +7,7 @@ Nothing here knows sessions or clients.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -23,6 +23,15 @@ from dragoman.wire.plain import PlainNotification
 UPDATE = b'{"jsonrpc":"2.0","method":"session/update","params":{'
 
 KEY_LENGTH = 128
+
+NAMES_IN_UPDATES: dict[str, tuple[str, ...]] = {
+    "subagent_update": ("sessionId",),
+    "subagent_spawned": ("subagentSessionId",),
+    "subagent_state_update": ("subagentSessionId",),
+    "session_message": ("senderSessionId", "recipientSessionId"),
+    "session_message_chunk": ("senderSessionId", "recipientSessionId"),
+}
+"""Updates that name other sessions than their own, and the members that do."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -194,6 +203,28 @@ def with_session_id(frame: bytes, session_id: str) -> bytes:
     if "sessionId" not in params:
         return frame
     params["sessionId"] = Raw(_encode(session_id))
+    whole["params"] = Raw(_encode(params))
+    return _encode(whole)
+
+
+def may_name_sessions(text: bytes) -> bool:
+    """Whether one of these frames may be an update that names another session than its own."""
+    return b'"subagent_' in text or b'"session_message' in text
+
+
+def with_names(frame: bytes, name_of: Callable[[str], str]) -> bytes:
+    """The frame, with our names for the other sessions that its update names; `name_of` takes the agent's."""
+    whole = object_of(frame)
+    params = object_of(whole.get("params"))
+    update = object_of(params.get("update"))
+    changes: dict[str, Raw] = {}
+    for member in NAMES_IN_UPDATES.get(str(value_of(update.get("sessionUpdate"))), ()):
+        own = value_of(update.get(member))
+        if isinstance(own, str) and (name := name_of(own)) != own:
+            changes[member] = Raw(_encode(name))
+    if not changes:
+        return frame
+    params["update"] = Raw(_encode({**update, **changes}))
     whole["params"] = Raw(_encode(params))
     return _encode(whole)
 
