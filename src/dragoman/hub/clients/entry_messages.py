@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
+from dragoman.hub.clients.questions import with_requester
 from dragoman.hub.session.frames import (
     UPDATE,
     all_begin,
@@ -79,6 +80,13 @@ class ClientView(Protocol):
     @property
     def stand_in(self) -> str:
         """The session in whose name it is asked, because it does not know this one; else empty."""
+
+    @property
+    def requester(self) -> str:
+        """Who asks here for whom; empty for a session of a client."""
+
+    def tool_title(self, params: bytes, /) -> str:
+        """What the agent has called the tool call before that these params ask about; empty if nothing."""
 
     def on_child(self, session_id: str, /) -> None:
         """It has been told of a child session."""
@@ -180,12 +188,15 @@ def _question(request_id: Id, sequence: int, method: str, params: bytes, view: C
     """What a client is asked. A question in the name of another session brings no cursor: a cursor of the
     child's stream would be taken for one of the session that is named.
     """
-    message = request(request_id, method, params)[:-1]
     ours = {"request": str(sequence), **UNJUDGED, **view.assessment_of(sequence)}
     if not view.stand_in:
-        return ClientMessage(message, ours=ours)
-    child = {"child": session_of(Raw(params))}
-    message = with_session_id(message, view.stand_in)
+        return ClientMessage(request(request_id, method, params)[:-1], ours=ours)
+    requester = view.requester
+    child = {"child": session_of(Raw(params)), "requester": requester}
+    if method in QUESTIONS:
+        known_title = view.tool_title(params)
+        params = with_requester(method, params, requester=requester, known_title=known_title)
+    message = with_session_id(request(request_id, method, params)[:-1], view.stand_in)
     return ClientMessage(with_ours(message, "params", {**ours, **child} if view.cursors else child), "")
 
 
@@ -289,6 +300,7 @@ class HistoryView:
     cursors = True
     events = True
     stand_in = ""
+    requester = ""
 
     def __init__(self, session: LiveSession) -> None:
         self._session = session
@@ -299,6 +311,9 @@ class HistoryView:
 
     def name_of(self, own: str, /) -> str:
         return self._session.name_of(own)
+
+    def tool_title(self, params: bytes, /) -> str:
+        return ""
 
     def waits_for(self, key: str, /) -> tuple[Id, ...]:
         return ()

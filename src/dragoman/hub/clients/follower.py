@@ -21,12 +21,16 @@ from dragoman.hub.clients.entry_messages import block_of, repeat_request
 from dragoman.hub.clients.questions import PERMISSION, is_told
 from dragoman.hub.engine.live_session import LiveSession, SessionFollower, SessionProcess
 from dragoman.hub.engine.ports import Position
-from dragoman.hub.session.frames import UPDATE, encode_json, may_name_sessions
+from dragoman.hub.session.frames import UPDATE, encode_json, may_name_sessions, object_of
 from dragoman.hub.session.notes import read_note
 from dragoman.hub.session.state import PromptAnswer
 from dragoman.journal import Stored
 from dragoman.journal.entry_runs import first_of, last_of
 from dragoman.runtime.locks import LazyEvent
+from dragoman.schema import v1
+from dragoman.schema.base import given
+from dragoman.schema.codec import read
+from dragoman.schema.errors import SchemaError
 from dragoman.wire import Request, decode, notification
 from dragoman.wire.envelope import Id
 
@@ -263,6 +267,18 @@ class ClientFollower:
     @property
     def stand_in(self) -> str:
         return "" if self.name == self.session.id else self.name
+
+    @property
+    def requester(self) -> str:
+        return self.session.hub.children.requester(self.session)
+
+    def tool_title(self, params: bytes, /) -> str:
+        call = object_of(params).get("toolCall")
+        try:
+            known = self.session.calls.find_call(self.session.id, read(call, v1.ToolCallUpdate))
+        except SchemaError:
+            return ""  # the agent asks about no tool call
+        return "" if known is None else given(known.title, None) or ""
 
     @property
     def has_relatives(self) -> bool:
