@@ -14,6 +14,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType, field
 
 from dragoman.decoders import json_decoder
+from dragoman.schema.subagent_words import NAMES_IN_UPDATES
 from dragoman.wire import Notification, decode, response
 from dragoman.wire.decode import UNREADABLE_TEXT, is_utf8, without_half_pairs
 from dragoman.wire.encode import one_line
@@ -23,15 +24,6 @@ from dragoman.wire.plain import PlainNotification
 UPDATE = b'{"jsonrpc":"2.0","method":"session/update","params":{'
 
 KEY_LENGTH = 128
-
-NAMES_IN_UPDATES: dict[str, tuple[str, ...]] = {
-    "subagent_update": ("sessionId",),
-    "subagent_spawned": ("subagentSessionId",),
-    "subagent_state_update": ("subagentSessionId",),
-    "session_message": ("senderSessionId", "recipientSessionId"),
-    "session_message_chunk": ("senderSessionId", "recipientSessionId"),
-}
-"""Updates that name other sessions than their own, and the members that do."""
 
 _encode = msgspec.json.Encoder().encode
 
