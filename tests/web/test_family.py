@@ -24,3 +24,8 @@ def test_subagents_are_a_tree_and_their_questions_say_who_asks_for_whom(
     for name in FAMILY:
         page.wait_for_selector(f".family li:has-text('done — {name} heard allow.')")
     page.wait_for_selector("text=answers: allow allow allow")
+    page.reload()
+    page.wait_for_selector(".family li li li a")
+    assert [link.inner_text() for link in page.query_selector_all(".family a")] == list(FAMILY)
+    for name in FAMILY:
+        page.wait_for_selector(f".family li:has-text('done — {name} heard allow.')")

@@ -20,13 +20,14 @@ from dragoman.apps.console import say
 from dragoman.apps.files import FileAct, explain_error, open_private
 from dragoman.apps.recorded_sessions import SessionMistake, find_session
 from dragoman.apps.running_marks import with_current_state
+from dragoman.cli.session_family import export_family
 from dragoman.errors import JournalDamaged, JournalError
 from dragoman.hub.session.notes import read_note
 from dragoman.journal import Journal, StreamInfo, open_journal
 from dragoman.journal.conversation import Moment, MomentFold
 from dragoman.journal.history import history_path, new_stream
 from dragoman.journal.salvage import repair
-from dragoman.journal.transcript import export, load
+from dragoman.journal.transcript import load
 from dragoman.text.sanitize import sanitize, sanitize_json, sanitize_line
 
 KINDS = {"message": "{}", "prompt": "> {}", "thought": "  · {}", "tool": "* {}", "plan": "  {}"}
@@ -155,13 +156,13 @@ async def _parent_of(journal: Journal, stream: str) -> str:
 async def _export(journal: Journal, args: argparse.Namespace) -> None:
     info = await find_session(journal, args.id)
     if args.file == "-":
-        async for piece in export(journal, info.stream):
+        async for piece in export_family(journal, info.stream):
             sys.stdout.buffer.write(piece)
         sys.stdout.buffer.flush()
         return
     # A transcript tells as much as the history does: it is for its owner's eyes too.
     with open_private(args.file) as file:
-        async for piece in export(journal, info.stream):
+        async for piece in export_family(journal, info.stream):
             file.write(piece)
 
 

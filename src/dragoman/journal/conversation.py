@@ -31,6 +31,9 @@ MOST_OUTPUTS = 64
 MOST_SUBAGENTS = 1024
 """Subagents of one stream that are told apart."""
 
+ANNOUNCEMENTS = ("subagent_update", "subagent_spawned", "subagent_state_update")
+"""Updates that tell of child sessions; all but the first are words of an early draft, which agents speak."""
+
 CHUNKS: dict[str, Kind] = {
     "agent_message_chunk": "message",
     "agent_thought_chunk": "thought",
@@ -66,6 +69,28 @@ def moments(entries: Iterable[Stored]) -> Iterator[Moment]:
     yield from fold.finish()
 
 
+class SubagentNames:
+    """For whom the child sessions work that an agent announces in one recording."""
+
+    def __init__(self) -> None:
+        self._requesters: dict[str, str] = {}
+
+    def learn(self, parent: str, update: dict[str, object]) -> str:
+        """Take an update of a session; gives the child that it announces or changes, else nothing."""
+        if update.get("sessionUpdate") not in ANNOUNCEMENTS:
+            return ""
+        child = _text(update.get("sessionId")) or _text(update.get("subagentSessionId"))
+        name = " ".join((_text(update.get("title")) or _text(update.get("name"))).split())[:80] or child
+        is_news = child not in self._requesters and child != parent
+        if is_news and len(self._requesters) < MOST_SUBAGENTS:
+            self._requesters[child] = f"{name}, for {self._requesters.get(parent, 'main session')}"
+        return child
+
+    def requester(self, session_id: str) -> str:
+        """Such as `linter, for reviewer, for main session`; empty for a session that nobody announced."""
+        return self._requesters.get(session_id, "")
+
+
 class EntryText(NamedTuple):
     """The text of one entry. Consecutive entries with the same `run` are one moment."""
 
@@ -88,7 +113,7 @@ class MomentFold:
         self._titles: dict[str, str] = {}
         self._outputs: dict[str, str] = {}  # of tool calls that have not ended
         self._options: dict[str, str] = {}  # permission options by id, as a person reads them
-        self._requesters: dict[str, str] = {}  # of subagents that were announced in this stream, by session
+        self._subagents = SubagentNames()
 
     def add(self, entry: Stored) -> Iterator[Moment]:
         """Take one entry; returns the moments that it completes."""
@@ -134,7 +159,7 @@ class MomentFold:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return  # what makes no sense cannot be shown as if it did
         if isinstance(envelope, dict):
-            requester = self._requesters.get(_text(_dict(envelope.get("params")).get("sessionId")), "")
+            requester = self._subagents.requester(_text(_dict(envelope.get("params")).get("sessionId")))
             for entry_text in self._envelope(envelope):
                 if entry_text.text:
                     run = entry_text.run and f"{entry_text.run} {requester}"
@@ -144,7 +169,7 @@ class MomentFold:
         params = _dict(envelope.get("params"))
         match envelope.get("method"):
             case "session/update":
-                self._learn_subagent(_text(params.get("sessionId")), _dict(params.get("update")))
+                self._subagents.learn(_text(params.get("sessionId")), _dict(params.get("update")))
                 yield from self._update(_dict(params.get("update")))
             case "session/prompt":
                 yield EntryText("prompt", "".join(map(_content, _list(params.get("prompt")))))
@@ -164,16 +189,6 @@ class MomentFold:
             yield EntryText("plan", "\n".join(map(_plan_entry, _list(update.get("entries")))))
         elif tag == "current_mode_update":
             yield EntryText("mode", _text(update.get("currentModeId")))
-
-    def _learn_subagent(self, parent: str, update: dict[str, object]) -> None:
-        """Keep for whom a child session works, that an agent announces in the same recording."""
-        if update.get("sessionUpdate") not in ("subagent_update", "subagent_spawned"):
-            return
-        child = _text(update.get("sessionId")) or _text(update.get("subagentSessionId"))
-        name = " ".join((_text(update.get("title")) or _text(update.get("name"))).split())[:80] or child
-        is_news = child not in self._requesters and child != parent
-        if is_news and len(self._requesters) < MOST_SUBAGENTS:
-            self._requesters[child] = f"{name}, for {self._requesters.get(parent, 'main session')}"
 
     def _tool(self, update: dict[str, object]) -> Iterator[EntryText]:
         ident, title, status = (_text(update.get(key)) for key in ("toolCallId", "title", "status"))

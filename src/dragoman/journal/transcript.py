@@ -3,6 +3,8 @@
 The first line is a header, `{"transcript": 1, "stream": …, "title": …}`; 1 is the version of the format. Then
 comes a line for each entry: `ts` in seconds since 1970, `dir` (`to_agent`, `to_client` or `note`), and the
 frame as `msg` if it is JSON, byte for byte, as `raw` if it is other text, or as `base64` if it is no text.
+An entry of a child session, which a hub keeps as a stream of its own, names that as `stream`; notes of such
+streams tell how a hub stands with them, and are not read as notes of the transcript's own stream.
 Others write `c2a`, `a2c`, `err` and `meta` without a header; that is read too. A line that cannot be read is
 an error that names it, except a last line that was cut off.
 """
@@ -45,6 +47,7 @@ _skip = json_decoder(Raw).decode
 class _TranscriptLine(Struct):
     ts: float
     dir: str
+    stream: str | UnsetType = UNSET
     raw: str | UnsetType = UNSET
     base64: str | UnsetType = UNSET
 
@@ -52,17 +55,28 @@ class _TranscriptLine(Struct):
 # Writing.
 
 
-def header(info: StreamInfo) -> bytes:
-    fields = {name: value for name, value in msgspec.to_builtins(info).items() if value}
-    return msgspec.json.encode({"transcript": VERSION, **fields}) + b"\n"
+def header(info: StreamInfo, **more: object) -> bytes:
+    """`more` are further members, such as the streams of its children."""
+    members = {**msgspec.to_builtins(info), **more}
+    return msgspec.json.encode({"transcript": VERSION, **_non_empty(members)}) + b"\n"
 
 
-def line(entry: Entry) -> bytes:
-    """One entry as a line, its newline included."""
+def _non_empty(members: dict[str, object]) -> dict[str, object]:
+    return {name: value for name, value in members.items() if value}
+
+
+def line(entry: Entry, *, stream: str = "") -> bytes:
+    """One entry as a line, its newline included. `stream` is that of a child session, if it is of one."""
     if _is_json(entry.frame):
         moment = msgspec.json.encode(entry.time)
-        return b'{"ts":%b,"dir":"%b","msg":%b}\n' % (moment, entry.direction.encode(), entry.frame)
-    record = _TranscriptLine(ts=entry.time, dir=entry.direction)
+        place = b'"stream":%b,' % msgspec.json.encode(stream) if stream else b""
+        return b'{"ts":%b,"dir":"%b",%b"msg":%b}\n' % (
+            moment,
+            entry.direction.encode(),
+            place,
+            entry.frame,
+        )
+    record = _TranscriptLine(ts=entry.time, dir=entry.direction, stream=stream or UNSET)
     try:
         record.raw = entry.frame.decode()
     except UnicodeDecodeError:
@@ -156,6 +170,8 @@ def _read(text: bytes, number: int) -> Entry | None:
     direction = DIRECTIONS.get(str(_value(fields, "dir", number)))
     if direction is None:
         raise BadTranscript(number, "`dir` is none of those that are known")
+    if direction == "note" and "stream" in fields and "msg" in fields:
+        return None
     moment = _value(fields, "ts", number)
     if not isinstance(moment, int | float) or isinstance(moment, bool):
         raise BadTranscript(number, "`ts` is no number")

@@ -8,8 +8,17 @@ from typing import Any
 import pytest
 
 from dragoman.cli.inbox import describe_request
-from tests.hub.engine.test_child_sessions import ALLOWED, CANCELLED, Family, ask, family
-from tests.hub.sessions.raw_agents import eventually
+from tests.hub.engine.test_child_sessions import (
+    ALLOWED,
+    CANCELLED,
+    OPTIONS,
+    Family,
+    announce,
+    ask,
+    client_of,
+    family,
+)
+from tests.hub.sessions.raw_agents import eventually, raw_stage
 from tests.subagents.family import CHAIN, FAMILY
 
 ENDED = {"state": "idle", "stopReason": "end_turn"}
@@ -75,3 +84,34 @@ async def test_a_snapshot_has_the_tree_with_states(tmp_path: Path) -> None:
         listed = (await home.client.call("_dragoman/hub/sessions"))["sessions"]
         work = {line["sessionId"]: line.get("work") for line in listed}
         assert work["formatter"] == ENDED
+
+
+async def test_an_editor_that_knows_no_children_shows_who_asks(tmp_path: Path) -> None:
+    """In the words that it shows anyway: the title of the tool call, also one that the request leaves out."""
+    async with family(tmp_path, subagents=False) as home:
+        tell_of(home, home.session, "reviewer", "schema")
+        tell_of(home, "reviewer", "linter", "schema")
+        update = {"sessionUpdate": "tool_call", "toolCallId": "t", "title": "Run the linter"}
+        home.agent.say(method="session/update", params={"sessionId": "linter", "update": update})
+        home.agent.ask(
+            "r", "session/request_permission", "linter", toolCall={"toolCallId": "t"}, options=OPTIONS
+        )
+        request = await home.client.asked()
+        assert request["params"]["sessionId"] == home.session
+        assert request["params"]["toolCall"]["title"] == "linter, for reviewer: Run the linter"
+        assert request["params"]["_meta"]["dragoman"]["requester"] == CHAIN["linter"]
+
+
+async def test_a_form_of_a_child_says_who_asks_in_its_message(tmp_path: Path) -> None:
+    async with raw_stage("one") as (stage, _):
+        client = await client_of(stage).begin(elicitation={"form": {}})
+        session = await client.new(str(tmp_path))
+        client.prompt(session, "work")
+        agent = stage.agents["one"]
+        await eventually(lambda: agent.prompts)
+        announce(agent, session, "kid", title="name\nfinder")
+        schema = {"type": "object", "properties": {"name": {"type": "string"}}}
+        agent.ask("r", "elicitation/create", "kid", mode="form", message="Which?", requestedSchema=schema)
+        request = await client.asked("elicitation/create")
+        assert request["params"]["sessionId"] == session
+        assert request["params"]["message"] == "name finder: Which?"

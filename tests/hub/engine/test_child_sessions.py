@@ -185,7 +185,9 @@ async def test_a_child_s_question_reaches_whoever_may_answer_in_the_parent(
             assert of(home.client, "grandkid") == ["may I?"]
         else:
             assert asked["params"]["sessionId"] == home.session, "it knows no other session"
-            assert asked["params"]["_meta"]["dragoman"] == {"child": "grandkid"}
+            requester = "grandkid, for kid, for main session"
+            assert asked["params"]["_meta"]["dragoman"] == {"child": "grandkid", "requester": requester}
+            assert asked["params"]["toolCall"]["title"] == "grandkid, for kid: Delete it"
             assert of(home.client, "grandkid") == [], "what it did not ask for is not told"
         inbox = (await home.client.call("_dragoman/hub/inbox"))["requests"]
         assert [(one["sessionId"], one["parent"]) for one in inbox] == [("grandkid", "kid")]

@@ -5,7 +5,7 @@
 
 import { Connection, type Health, type Owner } from "../wire/connection";
 import type { Rpc } from "../wire/rpc";
-import { ProgressFeed } from "./board";
+import { type Progress, ProgressFeed } from "./board";
 import { Conversation } from "./conversation";
 import { recall, recallJson, remember, takeToken, uniqueName } from "./memory";
 import type { AgentInfo, Asked, Message, SessionInfo } from "./types";
@@ -120,6 +120,18 @@ export class App implements Owner {
     if (this.fresh) for (const session of listed.sessions) this.markSeen(session);
     this.fresh = false;
     this.changed();
+    void this.readLastLines(rpc, listed.sessions);
+  }
+
+  /** Of child sessions that spoke before this page listened. A hub that cannot tell them leaves the tree without. */
+  private async readLastLines(rpc: Rpc, sessions: SessionInfo[]): Promise<void> {
+    const sessionIds = sessions.filter((session) => session.parent).map((session) => session.sessionId);
+    if (!sessionIds.length) return;
+    const answer = await rpc.call<{ progress: Progress[] }>("_dragoman/hub/progress", { sessionIds }).catch(() => null);
+    for (const { sessionId, line } of answer?.progress ?? []) {
+      if (line && !this.lastWords.has(sessionId)) this.lastWords.set(sessionId, `${line.text}\n`);
+    }
+    this.changed();
   }
 
   async moreSessions(): Promise<void> {
@@ -130,6 +142,7 @@ export class App implements Owner {
     for (const session of listed.sessions) this.sessions.set(session.sessionId, session);
     this.nextCursor = listed.nextCursor ?? "";
     this.changed();
+    void this.readLastLines(this.rpc, listed.sessions);
   }
 
   fared(health: Health, detail: { why: string; retryAt: number }): void {

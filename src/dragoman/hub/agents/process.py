@@ -519,11 +519,19 @@ class AgentProcess:
         task.add_done_callback(self._seeking.discard)
         return True
 
+    @property
+    def is_seeking(self) -> bool:
+        return bool(self._seeking)
+
+    async def wait_for_seeking(self) -> None:
+        """Until the sessions that are looked for now are found, or are not. Each search has its end."""
+        if self._seeking:
+            await asyncio.wait(set(self._seeking))
+
     async def finish_seeking(self) -> None:
         """Until the sessions that it spoke of last are found. Whoever does not wait for that ends it."""
         try:
-            if self._seeking:
-                await asyncio.wait(self._seeking)
+            await self.wait_for_seeking()
         finally:
             await self.stop_seeking()
 

@@ -13,17 +13,20 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
+from dragoman.hub.clients.questions import with_requester
 from dragoman.hub.session.frames import (
     UPDATE,
     all_begin,
     echoes,
     encode_json,
+    may_name_sessions,
     object_of,
     ours_in,
     session_of,
     value_of,
     with_cursor,
     with_cursors,
+    with_names,
     with_ours,
     with_session_id,
 )
@@ -34,6 +37,7 @@ from dragoman.wire import Notification, Request, decode, notification, request, 
 from dragoman.wire.envelope import Id, JsonObject
 
 if TYPE_CHECKING:
+    from dragoman.hub.engine.live_session import LiveSession
     from dragoman.hub.session.state import OpenRequest
     from dragoman.journal import Stored
 
@@ -77,8 +81,22 @@ class ClientView(Protocol):
     def stand_in(self) -> str:
         """The session in whose name it is asked, because it does not know this one; else empty."""
 
+    @property
+    def requester(self) -> str:
+        """Who asks here for whom; empty for a session of a client."""
+
+    def tool_title(self, params: bytes, /) -> str:
+        """What the agent has called the tool call before that these params ask about; empty if nothing."""
+
     def on_child(self, session_id: str, /) -> None:
         """It has been told of a child session."""
+
+    @property
+    def has_relatives(self) -> bool:
+        """Whether the session has a parent or children, which its updates may name."""
+
+    def name_of(self, own: str, /) -> str:
+        """The hub's id for a session that the agent calls `own` here."""
 
     def settles(self, sequence: int, /) -> Id | UnsetType:
         """The id under which it was asked, if it still is; it is not any more."""
@@ -99,6 +117,7 @@ def messages(session: str, entry: Stored, view: ClientView, *, skip: int = 0) ->
     if entry.direction == "to_client" and frame.startswith(UPDATE):  # nearly everything
         if skip:
             return []
+        frame = _with_our_names(frame, view)
         if view.cursors:
             frame = with_cursor(frame, entry.sequence)
         return [frame + b"\n"]
@@ -131,9 +150,16 @@ def _told_run(first: int, run: FrameRun, view: ClientView) -> bytes:
     if run.direction != "to_client" or not all_begin(run.frames, UPDATE):
         return b""
     text = text_of(run.frames)
+    if view.has_relatives and may_name_sessions(text):
+        return b""
     if not view.cursors:
         return text
     return b"" if b'"_meta"' in text else with_cursors(run.frames, first)
+
+
+def _with_our_names(frame: bytes, view: ClientView) -> bytes:
+    """Two agents may call their children by one id: clients know each by the hub's."""
+    return with_names(frame, view.name_of) if view.has_relatives and may_name_sessions(frame) else frame
 
 
 def _tell_each(session: str, entries: Sequence[Stored], view: ClientView, *, skip: int = 0) -> bytes:
@@ -162,19 +188,22 @@ def _question(request_id: Id, sequence: int, method: str, params: bytes, view: C
     """What a client is asked. A question in the name of another session brings no cursor: a cursor of the
     child's stream would be taken for one of the session that is named.
     """
-    message = request(request_id, method, params)[:-1]
     ours = {"request": str(sequence), **UNJUDGED, **view.assessment_of(sequence)}
     if not view.stand_in:
-        return ClientMessage(message, ours=ours)
-    child = {"child": session_of(Raw(params))}
-    message = with_session_id(message, view.stand_in)
+        return ClientMessage(request(request_id, method, params)[:-1], ours=ours)
+    requester = view.requester
+    child = {"child": session_of(Raw(params)), "requester": requester}
+    if method in QUESTIONS:
+        known_title = view.tool_title(params)
+        params = with_requester(method, params, requester=requester, known_title=known_title)
+    message = with_session_id(request(request_id, method, params)[:-1], view.stand_in)
     return ClientMessage(with_ours(message, "params", {**ours, **child} if view.cursors else child), "")
 
 
 def _from_agent(session: str, entry: Stored, view: ClientView) -> Iterator[ClientMessage]:
     message = decode(entry.frame)
     if isinstance(message, Notification):
-        yield ClientMessage(entry.frame)
+        yield ClientMessage(_with_our_names(entry.frame, view))
     if not isinstance(message, Request):
         return  # an answer: the note behind it tells what came of it
     name = str(entry.sequence)
@@ -271,6 +300,20 @@ class HistoryView:
     cursors = True
     events = True
     stand_in = ""
+    requester = ""
+
+    def __init__(self, session: LiveSession) -> None:
+        self._session = session
+
+    @property
+    def has_relatives(self) -> bool:
+        return self._session.has_relatives
+
+    def name_of(self, own: str, /) -> str:
+        return self._session.name_of(own)
+
+    def tool_title(self, params: bytes, /) -> str:
+        return ""
 
     def waits_for(self, key: str, /) -> tuple[Id, ...]:
         return ()

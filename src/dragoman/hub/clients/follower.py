@@ -19,14 +19,18 @@ from dragoman.errors import DragomanError, LinkClosed
 from dragoman.hub.clients.client import HubClient
 from dragoman.hub.clients.entry_messages import block_of, repeat_request
 from dragoman.hub.clients.questions import PERMISSION, is_told
-from dragoman.hub.engine.live_session import LiveSession, SessionFollower
+from dragoman.hub.engine.live_session import LiveSession, SessionFollower, SessionProcess
 from dragoman.hub.engine.ports import Position
-from dragoman.hub.session.frames import UPDATE, encode_json
+from dragoman.hub.session.frames import UPDATE, encode_json, may_name_sessions, object_of
 from dragoman.hub.session.notes import read_note
 from dragoman.hub.session.state import PromptAnswer
 from dragoman.journal import Stored
 from dragoman.journal.entry_runs import first_of, last_of
 from dragoman.runtime.locks import LazyEvent
+from dragoman.schema import v1
+from dragoman.schema.base import given
+from dragoman.schema.codec import read
+from dragoman.schema.errors import SchemaError
 from dragoman.wire import Request, decode, notification
 from dragoman.wire.envelope import Id
 
@@ -93,7 +97,8 @@ class ClientFollower:
         """These were just stored."""
         if self._task is not None or not entries:
             return
-        if self.client.is_full or self.expected_keys or self.position.sequence + 1 != first_of(entries):
+        is_behind = self.position.sequence + 1 != first_of(entries)
+        if self.client.is_full or self.expected_keys or is_behind or self._seeking_process(entries):
             self.catch_up()
         else:
             self._tell(entries)
@@ -189,6 +194,8 @@ class ClientFollower:
                 async for page in pages:
                     for part in self._up_to_answers(page):
                         await self._expect(part)
+                        if (process := self._seeking_process(part)) is not None:
+                            await process.wait_for_seeking()
                         self._tell(part)
                         if self.client.is_full:
                             await self.client.room()
@@ -229,6 +236,15 @@ class ClientFollower:
         except TimeoutError:
             self.expected_keys = NONE
 
+    def _seeking_process(self, entries: Sequence[Stored]) -> SessionProcess | None:
+        """The process, if an entry may announce a child of it that is being made: what is told of the child
+        has its id, which may be another than the agent's own.
+        """
+        process = self.session.process
+        if process is None or not process.is_seeking:
+            return None
+        return process if any(may_name_sessions(entry.frame) for entry in entries) else None
+
     def keep_answer(self, key: str, answer: PromptAnswer) -> None:
         """It is told in its place, which the client has not come to yet."""
         self._old_answers = {**(self._old_answers or {}), key: answer}
@@ -251,6 +267,25 @@ class ClientFollower:
     @property
     def stand_in(self) -> str:
         return "" if self.name == self.session.id else self.name
+
+    @property
+    def requester(self) -> str:
+        return self.session.hub.children.requester(self.session)
+
+    def tool_title(self, params: bytes, /) -> str:
+        call = object_of(params).get("toolCall")
+        try:
+            known = self.session.calls.find_call(self.session.id, read(call, v1.ToolCallUpdate))
+        except SchemaError:
+            return ""  # the agent asks about no tool call
+        return "" if known is None else given(known.title, None) or ""
+
+    @property
+    def has_relatives(self) -> bool:
+        return self.session.has_relatives
+
+    def name_of(self, own: str, /) -> str:
+        return self.session.name_of(own)
 
     def on_child(self, session_id: str, /) -> None:
         hub = self.session.hub

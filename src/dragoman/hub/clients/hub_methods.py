@@ -136,7 +136,7 @@ class HubMethods:
         items = [
             {"cursor": str(entry.sequence), "time": entry.time, "message": Raw(message[:-1])}
             for entry in entries
-            for message in messages(session.id, entry, HistoryView())
+            for message in messages(session.id, entry, HistoryView(session))
         ]
         return {"messages": items, "more": bool(entries) and entries[0].sequence > 1}
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw
 
-from dragoman.hub.session.frames import object_of, value_of
+from dragoman.hub.engine.child_sessions import MAIN_SESSION
+from dragoman.hub.session.frames import encode_json, object_of, value_of
 
 if TYPE_CHECKING:
     from dragoman.hub.session.state import OpenRequest
@@ -34,6 +35,21 @@ def can_be_asked(capabilities: dict[str, Any], request: OpenRequest) -> bool:
     if value_of(object_of(request.params).get("mode")) == "url":
         return isinstance(elicitation.get("url"), dict)
     return isinstance(elicitation.get("form"), dict) or not isinstance(elicitation.get("url"), dict)
+
+
+def with_requester(method: str, params: bytes, *, requester: str, known_title: str) -> bytes:
+    """A child's question for a client that knows no children: its words say who asks, because the client
+    shows it as one of the session that it follows. `known_title` is what was said of the tool call before.
+    """
+    members = object_of(params)
+    name = requester.removesuffix(f", for {MAIN_SESSION}")
+    call = object_of(members.get("toolCall"))
+    if method == PERMISSION and call:
+        title = value_of(call.get("title")) or known_title or value_of(call.get("toolCallId"))
+        members["toolCall"] = Raw(encode_json({**call, "title": f"{name}: {title}"}))
+    elif method == ELICITATION:
+        members["message"] = Raw(encode_json(f"{name}: {value_of(members.get('message'), '')}"))
+    return encode_json(members)
 
 
 def is_told(capabilities: dict[str, Any]) -> bool:

@@ -46,6 +46,9 @@ REST_SECONDS = 300.0
 
 CLOSED_AT_ONCE = 8
 
+MAIN_SESSION = "main session"
+"""How a session of a client is called where its children are named."""
+
 
 RENAMED = 8
 """Sessions that are tried of those that an agent has called by one id: it may begin anew with its ids."""
@@ -129,11 +132,12 @@ class ChildSessions:
                 await self._adopt(process, own)
             return
         parent = self._parent_of(process, own)
-        is_same = state.agent == process.agent and parent is not None and parent.id == state.parent
-        if state.process == process.process_id:
+        is_its_own = state.agent == process.agent
+        # Agents that the hub reaches over a network have no process here that would tell them apart.
+        if is_its_own and state.process == process.process_id:
             self._join(session, process, own)
             parent = parent or await self._open_parent(state)
-        elif is_same:  # by a later process of the agent
+        elif is_its_own and parent is not None and parent.id == state.parent:  # by a later process
             self._join(session, process, own, is_later=True)
         else:
             await self._adopt(process, own)
@@ -301,8 +305,9 @@ class ChildSessions:
 
     def requester(self, session: LiveSession) -> str:
         """Who asks for whom: `linter, for reviewer, for main session`; empty for a session of a client."""
-        names = [each.state.title or each.id for each in session.ancestors() if each.state.parent]
-        return ", for ".join([*names, "main session"]) if names else ""
+        children = [each for each in session.ancestors() if each.state.parent]
+        names = [" ".join(child.state.title.split()) or child.id for child in children]
+        return ", for ".join([*names, MAIN_SESSION]) if names else ""
 
     def tree(self, session: LiveSession) -> list[dict[str, object]]:
         """All that works for a session, each child before its own children, as far as they are open."""

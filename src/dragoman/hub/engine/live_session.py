@@ -148,6 +148,22 @@ class LiveSession:
         return last
 
     @property
+    def has_relatives(self) -> bool:
+        """Whether it has a parent or children."""
+        return bool(self._state.children or self._state.parent)
+
+    def name_of(self, own: str) -> str:
+        """Our id for a session that the agent calls `own` where it speaks of this one: this one itself, a
+        child of it, or the same of a session for which it works; `own` if it is none of those.
+        """
+        for session in self.ancestors():
+            if session.state.agent_session == own:
+                return session.id
+            if name := session.state.child(own).id:
+                return name
+        return own
+
+    @property
     def is_forgettable(self) -> bool:
         """Whether nothing would be lost by forgetting it until somebody asks for it again."""
         state = self._state

@@ -7,13 +7,14 @@ Nothing here knows sessions or clients.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType, field
 
 from dragoman.decoders import json_decoder
+from dragoman.schema.subagent_words import NAMES_IN_UPDATES
 from dragoman.wire import Notification, decode, response
 from dragoman.wire.decode import UNREADABLE_TEXT, is_utf8, without_half_pairs
 from dragoman.wire.encode import one_line
@@ -198,6 +199,28 @@ def with_session_id(frame: bytes, session_id: str) -> bytes:
     if "sessionId" not in params:
         return frame
     params["sessionId"] = Raw(_encode(session_id))
+    whole["params"] = Raw(_encode(params))
+    return _encode(whole)
+
+
+def may_name_sessions(text: bytes) -> bool:
+    """Whether one of these frames may be an update that names another session than its own."""
+    return b'"subagent_' in text or b'"session_message' in text
+
+
+def with_names(frame: bytes, name_of: Callable[[str], str]) -> bytes:
+    """The frame, with our names for the other sessions that its update names; `name_of` takes the agent's."""
+    whole = object_of(frame)
+    params = object_of(whole.get("params"))
+    update = object_of(params.get("update"))
+    changes: dict[str, Raw] = {}
+    for member in NAMES_IN_UPDATES.get(str(value_of(update.get("sessionUpdate"))), ()):
+        own = value_of(update.get(member))
+        if isinstance(own, str) and (name := name_of(own)) != own:
+            changes[member] = Raw(_encode(name))
+    if not changes:
+        return frame
+    params["update"] = Raw(_encode({**update, **changes}))
     whole["params"] = Raw(_encode(params))
     return _encode(whole)
 

@@ -28,6 +28,7 @@ from dragoman.hub.session.frames import (
     value_of,
 )
 from dragoman.hub.session.notes import StreamNote, read_note
+from dragoman.schema import subagent_words
 from dragoman.wire import Notification, Request, decode, response
 from dragoman.wire.envelope import Id
 
@@ -53,17 +54,8 @@ KEPT_KINDS = frozenset(
 )
 """Updates of which the latest says everything; a client that joins late is given those at once."""
 
-SUBAGENT = b"subagent_update"
-"""The update with which an agent announces a child session, and says what becomes of it."""
-
-ANNOUNCEMENTS = frozenset({SUBAGENT, b"subagent_spawned", b"subagent_state_update"})
-"""Updates that tell of child sessions; all but the first are words of an early draft, which agents speak."""
-
-_DRAFT_STATES: dict[str, bytes] = {
-    "completed": b'{"state":"idle","stopReason":"end_turn"}',
-    "failed": b'{"state":"idle","stopReason":"error"}',
-    "cancelled": b'{"state":"idle","stopReason":"cancelled"}',
-}
+ANNOUNCEMENTS = frozenset(kind.encode() for kind in subagent_words.ANNOUNCEMENTS)
+"""Updates with which an agent announces child sessions, and says what becomes of them."""
 
 TITLE = 80
 """Characters of a title that is taken from a prompt or given to a child."""
@@ -436,47 +428,33 @@ def _apply_from_agent(state: SessionState, frames: Sequence[bytes], time: float)
 
 def _apply_announcement(state: SessionState, frame: bytes) -> SessionState:
     """A `subagent_update`: what it leaves out stays as it was, and null takes it back."""
-    update = _as_announcement(object_of(object_of(object_of(frame).get("params")).get("update")))
-    name = value_of(update.get("sessionId"))
+    content = value_of(object_of(object_of(frame).get("params")).get("update"))
+    update = subagent_words.as_subagent_update(content) if isinstance(content, dict) else {}
+    name = update.get("sessionId")
     if not isinstance(name, str) or not is_name(name) or name == state.id or not has_room_for(state, name):
         return state
     child = state.children.get(name) or ChildSession(turn=state.turns)
     if "title" in update:
-        title = value_of(update["title"])
-        child = replace(child, title=title[:TITLE] if isinstance(title, str) else "")
+        child = replace(child, title=_short_text(update["title"]))
     if "capabilities" in update:
-        cancel = object_of(update["capabilities"]).get("cancel")
-        child = replace(child, can_cancel=isinstance(value_of(cancel), dict))
+        child = replace(child, can_cancel=isinstance(_members(update["capabilities"]).get("cancel"), dict))
     if "state" in update:
-        state_name = value_of(object_of(update["state"]).get("state"))
-        reason = value_of(object_of(update["state"]).get("stopReason"))
+        members = _members(update["state"])
         child = replace(
             child,
-            is_running=state_name in ("running", "requires_action"),
-            work=state_name[:TITLE] if isinstance(state_name, str) else "",
-            stop_reason=reason[:TITLE] if isinstance(reason, str) else "",
+            is_running=members.get("state") in ("running", "requires_action"),
+            work=_short_text(members.get("state")),
+            stop_reason=_short_text(members.get("stopReason")),
         )
     return _with_child(state, name, child)
 
 
-def _as_announcement(update: dict[str, Raw]) -> dict[str, Raw]:
-    """The same in the words of the schema, if it is in those of the draft."""
-    kind = value_of(update.get("sessionUpdate"))
-    if kind == "subagent_spawned":
-        is_able = value_of(object_of(update.get("capabilities")).get("cancel")) is True
-        return {
-            "sessionId": update.get("subagentSessionId", Raw(b"null")),
-            "title": update.get("name", Raw(b"null")),
-            "capabilities": Raw(b'{"cancel":{}}' if is_able else b"{}"),
-            "state": Raw(b'{"state":"running"}'),
-        }
-    if kind == "subagent_state_update":
-        state = value_of(update.get("state"))
-        return {
-            "sessionId": update.get("subagentSessionId", Raw(b"null")),
-            "state": Raw(_DRAFT_STATES.get(str(state), b'{"state":"unknown"}')),
-        }
-    return update
+def _members(value: object) -> dict[str, object]:
+    return value if isinstance(value, dict) else {}
+
+
+def _short_text(value: object) -> str:
+    return value[:TITLE] if isinstance(value, str) else ""
 
 
 def has_room_for(state: SessionState, child: str) -> bool:

@@ -16,7 +16,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from dragoman.decoders import decode_json
-from dragoman.schema import v1
+from dragoman.schema import subagent_words, v1
 from dragoman.schema.base import Unknown, given
 from dragoman.schema.codec import read
 from dragoman.schema.errors import SchemaError
@@ -33,15 +33,8 @@ TAIL = 400
 NAME = 80
 """Characters of a name in a sentence; a title may be a whole task."""
 
-ANNOUNCEMENTS = (b'"subagent_update"', b'"subagent_spawned"', b'"subagent_state_update"')
+ANNOUNCEMENTS = tuple(f'"{kind}"'.encode() for kind in subagent_words.ANNOUNCEMENTS)
 """What every frame contains that announces a subagent or changes one."""
-
-_DRAFT_STATES: dict[str, dict[str, str]] = {
-    "completed": {"state": "idle", "stopReason": "end_turn"},
-    "failed": {"state": "idle", "stopReason": "error"},
-    "cancelled": {"state": "idle", "stopReason": "cancelled"},
-    "disconnected": {"state": "unknown"},
-}
 
 _ENDS = {"cancelled": "cancelled", "error": "failed", "refusal": "refused"}
 
@@ -223,29 +216,11 @@ def announcement_in(update: v1.SessionUpdate | Unknown) -> v1.SubagentUpdate | N
 
 
 def _of_draft(update: Unknown) -> v1.SubagentUpdate | None:
-    if update.tag not in ("subagent_spawned", "subagent_state_update"):
+    if update.tag not in subagent_words.ANNOUNCEMENTS:
         return None
     try:
-        fields = decode_json(update.raw, dict[str, Any])
-    except msgspec.MsgspecError:
-        return None
-    members: dict[str, Any] = {
-        "sessionUpdate": "subagent_update",
-        "sessionId": fields.get("subagentSessionId"),
-    }
-    if update.tag == "subagent_spawned":
-        able = fields.get("capabilities")
-        can_cancel = isinstance(able, dict) and able.get("cancel") is True
-        members |= {
-            "title": fields.get("name"),
-            "description": fields.get("task"),
-            "state": {"state": "running"},
-            "capabilities": {"cancel": {}} if can_cancel else {},
-        }
-    else:
-        members["state"] = _DRAFT_STATES.get(str(fields.get("state")), {"state": "unknown"})
-    try:
+        members = subagent_words.as_subagent_update(decode_json(update.raw, dict[str, Any]))
         announcement = read(msgspec.json.encode(members), v1.SessionUpdate)
-    except SchemaError:
+    except (msgspec.MsgspecError, SchemaError):
         return None
     return announcement if isinstance(announcement, v1.SubagentUpdate) else None

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 import msgspec
 
 from dragoman.journal.contract import Entry
+from dragoman.journal.conversation import SubagentNames
 from dragoman.trace.frames import as_object, decode_frame
 from dragoman.wire.envelope import Json, JsonObject, id_key
 
@@ -59,6 +60,7 @@ class _ModelBuilder:
         self._open: dict[tuple[int, Json], JsonObject] = {}  # questions by asker and id
         self._calls: dict[tuple[str, str], JsonObject] = {}  # tool calls by session and id
         self._message: JsonObject | None = None  # the message that is growing
+        self._subagents = SubagentNames()
 
     def entry(self, place: int, entry: Entry, at: int) -> None:
         side = _SIDES[entry.direction]
@@ -83,6 +85,8 @@ class _ModelBuilder:
 
     def _row(self, kind: str, place: int, at: int, **more: object) -> JsonObject:
         row = {"kind": kind, "frame": place, "at": at, **more}
+        if requester := self._subagents.requester(str(more.get("session", ""))):
+            row["requester"] = requester
         self.rows.append(row)
         self._message = None
         return row
@@ -140,7 +144,9 @@ class _ModelBuilder:
             self._row("told", place, at, side=side, method=method)
             return method
         session, kind = str(params.get("sessionId", "")), str(update.get("sessionUpdate", "?"))
-        if kind.endswith("_chunk"):
+        if child := self._subagents.learn(session, update):
+            self._add_subagent(place, at, session, child, update)
+        elif kind.endswith("_chunk"):
             self._grow(place, at, session, kind, update)
         elif kind in ("tool_call", "tool_call_update"):
             self._tool(place, at, session, update)
@@ -149,6 +155,14 @@ class _ModelBuilder:
         else:
             self._row("update", place, at, session=session, update=kind)
         return kind
+
+    def _add_subagent(self, place: int, at: int, session: str, child: str, update: JsonObject) -> None:
+        """What the agent says of a child: `state` is a word in the draft and an object in the schema."""
+        state = update.get("state")
+        members = as_object(state)
+        word = members.get("stopReason") or members.get("state") or (state if isinstance(state, str) else "")
+        name = self._subagents.requester(child) or child
+        self._row("subagent", place, at, session=session, child=child, name=name, state=word)
 
     def _grow(self, place: int, at: int, session: str, kind: str, update: JsonObject) -> None:
         block = as_object(update.get("content"))

@@ -41,6 +41,7 @@ const SHOWN = {
   plan: (row) => make("div", { class: "card" }, make("div", { class: "who" }, "Plan"), make("ul", { class: "plan" }, row.entries.map((one) => make("li", {}, `${MARKS[one.status] || "·"} ${one.content}`)))),
   call: (row) => make("div", {}, make("span", { class: "meta" }, row.side ? "◀ " : "▶ "), make("code", {}, row.method), make("span", { class: "meta" }, " ", took(row)), failure(row)),
   told: (row) => make("div", {}, make("span", { class: "meta" }, row.side ? "◀ " : "▶ "), make("code", {}, row.method)),
+  subagent: (row) => make("div", { class: "meta" }, "subagent ", make("b", {}, row.name), row.state ? `: ${row.state}` : ""),
   update: (row) => make("div", { class: "meta" }, row.update),
   note: (row) => {
     const lines = row.text.split("\n").length;
@@ -53,8 +54,9 @@ const SHOWN = {
 
 const showRow = (row, findings) => {
   const shown = (SHOWN[row.kind] || ((one) => make("pre", {}, asText(one))))(row);
+  const requester = row.requester ? make("div", { class: "requester" }, row.requester) : null;
   const found = findings.map((one) => make("p", { class: one.level === "fail" ? "bad" : "warn" }, `⚑ ${one.rule}: ${one.why}`));
   const numbers = [...new Set([row.frame, row.answer, row.last].filter((one) => one !== undefined))];
   const links = make("div", { class: "links" }, numbers.map((one) => frameLink(one, `#${one + 1}`)));
-  return make("div", { class: `row ${row.kind}${found.length ? " finding" : ""}` }, make("time", {}, clock(row.at)), make("div", { class: "what" }, shown, found), links);
+  return make("div", { class: `row ${row.kind}${found.length ? " finding" : ""}${row.requester ? " child" : ""}` }, make("time", {}, clock(row.at)), make("div", { class: "what" }, requester, shown, found), links);
 };
