@@ -31,6 +31,7 @@ ENDS = {
     "expired": "nobody came in time, and the code is good no more: run the command again",
     "blocked": "the code was tried with wrong values too often, and is good no more: run the command again",
     "withdrawn": "the code was withdrawn, or the token that made it was revoked",
+    "unknown": "the hub does not know the code any more: it was started again, or made many others",
 }
 
 
@@ -140,7 +141,7 @@ def _draw(address: str) -> None:
 def _tell(args: argparse.Namespace, status: JsonObject) -> int:
     is_paired = status["state"] == "used"
     if args.json:
-        print(json.dumps({key: status[key] for key in ("state", "name", "device", "scopes")}), flush=True)
+        print(json.dumps({key: value for key, value in status.items() if key != "id"}), flush=True)
     elif is_paired:
         name, device = sanitize_line(status["name"]), sanitize_line(status["device"] or "a device")
         say(f"{device} came, as {name}, and may: {', '.join(status['scopes'])}.")

@@ -105,11 +105,17 @@ async def test_a_reader_that_does_not_read_slows_only_itself(hub: HubProcess) ->
     await leave(*clients)
 
 
-async def test_no_token_and_no_ticket_is_in_the_log_or_on_disk(hub: HubProcess) -> None:
+async def test_no_token_no_ticket_and_no_pairing_code_is_in_the_log_or_on_disk(hub: HubProcess) -> None:
     given = ticket(hub).json()["ticket"]
     async with connect(f"ws://{hub.place}/acp?ticket={given}"):
         pass
-    secrets = [hub.token.encode(), given.encode()]
+    client = await (await hub.client()).begin()
+    codes = [(await client.call("_dragoman/hub/pair", {}))["code"] for _ in range(2)]
+    device = httpx2.post(f"http://{hub.place}/pair", json={"code": codes[0]}).json()["token"]
+    assert httpx2.post(f"http://{hub.place}/pair", json={"code": codes[0]}).status_code == 410
+    await leave(client)
+    secrets = [secret.partition(".")[2].encode() for secret in codes]
+    secrets += [hub.token.encode(), given.encode(), device.encode()]
     for path in [hub.log, *hub.data.rglob("*")]:
         if path.is_file():
             stored = path.read_bytes()

@@ -204,12 +204,13 @@ class Pairings:
         return pairing
 
     def _make_room(self) -> None:
-        """Forget the oldest pairing that is over. Raises `LocalMistake` if all are open."""
+        """Forget the oldest pairing that is over, or the oldest of all: nobody needs as many at once."""
         if len(self._pairings) < PAIRINGS:
             return
         for pairing_id in list(self._pairings):
             pairing = self.find(pairing_id)
-            if pairing is None or pairing.state != "open":
-                del self._pairings[pairing_id]
-                return
-        raise LocalMistake(f"{PAIRINGS} pairings are open already: use one, or wait until they expire")
+            if pairing is not None and pairing.state != "open":
+                break
+        else:
+            pairing_id = next(iter(self._pairings))
+        del self._pairings[pairing_id]
