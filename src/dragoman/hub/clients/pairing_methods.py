@@ -47,7 +47,7 @@ class PairingMethods:
         return {"id": pairing.id, "code": code, "seconds": wanted.seconds, "hosts": self._pairings.hosts}
 
     async def status(self, client: HubClient, params: dict[str, Raw]) -> JsonObject:
-        """`pair/status`: what became of it, and which device came. A hub that was started again knows none."""
+        """`pair/status`: what became of it, and which device came; `unknown` after a restart of the hub."""
         pairing_id = client.text(params, "id")
         pairing = self._pairings.find(pairing_id)
         return {"id": pairing_id, "state": "unknown"} if pairing is None else _describe(pairing)
