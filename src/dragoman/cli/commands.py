@@ -518,10 +518,10 @@ examples:
   dragoman hub token revoke phone
 
 scopes: observe (see sessions), prompt (make and drive them), approve (answer what agents ask), admin (status,
-prompts of others). prompt and admin include observe, for the same agents and roots. Without --scope a
-token has all of them, without --agent all agents, without --root all folders. A token is shown once,
-on standard output; only a hash of it is kept. A running hub notices every change within a second, and ends
-the connections of a revoked token.
+prompts of others, pairing devices). prompt and admin include observe, for the same agents and roots.
+Without --scope a token has all of them, without --agent all agents, without --root all folders. A token is
+shown once, on standard output; only a hash of it is kept. A running hub notices every change within a
+second, and ends the connections of a revoked token.
 
 exit status: 0 when it was done, 1 when it could not be (there is no such token, or there is one already),
              2 when the command line or the configuration makes no sense
