@@ -60,7 +60,7 @@ async def test_a_device_gets_a_token_that_is_good_at_once_with_the_rights_of_its
     assert isinstance(device, DeviceToken)
     grant = stage.admit(device.token)
     assert isinstance(grant, Grant)
-    assert (grant.name, grant.scopes) == ("phone", {"observe", "approve"})
+    assert (grant.name, grant.scopes) == ("phone", frozenset({"observe", "approve"}))
     assert (grant.agents, grant.roots) == (stage.owner.agents, stage.owner.roots)
     assert (pairing.state, pairing.device) == ("used", "Safari on iPhone")
     stored = next(token for token in stage.store.read() if token.name == "phone")
