@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from dragoman.decoders import decode_json
 from dragoman.errors import LocalMistake
-from dragoman.hub.api.endpoint import ONCE
+from dragoman.hub.api.admitted import ONCE, log_refusal
 from dragoman.hub.api.server import admit
 from dragoman.hub.gate.admission import Admission, AdmissionRefusal
 from dragoman.hub.gate.pairing import Pairings
@@ -92,8 +92,7 @@ class PairingDoor:
 
     async def _refuse(self, scope: Any, send: Send, refusal: AdmissionRefusal) -> None:
         self._on_refused(refusal.status)
-        level = logging.DEBUG if refusal.status == 429 else logging.WARNING
-        log.log(level, "refused %s: %s", scope.get("client"), refusal.why)
+        log_refusal(scope, refusal)
         reason = refusal.reason or {401: UNKNOWN, 429: TRY_LATER}.get(refusal.status, "")
         headers = [(b"allow", b"POST")] if refusal.status == 405 else refusal.headers
         await _answer(send, refusal.status, {"reason": reason}, headers=headers)
