@@ -34,6 +34,8 @@ FOREIGN = {
     **dict.fromkeys(("--to-command", "--compress-program"), "tar and sort"),
     **dict.fromkeys(("--eval", "--require", "--exec", "--pre", "--request"), "node, fd, rg and curl"),
     "--repo": "gh",
+    "--bg": "tailscale",
+    "--url": "cloudflared",
     "--write": "tools/review_corpus.py",
     "--mount": "docker",
     **dict.fromkeys(("--build", "--cap-drop", "--name", "--read-only", "--tmpfs", "--volume"), "podman"),

@@ -199,7 +199,7 @@ class Visitor:
 
     def _console(self, message: Any) -> None:
         # A cut connection and a wrong token are what some tests are about, and a browser says so by itself.
-        expected = ("net::ERR_", "WebSocket connection to", "status of 401")
+        expected = ("net::ERR_", "WebSocket connection to", "status of 401", "status of 410")
         if message.type == "error" and not any(words in message.text for words in expected):
             self.complaints.append(message.text)
 

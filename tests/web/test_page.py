@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -406,6 +410,31 @@ def test_a_link_with_a_token_signs_in_where_the_sign_in_is_shown(visitor: Visito
     page.evaluate(f"location.hash = '#token={hub.token}'")
     page.wait_for_selector(".side-head")
     assert "token" not in page.url
+
+
+def test_a_phone_is_paired_by_a_code_once_and_a_second_one_is_told_why_not(
+    visitor: Visitor, hub: RunningHub
+) -> None:
+    command = [sys.executable, "-m", "dragoman", "hub", "pair", hub.direct, "--address", hub.url, "--json"]
+    env = {**os.environ, "DRAGOMAN_TOKEN": hub.token}
+    words = ["--name", "phone", "--scope", "observe"]
+    with subprocess.Popen([*command, *words], env=env, stdout=subprocess.PIPE, text=True) as pair:
+        assert pair.stdout is not None
+        address = json.loads(pair.stdout.readline())["address"]
+        page = visitor.open(url=address, signed_in=False, viewport=PHONE)
+        page.wait_for_selector(".app[data-health=live]")
+        device = json.loads(pair.stdout.readline())
+    assert pair.returncode == 0
+    assert (device["state"], device["name"], device["scopes"]) == ("used", "phone", ["observe"])
+    assert "Chrome on" in device["device"]
+    assert page.url == hub.url
+    page.reload()  # the token was kept, the code is gone
+    page.wait_for_selector(".app[data-health=live]")
+    page.evaluate("localStorage.clear()")
+    page.goto("about:blank")
+    page.goto(address)
+    page.wait_for_selector(".sign-in >> text=used already")
+    assert page.url == hub.url
 
 
 SPLIT_WORDS = """() => [...document.querySelectorAll(".table th")].filter((cell) => {

@@ -10,6 +10,7 @@ import type { Conversation } from "./model/conversation";
 import { listenToKeys } from "./keys";
 import { canNotify, notifyEnd, notifyOf, notifying, switchNotifications } from "./notify";
 import { takeToken } from "./model/memory";
+import { takePairingCode } from "./model/pairing";
 import { sendingLabel } from "./model/steering";
 import { commands, successors } from "./commands";
 import type { FilePlace } from "./text/places";
@@ -252,8 +253,9 @@ function palette(): void {
 }
 
 function follow(): void {
-  // A link with a token that is opened in a tab that is here already.
+  // A link with a token or a pairing code that is opened in a tab that is here already.
   if (location.hash.startsWith("#token=")) return app.signIn(takeToken());
+  if (location.hash.startsWith("#pair=")) return void app.pair(takePairingCode());
   const found = /^#\/s\/([^/]+)(?:\/([^/]+))?$/.exec(location.hash);
   const before = app.beside;
   view = VIEWS.find((name) => location.hash === `#/${name}`) ?? "inbox";

@@ -491,6 +491,7 @@ examples:
   dragoman hub --journal nats://one:4222,two:4222/team --node left    one of several hubs
   dragoman hub --config hub.toml --check          is the configuration right?
   dragoman hub token add phone --scope observe --scope approve
+  dragoman hub pair                               let a phone in, by a QR code
   dragoman hub status
   dragoman connect ws://127.0.0.1:8765/acp        the hub as an agent for any editor
   dragoman inbox                                  what agents are waiting for
@@ -517,10 +518,10 @@ examples:
   dragoman hub token revoke phone
 
 scopes: observe (see sessions), prompt (make and drive them), approve (answer what agents ask), admin (status,
-prompts of others). prompt and admin include observe, for the same agents and roots. Without --scope a
-token has all of them, without --agent all agents, without --root all folders. A token is shown once,
-on standard output; only a hash of it is kept. A running hub notices every change within a second, and ends
-the connections of a revoked token.
+prompts of others, pairing devices). prompt and admin include observe, for the same agents and roots.
+Without --scope a token has all of them, without --agent all agents, without --root all folders. A token is
+shown once, on standard output; only a hash of it is kept. A running hub notices every change within a
+second, and ends the connections of a revoked token.
 
 exit status: 0 when it was done, 1 when it could not be (there is no such token, or there is one already),
              2 when the command line or the configuration makes no sense
@@ -549,6 +550,44 @@ exit status: 0 when it was done, 1 when it could not be (there is no such token,
         help="another token in the place of this one",
         run="dragoman.cli.hub_tokens:run",
         options="hub",
+    ),
+    CommandRow(
+        name="hub pair",
+        help="let a phone in by a QR code that is good once",
+        run="dragoman.cli.hub_pair:run",
+        options="hub",
+        examples="""\
+examples:
+  dragoman hub pair                                          a code for this user's hub, good for ten minutes
+  dragoman hub pair --name phone --scope observe --scope approve
+  dragoman hub pair --address https://box.tailnet.ts.net/    the name under which the phone reaches it
+  dragoman hub pair --for 2m --expires 30d --json
+
+The code stands behind the # of the address, where no server and no log sees it. The first device that
+brings it gets a token of its own; the command says which one came. A device gets nothing that the token
+that pairs it (DRAGOMAN_TOKEN or --token-file, with the scope admin) may not do itself. Devices are tokens:
+`dragoman hub token list` shows them, `dragoman hub token revoke NAME` ends one.
+
+exit status: 0 when a device was paired, 1 when none was (too late, or refused), 2 when the command line
+             makes no sense or the address is not safe, 9 when no hub answers, 130 when it was interrupted
+""",
+    ),
+    CommandRow(
+        name="hub reach",
+        help="how a phone or another machine reaches this hub safely",
+        run="dragoman.cli.hub_reach:run",
+        options="hub",
+        examples="""\
+examples:
+  dragoman hub reach            what is installed here, and the commands for this hub
+  dragoman hub reach --json
+  dragoman hub reach ws://127.0.0.1:9000/acp
+
+It starts nothing and opens nothing.
+
+exit status: 0 when the hub is at a safe address, 1 when others could read what is said there, 9 when no
+             hub of this user is running
+""",
     ),
     CommandRow(
         name="hub status",

@@ -83,7 +83,7 @@ def _list(store: TokenStore, args: argparse.Namespace) -> int:
 
 
 def _print_table(tokens: list[Token]) -> None:
-    head = ("name", "scopes", "only for", "expires", "last used")
+    head = ("name", "scopes", "only for", "expires", "last used", "device")
     rows = [head, *(_row(token) for token in tokens)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
     for row in rows:
@@ -95,7 +95,14 @@ def _row(token: Token) -> tuple[str, ...]:
     only = " ".join((*token.agents, *token.roots)) or "-"
     over = token.expires is not None and token.expires <= time.time()
     expires = "-" if token.expires is None else f"{_day(token.expires)}{' (over)' if over else ''}"
-    return token.name, scopes, sanitize_line(only, exact=True), expires, token.last_used or "never"
+    return (
+        token.name,
+        scopes,
+        sanitize_line(only, exact=True),
+        expires,
+        token.last_used or "never",
+        token.device or "-",
+    )
 
 
 def _day(moment: float) -> str:
@@ -112,6 +119,7 @@ def _plain(token: Token) -> dict[str, object]:
         "created": token.created,
         "expires": token.expires,
         "lastUsed": token.last_used,
+        "device": token.device or None,
     }
 
 

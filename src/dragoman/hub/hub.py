@@ -34,6 +34,7 @@ from dragoman.hub.engine.ports import Position
 from dragoman.hub.engine.recovery import drop_overdue, recover
 from dragoman.hub.engine.reminders import Reminders
 from dragoman.hub.gate.admission import Grant
+from dragoman.hub.gate.pairing import Pairings
 from dragoman.hub.judge.broker import ApprovalBroker
 from dragoman.hub.judge.servers import drop_asking_sessions
 from dragoman.hub.lending.turn_changes import TurnChanges
@@ -85,6 +86,8 @@ class Hub:
         self.trace = trace
         self.status_of: Callable[[], Awaitable[Any]] | None = None
         """Says how the hub stands; whoever runs it sets it."""
+        self.pairings: Pairings | None = None
+        """Gives devices tokens of their own; whoever runs the hub sets it."""
         self.route: Callable[[Transport, Grant, str], HubClient] | None = None
         """Stands between a connection and us, in a cluster."""
         self.draining = False

@@ -31,6 +31,7 @@ from dragoman.hub.engine.options import HubOptions, Trace
 from dragoman.hub.gate.admission import Admission, local_hosts, names_of
 from dragoman.hub.gate.grants import LiveGrants
 from dragoman.hub.gate.grants_store import TokenStore
+from dragoman.hub.gate.pairing import Pairings
 from dragoman.hub.gate.rates import Buckets
 from dragoman.hub.gate.unadmitted import ConnectionLimits
 from dragoman.hub.hub import Hub
@@ -116,11 +117,18 @@ async def run_hub(settings: HubSettings, *, page: object = None) -> AsyncIterato
         admission = Admission({}, hosts=door.names(settings), origins=settings.origins)
         live = LiveGrants(store, admission, on_revoked=lambda _: _end_strangers(hub, admission))
         live.refresh()
+        hub.pairings = Pairings(admission, store, on_added=live.refresh)
         await stack.enter_async_context(_open_hub(hub, place.cluster))
         snapshot = observer.see(hub, url=door.url, journal=place.shown_address)
         hub.status_of = lambda: _status(observer, snapshot, place.cluster)
-        pages = ObservingPages(admission, lambda: observer.metrics(snapshot), draining=lambda: hub.draining)
-        app = _app(hub, admission, settings, page, pages, observer)
+        app = _app(
+            hub,
+            admission,
+            settings,
+            page,
+            ObservingPages(admission, lambda: observer.metrics(snapshot), draining=lambda: hub.draining),
+            observer,
+        )
         owner = TaskOwner("hub watch")
         stack.push_async_callback(owner.aclose)
         owner.start(live.watch())

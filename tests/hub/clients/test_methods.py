@@ -53,6 +53,9 @@ SCOPES: dict[str, Scope] = {
     "_dragoman/hub/changes": "observe",
     "_dragoman/hub/revert": "approve",
     "_dragoman/hub/status": "admin",
+    "_dragoman/hub/pair": "admin",
+    "_dragoman/hub/pair/status": "admin",
+    "_dragoman/hub/pair/withdraw": "admin",
 }
 """What a token needs for each method."""
 

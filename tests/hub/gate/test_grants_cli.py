@@ -50,9 +50,9 @@ def test_tokens_are_listed_without_what_opens_anything(tokens: Tokens) -> None:
     status, out, _ = tokens("list")
     assert status == 0
     assert [line.split() for line in out.splitlines()] == [
-        ["name", "scopes", "only", "for", "expires", "last", "used"],
-        ["all", "all", "-", "-", "never"],
-        ["phone", "observe", "-", "-", "never"],
+        ["name", "scopes", "only", "for", "expires", "last", "used", "device"],
+        ["all", "all", "-", "-", "never", "-"],
+        ["phone", "observe", "-", "-", "never", "-"],
     ]
     listed = json.loads(tokens("list", "--json")[1])["tokens"]
     assert [each["name"] for each in listed] == ["all", "phone"]

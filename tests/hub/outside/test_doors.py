@@ -7,15 +7,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
+import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from tests.hub.outside.process import HubProcess, leave, running_hub
+from tests.hub.outside.process import DRAGOMAN, ROOT, HubProcess, leave, running_hub
 from tests.hub.sessions.stage import Talker
 
 pytestmark = [pytest.mark.bound(100), pytest.mark.timeout(150)]
@@ -105,12 +108,67 @@ async def test_a_reader_that_does_not_read_slows_only_itself(hub: HubProcess) ->
     await leave(*clients)
 
 
-async def test_no_token_and_no_ticket_is_in_the_log_or_on_disk(hub: HubProcess) -> None:
+async def test_no_token_no_ticket_and_no_pairing_code_is_in_the_log_or_on_disk(hub: HubProcess) -> None:
     given = ticket(hub).json()["ticket"]
     async with connect(f"ws://{hub.place}/acp?ticket={given}"):
         pass
-    secrets = [hub.token.encode(), given.encode()]
+    client = await (await hub.client()).begin()
+    codes = [(await client.call("_dragoman/hub/pair", {}))["code"] for _ in range(2)]
+    device = httpx2.post(f"http://{hub.place}/pair", json={"code": codes[0]}).json()["token"]
+    assert httpx2.post(f"http://{hub.place}/pair", json={"code": codes[0]}).status_code == 410
+    await leave(client)
+    secrets = [secret.partition(".")[2].encode() for secret in codes]
+    secrets += [hub.token.encode(), given.encode(), device.encode()]
     for path in [hub.log, *hub.data.rglob("*")]:
         if path.is_file():
             stored = path.read_bytes()
             assert not [secret for secret in secrets if secret in stored], path
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        ({"method": "GET"}, 405),
+        ({"headers": {"host": "evil.example"}}, 421),
+        ({"headers": {"origin": "https://evil.example"}}, 403),
+        ({"headers": {"content-type": "text/plain"}}, 415),
+        ({"content": b"{"}, 400),
+        ({"content": b'{"code": 7}'}, 400),
+        ({"content": b" " * 5000}, 413),
+    ],
+)
+def test_a_pairing_that_no_page_of_ours_would_send_is_refused(
+    hub: HubProcess, change: dict[str, Any], status: int
+) -> None:
+    headers = {"content-type": "application/json", **change.get("headers", {})}
+    answer = httpx2.request(
+        change.get("method", "POST"),
+        f"http://{hub.place}/pair",
+        content=change.get("content", b'{"code": "a.b"}'),
+        headers=headers,
+    )
+    assert answer.status_code == status
+
+
+async def test_pairing_shows_an_address_and_a_code_and_withdraws_them_when_it_is_interrupted(
+    hub: HubProcess,
+) -> None:
+    process = await asyncio.create_subprocess_exec(
+        *(*DRAGOMAN, "hub", "pair", f"ws://{hub.place}/acp", "--for", "2m"),
+        env={**hub.env, "DRAGOMAN_TOKEN": hub.token, "PYTHONIOENCODING": "utf-8"},
+        cwd=ROOT,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    shown = (await process.stdout.readuntil(b"Waiting for the device")).decode()
+    process.send_signal(signal.SIGINT)
+    _, errors = await process.communicate()
+    assert process.returncode == 130, errors
+    assert "█" in shown
+    assert "2 minutes" in shown
+    assert "this machine only" in shown
+    code = re.search(rf"http://{re.escape(hub.place)}/#pair=(\S+)", shown)
+    assert code is not None
+    answer = httpx2.post(f"http://{hub.place}/pair", json={"code": code[1]})
+    assert (answer.status_code, answer.json()) == (410, {"reason": "This pairing code was withdrawn."})

@@ -8,6 +8,7 @@ import type { Rpc } from "../wire/rpc";
 import { type Progress, ProgressFeed } from "./board";
 import { Conversation } from "./conversation";
 import { recall, recallJson, remember, takeToken, uniqueName } from "./memory";
+import { exchangeCode, takePairingCode } from "./pairing";
 import type { AgentInfo, Asked, Message, SessionInfo } from "./types";
 
 export interface Found {
@@ -20,6 +21,7 @@ export interface Found {
 
 export class App implements Owner {
   token = takeToken();
+  private pairingCode = takePairingCode();
   health: Health = "connecting";
   why = "";
   retryAt = 0;
@@ -56,8 +58,22 @@ export class App implements Owner {
   }
 
   start(): void {
-    if (this.token) this.connection.start();
+    if (this.pairingCode) void this.pair(this.pairingCode);
+    else if (this.token) this.connection.start();
     else this.refuse("");
+  }
+
+  /** Get a token of our own for a code. If the hub refuses, a token that we have already stays in use. */
+  async pair(code: string): Promise<void> {
+    this.pairingCode = "";
+    this.connection.stop();
+    this.health = "connecting";
+    this.changed();
+    const result = await exchangeCode(code);
+    if ("token" in result) return this.signIn(result.token);
+    if (!this.token) return this.refuse(result.reason);
+    this.connection.start();
+    this.say(result.reason);
   }
 
   signIn(token: string): void {

@@ -22,7 +22,7 @@ export function signIn(app: App): TemplateResult {
       <label for="token">Token</label>
       <input id="token" name="token" type="password" autocomplete="current-password" required autofocus spellcheck="false" />
       <button class="choice allow_once" type="submit">Sign in</button>
-      <p class="faint">Lost it? <code>dragoman hub token add NAME</code> makes another one.</p>
+      <p class="faint">Lost it? <code>dragoman hub token add NAME</code> makes another one, and <code>dragoman hub pair</code> shows a code to scan.</p>
     </form>
   </main>`;
 }

@@ -79,6 +79,42 @@ def add_hub_token_rotate(parser: Parser) -> None:
     add_hub_token_list(parser)
 
 
+def add_hub_pair(parser: Parser) -> None:
+    parser.add_argument("url", metavar="URL", nargs="?", help="ws://… of the hub (this user's own)")
+    parser.add_argument("--token-file", metavar="FILE", help="a file that holds the token and nothing else")
+    parser.add_argument(
+        "--scope",
+        action="append",
+        choices=SCOPES,
+        help="what the device may do (observe, prompt and approve)",
+    )
+    parser.add_argument("--name", default="device", help="what it is called in lists and logs (device)")
+    parser.add_argument(
+        "--for",
+        dest="lifetime",
+        type=parse_span,
+        default=600.0,
+        metavar="SPAN",
+        help="how long the code is good: 10s to 1h (10m)",
+    )
+    parser.add_argument(
+        "--expires", type=parse_span, metavar="SPAN", help="how long the device may come: 12h, 30d, 8w"
+    )
+    parser.add_argument("--address", metavar="URL", help="where the device finds the page: https://NAME/")
+    parser.add_argument(
+        "--insecure", action="store_true", help="pair over plain HTTP, on a network that you trust"
+    )
+    parser.add_argument("--no-qr", action="store_true", help="print the address alone")
+    parser.add_argument(
+        "--json", action="store_true", help="two lines of JSON: the address, and what became of it"
+    )
+
+
+def add_hub_reach(parser: Parser) -> None:
+    parser.add_argument("url", metavar="URL", nargs="?", help="ws://… of the hub (this user's own)")
+    add_json(parser)
+
+
 def add_hub_status(parser: Parser) -> None:
     parser.add_argument("url", metavar="URL", nargs="?", help="ws://… of the hub (this user's own)")
     parser.add_argument("--token-file", metavar="FILE", help="a file that holds the token and nothing else")

@@ -21,6 +21,7 @@ from dragoman.hub.api.endpoint import TICKET, AcpEndpoint, Visit
 from dragoman.hub.api.history_api import HistoryApi
 from dragoman.hub.api.history_door import HistoryDoor
 from dragoman.hub.api.listener import NETWORK
+from dragoman.hub.api.pairing import PAIR, PairingDoor
 from dragoman.hub.clients.client import ClientHub
 from dragoman.hub.gate.admission import Admission, Grant
 from dragoman.hub.gate.rates import Buckets
@@ -67,6 +68,11 @@ class HubApp:
             once=False,
         )
         self._on_refused = on_refused or (lambda why: None)
+        self._pairing_door = (
+            None
+            if hub.pairings is None
+            else PairingDoor(admission, hub.pairings, on_refused=self._on_refused)
+        )
         self._admission = admission
         self._page = page
         self._observed_app = observed_app
@@ -80,6 +86,8 @@ class HubApp:
         path = scope["path"]
         if scope["type"] == "websocket" or path in (ACP, TICKET):
             await self.endpoint(scope, receive, send)
+        elif path == PAIR and self._pairing_door is not None:
+            await self._pairing_door(scope, receive, send)
         elif path in self._observed_paths and self._observed_app is not None:
             await self._observed_app(scope, receive, send)
         else:

@@ -23,6 +23,7 @@ from dragoman.hub.engine.bounds import size_of_request
 from dragoman.hub.engine.live_session import EngineHub, LiveSession, SessionFollower
 from dragoman.hub.engine.ports import BrokerPort, Position
 from dragoman.hub.gate.admission import Grant
+from dragoman.hub.gate.pairing import Pairings
 from dragoman.hub.gate.table import check, check_session
 from dragoman.hub.lending.turn_changes import TurnChanges
 from dragoman.hub.session.frames import encode_json, object_of, value_of
@@ -414,6 +415,7 @@ class ClientHub(EngineHub, Protocol):
 
     clients: set[HubClient]
     default_agent: str
+    pairings: Pairings | None
     route: Callable[[Transport, Grant, str], HubClient] | None
 
     @property

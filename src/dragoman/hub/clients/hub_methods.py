@@ -11,6 +11,7 @@ from msgspec import Raw
 from dragoman.errors import Elsewhere, ErrorAnswer
 from dragoman.hub.clients.client import ClientHub, HubClient
 from dragoman.hub.clients.entry_messages import HistoryView, messages
+from dragoman.hub.clients.pairing_methods import PairingMethods
 from dragoman.hub.clients.questions import is_answer
 from dragoman.hub.clients.request_checks import check_no_child, checked_key
 from dragoman.hub.clients.session_progress import SessionProgress
@@ -46,6 +47,7 @@ class HubMethods:
         self._views = views
         self._progress_of = SessionProgress(hub, views)
         self._examining = asyncio.Lock()
+        pairing = PairingMethods(hub)
         self._handlers: dict[str, HubHandler] = {
             "sessions": self._sessions,
             "inbox": self._inbox,
@@ -69,6 +71,9 @@ class HubMethods:
             "changes": self._changes,
             "revert": self._revert,
             "status": self._status,
+            "pair": pairing.begin,
+            "pair/status": pairing.status,
+            "pair/withdraw": pairing.withdraw,
         }
 
     async def call(self, client: HubClient, method: str, params: Params) -> JsonObject:

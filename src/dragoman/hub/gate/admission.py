@@ -43,6 +43,8 @@ class AdmissionRefusal(Struct, frozen=True):
     why: str
     retry: int = 0
     """Seconds after which it is worth another try; 0 says nothing about that."""
+    reason: str = ""
+    """What the person at the other end may be shown."""
 
     @property
     def headers(self) -> list[tuple[bytes, bytes]]:
@@ -134,7 +136,7 @@ class Admission:
             return AdmissionRefusal(401, "no token was given")
         grant = self._redeem(ticket) if ticket else self._find_grant(token.strip())
         if grant is None:
-            return self._wrong_one(
+            return self.refuse_wrong(
                 "a ticket that is not good" if ticket else "a token that is not known", address
             )
         if self.on_used is not None:
@@ -171,10 +173,24 @@ class Admission:
         """Whether a grant of somebody who came in earlier is still good."""
         return grant in self._grants.values()
 
+    @property
+    def hosts(self) -> list[str]:
+        """The names that we go by, with their ports."""
+        return sorted(self._hosts)
+
     def rename(self, *, hosts: Iterable[str], origins: Iterable[str]) -> None:
         """We go by other names from now on, and trust other pages."""
         self._hosts = {host.lower() for host in hosts}
         self._origins = {origin.lower() for origin in origins}
+
+    def refuse_wrong(self, why: str, address: str) -> AdmissionRefusal:
+        """Somebody brought what is not good: counted against the address, which has to wait some day."""
+        wait = self._wrong.take(network_of(address)) if address else 0.0
+        return (
+            AdmissionRefusal(429, f"{why}, once again", whole_seconds(wait))
+            if wait
+            else AdmissionRefusal(401, why)
+        )
 
     def _is_ours(self, origin: str) -> bool:
         _, _, host = origin.partition("://")
@@ -190,14 +206,6 @@ class Admission:
     def _redeem(self, ticket: str) -> Grant | None:
         entry = self._tickets.pop(hash_token(ticket), None)
         return None if entry is None or entry[1] < self._clock() else entry[0]
-
-    def _wrong_one(self, why: str, address: str) -> AdmissionRefusal:
-        wait = self._wrong.take(network_of(address)) if address else 0.0
-        return (
-            AdmissionRefusal(429, f"{why}, once again", whole_seconds(wait))
-            if wait
-            else AdmissionRefusal(401, why)
-        )
 
 
 def local_hosts(port: int) -> list[str]:

@@ -63,6 +63,8 @@ class Token(Struct, frozen=True, kw_only=True, omit_defaults=True):
     former_until: float = 0.0
     link: bool = False
     """Whether it was made for a link to the page."""
+    device: str = ""
+    """What the device that was paired with it called itself."""
 
     @property
     def used(self) -> float:
@@ -168,6 +170,37 @@ class TokenStore:
             scopes = tuple(sorted(ALL))
             tokens.append(Token(name=name, hash=hash_token(token), scopes=scopes, created=now, link=True))
         return token
+
+    def add_device(
+        self,
+        name: str,
+        *,
+        device: str,
+        scopes: Iterable[Scope],
+        agents: Iterable[str] = (),
+        roots: Iterable[str] = (),
+        expires: float | None = None,
+    ) -> tuple[str, str]:
+        """A token for a device that was paired, and its name: with a number behind it if there is one of
+        that name already. Roots are resolved.
+        """
+        token = new_token()
+        with self._editing() as tokens:
+            names = {token.name for token in tokens}
+            numbered = (f"{name[:58]}-{number}" for number in itertools.count(2))
+            free = next(each for each in itertools.chain([name], numbered) if each not in names)
+            entry = Token(
+                name=free,
+                hash=hash_token(token),
+                scopes=tuple(sorted(set(scopes))),
+                agents=tuple(agents),
+                roots=tuple(roots),
+                created=self._clock(),
+                expires=expires,
+                device=device,
+            )
+            tokens.append(entry)
+        return free, token
 
     def revoke(self, name: str) -> None:
         with self._editing() as tokens:

@@ -99,6 +99,9 @@ REQUESTS: dict[str, GateRow] = {
     # It names another agent than the session's; the folders are the session's.
     f"{HUB}handover": GateRow(scopes=("prompt",), effect="open", names_agent=True, agent_param="agent"),
     f"{HUB}status": GateRow(scopes=("admin",), effect="administer"),
+    f"{HUB}pair": GateRow(scopes=("admin",), effect="administer"),
+    f"{HUB}pair/status": GateRow(scopes=("admin",), effect="administer"),
+    f"{HUB}pair/withdraw": GateRow(scopes=("admin",), effect="administer"),
 }
 
 HISTORY: dict[str, GateRow] = {
