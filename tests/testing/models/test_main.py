@@ -17,7 +17,7 @@ async def test_it_says_where_it_is_and_what_it_was_asked(tmp_path: Path) -> None
     process = await asyncio.create_subprocess_exec(*COMMAND, script, stdout=asyncio.subprocess.PIPE)
     assert process.stdout is not None
     try:
-        lines = [(await process.stdout.readline()).decode().strip() for _ in range(4)]
+        lines = [(await process.stdout.readline()).decode().strip() for _ in range(6)]
         env = dict(line.removeprefix("export ").split("=", 1) for line in lines)
         assert env["OPENAI_API_KEY"] == "k"
         port = int(env["ANTHROPIC_BASE_URL"].rpartition(":")[2])

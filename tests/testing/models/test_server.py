@@ -3,6 +3,8 @@ import asyncio
 import pytest
 
 from dragoman.testing.models import (
+    ModelRequest,
+    ModelTurn,
     NoTurnLeft,
     begin,
     call,
@@ -331,6 +333,8 @@ async def test_the_environment_leads_here() -> None:
             "OPENAI_API_KEY": "k",
             "ANTHROPIC_BASE_URL": model.url,
             "ANTHROPIC_API_KEY": "k",
+            "GOOGLE_GEMINI_BASE_URL": model.url,
+            "GEMINI_API_KEY": "k",
         }
 
 
@@ -339,3 +343,15 @@ async def test_waiting_for_a_request_gives_it() -> None:
         waiting = group.create_task(model.wait_for_request(1))
         await post(model, asked("Hello"))
     assert waiting.result().text == "Hello"
+
+
+async def test_a_function_can_choose_the_turn_for_a_request() -> None:
+    def answer(request: ModelRequest) -> ModelTurn | None:
+        return turn(call(next(iter(request.tools)))) if request.tools else None
+
+    tool = {"type": "function", "function": {"name": "read"}}
+    async with scripted_model(answer, strict=False) as model:
+        chosen = await post(model, asked(tools=[tool]))
+        refused = await post(model, asked())
+    assert chosen.json["choices"][0]["message"]["tool_calls"][0]["function"]["name"] == "read"
+    assert (refused.status, len(model.unanswered_requests)) == (400, 1)

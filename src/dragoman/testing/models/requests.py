@@ -24,8 +24,10 @@ from typing import Literal, TypeAlias
 
 from dragoman.wire.envelope import Json, JsonObject
 
-Format: TypeAlias = Literal["chat", "responses", "messages"]
-"""`/v1/chat/completions` and `/v1/responses` as OpenAI has them, `/v1/messages` as Anthropic has it."""
+Format: TypeAlias = Literal["chat", "responses", "messages", "gemini"]
+"""`/v1/chat/completions` and `/v1/responses` as OpenAI has them, `/v1/messages` as Anthropic has it, and
+`/v1beta/models/NAME:generateContent` as Google has it.
+"""
 
 Outcome: TypeAlias = Literal["under way", "answered", "failed", "broken off", "abandoned"]
 """`failed` is an error on purpose, `broken off` a cut on purpose; `abandoned` means that the client left."""
@@ -124,22 +126,32 @@ class ModelRequest:
 
     @property
     def model(self) -> str:
+        if self.format == "gemini":
+            return self.path.rpartition("/")[2].partition(":")[0]
         return str(self.body.get("model", ""))
 
     @property
     def streams(self) -> bool:
+        if self.format == "gemini":
+            return self.path.endswith(":streamGenerateContent")
         return self.body.get("stream") is True
 
     @property
     def key(self) -> str | None:
         """The API key, wherever it was put."""
         bearer = self.headers.get("authorization", "")
-        return bearer[7:] if bearer.lower().startswith("bearer ") else self.headers.get("x-api-key")
+        if bearer.lower().startswith("bearer "):
+            return bearer[7:]
+        return self.headers.get("x-api-key", self.headers.get("x-goog-api-key"))
 
     @property
     def system(self) -> str:
         """The instructions, joined."""
-        own = self.body.get("instructions" if self.format == "responses" else "system")
+        own = self.body.get(
+            {"responses": "instructions", "gemini": "systemInstruction"}.get(self.format, "system")
+        )
+        if self.format == "gemini" and isinstance(own, dict):
+            own = own.get("parts")
         parts = [_text(own), *(message.text for message in self._all() if message.role in INSTRUCTING)]
         return "\n".join(part for part in parts if part)
 
@@ -150,7 +162,10 @@ class ModelRequest:
 
     @property
     def tools(self) -> dict[str, ToolDefinition]:
-        return {tool.name: tool for tool in map(_tool, _dicts(self.body.get("tools"))) if tool.name}
+        entries = list(_dicts(self.body.get("tools")))
+        if self.format == "gemini":
+            entries = [entry for group in entries for entry in _dicts(group.get("functionDeclarations"))]
+        return {tool.name: tool for tool in map(_tool, entries) if tool.name}
 
     @property
     def images(self) -> list[Image]:
@@ -170,6 +185,8 @@ class ModelRequest:
         return last.text or "\n".join(result.text for result in last.results)
 
     def _all(self) -> list[ModelMessage]:
+        if self.format == "gemini":
+            return [_content(entry) for entry in _dicts(self.body.get("contents"))]
         content = self.body.get("input" if self.format == "responses" else "messages")
         if isinstance(content, str) and self.format == "responses":
             return [ModelMessage("user", content)]
@@ -228,6 +245,34 @@ def _item(entry: Mapping[str, Json]) -> ModelMessage:
     return ModelMessage("assistant", "", thoughts=thoughts)
 
 
+def _content(entry: Mapping[str, Json]) -> ModelMessage:
+    """A content of Google's format. Calls without an id have their name in its place."""
+    parts = list(_dicts(entry.get("parts")))
+    calls = [call for part in parts if isinstance(call := part.get("functionCall"), dict)]
+    results = [result for part in parts if isinstance(result := part.get("functionResponse"), dict)]
+    role = "assistant" if entry.get("role") == "model" else str(entry.get("role", "user"))
+    thoughts = [part for part in parts if part.get("thought") is True]
+    return ModelMessage(
+        "tool" if results and len(results) == len(parts) else role,
+        _text([part for part in parts if part.get("thought") is not True]),
+        tuple(_images(parts)),
+        tuple(
+            ToolUse(str(call.get("id") or call.get("name")), str(call.get("name")), call.get("args"))
+            for call in calls
+        ),
+        tuple(map(_function_response, results)),
+        _text(thoughts),
+    )
+
+
+def _function_response(fields: Mapping[str, Json]) -> ToolResult:
+    response = fields.get("response")
+    values: JsonObject = response if isinstance(response, dict) else {"output": response}
+    value = values.get("error", values.get("output", values))
+    text = value if isinstance(value, str) else json.dumps(value)
+    return ToolResult(str(fields.get("id") or fields.get("name")), text, "error" in values)
+
+
 def _result(part: Mapping[str, Json]) -> ToolResult:
     return ToolResult(str(part.get("tool_use_id")), _text(part.get("content")), part.get("is_error") is True)
 
@@ -235,7 +280,8 @@ def _result(part: Mapping[str, Json]) -> ToolResult:
 def _tool(entry: Mapping[str, Json]) -> ToolDefinition:
     inner = entry.get("function")
     fields = inner if isinstance(inner, dict) else entry
-    schema = fields.get("parameters", fields.get("input_schema"))
+    names = ("parameters", "input_schema", "parametersJsonSchema")
+    schema = next((fields[name] for name in names if name in fields), None)
     return ToolDefinition(
         str(fields.get("name", "")),
         str(fields.get("description") or ""),
@@ -247,9 +293,12 @@ def _images(parts: list[JsonObject]) -> Iterator[Image]:
     for part in parts:
         source = part.get("source")
         address = part.get("image_url")
+        inline = part.get("inlineData")
         if part.get("type") == "image" and isinstance(source, dict):
             data = _bytes(str(source.get("data", "")))
             yield Image(source.get("media_type"), data, source.get("url"))
+        elif isinstance(inline, dict):
+            yield Image(inline.get("mimeType"), _bytes(str(inline.get("data", ""))))
         elif part.get("type") in ("image_url", "input_image"):
             yield _from_address(str(address.get("url", "")) if isinstance(address, dict) else str(address))
         elif part.get("type") == "tool_result":

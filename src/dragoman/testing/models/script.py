@@ -60,6 +60,10 @@ ASPECTS: dict[str, Callable[[ModelRequest], list[str]]] = {
 """What `on` can look at besides the last message: any of the values must fit."""
 
 
+Answering: TypeAlias = Callable[[ModelRequest], ModelTurn | None]
+"""A model as a function: what it answers can depend on anything that the request has."""
+
+
 @dataclass(frozen=True)
 class ModelScript:
     """Turns, and what the server says of itself."""
@@ -67,14 +71,16 @@ class ModelScript:
     turns: tuple[ModelTurn, ...]
     models: tuple[str, ...] = ("scripted",)
     key: str | None = None
+    answer: Answering | None = None
+    """Chooses the turn for a request; None leaves it to `turns`."""
 
     @classmethod
-    def of(
-        cls, script: ModelScript | str | Sequence[ModelTurn | str], *, key: str | None = None
-    ) -> ModelScript:
-        """From whatever a test has: a script, its text, or turns; a turn that is text is said."""
+    def of(cls, script: ScriptSource, *, key: str | None = None) -> ModelScript:
+        """From whatever a test has: a script, its text, turns, or a function; a turn that is text is said."""
         if isinstance(script, str):
             result = cls.parse(script)
+        elif callable(script):
+            result = cls((), answer=script)
         elif isinstance(script, ModelScript):
             result = script
         else:
@@ -102,6 +108,10 @@ class ModelScript:
                 case verb:
                     raise ScriptError(statement.line, f"{verb!r} is no verb; known are key, model, on, turn")
         return script
+
+
+ScriptSource: TypeAlias = ModelScript | str | Sequence[ModelTurn | str] | Answering
+"""What a script can be made from."""
 
 
 def _turn(statement: Statement) -> ModelTurn:

@@ -1,7 +1,7 @@
 """The server: takes requests, notes them, and has each answered by a turn of the script.
 
     async with scripted_model(script) as model:
-        model.openai_url, model.anthropic_url      base URLs, as the vendors' clients want them
+        model.openai_url, .anthropic_url, .gemini_url   base URLs, as the vendors' clients want them
         model.env                                  the same as environment variables
         model.requests                             what was asked, in order
         await model.wait_for_request(2)            the second request, as soon as it is there
@@ -16,16 +16,17 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import defaultdict
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 from dragoman.testing.models.chat import CREATED, ChatFormat
+from dragoman.testing.models.gemini import GeminiFormat, models_of
 from dragoman.testing.models.http import LINE_LIMIT, BadRequest, Incoming, ModelConnection
 from dragoman.testing.models.messages import MessagesFormat
 from dragoman.testing.models.playing import JSON, Player
 from dragoman.testing.models.requests import Format, ModelRequest, Outcome
 from dragoman.testing.models.responses import ResponsesFormat
-from dragoman.testing.models.script import ModelScript
+from dragoman.testing.models.script import ModelScript, ScriptSource
 from dragoman.testing.models.turns import FailStep, ModelTurn
 from dragoman.testing.models.voice import ModelFormat
 from dragoman.wire.envelope import JsonObject
@@ -37,6 +38,9 @@ PATHS: Mapping[str, Format] = {
     "/messages": "messages",
     "/responses": "responses",
 }
+
+GEMINI_METHODS = ("generateContent", "streamGenerateContent")
+"""Google's format has the method in the last part of the path, behind the model's name."""
 
 
 class NoTurnLeft(AssertionError):
@@ -76,6 +80,10 @@ class ScriptedModel:
         return self.url
 
     @property
+    def gemini_url(self) -> str:
+        return self.url
+
+    @property
     def env(self) -> dict[str, str]:
         """What makes the vendors' clients come here."""
         key = self.script.key or "scripted"
@@ -84,6 +92,8 @@ class ScriptedModel:
             "OPENAI_API_KEY": key,
             "ANTHROPIC_BASE_URL": self.anthropic_url,
             "ANTHROPIC_API_KEY": key,
+            "GOOGLE_GEMINI_BASE_URL": self.gemini_url,
+            "GEMINI_API_KEY": key,
         }
 
     async def wait_for_request(self, count: int) -> ModelRequest:
@@ -166,13 +176,17 @@ class ScriptedModel:
 
     async def _answer(self, connection: ModelConnection, incoming: Incoming) -> None:
         path = incoming.path.rstrip("/").removeprefix("/v1")
-        format = PATHS.get(path)
+        format = _format(path)
         if incoming.method == "POST" and format is not None:
             await self._turn(connection, format, incoming)
         elif incoming.method == "GET" and path == "/models":
             await _send(connection, 200, self._models(incoming.headers))
+        elif incoming.method == "GET" and path == "beta/models":
+            await _send(connection, 200, models_of(self.script.models))
         elif incoming.method == "POST" and path == "/messages/count_tokens":
             await _send(connection, 200, {"input_tokens": len(incoming.body) // 4})
+        elif incoming.method == "POST" and path.endswith(":countTokens"):
+            await _send(connection, 200, {"totalTokens": len(incoming.body) // 4})
         else:
             error = {
                 "message": f"a scripted model has no {incoming.method} {incoming.path}",
@@ -205,6 +219,8 @@ class ScriptedModel:
         """The turn for a request: one that was made for it, or the next in order."""
         if self.script.key is not None and request.key != self.script.key:
             return ModelTurn((FailStep(401),))
+        if self.script.answer is not None and (turn := self.script.answer(request)) is not None:
+            return turn
         remaining = [
             (index, turn)
             for index, turn in enumerate(self.script.turns)
@@ -240,13 +256,13 @@ class ScriptedModel:
 
 @asynccontextmanager
 async def scripted_model(
-    script: ModelScript | str | Sequence[ModelTurn | str],
+    script: ScriptSource,
     *,
     key: str | None = None,
     strict: bool = True,
     port: int = 0,
 ) -> AsyncIterator[ScriptedModel]:
-    """Serve a script: its text, or its turns. With `key`, other keys are answered with 401.
+    """Serve a script: its text, its turns, or a function that chooses the turn for a request. With `key`, other keys are answered with 401.
 
     `strict=False` does not mind requests that no turn was left for.
     """
@@ -277,7 +293,14 @@ async def _unless_gone(player: Player, connection: ModelConnection) -> Outcome:
         await asyncio.gather(playing, leaving, return_exceptions=True)
 
 
+def _format(path: str) -> Format | None:
+    _, colon, method = path.rpartition("/")[2].partition(":")
+    return "gemini" if colon and method in GEMINI_METHODS else PATHS.get(path)
+
+
 def _voice(request: ModelRequest, turn: ModelTurn, *, number: int) -> ModelFormat:
+    if request.format == "gemini":
+        return GeminiFormat(request, number=number)
     if request.format == "messages":
         return MessagesFormat(request, number=number)
     if request.format == "responses":
