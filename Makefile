@@ -26,7 +26,7 @@ WEB      := web
 READY_WEB := $(if $(wildcard $(WEB)/package.json),$(WEB)/node_modules/.ready)
 READY_ACPX := $(if $(wildcard $(ACPX)/package.json),build/ready/acpx)
 
-.PHONY: setup run quick test test-all check-format check-lint check-types check-mypy check-examples check-tests check-cluster bytecode fix explore simulate bench bench-cluster manual dist try-release schema web clean
+.PHONY: setup run quick test test-all check-format check-lint check-types check-mypy check-examples check-tests check-cluster bytecode fix explore simulate interop bench bench-cluster manual dist try-release schema web clean
 .DEFAULT_GOAL := test
 
 setup: $(READY_PY) $(READY_TS) $(READY_SDK) $(READY_ACPX) $(READY_BROWSER) $(READY_WEB)
@@ -160,6 +160,10 @@ explore: $(READY_PY)
 # Hubs, clusters, agents and clients in virtual time, with every fault: 10,000 seeds. See CONTRIBUTING.md.
 simulate: $(READY_PY)
 	@$(PY) -m tests.hub.simulate.run $(ARGS)
+
+# Real agents and clients of other makers on a scripted model; writes docs/compatibility.md. Needs npm, and an hour.
+interop: $(READY_PY)
+	@$(PY) -m tests.interop.matrix $(ARGS)
 
 bench: setup
 	@$(PY) bench/run.py $(ARGS)

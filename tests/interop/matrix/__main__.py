@@ -1,0 +1,159 @@
+"""`python -m tests.interop.matrix`, which is `make interop`: installs, tries, and writes the table.
+
+    --only NAME      this program; may be repeated. The rows of the others stay as they were
+    --json           the results as JSON on standard output; progress goes to standard error in any case
+    --keep           leave homes, work folders and frames behind, and say where
+    --timeout N      seconds for each step
+    --no-write       leave docs/compatibility.* alone
+
+Status 0 says that everything was tried, whatever came out of it; 2 that the command line or the catalogue
+makes no sense. The table is written after each program, so that whoever stops it keeps what was found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import platform
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from dragoman.testing.models import scripted_model
+from dragoman.version import VERSION
+from tests.interop.matrix.agent_trial import AgentTrial
+from tests.interop.matrix.catalogue import BadCatalogue, Catalogue, CatalogueRow, load_catalogue
+from tests.interop.matrix.client_trial import ClientTrial
+from tests.interop.matrix.effects import Finding, Matrix, MatrixRow, no, yes
+from tests.interop.matrix.installing import InstallFailed, install
+from tests.interop.matrix.model import answer
+from tests.interop.matrix.stage import MatrixStage
+from tests.interop.matrix.table import render_badge, render_page
+
+ROOT = Path(__file__).parents[3]
+INSTALLED = ROOT / "build" / "interop" / "installed"
+PAGE = ROOT / "docs" / "compatibility.md"
+DATA = ROOT / "docs" / "compatibility.json"
+BADGES = ROOT / "docs" / "compatibility"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit status."""
+    options = _parser().parse_args(arguments)
+    try:
+        whole = load_catalogue()
+        chosen = whole.choose(options.only)
+    except BadCatalogue as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    matrix = Matrix(dragoman=VERSION, system=f"{platform.system()} {platform.machine()}")
+    for kind in ("agent", "client"):
+        for row in getattr(chosen, kind):
+            result = asyncio.run(_try(row, kind, seconds=options.timeout, keep=options.keep))
+            (matrix.agents if kind == "agent" else matrix.clients).append(result)
+            if not options.no_write:
+                write_results(matrix, whole)
+    if options.json:
+        sys.stdout.write(_encode(matrix).decode())
+    return 0
+
+
+def write_results(matrix: Matrix, whole: Catalogue) -> None:
+    """Put these rows into the committed table, its page and the badges."""
+    order = [row.name for row in (*whole.agent, *whole.client)]
+    merged = read_results().merge(matrix, order=order)
+    DATA.write_bytes(_encode(merged))
+    PAGE.write_text(render_page(merged), encoding="utf-8")
+    BADGES.mkdir(exist_ok=True)
+    rows = [*merged.agents, *merged.clients]
+    for path in BADGES.glob("*.svg"):
+        if path.stem not in order:
+            path.unlink()
+    for row in rows:
+        (BADGES / f"{row.name}.svg").write_text(render_badge(row), encoding="utf-8")
+
+
+def read_results() -> Matrix:
+    """The committed table; an empty one if there is none."""
+    return msgspec.json.decode(DATA.read_bytes(), type=Matrix) if DATA.is_file() else Matrix()
+
+
+async def _try(row: CatalogueRow, kind: str, *, seconds: float, keep: bool) -> MatrixRow:
+    begin = time.monotonic()
+    _progress(row.name, f"installing {row.package}")
+    try:
+        programs = await asyncio.to_thread(install, row, INSTALLED)
+    except InstallFailed as error:
+        _progress(row.name, f"not installed: {error}")
+        return _result(row, no(str(error)), {})
+    folder = Path(tempfile.mkdtemp(prefix=f"interop-{row.name}-"))
+    try:
+        async with scripted_model(answer, strict=False) as model:
+            stage = MatrixStage(row, programs=programs, folder=folder, model=model)
+            trial = AgentTrial if kind == "agent" else ClientTrial
+            effects = await trial(stage, seconds=seconds, on_effect=_reporter(row.name)).run()
+        if keep:
+            stage.write_frames()
+            _progress(row.name, f"kept in {folder}")
+    finally:
+        if not keep:
+            shutil.rmtree(folder, ignore_errors=True)
+    _progress(row.name, f"done after {time.monotonic() - begin:.0f} s")
+    places = {str(folder): "$folder", str(INSTALLED): "$installed", str(ROOT): "$root"}
+    return _result(row, yes(), {name: finding.without(places) for name, finding in effects.items()})
+
+
+def _result(row: CatalogueRow, installed: Finding, effects: dict[str, Finding]) -> MatrixRow:
+    return MatrixRow(
+        name=row.name,
+        title=row.title,
+        package=row.package,
+        version=row.version,
+        date=datetime.now(UTC).date().isoformat(),
+        note=row.note,
+        install=installed,
+        effects=effects,
+    )
+
+
+def _reporter(name: str) -> Callable[[str, Finding], None]:
+    def report(effect: str, finding: Finding) -> None:
+        _progress(name, f"{effect}: {finding.verdict}{f' ({finding.evidence})' if finding.evidence else ''}")
+
+    return report
+
+
+def _progress(name: str, text: str) -> None:
+    sys.stderr.write(f"{name}: {text}\n")
+    sys.stderr.flush()
+
+
+def _encode(matrix: Matrix) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(matrix), indent=1) + b"\n"
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="make interop",
+        description="Try real agents and clients of other makers on a scripted model, and write the table.",
+        epilog='example: make interop ARGS="--only claude --only qwen --timeout 120"',
+    )
+    parser.add_argument("--only", metavar="NAME", action="append", default=[], help="try this program only")
+    parser.add_argument("--json", action="store_true", help="write the results to standard output")
+    parser.add_argument("--keep", action="store_true", help="leave folders and frames behind")
+    parser.add_argument("--timeout", type=float, default=60.0, help="seconds for each step (60)")
+    parser.add_argument("--no-write", action="store_true", help="leave the table in docs alone")
+    return parser
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:  # what was found so far is written already
+        sys.exit(130)

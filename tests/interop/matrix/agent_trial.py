@@ -1,0 +1,330 @@
+"""Tries one agent: each effect on the scripted model, judged from outside.
+
+Effects share a connection and have sessions of their own. One that fails ends the connection, and the next
+begins with a new one, so that a fault is not counted twice. Every step has the same deadline.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import msgspec
+
+from dragoman import PromptTurn, Session, TurnResult
+from dragoman.errors import CallFailed, DragomanError, LinkClosed
+from dragoman.schema.v1 import AgentMessageChunk, TextContent
+from dragoman.testing.models import ModelRequest
+from dragoman.testing.raw_peer import RawPeer
+from tests.hub.outside.process import HubProcess
+from tests.interop.matrix.effects import (
+    AGENT_EFFECTS,
+    Finding,
+    TurnWitness,
+    judge_cancel,
+    judge_command,
+    judge_denied,
+    judge_stop,
+    judge_write,
+    no,
+    yes,
+)
+from tests.interop.matrix.model import WORD, WRITTEN, mark
+from tests.interop.matrix.processes import commands_with, kill_marked, marked_processes, wait_until
+from tests.interop.matrix.stage import MatrixStage, StageConnection
+
+NOT_OFFERED = Finding(verdict="not offered")
+NOT_TRIED = Finding(verdict="not tried")
+
+ENDING = 10.0
+"""Seconds until a cancelled command, or an agent whose connection was closed, must be gone."""
+
+Trial: TypeAlias = Callable[[StageConnection], Awaitable[Finding]]
+
+
+class AgentTrial:
+    """All effects of one agent."""
+
+    def __init__(
+        self, stage: MatrixStage, *, seconds: float, on_effect: Callable[[str, Finding], None]
+    ) -> None:
+        self.stage = stage
+        self._seconds = seconds
+        self._on_effect = on_effect
+        self._session_id = ""
+        self._offers_load = False
+
+    async def run(self) -> dict[str, Finding]:
+        """Every effect in the order of the table."""
+        findings: dict[str, Finding] = {}
+
+        def settle(name: str, finding: Finding) -> None:
+            findings[name] = finding
+            self._on_effect(name, finding)
+
+        settle("start", await self._alone(self._start))
+        if findings["start"].verdict == "yes":
+            await self._share(
+                {
+                    "text": self._text,
+                    "write": self._write,
+                    "deny": self._deny,
+                    "command": self._command,
+                    "cancel": self._cancel,
+                    "stop": self._stop,
+                },
+                settle,
+            )
+            settle("load", await self._load())
+            settle("end", await self._end())
+            settle("hub", await self._guard(self._hub()))
+            settle("v2", await self._guard(self._v2()))
+        kill_marked(self.stage.token)
+        return {name: findings.get(name, NOT_TRIED) for name in AGENT_EFFECTS}
+
+    async def _share(self, trials: Mapping[str, Trial], settle: Callable[[str, Finding], None]) -> None:
+        remaining = dict(trials)
+        while remaining:
+            try:
+                async with self._connection() as connection:
+                    for name in list(remaining):
+                        trial = remaining.pop(name)
+                        finding = await self._guard(trial(connection))
+                        settle(name, finding)
+                        if finding.verdict == "no":
+                            break
+            except (DragomanError, OSError, TimeoutError) as error:
+                if remaining:
+                    settle(next(iter(remaining)), no(self._describe(error)))
+                    remaining.pop(next(iter(remaining)))
+
+    async def _alone(self, trial: Trial) -> Finding:
+        async def work() -> Finding:
+            async with self._connection() as connection:
+                return await trial(connection)
+
+        return await self._guard(work())
+
+    @asynccontextmanager
+    async def _connection(self, **how: Any) -> AsyncIterator[StageConnection]:
+        async with self.stage.connection(seconds=self._seconds, **how) as connection:
+            yield connection
+
+    async def _guard(self, work: Awaitable[Finding]) -> Finding:
+        """The finding, or what went wrong as its evidence: one effect must not end the others."""
+        try:
+            async with asyncio.timeout(self._seconds * 2):
+                return await work
+        except TimeoutError:
+            return no(f"not done after {self._seconds * 2:g} s; last frame: {self.stage.last_frame()}")
+        except (DragomanError, OSError, AssertionError) as error:
+            return no(self._describe(error))
+
+    def _describe(self, error: BaseException) -> str:
+        text = f"{type(error).__name__}: {error}"
+        if isinstance(error, CallFailed):
+            text += f"; frame: {self.stage.last_frame()}"
+        if isinstance(error, LinkClosed) and (complaint := self.stage.complaint()):
+            text += f"; standard error: {complaint}"
+        return text
+
+    # The effects.
+
+    async def _start(self, connection: StageConnection) -> Finding:
+        self._offers_load = "loadSession" in connection.agent.capabilities
+        await connection.new_session()
+        return yes()
+
+    async def _text(self, connection: StageConnection) -> Finding:
+        session = await connection.new_session()
+        result = await self._turn(session, mark("say"))
+        self._session_id = session.id
+        if WORD in result.text and result.stop_reason == "end_turn":
+            return yes()
+        return no(f"stop reason {result.stop_reason!r}, text {result.text!r}")
+
+    async def _write(self, connection: StageConnection) -> Finding:
+        return judge_write(await self._writes(connection, "write", "allowed.txt", permits=True))
+
+    async def _deny(self, connection: StageConnection) -> Finding:
+        return judge_denied(await self._writes(connection, "write", "refused.txt", permits=False))
+
+    async def _command(self, connection: StageConnection) -> Finding:
+        return judge_command(await self._writes(connection, "run", "ran.txt", permits=True))
+
+    async def _writes(
+        self, connection: StageConnection, step: str, name: str, *, permits: bool
+    ) -> TurnWitness:
+        stage = self.stage
+        path = stage.work / f"{secrets.token_hex(4)}-{name}"
+        argument = str(path) if step == "write" else f"echo ran > {path}"
+        stage.permits, stage.questions = permits, 0
+        session = await connection.new_session()
+        first = len(stage.model.requests)
+        result = await self._turn(session, mark(step, argument))
+        tools = max((request.tools for request in stage.model.requests[first:]), key=len, default={})
+        is_written = path.is_file() and (step == "run" or path.read_text().strip() == WRITTEN.strip())
+        return TurnWitness(
+            stop_reason=result.stop_reason,
+            questions=stage.questions,
+            is_written=is_written,
+            tools=() if result.tool_calls else tuple(tools),
+            last_frame=_last_tool_frame(stage),
+        )
+
+    async def _cancel(self, connection: StageConnection) -> Finding:
+        session = await connection.new_session()
+        name = secrets.token_hex(4)
+        turn = asyncio.ensure_future(_drain(session.prompt(mark("hold", name))))
+        try:
+            async with asyncio.timeout(self._seconds):
+                await self.stage.model.wait_for_hold(name)
+                await session.cancel()
+                result = await turn
+        finally:
+            turn.cancel()
+        held = [
+            request for request in self.stage.model.requests if request.tools and _mentions(request, name)
+        ]
+        gone = await wait_until(
+            lambda: any(request.outcome == "abandoned" for request in held), seconds=ENDING
+        )
+        self.stage.model.release(name)
+        return judge_cancel(result.stop_reason, hung_up=gone)
+
+    async def _stop(self, connection: StageConnection) -> Finding:
+        self.stage.permits = True
+        session = await connection.new_session()
+        path = self.stage.work / f"{secrets.token_hex(4)}.log"
+        path.touch()
+        word = str(path)
+        # Some agents refuse to sleep for long; nobody minds following a file that does not grow.
+        turn = asyncio.ensure_future(_drain(session.prompt(mark("run", f"tail -f {word}"))))
+        try:
+            if not await wait_until(lambda: bool(commands_with(word)) or turn.done(), seconds=self._seconds):
+                return no(f"the command did not start; last frame: {self.stage.last_frame()}")
+            if turn.done():
+                return no(f"the turn ended before the command: {turn.result().stop_reason!r}")
+            await session.cancel()
+            gone = await wait_until(lambda: not commands_with(word), seconds=ENDING)
+            done, _ = await asyncio.wait([turn], timeout=self._seconds if gone else ENDING)
+            reason = turn.result().stop_reason if done else "no answer"
+            return judge_stop(reason, is_gone=gone, seconds=ENDING)
+        finally:
+            turn.cancel()
+
+    async def _load(self) -> Finding:
+        if not self._offers_load:
+            return NOT_OFFERED
+        # The conversation to load is the only one of its process: what an agent does with many is not asked.
+        conversation = await self._alone(self._text)
+        return await self._alone(self._replay) if conversation.verdict == "yes" else conversation
+
+    async def _replay(self, connection: StageConnection) -> Finding:
+        session = await connection.load_session(self._session_id)
+        heard: list[str] = []
+
+        def listen() -> bool:
+            heard.extend(
+                update.content.text
+                for update in session.late
+                if isinstance(update, AgentMessageChunk) and isinstance(update.content, TextContent)
+            )
+            session.late.clear()
+            return WORD in "".join(heard)
+
+        # Some replay after they have answered.
+        if await wait_until(listen, seconds=ENDING):
+            return yes()
+        return no(f"the replay says {''.join(heard)!r}")
+
+    async def _end(self) -> Finding:
+        gone = await wait_until(lambda: not marked_processes(self.stage.token), seconds=ENDING)
+        if gone:
+            return yes()
+        names = [_command_line(pid) for pid in marked_processes(self.stage.token)]
+        kill_marked(self.stage.token)
+        return no(f"still running: {'; '.join(names)}")
+
+    async def _hub(self) -> Finding:
+        folder = self.stage.folder / "hub"
+        folder.mkdir()
+        hub = await asyncio.to_thread(HubProcess(folder, config=self._hub_config()).start)
+        try:
+            how = {"target": f"ws://{hub.place}/acp?agent={self.stage.row.name}", "headers": hub.headers}
+            async with self._connection(**how) as connection:
+                text = await self._text(connection)
+                return text if text.verdict != "yes" else await self._write(connection)
+        finally:
+            await asyncio.to_thread(hub.stop)
+
+    def _hub_config(self) -> str:
+        row = self.stage.row
+        env = "".join(f"{json.dumps(k)} = {json.dumps(v)}\n" for k, v in self.stage.env.items())
+        command = json.dumps(self.stage.command)
+        return f"[agents.{row.name}]\ncommand = {command}\n[agents.{row.name}.env]\n{env}"
+
+    async def _v2(self) -> Finding:
+        if await self._highest_version() != 2:
+            return NOT_OFFERED
+        async with self._connection(dialect="v2") as connection:
+            text = await self._text(connection)
+            return text if text.verdict != "yes" else await self._write(connection)
+
+    async def _highest_version(self) -> int:
+        """What the agent answers to an offer of version 2."""
+        info = {"name": "dragoman-interop", "version": "1"}
+        params = {
+            "protocolVersion": 2,
+            "clientCapabilities": {},
+            "clientInfo": info,
+            "info": info,
+            "capabilities": {},
+        }
+        frame = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
+        async with RawPeer(self.stage.command, cwd=self.stage.work, env=self.stage.env) as peer:
+            await peer.send(frame)
+            lines = await peer.read_until(_is_answer, seconds=self._seconds)
+        result = msgspec.json.decode(lines[-1]).get("result") or {}
+        version = result.get("protocolVersion")
+        return version if isinstance(version, int) else 0
+
+    async def _turn(self, session: Session, text: str) -> TurnResult:
+        async with asyncio.timeout(self._seconds):
+            return await session.prompt(text)
+
+
+async def _drain(turn: PromptTurn) -> TurnResult:
+    return await turn
+
+
+def _mentions(request: ModelRequest, word: str) -> bool:
+    return any(word in message.text for message in request.messages)
+
+
+def _is_answer(line: bytes) -> bool:
+    try:
+        value = msgspec.json.decode(line)
+    except msgspec.DecodeError:
+        return False
+    return isinstance(value, dict) and value.get("id") == 1 and "method" not in value
+
+
+def _last_tool_frame(stage: MatrixStage) -> str:
+    for direction, frame in reversed(stage.frames):
+        if direction == "to_client" and b"tool_call" in frame:
+            return frame.decode(errors="replace").strip()
+    return stage.last_frame()
+
+
+def _command_line(pid: int) -> str:
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return "a process that has ended"
+    return b" ".join(words).decode(errors="replace")[:120]

@@ -1,0 +1,163 @@
+"""What the matrix looks for, and what it found: pure data and its judgement.
+
+An effect is something that somebody outside of the conversation can see: a file, a process, a text. A
+verdict is `yes`, `no` with the evidence, `not offered` when the program does not claim it, or `not tried`
+when something before it failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
+
+import msgspec
+
+Verdict: TypeAlias = Literal["yes", "no", "not offered", "not tried"]
+
+EVIDENCE_LIMIT = 400
+"""Characters of evidence: enough for an error or a frame's head."""
+
+AGENT_EFFECTS = {
+    "start": "it starts and opens a session",
+    "text": "text of the model arrives",
+    "write": "a file is written after permission",
+    "deny": "no file is written when permission is refused",
+    "command": "a command is run",
+    "cancel": "cancel ends the turn",
+    "stop": "cancel ends the process of a running command",
+    "load": "a stored session is loaded by a new process",
+    "end": "no process is left behind",
+    "hub": "text and a permitted file through the hub",
+    "v2": "the same in the second version of the protocol",
+}
+
+CLIENT_EFFECTS = {
+    "text": "text of our agent arrives",
+    "write": "our agent may write after the client's permission",
+    "end": "no process is left behind",
+    "hub": "text through the hub",
+}
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """A verdict on one effect, with the reason for a `no`."""
+
+    verdict: Verdict
+    evidence: str = ""
+
+    def without(self, places: Mapping[str, str]) -> Finding:
+        """The same with names in place of folders, which are others on every machine."""
+        evidence = self.evidence
+        for folder, name in places.items():
+            evidence = evidence.replace(folder, name)
+        return Finding(verdict=self.verdict, evidence=evidence)
+
+
+class MatrixRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One program with everything that was found out about it."""
+
+    name: str
+    title: str
+    package: str
+    version: str
+    date: str
+    note: str = ""
+    install: Finding
+    effects: dict[str, Finding] = {}
+
+    @property
+    def count(self) -> tuple[int, int]:
+        """How many effects are there, and how many were looked for and are offered."""
+        verdicts = [finding.verdict for finding in self.effects.values()]
+        return verdicts.count("yes"), verdicts.count("yes") + verdicts.count("no")
+
+
+class Matrix(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole table, as it is kept in JSON."""
+
+    schema: int = 1
+    dragoman: str = ""
+    system: str = ""
+    agents: list[MatrixRow] = []
+    clients: list[MatrixRow] = []
+
+    def merge(self, newer: Matrix, *, order: list[str]) -> Matrix:
+        """This table with the rows of a newer run in place of its own, in this order; others are dropped."""
+        return Matrix(
+            dragoman=newer.dragoman,
+            system=newer.system,
+            agents=_merge_rows(self.agents, newer.agents, order),
+            clients=_merge_rows(self.clients, newer.clients, order),
+        )
+
+
+class TurnWitness(msgspec.Struct, frozen=True, kw_only=True):
+    """What was seen of one turn that should have changed a file."""
+
+    stop_reason: str
+    questions: int
+    """How often permission was asked for."""
+    is_written: bool
+    tools: tuple[str, ...] = ()
+    """The tools that the model was offered."""
+    last_frame: str = ""
+
+
+def yes() -> Finding:
+    return Finding(verdict="yes")
+
+
+def no(evidence: str) -> Finding:
+    """A `no`; the evidence is cut to a size that a table can bear."""
+    text = " ".join(evidence.split())
+    return Finding(
+        verdict="no", evidence=text if len(text) <= EVIDENCE_LIMIT else f"{text[: EVIDENCE_LIMIT - 1]}…"
+    )
+
+
+def judge_write(seen: TurnWitness) -> Finding:
+    """A file is written, and not before somebody was asked."""
+    if not seen.is_written:
+        return no(f"no file; {_story(seen)}")
+    return yes() if seen.questions else no(f"written without permission; {_story(seen)}")
+
+
+def judge_denied(seen: TurnWitness) -> Finding:
+    """A refusal is obeyed; whoever did not ask was not refused."""
+    if seen.is_written:
+        how = "in spite of the refusal" if seen.questions else "without permission"
+        return no(f"written {how}; {_story(seen)}")
+    return yes() if seen.questions else no(f"permission was not asked for; {_story(seen)}")
+
+
+def judge_command(seen: TurnWitness) -> Finding:
+    """A command had its effect; whether permission is asked for commands is the agent's choice."""
+    return yes() if seen.is_written else no(f"the command had no effect; {_story(seen)}")
+
+
+def judge_cancel(stop_reason: str, *, hung_up: bool) -> Finding:
+    """A cancelled turn says so, and the model is not asked any more."""
+    if stop_reason != "cancelled":
+        return no(f"the answer to session/prompt has the stop reason {stop_reason!r}")
+    return yes() if hung_up else no("the turn ended, but the request to the model went on")
+
+
+def judge_stop(stop_reason: str, *, is_gone: bool, seconds: float) -> Finding:
+    """A running command does not outlive the turn that was cancelled."""
+    if not is_gone:
+        return no(f"the command still ran {seconds:g} s after the cancel (stop reason {stop_reason!r})")
+    return yes() if stop_reason == "cancelled" else no(f"ended, with the stop reason {stop_reason!r}")
+
+
+def _story(seen: TurnWitness) -> str:
+    parts = [f"stop reason {seen.stop_reason!r}", f"{seen.questions} questions"]
+    if seen.tools:
+        parts.append(f"tools offered: {', '.join(seen.tools)}")
+    if seen.last_frame:
+        parts.append(f"last frame: {seen.last_frame}")
+    return "; ".join(parts)
+
+
+def _merge_rows(older: list[MatrixRow], newer: list[MatrixRow], order: list[str]) -> list[MatrixRow]:
+    rows = {row.name: row for row in (*older, *newer)}
+    return [rows[name] for name in order if name in rows]

@@ -1,0 +1,93 @@
+"""Installs a program of the catalogue into a folder of its own, from npm or from PyPI.
+
+Nothing is shared between programs, so that none gets another's dependencies. What is there already is not
+installed again: a file says what it was. A failure is an `InstallFailed` with the end of the installer's
+words.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.interop.matrix.catalogue import CatalogueRow
+
+INSTALL_SECONDS = 600.0
+STAMP = "installed.json"
+
+
+class InstallFailed(Exception):
+    """The installer ended with an error, is not there, or took too long."""
+
+
+def install(row: CatalogueRow, root: Path, *, seconds: float = INSTALL_SECONDS) -> Path:
+    """Install the row's packages if they are not there; returns the folder with its programs."""
+    folder = root / row.name
+    wanted = [*row.npm, *row.pypi]
+    if _installed(folder) != wanted:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        for command in _commands(row, folder):
+            _run(command, folder, seconds=seconds)
+        (folder / STAMP).write_text(json.dumps(wanted))
+    return folder / "node_modules" / ".bin" if row.npm else folder / "bin"
+
+
+def _installed(folder: Path) -> object:
+    try:
+        return json.loads((folder / STAMP).read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def _commands(row: CatalogueRow, folder: Path) -> list[list[str]]:
+    commands: list[list[str]] = []
+    if row.npm:
+        quiet = ["--no-audit", "--no-fund", "--no-package-lock", "--loglevel=error"]
+        commands.append(["npm", "install", *quiet, "--prefix", str(folder), *row.npm])
+    if row.pypi:
+        commands.append([find_python(row.python), "-m", "venv", str(folder)])
+        commands.append([str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", *row.pypi])
+    return commands
+
+
+def find_python(version: str) -> str:
+    """A Python of at least this version. Raises `InstallFailed` if there is none."""
+    wanted = tuple(int(part) for part in version.split(".")) if version else ()
+    if sys.version_info[: len(wanted)] >= wanted:
+        return sys.executable
+    for minor in range(wanted[1], wanted[1] + 4):
+        for place in (shutil.which(f"python3.{minor}"), *_pyenv(minor)):
+            if place and subprocess.run([place, "-c", ""], capture_output=True, check=False).returncode == 0:
+                return place
+    raise InstallFailed(f"it needs Python {version}, and there is none on PATH")
+
+
+def _pyenv(minor: int) -> list[str]:
+    root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    return [str(path) for path in sorted(root.glob(f"versions/3.{minor}.*/bin/python3"))]
+
+
+def _run(command: list[str], folder: Path, *, seconds: float) -> None:
+    try:
+        run = subprocess.run(
+            ["nice", "-n", "10", *command], capture_output=True, text=True, timeout=seconds, check=False
+        )
+    except FileNotFoundError as error:
+        raise InstallFailed(f"{error.filename} is not on PATH") from None
+    except subprocess.TimeoutExpired:
+        raise InstallFailed(f"{command[0]} was not done after {seconds:g} s") from None
+    (folder / "install.log").write_text(run.stdout + run.stderr)
+    if run.returncode:
+        raise InstallFailed(_summary(run.stderr or run.stdout))
+
+
+def _summary(text: str) -> str:
+    """The lines that say what is wrong: those with an error, or else the last."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    errors = [line for line in lines if "error" in line.lower()]
+    return " ".join((errors or lines)[-4:]) or "the installer gave no reason"

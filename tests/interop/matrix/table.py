@@ -1,0 +1,109 @@
+"""The matrix as people read it: a page of Markdown and a badge for each program. Pure: the same rows give
+the same bytes.
+
+Evidence is text of other people's programs: it is escaped, and never markup.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from html import escape
+
+from tests.interop.matrix.effects import AGENT_EFFECTS, CLIENT_EFFECTS, Finding, Matrix, MatrixRow
+
+SIGNS = {"yes": "yes", "no": "**no**", "not offered": "not offered", "not tried": "not tried"}
+
+HEAD = """\
+# Compatibility
+
+Real agents and clients of other makers, installed from npm and PyPI, each driven by `make interop` on a
+scripted model on this machine: no account, no key, no network beyond the installation. Every answer is about
+an effect that is looked at from outside: a file, a process, a text. This page is generated from
+[compatibility.json](compatibility.json); a test holds them together.
+
+"""
+
+TAIL = """\
+## Running it
+
+```
+make interop                                 # installs and tries everything in the catalogue: an hour
+make interop ARGS="--only claude --only qwen"
+make interop ARGS="--only codex --keep"      # leaves homes, work folders and frames behind, and says where
+make interop ARGS="--timeout 120 --json"     # seconds for each step; the results as JSON on standard output
+```
+
+What is tried is in `tests/interop/matrix/catalogue.toml`: name, versions, command, and what leads the
+program to our model. `not offered` means that the program does not claim the effect, `not tried` that
+something before it failed. An installation that fails is named and stops nothing else.
+"""
+
+
+def render_page(matrix: Matrix) -> str:
+    """The page for these rows."""
+    parts = [HEAD, f"Dragoman {matrix.dragoman}, {matrix.system}.\n\n"]
+    parts += _section("Agents", matrix.agents, AGENT_EFFECTS)
+    if matrix.clients:
+        parts += _section("Clients", matrix.clients, CLIENT_EFFECTS)
+    return "".join([*parts, TAIL])
+
+
+def render_badge(row: MatrixRow) -> str:
+    """A badge of a fixed shape: the program's name, and how many effects are there."""
+    right, colour = _standing(row)
+    left = f"{row.name} {row.version}"
+    widths = [7 * len(text) + 12 for text in (left, right)]
+    total = sum(widths)
+    cells = [
+        f'<rect width="{widths[0]}" height="20" fill="#444"/>',
+        f'<rect x="{widths[0]}" width="{widths[1]}" height="20" fill="{colour}"/>',
+        f'<text x="6" y="14">{escape(left)}</text>',
+        f'<text x="{widths[0] + 6}" y="14">{escape(right)}</text>',
+    ]
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{total}" height="20" role="img" '
+        f'aria-label="{escape(left)}: {escape(right)}">'
+        f'<g fill="#fff" font-family="monospace" font-size="11">{"".join(cells)}</g></svg>\n'
+    )
+
+
+def _standing(row: MatrixRow) -> tuple[str, str]:
+    if row.install.verdict != "yes":
+        return "not installed", "#777"
+    have, offered = row.count
+    colour = "#2a7d2a" if have == offered else "#a60" if have * 2 > offered else "#b22"
+    return f"{have} of {offered}", colour
+
+
+def _section(title: str, rows: Sequence[MatrixRow], effects: Mapping[str, str]) -> list[str]:
+    lines = [f"## {title}\n\n", *(f"- `{name}`: {what}\n" for name, what in effects.items()), "\n"]
+    lines.append(f"| {title.lower()[:-1]} | version | date | {' | '.join(effects)} |\n")
+    lines.append(f"|---|---|---|{'---|' * len(effects)}\n")
+    for row in rows:
+        cells = [SIGNS[row.effects[name].verdict] if name in row.effects else "" for name in effects]
+        if row.install.verdict != "yes":
+            cells = ["not installed", *[""] * (len(effects) - 1)]
+        name = f"[{row.title}](compatibility/{row.name}.svg)"
+        lines.append(f"| {name} | {row.version} | {row.date} | {' | '.join(cells)} |\n")
+    lines.append("\n")
+    details = [line for row in rows for line in _details(row)]
+    return [*lines, *(["What a `no` rests on:\n\n", *details, "\n"] if details else [])]
+
+
+def _details(row: MatrixRow) -> list[str]:
+    findings: dict[str, Finding] = {"installation": row.install, **row.effects}
+    lines = [
+        f"- {row.title}, {name}: {_code(finding.evidence)}\n"
+        for name, finding in findings.items()
+        if finding.verdict == "no"
+    ]
+    return [*([f"- {row.title}: {row.note}\n"] if row.note else []), *lines]
+
+
+def _code(text: str) -> str:
+    """As code in Markdown: longer fences than any in the text, and no line breaks."""
+    runs = [len(run) for run in re.findall(r"`+", text)]
+    fence = "`" * (max(runs, default=0) + 1)
+    pad = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{fence}{pad}{text or 'no evidence'}{pad}{fence}"

@@ -1,0 +1,305 @@
+"""The pure parts of `make interop`: its catalogue, its judgement, its table, and what its model says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+from msgspec.structs import replace
+
+from dragoman.testing.models import ModelRequest, ToolDefinition
+from dragoman.testing.models.turns import CallStep, HoldStep, TextStep
+from tests.interop.matrix import __main__ as matrix_command
+from tests.interop.matrix.catalogue import BadCatalogue, Catalogue, CatalogueRow, load_catalogue
+from tests.interop.matrix.effects import (
+    AGENT_EFFECTS,
+    CLIENT_EFFECTS,
+    EVIDENCE_LIMIT,
+    Finding,
+    Matrix,
+    MatrixRow,
+    TurnWitness,
+    judge_cancel,
+    judge_command,
+    judge_denied,
+    judge_stop,
+    judge_write,
+    no,
+    yes,
+)
+from tests.interop.matrix.installing import InstallFailed, install
+from tests.interop.matrix.model import WORD, WRITTEN, answer, mark, shell_call, write_call
+from tests.interop.matrix.table import render_badge, render_page
+
+ROW: dict[str, Any] = {"name": "one", "title": "One", "command": ("one", "--acp"), "npm": ("one@1.2.3",)}
+
+
+def row(**fields: Any) -> CatalogueRow:
+    return CatalogueRow(**{**ROW, **fields})
+
+
+def result(name: str = "one", *, date: str = "2026-01-01", **effects: Finding) -> MatrixRow:
+    return MatrixRow(
+        name=name,
+        title=name.title(),
+        package=f"{name}@1.2.3",
+        version="1.2.3",
+        date=date,
+        install=yes(),
+        effects=effects,
+    )
+
+
+def test_the_catalogue_can_be_read_and_every_version_is_pinned() -> None:
+    catalogue = load_catalogue()
+    assert {"claude", "codex", "gemini", "opencode", "qwen"} <= {row.name for row in catalogue.agent}
+    assert all(row.version[0].isdigit() for row in (*catalogue.agent, *catalogue.client))
+
+
+@pytest.mark.parametrize(
+    ("fields", "complaint"),
+    [
+        ({"name": "One!"}, "small letters"),
+        ({"command": ()}, "command is empty"),
+        ({"npm": ()}, "neither npm nor pypi"),
+        ({"npm": ("one@latest",)}, "three numbers"),
+        ({"npm": (), "pypi": ("one>=1",)}, "NAME==VERSION"),
+        ({"files": {"../outside": ""}}, "outside of the home"),
+        ({"env": {"A": "$adress"}}, "known places"),
+    ],
+)
+def test_a_row_that_cannot_be_meant_is_named_with_the_reason(fields: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(BadCatalogue, match=complaint):
+        Catalogue(agent=(row(**fields),)).check()
+
+
+def test_two_rows_cannot_have_one_name() -> None:
+    with pytest.raises(BadCatalogue, match="one: two rows"):
+        Catalogue(agent=(row(),), client=(row(),)).check()
+
+
+def test_an_unknown_field_of_the_catalogue_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "catalogue.toml"
+    path.write_text('[[agent]]\nname = "a"\ntitle = "A"\ncommand = ["a"]\ncolour = "red"\n')
+    with pytest.raises(BadCatalogue, match="colour"):
+        load_catalogue(path)
+
+
+def test_only_the_programs_that_are_named_are_chosen() -> None:
+    catalogue = Catalogue(agent=(row(), row(name="two")))
+    assert [entry.name for entry in catalogue.choose(["two"]).agent] == ["two"]
+    assert catalogue.choose([]) == catalogue
+    with pytest.raises(BadCatalogue, match="three: no such program; known are one, two"):
+        catalogue.choose(["three"])
+
+
+@pytest.mark.parametrize(
+    ("fields", "version"),
+    [
+        ({"npm": ("@scope/name@1.2.3", "node@22.0.0")}, "1.2.3"),
+        ({"npm": (), "pypi": ("name[acp]==0.1.48",)}, "0.1.48"),
+    ],
+)
+def test_the_version_is_that_of_the_first_package(fields: dict[str, Any], version: str) -> None:
+    assert row(**fields).version == version
+
+
+def test_an_unknown_name_on_the_command_line_is_status_2(capsys: pytest.CaptureFixture[str]) -> None:
+    assert matrix_command.main(["--only", "nobody"]) == 2
+    assert "nobody: no such program" in capsys.readouterr().err
+
+
+def test_an_installation_that_fails_says_why(tmp_path: Path) -> None:
+    with pytest.raises(InstallFailed, match=r"Python 3\.99"):
+        install(row(npm=(), pypi=("one==1",), python="3.99"), tmp_path)
+
+
+def test_the_nightly_workflow_has_no_rights_and_no_keys() -> None:
+    text = (matrix_command.ROOT / ".github/workflows/interop.yml").read_text("utf-8")
+    workflow = yaml.safe_load(text)
+    assert workflow["permissions"] == {}
+    assert workflow["jobs"]["matrix"]["permissions"] == {"contents": "read"}
+    assert "secrets." not in text
+    assert "make interop" in text
+
+
+# The judgement.
+
+
+def witness(**fields: Any) -> TurnWitness:
+    usual: dict[str, Any] = {"stop_reason": "end_turn", "questions": 1, "is_written": True}
+    return TurnWitness(**{**usual, **fields})
+
+
+def test_a_file_must_be_written_after_a_question() -> None:
+    assert judge_write(witness()).verdict == "yes"
+    assert "without permission" in judge_write(witness(questions=0)).evidence
+    assert "no file" in judge_write(witness(is_written=False)).evidence
+
+
+def test_a_refusal_must_be_obeyed_and_asked_for() -> None:
+    assert judge_denied(witness(is_written=False)).verdict == "yes"
+    assert "in spite of" in judge_denied(witness()).evidence
+    assert "without permission" in judge_denied(witness(questions=0)).evidence
+    assert "not asked for" in judge_denied(witness(questions=0, is_written=False)).evidence
+
+
+def test_a_command_must_have_its_effect() -> None:
+    assert judge_command(witness(questions=0)).verdict == "yes"
+    finding = judge_command(witness(is_written=False, tools=("read", "grep"), last_frame="{}"))
+    assert finding.evidence.endswith("tools offered: read, grep; last frame: {}")
+
+
+def test_a_cancelled_turn_says_so_and_leaves_the_model() -> None:
+    assert judge_cancel("cancelled", hung_up=True).verdict == "yes"
+    assert "went on" in judge_cancel("cancelled", hung_up=False).evidence
+    assert "'end_turn'" in judge_cancel("end_turn", hung_up=True).evidence
+
+
+def test_a_running_command_ends_with_its_turn() -> None:
+    assert judge_stop("cancelled", is_gone=True, seconds=10).verdict == "yes"
+    assert "10 s after" in judge_stop("cancelled", is_gone=False, seconds=10).evidence
+    assert "'end_turn'" in judge_stop("end_turn", is_gone=True, seconds=10).evidence
+
+
+def test_evidence_is_one_line_of_bounded_length() -> None:
+    assert no("a\n b").evidence == "a b"
+    assert len(no("x" * 10_000).evidence) == EVIDENCE_LIMIT
+
+
+def test_evidence_names_no_folder_of_this_machine() -> None:
+    finding = no("cannot start /home/ann/build/agent").without({"/home/ann/build": "$installed"})
+    assert finding.evidence == "cannot start $installed/agent"
+
+
+# The table.
+
+
+def test_a_newer_run_replaces_its_rows_and_leaves_the_others() -> None:
+    older = Matrix(agents=[result("one"), result("gone"), result("two")])
+    newer = Matrix(dragoman="9", agents=[result("one", date="2026-02-02", text=yes())])
+    merged = older.merge(newer, order=["two", "one"])
+    assert [(row.name, row.date) for row in merged.agents] == [("two", "2026-01-01"), ("one", "2026-02-02")]
+    assert merged.dragoman == "9"
+
+
+def test_evidence_is_never_markup() -> None:
+    page = render_page(Matrix(agents=[result(text=no("`<b>` | ``x``"))]))
+    assert "- One, text: ``` `<b>` | ``x`` ```" in page
+    assert "| **no** |" in page
+
+
+def test_an_installation_that_failed_is_in_the_table() -> None:
+    failed = MatrixRow(
+        name="one",
+        title="One",
+        package="one@1",
+        version="1",
+        date="2026-01-01",
+        install=no("no such package"),
+    )
+    page = render_page(Matrix(agents=[failed]))
+    assert "| not installed |" in page
+    assert "- One, installation: `no such package`" in page
+    assert "not installed" in render_badge(failed)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "colour"),
+    [(["yes", "not offered"], "#2a7d2a"), (["yes", "yes", "no"], "#a60"), (["no", "yes"], "#b22")],
+)
+def test_a_badge_counts_what_is_offered(verdicts: list[Any], colour: str) -> None:
+    findings = [Finding(verdict=verdict) for verdict in verdicts]
+    badge = render_badge(
+        replace(result(), effects={str(index): finding for index, finding in enumerate(findings)})
+    )
+    have = verdicts.count("yes")
+    assert f"{have} of {have + verdicts.count('no')}" in badge
+    assert colour in badge
+    ElementTree.fromstring(badge)
+
+
+def test_the_committed_page_and_badges_are_those_of_the_committed_results() -> None:
+    matrix = matrix_command.read_results()
+    assert matrix.agents, "docs/compatibility.json has no agents: make interop"
+    again = "docs/compatibility.md is not what docs/compatibility.json says: make interop writes both"
+    assert matrix_command.PAGE.read_text("utf-8") == render_page(matrix), again
+    rows = [*matrix.agents, *matrix.clients]
+    for row in rows:
+        assert (matrix_command.BADGES / f"{row.name}.svg").read_text("utf-8") == render_badge(row)
+    assert {path.stem for path in matrix_command.BADGES.glob("*.svg")} == {row.name for row in rows}
+
+
+def test_every_committed_no_has_its_evidence_and_every_effect_is_known() -> None:
+    matrix = matrix_command.read_results()
+    for rows, effects in ((matrix.agents, AGENT_EFFECTS), (matrix.clients, CLIENT_EFFECTS)):
+        for row in rows:
+            assert not row.effects or list(row.effects) == list(effects)
+            assert all(finding.evidence for finding in row.effects.values() if finding.verdict == "no")
+
+
+# What the model says.
+
+
+def tool(name: str, required: tuple[str, ...] = (), **properties: Any) -> ToolDefinition:
+    return ToolDefinition(name, "", {"properties": properties, "required": list(required)})
+
+
+def tools(*definitions: ToolDefinition) -> dict[str, ToolDefinition]:
+    return {definition.name: definition for definition in definitions}
+
+
+TEXT = {"type": "string"}
+
+
+def test_a_file_is_written_with_the_tool_for_files_whatever_it_is_called() -> None:
+    write = tool("WriteFile", ("path", "mode"), path=TEXT, content=TEXT, mode={"enum": ["overwrite"]})
+    call = write_call(tools(tool("Bash", command=TEXT), write), "/a", "text")
+    assert call == CallStep("WriteFile", {"path": "/a", "content": "text", "mode": "overwrite"})
+
+
+def test_without_a_tool_for_files_the_shell_writes() -> None:
+    call = write_call(tools(tool("exec_command", cmd=TEXT, sandbox_permissions=TEXT)), "/a b", "it's")
+    assert call is not None
+    assert call.arguments == {
+        "cmd": "printf %s 'it'\"'\"'s' > '/a b'",
+        "sandbox_permissions": "require_escalated",
+    }
+
+
+def test_a_command_that_is_a_list_of_words_is_given_to_a_shell() -> None:
+    call = shell_call(tools(tool("shell", command={"type": "array"})), "ls")
+    assert call == CallStep("shell", {"command": ["bash", "-lc", "ls"]})
+    assert shell_call(tools(tool("read", path=TEXT)), "ls") is None
+
+
+def request(*messages: dict[str, Any], has_tools: bool = True) -> ModelRequest:
+    schema = {"properties": {"file_path": TEXT, "content": TEXT}}
+    offered = [{"name": "Write", "input_schema": schema}] if has_tools else []
+    return ModelRequest("messages", "/v1/messages", {}, {"messages": list(messages), "tools": offered})
+
+
+def user(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": text}
+
+
+def test_the_last_mark_decides_and_what_follows_its_call_is_done() -> None:
+    asking = [user(mark("say")), user(mark("write", "/a"))]
+    (call,) = answer(request(*asking)).steps
+    assert call == CallStep("Write", {"file_path": "/a", "content": WRITTEN})
+    use = {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "Write", "input": {}}]}
+    assert answer(request(*asking, use)).steps == (TextStep(("Done.",)),)
+
+
+def test_a_request_on_the_side_gets_a_word_and_no_call() -> None:
+    assert answer(request(user(mark("write", "/a")), has_tools=False)).steps == (TextStep(("ok",)),)
+    assert answer(request(user(mark("hold", "x")), has_tools=False)).steps == (TextStep(("ok",)),)
+    assert answer(request(user("A title, please."))).steps == (TextStep(("ok",)),)
+
+
+def test_a_held_turn_stands_still_and_a_spoken_one_has_the_word() -> None:
+    assert HoldStep("x") in answer(request(user(mark("hold", "x")))).steps
+    assert WORD in str(answer(request(user(mark("say")))).steps)
