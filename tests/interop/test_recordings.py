@@ -46,13 +46,13 @@ each_recording = pytest.mark.parametrize(
     "path",
     [
         *(pytest.param(path, id=f"{path.parent.name}-{path.stem}") for path in RECORDINGS),
-        *(pytest.param(path, id=path.stem) for path in sorted(FIXTURES.glob("*.ndjson"))),
+        *(pytest.param(path, id=path.stem) for path in sorted(FIXTURES.rglob("*.ndjson"))),
     ],
 )
 
 
 def table(path: Path) -> MethodTable:
-    return V2 if path.parent.name == "agents-v2" else V1
+    return V2 if "v2" in (path.parent.name.rpartition("-")[2], path.stem.rpartition("-")[2]) else V1
 
 
 @needs_recordings

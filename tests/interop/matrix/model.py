@@ -85,7 +85,9 @@ def shell_call(tools: Mapping[str, ToolDefinition], command: str) -> CallStep | 
 
 
 def _call(step: str, argument: str, tools: Mapping[str, ToolDefinition]) -> CallStep | None:
-    return write_call(tools, argument, WRITTEN) if step == "write" else shell_call(tools, argument)
+    if step == "write":
+        return write_call(tools, argument, WRITTEN)
+    return shell_call(tools, argument) if step == "run" else None
 
 
 def _last_mark(text: str) -> re.Match[str] | None:
