@@ -261,6 +261,11 @@ def test_a_file_is_written_with_the_tool_for_files_whatever_it_is_called() -> No
     assert call == CallStep("WriteFile", {"path": "/a", "content": "text", "mode": "overwrite"})
 
 
+def test_a_tool_of_an_mcp_server_is_known_by_its_own_name() -> None:
+    call = write_call(tools(tool("mcp__acp__Write", file_path=TEXT, content=TEXT)), "/a", "text")
+    assert call == CallStep("mcp__acp__Write", {"file_path": "/a", "content": "text"})
+
+
 def test_without_a_tool_for_files_the_shell_writes() -> None:
     call = write_call(tools(tool("exec_command", cmd=TEXT, sandbox_permissions=TEXT)), "/a b", "it's")
     assert call is not None

@@ -143,10 +143,17 @@ class AgentTrial:
     async def _text(self, connection: StageConnection) -> Finding:
         session = await connection.new_session()
         result = await self._turn(session, mark("say"))
-        self._session_id = session.id
         if WORD in result.text and result.stop_reason == "end_turn":
             return yes()
         return no(f"stop reason {result.stop_reason!r}, text {result.text!r}")
+
+    async def _converse(self, connection: StageConnection) -> Finding:
+        """Two turns: some agents do not keep a session of one prompt."""
+        session = await connection.new_session()
+        results = [await self._turn(session, mark("say")) for _ in range(2)]
+        self._session_id = session.id
+        said = [result.text for result in results]
+        return yes() if all(WORD in text for text in said) else no(f"the turns before the load said {said!r}")
 
     async def _write(self, connection: StageConnection) -> Finding:
         return judge_write(await self._writes(connection, "write", "allowed.txt", permits=True))
@@ -222,7 +229,7 @@ class AgentTrial:
         if not self._offers_load:
             return NOT_OFFERED
         # The conversation to load is the only one of its process: what an agent does with many is not asked.
-        conversation = await self._alone(self._text)
+        conversation = await self._alone(self._converse)
         return await self._alone(self._replay) if conversation.verdict == "yes" else conversation
 
     async def _replay(self, connection: StageConnection) -> Finding:

@@ -19,7 +19,7 @@ CATALOGUE = Path(__file__).with_name("catalogue.toml")
 NAME = re.compile(r"[a-z][a-z0-9-]*")
 NPM = re.compile(r"(@[a-z0-9-]+/)?[a-z0-9._-]+@\d+\.\d+\.\d+(-[a-z0-9.]+)?")
 PYPI = re.compile(r"[a-z0-9._-]+(\[[a-z,]+\])?==\d+(\.\d+)*")
-PLACES = ("url", "key", "home", "work", "agent", "prompt")
+PLACES = ("url", "key", "home", "work", "programs", "here", "agent", "prompt")
 
 
 class BadCatalogue(ValueError):
@@ -33,6 +33,8 @@ class CatalogueRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     title: str
     command: tuple[str, ...]
     """For an agent what speaks the protocol on stdio; for a client what talks to `$agent` about `$prompt`."""
+    splits: bool = False
+    """Whether a client takes the agent's command as words, and not as one line."""
     npm: tuple[str, ...] = ()
     pypi: tuple[str, ...] = ()
     python: str = ""

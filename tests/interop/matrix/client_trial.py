@@ -84,7 +84,11 @@ class ClientTrial:
         """Everything that the client writes until it ends."""
         row, stage = self.stage.row, self.stage
         places = {"agent": shlex.join(agent), "prompt": prompt}
-        words = [stage.fill(word, **places) for word in row.command]
+        words = [
+            part
+            for word in row.command
+            for part in (agent if row.splits and word == "$agent" else [stage.fill(word, **places)])
+        ]
         process = await asyncio.create_subprocess_exec(
             str(stage.programs / words[0]),
             *words[1:],

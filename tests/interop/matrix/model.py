@@ -96,7 +96,8 @@ def _last_mark(text: str) -> re.Match[str] | None:
 
 
 def _of_kind(tools: Mapping[str, ToolDefinition], names: Iterable[str]) -> list[ToolDefinition]:
-    by_name = {re.sub(r"[-_]", "", name).lower(): tool for name, tool in tools.items()}
+    # Tools of an MCP server stand behind its name: `mcp__acp__Write`.
+    by_name = {re.sub(r"[-_]", "", name.rpartition("__")[2]).lower(): tool for name, tool in tools.items()}
     return [by_name[name] for name in names if name in by_name]
 
 

@@ -4,8 +4,8 @@
     python -m tests.interop.matrix.record claude subagent FILE --version 2
 
 `steering` sends a message into a turn that is under way, with `_session/steering`. `subagent` has the model
-start an agent of its own. Frames are those on the agent's pipes, with nothing of ours in between: a raw client
-answers what the agent asks. Folders, keys and long texts are replaced, so that a fixture is small.
+start an agent of its own. Frames are those on the agent's pipes, with nothing of ours in between: a raw
+client answers what the agent asks. Folders, keys and long texts are replaced, so that a fixture is small.
 """
 
 from __future__ import annotations

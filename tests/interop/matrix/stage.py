@@ -62,6 +62,7 @@ class MatrixStage:
     def fill(self, text: str, **more: str) -> str:
         """A text of the catalogue with this stage's places."""
         places = {"url": self.model.url, "key": KEY, "home": str(self.home), "work": str(self.work)}
+        places |= {"programs": str(self.programs), "here": str(Path(__file__).parent)}
         return self.row.fill(text, **places, **more)
 
     @property
