@@ -89,5 +89,5 @@ def _run(command: list[str], folder: Path, *, seconds: float) -> None:
 def _summary(text: str) -> str:
     """The lines that say what is wrong: those with an error, or else the last."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    errors = [line for line in lines if "error" in line.lower()]
+    errors = [line for line in lines if "error" in line.lower() and "complete log" not in line]
     return " ".join((errors or lines)[-4:]) or "the installer gave no reason"
