@@ -69,6 +69,10 @@ class Sight:
         return ways[0]
 
 
+ROUNDING = 2
+"""Pixels: where a scroll begins, where it ends and where things stand are each rounded to whole ones."""
+
+
 @dataclass
 class ScrollReader:
     """Somebody who scrolls, with the pointer at a place of the conversation."""
@@ -90,7 +94,7 @@ class ScrollReader:
         if way == 0 and room < 1:
             return False
         if room >= abs(least):
-            assert min(least, most) - 1 <= way <= max(least, most) + 1, (
+            assert min(least, most) - ROUNDING <= way <= max(least, most) + ROUNDING, (
                 f"a step of {least} to {most} moved {way}"
             )
         else:
