@@ -264,7 +264,8 @@ async def scripted_model(
 ) -> AsyncIterator[ScriptedModel]:
     """Serve a script: its text, its turns, or a function that chooses the turn for a request.
 
-    With `key`, other keys are answered with 401. `strict=False` does not mind requests that no turn was left for.
+    With `key`, other keys are answered with 401. `strict=False` does not mind requests that no turn was left
+    for.
     """
     model = ScriptedModel(ModelScript.of(script, key=key), port=port)
     await model.listen()
