@@ -32,9 +32,9 @@ def say(text: object = "", *, file: TextIO | None = None, end: str = "\n", flush
     print(sanitize(str(text)), file=file, end=end, flush=flush)
 
 
-def say_json(data: bytes) -> None:
+def say_json(data: bytes, *, flush: bool = False) -> None:
     """Print encoded JSON to standard output; its value stays the same."""
-    print(sanitize_json(data).decode())
+    print(sanitize_json(data).decode(), flush=flush)
 
 
 def write_stderr(text: str) -> None:

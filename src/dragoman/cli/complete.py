@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from importlib.resources import files
 from typing import NamedTuple
 
+from dragoman.apps.console import say
 from dragoman.cli.parser import Parser, make_parser
 from dragoman.errors import DragomanError
 from dragoman.text.sanitize import sanitize_line
@@ -34,17 +35,17 @@ class Candidates(NamedTuple):
 
 def run_script(args: argparse.Namespace) -> int:
     """Print the script for a shell."""
-    print(files("dragoman.cli").joinpath(f"completions/dragoman.{args.shell}").read_text("utf-8"), end="")
+    say(files("dragoman.cli").joinpath(f"completions/dragoman.{args.shell}").read_text("utf-8"), end="")
     return 0
 
 
 def run(args: argparse.Namespace) -> int:
     """Print what may stand at the place of the last word."""
     candidates = complete(args.command or [""])
-    print("files" if candidates.is_path else "words")
+    say("files" if candidates.is_path else "words")
     for word, explanation in candidates.words.items():
         if SAFE_WORD.fullmatch(word):
-            print(f"{word}\t{sanitize_line(explanation)[:EXPLANATION]}")
+            say(f"{word}\t{sanitize_line(explanation)[:EXPLANATION]}")
     return 0
 
 

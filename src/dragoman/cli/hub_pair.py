@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import os
 import sys
 from urllib.parse import urlsplit
 
-from dragoman.apps.console import say
+import msgspec
+
+from dragoman.apps.console import say, say_json
 from dragoman.cli.hub_client import HubCaller, HubNotAnswered, JsonObject, hub_and_token, open_hub
 from dragoman.cli.hub_reach import is_loopback_host, is_safe
 from dragoman.errors import CallFailed, DragomanError, LocalMistake
@@ -113,7 +114,7 @@ def _own_address(url: str, hosts: list[str]) -> str:
 
 def _show(args: argparse.Namespace, address: str, seconds: float) -> None:
     if args.json:
-        print(json.dumps({"address": address, "seconds": seconds, "name": args.name}), flush=True)
+        say_json(msgspec.json.encode({"address": address, "seconds": seconds, "name": args.name}), flush=True)
         return
     if not args.no_qr:
         _draw(address)
@@ -141,7 +142,9 @@ def _draw(address: str) -> None:
 def _tell(args: argparse.Namespace, status: JsonObject) -> int:
     is_paired = status["state"] == "used"
     if args.json:
-        print(json.dumps({key: value for key, value in status.items() if key != "id"}), flush=True)
+        say_json(
+            msgspec.json.encode({key: value for key, value in status.items() if key != "id"}), flush=True
+        )
     elif is_paired:
         name, device = sanitize_line(status["name"]), sanitize_line(status["device"] or "a device")
         say(f"{device} came, as {name}, and may: {', '.join(status['scopes'])}.")

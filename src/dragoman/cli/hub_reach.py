@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import ipaddress
-import json
 import shutil
 import subprocess
 import sys
@@ -17,7 +16,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct
 
-from dragoman.apps.console import say
+from dragoman.apps.console import say, say_json
 from dragoman.cli.hub_client import HubNotAnswered, address_file, find_hub, socket_address
 from dragoman.errors import LocalMistake
 from dragoman.text.sanitize import sanitize_line
@@ -55,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     ways = reach_ways(urlsplit(url).port or 8765, tailscale_name=_tailscale_name())
     if args.json:
         ways_json = [msgspec.to_builtins(way) for way in ways]
-        print(json.dumps({"url": url, "safe": not refusal, "reason": refusal, "ways": ways_json}))
+        say_json(msgspec.json.encode({"url": url, "safe": not refusal, "reason": refusal, "ways": ways_json}))
     else:
         _show(url, refusal, ways)
     return 1 if refusal else 0

@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
 def _show_path(name: str, places: list[FilePlace]) -> int:
     for place in places:
         if place.name == name:
-            print(place.path)
+            say(place.path)
             return 0
     names = ", ".join(place.name for place in places)
     say(f"dragoman where: there is no place {name!r}; there are {names}", file=sys.stderr)
