@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-SHAPES = ("plain", "v1", "v2", "claude", "codex")
+SHAPES = ("v1", "v2", "claude", "codex")
 FAMILY = ("reviewer", "linter", "formatter")
 CHAIN = {
     "reviewer": "reviewer, for main session",

@@ -1,4 +1,4 @@
-"""An agent with three levels of subagents, in five shapes; `python family_agent.py SHAPE` speaks over stdio.
+"""An agent with three levels of subagents; `python family_agent.py SHAPE` speaks over stdio.
 
 A prompt makes `reviewer` work for the session, `linter` for that and `formatter` for that. Each says
 something, uses a tool and asks for permission; all three wait at once. When all are answered, each says what

@@ -21,10 +21,6 @@ def test_three_levels_of_subagents_work_speak_and_ask(shape: str, tmp_path: Path
     latest = {event["sessionId"].split("-")[0]: event for event in done.named("subagent")}
     words = {event["sessionId"].split("-")[0]: event["inner"].get("text") for event in done.named("child")}
     assert [words[name] for name in FAMILY] == [f"{name} heard allow." for name in FAMILY] or shape != "v1"
-    if shape == "plain":  # nobody said for whom they work, or what they are called
-        assert all(requester.endswith("-main-1, for main session") for requester in decisions.values())
-        assert {event["parentId"] for event in latest.values()} == {"main-1"}
-        return
     assert decisions == {f"Edit {name}.py": CHAIN[name] for name in FAMILY}
     assert {name: event["requester"] for name, event in latest.items()} == CHAIN
     assert {name: event["level"] for name, event in latest.items()} == {

@@ -25,14 +25,13 @@ ENDED = {"state": "idle", "stopReason": "end_turn"}
 
 
 def tell_of(home: Family, parent: str, child: str, words: str) -> None:
-    """Announce a child in the words of the schema or of the draft, or speak of it without a word before."""
+    """Announce a child in the words of the schema or of the draft, and speak in it."""
     update: dict[str, Any] = {"sessionUpdate": "subagent_update", "sessionId": child, "title": child}
     update |= {"state": {"state": "running"}, "capabilities": {"cancel": {}}}
     if words == "draft":
         update = {"sessionUpdate": "subagent_spawned", "subagentSessionId": child, "name": child}
         update |= {"task": "Work", "capabilities": {"cancel": True}}
-    if words != "none":
-        home.agent.say(method="session/update", params={"sessionId": parent, "update": update})
+    home.agent.say(method="session/update", params={"sessionId": parent, "update": update})
     home.agent.tell(child, f"{child} works")
 
 
@@ -45,12 +44,11 @@ async def begin(home: Family, words: str) -> list[dict[str, Any]]:
     return list((await home.client.call("_dragoman/hub/inbox"))["requests"])
 
 
-@pytest.mark.parametrize("words", ["schema", "draft", "none"])
+@pytest.mark.parametrize("words", ["schema", "draft"])
 async def test_everybody_who_asks_is_named_and_answered(words: str, tmp_path: Path) -> None:
     async with family(tmp_path) as home:
         waiting = await begin(home, words)
-        chain = CHAIN if words != "none" else {name: f"{name}, for main session" for name in FAMILY}
-        assert {request["sessionId"]: request["requester"] for request in waiting} == chain
+        assert {request["sessionId"]: request["requester"] for request in waiting} == CHAIN
         for request in waiting:
             assert f"  {request['requester']}: Delete it" in describe_request(request, now=0.0)
             members = {"sessionId": request["sessionId"], "request": request["request"], "result": ALLOWED}
@@ -59,7 +57,7 @@ async def test_everybody_who_asks_is_named_and_answered(words: str, tmp_path: Pa
         assert [home.agent.answers[f"ask {name}"]["result"] for name in FAMILY] == [ALLOWED] * 3
 
 
-@pytest.mark.parametrize("words", ["schema", "draft", "none"])
+@pytest.mark.parametrize("words", ["schema", "draft"])
 async def test_a_cancel_of_the_parent_ends_what_all_its_children_wait_for(words: str, tmp_path: Path) -> None:
     async with family(tmp_path) as home:
         await begin(home, words)

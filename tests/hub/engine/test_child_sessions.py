@@ -128,17 +128,14 @@ async def test_a_session_that_nobody_announced_is_no_child(tmp_path: Path) -> No
         assert home.state("stray").parent == other, "an announcement decides it"
 
 
-@pytest.mark.parametrize("is_inherited", [False, True])
+@pytest.mark.parametrize("is_known", [False, True])
 async def test_late_words_of_a_deleted_session_are_not_heard_in_the_turn_of_another(
-    is_inherited: bool, tmp_path: Path
+    is_known: bool, tmp_path: Path
 ) -> None:
-    """A hub that has started after the deletion does not know the id, so it makes no child of it at all."""
+    """Also if it was deleted under an earlier hub: this one does not know the id."""
     async with family(tmp_path) as home:
-        process = home.hub.pool.find_process("one")
-        assert process is not None
         gone = "deleted-before"
-        process.is_inherited = is_inherited
-        if not is_inherited:
+        if is_known:
             gone = await home.client.new(str(tmp_path))
             await home.client.call("session/delete", {"sessionId": gone})
         home.agent.tell(gone, "a secret of somebody else")
@@ -365,7 +362,7 @@ async def test_a_hostile_agent_makes_a_bounded_number_of_children(
             home.agent.tell(f"kid-{number}", "hello")
         home.agent.tell(home.session, "done")
         await eventually(lambda: of(home.client, home.session) == ["done"])
-        assert len(home.hub.sessions) == CHILDREN + 1, "those of a single turn are taken for its children"
+        assert len(home.hub.sessions) == 1
         for number in range(2_000):
             announce(home.agent, home.session, f"late-{number}")
         home.agent.end_turn()

@@ -157,7 +157,8 @@ async def test_writing_with_commands_files_shell_queue_and_recall(project: Path)
         assert eyes.chat.box.text == "last one"
         await eyes.lose("⋯ last one")
         await eyes.press("ctrl+s")
-        await eyes.see("Cancelled.", "heard <last one>", "heard <next one>", "● ready")
+        # The agent takes nothing into its turn: the turn begins again, with both messages.
+        await eyes.see("Will restart", "heard <wait", "last one> []", "heard <next one>", "● ready")
 
         await eyes.press("up")
         assert eyes.chat.box.text == "next one"

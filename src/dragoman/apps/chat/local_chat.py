@@ -220,8 +220,6 @@ class LocalChat:
     def _hear_subagents(self, notification: v1.SessionNotification) -> None:
         """Keep the tree, and show it where something in it changed."""
         session_id, tree = notification.session_id, self._subagents
-        if self._session is not None and session_id != self._session.id and session_id not in tree:
-            tree.adopt(session_id, parent=self._session.id)
         before = tree.last_line(session_id)
         changed = tree.hear(notification)
         if session_id in tree:

@@ -34,8 +34,6 @@ class FamilyNarrator:
     def tell(self, note: v1.SessionNotification, phase: Phase = "turn") -> Iterator[AnyEvent]:
         session_id = note.session_id
         is_own = session_id == self.session_id
-        if not is_own:
-            yield from self._begin(session_id, phase)
         subagent = self._tree.hear(note)
         narrator = self._narrators.setdefault(session_id, Narrator())
         event = narrator.tell(note.update, phase)
@@ -50,13 +48,6 @@ class FamilyNarrator:
     def tell_late(self, phase: Phase) -> Iterator[AnyEvent]:
         while self._late:
             yield from self.tell(self._late.popleft(), phase)
-
-    def _begin(self, session_id: str, phase: Phase) -> Iterator[AnyEvent]:
-        """A session that nobody announced works for the session of the run."""
-        if session_id not in self._tree:
-            subagent = self._tree.adopt(session_id, parent=self.session_id)
-            if subagent is not None:
-                yield self._subagent_event(subagent, phase)
 
     def _child_event(self, session_id: str, event: InnerEvent) -> events.ChildEvent:
         subagent = self._tree.get(session_id)

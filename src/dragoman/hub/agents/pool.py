@@ -170,7 +170,6 @@ class AgentPool:
         if channel is None:
             return None
         process = self._new_process(seat, channel, survives=True)
-        process.is_inherited = True
         process.initialize_result = seat.initialize_result = self._remember(seat.spec.name, None)
         seat.process = process
         return process

@@ -90,8 +90,6 @@ class AgentProcess:
     """The number of the last frame that we had from it."""
     is_dismissed = False
     """Whether we have ended it ourselves, because nobody needs it."""
-    is_inherited = False
-    """Whether an earlier hub had it: which sessions it was told to forget then, nobody knows."""
 
     def __init__(
         self,

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
+from dragoman.decoders import convert
 from dragoman.errors import ErrorAnswer, LocalMistake
 from dragoman.hub.clients.client import ClientHub, HubClient
 from dragoman.hub.gate.admission import Scope
@@ -34,7 +35,7 @@ class PairingMethods:
     async def begin(self, client: HubClient, params: dict[str, Raw]) -> JsonObject:
         """`pair`: the code is in this answer and nowhere else."""
         try:
-            wanted = msgspec.convert({name: value_of(raw) for name, raw in params.items()}, _PairParams)
+            wanted = convert({name: value_of(raw) for name, raw in params.items()}, _PairParams)
             pairing, code = self._pairings.begin(
                 client.grant,
                 name=wanted.name,

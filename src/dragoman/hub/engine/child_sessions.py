@@ -166,16 +166,12 @@ class ChildSessions:
         self.on_open(session)
 
     def _parent_of(self, process: SessionProcess, own: str) -> LiveSession | None:
-        """The session that has announced the child. Some agents announce none: what works while a single turn
-        runs in their process, works for that turn. Whatever else nobody announced is no child: late words
-        about a session that was deleted, perhaps under an earlier hub, must not show up in another one.
+        """The session that has announced the child. Late words about a session that was deleted must not make
+        another one, so whatever nobody announced is no child.
         """
         there = [session for session in process.sessions.values() if session.state.phase == "open"]
         parents = [session for session in there if own in session.state.children]
-        if parents or process.is_inherited:
-            return parents[-1] if parents else None
-        turns = [session for session in there if session.state.turn is not None]
-        return turns[0] if len(turns) == 1 else None
+        return parents[-1] if parents else None
 
     async def _adopt(self, process: SessionProcess, own: str, *, keeps_name: bool = False) -> bool:
         """As with `_find`."""

@@ -87,10 +87,6 @@ class AgentPort(Protocol[Session]):
         """Ids of the hub's sessions, and its own ids for them."""
 
     @property
-    def is_inherited(self) -> bool:
-        """Whether an earlier hub had it."""
-
-    @property
     def abandoned_ids(self) -> Container[str]:
         """Its own ids of sessions that it must not go on with."""
 

@@ -7,7 +7,6 @@ What makes no sense is counted and left out; it never ends a turn.
 from __future__ import annotations
 
 import logging
-from collections import deque
 from collections.abc import Callable
 from functools import partial
 from itertools import groupby
@@ -43,9 +42,6 @@ log = logging.getLogger(__name__)
 ORPHAN_SESSIONS = 64
 ORPHAN_UPDATES = 1024
 ORPHAN_BYTES = 8 * 1024 * 1024
-CLOSED_SESSIONS = 1024
-"""Closed sessions that are remembered: what an agent still says of one is not a subagent's."""
-
 BACKLOG = "updates wait for their reader"
 
 _session_id = attrgetter("session_id")
@@ -83,7 +79,6 @@ class ClientSide:
     __slots__ = (
         "_behind",
         "_call_on_update",
-        "_closed_ids",
         "_count",
         "_link",
         "_on_update",
@@ -107,7 +102,6 @@ class ClientSide:
         self.client = client
         self.sessions: dict[str, Session] = {}
         self.subagents = SubagentTree()
-        self._closed_ids: deque[str] = deque(maxlen=CLOSED_SESSIONS)
         self.opening = 0  # calls under way that will bring a session whose id we do not know yet
         self.deviations = 0  # notifications that could not be read
         self.received_bytes = 0  # bytes, of any kind
@@ -253,21 +247,13 @@ class ClientSide:
     # Subagents: their sessions are the agent's own, and what is heard of them goes to the session above all.
 
     def _root(self, session_id: object) -> Session | None:
-        """The session of ours in which this session works; None if nobody knows."""
+        """The session of ours in which this session works; None if its agent never announced it."""
         if not isinstance(session_id, str):
             return None
         session = self.sessions.get(session_id)
         if session is not None:
             return session
-        if session_id not in self.subagents:
-            self._adopt(session_id)
         return self.sessions.get(self.subagents.root_of(session_id))
-
-    def _adopt(self, session_id: str) -> None:
-        """Some agents announce no child: whatever works while a single turn runs, works for that turn."""
-        turns = [session for session in self.sessions.values() if session.turn is not None]
-        if len(turns) == 1 and not self.opening and session_id not in self._closed_ids:
-            self.subagents.adopt(session_id, parent=turns[0].id)
 
     def _take_foreign(self, notification: v1.SessionNotification, size: int) -> None:
         """An update of a subagent, or of a session that nobody knows."""
@@ -442,7 +428,6 @@ class ClientSide:
         """It was closed. A turn that the agent has not answered yet is still read to its end."""
         if session.is_closed and session.turn is None and self.sessions.get(session.id) is session:
             del self.sessions[session.id]
-            self._closed_ids.append(session.id)
 
     def _take_orphans(self, session_id: str) -> list[tuple[v1.SessionNotification, int]]:
         orphans = self._orphans.pop(session_id, [])

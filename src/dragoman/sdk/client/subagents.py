@@ -107,14 +107,14 @@ class SubagentTree:
         if update is None:
             return None
         before = self._subagents.get(update.session_id)
-        subagent = before or self.adopt(update.session_id, parent=session_id)
+        subagent = before or self._add(update.session_id, parent=session_id)
         if subagent is None:
             return None
         after = self._subagents[subagent.id] = _patched(subagent, update)
         return None if after == before else after
 
-    def adopt(self, session_id: str, *, parent: str) -> Subagent | None:
-        """Take a session that nobody announced for a child; None if there is no room for it."""
+    def _add(self, session_id: str, *, parent: str) -> Subagent | None:
+        """None if there is no room for it."""
         if session_id not in self._subagents and self._has_room(parent, session_id):
             self._subagents[session_id] = Subagent(id=session_id, parent=parent)
             self._children.setdefault(parent, []).append(session_id)

@@ -28,9 +28,11 @@ if TYPE_CHECKING:
         SessionConfigOption,
         SessionInfo,
         SessionModeState,
+        SessionNotification,
         SessionUpdate,
     )
     from dragoman.sdk.capabilities import Capabilities
+    from dragoman.sdk.client.subagents import SubagentTree
 
 T = TypeVar("T")
 
@@ -74,6 +76,11 @@ class SyncAgentHandle(SessionOpener["SyncSession"]):
     def protocol_version(self) -> int:
         """The version of the protocol that both sides agreed on."""
         return self._agent.protocol_version
+
+    @property
+    def subagents(self) -> SubagentTree:
+        """The child sessions of which the agent has told, in all sessions."""
+        return self._agent.subagents
 
     # Sessions.
 
@@ -254,6 +261,15 @@ class SyncPromptTurn:
                 show(updates)
         """
         return iterate(self._turn.batches(keep_text=keep_text), self._run)
+
+    def notifications(self) -> Iterator[SessionNotification]:
+        """The updates of the session and of all its subagents in the order of their arrival, each with the
+        id of its session. Iterate over this or over the turn, once.
+
+            for note in turn.notifications():
+                print(agent.subagents.requester(note.session_id) or "agent", note.update)
+        """
+        return iterate(self._turn.notifications(), self._run)
 
     def texts(self) -> Iterator[str]:
         """What the agent says, piece by piece, and nothing else; the turn is iterated as a whole."""
