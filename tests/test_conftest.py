@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import AsyncGenerator
 
 import pytest
 import pytest_timeout  # type: ignore[import-untyped]
@@ -29,6 +30,23 @@ async def test_a_finished_task_is_no_leak() -> None:
         await asyncio.create_task(asyncio.sleep(0))
 
     await guarded(tidy, seconds=5)()
+
+
+async def test_a_generator_that_asyncio_is_closing_is_no_leak() -> None:
+    async def numbers() -> AsyncGenerator[int, None]:
+        try:
+            yield 1
+        finally:
+            await asyncio.sleep(0.01)
+
+    async def lets_go() -> None:
+        generator = numbers()
+        await anext(generator)
+        del generator
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+
+    await guarded(lets_go, seconds=5)()
 
 
 async def test_a_hanging_test_is_ended_by_its_bound() -> None:
