@@ -105,7 +105,8 @@ async def _try(row: CatalogueRow, kind: str, *, seconds: float, keep: bool) -> M
         if not keep:
             shutil.rmtree(folder, ignore_errors=True)
     _progress(row.name, f"done after {time.monotonic() - begin:.0f} s")
-    places = {str(folder): "$folder", str(INSTALLED): "$installed", str(ROOT): "$root"}
+    places = {str(stage.work): "$project", str(stage.home): "$home", str(folder): "$folder"}
+    places |= {str(INSTALLED): "$installed", str(ROOT): "$root"}
     return _result(row, yes(), {name: finding.without(places) for name, finding in effects.items()})
 
 

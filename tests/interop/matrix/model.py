@@ -1,6 +1,6 @@
 """What the scripted model says to agents whose tools it has never seen.
 
-A prompt carries a mark such as `[interop:write /work/made.txt]`. The first request after it is answered
+A prompt carries a mark such as `[interop:write /project/made.txt]`. The first request after it is answered
 with a call of whichever tool the agent offers for that: a tool that writes files, or else its shell. What
 follows the call is answered with a short text, and so are requests that agents make on the side, for titles
 and the like: these offer no tools. Parameters are filled by their names and schemas.

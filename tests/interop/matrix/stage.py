@@ -44,7 +44,7 @@ class MatrixStage:
         self.model = model
         self.folder = folder
         self.home = folder / "home"
-        self.work = folder / "work"
+        self.work = folder / "project"
         self.token = secrets.token_hex(8)
         self.permits = True
         """Whether the person says yes."""
