@@ -27,7 +27,7 @@ from dragoman.sdk.known.installing.registry import (
     read_registry,
     refreshed_path,
 )
-from dragoman.sdk.known.installing.store import write_whole
+from dragoman.system.replacement import replace_file
 from dragoman.text.sanitize import sanitize_line
 
 SECONDS = 60.0
@@ -111,7 +111,7 @@ def _keep(file: RegistryFile) -> None:
     place = refreshed_path()
     try:
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_whole(place, msgspec.json.encode(file))
+        replace_file(place, msgspec.json.encode(file))
     except OSError as error:
         raise LocalMistake(f"cannot write {place}: {error.strerror}") from None
 

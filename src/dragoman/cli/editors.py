@@ -29,6 +29,7 @@ from dragoman.sdk.known.config import read_text
 from dragoman.sdk.known.jsonc import parse_jsonc
 from dragoman.sdk.known.places import Machine, jetbrains_acp, zed_settings
 from dragoman.system.folders import home_folder, user_folder
+from dragoman.system.replacement import replace_file
 
 TITLES = {"review": "Dragoman Review", "code": "Dragoman Code", "echo": "Dragoman Echo"}
 
@@ -106,11 +107,7 @@ def _write(path: Path, before: str, after: str) -> str:
     if not after:
         target.unlink(missing_ok=True)
         return kept
-    copy = target.with_name(f".{target.name}.dragoman")
-    copy.write_bytes(after.encode())
-    if target.exists():
-        shutil.copymode(target, copy)
-    os.replace(copy, target)
+    replace_file(target, after.encode())
     return kept
 
 

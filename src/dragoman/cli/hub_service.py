@@ -22,6 +22,7 @@ from dragoman.apps.files import explain_error
 from dragoman.errors import LocalMistake
 from dragoman.hub.settings_file import load_settings
 from dragoman.system.folders import home_folder, user_folder
+from dragoman.system.replacement import replace_file
 
 UNIT = "dragoman-hub.service"
 LABEL = "dragoman.hub"
@@ -177,9 +178,7 @@ def _write(path: Path, text: str) -> str:
             return ""
         kept = f"{path}.before"
         shutil.copy2(path, kept)
-    copy = path.with_name(f".{path.name}.new")
-    copy.write_text(text, "utf-8")
-    os.replace(copy, path)
+    replace_file(path, text.encode(), mode=0o644)
     return kept
 
 

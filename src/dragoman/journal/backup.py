@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,11 +20,10 @@ from msgspec import Struct
 from dragoman.errors import JournalBusy, JournalDamaged, JournalError, NotAJournal
 from dragoman.journal.sqlite_file import FolderLock
 from dragoman.journal.tables import version
+from dragoman.system.replacement import PRIVATE, replacement_of
 
 PAGES = 1000
 """Copied at once, so that others can write in between."""
-
-PRIVATE = 0o600
 
 
 class JournalBackup(Struct, frozen=True, kw_only=True):
@@ -83,22 +81,13 @@ def _alone(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _new_file(target: Path, *, mode: int) -> Iterator[Path]:
-    """A file beside `target` that takes its place when the block ends well."""
-    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    os.close(descriptor)
-    try:
-        yield Path(name)
-        os.chmod(name, mode or PRIVATE)
-        descriptor = os.open(name, os.O_RDONLY)
+    """A file that takes the place of `target` when the block ends well; SQLite leaves nothing beside it."""
+    with replacement_of(target, mode=mode or PRIVATE) as copy:
         try:
-            os.fsync(descriptor)
+            yield copy
         finally:
-            os.close(descriptor)
-        os.replace(name, target)
-    except BaseException:
-        for end in ("", "-wal", "-shm", "-journal"):
-            Path(name + end).unlink(missing_ok=True)
-        raise
+            for end in ("-wal", "-shm", "-journal"):
+                Path(f"{copy}{end}").unlink(missing_ok=True)
 
 
 def _copy(source: Path, copy: Path) -> int:

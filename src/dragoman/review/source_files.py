@@ -9,13 +9,13 @@ from __future__ import annotations
 import codecs
 import os
 import stat
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.errors import LocalMistake
 from dragoman.review.finding import ReviewNote
+from dragoman.system.replacement import replacement_of
 
 LARGEST = 4_000_000
 """Bytes of a file; what is larger is data."""
@@ -126,16 +126,8 @@ def write_fixed(path: Path, was: SourceText, text: str) -> None:
     A link stays a link: what it points to is written. Mode and encoding stay as they were.
     """
     path = path.resolve(strict=True)
-    data = was.encode(text)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.chmod(name, path.stat().st_mode & 0o7777)
+    with replacement_of(path, mode=path.stat().st_mode & 0o7777) as copy:
+        copy.write_bytes(was.encode(text))
         # As late as possible: what comes between this look and the replacement would be lost.
         if path.read_bytes() != was.data:
             raise StaleFile(f"{path} was changed since it was reviewed; it is left as it is")
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise

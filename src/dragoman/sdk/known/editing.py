@@ -8,17 +8,14 @@ its owner alone, because environments hold keys.
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 
 from dragoman.errors import LocalMistake
 from dragoman.sdk.known.agent import KnownAgent
 from dragoman.sdk.known.config import NAME, AgentConfig, ConfigMistake, parse_config, read_text
 from dragoman.sdk.known.toml_text import statements, write_key, write_value
-
-PRIVATE = 0o600
+from dragoman.system.replacement import replace_file
 
 
 def add_agents(agents: Iterable[KnownAgent], *, path: Path) -> None:
@@ -103,21 +100,6 @@ def _meaning(agent: KnownAgent) -> tuple[object, ...]:
 
 
 def _replace(path: Path, text: str) -> None:
-    target = Path(os.path.realpath(path))  # a link stays a link: people keep such files elsewhere
+    target = Path(os.path.realpath(path))  # people keep such files elsewhere
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    try:
-        mode = target.stat().st_mode & 0o777
-    except FileNotFoundError:
-        mode = PRIVATE
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    try:
-        with open(handle, "wb") as file:
-            file.write(text.encode())
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, mode)
-        os.replace(name, target)
-    except BaseException:
-        with suppress(OSError):  # the reason that is being raised matters more
-            os.unlink(name)
-        raise
+    replace_file(target, text.encode())

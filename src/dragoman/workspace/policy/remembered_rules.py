@@ -10,13 +10,14 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Literal
 
 from dragoman.system.files import CAREFUL, lock
+from dragoman.system.replacement import PRIVATE, replacement_of
 from dragoman.text.sanitize import sanitize_line
 from dragoman.workspace.policy.commands import literal_pattern
 from dragoman.workspace.policy.policy_files import read_text
@@ -147,16 +148,8 @@ class RememberedRules:
 
     def _replace(self, text: str) -> None:
         read_policy(text, self.path)  # what we write must be readable, or nobody could start again
-        descriptor, name = tempfile.mkstemp(dir=os.path.dirname(self.path), prefix=".remembered-")
-        try:
-            with open(descriptor, "w", encoding="utf-8") as stream:
-                stream.write(text)
-                stream.flush()
-                os.fsync(descriptor)
-            os.replace(name, self.path)
-        except BaseException:
-            os.unlink(name)
-            raise
+        with replacement_of(Path(self.path), mode=PRIVATE) as copy:
+            copy.write_bytes(text.encode())
 
 
 def _blocks(text: str) -> dict[int, int]:

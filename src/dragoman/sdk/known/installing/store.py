@@ -26,6 +26,7 @@ from dragoman.sdk.known.agent import AgentSource, KnownAgent
 from dragoman.sdk.known.wellknown import WELL_KNOWN
 from dragoman.system.files import try_lock
 from dragoman.system.folders import user_folder
+from dragoman.system.replacement import replace_file
 
 STATE, RECORD, LOCK = "state.json", "install.json", ".lock"
 T = TypeVar("T")
@@ -167,28 +168,13 @@ def locked_store() -> Iterator[None]:
 
 def write_record(folder: Path, record: InstallRecord) -> None:
     """Say what lies in the folder of an installation."""
-    write_whole(folder / RECORD, msgspec.json.format(msgspec.json.encode(record), indent=2))
+    replace_file(folder / RECORD, msgspec.json.format(msgspec.json.encode(record), indent=2))
 
 
 def use_installation(home: Path, state: InstallState) -> None:
     """Make an installation the one that counts, and remove those that the state does not name."""
-    write_whole(home / STATE, msgspec.json.encode(state))
+    replace_file(home / STATE, msgspec.json.encode(state))
     _remove_strays(home)
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Replace a file, so that a reader sees the former or the new one and never a part."""
-    name = path.with_name(f".new-{os.urandom(4).hex()}")
-    try:
-        with open(name, "xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, path)
-    except BaseException:
-        with suppress(OSError):  # the reason that is being raised matters more
-            os.unlink(name)
-        raise
 
 
 def remove_agent_files(agent: InstalledAgent) -> None:
