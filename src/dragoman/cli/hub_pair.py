@@ -10,6 +10,7 @@ import argparse
 import asyncio
 import os
 import sys
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 import msgspec
@@ -70,7 +71,8 @@ async def _pair(args: argparse.Namespace, url: str, headers: dict[str, str]) -> 
             _show(args, f"{page}#pair={pairing['code']}", pairing["seconds"])
             return _tell(args, await _wait(hub, known))
         except BaseException:  # an interrupt, too: nobody waits for a device any more
-            await hub.call("_dragoman/hub/pair/withdraw", known)
+            with suppress(HubNotAnswered, DragomanError):  # a hub that is gone does not hide the first error
+                await hub.call("_dragoman/hub/pair/withdraw", known)
             raise
 
 

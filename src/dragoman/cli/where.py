@@ -23,7 +23,7 @@ from dragoman.version import VERSION
 from dragoman.workspace.policy.policy_files import policy_paths
 
 
-class FilePlace(Struct, frozen=True, kw_only=True):
+class FileLocation(Struct, frozen=True, kw_only=True):
     """One file or folder of ours."""
 
     name: str
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _show_path(name: str, places: list[FilePlace]) -> int:
+def _show_path(name: str, places: list[FileLocation]) -> int:
     for place in places:
         if place.name == name:
             say(place.path)
@@ -62,7 +62,7 @@ def _show_path(name: str, places: list[FilePlace]) -> int:
     return 2
 
 
-def find_places() -> Iterator[FilePlace]:
+def find_places() -> Iterator[FileLocation]:
     """Every place, as the environment and the hub's configuration have it now."""
     policy, journal = policy_paths(), _hub_journal()
     yield _place("agents", "agents by name (docs/known-agents.md)", config_path())
@@ -87,10 +87,10 @@ def _hub_journal() -> str:
         return str(history_path().with_name("hub.db"))
 
 
-def _place(name: str, meaning: str, path: str | Path) -> FilePlace:
+def _place(name: str, meaning: str, path: str | Path) -> FileLocation:
     try:
         status = os.stat(path)
     except OSError:
-        return FilePlace(name=name, meaning=meaning, path=str(path), exists=False)
+        return FileLocation(name=name, meaning=meaning, path=str(path), exists=False)
     size = status.st_size if os.path.isfile(path) else None
-    return FilePlace(name=name, meaning=meaning, path=str(path), exists=True, bytes=size)
+    return FileLocation(name=name, meaning=meaning, path=str(path), exists=True, bytes=size)

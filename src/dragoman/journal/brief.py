@@ -23,7 +23,7 @@ import msgspec
 from msgspec import Struct
 
 from dragoman.journal.contract import Stored
-from dragoman.journal.conversation import Moment, MomentFold
+from dragoman.journal.conversation import Moment, MomentFold, dict_or_empty, list_or_empty, text_or_empty
 from dragoman.journal.redaction import is_redacted, redact
 
 BRIEF_BYTES = 48_000
@@ -238,7 +238,7 @@ class BriefFold:
         if not text.startswith('{"hub":'):
             return
         note = _decode(text.encode())
-        key = _text(note.get("key"))
+        key = text_or_empty(note.get("key"))
         match note.get("hub"):
             case "taken" | "queued" | "edited":
                 self._waiting[key] = _prompt_text(note.get("prompt"))
@@ -255,26 +255,26 @@ class BriefFold:
             record = {"user": undelivered, "delivered": False}
             self._add(record, most=self._budget // 3, is_user=True)
         if error is not None and (undelivered is not None or not self._is_error_known):
-            self._add({"turn failed": _text(_dict(error).get("message"))})
+            self._add({"turn failed": text_or_empty(dict_or_empty(error).get("message"))})
 
     def _look_at(self, frame: bytes) -> str:
         """What moments do not tell: files, and what cannot be carried. Returns the method."""
         if b'"session/' not in frame and b'"fs/write_text_file"' not in frame:
             return ""
         message = _decode(frame)
-        params = _dict(message.get("params"))
+        params = dict_or_empty(message.get("params"))
         match message.get("method"):
             case "session/prompt":
                 self._count_attachments(params.get("prompt"))
             case "fs/write_text_file":
-                self._on_change(_text(params.get("path")))
+                self._on_change(text_or_empty(params.get("path")))
             case "session/update":
-                self._on_update(_dict(params.get("update")))
-        return _text(message.get("method"))
+                self._on_update(dict_or_empty(params.get("update")))
+        return text_or_empty(message.get("method"))
 
     def _count_attachments(self, prompt: object) -> None:
-        for block in map(_dict, _list(prompt)):
-            kind = _text(block.get("type"))
+        for block in map(dict_or_empty, list_or_empty(prompt)):
+            kind = text_or_empty(block.get("type"))
             if kind in ("image", "audio"):
                 self._not_carried[f"blocks of {kind} from the user"] += 1
             elif kind == "resource":
@@ -283,20 +283,20 @@ class BriefFold:
     def _on_update(self, update: dict[str, object]) -> None:
         match update.get("sessionUpdate"):
             case "plan":
-                self._plan = [_plan_line(entry) for entry in _list(update.get("entries"))]
+                self._plan = [_plan_line(entry) for entry in list_or_empty(update.get("entries"))]
             case "tool_call" | "tool_call_update":
                 self._on_tool_call(update)
 
     def _on_tool_call(self, update: dict[str, object]) -> None:
-        ident, status = _text(update.get("toolCallId")), _text(update.get("status"))
+        ident, status = text_or_empty(update.get("toolCallId")), text_or_empty(update.get("status"))
         self._raw_output = _raw_text(update.get("rawOutput"))
-        for part in map(_dict, _list(update.get("content"))):
+        for part in map(dict_or_empty, list_or_empty(update.get("content"))):
             if part.get("type") == "diff":
-                self._on_change(_text(part.get("path")))
+                self._on_change(text_or_empty(part.get("path")))
         if status in FINISHED:
             self._tools.pop(ident, None)
         elif ident in self._tools or update.get("title"):
-            self._tools[ident] = _text(update.get("title")) or self._tools[ident]
+            self._tools[ident] = text_or_empty(update.get("title")) or self._tools[ident]
             if len(self._tools) > MOST_NAMES:
                 del self._tools[next(iter(self._tools))]
 
@@ -432,12 +432,15 @@ def _shorten(text: str, most: int) -> str:
 
 
 def _prompt_text(blocks: object) -> str:
-    parts = [_text(block.get("text")) or _link(block) for block in map(_dict, _list(blocks))]
+    parts = [
+        text_or_empty(block.get("text")) or _link(block)
+        for block in map(dict_or_empty, list_or_empty(blocks))
+    ]
     return "".join(parts)
 
 
 def _link(block: dict[str, object]) -> str:
-    return f"[{_text(block.get('uri')) or _text(block.get('type'))}]"
+    return f"[{text_or_empty(block.get('uri')) or text_or_empty(block.get('type'))}]"
 
 
 def _raw_text(value: object) -> str:
@@ -448,24 +451,12 @@ def _raw_text(value: object) -> str:
 
 
 def _plan_line(entry: object) -> str:
-    fields = _dict(entry)
-    return f"[{_text(fields.get('status')) or 'pending'}] {_text(fields.get('content'))}"
+    fields = dict_or_empty(entry)
+    return f"[{text_or_empty(fields.get('status')) or 'pending'}] {text_or_empty(fields.get('content'))}"
 
 
 def _decode(frame: bytes) -> dict[str, object]:
     try:
-        return _dict(msgspec.json.decode(frame))
+        return dict_or_empty(msgspec.json.decode(frame))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return {}  # what makes no sense says nothing
-
-
-def _dict(value: object) -> dict[str, object]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""

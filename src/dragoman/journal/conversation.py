@@ -79,8 +79,11 @@ class SubagentNames:
         """Take an update of a session; gives the child that it announces or changes, else nothing."""
         if update.get("sessionUpdate") not in ANNOUNCEMENTS:
             return ""
-        child = _text(update.get("sessionId")) or _text(update.get("subagentSessionId"))
-        name = " ".join((_text(update.get("title")) or _text(update.get("name"))).split())[:80] or child
+        child = text_or_empty(update.get("sessionId")) or text_or_empty(update.get("subagentSessionId"))
+        name = (
+            " ".join((text_or_empty(update.get("title")) or text_or_empty(update.get("name"))).split())[:80]
+            or child
+        )
         is_news = child not in self._requesters and child != parent
         if is_news and len(self._requesters) < MOST_SUBAGENTS:
             self._requesters[child] = f"{name}, for {self._requesters.get(parent, 'main session')}"
@@ -159,42 +162,46 @@ class MomentFold:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return  # what makes no sense cannot be shown as if it did
         if isinstance(envelope, dict):
-            requester = self._subagents.requester(_text(_dict(envelope.get("params")).get("sessionId")))
+            requester = self._subagents.requester(
+                text_or_empty(dict_or_empty(envelope.get("params")).get("sessionId"))
+            )
             for entry_text in self._envelope(envelope):
                 if entry_text.text:
                     run = entry_text.run and f"{entry_text.run} {requester}"
                     yield entry_text._replace(run=run, requester=requester)
 
     def _envelope(self, envelope: dict[str, object]) -> Iterator[EntryText]:
-        params = _dict(envelope.get("params"))
+        params = dict_or_empty(envelope.get("params"))
         match envelope.get("method"):
             case "session/update":
-                self._subagents.learn(_text(params.get("sessionId")), _dict(params.get("update")))
-                yield from self._update(_dict(params.get("update")))
+                self._subagents.learn(
+                    text_or_empty(params.get("sessionId")), dict_or_empty(params.get("update"))
+                )
+                yield from self._update(dict_or_empty(params.get("update")))
             case "session/prompt":
-                yield EntryText("prompt", "".join(map(_content, _list(params.get("prompt")))))
+                yield EntryText("prompt", "".join(map(_content, list_or_empty(params.get("prompt")))))
             case "session/request_permission":
                 yield self._permission(params)
             case None:
                 yield from self._answer(envelope)
 
     def _update(self, update: dict[str, object]) -> Iterator[EntryText]:
-        tag = _text(update.get("sessionUpdate"))
+        tag = text_or_empty(update.get("sessionUpdate"))
         if tag in CHUNKS:
             run = f"{tag} {update.get('messageId')}"
             yield EntryText(CHUNKS[tag], _content(update.get("content")), run)
         elif tag in ("tool_call", "tool_call_update"):
             yield from self._tool(update)
         elif tag == "plan":
-            yield EntryText("plan", "\n".join(map(_plan_entry, _list(update.get("entries")))))
+            yield EntryText("plan", "\n".join(map(_plan_entry, list_or_empty(update.get("entries")))))
         elif tag == "current_mode_update":
-            yield EntryText("mode", _text(update.get("currentModeId")))
+            yield EntryText("mode", text_or_empty(update.get("currentModeId")))
 
     def _tool(self, update: dict[str, object]) -> Iterator[EntryText]:
-        ident, title, status = (_text(update.get(key)) for key in ("toolCallId", "title", "status"))
+        ident, title, status = (text_or_empty(update.get(key)) for key in ("toolCallId", "title", "status"))
         known_title = self._titles.get(ident)
         # Content is sent whole with every update; what counts is what it was in the end.
-        if content := "\n".join(map(_tool_content, _list(update.get("content")))):
+        if content := "\n".join(map(_tool_content, list_or_empty(update.get("content")))):
             self._outputs[ident] = content[:LONGEST_OUTPUT]
             if len(self._outputs) > MOST_OUTPUTS:
                 del self._outputs[next(iter(self._outputs))]
@@ -207,22 +214,22 @@ class MomentFold:
             yield EntryText("tool", f"{known_title or ident}: {status}", output=output)
 
     def _permission(self, params: dict[str, object]) -> EntryText:
-        tool = _dict(params.get("toolCall"))
-        ident = _text(tool.get("toolCallId"))
-        for option in map(_dict, _list(params.get("options"))):
-            self._options[_text(option.get("optionId"))] = _text(option.get("name"))
+        tool = dict_or_empty(params.get("toolCall"))
+        ident = text_or_empty(tool.get("toolCallId"))
+        for option in map(dict_or_empty, list_or_empty(params.get("options"))):
+            self._options[text_or_empty(option.get("optionId"))] = text_or_empty(option.get("name"))
         return EntryText(
-            "permission", f"may it: {_text(tool.get('title')) or self._titles.get(ident) or ident}?"
+            "permission", f"may it: {text_or_empty(tool.get('title')) or self._titles.get(ident) or ident}?"
         )
 
     def _answer(self, envelope: dict[str, object]) -> Iterator[EntryText]:
-        error, result = _dict(envelope.get("error")), _dict(envelope.get("result"))
-        outcome = _dict(result.get("outcome"))
+        error, result = dict_or_empty(envelope.get("error")), dict_or_empty(envelope.get("result"))
+        outcome = dict_or_empty(result.get("outcome"))
         if error:
-            yield EntryText("error", f"{error.get('code')}: {_text(error.get('message'))}")
+            yield EntryText("error", f"{error.get('code')}: {text_or_empty(error.get('message'))}")
         elif outcome:
-            option = _text(outcome.get("optionId"))
-            answer = self._options.get(option) or option or _text(outcome.get("outcome"))
+            option = text_or_empty(outcome.get("optionId"))
+            answer = self._options.get(option) or option or text_or_empty(outcome.get("outcome"))
             yield EntryText("permission", answer)
         elif isinstance(reason := result.get("stopReason"), str):
             yield EntryText("end", reason)
@@ -255,17 +262,20 @@ def _tool_content(part: object) -> str:
 
 
 def _plan_entry(entry: object) -> str:
-    fields = _dict(entry)
-    return f"[{_text(fields.get('status')) or 'pending'}] {_text(fields.get('content'))}"
+    fields = dict_or_empty(entry)
+    return f"[{text_or_empty(fields.get('status')) or 'pending'}] {text_or_empty(fields.get('content'))}"
 
 
-def _dict(value: object) -> dict[str, object]:
+def dict_or_empty(value: object) -> dict[str, object]:
+    """A JSON object, or an empty one in place of anything else."""
     return value if isinstance(value, dict) else {}
 
 
-def _list(value: object) -> list[object]:
+def list_or_empty(value: object) -> list[object]:
+    """A JSON array, or an empty one in place of anything else."""
     return value if isinstance(value, list) else []
 
 
-def _text(value: object) -> str:
+def text_or_empty(value: object) -> str:
+    """A JSON string, or an empty one in place of anything else."""
     return value if isinstance(value, str) else ""

@@ -36,7 +36,7 @@ class TurnEvent(Struct, frozen=True, kw_only=True):
     """`tool`: the call as it stands now."""
 
 
-class ToolCallReport(Struct, frozen=True, kw_only=True):
+class CallSummary(Struct, frozen=True, kw_only=True):
     """A tool call as it stood at the end."""
 
     id: str
@@ -46,7 +46,7 @@ class ToolCallReport(Struct, frozen=True, kw_only=True):
     paths: list[str] = []
 
 
-class PlanStep(Struct, frozen=True, kw_only=True):
+class PlanLine(Struct, frozen=True, kw_only=True):
     """A step of the agent's plan."""
 
     content: str
@@ -78,8 +78,8 @@ class TurnReport(Struct, frozen=True, kw_only=True):
     text: str
     is_cut: bool
     """Whether `text` is only the beginning of what was said."""
-    calls: list[ToolCallReport]
-    plan: list[PlanStep]
+    calls: list[CallSummary]
+    plan: list[PlanLine]
     changes: list[ChangeReport]
     refusals: list[RefusalReport]
     notes: list[str]
@@ -90,7 +90,7 @@ class TurnCollector:
     """The events of one turn, and what its report needs of them."""
 
     def __init__(self) -> None:
-        self.plan: list[PlanStep] = []
+        self.plan: list[PlanLine] = []
         self.is_cut = False
         self._calls: dict[str, ToolState] = {}
         self._pieces: list[str] = []
@@ -104,7 +104,7 @@ class TurnCollector:
         return "".join(self._pieces)
 
     @property
-    def calls(self) -> list[ToolCallReport]:
+    def calls(self) -> list[CallSummary]:
         return [_call_report(call) for call in self._calls.values()]
 
     def take(self, update: v1.SessionUpdate) -> TurnEvent | None:
@@ -154,7 +154,7 @@ class TurnCollector:
 
     def _steps(self, entries: Sequence[v1.PlanEntry]) -> TurnEvent:
         self.plan = [
-            PlanStep(content=entry.content[:LONGEST_TITLE], status=entry.status) for entry in entries
+            PlanLine(content=entry.content[:LONGEST_TITLE], status=entry.status) for entry in entries
         ]
         self.plan = self.plan[:MOST_CALLS]
         return TurnEvent(kind="plan", text="\n".join(f"{step.status}: {step.content}" for step in self.plan))
@@ -173,9 +173,9 @@ def _words_of(content: v1.ContentBlock) -> str:
     return ""
 
 
-def _call_report(call: ToolState) -> ToolCallReport:
+def _call_report(call: ToolState) -> CallSummary:
     paths = dict.fromkeys(location.path for location in call.locations[:MOST_CALLS])
-    return ToolCallReport(
+    return CallSummary(
         id=call.id, title=call.title[:LONGEST_TITLE], kind=call.kind, status=call.status, paths=list(paths)
     )
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from dragoman.apps.run.exits import table
-from dragoman.cli.options.gateway import add_gateway_agent, add_gateway_rules, add_gateway_sessions
-from dragoman.cli.options.values import HANDSHAKE_SECONDS, add_dialect, seconds
+from dragoman.cli.options.gateway import add_gateway_agent, add_gateway_sessions
+from dragoman.cli.options.values import HANDSHAKE_SECONDS, add_dialect, add_rules, seconds
 from dragoman.cli.parser import Parser
 
 
@@ -100,17 +100,7 @@ def _add_session(group: argparse._ArgumentGroup) -> None:
 
 
 def _add_rules(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--approve",
-        choices=("all", "reads", "none"),
-        help="what is allowed without asking (reads, where nobody can be asked)",
-    )
-    group.add_argument("--policy", metavar="FILE", help="the rules, as TOML (see `dragoman policy`)")
-    group.add_argument(
-        "--shell-lines",
-        action="store_true",
-        help="let a shell run what an agent asks for as one line of shell, if it is allowed (else refused)",
-    )
+    add_rules(group)
     group.add_argument("--answers", metavar="FILE", help="answers to the agent's questions, as JSON or TOML")
     group.add_argument(
         "--changes",
@@ -172,4 +162,4 @@ def add_mcp(parser: Parser) -> None:
     where.add_argument(
         "--root", action="append", default=[], metavar="DIR", help="a folder that sessions may be in"
     )
-    add_gateway_rules(parser.add_argument_group("what it may do"))
+    add_rules(parser.add_argument_group("what it may do"))

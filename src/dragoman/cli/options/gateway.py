@@ -38,16 +38,3 @@ def add_gateway_sessions(group: argparse._ArgumentGroup) -> None:
         metavar="N",
         help=f"sessions that are open at once ({MOST_SESSIONS})",
     )
-
-
-def add_gateway_rules(group: argparse._ArgumentGroup) -> None:
-    """What the agent may do."""
-    group.add_argument(
-        "--approve",
-        choices=("all", "reads", "none"),
-        help="what is allowed without asking (reads, where nobody can be asked)",
-    )
-    group.add_argument("--policy", metavar="FILE", help="the rules, as TOML (see `dragoman policy`)")
-    group.add_argument(
-        "--shell-lines", action="store_true", help="let a shell run lines of shell, once allowed"
-    )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dragoman.cli.options.gateway import add_gateway_agent, add_gateway_rules, add_gateway_sessions
-from dragoman.cli.options.values import add_json, parse_span, seconds
+from dragoman.cli.options.gateway import add_gateway_agent, add_gateway_sessions
+from dragoman.cli.options.values import add_json, add_rules, parse_span, seconds
 from dragoman.cli.parser import Parser
 
 SCOPES = ("observe", "prompt", "approve", "admin")
@@ -146,7 +146,7 @@ def add_serve(parser: Parser) -> None:
     openai.add_argument("--show-tools", action="store_true", help="name each tool call in the text")
     add_gateway_agent(openai)
     add_gateway_sessions(openai)
-    add_gateway_rules(openai)
+    add_rules(openai)
 
 
 def add_connect(parser: Parser) -> None:

@@ -74,3 +74,18 @@ def parse_dialect(name: str) -> str:
     if name not in CHOICES:
         raise argparse.ArgumentTypeError(f"there is no dialect {name!r}; there are {', '.join(CHOICES)}")
     return name
+
+
+def add_rules(group: argparse._ArgumentGroup) -> None:
+    """What an agent may do."""
+    group.add_argument(
+        "--approve",
+        choices=("all", "reads", "none"),
+        help="what is allowed without asking (reads, where nobody can be asked)",
+    )
+    group.add_argument("--policy", metavar="FILE", help="the rules, as TOML (see `dragoman policy`)")
+    group.add_argument(
+        "--shell-lines",
+        action="store_true",
+        help="let a shell run what an agent asks for as one line of shell, if it is allowed (else refused)",
+    )

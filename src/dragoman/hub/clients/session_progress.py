@@ -41,7 +41,7 @@ SHOWN = frozenset({"prompt", "message", "thought", "tool", "permission", "error"
 """Kinds of moments that say what a session is doing."""
 
 
-class _Known(Struct, frozen=True, kw_only=True):
+class _ProgressRecord(Struct, frozen=True, kw_only=True):
     last: int
     is_running: bool
     progress: JsonObject
@@ -53,7 +53,7 @@ class SessionProgress:
     def __init__(self, hub: ClientHub, views: SessionViews) -> None:
         self._hub = hub
         self._views = views
-        self._known: dict[str, _Known] = {}
+        self._known: dict[str, _ProgressRecord] = {}
 
     async def describe(self, client: HubClient, session_ids: Iterable[str]) -> list[JsonObject]:
         """The progress of those sessions that exist and that the client may see, in their order."""
@@ -76,7 +76,7 @@ class SessionProgress:
         progress = await self._read(session_id, session, last)
         if len(self._known) >= REMEMBERED:
             self._known.clear()
-        self._known[session_id] = _Known(last=last, is_running=is_running, progress=progress)
+        self._known[session_id] = _ProgressRecord(last=last, is_running=is_running, progress=progress)
         return progress
 
     async def _read(self, session_id: str, session: LiveSession | None, last: int) -> JsonObject:
