@@ -28,7 +28,7 @@ export interface CommandReach {
   decide(sessionId: string): void;
 }
 
-const STATES: Record<string, string> = { running: "running", waiting: "waits for you", idle: "", failed: "failed", closed: "closed" };
+const STATES: Record<string, string> = { running: "running", waiting: "waits for you", idle: "", failed: "failed", closed: "closed", archived: "archived" };
 
 export function commands(reach: CommandReach): PaletteOptions {
   const { app } = reach;

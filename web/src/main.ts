@@ -287,7 +287,7 @@ function changes(open = current()): void {
 function rename(open = current()): void {
   if (!open) return;
   askText("Name of this session", open.fold.title ?? open.info?.title ?? "", "Rename", (title) => {
-    app.rpc.call("_dragoman/hub/rename", { sessionId: open.id, title }).then(
+    app.rpc.call("session/set_title", { sessionId: open.id, title }).then(
       () => {
         open.fold.title = title;
         redraw();
@@ -307,7 +307,7 @@ function pageMenu(event: Event): void {
 }
 
 function sessionMenu(event: Event, open: Conversation): void {
-  const ends = (word: string, method: string) => (): void => confirm(`${word} this session?`, plain(open.info?.title || "Untitled session"), word, () => {
+  const act = (method: string) => (): void => {
     app.rpc.call(method, { sessionId: open.id }).then(
       () => {
         go("#/");
@@ -315,7 +315,8 @@ function sessionMenu(event: Event, open: Conversation): void {
       },
       (error: Error) => app.say(error.message),
     );
-  });
+  };
+  const ends = (word: string, method: string) => (): void => confirm(`${word} this session?`, plain(open.info?.title || "Untitled session"), word, act(method));
   menu(event, [
     ["What the last turn changed", () => changes(open)],
     ["Rename", () => rename(open)],
@@ -324,6 +325,7 @@ function sessionMenu(event: Event, open: Conversation): void {
     ...(app.may("prompt") ? successors(app, open).map((agent): [string, () => void] => [`Hand over to ${agent.title || agent.name}`, () => handOver(open, agent.name)]) : []),
     ["Export as HTML", () => void save(open)],
     ["Close session", ends("Close", "session/close")],
+    open.info?.state === "archived" ? ["Take out of the archive", act("session/unarchive")] : ["Archive session", act("session/archive")],
     ["Delete session", ends("Delete", "session/delete")],
   ]);
 }

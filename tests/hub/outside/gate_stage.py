@@ -130,10 +130,16 @@ def _folders(scene: Scene) -> dict[str, Any]:
     return {"cwd": scene.folder, "mcpServers": []}
 
 
+PROVIDER = {"providerId": "main", "apiType": "openai", "baseUrl": "http://127.0.0.1:1"}
+
 ACTS: dict[tuple[str, bool], Act] = {
     ("initialize", True): Act(about_session=False),
     ("authenticate", True): Act(lambda _: {"methodId": "key"}, False, reaches="authenticate"),
     ("logout", True): Act(about_session=False, reaches="logout"),
+    ("auth/status", True): Act(about_session=False, reaches="auth/status"),
+    ("providers/list", True): Act(about_session=False, reaches="providers/list"),
+    ("providers/set", True): Act(lambda _: PROVIDER, False, reaches="providers/set"),
+    ("providers/disable", True): Act(lambda _: {"providerId": "main"}, False, reaches="providers/disable"),
     ("session/new", True): Act(_folders, False, reaches="session/new"),
     ("session/load", True): Act(_folders),
     ("session/resume", True): Act(_folders),
@@ -141,6 +147,10 @@ ACTS: dict[tuple[str, bool], Act] = {
     ("session/list", True): Act(lambda scene: {"cwd": scene.folder}, False),
     ("session/close", True): Act(reaches="session/close"),
     ("session/delete", True): Act(reaches="session/close"),
+    ("session/status", True): Act(),
+    ("session/archive", True): Act(reaches="session/close"),
+    ("session/unarchive", True): Act(),
+    ("session/set_title", True): Act(lambda _: {"title": "a new title"}),
     ("session/prompt", True): Act(lambda _: {"prompt": text("hello")}, reaches="session/prompt"),
     ("session/set_mode", True): Act(lambda _: {"modeId": "b"}, reaches="session/set_mode"),
     ("session/set_config_option", True): Act(
@@ -167,7 +177,6 @@ ACTS: dict[tuple[str, bool], Act] = {
         lambda scene: {"key": scene.detail, "prompt": text("changed")}, needs="queue"
     ),
     (f"{HUB}queue/withdraw", True): Act(lambda scene: {"key": scene.detail}, needs="queue"),
-    (f"{HUB}rename", True): Act(lambda _: {"title": "renamed"}),
     (f"{HUB}handover", True): Act(lambda _: {"agent": "recorder"}, reaches="session/new"),
     (f"{HUB}status", True): Act(about_session=False),
     (f"{HUB}pair", True): Act(lambda _: {"scopes": ["observe"]}, False),

@@ -52,6 +52,8 @@ UNKNOWN_TO_ACPEX = frozenset(
     {
         *("logout", "session/resume", "session/fork", "session/list", "session/close", "session/delete"),
         *("session/set_config_option", "vendor/unknown"),
+        *("auth/status", "providers/list", "providers/set", "providers/disable"),
+        *("session/status", "session/archive", "session/unarchive", "session/set_title"),
     }
 )
 UNSAYABLE: dict[str, frozenset[str]] = {

@@ -112,7 +112,7 @@ async def test_a_turn_ends_once_although_it_is_cancelled_while_its_end_is_being_
         await client.call("_dragoman/hub/agents")  # what was said before it has been heard
         journal.free.set()
         assert "cannot start it" in (await client.answer(request))["error"]["message"]
-        await client.call("_dragoman/hub/rename", {"sessionId": session, "title": "x"})
+        await client.call("session/set_title", {"sessionId": session, "title": "x"})
         ends = [one for one in await _notes(journal, session) if one["hub"] == "turn_ended"]
     assert len(ends) == 1
 

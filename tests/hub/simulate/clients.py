@@ -469,7 +469,7 @@ class SimulatedClient:
             case 1:
                 self.ask("_dragoman/hub/inbox", {})
             case 2 if session is not None:
-                self.ask("_dragoman/hub/rename", {"sessionId": session, "title": f"of {self.name}"})
+                self.ask("session/set_title", {"sessionId": session, "title": f"of {self.name}"})
             case 3 if session is not None:
                 self.ask("session/set_mode", {"sessionId": session, "modeId": "code"})
 

@@ -31,6 +31,7 @@ export class App implements Owner {
   capabilities: Record<string, any> = {}; // of the hub, as its initialize answered
   sessions = new Map<string, SessionInfo>();
   nextCursor = "";
+  withArchived = false;
   inbox = new Map<string, Asked>();
   lastWords = new Map<string, string>();
   open: Conversation | null = null;
@@ -126,7 +127,7 @@ export class App implements Owner {
 
   async refresh(rpc = this.rpc): Promise<void> {
     const [listed, waiting] = await Promise.all([
-      rpc.call<{ sessions: SessionInfo[]; nextCursor?: string }>("_dragoman/hub/sessions", { limit: 50 }),
+      rpc.call<{ sessions: SessionInfo[]; nextCursor?: string }>("_dragoman/hub/sessions", this.listing()),
       rpc.call<{ requests: Asked[] }>("_dragoman/hub/inbox", {}),
     ]);
     this.sessions = new Map(listed.sessions.map((session) => [session.sessionId, session]));
@@ -150,10 +151,20 @@ export class App implements Owner {
     this.changed();
   }
 
+  private listing(): { limit: number; archived: string } {
+    return { limit: 50, archived: this.withArchived ? "include" : "exclude" };
+  }
+
+  /** Archived sessions are listed when somebody asks for them. */
+  async toggleArchived(): Promise<void> {
+    this.withArchived = !this.withArchived;
+    await this.refresh();
+  }
+
   async moreSessions(): Promise<void> {
     if (!this.nextCursor) return;
     const listed = await this.rpc.call<{ sessions: SessionInfo[]; nextCursor?: string }>(
-      "_dragoman/hub/sessions", { limit: 50, cursor: this.nextCursor },
+      "_dragoman/hub/sessions", { ...this.listing(), cursor: this.nextCursor },
     );
     for (const session of listed.sessions) this.sessions.set(session.sessionId, session);
     this.nextCursor = listed.nextCursor ?? "";

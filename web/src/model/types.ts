@@ -80,7 +80,7 @@ export interface Usage {
   cost?: { amount: number; currency: string } | null;
 }
 
-export type SessionState = "running" | "waiting" | "idle" | "failed" | "closed";
+export type SessionState = "running" | "waiting" | "idle" | "failed" | "closed" | "archived";
 
 export interface SessionInfo {
   sessionId: string;

@@ -16,12 +16,14 @@ const WORDS: Record<string, string> = {
   idle: "idle",
   failed: "failed",
   closed: "closed",
+  archived: "archived",
 };
 const GROUPS: [string, (session: SessionInfo) => boolean][] = [
   ["Waiting for you", (session) => session.state === "waiting"],
   ["Running", (session) => session.state === "running"],
   ["Recent", (session) => session.state === "idle" || session.state === "failed"],
   ["Closed", (session) => session.state === "closed"],
+  ["Archived", (session) => session.state === "archived"],
 ];
 
 export function inbox(app: App, startNew: () => void): TemplateResult {
@@ -54,6 +56,7 @@ export function sessionList(app: App): TemplateResult {
     ${groups.map(([name, found]) => html`<h3 class="group">${name}</h3>
       <ul>${repeat(found, (session) => session.sessionId, (session) => row(app, session))}</ul>`)}
     ${app.nextCursor ? html`<button type="button" class="quiet wide" @click=${() => void app.moreSessions()}>Older sessions</button>` : nothing}
+    ${app.loaded ? html`<button type="button" class="quiet wide" aria-pressed=${app.withArchived ? "true" : "false"} @click=${() => void app.toggleArchived()}>${app.withArchived ? "Hide archived sessions" : "Archived sessions"}</button>` : nothing}
     ${app.loaded && !all.length ? html`<p class="faint none">No sessions yet.</p>` : nothing}
     ${app.loaded ? nothing : html`<div class="skeleton" aria-hidden="true"><i></i><i></i><i></i></div>`}
   </nav>`;

@@ -18,6 +18,7 @@ from dragoman.wire.envelope import Id
 log = logging.getLogger(__name__)
 
 COMPLETE = "elicitation/complete"
+AUTH_STATUS = "auth/status_update"
 
 WITHDRAWALS = 256
 """Requests of one agent that are looked for at once."""
@@ -40,7 +41,7 @@ class SessionlessNotifications:
             log.info("ignored %s of agent %s: unknown session", note.method, self._agent)
         elif note.method == "$/cancel_request":
             self._on_withdrawal(note)
-        elif note.method == COMPLETE or note.method.startswith("_"):
+        elif note.method in (COMPLETE, AUTH_STATUS) or note.method.startswith("_"):
             self._tell_everybody(frame, is_harmless=note.method == COMPLETE)
         else:
             log.info("ignored %s of agent %s: it names no session", note.method, self._agent)

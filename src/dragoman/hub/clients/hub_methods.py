@@ -14,6 +14,7 @@ from dragoman.hub.clients.entry_messages import HistoryView, messages
 from dragoman.hub.clients.pairing_methods import PairingMethods
 from dragoman.hub.clients.questions import is_answer
 from dragoman.hub.clients.request_checks import check_no_child, checked_key
+from dragoman.hub.clients.session_list import archive_filter
 from dragoman.hub.clients.session_progress import SessionProgress
 from dragoman.hub.clients.views import SessionViews
 from dragoman.hub.engine.handovers import first_prompt, hand_to_agent, losses
@@ -24,7 +25,6 @@ from dragoman.hub.engine.ports import Position, read_cursor
 from dragoman.hub.gate.table import HUB, agent_in, check_session
 from dragoman.hub.lending.file_search import complete_folder, find_files
 from dragoman.hub.lending.file_view import read_file
-from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import ours_in, value_of
 from dragoman.journal import Stored
 from dragoman.sdk.known.finding import missing_agents
@@ -60,7 +60,6 @@ class HubMethods:
             "answer": self._answer,
             "queue/edit": self._edit,
             "queue/withdraw": self._withdraw,
-            "rename": self._rename,
             "handover": self._handover,
             "agents": self._agents,
             "agents/check": self._check_agent,
@@ -95,6 +94,7 @@ class HubMethods:
             agent=_text(params, "agent"),
             cwd=_text(params, "cwd"),
             state=_text(params, "state"),
+            archived=archive_filter(params),
         )
 
     async def _inbox(self, client: HubClient, params: Params) -> JsonObject:
@@ -267,13 +267,6 @@ class HubMethods:
     async def _withdraw(self, client: HubClient, params: Params) -> JsonObject:
         session, key = await self._own(client, params)
         session.withdraw(key)
-        return {}
-
-    async def _rename(self, client: HubClient, params: Params) -> JsonObject:
-        session = await self._session(client, params)
-        title = client.text(params, "title")[:200]
-        session.dispatch(ev.Renamed(title=title))
-        self._hub.on_session_change(session)
         return {}
 
     async def _handover(self, client: HubClient, params: Params) -> JsonObject:

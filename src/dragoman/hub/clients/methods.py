@@ -18,6 +18,7 @@ from dragoman.errors import DragomanError, Elsewhere, ErrorAnswer
 from dragoman.hub.clients.client import ClientHub, HubClient
 from dragoman.hub.clients.hub_methods import HubMethods
 from dragoman.hub.clients.request_checks import check_kinds, check_no_child, check_open, checked_key
+from dragoman.hub.clients.session_list import SessionList
 from dragoman.hub.clients.steering import STEER_WAYS, steer
 from dragoman.hub.clients.views import SessionViews
 from dragoman.hub.engine.forks import fork
@@ -37,7 +38,7 @@ Params = dict[str, Raw]
 Result = dict[str, Any] | bytes | None
 Handler = Callable[[HubClient, Params, Id], Awaitable[Result]]
 
-FOLLOWED = ("list", "resume", "close", "delete", "fork")
+FOLLOWED = ("list", "resume", "close", "delete", "fork", "status", "title", "archive")
 """What the hub can do with sessions, whatever their agent can."""
 
 
@@ -48,17 +49,26 @@ class Methods:
         self._hub = hub
         self._views = views
         self._ours = HubMethods(hub, views)
+        session_list = SessionList(hub, views)
         self._handlers: dict[str, Handler] = {
             "initialize": self._initialize,
             "authenticate": self._to_agent,
             "logout": self._to_agent,
+            "auth/status": self._to_agent,
+            "providers/list": self._to_agent,
+            "providers/set": self._to_agent,
+            "providers/disable": self._to_agent,
             "session/new": self._new,
             "session/load": self._load,
             "session/resume": self._resume,
-            "session/list": self._list,
+            "session/list": session_list.list,
             "session/fork": self._fork,
             "session/close": self._close,
             "session/delete": self._delete,
+            "session/status": session_list.status,
+            "session/archive": session_list.archive,
+            "session/unarchive": session_list.unarchive,
+            "session/set_title": session_list.set_title,
             "session/set_mode": self._set_mode,
             "session/set_config_option": self._set_option,
         }
@@ -228,21 +238,6 @@ class Methods:
     async def _permit_servers(self, session: LiveSession, params: Params) -> None:
         state = session.state
         await self._hub.broker.permit_servers(params, agent=state.agent, cwd=state.cwd, session=session)
-
-    async def _list(self, client: HubClient, params: Params, request_id: Id) -> Result:
-        cwd, cursor = value_of(params.get("cwd")), value_of(params.get("cursor"))
-        page = await self._views.list_sessions(
-            client,
-            cwd=cwd if isinstance(cwd, str) else None,
-            cursor=cursor if isinstance(cursor, str) else None,
-            with_children=False,
-        )
-        sessions = [
-            {key: session[key] for key in ("sessionId", "cwd", "title", "updatedAt") if session.get(key)}
-            for session in page["sessions"]
-        ]
-        rest = {"nextCursor": page["nextCursor"]} if "nextCursor" in page else {}
-        return {"sessions": sessions, **rest}
 
     async def _fork(self, client: HubClient, params: Params, request_id: Id) -> Result:
         source = await self._session(client, params)

@@ -9,6 +9,7 @@ from msgspec import Raw
 from dragoman.hub.engine.key_lookup import CHILD
 from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.session.frames import KEY_LENGTH, key_in, value_of
+from dragoman.hub.session.state import SAVED_STATES
 from dragoman.wire.codes import invalid_params, invalid_request, session_not_found
 
 KINDS: dict[str, type] = {
@@ -47,7 +48,7 @@ def checked_key(ours: Mapping[str, object]) -> str:
 
 def check_open(session: LiveSession) -> None:
     """A session that was closed is loaded or resumed before anything is said in it."""
-    if session.listed_state == "closed":
+    if session.listed_state in SAVED_STATES:
         raise session_not_found(session.id)
 
 

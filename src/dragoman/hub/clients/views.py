@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal, TypeAlias
 from weakref import WeakSet
 
 from dragoman.errors import JournalError
@@ -20,6 +20,9 @@ from dragoman.wire.envelope import JsonObject
 
 PARENTS = 10_000
 """Streams of which it is remembered whether they are children."""
+
+ArchiveFilter: TypeAlias = Literal["exclude", "include", "only"]
+"""What a list does with archived sessions."""
 
 
 class SessionViews:
@@ -113,7 +116,7 @@ class SessionViews:
             "agent": state.agent,
             "cwd": state.cwd,
             "title": state.title,
-            "state": session.state.listed_state,
+            "state": session.shown_state,
             "cursor": str(session.log.last),
             "queue": len(state.queue),
             "asking": sum(request.is_question for request in session.state.requests.values()),
@@ -156,6 +159,7 @@ class SessionViews:
         agent: str | None = None,
         cwd: str | None = None,
         state: str | None = None,
+        archived: ArchiveFilter = "exclude",
         with_children: bool = True,
     ) -> JsonObject:
         sessions: list[JsonObject] = []
@@ -163,7 +167,12 @@ class SessionViews:
             listing = await self._hub.journal.list(
                 cursor=cursor, limit=limit - len(sessions), agent=agent, cwd=cwd, state=state
             )
-            infos = [info for info in listing.streams if self._may_list(client, info)]
+            infos = [
+                info
+                for info in listing.streams
+                if self._may_list(client, info)
+                and (archived == "include" or (archived == "only") == (info.state == "archived"))
+            ]
             parents = await asyncio.gather(*(self._parent_of(info.stream) for info in infos))
             sessions += [
                 self._line(info) | ({"parent": parent} if parent else {})

@@ -27,7 +27,15 @@ from dragoman.hub.gate.admission import Grant
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import value_of
 from dragoman.hub.session.notes import note
-from dragoman.hub.session.state import SessionState, apply, is_name, new_state, restore, with_listing
+from dragoman.hub.session.state import (
+    SAVED_STATES,
+    SessionState,
+    apply,
+    is_name,
+    new_state,
+    restore,
+    with_listing,
+)
 from dragoman.journal import Entry, StreamInfo
 from dragoman.journal.redaction import is_redacted
 from dragoman.wire import error_object
@@ -123,7 +131,7 @@ def _restore_state(state: SessionState, originals: Mapping[int, bytes], info: St
         restore(state, originals, is_redacted),
         title=info.title,
         cwd=info.cwd,
-        is_closed=info.state == "closed",
+        is_closed=info.state in SAVED_STATES,
         is_redacted=is_redacted,
     )
     if len(whole.folders) < len(state.folders):

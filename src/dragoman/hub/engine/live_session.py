@@ -32,6 +32,7 @@ from dragoman.hub.session.machine import StepResult, Verdict, prompt_verdict, st
 from dragoman.hub.session.state import (
     ANSWERS,
     OWN_ID,
+    SAVED_STATES,
     OpenRequest,
     PromptAnswer,
     SessionState,
@@ -40,7 +41,7 @@ from dragoman.hub.session.state import (
 from dragoman.journal.entry_runs import FrameRun, RunPage
 from dragoman.runtime.locks import KeyedLock, LazyEvent
 from dragoman.runtime.small_queue import SmallQueue
-from dragoman.wire import ErrorObject, Failure, Response, decode, error_object, request
+from dragoman.wire import ErrorObject, Failure, Response, decode, error_object, notification, request
 from dragoman.wire.codes import CANCELLED as REQUEST_CANCELLED
 from dragoman.wire.codes import INTERNAL_ERROR
 from dragoman.wire.envelope import Id
@@ -242,6 +243,12 @@ class LiveSession:
             or after.loading != before.loading
         ):
             self.on_change()
+
+    @property
+    def shown_state(self) -> str:
+        """One word for clients: one that was closed and is only read stays closed."""
+        state = self._state.listed_state
+        return self.listed_state if state in CALM and self.listed_state in SAVED_STATES else state
 
     def on_change(self) -> None:
         """Tell listings and whoever watches how the session stands."""
@@ -547,6 +554,19 @@ class LiveSession:
             self._close_at = asyncio.get_running_loop().time() + CLOSE_SECONDS
         self.dispatch(ev.CloseReceived(by=time.time() + CLOSE_SECONDS, deletes=deletes))
         await self.closed_event.wait()
+
+    async def rename(self, title: str) -> None:
+        """Returns when the title is stored. A session that was closed or archived stays so."""
+        saved_as = self.listed_state if self.listed_state in SAVED_STATES else ""
+        self.dispatch(ev.Renamed(title=title))
+        update = {"sessionUpdate": "session_info_update", "title": title}
+        params = encode_json({"sessionId": self.id, "update": update})
+        self.dispatch(ev.FrameForClients(frame=notification("session/update", params)[:-1]))
+        await self.wait_until_stored()
+        if saved_as and self.process is None and self._state.listed_state in CALM:
+            self.listed_state = saved_as
+            self.hub.describe(self, state=saved_as)
+        self.hub.on_session_change(self)
 
     async def release(self) -> None:
         """Let the agent close the session. A prompt that comes meanwhile waits, and has it loaded again."""

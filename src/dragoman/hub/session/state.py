@@ -34,6 +34,9 @@ from dragoman.wire.envelope import Id
 
 Direction: TypeAlias = Literal["to_agent", "to_client", "note"]
 
+SAVED_STATES = ("closed", "archived")
+"""How a listing calls a session that is not open; lists leave archived ones out."""
+
 Phase: TypeAlias = Literal["open", "closing", "closed", "lost"]
 """`closing`: prompts are refused, the turn is being ended. `closed`: nothing happens any more. `lost`:
 another node has the session.
