@@ -267,3 +267,20 @@ def test_theme_and_density_are_chosen_and_kept(visitor: Visitor) -> None:
     assert page.evaluate(COLOUR) == light
     page.click(".segment >> text=System")
     assert page.evaluate(COLOUR) == dark
+
+
+def test_an_archived_session_leaves_the_list_and_comes_back(visitor: Visitor, hub: RunningHub) -> None:
+    page = visitor.open()
+    start_session(page, hub.folder)
+    session = page.url.rpartition("/")[2]
+    row = page.locator(f".sessions a[href='#/s/{session}']")
+    row.wait_for()
+    page.click("button[aria-label='Session menu']")
+    page.get_by_text("Archive session", exact=True).click()
+    row.wait_for(state="detached")
+    page.get_by_text("Archived sessions", exact=True).click()
+    row.wait_for()
+    assert row.locator(".dot").get_attribute("aria-label") == "archived"
+    draw(page, "archive-desk")
+    page.get_by_text("Hide archived sessions", exact=True).click()
+    row.wait_for(state="detached")
