@@ -8,6 +8,7 @@ import sys
 
 from dragoman.apps.console import say
 from dragoman.check.manifest import Requirement, areas, contradictions_of, requirements
+from dragoman.check.official_kit import JUDGED_OTHERWISE, kit_ids
 from dragoman.check.packs import PACKS, NoSuchCheck, selection
 from dragoman.check.rules import reasons, rules_by_requirement
 
@@ -103,6 +104,9 @@ def _explain_one(requirement: Requirement) -> None:
     say(f"  source   {requirement.source}{_pages(requirement.source)}")
     say(f"  page     {requirement.page}")
     say(f"  shows    {requirement.observe}")
+    for ident in kit_ids(requirement.id):
+        note = JUDGED_OTHERWISE.get(ident)
+        say(f"  kit      {ident} of the official test kit{f': {note}' if note else ''}")
     for name in dict.fromkeys(rule.name for rule in rules):
         same = [rule for rule in rules if rule.name == name]
         say(f"  judged   {name.replace('_', ' ')} ({', '.join(rule.side for rule in same)})")

@@ -87,8 +87,9 @@ def test_every_format_can_show_a_report_of_nothing(name: str) -> None:
 def test_a_text_tells_the_worst_first_with_its_frames_and_what_to_change() -> None:
     lines = as_text(report()).splitlines()
     assert lines[0] == "FAILED TURN-04 SCHEMA (agent): is <one>"
-    assert "recordings/one of.ndjson:4 frame 3 → agent" in lines[2]
-    assert '"text":"[hidden] ' in lines[2]
+    assert lines[1] == "  official kit: ACP-PROMPT-001"
+    assert "recordings/one of.ndjson:4 frame 3 → agent" in lines[3]
+    assert '"text":"[hidden] ' in lines[3]
     assert "  … broken in 5 of 9 places" in lines
     assert "  change: Do better." in lines
     statuses = [line.split()[0] for line in lines if line[:1].isupper() and line.split()[0].isupper()]
@@ -114,7 +115,8 @@ def test_json_keeps_its_shape() -> None:
     (part,) = told["parts"]
     first = part["verdicts"][0]
     assert list(first) == [
-        *("requirement", "area", "level", "text", "source", "status", "seen", "broken", "reason", "findings")
+        *("requirement", "area", "level", "text", "source", "kit"),
+        *("status", "seen", "broken", "reason", "findings"),
     ]
     assert list(first["findings"][0]) == ["rule", "why", "fix", "recording", "frames"]
     assert first["findings"][0]["frames"][1] == {

@@ -10,9 +10,9 @@
 | `packs` | for each pack and side: `name`, `about`, `side`, `items` |
 | `complaints`, `blocked` | about the examination itself; why it could not go on |
 
-A verdict has `requirement`, `area`, `level`, `text`, `source`, `status`, `seen`, `broken`, `reason` and
-`findings`; a finding has `rule`, `why`, `fix`, `recording` (counted from 1) and `frames`, each with `number`,
-`line`, `direction`, `at` and `text`.
+A verdict has `requirement`, `area`, `level`, `text`, `source`, `kit` (ids of the official test kit with the
+same meaning), `status`, `seen`, `broken`, `reason` and `findings`; a finding has `rule`, `why`, `fix`,
+`recording` (counted from 1) and `frames`, each with `number`, `line`, `direction`, `at` and `text`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from __future__ import annotations
 import msgspec
 
 from dragoman.check.manifest import requirements
+from dragoman.check.official_kit import kit_ids
 from dragoman.check.report.model import CheckReport, ReportPart
 from dragoman.check.verdict import Verdict, Violation
 from dragoman.wire.envelope import JsonObject
@@ -73,6 +74,7 @@ def _verdict(report: CheckReport, verdict: Verdict) -> JsonObject:
         "level": verdict.level,
         "text": verdict.text,
         "source": requirement.source if requirement else "",
+        "kit": list(kit_ids(verdict.requirement)),
         "status": verdict.status,
         "seen": verdict.places,
         "broken": verdict.broken,

@@ -12,6 +12,7 @@ from urllib.parse import quote
 import msgspec
 
 from dragoman.check.manifest import requirements
+from dragoman.check.official_kit import kit_ids
 from dragoman.check.report.model import CheckReport, ReportPart
 from dragoman.check.verdict import Status, Verdict, Violation
 from dragoman.wire.envelope import JsonObject
@@ -58,7 +59,11 @@ def _rule(verdict: Verdict) -> JsonObject:
         },
         "help": {"text": fixes or verdict.text},
         "defaultConfiguration": {"level": _LEVEL[verdict.status]},
-        "properties": {"tags": ["acp", requirement.area if requirement else "pack"], "level": verdict.level},
+        "properties": {
+            "tags": ["acp", requirement.area if requirement else "pack"],
+            "level": verdict.level,
+            "kit": list(kit_ids(verdict.requirement)),
+        },
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from dragoman.check.official_kit import kit_ids
 from dragoman.check.report.model import STATUSES, CheckReport, PackResult, ReportPart
 from dragoman.check.verdict import Status, Verdict, Violation
 from dragoman.text.sanitize import sanitize_line
@@ -68,6 +69,8 @@ def _part(report: CheckReport, part: ReportPart, details: bool) -> Iterator[str]
 
 def _verdict(report: CheckReport, part: ReportPart, verdict: Verdict) -> Iterator[str]:
     yield f"{verdict.status.upper()} {verdict.requirement} {verdict.level} ({part.side}): {verdict.text}"
+    if part.side == "agent" and (ids := kit_ids(verdict.requirement)):
+        yield f"  official kit: {', '.join(ids)}"
     if verdict.reason:
         yield f"  waived: {verdict.reason}"
     findings = distinct(verdict)[:SHOWN]
