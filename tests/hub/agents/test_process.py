@@ -54,6 +54,9 @@ class Quiet:
     async def wait_until_taken(self, stream: str, last: int) -> None:
         pass
 
+    def forget(self, stream: str) -> None:
+        self.taken_numbers.pop(stream, None)
+
     def acknowledge(self, number: int) -> None:
         self.acknowledged.append(number)
 
@@ -316,3 +319,22 @@ async def test_a_process_remembers_no_stream_that_its_host_has_taken() -> None:
         line.taken_numbers[session.stream] = 7
     assert len(process._last_said) <= 1
     assert process.last_number("s0") == 7
+
+
+async def test_the_numbers_of_a_closed_session_are_forgotten_when_its_host_has_them() -> None:
+    process, line = a_life()
+    session = cast(LiveSession, Speaker("s"))
+    session.bounds.answers.add(4)
+    process.say(session, b"{}", 7)
+    line.taken_numbers["s"] = 6
+    process.forget_numbers("s")
+    assert process.last_number("s") == 7
+    line.taken_numbers["s"] = 7
+    process._on_taken()
+    assert (line.taken_numbers, process.last_number("s"), process._closed_streams) == ({}, 0, set())
+    process.say(session, b"{}", 8)
+    process.forget_numbers("s")
+    process.say(session, b"{}", 9)  # it was opened again
+    line.taken_numbers["s"] = 9
+    process._on_taken()
+    assert process.last_number("s") == 9

@@ -217,6 +217,10 @@ class Held:
     async def wait_until_taken(self, stream: str, last: int) -> None:
         pass  # a write is taken at once
 
+    def forget(self, stream: str) -> None:
+        if self.kept.current is self:
+            self.kept.taken_numbers.pop(stream, None)
+
     def acknowledge(self, number: int) -> None:
         if self.kept.current is self:
             self.kept.acknowledged = max(self.kept.acknowledged, number)

@@ -22,3 +22,15 @@ async def test_a_deleted_session_is_gone_although_the_hub_was_killed_before_its_
         )
         assert refusal["code"] == -32002
         assert await stage.journal.info(session) is None
+
+
+async def test_the_host_of_an_agent_remembers_nothing_of_sessions_that_are_closed() -> None:
+    async with staged({"one": obedient}) as stage:
+        client = await stage.client().begin()
+        for method in ("session/close", "session/delete"):
+            session = await client.new()
+            await client.answer(client.prompt(session, "say 1"))
+            assert session in stage.kept["one"].taken_numbers
+            await client.call(method, {"sessionId": session})
+            assert stage.kept["one"].taken_numbers == {}
+        assert stage.hub.pool.find_process("one") is not None

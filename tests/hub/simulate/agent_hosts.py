@@ -94,6 +94,10 @@ class AgentHost:
         for frame in block.splitlines():
             self.agent.hear(frame)
 
+    def forget(self, stream: str, last: int) -> None:
+        if self.taken_numbers.get(stream) == last and not any(name == stream for _, name, _ in self._waiting):
+            del self.taken_numbers[stream]
+
     def acknowledge(self, number: int) -> None:
         for at in [at for at in self._frames if at <= number]:
             del self._frames[at]
@@ -205,6 +209,11 @@ class HostLine:
                 raise LinkClosed("the agent is no longer there")
             self._moved.clear()
             await self._moved.wait()
+
+    def forget(self, stream: str) -> None:
+        last = self._taken_numbers.pop(stream, 0)
+        if last:
+            self._there(self._host.forget, stream, last)
 
     def acknowledge(self, number: int) -> None:
         self._there(self._host.acknowledge, number)

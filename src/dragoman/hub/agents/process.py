@@ -128,6 +128,7 @@ class AgentProcess:
         """How it has ended; None while it runs."""
         self._stderr = StderrLines(secrets)
         self._last_said: dict[str, int] = {}  # numbers of the last frames that its host may not have
+        self._closed_streams: set[str] = set()  # those of which its host forgets the numbers, but not yet
         # Ids are unlike those of earlier hubs, also if somebody has set the clock back: the process may have
         # kept requests of those. A prompt has its session, any other call a future.
         self._connection: Connection[asyncio.Future[Raw] | LiveSession] = Connection(first_id=randbits(50))
@@ -165,10 +166,24 @@ class AgentProcess:
         wire_frame = frame if own == session.id else with_session_id(frame, own)
         number = session.state.taken_before + sequence
         if self.survives:  # nobody counts them else
-            self._last_said[session.stream] = number
+            self._remember_number(session.stream, number)
         self._write(wire_frame + b"\n", stream=session.stream, last=number)
         self._untaken.append((session.bounds.answers, len(frame)))
         self._watch_pipe()
+
+    def _remember_number(self, stream: str, number: int) -> None:
+        self._last_said[stream] = number
+        self._closed_streams.discard(stream)
+
+    def forget_numbers(self, stream: str) -> None:
+        """The journal says that the process was told to close the session: no hub says again what is in its
+        stream so far. The process's host forgets the numbers once it has taken all of it.
+        """
+        if self._last_said.get(stream, 0) > self.channel.taken_numbers.get(stream, 0):
+            self._closed_streams.add(stream)
+        else:
+            self._last_said.pop(stream, None)
+            self.channel.forget(stream)
 
     def last_number(self, stream: str) -> int:
         """The last number that the process was given, or is about to be given, of a stream of this name."""
@@ -232,6 +247,9 @@ class AgentProcess:
                 for stream, last in self._last_said.items()
                 if last > taken_numbers.get(stream, 0)
             }
+            for stream in self._closed_streams - self._last_said.keys():
+                self._closed_streams.discard(stream)
+                self.channel.forget(stream)
         self._refused_bytes = 0
         if self in self._full:
             self.release(self)
@@ -358,7 +376,7 @@ class AgentProcess:
         """
         last = session.state.taken_before + session.state.bound_at
         if self.survives:
-            self._last_said[session.stream] = last
+            self._remember_number(session.stream, last)
         self._write(request(number, method, encode_json(params)), stream=session.stream, last=last)
 
     def has_load(self, state: SessionState) -> bool:

@@ -13,6 +13,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, TypeAlias
 from uuid import uuid4
 
@@ -592,6 +593,7 @@ class LiveSession:
             if self.process is process:
                 self.process = None
                 process.forget(self, for_good=True)
+                process.forget_numbers(self.stream)
         self.hub.resting(self)
 
     async def _close_in_agent(self, deletes: bool) -> None:
@@ -609,7 +611,9 @@ class LiveSession:
         if process is not None:
             process.forget(self, for_good=True)
         self.pending.agent_gone()
-        self.dispatch(ev.AgentClosed())
+        self.dispatch(
+            ev.AgentClosed(), None if process is None else partial(process.forget_numbers, self.stream)
+        )
 
     async def _end_in(self, process: SessionProcess, deletes: bool) -> None:
         own = {"sessionId": process.own_ids.get(self.id, self.id)}

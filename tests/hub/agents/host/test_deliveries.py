@@ -168,3 +168,18 @@ async def test_a_write_that_has_begun_is_finished_and_the_next_one_waits() -> No
         scene.allowed = True
         scene.deliveries.go_on()
         assert (scene.pipe.given, scene.deliveries.taken_numbers) == (b"one\ntwo\n", {"s": 2})
+
+
+async def test_a_stream_is_forgotten_once_all_of_it_is_taken() -> None:
+    async with Scene() as scene:
+        scene.deliveries.accept("s", 2, b"two\n")
+        scene.deliveries.forget("s", 2)
+        assert scene.deliveries._accepted_numbers == {"s": 2}  # it waits, and must not be taken twice
+        scene.pipe.read(1000)
+        await scene.until_done(4)
+        scene.deliveries.forget("s", 1)
+        assert scene.deliveries.taken_numbers == {"s": 2}
+        scene.deliveries.forget("s", 2)
+        assert (scene.deliveries.taken_numbers, scene.deliveries._accepted_numbers) == ({}, {})
+        scene.deliveries.accept("s", 1, b"one\n")
+        assert scene.pipe.given == b"two\none\n"

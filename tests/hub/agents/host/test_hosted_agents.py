@@ -356,3 +356,22 @@ async def test_an_agent_that_floods_stops_at_the_bound_and_goes_on(tmp_path: Pat
     os.kill(successor.pid, signal.SIGKILL)  # `yes` does not look at its input, and would be waited for
     await successor.aclose()
     assert list(tmp_path.iterdir()) == []
+
+
+async def test_an_agent_host_forgets_the_streams_of_closed_sessions(echo: Path) -> None:
+    first, journal = await attach(echo)
+    for number in range(100):
+        first.write(b"%d\n" % number, stream=f"s{number}", last=number + 1)
+    await journal.until(100)
+    for number in range(1, 100):
+        await first.wait_until_taken(f"s{number}", number + 1)
+        first.forget(f"s{number}")
+    assert [name for name in first.taken_numbers if name.startswith("s")] == ["s0"]
+    await first.leave()
+    agent, again = await attach(echo)
+    assert [name for name in agent.taken_numbers if name.startswith("s")] == ["s0"]
+    agent.write(b"0\n", stream="s0", last=1)
+    agent.write(b"new\n", stream="s7", last=1)  # a session of this name that was made anew
+    await again.until(1)
+    assert again.words == [b"new"]
+    await agent.leave()

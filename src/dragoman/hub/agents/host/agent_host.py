@@ -291,6 +291,8 @@ class AgentHost:
             if not self._leaving.is_set():
                 stream, block = records.split_write(payload)
                 self._deliveries.accept(stream, number, block)
+        elif kind == records.FORGET:
+            self._deliveries.forget(payload.decode(), number)
         elif kind in (records.PAUSE, records.RESUME, records.START):
             hub.is_started = hub.is_started or kind == records.START
             hub.is_paused = kind == records.PAUSE

@@ -60,6 +60,13 @@ class Deliveries:
         self._queue.append(Delivery(block, size, stream, last))
         self.go_on()
 
+    def forget(self, stream: str, last: int) -> None:
+        """Nobody sends writes of this stream again; ignored unless `last` is taken, and nothing behind it
+        has come. A later stream of this name may begin with any number.
+        """
+        if self.taken_numbers.get(stream) == self._accepted_numbers.get(stream) == last:
+            del self.taken_numbers[stream], self._accepted_numbers[stream]
+
     def go_on(self) -> None:
         """Give the agent what waits for nothing else."""
         if not self._blocked_event.is_set():

@@ -153,6 +153,14 @@ class HostedAgent:
                 raise LinkClosed("the agent is no longer there")
             await self._waiters.wait()
 
+    def forget(self, stream: str) -> None:
+        """The session of this stream is closed, and all that was said of it is taken: no hub says it again,
+        and neither side has to remember its number.
+        """
+        last = self._taken_numbers.pop(stream, 0)
+        if last:
+            self._say(records.record(records.FORGET, last, stream.encode()))
+
     def acknowledge(self, number: int) -> None:
         """Frames up to and including this one are safe with us. Allowed before `start`: what is known
         already is not sent again then.
