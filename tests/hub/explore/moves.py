@@ -228,7 +228,10 @@ class Move:
             self.journal = DELETED
 
     def _on_ask(self, item: Item) -> None:
-        if item[2] in self.tables.states[self.session].requests:
+        state = self.tables.states[self.session]
+        if item[2] in state.requests:
+            if state.phase != "open":
+                raise BrokenPromise("closing-asks-nobody", f"people are asked request {item[2]}")
             self.asked = (*self.asked, item[2])
 
     def _on_unask(self, item: Item) -> None:

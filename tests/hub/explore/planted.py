@@ -247,6 +247,12 @@ PLANTED = (
         _in_machine("prompt_verdict", 'if state.phase != "open":', "if False:"),
     ),
     PlantedBug(
+        "a question that comes during a close waits for people",
+        "closing-asks-nobody",
+        Scope(clients=1, close=1, ask=1),
+        _in_machine("_open_request", ' or work.state.phase != "open"', ""),
+    ),
+    PlantedBug(
         "a close leaves the queue as it is",
         "answered-once",
         CLOSE,

@@ -82,7 +82,14 @@ class Tables:
         part = stored_part(state)
         whole = (
             *(part, state.phase, state.start, state.is_bound, state.survives, state.remind),
-            *(state.is_draining, state.deletes, state.close_by, state.last_stored, tuple(state.answers)),
+            *(
+                state.is_draining,
+                state.deletes,
+                state.closing_process,
+                state.close_by,
+                state.last_stored,
+                tuple(state.answers),
+            ),
             tuple(prompt.is_whole for prompt in state.queue),
         )
         number = self._state_numbers.get(whole)

@@ -34,6 +34,7 @@ class RawAgent:
         self.answers: dict[Any, dict[str, Any]] = {}
         self.notes: list[dict[str, Any]] = []
         self.calls: list[dict[str, Any]] = []
+        self.capabilities: dict[str, Any] = {}
         self._sessions = 0
 
     async def open(self) -> AgentChannel:
@@ -48,7 +49,8 @@ class RawAgent:
     def _hear(self, message: dict[str, Any]) -> None:
         match message.get("method"):
             case "initialize":
-                self.say(id=message["id"], result={"protocolVersion": 1})
+                capabilities = {"agentCapabilities": self.capabilities} if self.capabilities else {}
+                self.say(id=message["id"], result={"protocolVersion": 1, **capabilities})
             case "session/new":
                 self._sessions += 1
                 self.say(id=message["id"], result={"sessionId": f"{self.name}-{self._sessions}"})
@@ -103,10 +105,15 @@ async def eventually(is_so: Callable[[], object]) -> None:
 
 @asynccontextmanager
 async def raw_stage(
-    *names: str, journal: Journal | None = None, **options: Any
+    *names: str,
+    journal: Journal | None = None,
+    capabilities: dict[str, Any] | None = None,
+    **options: Any,
 ) -> AsyncIterator[tuple[RawStage, Talker]]:
     """With a client that has begun; the first agent is the default one."""
     agents = {name: RawAgent(name) for name in names}
+    for agent in agents.values():
+        agent.capabilities = capabilities or {}
     specs = {name: AgentSpec(name=name, open=agent.open) for name, agent in agents.items()}
     chosen = HubOptions(default_agent=names[0], **options)
     async with Hub(journal or MemoryJournal(), specs, options=chosen) as hub:

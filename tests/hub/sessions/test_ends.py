@@ -22,7 +22,7 @@ from dragoman.journal import Entry, Page
 from dragoman.journal.memory import MemoryJournal
 from dragoman.schema.v1 import CloseSessionResponse
 from tests.hub.sessions.agents import Gate, obedient
-from tests.hub.sessions.raw_agents import eventually, raw_stage
+from tests.hub.sessions.raw_agents import RawAgent, eventually, raw_stage
 from tests.hub.sessions.stage import Talker, staged
 
 LOAD = {"cwd": "/tmp", "mcpServers": []}
@@ -325,3 +325,48 @@ async def test_the_end_of_a_turn_costs_the_same_with_any_number_of_clients() -> 
         stage.hub.clients = counted = CountedClients(stage.hub.clients)
         assert await answered(client, [client.prompt(session, "hello")]) == ["end_turn"]
         assert counted.walks == 0
+
+
+QUESTIONS = {
+    "session/request_permission": {"outcome": {"outcome": "cancelled"}},
+    "elicitation/create": {"action": "cancel"},
+}
+
+
+def ask_all(agent: RawAgent, session: str, name: str) -> None:
+    tool_call, options = {"toolCallId": "t"}, [{"optionId": "a", "name": "A", "kind": "allow_once"}]
+    agent.ask(f"{name}-1", "session/request_permission", session, toolCall=tool_call, options=options)
+    agent.ask(f"{name}-2", "elicitation/create", session, mode="form", message="?", requestedSchema={})
+
+
+def outcomes(agent: RawAgent, name: str) -> list[Any]:
+    return [agent.answers.get(f"{name}-{number}", {}).get("result") for number in (1, 2)]
+
+
+@pytest.mark.parametrize("method", ["session/close", "session/delete"])
+async def test_what_an_agent_asks_while_its_session_is_being_closed_is_cancelled_at_once(method: str) -> None:
+    async with raw_stage("curious", capabilities={"sessionCapabilities": {"close": {}}}) as (stage, client):
+        agent = stage.agents["curious"]
+        session = await client.new()
+        child = {"sessionUpdate": "subagent_update", "sessionId": "child", "state": {"state": "running"}}
+        prompt = client.prompt(session, "go")
+        await eventually(lambda: agent.prompts)
+        agent.say(method="session/update", params={"sessionId": session, "update": child})
+        await eventually(lambda: "child" in stage.hub.sessions)
+        closing = client.ask(method, {"sessionId": session})
+        await eventually(lambda: agent.notes)
+        begin = time.monotonic()
+        ask_all(agent, session, "turn")
+        ask_all(agent, "child", "child")
+        await eventually(lambda: {"turn-1", "turn-2", "child-1", "child-2"} <= agent.answers.keys())
+        assert outcomes(agent, "turn") == outcomes(agent, "child") == list(QUESTIONS.values())
+        agent.end_turn()
+        await eventually(lambda: [call for call in agent.calls if call["method"] == "session/close"])
+        ask_all(agent, session, "close")
+        await eventually(lambda: {"close-1", "close-2"} <= agent.answers.keys())
+        assert outcomes(agent, "close") == list(QUESTIONS.values())
+        agent.say(id=agent.calls[-1]["id"], result={})
+        assert (await client.answer(prompt))["result"]["stopReason"] == "end_turn"
+        assert (await client.answer(closing))["result"] == {}
+        assert time.monotonic() - begin < live_session.CLOSE_SECONDS
+        assert [one["method"] for one in client.heard if one.get("method") in QUESTIONS] == []

@@ -150,6 +150,11 @@ class LiveSession:
         return last
 
     @property
+    def _is_ending(self) -> bool:
+        """Whether a session for which this one works is being closed."""
+        return any(session.state.phase != "open" for session in self.ancestors())
+
+    @property
     def has_relatives(self) -> bool:
         """Whether it has a parent or children."""
         return bool(self._state.children or self._state.parent)
@@ -302,7 +307,9 @@ class LiveSession:
     def on_request(
         self, frame: bytes, request_id: Id, number: int, process: SessionProcess, receipt: Receipt
     ) -> None:
-        event: ev.Event = ev.RequestReceived(frame=frame, id=request_id, number=number)
+        event: ev.Event = ev.RequestReceived(
+            frame=frame, id=request_id, number=number, is_ending=self._is_ending
+        )
         if not self.bounds.requests.fits(size_of_request(frame)):
             process.refuse(request_id, error_object(INTERNAL_ERROR, TOO_MANY_REQUESTS))
             event = ev.FrameDropped(number=number)
@@ -523,8 +530,9 @@ class LiveSession:
         number.
         """
         frame = request(f"{OWN_ID}{uuid4().hex}", "session/request_permission", params)[:-1]
-        self.dispatch(ev.QuestionAsked(frame=frame))
-        return self._state.last
+        number = self._state.last + 1
+        self.dispatch(ev.QuestionAsked(frame=frame, is_ending=self._is_ending))
+        return number
 
     def settle(
         self,

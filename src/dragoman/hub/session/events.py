@@ -141,9 +141,13 @@ class UpdatesReceived(_Event, frozen=True):
 
 
 class RequestReceived(_Event, frozen=True):
+    """Nobody is asked what an agent asks while its session is being closed, or `is_ending`."""
+
     frame: bytes
     id: Id
     number: int
+    is_ending: bool = False
+    """Whether a session for which this one works is being closed."""
 
 
 class FrameDropped(_Event, frozen=True):
@@ -237,6 +241,8 @@ class QuestionAsked(_Event, frozen=True):
     """A question of the hub's own: a request for permission with an id of ours."""
 
     frame: bytes
+    is_ending: bool = False
+    """As with `RequestReceived`."""
 
 
 class RequestAnnotated(_Event, frozen=True):

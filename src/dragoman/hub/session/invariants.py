@@ -39,6 +39,7 @@ PROMISES = {
     "as-it-was-sent": "What is acted upon is what was sent, not its redacted form.",
     "state-is-fold": "The state is the fold of the entries, so the next hub knows what this one knew.",
     "closing-accepts-nothing": "A session that is being closed accepts no prompt.",
+    "closing-asks-nobody": "What an agent asks people while its session is being closed is cancelled at once.",
     "deleted-is-gone": "Nothing follows in a session that was deleted.",
     "comes-to-rest": "Every turn and every close ends, whatever happens around it.",
     "no-failure": "The machine has an answer to every event in every state.",

@@ -100,7 +100,8 @@ class _StepWork:
     def say(self, frame: bytes, *, prompt_id: int | None = None, wire_frame: bytes | None = None) -> None:
         """Give the agent a frame, once it is stored."""
         sequence = self.append("to_agent", frame, pending=self.state.survives)
-        process = self.state.process
+        closing_process = self.state.closing_process
+        process = self.state.process if closing_process is None else closing_process
         self.do(
             ev.SendToAgent(after=sequence, frame=wire_frame or frame, process=process, prompt_id=prompt_id)
         )
@@ -329,10 +330,21 @@ def _request_received(work: _StepWork, event: ev.RequestReceived) -> Verdict:
         why = f"Invalid request: ids that begin with {OWN_ID!r} are for questions of the hub"
         work.say(answer_frame(event.id, None, {"code": INVALID_REQUEST, "message": why}))
     else:
-        last = work.append("to_client", event.frame, pending=True)
-        work.do(ev.OpenRequestReceived(after=last))
+        _open_request(work, event.frame, is_ending=event.is_ending)
     _mark_heard(work, event.number)
     return "done"
+
+
+def _open_request(work: _StepWork, frame: bytes, *, is_ending: bool) -> None:
+    """A question that comes while the session is being closed is cancelled at once: the agent would wait for
+    people, and the close for the agent. Files and terminals are lent to the end.
+    """
+    last = work.append("to_client", frame, pending=True)
+    open_request = work.state.requests.get(last)
+    if open_request is not None and open_request.is_question and (is_ending or work.state.phase != "open"):
+        _cancel_request(work, open_request)
+    else:
+        work.do(ev.OpenRequestReceived(after=last))
 
 
 def _frame_dropped(work: _StepWork, event: ev.FrameDropped) -> Verdict:
@@ -343,8 +355,7 @@ def _frame_dropped(work: _StepWork, event: ev.FrameDropped) -> Verdict:
 
 
 def _question_asked(work: _StepWork, event: ev.QuestionAsked) -> Verdict:
-    last = work.append("to_client", event.frame, pending=True)
-    work.do(ev.OpenRequestReceived(after=last))
+    _open_request(work, event.frame, is_ending=event.is_ending)
     return "done"
 
 
@@ -377,7 +388,8 @@ def _settle(
     members: dict[str, Any] = {"request": str(sequence), "by": by, "outcome": outcome}
     if reason:
         members["reason"] = reason
-    if (result is not None or error is not None) and work.state.is_bound and not open_request.is_own:
+    is_heard = work.state.is_bound or work.state.closing_process is not None
+    if (result is not None or error is not None) and is_heard and not open_request.is_own:
         work.say(answer_frame(open_request.id, result, error))
     if result is not None and open_request.is_question:
         members["result"] = result
@@ -467,6 +479,7 @@ def _agent_released(work: _StepWork, event: ev.AgentReleased) -> Verdict:
 def _agent_gone(work: _StepWork, event: ev.AgentGone) -> Verdict:
     """A turn ends with the process, and is not repeated."""
     _unbind(work)
+    work.state = replace(work.state, closing_process=None)
     for sequence in work.state.requests:
         _settle(work, sequence, outcome="agent_gone")
     turn = work.state.turn
@@ -521,7 +534,7 @@ def _close_if_quiet(work: _StepWork) -> None:
                 _cancel_request(work, open_request)
             # Before the agent hears of it: after a crash nobody knows whether it has closed the session.
             work.note("released")
-            work.state = replace(work.state, is_bound=False)
+            work.state = replace(work.state, is_bound=False, closing_process=state.process)
         work.do(ev.CloseInAgent(after=work.state.last, deletes=state.deletes))
 
 

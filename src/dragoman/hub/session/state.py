@@ -279,6 +279,8 @@ class SessionState(Struct, frozen=True, kw_only=True):
     """An entry that is stored, and all before it; None while the stream is read. Answers behind it stay at
     hand, because nobody finds them in the journal.
     """
+    closing_process: int | None = None
+    """The process that is told to close the session, and still gets answers to what it asks."""
     deletes: bool = False
     """Whether the session is deleted once it is closed."""
     close_by: float = 0.0
