@@ -186,6 +186,8 @@ class Hub:
         session.followers.pop(client, None)
         if follower is not None:
             follower.withdraw()
+            if not client.closed_event.is_set():
+                follower.answer_waiting()
             if client.seat is not None and not follower.is_silent:
                 client.seat.stands(session.id, None)
             self.children.on_detached(follower)

@@ -85,3 +85,24 @@ async def test_every_request_that_has_sent_a_key_is_answered_also_on_one_connect
         answers = [await client.answer(request) for request in (first, *others)]
         assert [answer["result"] for answer in answers] == [{"stopReason": "end_turn"}] * 4
         assert gate.prompts == ["wait"]
+
+
+async def test_a_client_that_is_behind_and_detaches_hears_how_its_prompt_ended() -> None:
+    journal, gate = HeldJournal(), Gate()
+    async with staged({"one": lambda: obedient(gate)}, journal=journal) as stage:
+        client = await stage.client().begin()
+        session = await client.new()
+        running = client.prompt(session, "wait")
+        await gate.waiting.wait()
+        journal.may_read.clear()
+        load = client.ask("session/load", {"sessionId": session, "cwd": "/tmp", "mcpServers": []})
+        await journal.reading.wait()
+        gate.open.set()
+        live = stage.hub.sessions[session]
+        while live.state.turn is not None:  # noqa: ASYNC110 -- nothing tells of it
+            await asyncio.sleep(0)
+        await live.wait_until_stored()
+        await client.call("_dragoman/hub/detach", {"sessionId": session})
+        assert (await client.answer(running))["result"] == {"stopReason": "end_turn"}
+        assert "error" in await client.answer(load)
+        journal.may_read.set()

@@ -173,10 +173,14 @@ class ClientFollower:
         if self._task is None:
             return
         self.leave()
+        self.answer_waiting()
+
+    def answer_waiting(self) -> None:
+        """Answer the client's prompts whose end is stored, although it was not told what is before it."""
         answers = {**(self._old_answers or {}), **self.session.state.answers}
         for session_id, key in list(self.client.waiting):
             answer = answers.get(key) if session_id == self.session.id else None
-            if answer is not None:
+            if answer is not None and answer.sequence <= self.session.log.last:
                 for request_id in self.waits_for(key):
                     self.client.send(answer.to(request_id))
                 self.on_answered(key)
