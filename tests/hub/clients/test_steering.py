@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, get_args
@@ -14,8 +15,11 @@ from dragoman.hub.agents.pool import AgentSpec
 from dragoman.hub.engine.options import HubOptions
 from dragoman.hub.gate.admission import Grant
 from dragoman.hub.hub import Hub
+from dragoman.hub.session.notes import note
+from dragoman.journal import Entry
 from dragoman.journal.memory import MemoryJournal
 from dragoman.transport.memory import memory_pair
+from tests.hub.sessions.agents import obedient
 from tests.hub.sessions.raw_agents import RawAgent, RawStage, eventually
 from tests.hub.sessions.stage import Talker, staged, text
 from tests.steerable_agent import Kind, SteerableAgent
@@ -203,3 +207,50 @@ async def test_nobody_knows_whether_an_agent_that_died_has_the_message(method: s
         error = (await ann.answer(call))["error"]
         assert "nobody knows whether the agent has the message" in error["message"]
         assert ann.texts("user_message_chunk") == []
+
+
+async def test_a_message_is_given_once_over_a_kill_of_the_hub_and_its_outcome_is_told_again() -> None:
+    gate = asyncio.Event()
+    async with staged({"one": steerable(gate)}) as stage:
+        ann = await stage.client().begin()
+        session = await ann.new()
+        ann.prompt(session, "go", key="p")
+        await ann.until(lambda message: "begun" in str(message))
+        params = {"sessionId": session, "prompt": text("left"), "_meta": IDLE}
+        assert await ann.call("_session/steering", params, key="m") == {"outcome": "injected"}
+        await ann.until(lambda message: "also: left" in str(message))
+        assert await ann.call("_session/steering", params, key="m") == {"outcome": "injected"}
+        await stage.crash()
+        await stage.start()
+        bob = await stage.client().begin()
+        assert await bob.call("_session/steering", params, key="m") == {"outcome": "injected"}
+        gate.set()
+        prompt = bob.prompt(session, "go", key="p")
+        assert (await bob.answer(prompt))["result"]["stopReason"] == "end_turn"
+        await bob.call("session/load", {"sessionId": session, "cwd": "/tmp", "mcpServers": []})
+        assert bob.texts("user_message_chunk") == ["go", "left"]
+        assert bob.texts() == ["begun", "also: left"]
+
+
+async def test_a_message_that_waits_for_the_agent_over_a_kill_of_the_hub_gets_its_outcome() -> None:
+    async with staged({"one": obedient}) as stage:
+        ann = await stage.client().begin()
+        session = await ann.new()
+        await ann.answer(ann.prompt(session, "say 1"))
+        await stage.crash()
+        number = (await stage.journal.info(session)).last + 1  # type: ignore[union-attr]
+        frame = {"jsonrpc": "2.0", "id": 77, "method": "_session/steering", "params": {"sessionId": session}}
+        entries = [
+            Entry("note", note("steering", key="m", by="ann", request="77"), 1.0),
+            Entry("to_agent", json.dumps(frame).encode(), 1.0),
+        ]
+        await stage.journal.append(session, entries)
+        await stage.start()
+        bob = await stage.client().begin()
+        params = {"sessionId": session, "prompt": text("left")}
+        error = await bob.refusal("_session/steering", {**params, "_meta": {"dragoman": {"key": "m"}}})
+        assert error["code"] == -32601  # the agent got it from the second hub, and knows no such method
+        assert stage.kept["one"].taken_numbers[session] == number + 1
+        await stage.end_agent("one")
+        again = await bob.refusal("_session/steering", {**params, "_meta": {"dragoman": {"key": "m"}}})
+        assert again == error

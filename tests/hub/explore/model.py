@@ -46,7 +46,7 @@ class Model:
             closing=False,
             closers=0,
             process=ProcessModel(),
-            clients=("new",) * self.scope.clients,
+            clients=("new",) * (self.scope.clients + self.scope.steer),
             budget=self.scope,
             history=SessionHistory(),
         )
@@ -64,6 +64,8 @@ class Model:
                 may.append(("update",))
             if budget.ask and not process.asks:
                 may.append(("ask",))
+        if process.is_alive and process.steers and not process.asks:
+            must.append(("answer_steer",))
         if process.loads and budget.ask and not process.asks:
             may.append(("ask",))
         if process.is_alive and budget.die:
@@ -77,11 +79,16 @@ class Model:
         for client, phase in enumerate(clients):
             if phase == "lost":
                 must.append(("retry", client))
+            elif phase == "new" and client >= budget.clients:
+                if is_open:
+                    may.append(("steer", client))
             elif phase == "new":
                 if client == 0 or clients[client - 1] != "new":  # they are alike: the first one is first
                     may.append(("prompt", client))
             elif budget.cut:
                 may.append(("cut", client))
+            if client >= budget.clients:
+                continue
             if phase == "waits" and is_open and budget.edit:
                 may.append(("edit", client))
             if phase == "waits" and is_open and budget.withdraw:
@@ -118,12 +125,13 @@ class Model:
             must.append(("timeout",))
         if world.asked:
             must.append(("settle", world.asked[0]))
-        if budget.cancel:
-            may.append(("cancel",))
-        if budget.close:
-            may.append(("close", False))
-        if budget.delete:
-            may.append(("close", True))
+        acts: tuple[tuple[int, Action], ...] = (
+            (budget.cancel, ("cancel",)),
+            (budget.handover, ("handover",)),
+            (budget.close, ("close", False)),
+            (budget.delete, ("close", True)),
+        )
+        may.extend(action for count, action in acts if count)
         if state.is_draining:
             must.append(("crash",))  # it is drained because it is to end
         elif budget.drain and budget.crash:
@@ -143,6 +151,8 @@ class Model:
         """Nothing has to happen any more in this world."""
         state, process = self.tables.states[world.session], world.process
         for client, phase in enumerate(world.clients):
+            if phase == "waits" and client >= self.scope.clients:
+                raise BrokenPromise("steer-settled-once", f"message {key_of(client)} is never answered")
             if phase == "waits":
                 raise BrokenPromise("answered-once", f"prompt {key_of(client)} is never answered")
         if world.closers:

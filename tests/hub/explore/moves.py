@@ -9,13 +9,16 @@ from __future__ import annotations
 from typing import Any
 
 from dragoman.hub.session import state as states
-from dragoman.hub.session.invariants import BrokenPromise, SessionHistory, outcome_of
+from dragoman.hub.session.invariants import BrokenPromise, SessionHistory, outcome_of, steer_outcome_of
 from tests.hub.explore.tables import QUIET, Item, Label, Tables
 from tests.hub.explore.world import DELETED, HubWorld, ProcessModel, Scope, key_of
 
 EFFECTS = {
     name: f"_on_{name}"
-    for name in ("start", "send", "answer", "close", "release", "forget", "ask", "unask", "drop", "ack")
+    for name in (
+        *("start", "send", "answer", "steered", "close", "release"),
+        *("forget", "ask", "unask", "drop", "ack"),
+    )
 }
 """Methods of `Move`."""
 
@@ -190,6 +193,9 @@ class Move:
             current = process.prompt[0] if process.prompt else ""
             self.history = self.history.on_prompt_given(key, is_with_agent=current, is_whole=is_whole)
             process = process._replace(prompt=(key, prompt_id), is_cancelled=False)
+        elif kind == "steer":
+            self.history = self.history.on_steer_given(arguments[0])
+            process = process._replace(steers=(*process.steers, (arguments[0], arguments[1])))
         elif kind == "cancel":
             process = process._replace(is_cancelled=bool(process.prompt))
         else:
@@ -205,6 +211,16 @@ class Move:
             if phase == "waits" and key_of(client) == key:
                 self._answer(client, outcome)
 
+    def _on_steered(self, item: Item) -> None:
+        key, outcome = item[2:]
+        for client, phase in enumerate(self.clients):
+            if phase == "waits" and key_of(client) == key:
+                self._answer_steer(client, outcome)
+
+    def _answer_steer(self, client: int, outcome: str) -> None:
+        self.history.on_steer_answered(key_of(client), outcome)
+        self._set_client(client, "done")
+
     def _answer(self, client: int, outcome: str) -> None:
         self.history.on_prompt_answered(key_of(client), outcome)
         self._set_client(client, "done")
@@ -219,7 +235,7 @@ class Move:
 
     def _close_in_process(self) -> None:
         """What the agent has asked ends with the session."""
-        self.process = self.process._replace(knows=False, asks="", loads=False)
+        self.process = self.process._replace(knows=False, asks="", loads=False, steers=())
 
     def _on_forget(self, item: Item) -> None:
         self._forget()
@@ -267,6 +283,7 @@ class Move:
                 loads=True,
                 prompt=(),
                 asks="",
+                steers=(),
                 frames=(),
                 acknowledged=process.last,
                 delivered=process.last,
@@ -319,6 +336,8 @@ class Move:
             count = next((at for at, frame in enumerate(rest) if frame[0] != "update"), len(rest))
             counts = tuple(frame[1] for frame in rest[:count])
             label: Label = ("updates", process.number, counts, process.delivered + count)
+        elif kind == "steered":
+            label = ("steer reply", *arguments, process.delivered + 1)
         elif kind == "request":
             label = ("request", process.number, process.delivered + 1)
         else:
@@ -344,6 +363,13 @@ class Move:
         assert process.prompt
         self._say(("reply", process.prompt[1], "cancelled" if process.is_cancelled else "end_turn"))
         self.process = self.process._replace(prompt=(), is_cancelled=False)
+
+    def answer_steer(self) -> None:
+        """The agent says whether a turn took the first message that it has."""
+        process = self.process
+        _, number = process.steers[0]
+        self._say(("steered", number, "injected" if process.prompt else "promptRequired"))
+        self.process = self.process._replace(steers=process.steers[1:])
 
     def _say(self, frame: tuple[Any, ...]) -> None:
         self.process = self.process._replace(frames=(*self.process.frames, frame))
@@ -384,7 +410,32 @@ class Move:
         self._prompt(client)
 
     def retry(self, client: int) -> None:
-        self._prompt(client)
+        if client < self.budget.clients:
+            self._prompt(client)
+        else:
+            self.steer(client)
+
+    def steer(self, client: int) -> None:
+        """A message into a turn. A session that is not bound to a process has none to give it to."""
+        key = key_of(client)
+        if self.journal != DELETED and self.hub == "away":
+            self._open()
+        if self.journal == DELETED or self.hub == "away":
+            self._set_client(client, "done")
+            return
+        state = self.tables.states[self.session]
+        self._set_client(client, "waits")
+        verdict = self.step("steer", key, state.last + 1000)
+        is_shown_later = any(item[1:3] == ("steered", key) for item in self.outbox)
+        if verdict in ("closing", "ignored", "full"):
+            self.history.on_steer_refused(key)
+            self._set_client(client, "done")
+        elif verdict == "known" and key in state.steer_answers and not is_shown_later:
+            self._answer_steer(client, steer_outcome_of(state.steer_answers[key].note))
+
+    def handover(self) -> None:
+        self._spend(handover=self.budget.handover - 1)
+        self.step("continued")
 
     def _prompt(self, client: int) -> None:
         key = key_of(client)

@@ -233,6 +233,52 @@ PLANTED = (
         FAIL,
         _in_machine("_refuse", "work.do(ev.ReplaceEntry(after=sequence, frame=frame))"),
     ),
+    # Messages into turns, and hand-overs.
+    PlantedBug(
+        "a message into a turn that is sent again counts as new",
+        "steered-once",
+        Scope(clients=1, steer=1, cut=1),
+        _in_machine("steer_verdict", "key in state.steers or key in state.steer_answers", "False"),
+    ),
+    PlantedBug(
+        "the outcome of a message into a turn is not remembered",
+        "steered-once",
+        Scope(clients=1, steer=1, cut=1),
+        _in_state("_apply_steered", "steer_answers=answers", "steer_answers=state.steer_answers"),
+    ),
+    PlantedBug(
+        "a message into a turn is given to the agent and not stored",
+        "frames-for-their-process",
+        Scope(clients=1, steer=1),
+        _in_machine(
+            "_steer_received",
+            "accept_steer(work, event)",
+            "work.do(ev.SendToAgent(after=1, frame=event.frame, process=work.state.process))",
+        ),
+    ),
+    PlantedBug(
+        "nobody hears what became of a message when its agent dies",
+        "steer-settled-once",
+        Scope(clients=1, steer=1, die=1),
+        (
+            Change(
+                machine, "_agent_gone", "doubt_steers(work, event.reason", "(lambda *_: 0)(work, event.reason"
+            ),
+            Change(machine, "_unbind", 'doubt_steers(work, "the session was taken from its agent")', "pass"),
+        ),
+    ),
+    PlantedBug(
+        "a hand-over that is asked for again is written again",
+        "continued-once",
+        Scope(clients=1, handover=2),
+        _in_machine("_continued_elsewhere", "work.state.successor == event.session", "False"),
+    ),
+    PlantedBug(
+        "a hub forgets where a session goes on",
+        "continued-once",
+        Scope(clients=1, handover=2, crash=1),
+        _in_state("_apply_note", "_NOTES.get(note.hub)", '_NOTES.get(note.hub.replace("continued", ""))'),
+    ),
     # Closing.
     PlantedBug(
         "a prompt that comes during a close hangs",

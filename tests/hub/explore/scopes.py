@@ -24,12 +24,15 @@ SCOPES = {
     "prompts that are edited or withdrawn, a refusal and a crash": Scope(edit=1, withdraw=1, fail=1, crash=1),
     "a hub that drains, a cancel and a crash": Scope(drain=1, cancel=1, crash=1),
     "a quiet session, a cancel and a crash": Scope(release=1, cancel=1, crash=1),
+    "a message into a turn, a lost connection and a crash": Scope(clients=1, steer=1, cut=1, crash=1),
+    "a message into a turn, a close and a crash": Scope(clients=1, steer=1, close=1, crash=1),
+    "a message into a turn and a close": Scope(clients=1, steer=1, close=1),
+    "a message into a turn of an agent that dies": Scope(clients=1, steer=1, die=1, cut=1),
+    "hand-overs, a cancel and a crash": Scope(clients=1, handover=2, cancel=1, crash=1),
     "a close and a cancel": Scope(close=1, cancel=1),
     "a close and a lost connection": Scope(close=1, cut=1),
     "an agent that dies, and a lost connection": Scope(die=1, cut=1),
-    "a lost connection and a crash": Scope(cut=1, crash=1),
     "a quiet session and a crash": Scope(release=1, crash=1),
-    "a quiet session and a cancel": Scope(release=1, cancel=1),
     "an agent that loads a quiet session and asks": Scope(clients=1, release=1, ask=1, update=1),
     "an agent that loads a quiet session and asks, and two crashes": Scope(
         clients=1, release=1, ask=2, update=1, crash=2
@@ -42,6 +45,7 @@ SLOW_SCOPES = (
     "refusals of the journal, a cancel and a crash",
     "an agent that dies, a lost connection and a crash",
     "a quiet session, a cancel and a crash",
+    "a message into a turn, a close and a crash",
     "an agent that loads a quiet session and asks, and two crashes",
 )
 """Most of all worlds: for `make test-all`. Each two of these accidents are also in smaller scopes."""

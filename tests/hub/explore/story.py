@@ -29,6 +29,8 @@ SENTENCES = {
     "timeout": "the time for the turn to end is over",
     "release": "nobody needs the agent: the hub lets go of it",
     "settle": "a person answers the agent's request",
+    "answer_steer": "the agent says whether it has the message",
+    "handover": "a client hands the session to another agent",
     "cancel": "a client cancels",
     "drain": "the hub is told to end soon",
     "crash": "the hub is killed",
@@ -37,6 +39,7 @@ SENTENCES = {
 
 CLIENTS = {
     "prompt": "client {name} sends prompt {key}",
+    "steer": "client {name} sends message {key} into the turn",
     "retry": "client {name} sends prompt {key} again",
     "cut": "client {name} loses its connection",
     "edit": "client {name} edits prompt {key}",

@@ -16,12 +16,14 @@ from dragoman.hub.session import events as ev
 from dragoman.hub.session import machine
 from dragoman.hub.session import state as states
 from dragoman.hub.session.events import Effect, Event
+from dragoman.hub.session.frames import object_of, value_of
 from dragoman.hub.session.invariants import (
     BrokenPromise,
     Fact,
     check_accepted,
     facts_of,
     outcome_of,
+    steer_outcome_of,
     stored_part,
 )
 from dragoman.hub.session.notes import note, read_note
@@ -158,6 +160,11 @@ class Tables:
             for sequence, (direction, frame) in enumerate(rows, before.last + 1)
             if direction == "note" and (read := read_note(frame)) is not None and read.hub == "turn_ended"
         ]
+        shown += [
+            (sequence, "steered", read.key, steer_outcome_of(read))
+            for sequence, (direction, frame) in enumerate(rows, before.last + 1)
+            if direction == "note" and (read := read_note(frame)) is not None and read.hub == "steered"
+        ]
         done = [item for effect in effects if (item := _item(effect)) is not None]
         # Sorting keeps the order of what has one number: effects come before clients are shown the entry.
         items = sorted([item for item in done if item[1] not in AT_ONCE] + shown, key=lambda item: item[0])
@@ -227,6 +234,9 @@ def _sent(frame: bytes) -> tuple[Any, ...]:
         case Request(id=number, method="session/prompt"):
             key = next(fact[1] for fact in facts_of(SESSION, [("to_agent", frame)]))
             return "prompt", key, number, REDACTED not in frame
+        case Request(id=number, method="_session/steering", params=params):
+            key = value_of(object_of(params).get("prompt"))[0]["text"]
+            return "steer", key, number
         case Notification(method="session/cancel"):
             return ("cancel",)
         case Response(id=number) | Failure(id=number):
@@ -260,6 +270,20 @@ def _request(process: int, number: int) -> Event:
     return ev.RequestReceived(frame=frame, id=f"{process}.{number}", number=number)
 
 
+def _steer(key: str, number: int) -> Event:
+    frame = (
+        b'{"jsonrpc":"2.0","id":%d,"method":"_session/steering",'
+        b'"params":{"sessionId":"s","prompt":[{"type":"text","text":"%b"}]}}' % (number, key.encode())
+    )
+    return ev.SteerReceived(key=key, by="client", id=number, frame=frame)
+
+
+def _steer_answer(number: int, outcome: str, at: int) -> Event:
+    result = b'{"outcome":"%b"}' % outcome.encode()
+    frame = b'{"jsonrpc":"2.0","id":%d,"result":%b}' % (number, result)
+    return ev.AnswerReceived(frame=frame, id=number, number=at, result=Raw(result))
+
+
 def _answer(prompt_id: int, outcome: str, number: int) -> Event:
     result = b'{"stopReason":"%b"}' % outcome.encode()
     frame = b'{"jsonrpc":"2.0","id":%d,"result":%b}' % (prompt_id, result)
@@ -283,6 +307,9 @@ EVENTS: Mapping[str, Callable[..., tuple[Event, float]]] = {
     "edit": lambda key: (ev.PromptEdited(key=key, params=_params(key, f"{key} edited")), 0.0),
     "withdraw": lambda key: (ev.PromptWithdrawn(key=key), 0.0),
     "cancel": lambda: (ev.CancelReceived(), 0.0),
+    "steer": lambda key, number: (_steer(key, number), 0.0),
+    "steer reply": lambda number, outcome, at: (_steer_answer(number, outcome, at), 0.0),
+    "continued": lambda: (ev.ContinuedElsewhere(session="t", agent="other", by="client"), 0.0),
     "close": lambda deletes: (ev.CloseReceived(by=CLOSE_BY, deletes=deletes), 0.0),
     "settle": lambda sequence: (_settle(sequence), 0.0),
     "updates": lambda process, counts, number: (_updates(process, counts, number), 0.0),

@@ -42,6 +42,10 @@ class Scope(NamedTuple):
     withdraw: int = 0
     again: int = 0
     """How often a client sends a prompt again that was refused."""
+    steer: int = 0
+    """So many more clients have a message into a turn instead of a prompt."""
+    handover: int = 0
+    """How often the session is handed to another agent, each time by the same key."""
     deaf: int = 0
     """1 if the host never hears that its frames are stored, and sends them all to the next hub."""
     mortal: int = 0
@@ -70,6 +74,8 @@ class ProcessModel(NamedTuple):
     is_cancelled: bool = False
     asks: str = ""
     """A request without an answer."""
+    steers: tuple[tuple[str, int], ...] = ()
+    """Messages into turns without an answer, with the ids of their requests."""
     updates: int = 0
     """So many updates has it sent."""
 

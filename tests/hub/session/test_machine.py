@@ -85,6 +85,16 @@ ASKED_CHILD = after(replace(MADE[0], parent="p"), MADE[1], asks())
 MORTAL = after(MADE[0], ev.AgentBound(process=7, survives=False))
 
 
+STEER = ev.SteerReceived(
+    key="m",
+    by="me",
+    id=9,
+    frame=b'{"jsonrpc":"2.0","id":9,"method":"_session/steering","params":{"sessionId":"s","prompt":[{}]}}',
+)
+STEER_ANSWER = b'{"jsonrpc":"2.0","id":9,"result":{}}'
+STEERED = after(*MADE, prompt("k"), ev.AgentReady(key="k", id=1), STEER)
+
+
 class Case(NamedTuple):
     about: str
     state: SessionState
@@ -395,6 +405,48 @@ CASES = [
         replace(IDLE, successor="t"),
         ev.ContinuedElsewhere(session="t", agent="b", by="me"),
         verdict="known",
+    ),
+    # Messages into turns.
+    Case(
+        "a message into a turn is stored with its key and given to the agent",
+        RUNNING,
+        STEER,
+        "steering m, > _session/steering",
+        "SendToAgent",
+        "accepted",
+    ),
+    Case("one that is with the agent is known", STEERED, STEER, verdict="known"),
+    Case("without an agent there is nobody to have it", UNBOUND, STEER, verdict="ignored"),
+    Case("a session that is being closed takes no message", CLOSING, STEER, verdict="closing"),
+    Case("a child takes none", CHILD, STEER, verdict="child"),
+    Case(
+        "one that the agent has taken is told as the user's",
+        STEERED,
+        ev.AnswerReceived(frame=STEER_ANSWER, id=9, number=2, result=Raw(b'{"outcome":"injected"}')),
+        "< answer, < session/update, steered m, heard",
+        "SteerEnded m",
+    ),
+    Case(
+        "one that no turn has taken is told to nobody",
+        STEERED,
+        ev.AnswerReceived(frame=STEER_ANSWER, id=9, number=2, result=Raw(b'{"outcome":"promptRequired"}')),
+        "< answer, steered m, heard",
+        "SteerEnded m",
+    ),
+    Case(
+        "nobody knows what became of one that is waited for no more",
+        STEERED,
+        ev.SteerGivenUp(key="m", reason="late"),
+        "steered m",
+        "SteerEnded m",
+    ),
+    Case("nor of one that is not there", RUNNING, ev.SteerGivenUp(key="m", reason="late"), verdict="ignored"),
+    Case(
+        "nor of one whose agent closes the session",
+        after(*MADE, STEER),
+        ev.AgentReleased(),
+        "steered m, released",
+        "SteerEnded m",
     ),
     Case("it gets folders", IDLE, ev.FoldersChanged(folders=("/x",)), "folders"),
     Case("not in a turn", RUNNING, ev.FoldersChanged(folders=("/x",)), verdict="ignored"),

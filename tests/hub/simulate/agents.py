@@ -36,6 +36,10 @@ class AgentBook:
         """How its agent ended the turn of a key: a stop reason, `error` or `died`."""
         self.answers: dict[str, list[str]] = {}
         """What came back for each question of an agent, by its name."""
+        self.steered: dict[str, int] = {}
+        """How often an agent was given the message into a turn of a key."""
+        self.steers: dict[str, str] = {}
+        """By their keys: the session."""
         self.writers: dict[str, str] = {}
         """The node that has written last to the stream of each session."""
         self.prompts: dict[str, tuple[str, str]] = {}
@@ -230,6 +234,12 @@ class ScriptedAgent:
         turn = self._turns[session] = Turn(request_id, session, key, steps)
         self._check_owner(turn)
         self._soon(turn)
+
+    def _on_session_steering(self, request_id: Any, params: dict[str, Any]) -> None:
+        key, session = params["prompt"][0]["text"], params["sessionId"]
+        self._book.steered[key] = self._book.steered.get(key, 0) + 1
+        self._book.story.tell(self._process.name, f"gets the message {key} in {session}")
+        self._reply(request_id, {"outcome": "injected" if session in self._turns else "promptRequired"})
 
     # Turns.
 

@@ -306,6 +306,9 @@ class SimulatedClient:
             (10, self._new_prompt),
             (2, self._repeat_prompt),
             (3, self._cancel),
+            (2, self._steer),
+            (1.5, self._repeat_steer),
+            (0.5, self._hand_over),
             (1.5, self._edit),
             (1, self._withdraw),
             (0.4, self._close),
@@ -403,6 +406,40 @@ class SimulatedClient:
         if known:
             key, session, text = self._chance.choice(known)
             self._prompt(session, key, text)
+
+    async def _steer(self) -> None:
+        session = self._any_session()
+        if session is not None:
+            self._keys += 1
+            self._send_message(session, f"{self.name}-s{self._keys}")
+
+    async def _repeat_steer(self) -> None:
+        """The same message again, by whoever follows the session."""
+        known = [(key, session) for key, session in self._world.book.steers.items() if self._follows(session)]
+        if known:
+            key, session = self._chance.choice(known)
+            self._send_message(session, key)
+
+    def _send_message(self, session: str, key: str) -> None:
+        self._world.book.steers.setdefault(key, session)
+        prompt = [{"type": "text", "text": key}]
+        params = {"sessionId": session, "prompt": prompt, "_meta": {"dragoman": {"key": key}}}
+        self.ask("_session/steering", params, key=key)
+
+    async def _hand_over(self) -> None:
+        """Most people ask once for it; some ask again, by the same key."""
+        session = self._any_session()
+        if session is None or len(self._world.sessions) >= self._world.most_sessions:
+            return
+        key = f"handover-{session}"
+        self._world.oracle.cancelled.add(session)
+        params = {
+            "sessionId": session,
+            "agent": "scripted",
+            "force": True,
+            "_meta": {"dragoman": {"key": key}},
+        }
+        self.ask("_dragoman/hub/handover", params, key=key)
 
     async def _cancel(self) -> None:
         session = self._any_session()

@@ -24,6 +24,10 @@ class StreamReading:
         self.ends: dict[str, list[str]] = {}
         self.given: list[str] = []
         """Keys of prompts that were stored for the agent."""
+        self.steered: dict[str, list[str]] = {}
+        """What came of messages into turns."""
+        self.successors: list[str] = []
+        """Sessions in which it was handed over."""
         for entry in entries:
             message = json.loads(entry.frame)
             if entry.direction == "to_client" and message.get("method") == "session/update":
@@ -34,6 +38,10 @@ class StreamReading:
                 self.given.append(message["params"]["_meta"]["dragoman"]["key"])
             elif entry.direction == "note" and message.get("hub") == "turn_ended":
                 self.ends.setdefault(message["key"], []).append(outcome_of(message))
+            elif entry.direction == "note" and message.get("hub") == "steered":
+                self.steered.setdefault(message["key"], []).append(steer_outcome_of(message))
+            elif entry.direction == "note" and message.get("hub") == "continued":
+                self.successors.append(message["session"])
 
 
 def outcome_of(message: dict[str, Any]) -> str:
@@ -41,6 +49,13 @@ def outcome_of(message: dict[str, Any]) -> str:
     if "error" in message:
         return f"error {message['error']['code']} {message['error']['message']}"
     return f"result {(message.get('result') or {}).get('stopReason')}"
+
+
+def steer_outcome_of(message: dict[str, Any]) -> str:
+    """The same of an answer to a message into a turn."""
+    if "error" in message:
+        return f"error {message['error']['message']}"
+    return f"result {(message.get('result') or {}).get('outcome')}"
 
 
 def key_of(text: str) -> str:
@@ -90,6 +105,8 @@ class Oracle:
     def judge(self, streams: dict[str, StreamReading], observer: SimulatedClient) -> None:
         self._judge_prompts(streams)
         self._judge_refusals()
+        self._judge_steers(streams)
+        self._judge_handovers(streams)
         self._judge_questions()
         for session, reading in streams.items():
             self._judge_stream(session, reading)
@@ -130,6 +147,46 @@ class Oracle:
                 self._find(f"{key} was given to an agent and has no end in its stream")
             if key in book.told and key not in reading.given:
                 self._find(f"{key} was given to an agent before it was stored for it")
+
+    def _judge_steers(self, streams: dict[str, StreamReading]) -> None:
+        """A message is given to an agent at most once, and everybody who sends it is told its one outcome."""
+        book = self._world.book
+        for key, session in book.steers.items():
+            if session in self.deleted:  # its keys are forgotten with it
+                continue
+            if book.steered.get(key, 0) > 1:
+                self._find(f"message {key} was given to agents {book.steered[key]} times")
+            told = {steer_outcome_of(one.answer) for one in self._attempts(key) if one.answer is not None}
+            results = sorted(outcome for outcome in told if outcome.startswith("result"))
+            if len(results) > 1:
+                self._find(f"message {key} has several outcomes: {results}")
+            if results and key not in book.steered:
+                self._find(f"message {key} was answered with {results}, and no agent has it")
+            if session not in streams:
+                continue
+            stored = streams[session].steered.get(key, [])
+            if len(stored) > 1:
+                self._find(f"message {key} has {len(stored)} outcomes in its stream: {stored}")
+            if results and stored != results:
+                self._find(f"message {key} was answered with {results}, and its stream says {stored}")
+            if key in book.steered and not stored:
+                self._find(f"message {key} was given to an agent and has no outcome in its stream")
+
+    def _judge_handovers(self, streams: dict[str, StreamReading]) -> None:
+        """One key makes one session, and is written once."""
+        for session, reading in streams.items():
+            attempts = self._attempts(f"handover-{session}")
+            made = {
+                one.answer["result"]["sessionId"]
+                for one in attempts
+                if one.answer is not None and "result" in one.answer
+            }
+            if not _is_unique(reading.successors):
+                self._find(f"the hand-over of {session} is written twice: {reading.successors}")
+            if session not in self.deleted and (len(made) > 1 or not made <= set(reading.successors)):
+                self._find(
+                    f"{session} was handed over to {sorted(made)}: its stream says {reading.successors}"
+                )
 
     def _attempts(self, key: str) -> list[Attempt]:
         return [one for client in self._world.clients for one in client.attempts if one.key == key]

@@ -30,6 +30,7 @@ from dragoman.hub.hub import Hub
 from dragoman.hub.session import events as ev
 from dragoman.hub.session import machine, state
 from dragoman.hub.session.state import SessionState
+from dragoman.hub.session.steering import accept_steer
 from dragoman.journal import Entry
 from tests.hub.simulate.world import Outcome, run_seed
 
@@ -112,6 +113,18 @@ def _begin_any(work: machine._StepWork) -> None:
 def _take_all(work: machine._StepWork, event: ev.UpdatesReceived) -> machine.Verdict:
     work.append("to_client", *event.frames)
     machine._mark_heard(work, event.number)
+    return "done"
+
+
+def _steer_again(work: machine._StepWork, event: ev.SteerReceived) -> machine.Verdict:
+    if work.state.phase != "open" or not work.state.is_bound:
+        return "closing"
+    accept_steer(work, event)
+    return "accepted"
+
+
+def _continue_again(work: machine._StepWork, event: ev.ContinuedElsewhere) -> machine.Verdict:
+    work.note("continued", session=event.session, agent=event.agent, by=event.by)
     return "done"
 
 
@@ -217,6 +230,16 @@ BUGS: dict[str, Callable[[], Any]] = {
     "the queue does not go on after a crash": lambda: _handler(ev.Resumed, _ignore),
     "keys of answered prompts are forgotten": lambda: _note("turn_ended", _forget_answer),
     "a settled request stays open": lambda: _note("settled", lambda before, note: before),
+    "a message into a turn that is sent again is given again": lambda: _handler(
+        ev.SteerReceived, _steer_again
+    ),
+    "the outcome of a message into a turn is not remembered": lambda: _note(
+        "steered", lambda before, note: replace(before, steers={})
+    ),
+    "a hand-over that is asked for again is written again": lambda: _handler(
+        ev.ContinuedElsewhere, _continue_again
+    ),
+    "a hub forgets where a session goes on": lambda: _note("continued", lambda before, note: before),
     "two prompts are with the agent at once": lambda: patch.object(machine, "_begin_next", _begin_any),
     "it is not stored up to where the agent was heard": lambda: patch.object(
         machine, "_mark_heard", lambda work, number: None

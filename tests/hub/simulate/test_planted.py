@@ -11,6 +11,7 @@ from tests.hub.simulate.planted import BUGS, find
 QUICK = (
     "keys of answered prompts are forgotten",
     "nobody takes up what a dead hub has left",
+    "the outcome of a message into a turn is not remembered",
     "two prompts are with the agent at once",
 )
 """Found within a few seeds; the others take minutes, and are for `make test-all`."""

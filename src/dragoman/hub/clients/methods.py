@@ -19,7 +19,7 @@ from dragoman.hub.clients.client import ClientHub, HubClient
 from dragoman.hub.clients.hub_methods import HubMethods
 from dragoman.hub.clients.request_checks import check_kinds, check_no_child, check_open, checked_key
 from dragoman.hub.clients.session_list import SessionList
-from dragoman.hub.clients.steering import STEER_WAYS, steer
+from dragoman.hub.clients.steering import STEER_MEMBERS, steer
 from dragoman.hub.clients.views import SessionViews
 from dragoman.hub.engine.forks import fork
 from dragoman.hub.engine.key_lookup import IncomingPrompt, prompt_refusal
@@ -87,8 +87,8 @@ class Methods:
             return await handler(client, params, request_id)
         if "sessionId" in params:
             session = await self._session(client, params)
-            if method in STEER_WAYS:
-                return await steer(self._hub, session, method, params)
+            if method in STEER_MEMBERS:
+                return await steer(self._hub, session, method, params, client.grant.name)
             return bytes(await self._hub.ask(session, method, params))
         if method.startswith("_"):
             return await self._ask_agent(client, method, params)

@@ -1,61 +1,89 @@
 """A client's message into a running turn: it goes to the session's agent, whichever of the two methods that
 has, and is in the stream as the user's once the agent has it. There everybody who follows the session hears
 it, now or later. What the agent does not take is not in the stream: the client still has it to send.
+
+What happens to a message is the session's to say (`session.steering`). The same key is never given to the
+agent twice: whoever sends it again gets its outcome, also from a later hub.
 """
 
 from __future__ import annotations
 
+import asyncio
 import uuid
-from collections.abc import Mapping
-from typing import Any
 
 from msgspec import Raw
 
-from dragoman.errors import AgentFailed, ErrorAnswer
+from dragoman.errors import ErrorAnswer
 from dragoman.hub.clients.client import ClientHub
 from dragoman.hub.clients.request_checks import check_no_child, checked_key
+from dragoman.hub.engine.key_lookup import prompt_refusal
 from dragoman.hub.engine.live_session import LiveSession
-from dragoman.hub.session.frames import STEERED_MESSAGE, ours_in, value_of, without_ours
-from dragoman.schema.steering import INJECT, STEERING, SteeringWay, read_steer_answer
-from dragoman.wire.codes import INTERNAL_ERROR, invalid_params
+from dragoman.hub.session import events as ev
+from dragoman.hub.session.frames import encode_json, object_of, ours_in, value_of, without_ours
+from dragoman.hub.session.machine import Verdict, steer_verdict
+from dragoman.hub.session.state import PromptAnswer
+from dragoman.hub.session.steering import DOUBT
+from dragoman.schema.steering import INJECT, STEERING
+from dragoman.wire import request
+from dragoman.wire.codes import INTERNAL_ERROR, invalid_params, invalid_request
 
 STEER_SECONDS = 3600.0
 """An agent may say that it has a message when its turn takes it, after whatever it does just then."""
 
-STEER_WAYS: dict[str, tuple[SteeringWay, str]] = {
-    STEERING: ("steering", "prompt"),
-    INJECT: ("inject", "content"),
-}
-"""The methods, each with its way and the member that has the message."""
+STEER_MEMBERS = {STEERING: "prompt", INJECT: "content"}
+"""The methods, each with the member that has the message."""
 
 
-async def steer(hub: ClientHub, session: LiveSession, method: str, params: dict[str, Raw]) -> bytes:
+async def steer(hub: ClientHub, session: LiveSession, method: str, params: dict[str, Raw], by: str) -> bytes:
     """The agent's answer, once the message is stored if the agent has it."""
     check_no_child(session)
-    way, member = STEER_WAYS[method]
+    member = STEER_MEMBERS[method]
     blocks = value_of(params.get(member))
     if not isinstance(blocks, list) or not blocks:
         raise invalid_params(f"{member} is missing")
     key = checked_key(ours_in(params)) or uuid.uuid4().hex
-    await hub.pool.bind(session)  # an agent that cannot be started has nothing: that is no doubt
     try:
-        result = await hub.ask(session, method, without_ours(params), within=STEER_SECONDS)
-    except AgentFailed as error:
-        raise _doubt(str(error), error.details) from error
-    except TimeoutError as error:
-        raise _doubt(f"it gave no answer within {STEER_SECONDS:g} seconds", {}) from error
-    is_turn_open = session.state.turn is not None
-    outcome = read_steer_answer(way, value_of(result), is_turn_open=is_turn_open)
-    if outcome != "refused":
-        for block in blocks:
-            chunk = {"sessionUpdate": "user_message_chunk", "content": block}
-            meta = {"dragoman": {"steering": outcome}}
-            hub.tell(session, {**chunk, "messageId": f"{STEERED_MESSAGE}{key}", "_meta": meta})
-        await session.wait_until_stored()
-    return bytes(result)
+        async with asyncio.timeout(STEER_SECONDS):
+            await _submit(hub, session, method, params, key=key, by=by)
+            answer = await session.wait_for_steer(key)
+    except TimeoutError:
+        reason = f"it gave no answer within {STEER_SECONDS:g} seconds"
+        session.dispatch(ev.SteerGivenUp(key=key, reason=reason))
+        raise ErrorAnswer(INTERNAL_ERROR, DOUBT + reason) from None
+    if answer is None:
+        raise ErrorAnswer(INTERNAL_ERROR, DOUBT + "the session is not at this hub any more")
+    return _result(answer)
 
 
-def _doubt(reason: str, details: Mapping[str, Any]) -> ErrorAnswer:
-    """The agent was given the message, and nobody knows whether it has read it."""
-    message = f"Internal error: nobody knows whether the agent has the message: {reason}"
-    return ErrorAnswer(INTERNAL_ERROR, message, dict(details) or None)
+async def _submit(
+    hub: ClientHub, session: LiveSession, method: str, params: dict[str, Raw], *, key: str, by: str
+) -> None:
+    """Raises what the client hears if the message is not accepted."""
+    if steer_verdict(session.state, key) == "known":
+        return
+    process = await hub.pool.bind(session)  # an agent that cannot be started has nothing: that is no doubt
+    number = process.next_id()
+    frame = request(number, method, encode_json(without_ours(params)))[:-1]
+    with await session.bounds.answers.take(len(frame)):
+        verdict = session.dispatch(ev.SteerReceived(key=key, by=by, id=number, frame=frame))
+    refusal = _refusal(verdict)
+    if refusal is not None:
+        raise refusal
+
+
+def _refusal(verdict: Verdict) -> ErrorAnswer | None:
+    if verdict == "ignored":
+        return invalid_request("the session has no agent just now; send the message again")
+    if verdict == "full":
+        return invalid_request("too many messages wait for the agent's answer in this session already")
+    return prompt_refusal(verdict)
+
+
+def _result(answer: PromptAnswer) -> bytes:
+    if not answer.is_error:
+        return answer.content
+    error = object_of(Raw(answer.content or b"{}"))
+    code, message = value_of(error.get("code")), value_of(error.get("message"))
+    raise ErrorAnswer(
+        code if isinstance(code, int) else INTERNAL_ERROR, str(message), value_of(error.get("data"))
+    )

@@ -123,7 +123,7 @@ async def _give_up(hub: EngineHub, lease: SessionLease) -> None:
 
 def is_calm(state: SessionState) -> bool:
     """Whether nothing is under way in it."""
-    return not (state.is_busy or state.queue or state.requests or state.loading)
+    return not (state.is_busy or state.queue or state.requests or state.steers or state.loading)
 
 
 def _restore_state(state: SessionState, originals: Mapping[int, bytes], info: StreamInfo) -> SessionState:

@@ -68,7 +68,7 @@ class LiveSession:
         *("hub", "id", "stream", "followers", "process", "bounds", "log", "lease", "checkpoint_at"),
         *("listed_state", "is_replaying", "needs_reminder", "setup", "binding", "used", "closed_event"),
         *("pending", "lookups", "_state", "_calls", "_effects", "_receipts", "_storage_callbacks"),
-        *("_waiting", "_acted_upon", "_timer", "_close_at", "_trouble", "__weakref__"),
+        *("_steer_events", "_waiting", "_acted_upon", "_timer", "_close_at", "_trouble", "__weakref__"),
     )
 
     def __init__(self, hub: EngineHub, state: SessionState, *, agent: str, listed_state: str = "") -> None:
@@ -109,12 +109,14 @@ class LiveSession:
         self._effects: SmallQueue[ev.Effect] = SmallQueue()  # of entries that are not stored yet
         self._receipts: SmallQueue[tuple[int, SessionProcess, Receipt]] = SmallQueue()  # with the last entry
         self._storage_callbacks: SmallQueue[tuple[int, Callable[[], None]]] = SmallQueue()
+        self._steer_events: dict[str, asyncio.Event] | None = None  # of whoever waits for an outcome
         self._waiting: list[asyncio.Event] = []  # of whoever waits for the journal
         self._acted_upon = state.last
         """Effects of entries up to this one are done."""
         self._timer: asyncio.TimerHandle | None = None
-        self._close_at = 0.0  # by the loop's time: somebody may set the clock back while it is closed
-        self._trouble = ""  # why the journal does not store what happens
+        # By the loop's time: somebody may set the clock back while it is closed. And why the journal does
+        # not store what happens.
+        self._close_at, self._trouble = 0.0, ""
         self.bounds.count_prompts([prompt.params for prompt in state.queue])
         self.bounds.count_requests([request.params for request in state.requests.values()])
         self.dispatch(ev.EntriesStored(last=state.last))
@@ -174,7 +176,8 @@ class LiveSession:
     def is_forgettable(self) -> bool:
         """Whether nothing would be lost by forgetting it until somebody asks for it again."""
         state = self._state
-        quiet = not (state.is_busy or state.queue or state.requests or self.followers or self.process)
+        quiet = not (state.is_busy or state.queue or state.requests or state.steers)
+        quiet = quiet and not (self.followers or self.process)
         at_rest = quiet and state.phase == "open" and self.log.last == state.last and not self._effects
         return at_rest and not self.binding.in_use and not self.lookups
 
@@ -186,7 +189,7 @@ class LiveSession:
             return False
         if state.parent or any(child.state.requests for child in self.hub.children.open_children(self)):
             return False  # children are not the client's to close, and rest in their own way
-        quiet = not (state.is_busy or state.queue or state.requests)
+        quiet = not (state.is_busy or state.queue or state.requests or state.steers)
         returns = process.can("sessionCapabilities", "resume") or process.can("loadSession")
         return quiet and returns and process.can("sessionCapabilities", "close")
 
@@ -246,6 +249,7 @@ class LiveSession:
             or after.queue is not before.queue
             or after.requests is not before.requests
             or after.start is not before.start
+            or after.steers is not before.steers
             or after.loading != before.loading
         ):
             self.on_change()
@@ -338,6 +342,8 @@ class LiveSession:
             ending["error"] = replace(answer.error, code=answer.error.code or INTERNAL_ERROR)
         elif object_of(answer.result):
             ending["result"] = Raw(bytes(answer.result))
+        elif any(steer.id == answer.id for steer in self._state.steers.values()):
+            ending["result"] = Raw(b"{}")
         else:
             why = f"Internal error: {no_result('session/prompt')}"
             ending["error"] = error_object(INTERNAL_ERROR, why)
@@ -454,6 +460,16 @@ class LiveSession:
             self.lookups.cancel(key)
             return True
         return self.dispatch(ev.PromptWithdrawn(key=key)) == "done"
+
+    async def wait_for_steer(self, key: str) -> PromptAnswer | None:
+        """What came of a message into a turn, once that is stored; None if this hub never learns it."""
+        if key in self._state.steers:
+            if self._steer_events is None:
+                self._steer_events = {}
+            await self._steer_events.setdefault(key, asyncio.Event()).wait()
+        elif key in self._state.steer_answers:
+            await self.wait_until_stored()
+        return self._state.steer_answers.get(key)
 
     def cancel(self) -> None:
         self.dispatch(ev.CancelReceived())
@@ -642,7 +658,7 @@ class LiveSession:
         self.followers.clear()
         self._effects.clear()
         self._storage_callbacks.clear()
-        for waiting in self._waiting:
+        for waiting in [*self._waiting, *(self._steer_events or {}).values()]:
             waiting.set()
         await self.log.aclose()
         self.bounds.close()
@@ -751,8 +767,8 @@ class LiveSession:
                     self.hub.broker.on_request(self, request)
             case ev.RequestSettled():
                 self._on_settled(effect)
-            case ev.TurnEnded(key=key):
-                self._on_turn_ended(key)
+            case ev.TurnEnded() | ev.SteerEnded():
+                self._on_outcome(effect)
             case ev.ChildAnnounced() | ev.EndChildRequests():
                 self.hub.children.carry_out(self, effect)
             case ev.DropOriginals(sequences=sequences):
@@ -780,6 +796,15 @@ class LiveSession:
         self.hub.broker.answer_detached(self.id, key, self._state.answers.get(key))
         if self.process is not None:
             self.pending.confirm(self.process.last_taken(self._state))
+
+    def _on_outcome(self, effect: ev.TurnEnded | ev.SteerEnded) -> None:
+        """A prompt, or a message into a turn, has its outcome: tell whoever waits for it."""
+        if isinstance(effect, ev.TurnEnded):
+            self._on_turn_ended(effect.key)
+            return
+        event = (self._steer_events or {}).pop(effect.key, None)
+        if event is not None:
+            event.set()
 
     def _on_settled(self, effect: ev.RequestSettled) -> None:
         request: OpenRequest = effect.request

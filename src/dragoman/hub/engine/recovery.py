@@ -28,6 +28,8 @@ OPENED_AT_ONCE = 8
 """Sessions that are read side by side: a journal on another machine answers each of many questions late."""
 
 
+REDACTED_MESSAGE = "the hub was stopped meanwhile, and only its redacted form is stored"
+
 AGAIN_SECONDS = 1.0
 TRIES = 30
 """Sessions that cannot be read are tried again so often, with so many seconds between."""
@@ -111,6 +113,8 @@ class UnfinishedWork(NamedTuple):
     """What was stored for the agent's process and perhaps did not reach it, with the entries' numbers."""
     has_lost_prompt: bool
     """Whether only the redacted form is left of the prompt that runs."""
+    lost_steers: Sequence[str]
+    """Keys of messages into turns of which only the redacted form is left."""
     is_orphaned: bool
     """Whether it is a child whose parent's turn has ended: nobody waits for its requests any more."""
 
@@ -122,6 +126,8 @@ async def read_unfinished(
     is_orphaned = bool(state.parent and state.requests) and await hub.children.is_orphaned(state)
     frames: list[tuple[int, bytes]] = []
     has_lost_prompt = False
+    steers = {steer.sequence: steer.key for steer in state.steers.values()}
+    lost_steers: list[str] = []
     if process is not None:
         originals = await hub.journal.originals(state.id)
         async for page in hub.journal.replay(state.id, after=max(process.last_taken(state), state.bound_at)):
@@ -133,7 +139,9 @@ async def read_unfinished(
                     frames.append((entry.sequence, frame))
                 elif state.turn is not None and state.turn.sequence == entry.sequence:
                     has_lost_prompt = True
-    return UnfinishedWork(frames, has_lost_prompt, is_orphaned)
+                elif entry.sequence in steers:
+                    lost_steers.append(steers[entry.sequence])
+    return UnfinishedWork(frames, has_lost_prompt, lost_steers, is_orphaned)
 
 
 def take_up(hub: EngineHub, session: LiveSession, work: UnfinishedWork) -> None:
@@ -155,12 +163,16 @@ def _say_again(session: LiveSession, process: SessionProcess, work: UnfinishedWo
     turn = session.state.turn
     if turn is not None and turn.id is not None:
         process.expect(turn.id, session)
+    for steer in session.state.steers.values():
+        process.expect(steer.id, session)
     for sequence, frame in work.frames:
         session.bounds.answers.add(len(frame))
         process.say(session, frame, sequence)
     if work.has_lost_prompt:
         error = error_object(INTERNAL_ERROR, f"Internal error: {REDACTED_PROMPT}")
         session.dispatch(ev.TurnFailed(error=error))
+    for key in work.lost_steers:
+        session.dispatch(ev.SteerGivenUp(key=key, reason=REDACTED_MESSAGE))
 
 
 def _without_original(session_id: str, entry: Stored) -> bytes:

@@ -14,6 +14,7 @@ from dragoman.hub.session.notes import StreamNote
 from dragoman.hub.session.state import (
     ChildSession,
     OpenRequest,
+    OpenSteer,
     OpenTurn,
     PromptAnswer,
     QueuedPrompt,
@@ -36,6 +37,7 @@ _SAME = (
         "source",
         "is_unbriefed",
         "successor",
+        "steers",
     ),
 )
 """What state and checkpoint have under the same names."""
@@ -67,6 +69,8 @@ class Checkpoint(Struct, kw_only=True, omit_defaults=True, tag_field="hub", tag=
     queue: tuple[QueuedPrompt, ...] = ()
     requests: list[OpenRequest] = []
     answers: list[StoredAnswer] = []
+    steers: dict[str, OpenSteer] = {}
+    steer_answers: list[StoredAnswer] = []
     has_old_answers: bool = field(name="dropped", default=True)
     """Whether there are answers that are not among these; older versions did not say so."""
     latest: dict[str, Raw] = {}
@@ -91,6 +95,9 @@ def write_checkpoint(state: SessionState) -> bytes:
             upto=state.last,
             requests=list(state.requests.values()),
             answers=[StoredAnswer(answer.sequence, answer.note) for answer in state.answers.values()],
+            steer_answers=[
+                StoredAnswer(answer.sequence, answer.note) for answer in state.steer_answers.values()
+            ],
             has_old_answers=state.has_old_answers,
             latest={kind.decode(): Raw(frame) for kind, frame in state.latest.items()},
             **{name: getattr(state, name) for name in _SAME},
@@ -114,6 +121,10 @@ def state_at(session_id: str, checkpoint: Checkpoint) -> SessionState:
         requests={request.sequence: request for request in checkpoint.requests},
         answers={
             answer.note.key: PromptAnswer.read(answer.sequence, answer.note) for answer in checkpoint.answers
+        },
+        steer_answers={
+            answer.note.key: PromptAnswer.read(answer.sequence, answer.note)
+            for answer in checkpoint.steer_answers
         },
         has_old_answers=checkpoint.has_old_answers,
         latest={kind.encode(): bytes(frame) for kind, frame in checkpoint.latest.items()},

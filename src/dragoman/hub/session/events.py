@@ -47,6 +47,22 @@ class CancelReceived(_Event, frozen=True):
     """The turn that runs or is about to run is to end."""
 
 
+class SteerReceived(_Event, frozen=True):
+    """A message into the turn that runs: a request for the agent, with an id of ours."""
+
+    key: str
+    by: str
+    id: int
+    frame: bytes
+
+
+class SteerGivenUp(_Event, frozen=True):
+    """The agent's answer to a message is waited for no more."""
+
+    key: str
+    reason: str
+
+
 class RequestAnswered(_Event, frozen=True):
     """What comes of a request of the agent; the first answer counts."""
 
@@ -157,7 +173,7 @@ class FrameDropped(_Event, frozen=True):
 
 
 class AnswerReceived(_Event, frozen=True):
-    """The answer to the prompt that the agent got under `id`."""
+    """The answer to the prompt, or to the message into a turn, that the agent got under `id`."""
 
     frame: bytes
     id: Id
@@ -304,6 +320,8 @@ Event: TypeAlias = (
     | PromptEdited
     | PromptWithdrawn
     | CancelReceived
+    | SteerReceived
+    | SteerGivenUp
     | RequestAnswered
     | SessionMade
     | Renamed
@@ -393,6 +411,12 @@ class TurnEnded(_Effect, frozen=True):
     key: str
 
 
+class SteerEnded(_Effect, frozen=True):
+    """A message into a turn has its outcome."""
+
+    key: str
+
+
 class ChildAnnounced(_Effect, frozen=True):
     """The agent has announced a child session: see that it has a stream."""
 
@@ -442,6 +466,7 @@ Effect: TypeAlias = (
     | OpenRequestReceived
     | RequestSettled
     | TurnEnded
+    | SteerEnded
     | ChildAnnounced
     | EndChildRequests
     | DropOriginals

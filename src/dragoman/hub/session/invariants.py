@@ -30,6 +30,9 @@ PROMISES = {
     "refusal-is-true": "A prompt that was run, or that has its end, is not refused.",
     "one-at-a-time": "One prompt at a time is with the agent.",
     "in-order": "Prompts are given to the agent in the order in which they were stored.",
+    "steered-once": "A message into a turn is accepted and given to an agent at most once per key.",
+    "steer-settled-once": "A message into a turn has one stored outcome, which every attempt is told.",
+    "continued-once": "A hand-over to a session is written once, however often it is asked for.",
     "request-answered-once": "A request of an agent gets one answer, or ends with its process or session.",
     "settled-once": "A request is settled once.",
     "updates-in-order": "Updates are stored in the order in which the agent sent them, each once.",
@@ -39,7 +42,7 @@ PROMISES = {
     "as-it-was-sent": "What is acted upon is what was sent, not its redacted form.",
     "state-is-fold": "The state is the fold of the entries, so the next hub knows what this one knew.",
     "closing-accepts-nothing": "A session that is being closed accepts no prompt.",
-    "closing-asks-nobody": "What an agent asks people while its session is being closed is cancelled at once.",
+    "closing-asks-nobody": "What an agent asks people while its session is closing is cancelled at once.",
     "deleted-is-gone": "Nothing follows in a session that was deleted.",
     "comes-to-rest": "Every turn and every close ends, whatever happens around it.",
     "no-failure": "The machine has an answer to every event in every state.",
@@ -56,7 +59,9 @@ class BrokenPromise(Exception):
         self.why = why
 
 
-FactKind: TypeAlias = Literal["accepted", "ended", "begun", "settled", "update", "deleted"]
+FactKind: TypeAlias = Literal[
+    "accepted", "ended", "begun", "settled", "update", "deleted", "steering", "steered", "continued"
+]
 Fact: TypeAlias = tuple[FactKind, str, str]
 """What a stored entry says: a kind, whose it is (a key or a number), and an outcome or a text."""
 
@@ -76,7 +81,8 @@ def _fact_of(session_id: str, direction: Direction, frame: bytes) -> Fact | None
         if isinstance(message, Request) and message.method == "session/prompt":
             return "begun", str(ours_in(object_of(message.params)).get("key", "")), ""
         return None
-    if update_kind(frame, update_start(session_id)) is None:
+    kind = update_kind(frame, update_start(session_id))
+    if kind is None or kind == b"user_message_chunk":
         return None
     update = object_of(object_of(object_of(frame).get("params")).get("update"))
     return "update", "", str(value_of(object_of(update.get("content")).get("text"), ""))
@@ -89,6 +95,12 @@ def _fact_of_note(note: StreamNote) -> Fact | None:
         return "ended", note.key, outcome_of(note)
     if note.hub == "settled":
         return "settled", note.request, note.outcome
+    if note.hub == "steering":
+        return "steering", note.key, ""
+    if note.hub == "steered":
+        return "steered", note.key, steer_outcome_of(note)
+    if note.hub == "continued":
+        return "continued", note.session, ""
     return ("deleted", "", "") if note.hub == "deleted" else None
 
 
@@ -98,6 +110,13 @@ def outcome_of(note: StreamNote) -> str:
         return f"error: {value_of(object_of(note.error).get('message'), '')}"
     result = object_of(note.result) if isinstance(note.result, Raw) else {}
     return str(value_of(result.get("stopReason"), ""))
+
+
+def steer_outcome_of(note: StreamNote) -> str:
+    """What came of a message into a turn, in a few words."""
+    if isinstance(note.error, Raw):
+        return f"error: {value_of(object_of(note.error).get('message'), '')}"
+    return "result: " + (bytes(note.result).decode() if isinstance(note.result, Raw) else "")
 
 
 class SessionHistory(NamedTuple):
@@ -116,6 +135,14 @@ class SessionHistory(NamedTuple):
     settled_ids: tuple[str, ...] = ()
     answered_ids: tuple[str, ...] = ()
     """Requests of agents that have their answer."""
+    steer_keys: tuple[str, ...] = ()
+    """Messages into turns that are stored."""
+    given_steers: tuple[str, ...] = ()
+    """Those that have reached an agent."""
+    steer_ends: tuple[tuple[str, str], ...] = ()
+    """Those whose outcome is stored, with it."""
+    successors: tuple[str, ...] = ()
+    """Sessions in which other agents go on."""
     update: str = ""
     """The last update."""
     is_deleted: bool = False
@@ -175,6 +202,25 @@ class SessionHistory(NamedTuple):
     def _on_deleted(self, _: str, __: str) -> SessionHistory:
         return self._replace(is_deleted=True)
 
+    def _on_steering(self, key: str, _: str) -> SessionHistory:
+        if key in self.steer_keys:
+            raise BrokenPromise("steered-once", f"message {key} was accepted again")
+        return self._replace(steer_keys=(*self.steer_keys, key))
+
+    def _on_steered(self, key: str, outcome: str) -> SessionHistory:
+        if self.steer_outcome(key):
+            raise BrokenPromise("steer-settled-once", f"message {key} was settled twice")
+        return self._replace(steer_ends=(*self.steer_ends, (key, outcome)))
+
+    def _on_continued(self, session: str, _: str) -> SessionHistory:
+        if session in self.successors:
+            raise BrokenPromise("continued-once", f"the hand-over to {session} was written twice")
+        return self._replace(successors=(*self.successors, session))
+
+    def steer_outcome(self, key: str) -> str:
+        """What came of a message into a turn; empty if that is not stored."""
+        return next((outcome for steer_key, outcome in self.steer_ends if steer_key == key), "")
+
     def outcome(self, key: str) -> str:
         """How a prompt ended; empty if no end is stored."""
         return next((outcome for ended_key, outcome in self.ends if ended_key == key), "")
@@ -194,6 +240,14 @@ class SessionHistory(NamedTuple):
         if not is_whole:
             raise BrokenPromise("as-it-was-sent", f"the agent got the redacted form of prompt {key}")
         return self._replace(given_keys=(*self.given_keys, key))
+
+    def on_steer_given(self, key: str) -> SessionHistory:
+        """A message into a turn has reached an agent."""
+        if key in self.given_steers:
+            raise BrokenPromise("steered-once", f"message {key} reached an agent again")
+        if key not in self.steer_keys:
+            raise BrokenPromise("effect-after-store", f"message {key} reached the agent and is not stored")
+        return self._replace(given_steers=(*self.given_steers, key))
 
     def on_request_answered(self, request: str) -> SessionHistory:
         """An agent has the answer to a request of its own."""
@@ -220,6 +274,18 @@ class SessionHistory(NamedTuple):
             return self
         return self._replace(refused_keys=tuple(sorted((*self.refused_keys, key))))
 
+    def on_steer_refused(self, key: str) -> None:
+        """A client was told that its message was not taken."""
+        if key in self.given_steers:
+            raise BrokenPromise("refusal-is-true", f"message {key} was refused although the agent has it")
+
+    def on_steer_answered(self, key: str, outcome: str) -> None:
+        if self.steer_outcome(key) != outcome:
+            raise BrokenPromise(
+                "steer-settled-once",
+                f"message {key} was answered {outcome!r} and is stored as {self.steer_outcome(key)!r}",
+            )
+
     def on_prompt_answered(self, key: str, outcome: str) -> None:
         stored_outcome = self.outcome(key)
         if not stored_outcome:
@@ -237,6 +303,9 @@ _ON_STORED = {
     "settled": SessionHistory._on_settled,
     "update": SessionHistory._on_update,
     "deleted": SessionHistory._on_deleted,
+    "steering": SessionHistory._on_steering,
+    "steered": SessionHistory._on_steered,
+    "continued": SessionHistory._on_continued,
 }
 
 
@@ -274,6 +343,12 @@ def stored_part(state: SessionState) -> tuple[object, ...]:
         tuple(sorted(state.latest.items())),
         state.parent,
         tuple(state.children.items()),
+        tuple((steer.key, steer.id, steer.sequence) for steer in state.steers.values()),
+        tuple(
+            (key, answer.sequence, answer.is_error, answer.content)
+            for key, answer in state.steer_answers.items()
+        ),
+        state.successor,
     )
 
 

@@ -30,6 +30,14 @@ from dragoman.hub.session.state import (
     latest_answers,
     with_request,
 )
+from dragoman.hub.session.steering import (
+    MOST_STEERS,
+    accept_steer,
+    answer_steer,
+    data_of,
+    doubt_steer,
+    doubt_steers,
+)
 from dragoman.wire import notification, request
 from dragoman.wire.codes import CANCELLED as REQUEST_CANCELLED
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_REQUEST
@@ -59,7 +67,9 @@ def step(state: SessionState, event: Event, now: float) -> StepResult:
     """`now` is the time of the entries, and decides what is due."""
     if state.phase in ("closed", "lost"):
         # A prompt that has its answer is not refused: whoever sends it again takes a refusal for "not run".
-        has_answer = isinstance(event, ev.PromptReceived) and event.key in state.answers
+        has_answer = (isinstance(event, ev.PromptReceived) and event.key in state.answers) or (
+            isinstance(event, ev.SteerReceived) and event.key in state.steer_answers
+        )
         return StepResult(state, verdict="known" if has_answer else "closing")
     work = _StepWork(state, now)
     verdict = _HANDLERS[type(event)](work, event)
@@ -75,6 +85,19 @@ def prompt_verdict(state: SessionState, key: str, most: int) -> Verdict:
     if state.phase != "open":
         return "closing"
     return "full" if len(state.queue) >= most else "accepted"
+
+
+def steer_verdict(state: SessionState, key: str) -> Verdict:
+    """What becomes of a message into the turn with this key that comes now."""
+    if key in state.steers or key in state.steer_answers:
+        return "known"
+    if state.parent:
+        return "child"
+    if state.phase != "open":
+        return "closing"
+    if not state.is_bound:
+        return "ignored"
+    return "full" if len(state.steers) >= MOST_STEERS else "accepted"
 
 
 class _StepWork:
@@ -202,6 +225,11 @@ def _start_failed(work: _StepWork, event: ev.StartFailed) -> Verdict:
 
 def _answer_received(work: _StepWork, event: ev.AnswerReceived) -> Verdict:
     turn = work.state.turn
+    steer = next((steer for steer in work.state.steers.values() if steer.id == event.id), None)
+    if steer is not None and not _is_known(work.state, event.number):
+        answer_steer(work, steer, event)
+        _mark_heard(work, event.number)
+        return "done"
     if turn is None or turn.id != event.id or _is_known(work.state, event.number):
         return "ignored"
     work.append("to_client", event.frame)
@@ -210,6 +238,20 @@ def _answer_received(work: _StepWork, event: ev.AnswerReceived) -> Verdict:
     else:
         _end_prompt(work, turn.key, by=turn.by, result=event.result)
     _mark_heard(work, event.number)
+    return "done"
+
+
+def _steer_received(work: _StepWork, event: ev.SteerReceived) -> Verdict:
+    verdict = steer_verdict(work.state, event.key)
+    if verdict == "accepted":
+        accept_steer(work, event)
+    return verdict
+
+
+def _steer_given_up(work: _StepWork, event: ev.SteerGivenUp) -> Verdict:
+    if event.key not in work.state.steers:
+        return "ignored"
+    doubt_steer(work, event.key, event.reason)
     return "done"
 
 
@@ -466,11 +508,13 @@ def _agent_unbound(work: _StepWork, event: ev.AgentUnbound) -> Verdict:
 def _unbind(work: _StepWork) -> None:
     """A process that has not brought the session back does not know it: the next hub must not think so."""
     work.state = replace(work.state, is_bound=False)
+    doubt_steers(work, "the session was taken from its agent")
     if work.state.loading:
         work.note("released")
 
 
 def _agent_released(work: _StepWork, event: ev.AgentReleased) -> Verdict:
+    doubt_steers(work, "the session was closed in its agent")
     work.note("released")
     work.state = replace(work.state, is_bound=False)
     return "done"
@@ -478,6 +522,7 @@ def _agent_released(work: _StepWork, event: ev.AgentReleased) -> Verdict:
 
 def _agent_gone(work: _StepWork, event: ev.AgentGone) -> Verdict:
     """A turn ends with the process, and is not repeated."""
+    doubt_steers(work, event.reason or "the agent has ended", data_of(event.error))
     _unbind(work)
     work.state = replace(work.state, closing_process=None)
     for sequence in work.state.requests:
@@ -532,6 +577,7 @@ def _close_if_quiet(work: _StepWork) -> None:
         if state.is_bound:
             for open_request in state.requests.values():  # an agent need not know `session/close`
                 _cancel_request(work, open_request)
+            doubt_steers(work, "the session was closed")
             # Before the agent hears of it: after a crash nobody knows whether it has closed the session.
             work.note("released")
             work.state = replace(work.state, is_bound=False, closing_process=state.process)
@@ -672,6 +718,8 @@ _HANDLERS: Mapping[type[Event], Callable[[_StepWork, Any], Verdict]] = {
     ev.PromptEdited: _prompt_edited,
     ev.PromptWithdrawn: _prompt_withdrawn,
     ev.CancelReceived: _cancel_received,
+    ev.SteerReceived: _steer_received,
+    ev.SteerGivenUp: _steer_given_up,
     ev.RequestAnswered: _request_answered,
     ev.SessionMade: _session_made,
     ev.Renamed: _session_renamed,

@@ -17,6 +17,7 @@ from its beginning knows the session as the hub knew it, and what its clients we
 | `folders` | which folders it has from here on besides its own |
 | `heard` | up to which of its frames the agent is in this stream |
 | `taken`, `queued`, `edited`, `withdrawn` | prompts: at once on their way, or waiting |
+| `steering`, `steered` | a message into a turn, given to the agent by this request; what came of it |
 | `turn_ended` | the key of a prompt and its result or error |
 | `gist` | a checkpoint: all that the entries up to `upto` say |
 | `owned` | another node has taken the session over |

@@ -113,6 +113,17 @@ class OpenTurn(Struct, frozen=True):
     """Methods that its client answers: it is waited for if it is cut off."""
 
 
+class OpenSteer(Struct, frozen=True):
+    """A message into a turn that was given to the agent and has no answer."""
+
+    key: str
+    id: int
+    sequence: int
+    """The entry that has the frame for the agent."""
+    method: str = ""
+    params: Raw = Raw(b"{}")
+
+
 class OpenRequest(Struct, frozen=True):
     """A request of the agent, or a question of the hub's own, that has no answer."""
 
@@ -249,6 +260,10 @@ class SessionState(Struct, frozen=True, kw_only=True):
     answers: dict[str, PromptAnswer] = {}
     has_old_answers: bool = False
     """Whether there are answers that are not at hand any more: only the journal knows them."""
+    steers: dict[str, OpenSteer] = {}
+    """Messages into turns that have no answer, by their keys."""
+    steer_answers: dict[str, PromptAnswer] = {}
+    """What came of the last messages into turns."""
     latest: dict[bytes, bytes] = {}
     title: str = ""
     has_failed: bool = False
@@ -295,7 +310,7 @@ class SessionState(Struct, frozen=True, kw_only=True):
         """One word for listings."""
         if any(request.is_question for request in self.requests.values()):
             return "waiting"
-        if self.is_busy or self.queue or self.requests or self.loading:
+        if self.is_busy or self.queue or self.requests or self.steers or self.loading:
             return "running"  # the next hub looks for it after a crash: the agent waits for something
         return "failed" if self.has_failed else "idle"
 
@@ -334,6 +349,8 @@ def new_state(session_id: str) -> SessionState:
         agent_answer=_NOTHING,
         requests=_NOTHING,
         answers=_NOTHING,
+        steers=_NOTHING,
+        steer_answers=_NOTHING,
         latest=_NOTHING,
         children=_NOTHING,
     )
@@ -483,6 +500,8 @@ def _with_child(state: SessionState, name: str, child: ChildSession) -> SessionS
 
 
 def _apply_to_agent(state: SessionState, frame: bytes) -> SessionState:
+    if state.steers:
+        state = _apply_steer_frame(state, frame)
     if b'"session/prompt"' not in frame:
         return state
     message = decode(frame)
@@ -498,6 +517,29 @@ def _apply_to_agent(state: SessionState, frame: bytes) -> SessionState:
         tuple(str(method) for method in lends) if isinstance(lends, list) else (),
     )
     return replace(state, turn=turn, turns=state.turns + 1, queue=_without(state.queue, key))
+
+
+def _apply_steering(state: SessionState, note: StreamNote) -> SessionState:
+    steer = OpenSteer(note.key, int(note.request or "0"), state.last + 1)
+    return replace(state, steers={**state.steers, note.key: steer})
+
+
+def _apply_steer_frame(state: SessionState, frame: bytes) -> SessionState:
+    """It stands behind the note with its key."""
+    steer = next((steer for steer in state.steers.values() if steer.sequence == state.last), None)
+    message = None if steer is None else decode(frame)
+    if steer is None or not isinstance(message, Request) or message.params is None:
+        return state
+    steer = replace(steer, method=message.method, params=Raw(bytes(message.params)))
+    return replace(state, steers={**state.steers, steer.key: steer})
+
+
+def _apply_steered(state: SessionState, note: StreamNote) -> SessionState:
+    answers = {**state.steer_answers, note.key: PromptAnswer.read(state.last, note)}
+    while len(answers) > ANSWERS:
+        del answers[next(iter(answers))]
+    steers = {key: steer for key, steer in state.steers.items() if key != note.key}
+    return replace(state, steers=steers or _NOTHING, steer_answers=answers)
 
 
 def _apply_note(state: SessionState, frame: bytes) -> SessionState:
@@ -622,6 +664,8 @@ def _apply_bound(state: SessionState, note: StreamNote) -> SessionState:
 _NOTES: Mapping[str, Callable[[SessionState, StreamNote], SessionState]] = {
     "heard": _apply_heard,
     "turn_ended": _apply_turn_ended,
+    "steering": _apply_steering,
+    "steered": _apply_steered,
     "judged": _apply_judged,
     "settled": _apply_settled,
     "queued": _apply_queued,
