@@ -60,6 +60,7 @@ class StormAgent:
         self._asked: dict[int, dict[str, str]] = {}  # kept, so that a second answer is noticed
         self._next = 0
         self._working = asyncio.Event()
+        self._messages: dict[str, int] = {}  # into turns: how often each was given
 
     async def run(self) -> None:
         reader = asyncio.StreamReader(limit=LINE)
@@ -107,6 +108,12 @@ class StormAgent:
             return {"result": {"sessionId": str(uuid.uuid4())}}
         if method == "session/load":
             return {"result": {}}
+        if method == "_session/steering":
+            text = params["prompt"][0]["text"]
+            self._messages[text] = self._messages.get(text, 0) + 1
+            is_running = params["sessionId"] in self._turns
+            outcome = "injected" if is_running else "promptRequired"
+            return {"result": {"outcome": outcome, "count": self._messages[text]}}
         return {"error": {"code": -32601, "message": "Method not found"}}
 
     async def _turn(self, request: Any, params: dict[str, Any]) -> None:

@@ -32,6 +32,7 @@ from tests.cluster.node import AGENT
 from tests.cluster.person import Person, Refused
 from tests.cluster.records import Begun, Finished, Storm, now
 from tests.cluster.together import Cluster, running_cluster
+from tests.cluster.verdict import verdict_table
 from tests.hub.company.members import MEMBERS, Member
 
 SAMPLE_SECONDS = 2.0
@@ -74,8 +75,17 @@ class SoakResult:
     def summary(self) -> str:
         counts = ", ".join(f"{count:,} {name}" for name, count in sorted(self.counts.items()))
         return "\n".join(
-            [counts, *_growth_lines(self.samples), *self.findings[:50], f"{len(self.findings)} findings"]
+            [
+                counts,
+                *self.findings[:50],
+                verdict_table(self.findings, [_row(line) for line in _growth_lines(self.samples)]),
+            ]
         )
+
+
+def _row(line: str) -> tuple[str, str]:
+    name, _, figures = line.partition(": ")
+    return f"{name}, start → end", figures
 
 
 class Soak:
@@ -189,6 +199,7 @@ class Soak:
             session = await person.make(str(self._work))
             for _ in range(self._chance.randint(1, 3)):
                 prompts = [asyncio.ensure_future(self._prompt(person, session)) for _ in range(3)]
+                prompts.append(asyncio.ensure_future(self._steer(person, session)))
                 await self._pause(0.3)
                 closing = asyncio.ensure_future(self._call(person, "session/close", {"sessionId": session}))
                 await asyncio.sleep(0)
@@ -219,6 +230,23 @@ class Soak:
         is_refused = error.get("code") in (-32600, -32602, -32002, -32004)
         (self._refused if is_refused else self._ended).add(key)
         self.result.counts["prompts refused" if is_refused else "prompts answered"] += 1
+
+    async def _steer(self, person: Person, session: str) -> None:
+        """A message into a turn, sent twice with one key: the agent must get it once."""
+        key = f"{person.name}.s{self._chance.getrandbits(48):x}"
+        params = {"sessionId": session, "prompt": [{"type": "text", "text": key}]}
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                answers = await asyncio.gather(
+                    *(person.ask("_session/steering", params, key=key) for _ in range(2))
+                )
+        except TimeoutError:
+            self.result.findings.append(f"the message {key} was not answered in {ANSWER_SECONDS:g} s")
+            return
+        results = [answer["result"] for answer in answers if "result" in answer]
+        self.result.counts["messages into turns"] += 1
+        if any(result != results[0] or result["count"] != 1 for result in results):
+            self.result.findings.append(f"the message {key} was given or answered again: {results}")
 
     async def _delete(self, person: Person, session: str) -> None:
         await self._call(person, "session/delete", {"sessionId": session})

@@ -17,12 +17,13 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from tests.cluster.checker import check, gathered, read_agents
-from tests.cluster.checker_service import longest_pauses
+from tests.cluster.checker_service import SILENT, WITHIN, longest_pauses
 from tests.cluster.crowd import Crowd
 from tests.cluster.digest import digest
 from tests.cluster.findings import Finding
 from tests.cluster.records import Blow, Storm, now, save
 from tests.cluster.together import Cluster, running_cluster
+from tests.cluster.verdict import verdict_table
 from tests.cluster.weather import Strike, forecast
 
 SETTLING = 90.0
@@ -75,9 +76,15 @@ class Result:
                 f"{self.cpu:.0f} s of CPU; others made us wait for {sum(s for _, s in storm.stalls):.0f} s",
                 *self.notes,
                 *map(str, self.findings[:50]),
-                f"{len(self.findings)} findings",
+                verdict_table(self.findings, [_outage_row(kind, pause) for kind, pause in longest]),
             ]
         )
+
+
+def _outage_row(kind: str, pause: float) -> tuple[str, str]:
+    """A node that was paused or cut off has a little longer than one that was killed."""
+    within = WITHIN + (SILENT if kind in ("pause", "cut") else 0.0)
+    return f"longest outage after {kind}", f"{pause:.1f} s of {within:g} s"
 
 
 async def storm(folder: Path, plan: Plan, say: Callable[[str], None] = lambda line: None) -> Result:
