@@ -270,7 +270,7 @@ async def test_whoever_may_only_look_brings_nothing_along_for_the_agent() -> Non
         servers = [{"name": "evil", "command": "/bin/true", "args": [], "env": []}]
         resumed = {"sessionId": session, "cwd": "/tmp", "mcpServers": servers}
         await reader.call("session/resume", resumed)
-        assert stage.hub.sessions[session].setup["mcpServers"] == []
+        assert stage.hub.sessions[session].setup == {}
 
 
 async def test_a_key_of_somebody_else_opens_no_session_beyond_ones_roots(tmp_path: Path) -> None:

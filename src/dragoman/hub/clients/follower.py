@@ -89,7 +89,7 @@ class ClientFollower:
         self._old_answers: dict[str, PromptAnswer] | None = None  # by key, those that were looked up
         self._come = LazyEvent()
         self._question_ids: dict[int, int] = {}  # requests by their sequence → the id that it was asked under
-        self._notices: list[int] = []  # open questions of which it was told, because it cannot be asked
+        self._notices: tuple[int, ...] = ()  # open questions of which it was told, because it cannot be asked
         self._task: asyncio.Task[None] | None = None
         self._on_failure: Callable[[str], None] | None = None  # hears that it will never be up
 
@@ -329,7 +329,7 @@ class ClientFollower:
         is_new = open_request is not None and sequence not in self._notices
         if not is_new or method != PERMISSION or not is_told(self.client.capabilities):
             return None
-        self._notices.append(sequence)
+        self._notices = (*self._notices, sequence)
         return self.session.hub.broker.describe(self.session, self.session.state.requests[sequence])
 
     def assessment_of(self, sequence: int, /) -> dict[str, Any]:
@@ -342,7 +342,7 @@ class ClientFollower:
 
     def settles(self, sequence: int, /) -> Id | UnsetType:
         if sequence in self._notices:
-            self._notices.remove(sequence)
+            self._notices = tuple(number for number in self._notices if number != sequence)
         number = self._question_ids.pop(sequence, None)
         if number is None or self.client.questions.take(number) is None:
             return UNSET

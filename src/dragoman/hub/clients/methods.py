@@ -230,7 +230,7 @@ class Methods:
             return
         await self._permit_servers(session, params)
         if "mcpServers" in params:
-            session.setup["mcpServers"] = value_of(params["mcpServers"], [])
+            session.bring_servers(value_of(params["mcpServers"], []))
         if "after" not in ours_in(params):  # who comes back has brought its folders already
             folders = value_of(params.get("additionalDirectories"), [])
             widen(session, folders if isinstance(folders, list) else [])

@@ -273,7 +273,7 @@ async def make(
         )
         session.dispatch(event)
         if "mcpServers" in params:
-            session.setup["mcpServers"] = value_of(params["mcpServers"], [])
+            session.bring_servers(value_of(params["mcpServers"], []))
         process.join(session, own)
     await session.log.flush(STORE_SECONDS)
     await hub.journal.describe(

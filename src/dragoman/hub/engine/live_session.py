@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, TypeAlias
@@ -56,6 +56,9 @@ CLOSE_SECONDS = 5.0
 SESSION_CLOSED = "Request cancelled: the session is closed"
 LOAD_GIVEN_UP = error_object(REQUEST_CANCELLED, "Request cancelled: the session was not loaded")
 
+NO_SETUP: Mapping[str, Any] = {}
+"""Of which there is one, however many sessions there are."""
+
 CALM = frozenset({"idle", "failed"})
 """States in which a hub that starts does not look for the session: listings show them once they are stored.
 """
@@ -97,7 +100,7 @@ class LiveSession:
         """Whether the agent tells what is in the stream already."""
         self.needs_reminder = False
         """Whether the agent was never told what the session is about: it needs a reminder."""
-        self.setup: dict[str, Any] = {}
+        self.setup: Mapping[str, Any] = NO_SETUP
         """What a client brought along for its agent, such as MCP servers; kept in memory only."""
         self.binding = KeyedLock()
         self.used = asyncio.get_running_loop().time()
@@ -110,7 +113,7 @@ class LiveSession:
         self._receipts: SmallQueue[tuple[int, SessionProcess, Receipt]] = SmallQueue()  # with the last entry
         self._storage_callbacks: SmallQueue[tuple[int, Callable[[], None]]] = SmallQueue()
         self._steer_events: dict[str, asyncio.Event] | None = None  # of whoever waits for an outcome
-        self._waiting: list[asyncio.Event] = []  # of whoever waits for the journal
+        self._waiting: tuple[asyncio.Event, ...] = ()  # of whoever waits for the journal
         self._acted_upon = state.last
         """Effects of entries up to this one are done."""
         self._timer: asyncio.TimerHandle | None = None
@@ -126,6 +129,11 @@ class LiveSession:
     @property
     def state(self) -> SessionState:
         return self._state
+
+    def bring_servers(self, servers: object) -> None:
+        """MCP servers of a client, for its agent. An agent that gets none needs no mention of them."""
+        if servers or self.setup:
+            self.setup = {**self.setup, "mcpServers": servers or []}
 
     @property
     def calls(self) -> ToolCalls:
@@ -672,11 +680,11 @@ class LiveSession:
             return
         event = asyncio.Event()
         self._storage_callbacks.append((self._state.last, event.set))
-        self._waiting.append(event)
+        self._waiting = (*self._waiting, event)
         try:
             await event.wait()
         finally:
-            self._waiting.remove(event)
+            self._waiting = tuple(waiting for waiting in self._waiting if waiting is not event)
         if self.closed_event.is_set() and self.log.last < self._state.last:
             raise JournalError("the session was closed before everything was stored")
 

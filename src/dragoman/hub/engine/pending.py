@@ -49,7 +49,7 @@ class PendingEntries:
         self._journal = journal
         self._owner = owner
         self._stream = stream
-        self._to_agent: list[int] = []  # frames that the agent's keeper may not have yet
+        self._to_agent: tuple[int, ...] = ()  # frames that the agent's keeper may not have yet
         self._settled_sequences = NOTHING
         self._task: asyncio.Task[None] | None = None
 
@@ -63,18 +63,18 @@ class PendingEntries:
 
     def give(self, sequence: int) -> None:
         """This frame is on its way to the agent."""
-        self._to_agent.append(sequence)
+        self._to_agent = (*self._to_agent, sequence)
 
     def confirm(self, upto: int) -> None:
         """Settle the frames that the agent's host has: those up to this entry."""
         if self._to_agent:
             self.settle(*(sequence for sequence in self._to_agent if sequence <= upto))
-            self._to_agent = [sequence for sequence in self._to_agent if sequence > upto]
+            self._to_agent = tuple(sequence for sequence in self._to_agent if sequence > upto)
 
     def agent_gone(self) -> None:
         """Whatever was for it is for nobody."""
         self.settle(*self._to_agent)
-        self._to_agent.clear()
+        self._to_agent = ()
 
     def recall(
         self, state: SessionState, process: AgentPort[Session] | None, originals: Iterable[int]
@@ -85,9 +85,8 @@ class PendingEntries:
         if process is None:
             self.settle(*closed_sequences)
         else:
-            self._to_agent += (
-                closed_sequences  # older notes among them are settled with the frames behind them
-            )
+            # Older notes among them are settled with the frames behind them.
+            self._to_agent = (*self._to_agent, *closed_sequences)
             self.confirm(process.last_taken(state))
 
     async def aclose(self) -> None:
