@@ -83,7 +83,7 @@ class Result:
 
 def _outage_row(kind: str, pause: float) -> tuple[str, str]:
     """A node that was paused or cut off has a little longer than one that was killed."""
-    within = WITHIN + (SILENT if kind in ("pause", "cut") else 0.0)
+    within = WITHIN + (SILENT if kind.partition(" ")[0] in ("pause", "cut") else 0.0)
     return f"longest outage after {kind}", f"{pause:.1f} s of {within:g} s"
 
 
