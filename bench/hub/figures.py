@@ -88,6 +88,13 @@ HUB_FIGURES: list[Figure] = [
     ),
     Figure("hub-memory.connection_kb", "… per idle connection, KB", more=False, goals=(AtMost(25, "KB"),)),
     *(figure for number in SESSIONS for figure in _of_many(number)),
+    Figure(
+        "hub-search.first_s",
+        "first search over a million frames, indexed while the hub was idle, s",
+        more=False,
+        goals=(AtMost(0.2, "s"),),
+    ),
+    Figure("hub-search.index_us", "… indexing a frame, CPU µs", more=False),
     Figure("hub-restart.listens", "from kill -9 of the hub to its listening, s", more=False),
     Figure("hub-restart.loaded", "… to a loaded session, s", more=False, goals=(AtMost(2, "s"),)),
     Figure("hub-restart.listed", "… to all sessions listed, s", more=False, goals=(AtMost(2, "s"),)),

@@ -147,6 +147,15 @@ def _first_word(peer: Peer, *, quick: bool) -> dict[str, float]:
     return {"hub-first-word.more_ms": median(full) - median(empty)}
 
 
+def _search(peer: Peer, *, quick: bool) -> dict[str, float]:
+    frames = 100_000 if quick else 1_000_000
+    result = _program(peer, "hub_search", frames, seconds=240)[str(frames)]
+    return {
+        "hub-search.first_s": max(result["common_s"], result["rare_s"]),
+        "hub-search.index_us": result["index_us"],
+    }
+
+
 HUB_SCENARIOS: list[Scenario] = [
     Scenario("hub-stream", ("remote_client",), _stream),
     Scenario("hub-replay", ("remote_client",), _replay),
@@ -157,5 +166,6 @@ HUB_SCENARIOS: list[Scenario] = [
     Scenario("hub-fairness", ("hub_fairness",), _fairness, rounds=1),
     Scenario("hub-memory", ("hub_memory",), _memory, rounds=1),
     Scenario("hub-many", ("hub_many",), _many, rounds=1),
+    Scenario("hub-search", ("hub_search",), _search, rounds=1),
     Scenario("hub-restart", ("hub_restart",), _restart, rounds=3),
 ]
