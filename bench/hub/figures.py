@@ -89,6 +89,18 @@ HUB_FIGURES: list[Figure] = [
     Figure("hub-memory.connection_kb", "… per idle connection, KB", more=False, goals=(AtMost(25, "KB"),)),
     *(figure for number in SESSIONS for figure in _of_many(number)),
     Figure(
+        "hub-many.flat",
+        "… CPU per update with the most sessions, × that with one",
+        more=False,
+        goals=(AtMost(1.5, "×"),),
+    ),
+    Figure(
+        "hub-many.start_ms",
+        "… start of a turn, CPU with agent and client, ms",
+        more=False,
+        goals=(AtMost(1, "ms"),),
+    ),
+    Figure(
         "hub-search.first_s",
         "first search over a million frames, indexed while the hub was idle, s",
         more=False,

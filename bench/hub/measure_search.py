@@ -1,10 +1,10 @@
 """The first search over a long history, whose words a hub has indexed while nobody wrote.
 
-Arguments: how many frames, each number in a journal of its own. They are written through the journal and indexed
-in the steps that a hub takes while it is idle, without the pauses between them. Then the journal is opened again,
-and searched once for a word that is everywhere and once for a word that is in one session. Printed as JSON, by
-number of frames: seconds of the searches, what indexing a frame costs, and the longest step, for which a writer
-would have to wait.
+Arguments: how many frames, each number in a journal of its own. They are written through the journal and
+indexed in the steps that a hub takes while it is idle, without the pauses between them. Then the journal is
+opened again, and searched once for a word that is everywhere and once for a word that is in one session.
+Printed as JSON, by number of frames: seconds of the searches, what indexing a frame costs, and the longest
+step, for which a writer would have to wait.
 """
 
 from __future__ import annotations

@@ -99,6 +99,9 @@ def _many(peer: Peer, *, quick: bool) -> dict[str, float]:
         figures[f"hub-many.us_{number}"] = found["cpu"] / total * 1e6
         figures[f"hub-many.kb_{number}"] = found["peak_kb"] / number
         figures[f"hub-many.fair_{number}"] = found["fairness"]
+    most = SESSIONS[-1]
+    figures["hub-many.flat"] = figures[f"hub-many.us_{most}"] / figures[f"hub-many.us_{SESSIONS[0]}"]
+    figures["hub-many.start_ms"] = results[str(most)]["start_cpu"] / most * 1e3
     return figures
 
 
