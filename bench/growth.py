@@ -94,20 +94,25 @@ def _rates(points: dict[int, dict[str, float]]) -> list[tuple[float, float]]:
     return [(number, 1e6 / found["us"]) for number, found in points.items()]
 
 
+def draw_all(*, only: str | None = None, quick: bool = False) -> int:
+    """Measure and draw; the exit status."""
+    if missing := missing_peers(["dragoman"]):
+        print(*missing.values(), file=sys.stderr)
+        return 1
+    adopt_orphans()
+    growths = tuple(growth for growth in GROWTHS if only in (None, growth.name))
+    results = measure_all(growths, quick=quick)
+    if not quick:
+        draw(growths, results, PLOTS)
+    return int(any(not points for points in results.values()))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="Draw how a hub grows.")
     parser.add_argument("--quick", action="store_true", help="without the largest numbers; draws nothing")
     parser.add_argument("--only", metavar="NAME", choices=[growth.name for growth in GROWTHS])
     arguments = parser.parse_args()
-    if missing := missing_peers(["dragoman"]):
-        print(*missing.values(), file=sys.stderr)
-        return 1
-    adopt_orphans()
-    growths = tuple(growth for growth in GROWTHS if arguments.only in (None, growth.name))
-    results = measure_all(growths, quick=arguments.quick)
-    if not arguments.quick:
-        draw(growths, results, PLOTS)
-    return int(any(not points for points in results.values()))
+    return draw_all(only=arguments.only, quick=arguments.quick)
 
 
 if __name__ == "__main__":

@@ -65,6 +65,9 @@ HUB_FIGURES: list[Figure] = [
         for number, limit in zip(PACED_SESSIONS, (250, 80), strict=True)
         for figure in _at_pace(number, limit)
     ),
+    Figure("hub-pace.sync_us", "… floor: forcing 8 KB to the disk at that pace, CPU µs", more=False),
+    Figure("hub-pace.commit_us", "… floor: a commit of one row by SQLite, CPU µs", more=False),
+    Figure("hub-pace.pass_us", "… floor: 200 bytes passed on by asyncio, CPU µs", more=False),
     Figure(
         "hub-first-word.more_ms",
         "first word of a turn in a plain folder of 20,000 files, from the second turn on, ms more",

@@ -134,8 +134,9 @@ def _text(peer: Peer, *, quick: bool) -> dict[str, float]:
 
 def _pace(peer: Peer, *, quick: bool) -> dict[str, float]:
     count = 100 if quick else 1_000
-    figures: dict[str, float] = {}
-    for sessions, found in _program(peer, "hub_pace", count, *PACED_SESSIONS, seconds=240).items():
+    results = _program(peer, "hub_pace", count, *PACED_SESSIONS, seconds=240)
+    figures = {f"hub-pace.{name}": value for name, value in results.pop("floor").items()}
+    for sessions, found in results.items():
         if found["came"] != count * int(sessions):
             raise Failed(f"{found['came']} updates of {count * int(sessions)} came")
         figures[f"hub-pace.us_{sessions}"] = found["hub_cpu"] / found["came"] * 1e6
