@@ -15,7 +15,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 def test_every_point_of_every_panel_is_drawn() -> None:
     points = [(1, 100_000.0), (10, 90_000.0), (10_000, 6_000.0)]
-    drawing = ElementTree.fromstring(draw_curves("Many <sessions>", "sessions", [("rate", points)] * 2))  # noqa: S314
+    drawing = ElementTree.fromstring(draw_curves("Many <sessions>", "sessions", [("rate", points)] * 2))
     assert len(drawing.findall(f"{SVG}circle")) == 6
     assert drawing.findtext(f"{SVG}title") == "Many <sessions>"
 

@@ -41,8 +41,8 @@ LOOK_SECONDS = 3.0
 """A turn waits so long for a look at its folder."""
 
 PROMPT_SECONDS = 0.04
-"""A prompt waits so long for a look at a folder of many files that was looked at before. A person who waits for
-the first word does not notice it.
+"""A prompt waits so long for a look at a folder of many files that was looked at before. Nobody who waits for
+the first word notices it.
 """
 
 MANY_FILES = 2000
