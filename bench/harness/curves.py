@@ -62,10 +62,11 @@ def _panel(x0: float, label: str, axis: str, points: Points) -> list[str]:
     places = [place(x, y) for x, y in points]
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
     parts.append(f'<polyline points="{line}" fill="none" stroke="{COLOUR}" stroke-width="2"/>')
-    for (x, y), (_, value) in zip(places, points, strict=True):
+    for at, ((x, y), (_, value)) in enumerate(zip(places, points, strict=True)):
+        anchor = "start" if at == 0 else "end" if at == len(points) - 1 else "middle"
         parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{COLOUR}"/>')
         parts.append(
-            f'<text x="{x:.1f}" y="{y - 8:.1f}" text-anchor="middle" font-size="11" fill="{DARK}">'
+            f'<text x="{x:.1f}" y="{y - 8:.1f}" text-anchor="{anchor}" font-size="11" fill="{DARK}">'
             f"{number(value)}</text>"
         )
     return parts

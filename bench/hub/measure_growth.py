@@ -61,7 +61,7 @@ async def sessions(number: int) -> dict[str, float]:
     result = await measure_many.measure(total, number)
     if not result["whole"]:
         raise SystemExit("a session lost something or its order")
-    return {"us": result["cpu"] / total * 1e6, "kb": result["peak_kb"]}
+    return {"us": result["cpu"] / total * 1e6, "kb": result["whole_kb"]}
 
 
 class Follower(Counter):

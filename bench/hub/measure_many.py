@@ -2,9 +2,9 @@
 
 Arguments: how many updates in all; then how many sessions, each number in a process of its own. The journal
 is SQLite and durable. Printed as JSON: by number of sessions the processor seconds until all turns have
-begun, the seconds of wall and processor from there on, the growth of the resident set at its highest, whether
-each session was in order, and how far the last session was when half of all updates had come, as a part of
-how far the first one was.
+begun, the seconds of wall and processor from there on, the growth of the resident set at its highest from
+there on and with the sessions themselves, whether each session was in order, and how far the last session was
+when half of all updates had come, as a part of how far the first one was.
 """
 
 from __future__ import annotations
@@ -135,6 +135,7 @@ async def measure(total: int, sessions: int) -> dict[str, Any]:
             open_journal(Path(place, "hub.db")) as journal,
             Hub(journal, agents, options=options) as hub,
         ):
+            empty = memory_kb("VmRSS")
             progress.clients = [Counter(hub, progress) for _ in range(sessions)]
             opened: list[str] = []
             for first in range(0, sessions, TOGETHER):
@@ -153,6 +154,7 @@ async def measure(total: int, sessions: int) -> dict[str, Any]:
                 "wall": time.perf_counter() - begun,
                 "cpu": time.process_time() - used,
                 "peak_kb": memory_kb("VmHWM") - base,
+                "whole_kb": memory_kb("VmHWM") - empty,
                 "fairness": progress.fairness,
                 "whole": all(one.in_order and one.seen == total // sessions for one in progress.clients),
             }
