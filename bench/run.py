@@ -4,6 +4,7 @@
     bench/run.py --quick                smaller numbers, one round
     bench/run.py --only stream,relay    some scenarios
     bench/run.py --peers raw,dragoman   some peers
+    bench/run.py --growth               only the curves of growth.py
 
 results.md and the plots are written by a whole run only, so that they never hold half a picture; --output and
 --plots write any run. A run fails if a goal is missed that was reached before (`harness/regressions.py`).
@@ -18,6 +19,7 @@ import time
 from pathlib import Path
 from typing import TypeVar
 
+import growth
 from harness.company import Company
 from harness.goals import OURS
 from harness.plots import draw_all
@@ -36,6 +38,8 @@ Named = TypeVar("Named", Peer, Scenario)
 
 def main() -> int:
     arguments = _arguments()
+    if arguments.growth:
+        return growth.draw_all()
     peers = _named(all_peers(), arguments.peers)
     scenarios = _named(SCENARIOS, arguments.only)
     missing = missing_peers([peer.name for peer in peers])
@@ -60,6 +64,8 @@ def main() -> int:
         output.write_text(text)
     if whole or arguments.plots:
         draw_all(results, usable, PLOTS, is_wanted=lambda figure: others <= QUIET or is_steady(figure))
+    if whole:
+        growth.draw_all()
     lost = lost_goals(results, ALL_FIGURES, others=others)
     for goal in lost:
         print(f"missed, and was reached before: {goal}", file=sys.stderr)
@@ -116,6 +122,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--plots", action="store_true", help="draw docs/performance again, as a whole run does"
     )
+    parser.add_argument("--growth", action="store_true", help="draw only how a hub grows (growth.py)")
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the table here")
     return parser.parse_args()
 

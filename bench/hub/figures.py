@@ -65,6 +65,9 @@ HUB_FIGURES: list[Figure] = [
         for number, limit in zip(PACED_SESSIONS, (250, 80), strict=True)
         for figure in _at_pace(number, limit)
     ),
+    Figure("hub-pace.sync_us", "… floor: forcing 8 KB to the disk at that pace, CPU µs", more=False),
+    Figure("hub-pace.commit_us", "… floor: a commit of one row by SQLite, CPU µs", more=False),
+    Figure("hub-pace.pass_us", "… floor: 200 bytes passed on by asyncio, CPU µs", more=False),
     Figure(
         "hub-first-word.more_ms",
         "first word of a turn in a plain folder of 20,000 files, from the second turn on, ms more",
@@ -88,6 +91,25 @@ HUB_FIGURES: list[Figure] = [
     ),
     Figure("hub-memory.connection_kb", "… per idle connection, KB", more=False, goals=(AtMost(25, "KB"),)),
     *(figure for number in SESSIONS for figure in _of_many(number)),
+    Figure(
+        "hub-many.flat",
+        "… CPU per update with the most sessions, × that with one",
+        more=False,
+        goals=(AtMost(1.5, "×"),),
+    ),
+    Figure(
+        "hub-many.start_ms",
+        "… start of a turn, CPU with agent and client, ms",
+        more=False,
+        goals=(AtMost(1, "ms"),),
+    ),
+    Figure(
+        "hub-search.first_s",
+        "first search over a million frames, indexed while the hub was idle, s",
+        more=False,
+        goals=(AtMost(0.2, "s"),),
+    ),
+    Figure("hub-search.index_us", "… indexing a frame, CPU µs", more=False),
     Figure("hub-restart.listens", "from kill -9 of the hub to its listening, s", more=False),
     Figure("hub-restart.loaded", "… to a loaded session, s", more=False, goals=(AtMost(2, "s"),)),
     Figure("hub-restart.listed", "… to all sessions listed, s", more=False, goals=(AtMost(2, "s"),)),

@@ -1,9 +1,10 @@
 """Sessions that stream at once on one hub, in one process with a scripted agent and their clients.
 
 Arguments: how many updates in all; then how many sessions, each number in a process of its own. The journal
-is SQLite and durable. Printed as JSON: by number of sessions the seconds of wall and processor, the growth of
-the resident set at its highest, whether each session was in order, and how far the last session was when half
-of all updates had come, as a part of how far the first one was.
+is SQLite and durable. Printed as JSON: by number of sessions the processor seconds until all turns have
+begun, the seconds of wall and processor from there on, the growth of the resident set at its highest from
+there on and with the sessions themselves, whether each session was in order, and how far the last session was
+when half of all updates had come, as a part of how far the first one was.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ from peers.measure import memory_kb
 
 WORDS = b'"text":"'
 
+TOGETHER = 100
+"""Sessions that are opened at the same time: they share what the disk takes."""
+
 
 class Counter:
     """A client of one session: hears numbers, which must come one after the other."""
@@ -48,8 +52,8 @@ class Counter:
         for line in block.splitlines():
             place = line.find(WORDS)
             if place >= 0:
-                number = int(line[place + len(WORDS) : line.find(b'"', place + len(WORDS))])
-                self.in_order = self.in_order and number == self.seen
+                number = line[place + len(WORDS) : line.find(b'"', place + len(WORDS))]
+                self.in_order = self.in_order and number == b"%d" % self.seen
                 self.seen += 1
             else:
                 self._heard(json.loads(line))
@@ -79,6 +83,14 @@ class Counter:
         await self.call("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
         made = await self.call("session/new", {"cwd": folder, "mcpServers": []})
         return str(made["sessionId"])
+
+    async def join(self, session: str, folder: str) -> None:
+        """Follow a session that another client has opened."""
+        await self.call("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
+        await self.load(session, folder)
+
+    async def load(self, session: str, folder: str) -> None:
+        await self.call("session/load", {"sessionId": session, "cwd": folder, "mcpServers": []})
 
     async def stream(self, session: str, count: int) -> None:
         prompt = [{"type": "text", "text": str(count)}]
@@ -123,9 +135,14 @@ async def measure(total: int, sessions: int) -> dict[str, Any]:
             open_journal(Path(place, "hub.db")) as journal,
             Hub(journal, agents, options=options) as hub,
         ):
+            empty = memory_kb("VmRSS")
             progress.clients = [Counter(hub, progress) for _ in range(sessions)]
-            opened = [await client.begin(place) for client in progress.clients]
+            opened: list[str] = []
+            for first in range(0, sessions, TOGETHER):
+                some = progress.clients[first : first + TOGETHER]
+                opened += await asyncio.gather(*(client.begin(place) for client in some))
             pairs = zip(progress.clients, opened, strict=True)
+            start_used = time.process_time()
             async with asyncio.TaskGroup() as turns:
                 for client, session in pairs:
                     turns.create_task(client.stream(session, total // sessions))
@@ -133,9 +150,11 @@ async def measure(total: int, sessions: int) -> dict[str, Any]:
                 base, used, begun = memory_kb("VmRSS"), time.process_time(), time.perf_counter()
                 gate.opened.set()
             result = {
+                "start_cpu": used - start_used,
                 "wall": time.perf_counter() - begun,
                 "cpu": time.process_time() - used,
                 "peak_kb": memory_kb("VmHWM") - base,
+                "whole_kb": memory_kb("VmHWM") - empty,
                 "fairness": progress.fairness,
                 "whole": all(one.in_order and one.seen == total // sessions for one in progress.clients),
             }

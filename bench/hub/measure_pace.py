@@ -2,7 +2,7 @@
 
 Arguments: how many updates each session has; then how many sessions, one number after the other. The journal
 is durable, and each session has a WebSocket client. Printed as JSON: by number of sessions the updates that
-came, the hub's processor seconds, and the bytes that it wrote.
+came, the hub's processor seconds, and the bytes that it wrote; and what the machine itself takes (`floor`).
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from hub.bare import BareClient
+from hub.floor import GAP, measure_floor
 from hub.place import HubProcess, running_hub
 
-GAP = 0.02
 WARM = 20
+FLOOR_STEPS = 100
 
 
 async def pace(hub: HubProcess, folder: str, *, count: int, sessions: int) -> dict[str, Any]:
@@ -42,13 +43,15 @@ async def pace(hub: HubProcess, folder: str, *, count: int, sessions: int) -> di
 
 
 async def main(count: int, numbers: list[int]) -> None:
-    found = {}
+    found: dict[int | str, dict[str, Any]] = {}
     for number in numbers:
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:
             folder = Path(place, "project")
             folder.mkdir()
             async with running_hub(Path(place)) as hub:
                 found[number] = await pace(hub, str(folder), count=count, sessions=number)
+    with tempfile.TemporaryDirectory() as place:
+        found["floor"] = await measure_floor(Path(place), FLOOR_STEPS)
     print(json.dumps(found))
 
 

@@ -99,6 +99,9 @@ def _many(peer: Peer, *, quick: bool) -> dict[str, float]:
         figures[f"hub-many.us_{number}"] = found["cpu"] / total * 1e6
         figures[f"hub-many.kb_{number}"] = found["peak_kb"] / number
         figures[f"hub-many.fair_{number}"] = found["fairness"]
+    most = SESSIONS[-1]
+    figures["hub-many.flat"] = figures[f"hub-many.us_{most}"] / figures[f"hub-many.us_{SESSIONS[0]}"]
+    figures["hub-many.start_ms"] = results[str(most)]["start_cpu"] / most * 1e3
     return figures
 
 
@@ -131,8 +134,9 @@ def _text(peer: Peer, *, quick: bool) -> dict[str, float]:
 
 def _pace(peer: Peer, *, quick: bool) -> dict[str, float]:
     count = 100 if quick else 1_000
-    figures: dict[str, float] = {}
-    for sessions, found in _program(peer, "hub_pace", count, *PACED_SESSIONS, seconds=240).items():
+    results = _program(peer, "hub_pace", count, *PACED_SESSIONS, seconds=240)
+    figures = {f"hub-pace.{name}": value for name, value in results.pop("floor").items()}
+    for sessions, found in results.items():
         if found["came"] != count * int(sessions):
             raise Failed(f"{found['came']} updates of {count * int(sessions)} came")
         figures[f"hub-pace.us_{sessions}"] = found["hub_cpu"] / found["came"] * 1e6
@@ -147,6 +151,15 @@ def _first_word(peer: Peer, *, quick: bool) -> dict[str, float]:
     return {"hub-first-word.more_ms": median(full) - median(empty)}
 
 
+def _search(peer: Peer, *, quick: bool) -> dict[str, float]:
+    frames = 100_000 if quick else 1_000_000
+    result = _program(peer, "hub_search", frames, seconds=240)[str(frames)]
+    return {
+        "hub-search.first_s": max(result["common_s"], result["rare_s"]),
+        "hub-search.index_us": result["index_us"],
+    }
+
+
 HUB_SCENARIOS: list[Scenario] = [
     Scenario("hub-stream", ("remote_client",), _stream),
     Scenario("hub-replay", ("remote_client",), _replay),
@@ -157,5 +170,6 @@ HUB_SCENARIOS: list[Scenario] = [
     Scenario("hub-fairness", ("hub_fairness",), _fairness, rounds=1),
     Scenario("hub-memory", ("hub_memory",), _memory, rounds=1),
     Scenario("hub-many", ("hub_many",), _many, rounds=1),
+    Scenario("hub-search", ("hub_search",), _search, rounds=1),
     Scenario("hub-restart", ("hub_restart",), _restart, rounds=3),
 ]

@@ -7,8 +7,9 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from dragoman.schema import v1
 from dragoman.sdk.client.agent_handle import AgentHandle
@@ -19,8 +20,7 @@ KEY_NAME = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:KEY|TOKEN|SECRET|AUTH
 """Names of variables that hold keys. Many agents name theirs in a description and nowhere else."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoginMethod:
+class LoginMethod(Struct, frozen=True, kw_only=True):
     """One way that an agent offers."""
 
     id: str

@@ -6,7 +6,8 @@ import asyncio
 import shlex
 import socket
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dragoman.apps.console import UsageMistake
 from dragoman.apps.files import authorization
@@ -22,8 +23,7 @@ from dragoman.transport.pipe import PipeTransport
 CONNECT_SECONDS = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class ChosenAgent:
+class ChosenAgent(Struct, frozen=True):
     """An agent, and the environment that it gets."""
 
     agent: KnownAgent

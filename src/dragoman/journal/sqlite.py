@@ -187,8 +187,9 @@ class SqliteJournal:
             title = self._redact(title.encode(errors="replace")).decode(errors="replace")
         fields = {"agent": agent, "cwd": cwd, "title": title, "state": state, "session": session}
         changes = {name: value for name, value in fields.items() if value is not None}
+        seal, ends = self._seal, self._ends if self._seal is None else None
         return await self._write.do(
-            lambda base: streams.describe(base, stream, changes, now=self._clock(), seal=self._seal)
+            lambda base: streams.describe(base, stream, changes, now=self._clock(), seal=seal, ends=ends)
         )
 
     async def list(

@@ -118,7 +118,7 @@ def _advance(
     old_end = None if ends is None else ends.pop(stream, None)
     end: StreamEnd | None = None
     if old_end is not None and after in (None, old_end.info.last):
-        is_recent = 0 <= now - old_end.info.updated < SAME_TIME_SECONDS
+        is_recent = old_end.is_moved and 0 <= now - old_end.info.updated < SAME_TIME_SECONDS
         update_time = old_end.info.updated if is_recent else now
         info = replace(old_end.info, last=old_end.info.last + count, updated=update_time)
         end = move_stream(connection, old_end.number, info, old_end=old_end)
@@ -128,15 +128,19 @@ def _advance(
             raise StreamMoved(stream, after, old_info.last)
         info = replace(old_info, last=old_info.last + count, updated=now)
         if number is None or seal is not None:
-            end = StreamEnd(write_stream(connection, number, info, seal=seal), info, 0)
+            end = write_stream(connection, number, info, seal=seal)
         else:
             end = move_stream(connection, number, info)
     assert end is not None
     if ends is not None:
-        ends[stream] = end
-        if len(ends) > ENDS:
-            del ends[next(iter(ends))]
+        _remember_end(ends, stream, end)
     return end, end.info.last - count
+
+
+def _remember_end(ends: dict[str, StreamEnd], stream: str, end: StreamEnd) -> None:
+    ends[stream] = end
+    if len(ends) > ENDS:
+        del ends[next(iter(ends))]
 
 
 def _rows(number: int, last: int, runs: Iterable[FrameRun]) -> list[tuple[object, ...]]:
@@ -256,10 +260,15 @@ def describe(
     *,
     now: float,
     seal: Seal | None = None,
+    ends: dict[str, StreamEnd] | None = None,
 ) -> StreamInfo:
+    """Change what is known of a stream; `ends` is that of `append`, which need not look again after this."""
     number, old_info = _find_or_new(connection, stream, now, seal)
     new_info = replace(old_info, updated=now, **{name: clean(value) for name, value in changes.items()})
-    write_stream(connection, number, new_info, seal=seal)
+    end = write_stream(connection, number, new_info, seal=seal)
+    if ends is not None:
+        ends.pop(stream, None)
+        _remember_end(ends, stream, end)
     return new_info
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sqlite3
 import struct
 import zlib
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -168,26 +168,30 @@ def read_stream(row: tuple[object, ...], *, stream: str | None = None, seal: Sea
     return StreamRow(int(str(number)), plain_stream.info, plain_stream.lost_entries)
 
 
-def write_stream(
-    connection: sqlite3.Connection, number: int | None, info: StreamInfo, *, seal: Seal | None = None
-) -> int:
-    """Insert or update; returns the number."""
-    info = info if seal is None else seal.seal_info(info)
-    if number is None:
-        top = connection.execute("select seq from sqlite_sequence where name = 'streams'").fetchone()
-        number = (top[0] if top and isinstance(top[0], int) else 0) + 1
-        connection.execute(INSERT, (number, *_values(number, info)))
-    else:
-        connection.execute(UPDATE, (*_values(number, info), number))
-    return number
-
-
 class StreamEnd(NamedTuple):
     """A stream as it was when we wrote to it last, and the checksum of its row."""
 
     number: int
     info: StreamInfo
     sum: int
+    is_moved: bool = False
+    """Whether that was a move. After anything else, the next move writes the time."""
+
+
+def write_stream(
+    connection: sqlite3.Connection, number: int | None, info: StreamInfo, *, seal: Seal | None = None
+) -> StreamEnd:
+    """Insert or update; returns the stream as it is now."""
+    written_info = info if seal is None else seal.seal_info(info)
+    if number is None:
+        top = connection.execute("select seq from sqlite_sequence where name = 'streams'").fetchone()
+        number = (top[0] if top and isinstance(top[0], int) else 0) + 1
+        values = _values(number, written_info)
+        connection.execute(INSERT, (number, *values))
+    else:
+        values = _values(number, written_info)
+        connection.execute(UPDATE, (*values, number))
+    return StreamEnd(number, info, values[-1])
 
 
 def move_stream(
@@ -201,13 +205,13 @@ def move_stream(
     values = (info.updated, info.last, row_sum, number)
     if old_end is None:
         connection.execute(MOVE, values)
-        return StreamEnd(number, info, row_sum)
+        return StreamEnd(number, info, row_sum, is_moved=True)
     before = (old_end.info.updated, old_end.info.last, old_end.sum)
     if info.updated == old_end.info.updated:
         cursor = connection.execute(MOVE_WITHIN_SECOND, (*values[1:], *before))
     else:
         cursor = connection.execute(MOVE_KNOWN, (*values, *before))
-    return StreamEnd(number, info, row_sum) if cursor.rowcount else None
+    return StreamEnd(number, info, row_sum, is_moved=True) if cursor.rowcount else None
 
 
 def carry_stream(connection: sqlite3.Connection, row: StreamRow) -> None:
@@ -215,7 +219,8 @@ def carry_stream(connection: sqlite3.Connection, row: StreamRow) -> None:
     connection.execute(INSERT, (row.number, *_values(row.number, row.info)))
 
 
-def _values(number: int, info: StreamInfo) -> list[object]:
+def _values(number: int, info: StreamInfo) -> list[Any]:
+    """What is stored of it; the last is the checksum."""
     fields = [getattr(info, name) for name in FIELDS]
     return [*fields, _row_sum(number, fields)]
 

@@ -13,11 +13,10 @@ It knows auth methods. Which of them suits an environment, and who is asked, is 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from dragoman.errors import CallFailed, CallTimeout, LoginRequired
 from dragoman.schema import v1
@@ -30,8 +29,7 @@ TerminalLogin: TypeAlias = Callable[[v1.AuthMethodTerminal], Awaitable[bool]]
 """Runs the agent's command with the method's arguments and variables in a terminal; whether it went well."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Login:
+class Login(Struct, frozen=True, kw_only=True):
     """How to log in: the method, and what it may use."""
 
     method: str | None = None

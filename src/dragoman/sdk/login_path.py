@@ -15,8 +15,9 @@ import asyncio
 import os
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
 from weakref import WeakKeyDictionary
+
+from msgspec import Struct
 
 from dragoman.transport.launch import start_tree
 from dragoman.transport.owned import Grace, Program
@@ -36,8 +37,7 @@ for it.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class LoginPath:
+class LoginPath(Struct, frozen=True):
     """A PATH, and why it is not the login shell's if it is not."""
 
     path: str

@@ -11,8 +11,9 @@ Specification: https://agentclientprotocol.com/protocol/v1/session-setup
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from dragoman.schema import v1
@@ -22,8 +23,7 @@ OpenedT = TypeVar("OpenedT", covariant=True)
 OpenMethod: TypeAlias = Literal["new", "load", "resume"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionPlace:
+class SessionPlace(Struct, frozen=True, kw_only=True):
     """Where a session works, and with what."""
 
     cwd: str

@@ -14,8 +14,9 @@ import os
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.util import find_spec
+
+from msgspec import Struct
 
 from dragoman.errors import LocalMistake
 from dragoman.transport.contract import DEFAULT_LIMITS, TransportLimits
@@ -31,8 +32,7 @@ EXTRAS = {"websockets": "ws", "httpx2": "http"}
 """How those packages are installed."""
 
 
-@dataclass(frozen=True, slots=True)
-class CommandAddress:
+class CommandAddress(Struct, frozen=True):
     """A program to start, as the words of its command."""
 
     command: tuple[str, ...]
@@ -41,16 +41,14 @@ class CommandAddress:
         return shlex.join(self.command)
 
 
-@dataclass(frozen=True, slots=True)
-class StdioAddress:
+class StdioAddress(Struct, frozen=True):
     """Our own standard input and output."""
 
     def __str__(self) -> str:
         return "stdio:"
 
 
-@dataclass(frozen=True, slots=True)
-class UnixAddress:
+class UnixAddress(Struct, frozen=True):
     """A socket in the file system."""
 
     path: str
@@ -59,8 +57,7 @@ class UnixAddress:
         return f"unix:{self.path}"
 
 
-@dataclass(frozen=True, slots=True)
-class RemoteAddress:
+class RemoteAddress(Struct, frozen=True):
     """A server on the network."""
 
     url: str

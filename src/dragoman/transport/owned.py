@@ -16,14 +16,14 @@ import shlex
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dragoman.transport.tree import Process
 from dragoman.transport.waiting import Waiters
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grace:
+class Grace(Struct, frozen=True, kw_only=True):
     """Seconds that a program gets to end by itself, at each step of being ended."""
 
     after_eof: float = 2.0
@@ -49,8 +49,7 @@ UNKILLABLE = 3.0
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Program:
+class Program(Struct, frozen=True, kw_only=True):
     """What to start: a command on three descriptors, which stay the caller's."""
 
     command: Sequence[str]

@@ -16,7 +16,8 @@ import os
 import stat
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dragoman.workspace import kernel
 from dragoman.workspace.paths import MOST_NAMES, Names, join_names, names_below, split_path
@@ -37,8 +38,7 @@ MOST_STEPS = 40
 _DOWN = kernel.FOLDER | getattr(os, "O_NOFOLLOW", 0)
 
 
-@dataclass(frozen=True, slots=True)
-class WorkspaceRoot:
+class WorkspaceRoot(Struct, frozen=True):
     """A folder of the session, held open."""
 
     fd: int

@@ -14,10 +14,9 @@ import os
 import stat
 import threading
 import time
-from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 MEBIBYTE = 1024 * 1024
 
@@ -69,8 +68,7 @@ class SnapshotEntry(NamedTuple):
 _RECORD = "record "
 
 
-@dataclass(slots=True)
-class Capture:
+class Capture(Struct):
     """What was found below a root, by relative path."""
 
     entries: dict[str, SnapshotEntry] = field(default_factory=dict)

@@ -12,8 +12,9 @@ import base64
 import mimetypes
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from dragoman.apps.console import UsageMistake
 from dragoman.schema import v1
@@ -33,8 +34,7 @@ _MAGIC = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Attachment:
+class Attachment(Struct, frozen=True):
     """One file that was named on the command line; it exists."""
 
     path: Path

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import os
-from dataclasses import replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from dragoman import connect
 from dragoman.apps.console import UsageMistake
 from dragoman.apps.login_methods import login_hint, login_methods
-from dragoman.apps.recorded_sessions import SessionMistake
 from dragoman.apps.run import events
 from dragoman.apps.run.attach import blocks_of
 from dragoman.apps.run.changes import look_before, tell_changes
-from dragoman.apps.run.handover import RunRecord, tell_handover
 from dragoman.apps.run.history import RunHistory
 from dragoman.apps.run.lend import LentWorkspace
 from dragoman.apps.run.login import StartAgain, make_login
@@ -42,7 +40,6 @@ from dragoman.apps.run.stop import RunStop
 from dragoman.apps.run.subagents import FamilyNarrator
 from dragoman.dialect import DialectDecision, Ledger, LedgerEntry
 from dragoman.errors import DragomanError, LoginRequired
-from dragoman.journal.brief import ConversationBrief
 from dragoman.schema import v1
 from dragoman.sdk.client.agent_handle import AgentHandle, Session
 from dragoman.sdk.client.prompt import TurnResult
@@ -51,6 +48,10 @@ from dragoman.sdk.known import AgentSource
 from dragoman.sdk.login import call_with_login
 from dragoman.transport.tapped import Tap
 from dragoman.workspace.snapshots import Snapshot
+
+if TYPE_CHECKING:
+    from dragoman.apps.run.handover import RunRecord
+    from dragoman.journal.brief import ConversationBrief
 
 QUIET = 0.08
 """Seconds without a frame after which an agent that has answered has said everything."""
@@ -123,6 +124,9 @@ class RunDriver:
         plan = self._plan
         if not plan.source:
             return plan.brief
+        from dragoman.apps.recorded_sessions import SessionMistake
+        from dragoman.apps.run.handover import tell_handover
+
         agent, source, brief = "", plan.source, plan.brief
         if brief is None:
             try:

@@ -5,7 +5,7 @@ What was said in a run is read as it passes, so that a brief of it is there with
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from dragoman.apps.run import events
 from dragoman.apps.run.narrate import now

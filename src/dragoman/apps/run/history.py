@@ -8,16 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import AsyncExitStack
 from types import TracebackType
+from typing import TYPE_CHECKING
 
-from dragoman.apps.recorded_sessions import SessionMistake, find_session, note_handover, read_brief
 from dragoman.apps.run.plan import LAST
 from dragoman.apps.run.reporter import RunReporter
 from dragoman.apps.running_marks import RunningMark
 from dragoman.errors import JournalError
-from dragoman.journal import Journal, StreamInfo, open_journal
-from dragoman.journal.brief import ConversationBrief
 from dragoman.journal.history import HistoryRecorder, history_path, new_stream
-from dragoman.transport.tapped import Tap
+
+if TYPE_CHECKING:  # a run that is not recorded loads no database
+    from dragoman.journal import Journal, StreamInfo
+    from dragoman.journal.brief import ConversationBrief
+    from dragoman.transport.tapped import Tap
 
 
 class RunHistory:
@@ -38,6 +40,7 @@ class RunHistory:
     async def __aenter__(self) -> RunHistory:
         if not (self._record or self._look_up):
             return self
+        from dragoman.journal import open_journal
 
         try:
             # Survives our own death; that the lights go out is not what a local history is for.
@@ -76,6 +79,8 @@ class RunHistory:
         """A recorded session that another agent is to go on with, and a brief of it. Raises
         `SessionMistake`.
         """
+        from dragoman.apps.recorded_sessions import SessionMistake, find_session, read_brief
+
         if self._journal is None:
             raise SessionMistake("the history cannot be read, so there is nothing to go on with")
         if name == LAST:
@@ -92,6 +97,8 @@ class RunHistory:
         """Both streams say who goes on where, if they are there."""
         if self._recorder is None or self._journal is None or not source:
             return
+        from dragoman.apps.recorded_sessions import note_handover
+
         self._recorder.note(self._stream, continues={"stream": source})
         try:
             await note_handover(self._journal, source, stream=self._stream, agent=agent)

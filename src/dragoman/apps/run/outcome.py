@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dragoman.apps.console import UsageMistake
 from dragoman.apps.run.exits import EXITS
@@ -38,8 +39,7 @@ TURN_ACP_ON = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunOutcome:
+class RunOutcome(Struct, frozen=True, kw_only=True):
     """How a run ended."""
 
     name: str

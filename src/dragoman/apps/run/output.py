@@ -13,6 +13,8 @@ from dragoman.errors import DragomanError, LinkClosed
 from dragoman.transport.contract import DEFAULT_LIMITS
 from dragoman.transport.writing import open_writer
 
+STDOUT = 1
+
 BLOCK = 32 * 1024
 """Bytes that are gathered before they are written without waiting for the loop's next turn."""
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from msgspec import Struct
 
 from dragoman import Limits
 from dragoman.apps.console import UsageMistake
@@ -34,8 +35,7 @@ ChangeHandling: TypeAlias = Literal["keep", "revert", "ask"]
 """What becomes of the changes of a run."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionRequest:
+class SessionRequest(Struct, frozen=True, kw_only=True):
     """What was asked for on the command line."""
 
     cwd: str
@@ -46,8 +46,7 @@ class SessionRequest:
     options: Sequence[tuple[str, str]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRules:
+class RunRules(Struct, frozen=True, kw_only=True):
     """What was said about permissions on the command line."""
 
     policy: Policy
@@ -60,8 +59,7 @@ class RunRules:
     """Whether the person at the terminal is asked; else `policy` and `answers` say everything."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunPlan:
+class RunPlan(Struct, frozen=True, kw_only=True):
     """All that the command line said, checked as far as that is possible without an agent."""
 
     target: ChosenAgent

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import msgspec
+from msgspec import Struct
 
 from dragoman.apps.console import write_stderr
 from dragoman.apps.run import events
@@ -28,8 +28,7 @@ from dragoman.workspace.policy.terminal_forms import TerminalForms
 from dragoman.workspace.policy.terminal_lines import TerminalLines
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TerminalUser:
+class TerminalUser(Struct, frozen=True, kw_only=True):
     """Whoever sits at the terminal, for both kinds of questions."""
 
     permissions: Asker

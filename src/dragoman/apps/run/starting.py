@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable
 
 from dragoman.apps.run.plan import RunPlan
+from dragoman.errors import SpawnFailed
 from dragoman.sdk.environment import resolve_environment
 from dragoman.transport.owned import Grace
 from dragoman.transport.process import ChildTransport, spawn
@@ -21,21 +22,31 @@ class EarlyAgent:
     """The agent's process, if it is one. `take` hands it over, once; until then it is ours to end."""
 
     def __init__(self, plan: RunPlan) -> None:
-        """Needs a running loop; raises `SpawnFailed`."""
+        """Needs a running loop. That the program cannot be started is told by `take`: only then is anybody
+        there who can report it.
+        """
+        self._failure: SpawnFailed | None = None
         self._early: deque[bytes] = deque()
         self._listener: Callable[[bytes], None] | None = None
         self._transport: ChildTransport | None = None
         if plan.target.agent.address is None:
-            self._transport = spawn(
-                plan.target.agent.command,
-                cwd=plan.session_request.cwd,
-                env=resolve_environment(plan.target.env),
-                grace=Grace.steps(plan.limits.end_seconds),
-                on_stderr=self._on_stderr,
-            )
+            try:
+                self._transport = spawn(
+                    plan.target.agent.command,
+                    cwd=plan.session_request.cwd,
+                    env=resolve_environment(plan.target.env),
+                    grace=Grace.steps(plan.limits.end_seconds),
+                    on_stderr=self._on_stderr,
+                )
+            except SpawnFailed as error:
+                self._failure = error
 
     def take(self, on_stderr: Callable[[bytes], None]) -> ChildTransport | None:
-        """The transport to it; what it has complained about so far is told at once. None if it was taken."""
+        """The transport to it; what it has complained about so far is told at once. None if it was taken.
+        Raises `SpawnFailed`.
+        """
+        if self._failure is not None:
+            raise self._failure
         transport, self._transport = self._transport, None
         if transport is not None:
             self._listener = on_stderr

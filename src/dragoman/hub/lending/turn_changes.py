@@ -40,8 +40,10 @@ log = logging.getLogger(__name__)
 LOOK_SECONDS = 3.0
 """A turn waits so long for a look at its folder."""
 
-PROMPT_SECONDS = 0.05
-"""A prompt waits so long for a look at a folder of many files that was looked at before."""
+PROMPT_SECONDS = 0.04
+"""A prompt waits so long for a look at a folder of many files that was looked at before. Nobody who waits for
+the first word notices it.
+"""
 
 MANY_FILES = 2000
 """From here on a folder has many files. A look at fewer of them is over before anybody notices it."""

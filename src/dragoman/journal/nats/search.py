@@ -278,7 +278,7 @@ def _index_page(
     """Index entries behind what is known. A passage that is still open is indexed as far as it goes, and
     again from where it began when its stream has grown.
     """
-    number = stream.number or write_stream(connection, None, StreamInfo(stream=info.stream))
+    number = stream.number or write_stream(connection, None, StreamInfo(stream=info.stream)).number
     _, end = word_index.rows_of(number)
     begin = passage_id(number, stream.upto + 1)
     connection.execute("delete from words where rowid between ? and ?", (begin, end))

@@ -18,9 +18,10 @@ import re
 import shlex
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
+
+from msgspec import Struct, field
 
 from dragoman.errors import LocalMistake
 from dragoman.sdk.known.agent import AgentSource, KnownAgent
@@ -46,8 +47,7 @@ class ConfigMistake(LocalMistake):
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentConfig:
+class AgentConfig(Struct, frozen=True, kw_only=True):
     """What the file says of agents."""
 
     path: str

@@ -8,15 +8,15 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
+
+from msgspec import Struct, field
 
 ACPX_PROJECT = ".acpxrc.json"
 """acpx reads this from the working directory, over its file in the home folder."""
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(Struct, frozen=True):
     """What the place of a file depends on."""
 
     platform: str = field(default_factory=lambda: sys.platform)

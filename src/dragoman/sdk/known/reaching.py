@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dragoman.errors import LocalMistake
 from dragoman.sdk.known.agent import KnownAgent
@@ -18,8 +19,7 @@ from dragoman.sdk.known.finding import find_agent
 from dragoman.sdk.login_path import login_path
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentAccess:
+class AgentAccess(Struct, frozen=True, kw_only=True):
     """For `agent_environment(allow=agent.allow, explicit=agent.env, path=path)`."""
 
     agent: KnownAgent

@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 BARE = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -21,8 +22,7 @@ LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\b": "\\b", "\f": "\\f"}
 
 
-@dataclass(frozen=True, slots=True)
-class TomlStatement:
+class TomlStatement(Struct, frozen=True):
     """A header, an assignment, or what is neither: a comment or a blank line."""
 
     first: int

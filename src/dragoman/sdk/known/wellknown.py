@@ -7,11 +7,10 @@ downloaded from here: an agent that is not installed gets a hint how to install 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WellKnown:
+class WellKnown(Struct, frozen=True, kw_only=True):
     """An agent that is known by name, with its commands."""
 
     name: str

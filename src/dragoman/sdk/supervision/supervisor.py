@@ -17,8 +17,9 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
+
+from msgspec.structs import replace
 
 from dragoman.errors import CallFailed, CrashLoop, DragomanError, HandshakeTimeout, LinkClosed, LocalMistake
 from dragoman.runtime import Limits

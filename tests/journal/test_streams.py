@@ -1,0 +1,54 @@
+"""Where a stream ends is remembered from one statement to the next, and never believed if it has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dragoman.journal import Entry, sqlite_file, streams, tables
+
+if TYPE_CHECKING:
+    import sqlite3
+
+ENTRY = Entry("to_client", b'{"jsonrpc":"2.0","method":"x"}', 1.0)
+
+
+@pytest.fixture
+def connection(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    sqlite_file.make_file(tmp_path / "j.db")
+    connection = sqlite_file.connect(tmp_path / "j.db")
+    tables.migrate(connection)
+    yield connection
+    connection.close()
+
+
+def append(connection: sqlite3.Connection, ends: dict[str, tables.StreamEnd], now: float) -> int:
+    return streams.append(connection, "s", [ENTRY], after=None, redact=None, now=now, ends=ends)
+
+
+def test_an_append_after_a_description_does_not_read_the_stream_again(
+    connection: sqlite3.Connection,
+) -> None:
+    ends: dict[str, tables.StreamEnd] = {}
+    append(connection, ends, 1.0)
+    streams.describe(connection, "s", {"state": "running"}, now=2.0, ends=ends)
+    statements: list[str] = []
+    connection.set_trace_callback(statements.append)
+    assert append(connection, ends, 2.5) == 2
+    assert not [statement for statement in statements if statement.lower().startswith("select")]
+    info = streams.info(connection, "s")
+    assert info is not None
+    assert (info.state, info.last, info.updated) == ("running", 2, 2.5)
+
+
+def test_a_description_by_another_process_is_kept_by_the_next_append(connection: sqlite3.Connection) -> None:
+    ends: dict[str, tables.StreamEnd] = {}
+    append(connection, ends, 1.0)
+    streams.describe(connection, "s", {"title": "by another"}, now=1.0)
+    append(connection, ends, 1.5)
+    info = streams.info(connection, "s")
+    assert info is not None
+    assert (info.title, info.last) == ("by another", 2)
