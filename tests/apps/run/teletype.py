@@ -25,11 +25,11 @@ class Teletype:
     def __init__(self, process: subprocess.Popen[bytes], fd: int) -> None:
         self.process = process
         self.shown = ""
-        self._fd = fd
+        self.fd = fd
         self._bytes = b""
 
     def type(self, text: str) -> None:
-        os.write(self._fd, text.encode())
+        os.write(self.fd, text.encode())
 
     def read_until(self, found: str, *, seconds: float = 30.0) -> str:
         return self._read(lambda: found in self.shown, f"show {found!r}", seconds)
@@ -49,9 +49,9 @@ class Teletype:
         return self.shown
 
     def _take(self, seconds: float) -> None:
-        while select.select([self._fd], [], [], seconds)[0]:
+        while select.select([self.fd], [], [], seconds)[0]:
             try:
-                data = os.read(self._fd, 65536)
+                data = os.read(self.fd, 65536)
             except OSError:  # the other side is closed
                 return
             if not data:

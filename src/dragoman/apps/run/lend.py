@@ -36,7 +36,7 @@ class LentWorkspace:
         """Of the agent that is connected now."""
         self.on_update: Callable[[v1.SessionNotification], None] | None = None
         self._calls = ToolCalls()
-        person = at_terminal() if rules.ask else None
+        person = at_terminal(reporter) if rules.ask else None
         self.decisions = DecisionLog(policy_paths().audit, reporter, cwd=roots[0])
         asker = None if person is None else person.permissions
         self.desk = PermissionService(

@@ -35,6 +35,10 @@ def make_login(agent: AgentHandle, target: ChosenAgent, reporter: RunReporter, *
 
     async def in_terminal(method: v1.AuthMethodTerminal) -> bool:
         reporter.note(f"logging in: {method.name}")
+        async with reporter.question_lock:
+            return await _log_in(method)
+
+    async def _log_in(method: v1.AuthMethodTerminal) -> bool:
         # Standard output is the run's: what the login says goes to the person, beside it.
         process = await asyncio.create_subprocess_exec(
             *target.agent.command,

@@ -40,10 +40,10 @@ class OutputWriter:
             return
         self._buffer += data
         if len(self._buffer) >= BLOCK:
-            self._flush()
+            self.flush()
         elif not self._is_flush_scheduled:
             self._is_flush_scheduled = True
-            asyncio.get_running_loop().call_soon(self._flush)
+            asyncio.get_running_loop().call_soon(self.flush)
 
     @property
     def is_behind(self) -> bool:
@@ -55,7 +55,7 @@ class OutputWriter:
 
     async def finish(self) -> None:
         """Until everything has been taken."""
-        self._flush()
+        self.flush()
         await self._drain(0)
 
     def close(self) -> None:
@@ -68,7 +68,8 @@ class OutputWriter:
         except LinkClosed as error:
             raise OutputClosed("standard output was closed") from error
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Write what was put here, as far as it is taken at once."""
         self._is_flush_scheduled = False
         if self._buffer:
             block = bytes(self._buffer)

@@ -7,13 +7,11 @@ start again.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 
 import msgspec
 from msgspec import Struct
 
-from dragoman.apps.console import write_stderr
 from dragoman.apps.run import events
 from dragoman.apps.run.narrate import now
 from dragoman.apps.run.reporter import RunReporter
@@ -35,12 +33,12 @@ class TerminalUser(Struct, frozen=True, kw_only=True):
     forms: FormAsker
 
 
-def at_terminal() -> TerminalUser:
+def at_terminal(reporter: RunReporter) -> TerminalUser:
     """The person whose terminal is our standard input; what is asked goes to standard error."""
-    lines, lock = TerminalLines(0), asyncio.Lock()
+    lines, lock = TerminalLines(0), reporter.question_lock
     return TerminalUser(
-        permissions=TerminalAsker(lines, write=write_stderr, lock=lock),
-        forms=TerminalForms(lines, write=write_stderr, lock=lock),
+        permissions=TerminalAsker(lines, write=reporter.write, lock=lock),
+        forms=TerminalForms(lines, write=reporter.write, lock=lock),
     )
 
 

@@ -7,7 +7,8 @@ output holds nothing but what the format promises. Everything that comes from an
 
 from __future__ import annotations
 
-from typing import Literal
+import asyncio
+from typing import TYPE_CHECKING, Literal
 
 from dragoman.apps.console import write_stderr
 from dragoman.apps.run import events
@@ -17,12 +18,20 @@ from dragoman.apps.run.output import OutputWriter
 from dragoman.apps.run.views import EventView, JsonView
 from dragoman.text.sanitize import sanitize, sanitize_line
 
+if TYPE_CHECKING:
+    from dragoman.apps.run.progress import ProgressLine
+
 
 class RunReporter:
     """One run's mouth."""
 
-    def __init__(self, view: EventView, output: OutputWriter, *, verbose: bool) -> None:
+    def __init__(
+        self, view: EventView, output: OutputWriter, *, verbose: bool, progress: ProgressLine | None = None
+    ) -> None:
         self._view = view
+        self._progress = progress
+        self.question_lock = asyncio.Lock()
+        """Held by whoever asks the person at the terminal something."""
         self._output = output
         self._verbose = verbose
         self._for_people = not isinstance(view, JsonView)
@@ -30,7 +39,12 @@ class RunReporter:
 
     def emit(self, event: AnyEvent) -> None:
         """Never waits; see `OutputWriter.flow`."""
-        self._output.put(self._view.show(event))
+        data = self._view.show(event)
+        if self._progress is not None:
+            self._progress.on_event(event)
+            if data:
+                self._output.put(self._progress.on_output())
+        self._output.put(data)
 
     def note(self, message: str, *, level: Literal["info", "warning", "error"] = "info") -> None:
         """Tell a person something that is not the agent's."""
@@ -54,7 +68,14 @@ class RunReporter:
 
     def say(self, text: str) -> None:
         """A line on standard error, as it is."""
-        write_stderr(f"{text}\n")
+        self.write(f"{text}\n")
+
+    def write(self, text: str) -> None:
+        """A piece of text on standard error, as it is; the line of progress is gone before."""
+        if self._progress is not None:
+            self._output.put(self._progress.on_output())
+            self._output.flush()
+        write_stderr(text)
 
     def stderr(self, chunk: bytes) -> None:
         """The agent complains; kept for the obituary elsewhere, shown to those who asked."""

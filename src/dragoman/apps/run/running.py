@@ -19,6 +19,7 @@ from dragoman.apps.run.narrate import now, raw
 from dragoman.apps.run.outcome import RunOutcome, outcome_of_error
 from dragoman.apps.run.output import STDOUT, OutputClosed, OutputWriter
 from dragoman.apps.run.plan import RunPlan
+from dragoman.apps.run.progress import ProgressLine, shown_progress
 from dragoman.apps.run.reporter import RunReporter
 from dragoman.apps.run.starting import EarlyAgent
 from dragoman.apps.run.stop import RunStop
@@ -41,7 +42,9 @@ LAST_WORDS = 1.0
 async def run_plan(plan: RunPlan, args: argparse.Namespace, early: EarlyAgent) -> int:
     """Talk to the agent that was started, tell everything, and return the exit status."""
     output = OutputWriter(STDOUT)
-    reporter = RunReporter(_view(args), output, verbose=args.verbose)
+    view = _view(args)
+    progress = _progress(args, plan, view)
+    reporter = RunReporter(view, output, verbose=args.verbose, progress=progress)
     began = time.monotonic()
     reporter.emit(
         events.StartEvent(
@@ -59,7 +62,8 @@ async def run_plan(plan: RunPlan, args: argparse.Namespace, early: EarlyAgent) -
     task = asyncio.create_task(running.run(), name="run")
     stop.watch(task, timeout=args.timeout)
     try:
-        outcome = await _wait_for_outcome(task, stop)
+        async with shown_progress(progress, output, is_free=lambda: _is_free(view, reporter)):
+            outcome = await _wait_for_outcome(task, stop)
         _tell_end(reporter, outcome, running.session_id, time.monotonic() - began)
         reporter.finish()
         return await _finish(output, outcome, patience=LAST_WORDS if stop.is_ending else None)
@@ -182,6 +186,18 @@ async def _finish(output: OutputWriter, outcome: RunOutcome, *, patience: float 
     except TimeoutError:
         pass  # we were told to end, and nobody reads
     return outcome.status
+
+
+def _progress(args: argparse.Namespace, plan: RunPlan, view: EventView) -> ProgressLine | None:
+    """None where nobody could see the line, or where it would be in the way of what a person types."""
+    is_in_the_way = args.verbose or (plan.steer is not None and is_terminal(0))
+    if not isinstance(view, TextView) or not view.paint.colours or is_in_the_way:
+        return None
+    return ProgressLine(view.paint)
+
+
+def _is_free(view: EventView, reporter: RunReporter) -> bool:
+    return isinstance(view, TextView) and view.is_at_line_start and not reporter.question_lock.locked()
 
 
 def _view(args: argparse.Namespace) -> EventView:

@@ -42,12 +42,12 @@ class TextView:
     """One run, as text."""
 
     def __init__(self, paint: Paint, *, is_terminal: bool) -> None:
-        self._paint = paint
+        self.paint = paint
         self._terminal = is_terminal
         self._speaker = ""  # whose text the last one was
         self._stream = SanitizedStream()
         self._markdown: MarkdownPrinter | None = None
-        self._at_line_start = True
+        self.is_at_line_start = True
         self._lines = TurnLines()
         self._remarks = ""
         self._shown_status: dict[str, str] = {}
@@ -61,7 +61,7 @@ class TextView:
             return b""
         text = self._text_of(event)
         if text:
-            self._at_line_start = text.endswith("\n")
+            self.is_at_line_start = text.endswith("\n")
         return text.encode(errors="replace")
 
     def finish(self) -> bytes:
@@ -116,11 +116,11 @@ class TextView:
         if speaker != self._speaker:
             out = self._break()
             self._speaker = speaker
-            self._markdown = _printer() if self._paint.colours and speaker == "agent" else None
+            self._markdown = _printer() if self.paint.colours and speaker == "agent" else None
         if self._markdown is not None:
             return out + self._markdown.feed(text)
         piece = self._stream.feed(text)
-        return out + self._paint.dim(piece) if speaker != "agent" else out + piece
+        return out + self.paint.dim(piece) if speaker != "agent" else out + piece
 
     def _break(self) -> str:
         """End what was being said, at the end of a line."""
@@ -128,7 +128,7 @@ class TextView:
         if self._markdown is not None:
             out += self._markdown.finish()
             self._markdown = None
-        open_line = not out.endswith("\n") if out else not self._at_line_start
+        open_line = not out.endswith("\n") if out else not self.is_at_line_start
         remarks, self._speaker, self._remarks = self._remarks, "", ""
         return out + ("\n" if open_line else "") + remarks
 
@@ -138,7 +138,7 @@ class TextView:
     def _remark(self, text: str) -> str:
         """Lines beside what is said; they wait until it is, because a word may be cut in two."""
         lines = f"· {sanitize(text)}".replace("\n", "\n  ").split("\n")
-        remark = "".join(f"{self._paint.dim(line)}\n" for line in lines)
+        remark = "".join(f"{self.paint.dim(line)}\n" for line in lines)
         if self._speaker:
             self._remarks += remark
             return ""
@@ -157,7 +157,7 @@ class TextView:
         mark, colour = _MARKS.get(event.status, ("•", "yellow"))
         title = sanitize_line(event.title or event.name or event.id)
         kind = "" if event.kind == "other" else f" ({sanitize_line(event.kind)})"
-        line = self._line(f"{self._paint.in_colour(mark, colour)} {title}{self._paint.dim(kind)}")
+        line = self._line(f"{self.paint.in_colour(mark, colour)} {title}{self.paint.dim(kind)}")
         return line + (self._outcome(event) if has_ended else "")
 
     def _outcome(self, event: events.ToolEvent) -> str:
@@ -169,7 +169,7 @@ class TextView:
             if not isinstance(item, dict):
                 continue
             if item.get("type") == "diff":
-                out.append(show_diff(item, self._paint))
+                out.append(show_diff(item, self.paint))
             elif self._terminal or event.status == "failed":
                 out.append(self._excerpt(item))
         return "".join(out)
@@ -178,12 +178,12 @@ class TextView:
         block = item.get("content")
         text = block.get("text") if isinstance(block, dict) else None
         if not isinstance(text, str):
-            return f"  {self._paint.dim(f'[{_describe_block(block or item)}]')}\n"
+            return f"  {self.paint.dim(f'[{_describe_block(block or item)}]')}\n"
         if not text.strip():
             return ""
         lines = sanitize(text).strip("\n").split("\n")
         shown_lines = lines[:LINES] + ([f"… {len(lines) - LINES} more lines"] if len(lines) > LINES else [])
-        return "".join(f"  {self._paint.dim(line)}\n" for line in shown_lines)
+        return "".join(f"  {self.paint.dim(line)}\n" for line in shown_lines)
 
     def _show_plan(self, event: events.PlanEvent) -> str:
         entries = msgspec.json.decode(event.entries)
@@ -193,7 +193,7 @@ class TextView:
         lines = [
             f"{_STEPS.get(entry['status'], '☐')} {sanitize_line(entry['content'])}\n" for entry in entries
         ]
-        return self._break() + "".join(self._paint.dim(line) for line in lines)
+        return self._break() + "".join(self.paint.dim(line) for line in lines)
 
     # How it ended.
 
@@ -202,8 +202,8 @@ class TextView:
             return ""
         out = [self._break()]
         if self._terminal:
-            out += [self._paint.diff(sanitize(file.diff)) for file in event.files if file.diff is not None]
-        out.append(self._paint.bold("Changed on disk:") + "\n")
+            out += [self.paint.diff(sanitize(file.diff)) for file in event.files if file.diff is not None]
+        out.append(self.paint.bold("Changed on disk:") + "\n")
         for file in event.files:
             size = "binary" if file.binary else f"+{file.lines_added} -{file.lines_removed}"
             undone = ", reverted" if file.reverted else ""
@@ -215,7 +215,7 @@ class TextView:
         if not event.unasked:
             return ""
         heading = f"Nobody was asked about {len(event.unasked)} of these {len(event.files)} changes:"
-        out = [self._paint.bold(heading) + "\n"]
+        out = [self.paint.bold(heading) + "\n"]
         for file in event.files:
             if file.path in event.unasked:
                 denied = " (it was denied)" if file.decision == "denied" else ""
@@ -238,8 +238,8 @@ class TextView:
             if self._usage.cost is not msgspec.UNSET:
                 cost = msgspec.json.decode(self._usage.cost)
                 parts.append(f"{cost['amount']:g} {sanitize_line(cost['currency'])}")
-        self._at_line_start = self._at_line_start or bool(tree)
-        return tree + self._line(self._paint.dim(" · ".join(parts)))
+        self.is_at_line_start = self.is_at_line_start or bool(tree)
+        return tree + self._line(self.paint.dim(" · ".join(parts)))
 
 
 def _printer() -> MarkdownPrinter | None:
