@@ -107,15 +107,16 @@ for them. Those of `web` mostly wait for frames of a browser, while types are ch
 @pytest.hookimpl(tryfirst=True)  # before slow tests are left out
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     mark_all_but_one(items)
-    items.sort(key=place_in_run)
+    items.sort(key=lambda item: place_in_run(item.path))
     for item in items:
         if isinstance(item, pytest.Function):
             _guard(item)
 
 
-def place_in_run(item: pytest.Item) -> int:
-    """The lower it is, the earlier the test begins."""
-    name = item.path.relative_to(ROOT).as_posix() if item.path.is_relative_to(ROOT) else ""
+@functools.cache
+def place_in_run(path: Path) -> int:
+    """The lower it is, the earlier the tests of the file begin."""
+    name = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else ""
     return next((place for place, start in enumerate(FIRST) if name.startswith(start)), len(FIRST))
 
 
