@@ -81,10 +81,9 @@ def pytest_collection() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Thousands of tests are held until the end: nobody shall look through them again and again."""
-    gc.enable()
-    gc.collect()
+    """Thousands of tests are held until the end: nobody shall look through them again and again, not even once."""
     gc.freeze()
+    gc.enable()
 
 
 ROOT = Path(__file__).parent
