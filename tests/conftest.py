@@ -81,7 +81,7 @@ def pytest_collection() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Thousands of tests are held until the end: nobody shall look through them again and again, not even once."""
+    """Thousands of tests are held until the end: nobody shall look through them, ever."""
     gc.freeze()
     gc.enable()
 
@@ -158,6 +158,22 @@ class Watchdog:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Watchdog(), "dragoman-watchdog")
+    for plugin in config.pluginmanager.get_plugins():
+        if type(plugin).__name__ == "WorkerInteractor":  # of xdist
+            plugin.sendevent = sends_what_is_heard(plugin.sendevent)
+
+
+def sends_what_is_heard(send: Callable[..., None]) -> Callable[..., None]:
+    """A worker tells the controller when a test begins, how its body went and when it is over. That its
+    fixtures went well, too, would be half of all that it sends, and nobody there listens to it.
+    """
+
+    def send_event(name: str, **values: Any) -> None:
+        report = values["data"] if name == "testreport" else {}
+        if report.get("outcome") != "passed" or report["when"] == "call":
+            send(name, **values)
+
+    return send_event
 
 
 def _guard(item: pytest.Function) -> None:
