@@ -1,6 +1,9 @@
 # Every target sets up what it needs by itself. A second call does nothing twice: stamp files remember what is done.
 # uv is used when it is on PATH; plain python3 and pip are enough.
 
+# No rule here makes a file from its name: make need not look for one for each of thousands.
+MAKEFLAGS += --no-builtin-rules
+
 PYTHON  ?= python3
 # Half of a test's time is spent waiting for processes, browsers and leases: one worker more than there are processors.
 WORKERS ?= $(shell expr $$(nproc 2>/dev/null || echo 1) + 1)
@@ -129,16 +132,26 @@ check-types: check-mypy check-examples
 check-mypy: $(READY_PY)
 	@nice -n 10 $(PY) -m mypy --no-error-summary $(CHECKED)
 
-check-examples: $(READY_PY) $(READY_TS) $(READY_WEB)
+# What was found good stays so until a source changes.
+SOURCES := $(shell find src tests examples -name node_modules -prune -o -name '*.py' -print)
+PAGE := $(shell find $(WEB)/src $(WEB)/test $(WEB)/tsconfig.json -type f 2>/dev/null)
+
+check-examples: build/ready/examples
+
+build/ready/examples: $(READY_PY) $(READY_TS) $(READY_WEB) $(filter src/% examples/%,$(SOURCES)) $(PAGE)
 	@if test -x $(TS)/node_modules/.bin/pyright; then \
 	    nice -n 10 $(TS)/node_modules/.bin/pyright --pythonpath $(PY) examples; fi
 	@if test -x $(WEB)/node_modules/.bin/tsc; then cd $(WEB) && node_modules/.bin/tsc --noEmit; fi
+	@mkdir -p $(@D) && touch $@
 
 # Tests start thousands of processes; where Python may not write bytecode, each would compile everything anew.
 # Nobody starts the tests themselves: pytest keeps them in a form of its own.
-bytecode: $(READY_PY)
+bytecode: build/ready/bytecode
+
+build/ready/bytecode: $(READY_PY) $(filter src/% tests/%,$(SOURCES))
 	@$(PY) -m compileall -q -j 0 -x '/(test_[^/]*|node_modules/.*)$$' src tests
 	@$(PY) tools/rewrite_tests.py || true
+	@mkdir -p $(@D) && touch $@
 
 check-tests: setup bytecode
 	@HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-ci} $(PY) tools/run_tests.py -n $(WORKERS) $(BY_FILE) \

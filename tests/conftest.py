@@ -81,10 +81,9 @@ def pytest_collection() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Thousands of tests are held until the end: nobody shall look through them again and again."""
-    gc.enable()
-    gc.collect()
+    """Thousands of tests are held until the end: nobody shall look through them, ever."""
     gc.freeze()
+    gc.enable()
 
 
 ROOT = Path(__file__).parent
@@ -107,15 +106,16 @@ for them. Those of `web` mostly wait for frames of a browser, while types are ch
 @pytest.hookimpl(tryfirst=True)  # before slow tests are left out
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     mark_all_but_one(items)
-    items.sort(key=place_in_run)
+    items.sort(key=lambda item: place_in_run(item.path))
     for item in items:
         if isinstance(item, pytest.Function):
             _guard(item)
 
 
-def place_in_run(item: pytest.Item) -> int:
-    """The lower it is, the earlier the test begins."""
-    name = item.path.relative_to(ROOT).as_posix() if item.path.is_relative_to(ROOT) else ""
+@functools.cache
+def place_in_run(path: Path) -> int:
+    """The lower it is, the earlier the tests of the file begin."""
+    name = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else ""
     return next((place for place, start in enumerate(FIRST) if name.startswith(start)), len(FIRST))
 
 
@@ -158,6 +158,22 @@ class Watchdog:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Watchdog(), "dragoman-watchdog")
+    for plugin in config.pluginmanager.get_plugins():
+        if type(plugin).__name__ == "WorkerInteractor":  # of xdist
+            plugin.sendevent = sends_what_is_heard(plugin.sendevent)
+
+
+def sends_what_is_heard(send: Callable[..., None]) -> Callable[..., None]:
+    """A worker tells the controller when a test begins, how its body went and when it is over. That its
+    fixtures went well, too, would be half of all that it sends, and nobody there listens to it.
+    """
+
+    def send_event(name: str, **values: Any) -> None:
+        report = values["data"] if name == "testreport" else {}
+        if report.get("outcome") != "passed" or report["when"] == "call":
+            send(name, **values)
+
+    return send_event
 
 
 def _guard(item: pytest.Function) -> None:

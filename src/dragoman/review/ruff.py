@@ -138,14 +138,14 @@ async def ruff_findings_of_many(
             [program, *_options(config().ignore), *_PACKAGES, folder], cwd=folder, deadline=deadline
         )
         messages = _read(result)
-    findings: list[list[Finding]] = [[] for _ in sources]
+    by_source: list[list[_RuffMessage]] = [[] for _ in sources]
     for message in messages:
         if message.filename in places:
-            number = places[message.filename]
-            findings[number] += read_messages(
-                (message,), sources[number].path, TextLines(sources[number].text)
-            )
-    return findings
+            by_source[places[message.filename]].append(message)
+    return [
+        read_messages(some, source.path, TextLines(source.text)) if some else []
+        for some, source in zip(by_source, sources, strict=True)
+    ]
 
 
 def _plain_name(path: str) -> str:
@@ -154,7 +154,7 @@ def _plain_name(path: str) -> str:
     return name if name == "__init__.py" else "text.pyi" if name.endswith(".pyi") else "text.py"
 
 
-def read_messages(messages: tuple[_RuffMessage, ...], path: str, lines: TextLines) -> list[Finding]:
+def read_messages(messages: Sequence[_RuffMessage], path: str, lines: TextLines) -> list[Finding]:
     return [_finding(message, path, lines) for message in messages]
 
 
@@ -175,6 +175,7 @@ def _finding(message: _RuffMessage, path: str, lines: TextLines) -> Finding:
     )
 
 
+@functools.cache
 def _about(code: str) -> _About:
     fitting = [about for about in config().about if code.startswith(about.code)]
     syntax = _About(

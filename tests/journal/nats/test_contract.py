@@ -12,6 +12,8 @@ from dragoman.testing import check_journal, check_shared
 from tests.journal.nats.places import fresh, fresh_journal, opened
 from tests.nats_servers import Servers, started
 
+pytestmark = pytest.mark.in_turn("servers")
+
 
 @pytest.fixture(scope="module", params=[1, 3], ids=["one server", "three servers"])
 def servers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
