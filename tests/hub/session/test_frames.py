@@ -36,7 +36,7 @@ def long_way(line: bytes) -> str:
     message = decode(line)
     if not isinstance(message, Notification) or passable(line) != line:
         return ""
-    params = json.loads(bytes(message.params or b"0"))
+    params = json.loads(bytes(message.params or b"0"), parse_int=str)  # a number may have any length
     name = params.get("sessionId", "") if isinstance(params, dict) else ""
     return name if isinstance(name, str) else ""
 
