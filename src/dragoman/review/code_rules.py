@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from dragoman.review import code_flow, code_logic
+from dragoman.review import code_absent, code_flow, code_logic, code_loops, code_races, code_secrecy
 from dragoman.review.code_text import CodeHit, CodeText
 from dragoman.review.finding import Finding, Severity
 from dragoman.review.taint import tables, taint_hits
@@ -160,6 +160,59 @@ _RULES = (
         "Null dereference: used where it was found to be null",
         "This branch runs when the value is absent, and then uses it. The condition is the wrong way round.",
     ),
+    CodeRule(
+        "flow/unchecked-absence",
+        Severity.MEDIUM,
+        "Null dereference: the value may be absent and is not checked",
+        "The call gives nothing if there is no such thing, and the next step fails. Check first, or say "
+        "what happens otherwise.",
+    ),
+    CodeRule(
+        "flow/data-race",
+        Severity.HIGH,
+        "Data race: a shared variable is changed without a lock",
+        "Two threads read the old value and each writes its own: changes are lost. Use a lock, an atomic "
+        "number or a channel.",
+    ),
+    CodeRule(
+        "flow/timing-attack",
+        Severity.MEDIUM,
+        "Timing attack: a secret compared with an ordinary comparison",
+        "The comparison ends at the first difference, so that its time tells how much was right. Use a "
+        "comparison of constant time.",
+    ),
+    CodeRule(
+        "flow/logged-secret",
+        Severity.MEDIUM,
+        "Secret is written to the log",
+        "Logs are kept, copied and read by many. Leave the value out, or write a part of it that helps nobody.",
+    ),
+    CodeRule(
+        "flow/fast-password-hash",
+        Severity.MEDIUM,
+        "Password is hashed with a fast hash",
+        "Billions of these a second can be tried. Use a hash made for passwords: argon2, scrypt, bcrypt or "
+        "PBKDF2 with many rounds.",
+    ),
+    CodeRule(
+        "flow/built-command",
+        Severity.HIGH,
+        "Command text built from a variable runs in a shell: possible command injection",
+        "Blanks, quotes and semicolons in the value become part of the command. Give the program and its "
+        "arguments one by one.",
+    ),
+    CodeRule(
+        "logic/crossed-field",
+        Severity.HIGH,
+        "Field is set from the wrong parameter",
+        "The parameter of the same name is never used: the line was copied and not changed.",
+    ),
+    CodeRule(
+        "logic/exhausted-iterator",
+        Severity.HIGH,
+        "Iterator is used twice: the second time it is empty",
+        "An iterator gives its elements once. Make a list of it first.",
+    ),
 )
 
 CODE_RULES = (
@@ -180,13 +233,23 @@ _CHECKS: tuple[Callable[[CodeText], Iterator[CodeHit]], ...] = (
     code_logic.chains,
     code_logic.unreachable,
     code_logic.fallthroughs,
-    code_logic.changed_loops,
-    code_logic.past_the_end,
+    code_loops.changed_loops,
+    code_loops.past_the_end,
     code_logic.used_though_null,
     code_logic.contradictions,
     code_logic.accidental_tuples,
     code_logic.placeholders_in_quotes,
     code_logic.equals_without_hash,
+    code_logic.crossed_fields,
+    code_logic.exhausted_iterators,
+    code_logic.named_contradictions,
+    code_loops.inclusive_bounds,
+    code_absent.absent_values,
+    code_races.races,
+    code_secrecy.early_comparisons,
+    code_secrecy.logged_secrets,
+    code_secrecy.fast_password_hashes,
+    code_secrecy.built_commands,
 )
 
 
@@ -196,7 +259,14 @@ _TEST_PATH = re.compile(
 )
 # What tests do on purpose, or until the process ends.
 _NOT_IN_TESTS = frozenset(
-    {"flow/resource-leak", "flow/panic-instead-of-error", "flow/weak-random", "flow/floating-promise"}
+    {
+        "flow/resource-leak",
+        "flow/panic-instead-of-error",
+        "flow/weak-random",
+        "flow/floating-promise",
+        "flow/unchecked-absence",
+        "flow/logged-secret",
+    }
 )
 
 

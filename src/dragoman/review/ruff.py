@@ -8,9 +8,10 @@ it is obeyed.
 from __future__ import annotations
 
 import functools
+import re
 import tempfile
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
 import msgspec
@@ -138,14 +139,14 @@ async def ruff_findings_of_many(
             [program, *_options(config().ignore), *_PACKAGES, folder], cwd=folder, deadline=deadline
         )
         messages = _read(result)
-    findings: list[list[Finding]] = [[] for _ in sources]
+    by_source: dict[int, list[_RuffMessage]] = {}
     for message in messages:
         if message.filename in places:
-            number = places[message.filename]
-            findings[number] += read_messages(
-                (message,), sources[number].path, TextLines(sources[number].text)
-            )
-    return findings
+            by_source.setdefault(places[message.filename], []).append(message)
+    return [
+        read_messages(by_source[number], source.path, TextLines(source.text)) if number in by_source else []
+        for number, source in enumerate(sources)
+    ]
 
 
 def _plain_name(path: str) -> str:
@@ -154,8 +155,21 @@ def _plain_name(path: str) -> str:
     return name if name == "__init__.py" else "text.pyi" if name.endswith(".pyi") else "text.py"
 
 
-def read_messages(messages: tuple[_RuffMessage, ...], path: str, lines: TextLines) -> list[Finding]:
-    return [_finding(message, path, lines) for message in messages]
+def read_messages(messages: Iterable[_RuffMessage], path: str, lines: TextLines) -> list[Finding]:
+    return [_finding(message, path, lines) for message in messages if not _is_harmless(message, lines)]
+
+
+_SQL_NAME = re.compile(r"(?:\+|\{|%|\.format\()\s*\(?\s*([A-Za-z_]\w*)")
+_SQL_MARKS = re.compile(r"[A-Z][A-Z0-9_]*|\w*(?:placeholder|mark)s?")
+
+
+def _is_harmless(message: _RuffMessage, lines: TextLines) -> bool:
+    """Whether a statement of SQL is built from constants and marks of parameters alone."""
+    if message.code != "S608":
+        return False
+    text = lines.text[_offset(message.location, lines) : _offset(message.end_location, lines)]
+    names = _SQL_NAME.findall(text)
+    return bool(names) and all(_SQL_MARKS.fullmatch(name) for name in names)
 
 
 def _finding(message: _RuffMessage, path: str, lines: TextLines) -> Finding:

@@ -43,7 +43,9 @@ _CHAINED = re.compile(
     rf"|\b(?:File|Path|PurePath|PurePosixPath)\([^()]*{_MARK}[^()]*\)\.(?:name|stem)\b"
 )
 # Several names at once: the parts of an object.
-_PARTS = re.compile(r"(?:const|let|var|val)\s*(?:\{(?P<object>[^{}]*)\}|[\[(](?P<list>[^\[\]()]*)[\])])\s*(?::[^=]+)?=\s*(?P<value>.+)")
+_PARTS = re.compile(
+    r"(?:const|let|var|val)\s*(?:\{(?P<object>[^{}]*)\}|[\[(](?P<list>[^\[\]()]*)[\])])\s*(?::[^=]+)?=\s*(?P<value>.+)"
+)
 _PART = re.compile(r"(?:\w+\s*:\s*)?(\w+)\s*(?:=[^,]*)?(?:,|$)")
 # A call that fills in what it is given the address of.
 _FILLED = re.compile(
@@ -54,9 +56,7 @@ _MENTION = r"(?<![\w.]){}\b(?!\s*[:=(](?!=))"
 
 
 # Sinks that take a place and then content: the content may come from anybody.
-_PLACES = frozenset(
-    {"flow/path-traversal", "flow/ssrf", "flow/open-redirect", "flow/template-injection"}
-)
+_PLACES = frozenset({"flow/path-traversal", "flow/ssrf", "flow/open-redirect", "flow/template-injection"})
 # Where a fixed beginning decides: a host, or a path of this site. Strings are blank here.
 _HOSTS = frozenset({"flow/ssrf", "flow/open-redirect"})
 _FIXED_START = re.compile(r"""\s*[fF]?(?:"\s{3,}[^"]*"|'\s{3,}[^']*'|`\s{5,}[^`]*`)""")
@@ -157,6 +157,8 @@ def taint_hits(code: CodeText) -> Iterator[TaintHit]:
 
 
 def _has_sources(code: CodeText, table: _CompiledTable) -> bool:
+    if code.language == "go" and _FILLED.search(code.code):
+        return True
     may_have = not table.words or any(word in code.code for word in table.words)
     if may_have and table.source.search(code.code):
         return True
