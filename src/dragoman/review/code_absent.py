@@ -1,8 +1,8 @@
 """Values that may be absent and are used as if they were there, within one function. Pure.
 
-A value counts as perhaps absent if a call gave it that is known to give none: a lookup, a search, a match. It is
-reported if the first thing that the function does with it is to look inside. Whoever asks first, in any way, is
-left alone.
+A value counts as perhaps absent if a call gave it that is known to give none: a lookup, a search, a match.
+It is reported if the first thing that the function does with it is to look inside. Whoever asks first, in any
+way, is left alone.
 """
 
 from __future__ import annotations
@@ -159,5 +159,5 @@ def _first_use(name: str, later: Sequence[Statement], language: str) -> Statemen
 def _is_asked(before: str, after: str, name: str, language: str) -> bool:
     if language == "python":
         # A condition at the end of the line is asked first.
-        return re.search(rf"\bif\s+(?:not\s+)?{re.escape(name)}\b", after) is not None
+        return re.search(rf"\bif\b.*\b{re.escape(name)}\b", after) is not None
     return re.search(r"(?:&&|\|\||\?)\s*!?$", before.rstrip(" (")) is not None

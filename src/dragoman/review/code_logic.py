@@ -284,7 +284,7 @@ def exhausted_iterators(code: CodeText) -> Iterator[CodeHit]:
                 continue
             name = re.escape(match["name"])
             walk = re.compile(
-                rf"\bin\s+{name}(?![\w.\[(])|(?:list|sum|sorted|set|tuple|max|min|any|all|len)\(\s*{name}\s*[,)]"
+                rf"\bfor\b[^:]*?\bin\s+{name}(?![\w.\[(])|(?:list|sum|sorted|set|tuple|max|min|any|all|len)\(\s*{name}\s*[,)]"
             )
             walks = 0
             for later in statements[index + 1 :]:
