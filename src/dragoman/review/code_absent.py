@@ -64,7 +64,9 @@ def absent_values(code: CodeText) -> Iterator[CodeHit]:
     maybe = _maybe(language)
     if maybe is None or not any(word in code.code for word in _WORDS[language]):
         return
-    maps = {name for match in _MAPS.finditer(code.code) for name in match.groups() if name}
+    # Python has no declarations that name the type.
+    found = _MAPS.finditer(code.code) if language != "python" else ()
+    maps = {name for match in found for name in match.groups() if name}
     for function in code.functions:
         yield from _absent_in(function, maybe, maps, language)
 
@@ -111,6 +113,8 @@ def _absent_in(
 ) -> Iterator[CodeHit]:
     statements = function.statements
     for index, statement in enumerate(statements):
+        if "=" not in statement.text or not any(word in statement.text for word in _WORDS[language]):
+            continue
         assignment = _ASSIGNMENT.fullmatch(statement.text)
         if assignment is None:
             continue
@@ -140,9 +144,13 @@ def _is_handled(statements: Sequence[Statement], index: int) -> bool:
 
 def _first_use(name: str, later: Sequence[Statement], language: str) -> Statement | None:
     """The first statement with the name, if it looks inside of the value without asking."""
-    mention = re.compile(rf"(?<![\w.$]){re.escape(name)}\b")
-    inside = re.compile(rf"(?<![\w.$!]){re.escape(name)}(?:\.(?!\?)\w|\[)")
+    mention = inside = None
     for statement in later:
+        if name not in statement.text:
+            continue
+        if mention is None or inside is None:
+            mention = re.compile(rf"(?<![\w.$]){re.escape(name)}\b")
+            inside = re.compile(rf"(?<![\w.$!]){re.escape(name)}(?:\.(?!\?)\w|\[)")
         match = mention.search(statement.text)
         if match is None:
             continue

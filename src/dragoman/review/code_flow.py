@@ -22,18 +22,22 @@ def leaks(code: CodeText) -> Iterator[CodeHit]:
     opener, chain = patterns.opener, patterns.read_chain
     if opener is None:
         return
-    if chain is not None:
+    if chain is not None and (code.language != "python" or "open(" in code.code):
         for match in chain.finditer(code.code):
             line = code.code[code.code.rfind("\n", 0, match.start()) + 1 : match.start()]
             if not re.search(r"\b(?:with|try)\b", line):
                 yield CodeHit("flow/resource-leak", match.start(), match.end())
     for function in code.functions:
-        yield from _leaks_in(function, opener, code.language)
+        yield from _leaks_in(function, opener, patterns.opening_words, code.language)
 
 
-def _leaks_in(function: Function, opener: re.Pattern[str], language: str) -> Iterator[CodeHit]:
+def _leaks_in(
+    function: Function, opener: re.Pattern[str], opening_words: Sequence[str], language: str
+) -> Iterator[CodeHit]:
     statements, words = function.statements, flow_patterns()
     for index, statement in enumerate(statements):
+        if not any(word in statement.text for word in opening_words):
+            continue
         match = opener.match(statement.text)
         if match is None or match["name"] in ("_", "return"):
             continue
@@ -183,8 +187,8 @@ def missing_awaits(code: CodeText) -> Iterator[CodeHit]:
 
 def _is_wrapped(code: CodeText, name: str) -> bool:
     """Whether a decorator starts the coroutine by itself, or makes something else of it."""
-    head = re.compile(rf"async\s+def\s+{name}\b")
-    return any(_WRAPPERS.search(code.above(line)) for line in code.lines if head.match(line.text))
+    head = f"async def {name}("
+    return any(_WRAPPERS.search(code.above(line)) for line in code.lines if line.text.startswith(head))
 
 
 def _used_coroutines(function: Function, names: set[str]) -> Iterator[CodeHit]:

@@ -33,11 +33,17 @@ _HEADER = re.compile(r"headers?\b.*|.*\.(?:headers?|Header)\b.*|.*getHeader\(.*"
 
 def early_comparisons(code: CodeText) -> Iterator[CodeHit]:
     """Signatures and keys compared so that the time tells how much of them was right."""
-    if not re.search(r"hmac|signature|digest|api_?key|secret|token|doFinal", code.code, re.IGNORECASE):
+    if not code.has_any(("hmac", "signature", "digest", "api_key", "apikey", "secret", "token", "dofinal")):
         return
+    has_macs = _MAC.search(code.code) is not None
     for function in code.functions:
-        macs = _macs(function)
+        macs = _macs(function) if has_macs else set()
         for statement in function.statements:
+            if not any(
+                sign in statement.text
+                for sign in ("==", "!=", "quals(", ".Equal(", "compareTo(", "DeepEqual(")
+            ):
+                continue
             if statement.line is function.head and code.language != "kotlin":
                 continue
             for match in (*_COMPARISON.finditer(statement.text), *_EQUALS.finditer(statement.text)):
@@ -82,6 +88,7 @@ _LOGS = re.compile(
     r"(?:\.|::)(?:\w+\.)?(?:debug|info|warn|warning|error|critical|exception|log|trace|fatal|d|i|w|e|v|Print\w*|Info\w*|Debug\w*|Warn\w*|Error\w*|Fatal\w*)\(?\(?"
     r"|\b(?:info|debug|warn|error|trace|println|eprintln)!\(|\bSystem\.(?:out|err)\.print(?:ln|f)?\(|(?<![\w.])print(?:ln)?\(|\bfmt\.Print(?:f|ln)?\("
 )
+_LOG_WORDS = ("log", "LOG", "Log", "console", "zap", "sugar", "tracing", "Timber", "print", "Print", "!(")
 _LOGGED = re.compile(
     r"(?<![\w.\"'])(?:[\w.]+\.)?(?:(?:\w+_)?(?:password|passwd|passphrase|pwd|secret|api_?key|private_?key|access_?token|auth_?token|refresh_?token|credit_?card|card_?number|ssn|cvv|client_?secret)|\w*[a-z](?:Password|Secret|ApiKey|PrivateKey|AccessToken|AuthToken|RefreshToken|CardNumber)|apiKey|accessToken|authToken|token|authorization)(?:\(\))?(?=\s*(?:[,)}+;]|$|\s))(?!\s*(?:=|is\b|in\b|!=|if\b|else\b|\?))",
 )
@@ -93,10 +100,14 @@ _HIDDEN = re.compile(
 
 def logged_secrets(code: CodeText) -> Iterator[CodeHit]:
     """Values with the name of a secret in the arguments of a call that logs."""
-    if not re.search(r"passw|pwd|secret|token|api_?key|ssn|cvv|card", code.code, re.IGNORECASE):
+    if not code.has_any(
+        ("passw", "pwd", "secret", "token", "api_key", "apikey", "ssn", "cvv", "card", "authorization")
+    ):
         return
     for function in code.functions:
         for statement in function.statements:
+            if not any(word in statement.text for word in _LOG_WORDS):
+                continue
             match = _LOGS.search(statement.text)
             if match is None:
                 continue
@@ -115,7 +126,7 @@ _SLOW = re.compile(r"pbkdf2|scrypt|bcrypt|argon2|PBEKeySpec|hmac", re.IGNORECASE
 
 def fast_password_hashes(code: CodeText) -> Iterator[CodeHit]:
     """Passwords given to a hash that is made to be fast."""
-    if not _PASSWORD.search(code.code) or not _FAST.search(code.code):
+    if not code.has_any(("passw", "passphrase", "pwd")) or not _FAST.search(code.code):
         return
     for function in code.functions:
         text = " ".join(statement.text for statement in function.statements)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from dragoman.review.lexer import LexicalSpan, spans
@@ -107,6 +107,15 @@ class CodeText:
         self.spans = spans(text, language) if lexical_spans is None else lexical_spans
         self.code = _mask(text, language, self.spans)
         self.lines = tuple(_lines(self.code))
+
+    @functools.cached_property
+    def lower_code(self) -> str:
+        """For rules that ask whether a word is there at all, in any case."""
+        return self.code.lower()
+
+    def has_any(self, words: Iterable[str]) -> bool:
+        """Whether the code has one of some words, which are in lower case."""
+        return any(word in self.lower_code for word in words)
 
     def block(self, index: int) -> Sequence[CodeLine]:
         """The lines below one that are indented deeper."""
