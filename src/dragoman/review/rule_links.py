@@ -15,7 +15,7 @@ from dragoman.review.catalogue import PYTHON_RULES, rule_anchor
 from dragoman.review.code_rule_texts import CODE_RULES
 from dragoman.review.finding import Finding
 from dragoman.review.python_ast import INVALID_SYNTAX
-from dragoman.review.rules import own_rule_ids
+from dragoman.review.rules import flow_rule_ids, own_rule_ids
 from dragoman.review.suppression import COMPLAINTS
 from dragoman.review.whole_text import CHECKS
 
@@ -50,7 +50,7 @@ def rule_link(finding: Finding, page: str) -> str | None:
 
 def _is_explained(finding: Finding) -> bool:
     # Without the catalogue: to make it reads every rule with all that it says.
-    return finding.rule in own_rule_ids() or finding.rule in _OTHERS
+    return any(finding.rule in ids for ids in (_OTHERS, own_rule_ids(), flow_rule_ids()))
 
 
 _OTHERS = frozenset(
