@@ -5,7 +5,7 @@
     python tools/review_corpus.py --held-out      # the other half, as figures alone
     python tools/review_corpus.py --others        # measure ruff, oxlint and bandit again
     python tools/review_corpus.py --after         # the bugs that were written after the rules
-    python tools/review_corpus.py --third         # and those that were written after the rules had grown again
+    python tools/review_corpus.py --third         # and those written after the rules had grown again
     python tools/review_corpus.py --write         # write the page; --check tells whether it is fresh
 
 A case is a bug and its clean twin (`tests/review/corpus`). A bug is found if the review of its text has
@@ -13,8 +13,9 @@ a finding, mild remarks aside, that the review of the twin has not; a twin is ac
 its text has any such finding. The hash of a case's name decides its half. Rules are made from one half;
 the published figures are of the other, which this program never shows case by case.
 
-The cases of `tests/review/corpus/after` and `third` were written after the rules. `first.json` there holds what
-the review said of them when it met them for the first time; that measurement is published and never repeated.
+The cases of `tests/review/corpus/after` and `third` were written after the rules. `first.json` there holds
+what the review said of them when it met them for the first time; that measurement is published and never
+repeated.
 """
 
 from __future__ import annotations
@@ -326,7 +327,9 @@ def page(
         "with its defaults. The rules of\n"
         "semgrep are fetched from a server, so they were not measured.\n",
         "## By language\n",
-        _table("language", columns, _rows(held, ours, others, (later, third), lambda case: LANGUAGES[case.group])),
+        _table(
+            "language", columns, _rows(held, ours, others, (later, third), lambda case: LANGUAGES[case.group])
+        ),
         "## By class of bug\n",
         _table("class", columns, _rows(held, ours, others, (later, third), lambda case: case.kind)),
     ]
@@ -354,10 +357,10 @@ def _third_paragraph(third: LaterCorpus) -> str:
     return (
         f"**Third set: {first.found} of {first.cases} bugs found ({first.recall:.0%}), "
         f"{first.accused} clean twins accused ({first.accused_share:.1%}).**\n"
-        "The latest set (`tests/review/corpus/third`), and the figure to go by. It was written when the rules had "
-        "grown, from classes of bugs\n"
-        "in general, and measured once before anybody looked at what was missed. The author of the newest rules "
-        "wrote it, so that code of\n"
+        "The latest set (`tests/review/corpus/third`), and the figure to go by. It was written when the "
+        "rules had grown, from classes of bugs\n"
+        "in general, and measured once before anybody looked at what was missed. The author of the newest "
+        "rules wrote it, so that code of\n"
         f"strangers may still fare worse. Today {now.found} of {now.cases} are found and {now.accused} twins "
         "accused.\n"
     )

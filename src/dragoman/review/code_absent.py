@@ -15,7 +15,10 @@ from dragoman.review.code_patterns import family
 from dragoman.review.code_text import CodeHit, CodeText, Function, Statement
 
 # What a client of the network is called: its `get` gives a reply, or raises.
-_CLIENTS = r"(?:requests|httpx|\w*[sS]ession|\w*[cC]lient|http|\w*[aA]pi|app|router|axios|queue|\w*_queue|q|self|objects|manager)"
+_CLIENTS = (
+    r"(?:requests|httpx|\w*[sS]ession|\w*[cC]lient|http|\w*[aA]pi|app|router|axios|queue|\w*_queue"
+    r"|q|self|objects|manager)"
+)
 
 _MAYBE = {
     "python": (
@@ -25,11 +28,13 @@ _MAYBE = {
         r"|(?:await\s+)?.*\.(?:find_one|select_one|fetchrow)\(.*\)"
         r"|\w*(?:soup|tree|root|node|doc|element|table|row)\.find\(.*\)"
         r"|next\(.*,\s*None\)|shutil\.which\(.*\)|os\.getenv\([^,]*\)|os\.environ\.get\([^,]*\)"
-        r"|inspect\.(?:currentframe|getmodule)\(.*\)|importlib\.util\.find_spec\(.*\)|mimetypes\.guess_extension\(.*\)"
+        r"|inspect\.(?:currentframe|getmodule)\(.*\)|importlib\.util\.find_spec\(.*\)"
+        r"|mimetypes\.guess_extension\(.*\)"
     ),
     "javascript": (
         r"[\w.]+\.find(?:Last)?\(\s*(?:\(|\w+\s*=>|function).*\)"
-        r"|(?:this\.)?\w*(?:[mM]ap|[cC]ache|[rR]egistry|[iI]ndex|By[A-Z]\w*|[sS]tore|[lL]ookup|[sS]essions|[pP]ending)\.get\(.*\)"
+        r"|(?:this\.)?\w*(?:[mM]ap|[cC]ache|[rR]egistry|[iI]ndex|By[A-Z]\w*|[sS]tore|[lL]ookup"
+        r"|[sS]essions|[pP]ending)\.get\(.*\)"
         r"|(?:document|\w+)\.(?:querySelector|getElementById|closest)\(.*\)"
         r"|[\w.]+\.(?:match|exec)\(.*\)|(?:local|session)Storage\.getItem\(.*\)"
         r"|await\s+[\w.]+\.(?:findOne|findById|findUnique|findFirst|findByPk)\(.*\)"

@@ -1,4 +1,4 @@
-"""Loops that change what they walk through, or read past its end. The same in every language with blocks. Pure."""
+"""Loops that change what they walk through, or read past its end, in every language with blocks. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ _GO_RANGE = re.compile(
     r"|0\s*;\s*(?P=i)\s*<\s*len\((?P<counted>[\w.]+)\)\s*;.*)\s*\{$"
 )
 _KEYS = re.compile(
-    r"for\s*\(\s*(?:final\s+)?[\w<>.,\[\] ?]+\s+(?P<item>\w+)\s*:\s*(?P<list>[\w.]+)\.(?:keySet|entrySet|values)\(\)\s*\)"
+    r"for\s*\(\s*(?:final\s+)?[\w<>.,\[\] ?]+\s+(?P<item>\w+)\s*:\s*(?P<list>[\w.]+)\.(?:keySet"
+    r"|entrySet|values)\(\)\s*\)"
 )
 _CALLBACK = re.compile(r"(?P<list>[\w.]+)\.forEach\s*(?:\(|\{)(?P<rest>.*)$")
 # The entries of a dictionary of Python: a loop over them fails when one is taken out.
@@ -35,6 +36,37 @@ _COUNTED = re.compile(
     r"for\s*\(\s*(?:let|var|int)\s+(?P<i>\w+)\s*=\s*0\s*;\s*(?P=i)\s*<\s*(?P<list>[\w.]+)\.(?:length"
     r"|size\(\))\s*;\s*(?:(?P=i)\+\+|\+\+(?P=i))\s*\)"
 )
+
+
+def _change_of(text: str, language: str) -> str | None:
+    """A pattern of what changes that which the loop walks through; None for another line."""
+    pattern = None
+    if (each := _EACH.match(text)) is not None:
+        name = re.escape(each["list"])
+        pattern = (
+            rf"(?<![\w.]){name}\.(?:remove|removeAt|pop|popleft|insert|append|add|discard|delete|clear"
+            rf"|extend|unshift|splice"
+            rf"|addAll|removeAll)\(|\bdel\s+{name}\["
+        )
+        if language in _LIVE_SETS:
+            # Their sets and maps may lose elements while somebody walks through them.
+            pattern = rf"(?<![\w.]){name}\.(?:splice|unshift|shift|pop)\("
+    elif (numbers := _NUMBERED.match(text) or _NUMBERS.match(text)) is not None:
+        name, at = re.escape(numbers["list"]), numbers["i"]
+        pattern = rf"(?<![\w.]){name}\.(?:pop|remove|insert)\(|\bdel\s+{name}\[\s*{at}\s*\]"
+    elif (keys := _KEYS.match(text)) is not None:
+        pattern = rf"(?<![\w.]){re.escape(keys['list'])}\.(?:remove|put|clear)\("
+    elif language == "go" and (ranged := _GO_RANGE.match(text)) is not None:
+        name, at = re.escape(ranged["list"] or ranged["counted"]), ranged["i"]
+        pattern = (
+            rf"(?<![\w.]){name}\s*=\s*append\(\s*{name}\[:{at}\]|(?<![\w.]){name}\s*=\s*slices\.Delete\("
+        )
+    elif (entries := _ENTRIES.match(text)) is not None:
+        name = re.escape(entries["list"])
+        pattern = rf"(?<![\w.]){name}\.(?:pop|popitem|clear)\(|\bdel\s+{name}\["
+    elif (counter := _COUNTED.match(text)) is not None:
+        pattern = rf"(?<![\w.]){re.escape(counter['list'])}\.(?:splice|remove)\(\s*{counter['i']}\b"
+    return pattern
 
 
 def changed_loops(code: CodeText) -> Iterator[CodeHit]:
@@ -46,31 +78,8 @@ def changed_loops(code: CodeText) -> Iterator[CodeHit]:
             yield from _changed_in_callback(code, index)
         if not line.text.startswith("for"):
             continue
-        if (each := _EACH.match(line.text)) is not None:
-            name = re.escape(each["list"])
-            pattern = (
-                rf"(?<![\w.]){name}\.(?:remove|removeAt|pop|popleft|insert|append|add|discard|delete|clear|extend|unshift|splice"
-                rf"|addAll|removeAll)\(|\bdel\s+{name}\["
-            )
-            if code.language in _LIVE_SETS:
-                # Their sets and maps may lose elements while somebody walks through them.
-                pattern = rf"(?<![\w.]){name}\.(?:splice|unshift|shift|pop)\("
-        elif (numbers := _NUMBERED.match(line.text) or _NUMBERS.match(line.text)) is not None:
-            name, at = re.escape(numbers["list"]), numbers["i"]
-            pattern = rf"(?<![\w.]){name}\.(?:pop|remove|insert)\(|\bdel\s+{name}\[\s*{at}\s*\]"
-        elif (keys := _KEYS.match(line.text)) is not None:
-            pattern = rf"(?<![\w.]){re.escape(keys['list'])}\.(?:remove|put|clear)\("
-        elif code.language == "go" and (ranged := _GO_RANGE.match(line.text)) is not None:
-            name, at = re.escape(ranged["list"] or ranged["counted"]), ranged["i"]
-            pattern = (
-                rf"(?<![\w.]){name}\s*=\s*append\(\s*{name}\[:{at}\]|(?<![\w.]){name}\s*=\s*slices\.Delete\("
-            )
-        elif (entries := _ENTRIES.match(line.text)) is not None:
-            name = re.escape(entries["list"])
-            pattern = rf"(?<![\w.]){name}\.(?:pop|popitem|clear)\(|\bdel\s+{name}\["
-        elif (counter := _COUNTED.match(line.text)) is not None:
-            pattern = rf"(?<![\w.]){re.escape(counter['list'])}\.(?:splice|remove)\(\s*{counter['i']}\b"
-        else:
+        pattern = _change_of(line.text, code.language)
+        if pattern is None:
             continue
         body = code.block(index)
         if not any(_VERBS.search(step.text) for step in body):
@@ -88,7 +97,8 @@ def changed_loops(code: CodeText) -> Iterator[CodeHit]:
 
 # What the patterns of changes begin with: to compile one of them costs more than to look through a loop.
 _VERBS = re.compile(
-    r"\.(?:remove|pop|insert|append|add|discard|delete|clear|extend|unshift|shift|splice|put)\w*\(|\bdel\s|append\(|slices\.Delete"
+    r"\.(?:remove|pop|insert|append|add|discard|delete|clear|extend|unshift|shift|splice|put)\w*\("
+    r"|\bdel\s|append\(|slices\.Delete"
 )
 _LIVE_SETS = ("javascript", "typescript", "tsx")
 
@@ -174,7 +184,8 @@ def _reads_next(match: re.Match[str], inside: str, body: str) -> bool:
 
 
 _BOUND = re.compile(
-    r"(?:(?:let|var|int|const|mut|val)\s+)*(?:\w+\s*,\s*)?(?P<name>hi|high|right|end|upper|r|h)\s*(?::\s*\w+\s*)?:?=\s*(?:0\s*,\s*)?"
+    r"(?:(?:let|var|int|const|mut|val)\s+)*(?:\w+\s*,\s*)?(?P<name>hi|high|right|end|upper|r"
+    r"|h)\s*(?::\s*\w+\s*)?:?=\s*(?:0\s*,\s*)?"
     r"(?:len\((?P<list>[\w.]+)\)|(?P<other>[\w.]+)\.(?:length|size\(\)|size|len\(\)))\s*;?"
 )
 _UNTIL = re.compile(r"(?:while|for)\s*\(?\s*(?P<low>\w+)\s*<=\s*(?P<name>\w+)\s*\)?\s*[{:]")

@@ -1,4 +1,4 @@
-"""The words of the rules that follow values and branches through code; the rules themselves are in `code_rules`.
+"""The words of the rules that follow values and branches through code. The rules are in `code_rules`.
 
 Apart from them, because whoever shows findings needs the words alone, and the rules compile many patterns.
 """
@@ -180,7 +180,8 @@ CODE_RULES = (
         "flow/logged-secret",
         Severity.MEDIUM,
         "Secret is written to the log",
-        "Logs are kept, copied and read by many. Leave the value out, or write a part of it that helps nobody.",
+        "Logs are kept, copied and read by many. Leave the value out, or write a part of it that helps "
+        "nobody.",
     ),
     CodeRule(
         "flow/fast-password-hash",

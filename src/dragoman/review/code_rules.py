@@ -15,7 +15,6 @@ from dragoman.review.finding import Finding
 from dragoman.review.taint import tables, taint_hits
 from dragoman.review.text_edits import TextLines
 
-
 _BY_ID: dict[str, CodeRule] = {
     rule.id: rule
     for rule in (

@@ -1,4 +1,4 @@
-"""Secrets that are compared, logged or hashed in a way that gives them away, and texts that a shell reads. Pure."""
+"""Secrets compared, logged or hashed so that others learn them, and texts that a shell reads. Pure."""
 
 from __future__ import annotations
 
@@ -8,26 +8,35 @@ from collections.abc import Iterator
 from dragoman.review.code_patterns import family
 from dragoman.review.code_text import CodeHit, CodeText, Function, Statement, text_in_brackets
 
-_SECRET = r"(?:\w*(?:signature|hmac|digest|api_?key|secret|auth_?token|access_?token|api_?token|csrf_?token|reset_?token|webhook_?token|bearer|x_token|hash)\w*|sig|mac|token)"
+_NAME = (
+    r"(?:\w*(?:signature|hmac|digest|api_?key|secret|auth_?token|access_?token|api_?token|csrf_?token"
+    r"|reset_?token|webhook_?token|bearer|x_token|hash)\w*|sig|mac|token)"
+)
 _MADE = re.compile(
-    r"(?:(?:const|let|var|val|final)\s+)?(?:\w[\w<>\[\]]*\s+)?(?P<name>\w+)(?:\s*:\s*\w+)?\s*:?=\s*(?P<value>.*)"
+    r"(?:(?:const|let|var|val"
+    r"|final)\s+)?(?:\w[\w<>\[\]]*\s+)?(?P<name>\w+)(?:\s*:\s*\w+)?\s*:?=\s*(?P<value>.*)"
 )
 _MAC = re.compile(
-    r"\bhmac\.new\(|\bhmac\.digest\(|\bcreateHmac\(|\.doFinal\(|\bmac\.Sum\(|\bh\.Sum\(|\bHmac\w*::|\bhexdigest\(\)|\bfinalize\(\)"
+    r"\bhmac\.new\(|\bhmac\.digest\(|\bcreateHmac\(|\.doFinal\(|\bmac\.Sum\(|\bh\.Sum\("
+    r"|\bHmac\w*::|\bhexdigest\(\)|\bfinalize\(\)"
 )
 _KNOWN = re.compile(
-    r"(?:\w*(?:expected|computed|calculated|stored|valid|configured|wanted)\w*|(?:\w+\.)*(?:settings|config|cfg|env|environ|app)\b[\w.\[\]\"' ]*"
-    r"|os\.(?:environ|Getenv|getenv)\b.*|process\.env\.\w+|System\.getenv\(.*|[A-Z][A-Z0-9_]*(?:KEY|TOKEN|SECRET)[A-Z0-9_]*"
+    r"(?:\w*(?:expected|computed|calculated|stored|valid|configured|wanted)\w*"
+    r"|(?:\w+\.)*(?:settings|config|cfg|env|environ|app)\b[\w.\[\]\"' ]*"
+    r"|os\.(?:environ|Getenv|getenv)\b.*|process\.env\.\w+|System\.getenv\(.*"
+    r"|[A-Z][A-Z0-9_]*(?:KEY|TOKEN|SECRET)[A-Z0-9_]*"
     r"|(?:self|this|\w)\.\w*(?:secret|token|key)\w*)",
     re.IGNORECASE,
 )
 _SIDE = r"(?:[\w$][\w.$]*(?:\[[^\]]*\]|\([^()]*\))*[\w.$]*)"
 _COMPARISON = re.compile(rf"(?P<left>{_SIDE})\s*(?:===?|!==?)\s*(?P<right>{_SIDE})")
 _EQUALS = re.compile(
-    rf"(?P<left>{_SIDE})\.(?:equals|contentEquals|compareTo)\(\s*(?P<right>{_SIDE})\s*\)|\b(?:Arrays\.equals|bytes\.Equal|reflect\.DeepEqual|strings\.Compare)\(\s*(?P<first>{_SIDE})\s*,\s*(?P<second>{_SIDE})\s*\)"
+    rf"(?P<left>{_SIDE})\.(?:equals|contentEquals|compareTo)\(\s*(?P<right>{_SIDE})\s*\)"
+    rf"|\b(?:Arrays\.equals|bytes\.Equal|reflect\.DeepEqual"
+    rf"|strings\.Compare)\(\s*(?P<first>{_SIDE})\s*,\s*(?P<second>{_SIDE})\s*\)"
 )
 _CONSTANT = re.compile(r"(?:none|null|nil|undefined|true|false|\d.*|[\"'`].*)", re.IGNORECASE)
-_SECRET_NAME = re.compile(rf"(?:[\w.$]*\.)?{_SECRET}(?:\.\w+\(\))?", re.IGNORECASE)
+_SECRET_NAME = re.compile(rf"(?:[\w.$]*\.)?{_NAME}(?:\.\w+\(\))?", re.IGNORECASE)
 _HEADER = re.compile(r"headers?\b.*|.*\.(?:headers?|Header)\b.*|.*getHeader\(.*")
 
 
@@ -84,16 +93,24 @@ def _is_guessable(left: str, right: str, macs: set[str]) -> bool:
 
 
 _LOGS = re.compile(
-    r"(?<![\w.])(?:self\.|this\.|s\.|app\.|c\.)?_?(?:log|logger|logging|LOG|LOGGER|Log|console|slog|logrus|zap|sugar|tracing|current_app\.logger|Timber)"
-    r"(?:\.|::)(?:\w+\.)?(?:debug|info|warn|warning|error|critical|exception|log|trace|fatal|d|i|w|e|v|Print\w*|Info\w*|Debug\w*|Warn\w*|Error\w*|Fatal\w*)\(?\(?"
-    r"|\b(?:info|debug|warn|error|trace|println|eprintln)!\(|\bSystem\.(?:out|err)\.print(?:ln|f)?\(|(?<![\w.])print(?:ln)?\(|\bfmt\.Print(?:f|ln)?\("
+    r"(?<![\w.])(?:self\.|this\.|s\.|app\.|c\.)?_?(?:log|logger|logging|LOG|LOGGER|Log|console"
+    r"|slog|logrus|zap|sugar|tracing|current_app\.logger|Timber)"
+    r"(?:\.|::)(?:\w+\.)?(?:debug|info|warn|warning|error|critical|exception|log|trace|fatal|d|i|w"
+    r"|e|v|Print\w*|Info\w*|Debug\w*|Warn\w*|Error\w*|Fatal\w*)\(?\(?"
+    r"|\b(?:info|debug|warn|error|trace|println|eprintln)!\(|\bSystem\.(?:out|err)\.print(?:ln"
+    r"|f)?\(|(?<![\w.])print(?:ln)?\(|\bfmt\.Print(?:f|ln)?\("
 )
 _LOG_WORDS = ("log", "LOG", "Log", "console", "zap", "sugar", "tracing", "Timber", "print", "Print", "!(")
 _LOGGED = re.compile(
-    r"(?<![\w.\"'])(?:[\w.]+\.)?(?:(?:\w+_)?(?:password|passwd|passphrase|pwd|secret|api_?key|private_?key|access_?token|auth_?token|refresh_?token|credit_?card|card_?number|ssn|cvv|client_?secret)|\w*[a-z](?:Password|Secret|ApiKey|PrivateKey|AccessToken|AuthToken|RefreshToken|CardNumber)|apiKey|accessToken|authToken|token|authorization)(?:\(\))?(?=\s*(?:[,)}+;]|$|\s))(?!\s*(?:=|is\b|in\b|!=|if\b|else\b|\?))",
+    r"(?<![\w.\"'])(?:[\w.]+\.)?(?:(?:\w+_)?(?:password|passwd|passphrase|pwd|secret|api_?key"
+    r"|private_?key|access_?token|auth_?token|refresh_?token|credit_?card|card_?number|ssn|cvv"
+    r"|client_?secret)|\w*[a-z](?:Password|Secret|ApiKey|PrivateKey|AccessToken|AuthToken"
+    r"|RefreshToken|CardNumber)|apiKey|accessToken|authToken|token"
+    r"|authorization)(?:\(\))?(?=\s*(?:[,)}+;]|$|\s))(?!\s*(?:=|is\b|in\b|!=|if\b|else\b|\?))",
 )
 _HIDDEN = re.compile(
-    r"mask|redact|hash|len\(|length|\bbool\(|\*\*\*|sanit|type\(|count|\[:\d|slice\(|substring\(|\bis_|\bhas_",
+    r"mask|redact|hash|len\(|length|\bbool\(|\*\*\*|sanit|type\(|count|\[:\d|slice\(|substring\("
+    r"|\bis_|\bhas_",
     re.IGNORECASE,
 )
 
@@ -117,8 +134,10 @@ def logged_secrets(code: CodeText) -> Iterator[CodeHit]:
 
 
 _FAST = re.compile(
-    r"\bhashlib\.(?:sha\d+|md5|blake2\w|new)\(|\bcreateHash\(|\bsha(?:1|256|512)\.(?:Sum\w*|New)\(|\bmd5\.(?:Sum|New)\(|\bSha(?:256|512)::(?:new|digest)"
-    r"|\bMessageDigest\.getInstance\(|\bDigestUtils\.sha\w+\(|\bHashing\.sha\w+\(|\bCryptoJS\.SHA\w*\(|\bdigest\.digest\(|\bsubtle\.digest\("
+    r"\bhashlib\.(?:sha\d+|md5|blake2\w|new)\(|\bcreateHash\(|\bsha(?:1|256|512)\.(?:Sum\w*|New)\("
+    r"|\bmd5\.(?:Sum|New)\(|\bSha(?:256|512)::(?:new|digest)"
+    r"|\bMessageDigest\.getInstance\(|\bDigestUtils\.sha\w+\(|\bHashing\.sha\w+\("
+    r"|\bCryptoJS\.SHA\w*\(|\bdigest\.digest\(|\bsubtle\.digest\("
 )
 _PASSWORD = re.compile(r"passw(?:or)?d|passphrase|\bpwd\b", re.IGNORECASE)
 _SLOW = re.compile(r"pbkdf2|scrypt|bcrypt|argon2|PBEKeySpec|hmac", re.IGNORECASE)
@@ -139,11 +158,18 @@ def fast_password_hashes(code: CodeText) -> Iterator[CodeHit]:
 
 
 _BUILT = {
-    "python": r"(?:f[\"'][^\"']*\s\w|[\"'][^\"']*[\"']\s*(?:\+\s*\w|%\s*[\w(]|\.format\(\s*\w)|\w+\s*\+\s*[\"'])",
+    "python": (
+        r"(?:f[\"'][^\"']*\s\w|[\"'][^\"']*[\"']\s*(?:\+\s*\w|%\s*[\w(]|\.format\(\s*\w)"
+        r"|\w+\s*\+\s*[\"'])"
+    ),
     "javascript": r"(?:`[^`]*\s\w[^`]*`|[\"'][^\"']*[\"']\s*\+\s*\w|\w\s*\+\s*[\"'])",
 }
 _SHELLS = {
-    "python": r"\b(?:os\.(?:system|popen)|subprocess\.(?:getoutput|getstatusoutput)|(?:asyncio\.)?create_subprocess_shell|\w+\.exec_command|(?:c|ctx|conn|connection)\.(?:run|sudo))\(\s*",
+    "python": (
+        r"\b(?:os\.(?:system|popen)|subprocess\.(?:getoutput|getstatusoutput)"
+        r"|(?:asyncio\.)?create_subprocess_shell|\w+\.exec_command|(?:c|ctx|conn|connection)\.(?:run"
+        r"|sudo))\(\s*"
+    ),
     "javascript": r"(?<![\w.])(?:(?:child_process|cp)\.)?(?:{names})\(\s*",
 }
 _RUNNERS = re.compile(r"\b(\w+)\s*=\s*(?:util\.)?promisify\(.*\bexec\b")

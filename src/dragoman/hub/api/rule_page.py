@@ -1,9 +1,9 @@
 """What each rule of the reviewer means, as a page that a browser can open from the hub's own.
 
-Findings that agents show link to the page of all rules, which is a file of the package; a browser opens no file
-from a page that was served. Read-only, made from our own rules alone, every text escaped; no script, no style, no
-picture, and nothing of a request but its method is looked at. Whether a request is for us at all (`Host`) is for
-whoever mounts this, as it is for the page.
+Findings that agents show link to the page of all rules, which is a file of the package; a browser opens no
+file from a page that was served. Read-only, made from our own rules alone, every text escaped; no script, no
+style, no picture. Whether a request is for us at all (`Host`) is for whoever mounts this, as it is for the
+page.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ from dragoman.transport.http_asgi import respond
 RULES = "/rules"
 
 _HEADERS = [
-    (b"content-security-policy", b"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"),
+    (
+        b"content-security-policy",
+        b"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-opener-policy", b"same-origin"),
