@@ -8,7 +8,7 @@ from dragoman.review.inspection import inspect
 from dragoman.review.taint import tables
 from tests.every import every
 
-RULES = {rule.id for rule in (*CODE_RULES, *tables().sink)}
+RULES = {*(rule.id for rule in CODE_RULES), *(rule.id for rule in tables().sink)}
 EXAMPLES = {name: example for name, example in rule_examples().items() if name in RULES}
 
 
