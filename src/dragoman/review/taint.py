@@ -56,7 +56,15 @@ _MENTION = r"(?<![\w.]){}\b(?!\s*[:=(](?!=))"
 
 
 # Sinks that take a place and then content: the content may come from anybody.
-_PLACES = frozenset({"flow/path-traversal", "flow/ssrf", "flow/open-redirect", "flow/template-injection"})
+_PLACES = frozenset(
+    {
+        "flow/path-traversal",
+        "flow/ssrf",
+        "flow/open-redirect",
+        "flow/template-injection",
+        "flow/xpath-injection",
+    }
+)
 # Where a fixed beginning decides: a host, or a path of this site. Strings are blank here.
 _HOSTS = frozenset({"flow/ssrf", "flow/open-redirect"})
 _FIXED_START = re.compile(r"""\s*[fF]?(?:"\s{3,}[^"]*"|'\s{3,}[^']*'|`\s{5,}[^`]*`)""")
