@@ -359,9 +359,11 @@ def _third_paragraph(third: LaterCorpus) -> str:
         f"{first.accused} clean twins accused ({first.accused_share:.1%}).**\n"
         "The latest set (`tests/review/corpus/third`), and the figure to go by. It was written when the "
         "rules had grown, from classes of bugs\n"
-        "in general, and measured once before anybody looked at what was missed. The author of the newest "
-        "rules wrote it, so that code of\n"
-        f"strangers may still fare worse. Today {now.found} of {now.cases} are found and {now.accused} twins "
+        "in general, and measured once before anybody looked at what was missed. Its author also wrote the "
+        "newest rules, from examples of\n"
+        "the same hand, some of them in the same idioms: it flatters the rules, and code of strangers will "
+        "fare worse.\n"
+        f"Today {now.found} of {now.cases} are found and {now.accused} twins "
         "accused.\n"
     )
 
