@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dragoman.review.catalogue import rule_examples
-from dragoman.review.code_rules import CODE_RULES
+from dragoman.review.code_rule_texts import CODE_RULES
 from dragoman.review.inspection import inspect
 from dragoman.review.taint import tables
 from tests.every import every
 
-RULES = {rule.id for rule in CODE_RULES}
+RULES = {*(rule.id for rule in CODE_RULES), *(rule.id for rule in tables().sink)}
 EXAMPLES = {name: example for name, example in rule_examples().items() if name in RULES}
 
 

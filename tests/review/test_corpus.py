@@ -57,7 +57,8 @@ def test_no_language_is_left_behind(corpus: Any, judged: Any) -> None:
 @pytest.mark.bound(120)
 def test_the_page_shows_what_is_measured(corpus: Any, judged: Any) -> None:
     cases, verdict = judged
-    text = corpus.page(cases, verdict, json.loads(corpus.OTHERS.read_text("utf-8")), corpus.later_corpus())
+    others = json.loads(corpus.OTHERS.read_text("utf-8"))
+    text = corpus.page(cases, verdict, others, corpus.later_corpus(), corpus.later_corpus(corpus.THIRD))
     assert corpus.PAGE.read_text("utf-8") == text, "run python tools/review_corpus.py --write"
 
 
@@ -68,6 +69,16 @@ def test_the_bugs_written_after_the_rules_are_found_no_worse_than_when_they_were
     assert names >= later.first.found | later.first.accused
     assert later.now.found >= later.first.found
     assert later.now.accused <= later.first.accused
+
+
+def test_the_third_set_is_found_no_worse_than_when_it_was_new(corpus: Any) -> None:
+    third = corpus.later_corpus(corpus.THIRD)
+    names = {case.id for case in third.cases}
+    assert len(names) == len(third.cases) >= 60
+    assert corpus.score(third.cases, third.first).recall >= 0.85
+    assert corpus.score(third.cases, third.first).accused_share <= 0.03
+    assert third.now.found >= third.first.found
+    assert third.now.accused <= third.first.accused
 
 
 def test_the_page_of_rules_is_fresh() -> None:

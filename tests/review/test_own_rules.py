@@ -1,7 +1,10 @@
 """Every rule that comes as data: it hits what it is for, and misses what is nearly that."""
 
+from pathlib import Path
+
 from dragoman.review.inspection import inspect
-from dragoman.review.rules import ReviewRule, own_rules
+from dragoman.review.rules import ReviewRule, own_rules, read_rules
+from dragoman.review.rules import __file__ as rules_module
 from dragoman.review.structure import GRAMMARS, is_available, refusal
 from tests.every import every
 from tests.review.making import NAMES
@@ -73,6 +76,15 @@ def test_what_is_said_of_a_secret_does_not_hold_it(name: str) -> None:
     assert finding.is_secret
     assert len(secret) >= 12
     assert secret not in finding.title + finding.why
+
+
+@every("path", sorted((Path(rules_module).parent / "data").glob("rules-*.toml")))
+def test_our_rules_are_as_right_as_those_of_users_must_be(path: Path) -> None:
+    assert read_rules(path)
+
+
+def test_no_two_of_our_rules_have_one_name() -> None:
+    assert len(RULES) == len(own_rules())
 
 
 def test_rules_of_one_kind_are_told_apart() -> None:

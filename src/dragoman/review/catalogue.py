@@ -15,6 +15,7 @@ from msgspec import Struct
 from dragoman.decoders import convert
 from dragoman.review import python_bugs, python_flow, python_security
 from dragoman.review.callers import CALLER_RULE, CALLER_SEVERITY, CALLER_TITLE, CALLER_WHY
+from dragoman.review.code_rule_texts import CODE_RULES, CodeRule
 from dragoman.review.finding import Severity
 from dragoman.review.python_ast import INVALID_SYNTAX, SYNTAX_TITLE, SYNTAX_WHY
 from dragoman.review.rules import BadRule, ReviewRule, all_rules, read_rules
@@ -50,16 +51,17 @@ class CatalogueEntry(NamedTuple):
 
 def catalogue(more: Iterable[ReviewRule] = ()) -> tuple[CatalogueEntry, ...]:
     """Our rules, and those of users."""
-    # Not at the top: these compile many patterns, and a review that knows every text needs none.
-    from dragoman.review.code_rules import CODE_RULES
+    # Not at the top: these compile patterns, and a review that knows every text needs none.
     from dragoman.review.code_text import LANGUAGES as CODE_LANGUAGES
+    from dragoman.review.taint import tables
 
+    flow_rules = (CodeRule(rule.id, rule.severity, rule.title, rule.why) for rule in tables().sink)
     entries = [
         *(CatalogueEntry(check.id, check.severity, (), check.title, check.why) for check in CHECKS),
         *(CatalogueEntry(rule.id, rule.severity, ("python",), rule.title, rule.why) for rule in PYTHON_RULES),
         *(
             CatalogueEntry(rule.id, rule.severity, tuple(sorted(CODE_LANGUAGES)), rule.title, rule.why)
-            for rule in CODE_RULES
+            for rule in (*CODE_RULES, *flow_rules)
         ),
         *(
             CatalogueEntry(rule.id, rule.severity, rule.languages, rule.title, rule.why)

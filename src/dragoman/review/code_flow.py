@@ -22,18 +22,22 @@ def leaks(code: CodeText) -> Iterator[CodeHit]:
     opener, chain = patterns.opener, patterns.read_chain
     if opener is None:
         return
-    if chain is not None:
+    if chain is not None and (code.language != "python" or "open(" in code.code):
         for match in chain.finditer(code.code):
             line = code.code[code.code.rfind("\n", 0, match.start()) + 1 : match.start()]
             if not re.search(r"\b(?:with|try)\b", line):
                 yield CodeHit("flow/resource-leak", match.start(), match.end())
     for function in code.functions:
-        yield from _leaks_in(function, opener, code.language)
+        yield from _leaks_in(function, opener, patterns.opening_words, code.language)
 
 
-def _leaks_in(function: Function, opener: re.Pattern[str], language: str) -> Iterator[CodeHit]:
+def _leaks_in(
+    function: Function, opener: re.Pattern[str], opening_words: Sequence[str], language: str
+) -> Iterator[CodeHit]:
     statements, words = function.statements, flow_patterns()
     for index, statement in enumerate(statements):
+        if not any(word in statement.text for word in opening_words):
+            continue
         match = opener.match(statement.text)
         if match is None or match["name"] in ("_", "return"):
             continue
@@ -52,9 +56,48 @@ def _leaks_in(function: Function, opener: re.Pattern[str], language: str) -> Ite
                 continue
             yield _hit("flow/resource-leak", statement)
             continue
-        if any(re.search(pattern.format(name), rest) for pattern in (words.closes, words.handed_on)):
+        if language == "java" and _is_in_try_head(statements, index):
+            continue
+        if re.search(words.handed_on.format(name), rest):
+            continue
+        if re.search(words.closes.format(name), rest) and not _leaves_open(
+            name, statements[index + 1 :], language
+        ):
             continue
         yield _hit("flow/resource-leak", statement)
+
+
+def _is_in_try_head(statements: Sequence[Statement], index: int) -> bool:
+    """Whether a line is one of several in the parentheses of a try, which closes them."""
+    for before in reversed(statements[max(0, index - 4) : index]):
+        if before.text.startswith("try (") and not before.text.endswith("{"):
+            return True
+        if not before.text.endswith(";"):
+            return False
+    return False
+
+
+def _leaves_open(name: str, later: Sequence[Statement], language: str) -> bool:
+    """Whether the function may be left before what it opened is closed, and no handler closes it then."""
+    closes = re.compile(flow_patterns().closes.format(name))
+    if language in ("javascript", "typescript", "tsx"):
+        # A rejected promise leaves the function too.
+        is_guarded = any(re.match(r"(?:\}\s*)?(?:finally|catch)\b", step.text) for step in later)
+        return not is_guarded and any("await" in step.text for step in later)
+    if any(re.match(r"(?:\}\s*)?(?:finally|defer|catch|except)\b", step.text) for step in later):
+        return False
+    for index, step in enumerate(later):
+        if closes.search(step.text):
+            return False
+        if re.match(r"(?:return|raise|throw)\b", step.text) or re.search(
+            r"[):]\s*(?:return|raise|throw)\b", step.text
+        ):
+            # A branch of its own, right after the opening, is for what could not be opened.
+            failed = re.compile(
+                rf"\berr\b|\bnot\s+{name}\b|!{name}\b|\b{name}\s*(?:[!=]==?\s*null\b|is\s+None\b)"
+            )
+            return not any(failed.search(before.text) for before in later[max(0, index - 1) : index + 1])
+    return False
 
 
 _LOCKED = re.compile(r"(?:await\s+)?(?P<lock>[\w.]*\w)\.(?P<verb>lock|Lock|RLock|acquire)\(\)(?:;|$)")
@@ -97,7 +140,10 @@ _ARGUMENTS = r"\s*(?:::<[^>]*>)?\("
 _CALL = re.compile(rf"{_UNUSED}{_RECEIVER}(\w+){_ARGUMENTS}")
 _CONDITION = re.compile(rf"(?:if|while|elif|}}\s*else\s+if)\s*\(?\s*(?:not\s+|!)?{_RECEIVER}(\w+)\(")
 _WRAPPERS = re.compile(r"@[\w.]*\b(?:work|task|shared_task|actor|asynccontextmanager|fixture)\b")
-_KEPT_CALL = re.compile(r"(?P<name>\w+)\s*=\s*(?:self\.)?(?P<called>\w+)\(.*\)")
+_KEPT_CALL = re.compile(
+    r"(?:(?:const|let|var)\s+)?(?P<name>\w+)\s*(?::[^=]+)?=\s*(?:(?:self|this)\.|\[\s*(?:self\.)?(?=.*\bfor\b))?(?P<called>\w+)"
+    r"\(.*[)\]];?"
+)
 _HEAD_WORDS = ("async", "def ", "fn ", "function")
 _PLAIN_NAMES = re.compile(r"(?<!async )(?:\bdef|\bfn|\bfunction)\s+(\w+)")
 
@@ -135,14 +181,14 @@ def missing_awaits(code: CodeText) -> Iterator[CodeHit]:
                 continue
             if _is_dropped(step, names, calls, language) or _is_condition(step.text, names):
                 yield _hit("flow/missing-await", step)
-        if language == "python":
+        if language in ("python", "javascript"):
             yield from _used_coroutines(function, names)
 
 
 def _is_wrapped(code: CodeText, name: str) -> bool:
     """Whether a decorator starts the coroutine by itself, or makes something else of it."""
-    head = re.compile(rf"async\s+def\s+{name}\b")
-    return any(_WRAPPERS.search(code.above(line)) for line in code.lines if head.match(line.text))
+    head = f"async def {name}("
+    return any(_WRAPPERS.search(code.above(line)) for line in code.lines if line.text.startswith(head))
 
 
 def _used_coroutines(function: Function, names: set[str]) -> Iterator[CodeHit]:
@@ -154,10 +200,14 @@ def _used_coroutines(function: Function, names: set[str]) -> Iterator[CodeHit]:
         name = re.escape(assignment["name"])
         for later in function.statements[index + 1 :]:
             if re.search(
-                rf"\bawait\b.*\b{name}\b|(?<![\w.]){name}\s*=(?!=)|[(,]\s*\*?{name}\s*[,)]", later.text
+                rf"\bawait\b.*\b{name}\b|(?<![\w.]){name}\s*=(?!=)|[(,\[]\s*(?:\*|\.\.\.)?{name}\s*[,)\]]",
+                later.text,
             ):
                 break
-            if re.search(rf"(?<![\w.]){name}(?:\.(?!close\b|send\b|throw\b)\w|\[)", later.text):
+            if re.search(
+                rf"(?<![\w.]){name}(?:\.(?!close\b|send\b|throw\b|then\b|catch\b|finally\b)\w|\[)|\bfor\s+\w+\s+in\s+{name}:",
+                later.text,
+            ):
                 yield _hit("flow/missing-await", step)
                 break
 
@@ -191,6 +241,8 @@ _FETCH_CHAIN = re.compile(
     r"(?<!await )(?<!\w)fetch\([^()]*(?:\([^()]*\)[^()]*)*\)\.(?:json|text|blob|ok|status|headers)\b"
 )
 _THEN = re.compile(r"[\w.]+(?:\([^()]*\))?(?:\.\w+\([^()]*\))*\.then\(")
+# A second argument of then takes the rejection.
+_HANDLES_BOTH = re.compile(r"\.then\(.*,\s*(?:\w+|\(?\w*\)?\s*=>.*)\s*\);?$")
 _ASYNC_FILTER = re.compile(r"\.(?:filter|some|every|find|findIndex|sort)\(\s*async\b")
 _ASYNC_MAP = re.compile(r"(?:const|let|var)\s+(\w+)\s*=\s*[\w.]+\.map\(\s*async\b")
 _ASYNC_EACH = re.compile(r"\.forEach\(\s*async\b")
@@ -225,12 +277,16 @@ def _promises_in(function: Function) -> Iterator[CodeHit]:
                 yield _hit("flow/missing-await", step)
         if not is_async and step.line is not function.head:
             is_then = (
-                _THEN.match(step.text) and ".catch(" not in step.text and step.text.endswith((")", ");"))
+                _THEN.match(step.text)
+                and ".catch(" not in step.text
+                and step.text.endswith((")", ");"))
+                and not _HANDLES_BOTH.search(step.text)
             )
             is_fetch = (
                 re.match(r"fetch\(", step.text)
                 and ".catch(" not in step.text
                 and step.text.endswith((")", ");"))
+                and not _HANDLES_BOTH.search(step.text)
             )
             if is_then or is_fetch:
                 yield _hit("flow/floating-promise", step)

@@ -158,115 +158,6 @@ def _ends(body: Sequence[CodeLine]) -> bool:
     return _ENDS.search(last.text) is not None
 
 
-_EACH = re.compile(
-    r"for\s*\(?\s*(?:final\s+)?(?:[\w<>\[\], ]+\s+)?(?P<item>\w+)\s*(?:in|of"
-    r"|:)\s*(?P<list>[\w.]+)\s*(?:\)\s*\{?|:|\{)?$"
-)
-# The entries of a dictionary of Python: a loop over them fails when one is taken out.
-_ENTRIES = re.compile(r"for\s+[\w, ()]+\s+in\s+(?P<list>[\w.]+)\.(?:items|keys|values)\(\)\s*:$")
-_COUNTED = re.compile(
-    r"for\s*\(\s*(?:let|var|int)\s+(?P<i>\w+)\s*=\s*0\s*;\s*(?P=i)\s*<\s*(?P<list>[\w.]+)\.(?:length"
-    r"|size\(\))\s*;\s*(?:(?P=i)\+\+|\+\+(?P=i))\s*\)"
-)
-
-
-def changed_loops(code: CodeText) -> Iterator[CodeHit]:
-    """Loops that remove from what they walk through."""
-    if "for" not in code.code:
-        return
-    for index, line in enumerate(code.lines):
-        if not line.text.startswith("for"):
-            continue
-        if (each := _EACH.match(line.text)) is not None:
-            name = re.escape(each["list"])
-            pattern = (
-                rf"(?<![\w.]){name}\.(?:remove|removeAt|pop|insert|append|add|delete|clear)\("
-                rf"|\bdel\s+{name}\["
-            )
-        elif (entries := _ENTRIES.match(line.text)) is not None:
-            name = re.escape(entries["list"])
-            pattern = rf"(?<![\w.]){name}\.(?:pop|popitem|clear)\(|\bdel\s+{name}\["
-        elif (counter := _COUNTED.match(line.text)) is not None:
-            pattern = rf"(?<![\w.]){re.escape(counter['list'])}\.(?:splice|remove)\(\s*{counter['i']}\b"
-        else:
-            continue
-        body = code.block(index)
-        if any(step.indent == body[0].indent and _LEAVES.match(step.text) for step in body):
-            continue  # it never comes to a second round
-        for at, step in enumerate(body):
-            if not re.search(pattern, step.text):
-                continue
-            # Whoever leaves the loop at once, or steps back, has thought of it.
-            near = " ".join(later.text for later in body[at : at + 2])
-            if not re.search(r"\b(?:break|return)\b|--", near):
-                yield _hit("logic/changed-while-iterating", step)
-
-
-_NEXT = (
-    re.compile(r"for\s*\(?.*?\b(?P<i>\w+)\s*<\s*(?P<list>[\w.]+)\.(?:length|size\(\)|size)\s*;.*"),
-    re.compile(r"for\s+(?P<i>\w+)\s*:=\s*0\s*;\s*(?P=i)\s*<\s*len\((?P<list>[\w.]+)\)\s*;.*"),
-    re.compile(r"for\s+(?P<i>\w+)\s+in\s+0\.\.(?P<list>[\w.]+)\.len\(\)\s*\{"),
-    re.compile(r"for\s+(?P<i>\w+)\s+in\s+range\(len\((?P<list>[\w.]+)\)\):"),
-    re.compile(r"for\s*\((?P<i>\w+)\s+in\s+(?:0\s+until\s+)?(?P<list>[\w.]+)\.(?:size|indices)\)"),
-)
-_PAST_END = (
-    re.compile(
-        r"for\s*\(?.*?\b(?P<i>\w+)\s*(?::?=)\s*0\s*;\s*(?P=i)\s*<=\s*(?:(?P<list>[\w.]+)\.(?:length"
-        r"|size\(\)|size|Length|Count)|len\((?P<go>[\w.]+)\))\s*;"
-    ),
-    re.compile(r"for\s+(?P<i>\w+)\s+in\s+0\.\.=\s*(?P<list>[\w.]+)\.len\(\)\s*\{"),
-    re.compile(r"for\s*\((?P<i>\w+)\s+in\s+0\.\.(?P<list>[\w.]+)\.(?:size|length|count\(\))\)"),
-    re.compile(r"for\s+(?P<i>\w+)\s+in\s+range\(\s*(?:0\s*,\s*)?len\((?P<list>[\w.]+)\)\s*\+\s*1\s*\):"),
-    re.compile(
-        r"while\s*\(?\s*(?P<i>\w+)\s*<=\s*(?:len\((?P<list>[\w.]+)\)|(?P<go>[\w.]+)\.(?:length"
-        r"|size\(\)|size|len\(\)))\s*\)?\s*[{:]?$"
-    ),
-    re.compile(
-        r"for\s*\(\s*(?:let|var|int)\s+(?P<i>\w+)\s*=\s*(?P<list>[\w.]+)\.(?:length"
-        r"|size\(\))\s*;\s*(?P=i)\s*>=\s*0\s*;"
-    ),
-)
-
-
-def past_the_end(code: CodeText) -> Iterator[CodeHit]:
-    """Loops that read one element more than there is."""
-    for index, line in enumerate(code.lines):
-        if not line.text.startswith(("for", "while")):
-            continue
-        ends = [match for pattern in _PAST_END if (match := pattern.match(line.text))]
-        nexts = [match for pattern in _NEXT if (match := pattern.match(line.text))]
-        if not ends and not nexts:
-            continue
-        body = " ".join(
-            (
-                line.text.split("{", 1)[-1] if "{" in line.text else line.text,
-                *(step.text for step in code.block(index)),
-            )
-        )
-        if any(_reads_past_end(match, body) for match in ends):
-            yield _hit("logic/off-by-one", line)
-        if any(_reads_next(match, body.replace(line.text, ""), body) for match in nexts):
-            yield _hit("logic/off-by-one", line)
-
-
-def _reads_past_end(match: re.Match[str], body: str) -> bool:
-    groups = match.groupdict()
-    name, at = re.escape(groups.get("list") or groups.get("go") or ""), match["i"]
-    read = rf"(?<![\w.]){name}(?:\[\s*{at}\s*\]|\.(?:get|charAt|at)\(\s*{at}\s*\))"
-    return re.search(read, body) is not None
-
-
-def _reads_next(match: re.Match[str], inside: str, body: str) -> bool:
-    """Whether the element behind the current one is read, and nothing inside of the loop sees to the last."""
-    name, at = re.escape(match["list"]), match["i"]
-    read = rf"(?<![\w.]){name}(?:\[\s*{at}\s*\+\s*1\s*\]|\.(?:get|charAt)\(\s*{at}\s*\+\s*1\s*\))"
-    guard = (
-        rf"\b{at}\s*\+\s*1\s*(?:<|>=|==|!=)|\b{at}\s*(?:<|>=|==|!=|>)\s*(?:len\({name}\)"
-        rf"|{name}\.(?:length|size\(\)|len\(\)))\s*-\s*1"
-    )
-    return re.search(read, body) is not None and re.search(guard, inside) is None
-
-
 _NULLS = r"(?:null|nil|None|undefined)"
 _IS_NULL = re.compile(
     rf"(?:\}}\s*)?(?:else\s+)?if\s*\(?\s*(?P<name>[\w.]+)\s*(?:===?|is)\s*{_NULLS}\s*\)?\s*[{{:]$"
@@ -348,3 +239,76 @@ def equals_without_hash(code: CodeText) -> Iterator[CodeHit]:
         return
     for match in re.finditer(r"\bboolean equals\(\s*(?:final\s+)?Object\b", code.code):
         yield CodeHit("logic/equals-without-hash", match.start(), match.end())
+
+
+_FIELD = re.compile(r"(?:self|this)\.(?P<field>\w+)\s*=\s*(?P<value>\w+)\s*;?")
+_PARAMETER = re.compile(
+    r"(?:^|[,(])\s*(?:[\w<>\[\]?.]+\s+)*(?P<name>\w+)\s*(?::[^,=]+)?(?:=[^,]+)?(?=[,)]|$)"
+)
+
+
+def crossed_fields(code: CodeText) -> Iterator[CodeHit]:
+    """Fields that are set from another parameter, while the parameter of their name is never used."""
+    if "self." not in code.code and "this." not in code.code:
+        return
+    for function in code.functions:
+        head = function.head.text
+        inside = head[head.find("(") + 1 : head.rfind(")")]
+        names = {match["name"] for match in _PARAMETER.finditer(inside)}
+        if len(names) < 2:
+            continue
+        body = [line for line in function.body if line is not function.head]
+        for line in body:
+            match = _FIELD.fullmatch(line.text)
+            if match is None or match["field"] == match["value"] or not {*match.groups()} <= names:
+                continue
+            used = re.compile(rf"(?<![\w.]){match['field']}\b")
+            if not any(used.search(step.text) for step in body):
+                yield _hit("logic/crossed-field", line)
+
+
+_ONE_PASS = re.compile(
+    r"(?P<name>\w+)\s*=\s*(?:(?:map|filter|zip|reversed|iter|csv\.reader|enumerate)\(.*\)|\(.*\bfor\b.*\bin\b.*\))"
+)
+
+
+def exhausted_iterators(code: CodeText) -> Iterator[CodeHit]:
+    """Iterators of Python that are walked through a second time, when nothing is left in them."""
+    if code.language != "python":
+        return
+    for function in code.functions:
+        statements = function.statements
+        for index, statement in enumerate(statements):
+            match = _ONE_PASS.fullmatch(statement.text)
+            if match is None:
+                continue
+            name = re.escape(match["name"])
+            walk = re.compile(
+                rf"\bfor\b[^:]*?\bin\s+{name}(?![\w.\[(])|(?:list|sum|sorted|set|tuple|max|min|any|all|len)\(\s*{name}\s*[,)]"
+            )
+            walks = 0
+            for later in statements[index + 1 :]:
+                if re.match(rf"{name}\s*=(?!=)", later.text) or later.line.indent < statement.line.indent:
+                    break
+                walks += len(walk.findall(later.text))
+                if walks > 1 and not re.search(r"\breturn\b", "".join(statements[index + 1].text)):
+                    yield CodeHit("logic/exhausted-iterator", later.start, later.start + len(later.line.text))
+                    break
+
+
+_NAMED_RANGE = re.compile(
+    r"(?<![\w.])(?P<name>[A-Za-z_][\w.]*)\s*<=?\s*(?P<low>[\w.]*(?:min|low|lower|start|begin|from|first)\w*)\s*(?:&&|\band\b)"
+    r"\s*(?P=name)\s*>=?\s*[\w.]*(?:max|high|upper|end|until|last)\w*"
+    r"|(?<![\w.])(?P<name2>[A-Za-z_][\w.]*)\s*>=?\s*[\w.]*(?:max|high|upper|end|until)\w*\s*(?:&&|\band\b)"
+    r"\s*(?P=name2)\s*<=?\s*[\w.]*(?:min|low|lower|start|begin)\w*",
+    re.IGNORECASE,
+)
+
+
+def named_contradictions(code: CodeText) -> Iterator[CodeHit]:
+    """Conditions that ask for less than the lower and more than the upper bound at once."""
+    if "<" not in code.code or ">" not in code.code:
+        return
+    for line in code.lines:
+        if "<" in line.text and ">" in line.text and (match := _NAMED_RANGE.search(line.text)) is not None:
+            yield CodeHit("logic/contradiction", line.start + match.start(), line.start + match.end())

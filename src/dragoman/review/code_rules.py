@@ -1,172 +1,27 @@
-"""Rules that follow values and branches through code, in every language that `code_text` knows, with their
-words. Pure.
+"""Rules that follow values and branches through code, in every language that `code_text` knows. Pure.
+
+Their words are in `code_rule_texts`, those of the rules about input of strangers in `data/flows.toml`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
-from dragoman.review import code_flow, code_logic
+from dragoman.review import code_absent, code_flow, code_logic, code_loops, code_races, code_secrecy
+from dragoman.review.code_rule_texts import CODE_RULES, CodeRule
 from dragoman.review.code_text import CodeHit, CodeText
-from dragoman.review.finding import Finding, Severity
+from dragoman.review.finding import Finding
 from dragoman.review.taint import tables, taint_hits
 from dragoman.review.text_edits import TextLines
 
-
-class CodeRule(NamedTuple):
-    """The words of a rule."""
-
-    id: str
-    severity: Severity
-    title: str
-    why: str
-
-
-_RULES = (
-    CodeRule(
-        "flow/resource-leak",
-        Severity.MEDIUM,
-        "Resource leak: opened and never closed",
-        "Files, sockets and connections are few. Close this one on every way out of the function: "
-        "with `with`, `defer`, "
-        "`try (…)`, `use` or `finally`.",
-    ),
-    CodeRule(
-        "flow/lock-not-released",
-        Severity.HIGH,
-        "Lock is not released on every path: possible deadlock",
-        "A return or an error between lock and unlock leaves it locked, and the next who asks waits "
-        "for ever. Release it with "
-        "`with`, `defer` or `finally`.",
-    ),
-    CodeRule(
-        "flow/missing-await",
-        Severity.HIGH,
-        "Missing await: the coroutine or promise is never awaited",
-        "The call gives back a promise of the result and nobody waits for it: the work may never "
-        "run, its errors are lost, and "
-        "as a condition it is always true.",
-    ),
-    CodeRule(
-        "flow/floating-promise",
-        Severity.MEDIUM,
-        "Floating promise: rejections are not handled",
-        "If it fails, nobody hears of it; Node ends the process. Await it, return it, or add a catch.",
-    ),
-    CodeRule(
-        "flow/async-callback",
-        Severity.HIGH,
-        "Async callback where a plain value is expected",
-        "An async function returns a promise, which is always true as a condition and never a "
-        "number. Await the results with "
-        "Promise.all first.",
-    ),
-    CodeRule(
-        "flow/blocking-in-async",
-        Severity.MEDIUM,
-        "Blocking call in an async function",
-        "While it blocks, nothing else on this thread runs. Use the asynchronous call, or a thread "
-        "for blocking work.",
-    ),
-    CodeRule(
-        "flow/weak-random",
-        Severity.HIGH,
-        "Insecure random number for a token or secret",
-        "The numbers of this generator can be computed from a few of them. Use the system's: "
-        "secrets, crypto.randomBytes, "
-        "crypto/rand, SecureRandom, OsRng.",
-    ),
-    CodeRule(
-        "flow/unused-result",
-        Severity.HIGH,
-        "Result of the call is not used",
-        "The call returns a new value and leaves the old one as it was. Assign the result, or remove "
-        "the line.",
-    ),
-    CodeRule(
-        "flow/panic-instead-of-error",
-        Severity.LOW,
-        "unwrap or expect in a function that returns Result or Option",
-        "The program panics where the caller could be told. Use ? or ok_or.",
-    ),
-    CodeRule(
-        "logic/contradiction",
-        Severity.HIGH,
-        "Condition is always false: no number is in this range",
-        "The bounds are the wrong way round, or and was meant to be or.",
-    ),
-    CodeRule(
-        "logic/accidental-tuple",
-        Severity.MEDIUM,
-        "A comma at the end makes a tuple",
-        "The value is a tuple of one element. Remove the comma, or write parentheses around it.",
-    ),
-    CodeRule(
-        "logic/placeholder-in-quotes",
-        Severity.MEDIUM,
-        "Template placeholder in plain quotes is not replaced",
-        "${…} works within backticks alone; here the reader sees it as it stands.",
-    ),
-    CodeRule(
-        "logic/equals-without-hash",
-        Severity.MEDIUM,
-        "equals without hashCode",
-        "Two equal objects land in different places of a HashMap and are not found. Define both.",
-    ),
-    CodeRule(
-        "logic/repeated-condition",
-        Severity.HIGH,
-        "Duplicate condition in an if-else chain: the branch never runs",
-        "An earlier branch asks the same, so this one is never reached. One of the two conditions is "
-        "a mistake.",
-    ),
-    CodeRule(
-        "logic/same-branches",
-        Severity.MEDIUM,
-        "Both branches of the if do the same",
-        "The condition decides nothing: one of the branches was copied and not changed.",
-    ),
-    CodeRule(
-        "logic/unreachable",
-        Severity.MEDIUM,
-        "Unreachable code",
-        "The line before leaves the block, so this is never run.",
-    ),
-    CodeRule(
-        "logic/fallthrough",
-        Severity.MEDIUM,
-        "Switch case falls through: missing break",
-        "The next case runs too, and what this one set may be overwritten. Add break, or a comment "
-        "that says it is meant.",
-    ),
-    CodeRule(
-        "logic/changed-while-iterating",
-        Severity.HIGH,
-        "Collection is modified while iterating over it",
-        "Elements are skipped, or the loop fails with an error. Iterate over a copy, or collect what "
-        "shall go first.",
-    ),
-    CodeRule(
-        "logic/off-by-one",
-        Severity.HIGH,
-        "Off-by-one: the loop reads past the end",
-        "The last turn reads an element that is not there. Stop one earlier.",
-    ),
-    CodeRule(
-        "logic/null-dereference",
-        Severity.HIGH,
-        "Null dereference: used where it was found to be null",
-        "This branch runs when the value is absent, and then uses it. The condition is the wrong way round.",
-    ),
-)
-
-CODE_RULES = (
-    *_RULES,
-    *(CodeRule(rule.id, rule.severity, rule.title, rule.why) for rule in tables().sink),
-)
-_BY_ID: dict[str, CodeRule] = {rule.id: rule for rule in CODE_RULES}
+_BY_ID: dict[str, CodeRule] = {
+    rule.id: rule
+    for rule in (
+        *CODE_RULES,
+        *(CodeRule(rule.id, rule.severity, rule.title, rule.why) for rule in tables().sink),
+    )
+}
 
 _CHECKS: tuple[Callable[[CodeText], Iterator[CodeHit]], ...] = (
     code_flow.leaks,
@@ -180,13 +35,23 @@ _CHECKS: tuple[Callable[[CodeText], Iterator[CodeHit]], ...] = (
     code_logic.chains,
     code_logic.unreachable,
     code_logic.fallthroughs,
-    code_logic.changed_loops,
-    code_logic.past_the_end,
+    code_loops.changed_loops,
+    code_loops.past_the_end,
     code_logic.used_though_null,
     code_logic.contradictions,
     code_logic.accidental_tuples,
     code_logic.placeholders_in_quotes,
     code_logic.equals_without_hash,
+    code_logic.crossed_fields,
+    code_logic.exhausted_iterators,
+    code_logic.named_contradictions,
+    code_loops.inclusive_bounds,
+    code_absent.absent_values,
+    code_races.races,
+    code_secrecy.early_comparisons,
+    code_secrecy.logged_secrets,
+    code_secrecy.fast_password_hashes,
+    code_secrecy.built_commands,
 )
 
 
@@ -196,7 +61,14 @@ _TEST_PATH = re.compile(
 )
 # What tests do on purpose, or until the process ends.
 _NOT_IN_TESTS = frozenset(
-    {"flow/resource-leak", "flow/panic-instead-of-error", "flow/weak-random", "flow/floating-promise"}
+    {
+        "flow/resource-leak",
+        "flow/panic-instead-of-error",
+        "flow/weak-random",
+        "flow/floating-promise",
+        "flow/unchecked-absence",
+        "flow/logged-secret",
+    }
 )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from dragoman.review.lexer import LexicalSpan, spans
@@ -37,6 +37,8 @@ _BRACES = re.compile(r"\{([^{}]*)\}")
 _DOLLARS = re.compile(r"\$\{[^{}]*\}|\$\w+")
 _LONG_LINE = re.compile(r"[^\n]{1001,}")
 _SOFT = re.compile(r"[^\n]")
+_LONGEST_HEAD = 20
+"""Lines that the parameters of a function may take."""
 
 
 class CodeHit(NamedTuple):
@@ -106,6 +108,15 @@ class CodeText:
         self.code = _mask(text, language, self.spans)
         self.lines = tuple(_lines(self.code))
 
+    @functools.cached_property
+    def lower_code(self) -> str:
+        """For rules that ask whether a word is there at all, in any case."""
+        return self.code.lower()
+
+    def has_any(self, words: Iterable[str]) -> bool:
+        """Whether the code has one of some words, which are in lower case."""
+        return any(word in self.lower_code for word in words)
+
     def block(self, index: int) -> Sequence[CodeLine]:
         """The lines below one that are indented deeper."""
         indent = self.lines[index].indent
@@ -119,15 +130,39 @@ class CodeText:
         """Every function, the inner ones within the outer ones too; the whole text if there is none."""
         head = _HEAD.get(self.language)
         functions = [
-            Function(line, (line, *self.block(index)))
-            for index, line in enumerate(self.lines)
-            if head is not None and head.match(line.text)
+            function
+            for index in range(len(self.lines))
+            if head is not None and (function := self._function(index, head)) is not None
         ]
         return functions if functions or not self.lines else [Function(self.lines[0], self.lines)]
 
+    def _function(self, index: int, head: re.Pattern[str]) -> Function | None:
+        line = self.lines[index]
+        if head.match(line.text) and line.balance <= 0:
+            return Function(line, (line, *self.block(index)))
+        if line.balance != 1 or not line.text.endswith(("(", ",")):
+            return Function(line, (line, *self.block(index))) if head.match(line.text) else None
+        # The parameters stand on lines of their own.
+        depth, end = line.balance, index
+        while depth > 0 and end + 1 < len(self.lines) and end - index < _LONGEST_HEAD:
+            end += 1
+            depth += self.lines[end].balance
+        text = " ".join(part.text for part in self.lines[index : end + 1])
+        if depth > 0 or not head.match(text):
+            return None
+        whole = line._replace(text=text, balance=0)
+        start = end + 1
+        while end + 1 < len(self.lines) and self.lines[end + 1].indent > line.indent:
+            end += 1
+        return Function(whole, (whole, *self.lines[start : end + 1]))
+
+    @functools.cached_property
+    def _index_by_start(self) -> dict[int, int]:
+        return {line.start: index for index, line in enumerate(self.lines)}
+
     def above(self, line: CodeLine) -> str:
         """The decorators or annotations of a function."""
-        at = self.lines.index(line)
+        at = self._index_by_start[line.start]
         parts: list[str] = []
         while at > 0 and self.lines[at - 1].text.startswith(("@", "#[")):
             at -= 1

@@ -32,6 +32,9 @@ Tell: TypeAlias = Callable[[ReviewNote], None]
 _WAITING = 64
 """Texts that may wait for a tool, and findings that may wait for the caller."""
 
+_WORKLOAD = 1_500_000
+"""Characters for which it pays to start a worker: less is done before a second one has compiled its rules."""
+
 _SCRIPTS = frozenset({"javascript", "typescript", "tsx"})
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
@@ -96,9 +99,9 @@ class _Review:
         try:
             async with asyncio.TaskGroup() as group:
                 texts, pythons, scripts = _lane(), _lane(), _lane()
-                group.create_task(self._feed(sources, texts, pythons, scripts))
+                group.create_task(self._feed(sources, texts, pythons, scripts, group))
                 group.create_task(self._lint_pythons(pythons, texts))
-                for _ in range(self._settings.concurrency):
+                for _ in range(self._settings.workers or 1):
                     group.create_task(self._look_through(texts))
                 group.create_task(self._lint_scripts(scripts))
         except ExceptionGroup as group_error:
@@ -108,7 +111,10 @@ class _Review:
         # Not when cancelled: then nobody reads any more, and this would wait for ever.
         await self._out.put(None)
 
-    async def _feed(self, sources: Sources, texts: _Lane, pythons: _Lane, scripts: _Lane) -> None:
+    async def _feed(
+        self, sources: Sources, texts: _Lane, pythons: _Lane, scripts: _Lane, group: asyncio.TaskGroup
+    ) -> None:
+        workers, size = self._settings.workers or 1, 0
         async for source in _each(sources):
             job = self._job(source)
             if job is None:
@@ -116,6 +122,10 @@ class _Review:
             await self._emit(job.sieve.complaints())
             if await self._is_known(job):
                 continue
+            size += len(source.text)
+            if size > workers * _WORKLOAD and workers < self._settings.concurrency:
+                workers += 1
+                group.create_task(self._look_through(texts))
             if job.language in _SCRIPTS and self._oxlint:
                 job.tools_left += 1
                 await scripts.put(job)

@@ -6,6 +6,7 @@ It may take long, for rules that users wrote or texts that machines wrote; whoev
 from __future__ import annotations
 
 import fnmatch
+import functools
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -38,7 +39,7 @@ def inspect(
     """Look through one text. Never raises, whatever the text is."""
     language = language_of(path, text)
     lines = TextLines(text)
-    relevant_rules = [rule for rule in rules if _concerns(rule, path)]
+    relevant_rules = [rule for rule in rules if rule.holds_for(language) and _concerns(rule, path)]
     spans = LexicalSpans(text, language)
     findings = [
         *whole_text_findings(path, lines, language),
@@ -85,7 +86,8 @@ def _concerns(rule: ReviewRule, path: str) -> bool:
     return not (rule.not_paths and _is_any(rule.not_paths, path))
 
 
-def _is_any(patterns: Iterable[str], path: str) -> bool:
+@functools.lru_cache(maxsize=4096)
+def _is_any(patterns: tuple[str, ...], path: str) -> bool:
     """Whether a path fits one of some patterns: `*` also stands for `/`, and a leading `**/` for nothing."""
     path = path.replace("\\", "/")
     return any(

@@ -8,9 +8,10 @@ it is obeyed.
 from __future__ import annotations
 
 import functools
+import re
 import tempfile
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
 import msgspec
@@ -138,13 +139,13 @@ async def ruff_findings_of_many(
             [program, *_options(config().ignore), *_PACKAGES, folder], cwd=folder, deadline=deadline
         )
         messages = _read(result)
-    by_source: list[list[_RuffMessage]] = [[] for _ in sources]
+    by_source: dict[int, list[_RuffMessage]] = {}
     for message in messages:
         if message.filename in places:
-            by_source[places[message.filename]].append(message)
+            by_source.setdefault(places[message.filename], []).append(message)
     return [
-        read_messages(some, source.path, TextLines(source.text)) if some else []
-        for some, source in zip(by_source, sources, strict=True)
+        read_messages(by_source[number], source.path, TextLines(source.text)) if number in by_source else []
+        for number, source in enumerate(sources)
     ]
 
 
@@ -154,8 +155,21 @@ def _plain_name(path: str) -> str:
     return name if name == "__init__.py" else "text.pyi" if name.endswith(".pyi") else "text.py"
 
 
-def read_messages(messages: Sequence[_RuffMessage], path: str, lines: TextLines) -> list[Finding]:
-    return [_finding(message, path, lines) for message in messages]
+def read_messages(messages: Iterable[_RuffMessage], path: str, lines: TextLines) -> list[Finding]:
+    return [_finding(message, path, lines) for message in messages if not _is_harmless(message, lines)]
+
+
+_SQL_NAME = re.compile(r"(?:\+|\{|%|\.format\()\s*\(?\s*([A-Za-z_]\w*)")
+_SQL_MARKS = re.compile(r"[A-Z][A-Z0-9_]*|\w*(?:placeholder|mark)s?")
+
+
+def _is_harmless(message: _RuffMessage, lines: TextLines) -> bool:
+    """Whether a statement of SQL is built from constants and marks of parameters alone."""
+    if message.code != "S608":
+        return False
+    text = lines.text[_offset(message.location, lines) : _offset(message.end_location, lines)]
+    names = _SQL_NAME.findall(text)
+    return bool(names) and all(_SQL_MARKS.fullmatch(name) for name in names)
 
 
 def _finding(message: _RuffMessage, path: str, lines: TextLines) -> Finding:
@@ -175,7 +189,6 @@ def _finding(message: _RuffMessage, path: str, lines: TextLines) -> Finding:
     )
 
 
-@functools.cache
 def _about(code: str) -> _About:
     fitting = [about for about in config().about if code.startswith(about.code)]
     syntax = _About(

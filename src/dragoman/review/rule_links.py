@@ -6,15 +6,18 @@ build's report, names its address in `DRAGOMAN_RULES_PAGE`.
 
 from __future__ import annotations
 
-import functools
 import os
 import urllib.parse
 from pathlib import Path
 
-from dragoman.review.catalogue import PYTHON_RULES, catalogue, rule_anchor
+from dragoman.review.callers import CALLER_RULE
+from dragoman.review.catalogue import PYTHON_RULES, rule_anchor
+from dragoman.review.code_rule_texts import CODE_RULES
 from dragoman.review.finding import Finding
 from dragoman.review.python_ast import INVALID_SYNTAX
-from dragoman.review.rules import own_rule_ids
+from dragoman.review.rules import flow_rule_ids, own_rule_ids
+from dragoman.review.suppression import COMPLAINTS
+from dragoman.review.whole_text import CHECKS
 
 VARIABLE = "DRAGOMAN_RULES_PAGE"
 
@@ -46,15 +49,18 @@ def rule_link(finding: Finding, page: str) -> str | None:
 
 
 def _is_explained(finding: Finding) -> bool:
-    # In this order, because most findings need the cheap answers alone.
-    if finding.rule in own_rule_ids() or finding.rule in _PYTHON:
-        return True
-    return finding.tool not in ("ruff", "oxlint") and finding.rule in _catalogue_ids()
+    # Without the catalogue: to make it reads every rule with all that it says.
+    return any(finding.rule in ids for ids in (_OTHERS, own_rule_ids(), flow_rule_ids()))
 
 
-_PYTHON = frozenset((*(rule.id for rule in PYTHON_RULES), INVALID_SYNTAX))
-
-
-@functools.cache
-def _catalogue_ids() -> frozenset[str]:
-    return frozenset(entry.id for entry in catalogue())
+_OTHERS = frozenset(
+    (
+        *(rule.id for rule in PYTHON_RULES),
+        *(rule.id for rule in CODE_RULES),
+        *(check.id for check in CHECKS),
+        *(words.rule for words in COMPLAINTS),
+        CALLER_RULE,
+        INVALID_SYNTAX,
+    )
+)
+"""Rules that are functions."""

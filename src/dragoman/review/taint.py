@@ -29,7 +29,7 @@ _ASSIGNED = re.compile(
 )
 _WITH = re.compile(r"(?:async\s+)?with\s+(?P<value>.+?)\s+as\s+(?P<name>\w+)")
 _LOOP = re.compile(
-    r"for\s*\(?\s*(?:(?:const|let|var|val|_\s*,)\s*)?(?:\w+\s+)?(?P<name>\w+)\s*(?:in|of|:"
+    r"for\s*\(?\s*(?:(?:const|let|var|val|_\s*,|\w+\s*,)\s*)?(?:\w+\s+)?(?P<name>\w+)\s*(?:in|of|:"
     r"|:=\s*range)\s+(?P<value>.+)"
 )
 # A value that is only the key of a lookup chooses among what is there.
@@ -39,14 +39,32 @@ _LOOKUP = re.compile(
 )
 # A call after the value that leaves only a part of it that does no harm.
 _CHAINED = re.compile(
-    rf"{_MARK}[^,]*?\.(?:file_name|fileName|getName|escape\w*|toInt\w*|toLong\w*|toUUID)\b"
-    rf"|\bFile\([^()]*{_MARK}[^()]*\)\.name\b"
+    rf"{_MARK}[^,]*?\.(?:file_name|fileName|getFileName|getName|escape\w*|toInt\w*|toLong\w*|toUUID)\b"
+    rf"|\b(?:File|Path|PurePath|PurePosixPath)\([^()]*{_MARK}[^()]*\)\.(?:name|stem)\b"
+)
+# Several names at once: the parts of an object.
+_PARTS = re.compile(
+    r"(?:const|let|var|val)\s*(?:\{(?P<object>[^{}]*)\}|[\[(](?P<list>[^\[\]()]*)[\])])\s*(?::[^=]+)?=\s*(?P<value>.+)"
+)
+_PART = re.compile(r"(?:\w+\s*:\s*)?(\w+)\s*(?:=[^,]*)?(?:,|$)")
+# A call that fills in what it is given the address of.
+_FILLED = re.compile(
+    r"\b(?:json|xml)\.NewDecoder\(\s*r(?:eq|equest)?\.Body\s*\)\.Decode\(\s*&(?P<name>\w+)"
+    r"|\bc(?:tx)?\.(?:ShouldBind\w*|Bind\w*|BodyParser)\(\s*&(?P<bound>\w+)"
 )
 _MENTION = r"(?<![\w.]){}\b(?!\s*[:=(](?!=))"
 
 
 # Sinks that take a place and then content: the content may come from anybody.
-_PLACES = frozenset({"flow/path-traversal", "flow/ssrf", "flow/open-redirect"})
+_PLACES = frozenset(
+    {
+        "flow/path-traversal",
+        "flow/ssrf",
+        "flow/open-redirect",
+        "flow/template-injection",
+        "flow/xpath-injection",
+    }
+)
 # Where a fixed beginning decides: a host, or a path of this site. Strings are blank here.
 _HOSTS = frozenset({"flow/ssrf", "flow/open-redirect"})
 _FIXED_START = re.compile(r"""\s*[fF]?(?:"\s{3,}[^"]*"|'\s{3,}[^']*'|`\s{5,}[^`]*`)""")
@@ -147,6 +165,8 @@ def taint_hits(code: CodeText) -> Iterator[TaintHit]:
 
 
 def _has_sources(code: CodeText, table: _CompiledTable) -> bool:
+    if code.language == "go" and _FILLED.search(code.code):
+        return True
     may_have = not table.words or any(word in code.code for word in table.words)
     if may_have and table.source.search(code.code):
         return True
@@ -161,6 +181,9 @@ def _follow(code: CodeText, function: Function, table: _CompiledTable) -> Iterat
         yield from _harm(statement, tainted_names, table, family(code.language))
         if tainted_names and table.check_pattern.search(statement.text):
             tainted_names = {name for name in tainted_names if not re.search(rf"\b{name}\b", statement.text)}
+        for name, value in _assigned_parts(statement.text):
+            if _is_tainted(value, tainted_names, table, table.cleaner):
+                tainted_names.add(name)
         for match in (
             _ASSIGNED.match(statement.text),
             _WITH.match(statement.text),
@@ -172,6 +195,15 @@ def _follow(code: CodeText, function: Function, table: _CompiledTable) -> Iterat
                 tainted_names.add(match["name"])
             else:
                 tainted_names.discard(match["name"])
+
+
+def _assigned_parts(text: str) -> Iterator[tuple[str, str]]:
+    """Names that take parts of a value, each with that value."""
+    if (parts := _PARTS.match(text)) is not None:
+        for name in _PART.findall(parts["object"] or parts["list"] or ""):
+            yield name, parts["value"]
+    for match in _FILLED.finditer(text):
+        yield match["name"] or match["bound"], _MARK
 
 
 def _parameters(code: CodeText, function: Function, table: _CompiledTable) -> set[str]:
@@ -221,9 +253,11 @@ def _is_tainted(
         value = re.sub(_MENTION.format(re.escape(name)), _MARK, value)
     if _MARK not in value:
         return False
+    # Before the cleaners: they take the call away by which a chain is known.
+    value = _CHAINED.sub("", value)
     for cleaner in cleaners:
         value = _without_calls(value, cleaner)
-    return _MARK in _LOOKUP.sub("", _CHAINED.sub("", value))
+    return _MARK in _LOOKUP.sub("", value)
 
 
 def _without_calls(value: str, cleaner: re.Pattern[str]) -> str:

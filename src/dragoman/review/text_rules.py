@@ -11,7 +11,7 @@ import functools
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from dragoman.review.finding import Edit, Finding, Fix
 from dragoman.review.lexer import LexicalSpans
@@ -57,10 +57,16 @@ class SearchedText:
         # Some letters become two: then offsets of the one are none of the other, and all of it is searched.
         self._lower_text = lower_text if len(lower_text) == len(lines.text) else ""
         self._hits: dict[str, tuple[int, ...]] = {}
+        # Most keywords are in no line: whether one may be there is asked of the words of the text, each once.
+        self._words = frozenset(_WORD.findall(self._lower_text))
+        self._vocabulary = f"\n{chr(10).join(self._words)}\n"
 
     def windows(self, rule: ReviewRule) -> Iterator[tuple[int, int]]:
         """The parts of the text that a rule has to be tried on, in whole lines."""
         everything = (0, len(self._lines.text))
+        if rule.beyond_ascii and not rule.spans_lines and self._lower_text:
+            yield from self._around(self._foreign_lines)
+            return
         if not rule.keywords or not self._lower_text:
             yield everything
         elif rule.spans_lines:
@@ -71,10 +77,14 @@ class SearchedText:
 
     def _near(self, keywords: tuple[str, ...]) -> Iterator[tuple[int, int]]:
         hits = {line for word in keywords for line in self._hit_lines(word)}
+        if hits:
+            yield from self._around(sorted(hits))
+
+    def _around(self, hits: Sequence[int]) -> Iterator[tuple[int, int]]:
         if not hits:
             return
         first = last = -1
-        for line in sorted(hits):
+        for line in hits:
             # Hits that follow closely share a window: a pattern may begin in one and end in the next.
             if first < 0 or line > last + _LINES_AFTER:
                 if first >= 0:
@@ -86,15 +96,43 @@ class SearchedText:
     def _hit_lines(self, word: str) -> tuple[int, ...]:
         numbers = self._hits.get(word)
         if numbers is None:
-            numbers = self._hits[word] = tuple(self._find_lines(word))
+            numbers = ()
+            if self._may_have(word) and word in self._lower_text:
+                numbers = tuple([number for number, line in self._numbered_lines if word in line])
+            self._hits[word] = numbers
         return numbers
 
-    def _find_lines(self, word: str) -> Iterator[int]:
-        at = self._lower_text.find(word)
-        while at != -1:
-            line = self._lines.position(at)[0]
-            yield line
-            at = self._lower_text.find(word, self._lines.span(line, line)[1])
+    def _may_have(self, keyword: str) -> bool:
+        core, is_whole = _core(keyword)
+        return core in (self._words if is_whole else self._vocabulary)
+
+    @functools.cached_property
+    def _foreign_lines(self) -> tuple[int, ...]:
+        """Lines that are not plain ASCII."""
+        lines = self._lines.text.split("\n")
+        return tuple(number for number, line in enumerate(lines, 1) if not line.isascii())
+
+    @functools.cached_property
+    def _numbered_lines(self) -> tuple[tuple[int, str], ...]:
+        return tuple(enumerate(self._lower_text.split("\n"), 1))
+
+
+_WORD = re.compile(r"\w+")
+
+
+@functools.cache
+def _core(keyword: str) -> tuple[str, bool]:
+    """The longest word of a keyword, and whether it stands between other signs, so that it is a whole word.
+
+    Where only one side is open, the line break beside each word of a vocabulary closes the other.
+    """
+    match = max(_WORD.finditer(keyword), key=lambda match: len(match[0]), default=None)
+    if match is None:
+        return "", False
+    is_first, is_last = match.start() == 0, match.end() == len(keyword)
+    if not is_first and not is_last:
+        return match[0], True
+    return f"{'' if is_first else chr(10)}{match[0]}{'' if is_last else chr(10)}", False
 
 
 def _rule_findings(

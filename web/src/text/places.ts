@@ -8,6 +8,12 @@ export interface FilePlace {
 const LINE = /^(.+?)(?:#L(\d+)(?:-L?\d+)?|:(\d+)(?:[:-]\d+)*)?$/;
 const SCHEME = /^[a-z][a-z0-9+.-]+:(?!\d)/i;
 
+/** Where the hub explains the rule of a finding, if a link leads to the page of rules that the package brings. */
+export function ruleOfLink(href: string): string | null {
+  const found = /^file:\/\/.*\/review-rules\.md#([\w-]+)$/i.exec(href.trim());
+  return found ? `/rules#${found[1]}` : null;
+}
+
 /** The place that the address of a link names; null if it leads elsewhere. */
 export function placeOfLink(href: string): FilePlace | null {
   let text = href.trim();

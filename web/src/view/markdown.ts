@@ -5,7 +5,7 @@
 
 import type { Inline } from "../text/inline";
 import { type Align, type Block, LONGEST_PARAGRAPH, type ListItem, MarkdownStream } from "../text/markdown";
-import { placeInCode, placeOfLink } from "../text/places";
+import { placeInCode, placeOfLink, ruleOfLink } from "../text/places";
 import { isBetween } from "../text/reveal";
 import { copyButton, el, fileLink, grow, shown } from "./dom";
 
@@ -179,6 +179,8 @@ function drawInline(inline: Inline): Node {
     case "br":
       return el("br");
     case "link": {
+      const rule = ruleOfLink(inline.href);
+      if (rule) return filled(ownPage(rule), inline.c);
       const place = placeOfLink(inline.href);
       return filled(place ? fileLink(place.path, place.line, "link") : away(inline.href, "link"), inline.c);
     }
@@ -187,6 +189,15 @@ function drawInline(inline: Inline): Node {
     default:
       return filled(el(inline.t), inline.c);
   }
+}
+
+/** A page of the hub itself, beside this one. */
+function ownPage(path: string): HTMLAnchorElement {
+  const made = el("a", "link");
+  made.href = path;
+  made.target = "_blank";
+  made.rel = "noopener noreferrer";
+  return made;
 }
 
 /** A way out of the page, taken only after the person has seen where it leads. See `leave.ts`. */

@@ -22,6 +22,7 @@ from dragoman.hub.api.history_api import HistoryApi
 from dragoman.hub.api.history_door import HistoryDoor
 from dragoman.hub.api.listener import NETWORK
 from dragoman.hub.api.pairing import PAIR, PairingDoor
+from dragoman.hub.api.rule_page import RULES, show_rules
 from dragoman.hub.clients.client import ClientHub
 from dragoman.hub.gate.admission import Admission, Grant
 from dragoman.hub.gate.rates import Buckets
@@ -100,6 +101,8 @@ class HubApp:
             await respond(send, refusal.status, b"", headers=refusal.headers)
         elif self._page is None:
             await respond(send, 404, b"there is nothing here; clients come to /acp")
+        elif scope["path"] == RULES:
+            await show_rules(scope, receive, send)
         else:
             await self._page(scope, receive, send)
 

@@ -1,0 +1,176 @@
+"""Values that may be absent and are used as if they were there, within one function. Pure.
+
+A value counts as perhaps absent if a call gave it that is known to give none: a lookup, a search, a match.
+It is reported if the first thing that the function does with it is to look inside. Whoever asks first, in any
+way, is left alone.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Sequence
+
+from dragoman.review.code_patterns import family
+from dragoman.review.code_text import CodeHit, CodeText, Function, Statement
+
+# What a client of the network is called: its `get` gives a reply, or raises.
+_CLIENTS = (
+    r"(?:requests|httpx|\w*[sS]ession|\w*[cC]lient|http|\w*[aA]pi|app|router|axios|queue|\w*_queue"
+    r"|q|self|objects|manager)"
+)
+
+_MAYBE = {
+    "python": (
+        rf"(?!{_CLIENTS}\.)(?:[\w.]+|[\w.]+\([^()]*\))(?<!{'objects'})\.get\([^(),=]+(?:\([^()]*\))?\)"
+        r"|(?:re|[A-Z][A-Z0-9_]*|\w*(?:pattern|regex|_re|_RE))\.(?:match|search|fullmatch)\(.*\)"
+        r"|.*\.(?:first|one_or_none|scalar_one_or_none|fetchone|scalars\(\)\.first)\(\)"
+        r"|(?:await\s+)?.*\.(?:find_one|select_one|fetchrow)\(.*\)"
+        r"|\w*(?:soup|tree|root|node|doc|element|table|row)\.find\(.*\)"
+        r"|next\(.*,\s*None\)|shutil\.which\(.*\)|os\.getenv\([^,]*\)|os\.environ\.get\([^,]*\)"
+        r"|inspect\.(?:currentframe|getmodule)\(.*\)|importlib\.util\.find_spec\(.*\)"
+        r"|mimetypes\.guess_extension\(.*\)"
+    ),
+    "javascript": (
+        r"[\w.]+\.find(?:Last)?\(\s*(?:\(|\w+\s*=>|function).*\)"
+        r"|(?:this\.)?\w*(?:[mM]ap|[cC]ache|[rR]egistry|[iI]ndex|By[A-Z]\w*|[sS]tore|[lL]ookup"
+        r"|[sS]essions|[pP]ending)\.get\(.*\)"
+        r"|(?:document|\w+)\.(?:querySelector|getElementById|closest)\(.*\)"
+        r"|[\w.]+\.(?:match|exec)\(.*\)|(?:local|session)Storage\.getItem\(.*\)"
+        r"|await\s+[\w.]+\.(?:findOne|findById|findUnique|findFirst|findByPk)\(.*\)"
+    ),
+    "java": (
+        r"\w*(?:[mM]ap|[cC]ache|[iI]ndex|By[A-Z]\w*|[rR]egistry)\.get\(.*\)"
+        r"|System\.(?:getenv|getProperty)\([^,]*\)|\w+\.(?:getParameter|getHeader)\([^,]*\)"
+        r"|.*\.getResourceAsStream\(.*\)|.*\.orElse\(null\)|\w*[qQ]ueue\.(?:poll|peek)\(\)"
+        r"|\w+\.(?:getSession\(false\)|getCookies\(\))|\w+\.find\(\w+\.class,.*\)|\w+\.listFiles\(\)"
+    ),
+}
+_ASSIGNMENT = re.compile(
+    r"(?:(?:const|let|var|final)\s+)?(?:(?!return\b|await\b|yield\b)[A-Za-z][\w<>\[\].?, ]*\s+)?(?P<name>\w+)"
+    r"\s*(?::\s*[\w<>\[\]| .,]+)?\s*=(?!=)\s*(?P<value>.+?);?"
+)
+_MAPS = re.compile(
+    r"\b(?:Map|HashMap|ConcurrentMap|ConcurrentHashMap|TreeMap|LinkedHashMap)<[^;=()]*>\s+(\w+)\b"
+    r"|\b(\w+)\s*(?::\s*Map<[^=]*>)?=\s*new\s+Map\b|\b(\w+)\s*:\s*Map<"
+)
+_HANDLED = re.compile(r"\bexcept\s*\(?[^:]*\b(?:AttributeError|TypeError|KeyError|Exception)\b|\bcatch\b")
+
+
+@functools.cache
+def _maybe(language: str) -> re.Pattern[str] | None:
+    pattern = _MAYBE.get(language)
+    return None if pattern is None else re.compile(pattern)
+
+
+def absent_values(code: CodeText) -> Iterator[CodeHit]:
+    """Values that are looked into before anybody asked whether they are there."""
+    language = family(code.language)
+    maybe = _maybe(language)
+    if maybe is None or not any(word in code.code for word in _WORDS[language]):
+        return
+    # Python has no declarations that name the type.
+    found = _MAPS.finditer(code.code) if language != "python" else ()
+    maps = {name for match in found for name in match.groups() if name}
+    for function in code.functions:
+        yield from _absent_in(function, maybe, maps, language)
+
+
+_WORDS = {
+    "python": (
+        ".get(",
+        "match(",
+        "search(",
+        "first()",
+        "one_or_none",
+        "find",
+        "fetch",
+        "next(",
+        "which(",
+        "getenv(",
+    ),
+    "javascript": (
+        ".find",
+        ".get(",
+        "querySelector",
+        "getElementById",
+        ".match(",
+        ".exec(",
+        "getItem(",
+        "closest(",
+    ),
+    "java": (
+        ".get(",
+        "getenv",
+        "getP",
+        "getHeader",
+        "orElse(null)",
+        "Stream(",
+        "poll()",
+        "peek()",
+        "listFiles()",
+    ),
+}
+
+
+def _absent_in(
+    function: Function, maybe: re.Pattern[str], maps: set[str], language: str
+) -> Iterator[CodeHit]:
+    statements = function.statements
+    for index, statement in enumerate(statements):
+        if "=" not in statement.text or not any(word in statement.text for word in _WORDS[language]):
+            continue
+        assignment = _ASSIGNMENT.fullmatch(statement.text)
+        if assignment is None:
+            continue
+        value = assignment["value"]
+        is_lookup = language != "python" and _is_map_lookup(value, maps)
+        if not is_lookup and not maybe.fullmatch(value):
+            continue
+        if _is_handled(statements, index):
+            continue
+        use = _first_use(assignment["name"], statements[index + 1 :], language)
+        if use is not None:
+            yield CodeHit("flow/unchecked-absence", use.start, use.start + len(use.line.text))
+
+
+def _is_map_lookup(value: str, maps: set[str]) -> bool:
+    match = re.fullmatch(r"(?:this\.)?(\w+)\.get\([^()]*(?:\([^()]*\))?[^()]*\)", value)
+    return match is not None and match[1] in maps
+
+
+def _is_handled(statements: Sequence[Statement], index: int) -> bool:
+    """Whether a handler that is less indented, further down, catches what comes of an absent value."""
+    indent = statements[index].line.indent
+    return any(
+        later.line.indent < indent and _HANDLED.search(later.text) for later in statements[index + 1 :]
+    )
+
+
+def _first_use(name: str, later: Sequence[Statement], language: str) -> Statement | None:
+    """The first statement with the name, if it looks inside of the value without asking."""
+    mention = inside = None
+    for statement in later:
+        if name not in statement.text:
+            continue
+        if mention is None or inside is None:
+            mention = re.compile(rf"(?<![\w.$]){re.escape(name)}\b")
+            inside = re.compile(rf"(?<![\w.$!]){re.escape(name)}(?:\.(?!\?)\w|\[)")
+        match = mention.search(statement.text)
+        if match is None:
+            continue
+        looks = inside.search(statement.text)
+        if looks is None or looks.start() != match.start():
+            return None
+        before, after = statement.text[: match.start()], statement.text[match.end() :]
+        if _is_asked(before, after, name, language):
+            return None
+        return statement
+    return None
+
+
+def _is_asked(before: str, after: str, name: str, language: str) -> bool:
+    if language == "python":
+        # A condition at the end of the line is asked first.
+        return re.search(rf"\bif\b.*\b{re.escape(name)}\b", after) is not None
+    return re.search(r"(?:&&|\|\||\?)\s*!?$", before.rstrip(" (")) is not None

@@ -1,0 +1,208 @@
+"""Loops that change what they walk through, or read past its end, in every language with blocks. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from dragoman.review.code_text import CodeHit, CodeLine, CodeText
+
+_LEAVES = re.compile(r"(?:return|throw|raise|break|continue|panic!?|os\.Exit)\b")
+
+
+def _hit(rule: str, line: CodeLine) -> CodeHit:
+    return CodeHit(rule, line.start, line.start + len(line.text))
+
+
+_EACH = re.compile(
+    r"for\s*\(?\s*(?:final\s+)?(?:[\w<>\[\], ]+\s+)?(?P<item>\w+)\s*(?:in|of"
+    r"|:)\s*(?P<list>[\w.]+)\s*(?:\)\s*\{?|:|\{)?$"
+)
+# Pairs of a number and an element, of Python.
+_NUMBERED = re.compile(r"for\s+(?P<i>\w+)\s*,\s*\w+\s+in\s+enumerate\(\s*(?P<list>[\w.]+)\s*\)\s*:$")
+_NUMBERS = re.compile(r"for\s+(?P<i>\w+)\s+in\s+range\(\s*len\(\s*(?P<list>[\w.]+)\s*\)\s*\)\s*:$")
+_GO_RANGE = re.compile(
+    r"for\s+(?P<i>\w+)(?:\s*,\s*\w+)?\s*:=\s*(?:range\s+(?P<list>[\w.]+)"
+    r"|0\s*;\s*(?P=i)\s*<\s*len\((?P<counted>[\w.]+)\)\s*;.*)\s*\{$"
+)
+_KEYS = re.compile(
+    r"for\s*\(\s*(?:final\s+)?[\w<>.,\[\] ?]+\s+(?P<item>\w+)\s*:\s*(?P<list>[\w.]+)\.(?:keySet"
+    r"|entrySet|values)\(\)\s*\)"
+)
+_CALLBACK = re.compile(r"(?P<list>[\w.]+)\.forEach\s*(?:\(|\{)(?P<rest>.*)$")
+# The entries of a dictionary of Python: a loop over them fails when one is taken out.
+_ENTRIES = re.compile(r"for\s+[\w, ()]+\s+in\s+(?P<list>[\w.]+)\.(?:items|keys|values)\(\)\s*:$")
+_COUNTED = re.compile(
+    r"for\s*\(\s*(?:let|var|int)\s+(?P<i>\w+)\s*=\s*0\s*;\s*(?P=i)\s*<\s*(?P<list>[\w.]+)\.(?:length"
+    r"|size\(\))\s*;\s*(?:(?P=i)\+\+|\+\+(?P=i))\s*\)"
+)
+
+
+def _change_of(text: str, language: str) -> str | None:
+    """A pattern of what changes that which the loop walks through; None for another line."""
+    pattern = None
+    if (each := _EACH.match(text)) is not None:
+        name = re.escape(each["list"])
+        pattern = (
+            rf"(?<![\w.]){name}\.(?:remove|removeAt|pop|popleft|insert|append|add|discard|delete|clear"
+            rf"|extend|unshift|splice"
+            rf"|addAll|removeAll)\(|\bdel\s+{name}\["
+        )
+        if language in _LIVE_SETS:
+            # Their sets and maps may lose elements while somebody walks through them.
+            pattern = rf"(?<![\w.]){name}\.(?:splice|unshift|shift|pop)\("
+    elif (numbers := _NUMBERED.match(text) or _NUMBERS.match(text)) is not None:
+        name, at = re.escape(numbers["list"]), numbers["i"]
+        pattern = rf"(?<![\w.]){name}\.(?:pop|remove|insert)\(|\bdel\s+{name}\[\s*{at}\s*\]"
+    elif (keys := _KEYS.match(text)) is not None:
+        pattern = rf"(?<![\w.]){re.escape(keys['list'])}\.(?:remove|put|clear)\("
+    elif language == "go" and (ranged := _GO_RANGE.match(text)) is not None:
+        name, at = re.escape(ranged["list"] or ranged["counted"]), ranged["i"]
+        pattern = (
+            rf"(?<![\w.]){name}\s*=\s*append\(\s*{name}\[:{at}\]|(?<![\w.]){name}\s*=\s*slices\.Delete\("
+        )
+    elif (entries := _ENTRIES.match(text)) is not None:
+        name = re.escape(entries["list"])
+        pattern = rf"(?<![\w.]){name}\.(?:pop|popitem|clear)\(|\bdel\s+{name}\["
+    elif (counter := _COUNTED.match(text)) is not None:
+        pattern = rf"(?<![\w.]){re.escape(counter['list'])}\.(?:splice|remove)\(\s*{counter['i']}\b"
+    return pattern
+
+
+def changed_loops(code: CodeText) -> Iterator[CodeHit]:
+    """Loops that remove from what they walk through."""
+    if "for" not in code.code:
+        return
+    for index, line in enumerate(code.lines):
+        if ".forEach" in line.text:
+            yield from _changed_in_callback(code, index)
+        if not line.text.startswith("for"):
+            continue
+        pattern = _change_of(line.text, code.language)
+        if pattern is None:
+            continue
+        body = code.block(index)
+        if not any(_VERBS.search(step.text) for step in body):
+            continue
+        if any(step.indent == body[0].indent and _LEAVES.match(step.text) for step in body):
+            continue  # it never comes to a second round
+        for at, step in enumerate(body):
+            if not re.search(pattern, step.text):
+                continue
+            # Whoever leaves the loop at once, or steps back, has thought of it.
+            near = " ".join(later.text for later in body[at : at + 2])
+            if not re.search(r"\b(?:break|return)\b|--", near):
+                yield _hit("logic/changed-while-iterating", step)
+
+
+# What the patterns of changes begin with: to compile one of them costs more than to look through a loop.
+_VERBS = re.compile(
+    r"\.(?:remove|pop|insert|append|add|discard|delete|clear|extend|unshift|shift|splice|put)\w*\("
+    r"|\bdel\s|append\(|slices\.Delete"
+)
+_LIVE_SETS = ("javascript", "typescript", "tsx")
+
+
+def _changed_in_callback(code: CodeText, index: int) -> Iterator[CodeHit]:
+    match = _CALLBACK.search(code.lines[index].text)
+    if match is None:
+        return
+    name = re.escape(match["list"])
+    verbs = "splice|unshift" if code.language in _LIVE_SETS else "remove|add|removeAt|clear|put"
+    pattern = re.compile(rf"(?<![\w.]){name}\.(?:{verbs})\(")
+    if pattern.search(match["rest"]):
+        yield _hit("logic/changed-while-iterating", code.lines[index])
+    for step in code.block(index):
+        if pattern.search(step.text):
+            yield _hit("logic/changed-while-iterating", step)
+
+
+_NEXT = (
+    re.compile(r"for\s+(?P<i>\w+)\s*:=\s*range\s+(?P<list>[\w.]+)\s*\{"),
+    re.compile(r"for\s*\(?.*?\b(?P<i>\w+)\s*<\s*(?P<list>[\w.]+)\.(?:length|size\(\)|size)\s*;.*"),
+    re.compile(r"for\s+(?P<i>\w+)\s*:=\s*0\s*;\s*(?P=i)\s*<\s*len\((?P<list>[\w.]+)\)\s*;.*"),
+    re.compile(r"for\s+(?P<i>\w+)\s+in\s+0\.\.(?P<list>[\w.]+)\.len\(\)\s*\{"),
+    re.compile(r"for\s+(?P<i>\w+)\s+in\s+range\(len\((?P<list>[\w.]+)\)\):"),
+    re.compile(r"for\s*\((?P<i>\w+)\s+in\s+(?:0\s+until\s+)?(?P<list>[\w.]+)\.(?:size|indices)\)"),
+)
+_PAST_END = (
+    re.compile(
+        r"for\s*\(?.*?\b(?P<i>\w+)\s*(?::?=)\s*\d+\s*;\s*(?P=i)\s*<=\s*(?:(?P<list>[\w.]+)\.(?:length"
+        r"|size\(\)|size|Length|Count)|len\((?P<go>[\w.]+)\))\s*;"
+    ),
+    re.compile(r"for\s+(?P<i>\w+)\s+in\s+0\.\.=\s*(?P<list>[\w.]+)\.len\(\)\s*\{"),
+    re.compile(r"for\s*\((?P<i>\w+)\s+in\s+\d+\.\.(?P<list>[\w.]+)\.(?:size|length|count\(\))\)"),
+    re.compile(r"for\s+(?P<i>\w+)\s+in\s+range\(\s*(?:\d+\s*,\s*)?len\((?P<list>[\w.]+)\)\s*\+\s*1\s*\):"),
+    re.compile(
+        r"while\s*\(?\s*(?P<i>\w+)\s*<=\s*(?:len\((?P<list>[\w.]+)\)|(?P<go>[\w.]+)\.(?:length"
+        r"|size\(\)|size|len\(\)))\s*\)?\s*[{:]?$"
+    ),
+    re.compile(
+        r"for\s*\(\s*(?:let|var|int)\s+(?P<i>\w+)\s*=\s*(?P<list>[\w.]+)\.(?:length"
+        r"|size\(\))\s*;\s*(?P=i)\s*>=\s*0\s*;"
+    ),
+)
+
+
+def past_the_end(code: CodeText) -> Iterator[CodeHit]:
+    """Loops that read one element more than there is."""
+    for index, line in enumerate(code.lines):
+        if not line.text.startswith(("for", "while")):
+            continue
+        ends = [match for pattern in _PAST_END if (match := pattern.match(line.text))]
+        nexts = [match for pattern in _NEXT if (match := pattern.match(line.text))]
+        if not ends and not nexts:
+            continue
+        body = " ".join(
+            (
+                line.text.split("{", 1)[-1] if "{" in line.text else line.text,
+                *(step.text for step in code.block(index)),
+            )
+        )
+        if any(_reads_past_end(match, body) for match in ends):
+            yield _hit("logic/off-by-one", line)
+        if any(_reads_next(match, body.replace(line.text, ""), body) for match in nexts):
+            yield _hit("logic/off-by-one", line)
+
+
+def _reads_past_end(match: re.Match[str], body: str) -> bool:
+    groups = match.groupdict()
+    name, at = re.escape(groups.get("list") or groups.get("go") or ""), match["i"]
+    read = rf"(?<![\w.]){name}(?:\[\s*{at}\s*\]|\.(?:get|charAt|at)\(\s*{at}\s*\))"
+    return re.search(read, body) is not None
+
+
+def _reads_next(match: re.Match[str], inside: str, body: str) -> bool:
+    """Whether the element behind the current one is read, and nothing inside of the loop sees to the last."""
+    name, at = re.escape(match["list"]), match["i"]
+    read = rf"(?<![\w.]){name}(?:\[\s*{at}\s*\+\s*1\s*\]|\.(?:get|charAt)\(\s*{at}\s*\+\s*1\s*\))"
+    guard = (
+        rf"\b{at}\s*\+\s*1\s*(?:<|>=|==|!=)|\b{at}\s*(?:<|>=|==|!=|>)\s*(?:len\({name}\)"
+        rf"|{name}\.(?:length|size\(\)|len\(\)))\s*-\s*1"
+    )
+    return re.search(read, body) is not None and re.search(guard, inside) is None
+
+
+_BOUND = re.compile(
+    r"(?:(?:let|var|int|const|mut|val)\s+)*(?:\w+\s*,\s*)?(?P<name>hi|high|right|end|upper|r"
+    r"|h)\s*(?::\s*\w+\s*)?:?=\s*(?:0\s*,\s*)?"
+    r"(?:len\((?P<list>[\w.]+)\)|(?P<other>[\w.]+)\.(?:length|size\(\)|size|len\(\)))\s*;?"
+)
+_UNTIL = re.compile(r"(?:while|for)\s*\(?\s*(?P<low>\w+)\s*<=\s*(?P<name>\w+)\s*\)?\s*[{:]")
+
+
+def inclusive_bounds(code: CodeText) -> Iterator[CodeHit]:
+    """Searches whose upper bound is the length, and may be reached."""
+    if "<=" not in code.code:
+        return
+    for function in code.functions:
+        bounds: dict[str, str] = {}
+        for index, line in enumerate(function.body):
+            if (bound := _BOUND.fullmatch(line.text)) is not None:
+                bounds[bound["name"]] = bound["list"] or bound["other"]
+            until = _UNTIL.match(line.text)
+            if until is None or until["name"] not in bounds:
+                continue
+            body = " ".join(step.text for step in function.body[index + 1 :])
+            if re.search(rf"(?<![\w.]){re.escape(bounds[until['name']])}(?:\[|\.get\()", body):
+                yield _hit("logic/off-by-one", line)

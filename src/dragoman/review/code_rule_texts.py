@@ -1,0 +1,212 @@
+"""The words of the rules that follow values and branches through code. The rules are in `code_rules`.
+
+Apart from them, because whoever shows findings needs the words alone, and the rules compile many patterns.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dragoman.review.finding import Severity
+
+
+class CodeRule(NamedTuple):
+    """The words of a rule."""
+
+    id: str
+    severity: Severity
+    title: str
+    why: str
+
+
+CODE_RULES = (
+    CodeRule(
+        "flow/resource-leak",
+        Severity.MEDIUM,
+        "Resource leak: opened and never closed",
+        "Files, sockets and connections are few. Close this one on every way out of the function: "
+        "with `with`, `defer`, "
+        "`try (…)`, `use` or `finally`.",
+    ),
+    CodeRule(
+        "flow/lock-not-released",
+        Severity.HIGH,
+        "Lock is not released on every path: possible deadlock",
+        "A return or an error between lock and unlock leaves it locked, and the next who asks waits "
+        "for ever. Release it with "
+        "`with`, `defer` or `finally`.",
+    ),
+    CodeRule(
+        "flow/missing-await",
+        Severity.HIGH,
+        "Missing await: the coroutine or promise is never awaited",
+        "The call gives back a promise of the result and nobody waits for it: the work may never "
+        "run, its errors are lost, and "
+        "as a condition it is always true.",
+    ),
+    CodeRule(
+        "flow/floating-promise",
+        Severity.MEDIUM,
+        "Floating promise: rejections are not handled",
+        "If it fails, nobody hears of it; Node ends the process. Await it, return it, or add a catch.",
+    ),
+    CodeRule(
+        "flow/async-callback",
+        Severity.HIGH,
+        "Async callback where a plain value is expected",
+        "An async function returns a promise, which is always true as a condition and never a "
+        "number. Await the results with "
+        "Promise.all first.",
+    ),
+    CodeRule(
+        "flow/blocking-in-async",
+        Severity.MEDIUM,
+        "Blocking call in an async function",
+        "While it blocks, nothing else on this thread runs. Use the asynchronous call, or a thread "
+        "for blocking work.",
+    ),
+    CodeRule(
+        "flow/weak-random",
+        Severity.HIGH,
+        "Insecure random number for a token or secret",
+        "The numbers of this generator can be computed from a few of them. Use the system's: "
+        "secrets, crypto.randomBytes, "
+        "crypto/rand, SecureRandom, OsRng.",
+    ),
+    CodeRule(
+        "flow/unused-result",
+        Severity.HIGH,
+        "Result of the call is not used",
+        "The call returns a new value and leaves the old one as it was. Assign the result, or remove "
+        "the line.",
+    ),
+    CodeRule(
+        "flow/panic-instead-of-error",
+        Severity.LOW,
+        "unwrap or expect in a function that returns Result or Option",
+        "The program panics where the caller could be told. Use ? or ok_or.",
+    ),
+    CodeRule(
+        "logic/contradiction",
+        Severity.HIGH,
+        "Condition is always false: no number is in this range",
+        "The bounds are the wrong way round, or and was meant to be or.",
+    ),
+    CodeRule(
+        "logic/accidental-tuple",
+        Severity.MEDIUM,
+        "A comma at the end makes a tuple",
+        "The value is a tuple of one element. Remove the comma, or write parentheses around it.",
+    ),
+    CodeRule(
+        "logic/placeholder-in-quotes",
+        Severity.MEDIUM,
+        "Template placeholder in plain quotes is not replaced",
+        "${…} works within backticks alone; here the reader sees it as it stands.",
+    ),
+    CodeRule(
+        "logic/equals-without-hash",
+        Severity.MEDIUM,
+        "equals without hashCode",
+        "Two equal objects land in different places of a HashMap and are not found. Define both.",
+    ),
+    CodeRule(
+        "logic/repeated-condition",
+        Severity.HIGH,
+        "Duplicate condition in an if-else chain: the branch never runs",
+        "An earlier branch asks the same, so this one is never reached. One of the two conditions is "
+        "a mistake.",
+    ),
+    CodeRule(
+        "logic/same-branches",
+        Severity.MEDIUM,
+        "Both branches of the if do the same",
+        "The condition decides nothing: one of the branches was copied and not changed.",
+    ),
+    CodeRule(
+        "logic/unreachable",
+        Severity.MEDIUM,
+        "Unreachable code",
+        "The line before leaves the block, so this is never run.",
+    ),
+    CodeRule(
+        "logic/fallthrough",
+        Severity.MEDIUM,
+        "Switch case falls through: missing break",
+        "The next case runs too, and what this one set may be overwritten. Add break, or a comment "
+        "that says it is meant.",
+    ),
+    CodeRule(
+        "logic/changed-while-iterating",
+        Severity.HIGH,
+        "Collection is modified while iterating over it",
+        "Elements are skipped, or the loop fails with an error. Iterate over a copy, or collect what "
+        "shall go first.",
+    ),
+    CodeRule(
+        "logic/off-by-one",
+        Severity.HIGH,
+        "Off-by-one: the loop reads past the end",
+        "The last turn reads an element that is not there. Stop one earlier.",
+    ),
+    CodeRule(
+        "logic/null-dereference",
+        Severity.HIGH,
+        "Null dereference: used where it was found to be null",
+        "This branch runs when the value is absent, and then uses it. The condition is the wrong way round.",
+    ),
+    CodeRule(
+        "flow/unchecked-absence",
+        Severity.MEDIUM,
+        "Null dereference: the value may be absent and is not checked",
+        "The call gives nothing if there is no such thing, and the next step fails. Check first, or say "
+        "what happens otherwise.",
+    ),
+    CodeRule(
+        "flow/data-race",
+        Severity.HIGH,
+        "Data race: a shared variable is changed without a lock",
+        "Two threads read the old value and each writes its own: changes are lost. Use a lock, an atomic "
+        "number or a channel.",
+    ),
+    CodeRule(
+        "flow/timing-attack",
+        Severity.MEDIUM,
+        "Timing attack: a secret compared with an ordinary comparison",
+        "The comparison ends at the first difference, so that its time tells how much was right. Use a "
+        "comparison of constant time.",
+    ),
+    CodeRule(
+        "flow/logged-secret",
+        Severity.MEDIUM,
+        "Secret is written to the log",
+        "Logs are kept, copied and read by many. Leave the value out, or write a part of it that helps "
+        "nobody.",
+    ),
+    CodeRule(
+        "flow/fast-password-hash",
+        Severity.MEDIUM,
+        "Password is hashed with a fast hash",
+        "Billions of these a second can be tried. Use a hash made for passwords: argon2, scrypt, bcrypt or "
+        "PBKDF2 with many rounds.",
+    ),
+    CodeRule(
+        "flow/built-command",
+        Severity.HIGH,
+        "Command text built from a variable runs in a shell: possible command injection",
+        "Blanks, quotes and semicolons in the value become part of the command. Give the program and its "
+        "arguments one by one.",
+    ),
+    CodeRule(
+        "logic/crossed-field",
+        Severity.HIGH,
+        "Field is set from the wrong parameter",
+        "The parameter of the same name is never used: the line was copied and not changed.",
+    ),
+    CodeRule(
+        "logic/exhausted-iterator",
+        Severity.HIGH,
+        "Iterator is used twice: the second time it is empty",
+        "An iterator gives its elements once. Make a list of it first.",
+    ),
+)

@@ -1,0 +1,212 @@
+"""Secrets compared, logged or hashed so that others learn them, and texts that a shell reads. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from dragoman.review.code_patterns import family
+from dragoman.review.code_text import CodeHit, CodeText, Function, Statement, text_in_brackets
+
+_NAME = (
+    r"(?:\w*(?:signature|hmac|digest|api_?key|secret|auth_?token|access_?token|api_?token|csrf_?token"
+    r"|reset_?token|webhook_?token|bearer|x_token|hash)\w*|sig|mac|token)"
+)
+_MADE = re.compile(
+    r"(?:(?:const|let|var|val"
+    r"|final)\s+)?(?:\w[\w<>\[\]]*\s+)?(?P<name>\w+)(?:\s*:\s*\w+)?\s*:?=\s*(?P<value>.*)"
+)
+_MAC = re.compile(
+    r"\bhmac\.new\(|\bhmac\.digest\(|\bcreateHmac\(|\.doFinal\(|\bmac\.Sum\(|\bh\.Sum\("
+    r"|\bHmac\w*::|\bhexdigest\(\)|\bfinalize\(\)"
+)
+_KNOWN = re.compile(
+    r"(?:\w*(?:expected|computed|calculated|stored|valid|configured|wanted)\w*"
+    r"|(?:\w+\.)*(?:settings|config|cfg|env|environ|app)\b[\w.\[\]\"' ]*"
+    r"|os\.(?:environ|Getenv|getenv)\b.*|process\.env\.\w+|System\.getenv\(.*"
+    r"|[A-Z][A-Z0-9_]*(?:KEY|TOKEN|SECRET)[A-Z0-9_]*"
+    r"|(?:self|this|\w)\.\w*(?:secret|token|key)\w*)",
+    re.IGNORECASE,
+)
+_SIDE = r"(?:[\w$][\w.$]*(?:\[[^\]]*\]|\([^()]*\))*[\w.$]*)"
+_COMPARISON = re.compile(rf"(?P<left>{_SIDE})\s*(?:===?|!==?)\s*(?P<right>{_SIDE})")
+_EQUALS = re.compile(
+    rf"(?P<left>{_SIDE})\.(?:equals|contentEquals|compareTo)\(\s*(?P<right>{_SIDE})\s*\)"
+    rf"|\b(?:Arrays\.equals|bytes\.Equal|reflect\.DeepEqual"
+    rf"|strings\.Compare)\(\s*(?P<first>{_SIDE})\s*,\s*(?P<second>{_SIDE})\s*\)"
+)
+_CONSTANT = re.compile(r"(?:none|null|nil|undefined|true|false|\d.*|[\"'`].*)", re.IGNORECASE)
+_SECRET_NAME = re.compile(rf"(?:[\w.$]*\.)?{_NAME}(?:\.\w+\(\))?", re.IGNORECASE)
+_HEADER = re.compile(r"headers?\b.*|.*\.(?:headers?|Header)\b.*|.*getHeader\(.*")
+
+
+def early_comparisons(code: CodeText) -> Iterator[CodeHit]:
+    """Signatures and keys compared so that the time tells how much of them was right."""
+    if not code.has_any(("hmac", "signature", "digest", "api_key", "apikey", "secret", "token", "dofinal")):
+        return
+    has_macs = _MAC.search(code.code) is not None
+    for function in code.functions:
+        macs = _macs(function) if has_macs else set()
+        for statement in function.statements:
+            if not any(
+                sign in statement.text
+                for sign in ("==", "!=", "quals(", ".Equal(", "compareTo(", "DeepEqual(")
+            ):
+                continue
+            if statement.line is function.head and code.language != "kotlin":
+                continue
+            for match in (*_COMPARISON.finditer(statement.text), *_EQUALS.finditer(statement.text)):
+                left, right = [part for part in match.groups() if part is not None][:2]
+                if _is_guessable(left, right, macs):
+                    yield _hit("flow/timing-attack", statement)
+                    break
+
+
+def _macs(function: Function) -> set[str]:
+    """Names of values that were made with a key."""
+    names: set[str] = set()
+    for statement in function.statements:
+        match = _MADE.match(statement.text)
+        if match is None:
+            continue
+        value = match["value"]
+        if _MAC.search(value) or any(
+            re.search(rf"(?<![\w.]){name}\b(?!\.(?:Write|update|length|len)\b)", value) for name in names
+        ):
+            names.add(match["name"])
+    return names
+
+
+def _is_guessable(left: str, right: str, macs: set[str]) -> bool:
+    if _CONSTANT.fullmatch(left) or _CONSTANT.fullmatch(right) or "length" in left or "len(" in left:
+        return False
+    if {left, right} & macs:
+        return True
+    for one, other in ((left, right), (right, left)):
+        is_secret = _SECRET_NAME.fullmatch(one) or _HEADER.fullmatch(one)
+        if is_secret and _KNOWN.fullmatch(other) and _SECRET_NAME.search(f"{one} {other}"):
+            return not re.search(
+                r"type|kind|length|size|count|status|name|_id\b|Id\b|version|algorithm|blob|commit|hashCode",
+                f"{one} {other}",
+            )
+    return False
+
+
+_LOGS = re.compile(
+    r"(?<![\w.])(?:self\.|this\.|s\.|app\.|c\.)?_?(?:log|logger|logging|LOG|LOGGER|Log|console"
+    r"|slog|logrus|zap|sugar|tracing|current_app\.logger|Timber)"
+    r"(?:\.|::)(?:\w+\.)?(?:debug|info|warn|warning|error|critical|exception|log|trace|fatal|d|i|w"
+    r"|e|v|Print\w*|Info\w*|Debug\w*|Warn\w*|Error\w*|Fatal\w*)\(?\(?"
+    r"|\b(?:info|debug|warn|error|trace|println|eprintln)!\(|\bSystem\.(?:out|err)\.print(?:ln"
+    r"|f)?\(|(?<![\w.])print(?:ln)?\(|\bfmt\.Print(?:f|ln)?\("
+)
+_LOG_WORDS = ("log", "LOG", "Log", "console", "zap", "sugar", "tracing", "Timber", "print", "Print", "!(")
+_LOGGED = re.compile(
+    r"(?<![\w.\"'])(?:[\w.]+\.)?(?:(?:\w+_)?(?:password|passwd|passphrase|pwd|secret|api_?key"
+    r"|private_?key|access_?token|auth_?token|refresh_?token|credit_?card|card_?number|ssn|cvv"
+    r"|client_?secret)|\w*[a-z](?:Password|Secret|ApiKey|PrivateKey|AccessToken|AuthToken"
+    r"|RefreshToken|CardNumber)|apiKey|accessToken|authToken|token"
+    r"|authorization)(?:\(\))?(?=\s*(?:[,)}+;]|$|\s))(?!\s*(?:=|is\b|in\b|!=|if\b|else\b|\?))",
+)
+_HIDDEN = re.compile(
+    r"mask|redact|hash|len\(|length|\bbool\(|\*\*\*|sanit|type\(|count|\[:\d|slice\(|substring\("
+    r"|\bis_|\bhas_",
+    re.IGNORECASE,
+)
+
+
+def logged_secrets(code: CodeText) -> Iterator[CodeHit]:
+    """Values with the name of a secret in the arguments of a call that logs."""
+    if not code.has_any(
+        ("passw", "pwd", "secret", "token", "api_key", "apikey", "ssn", "cvv", "card", "authorization")
+    ):
+        return
+    for function in code.functions:
+        for statement in function.statements:
+            if not any(word in statement.text for word in _LOG_WORDS):
+                continue
+            match = _LOGS.search(statement.text)
+            if match is None:
+                continue
+            arguments = text_in_brackets(statement.text, match.end())
+            if _LOGGED.search(arguments) and not _HIDDEN.search(arguments):
+                yield _hit("flow/logged-secret", statement)
+
+
+_FAST = re.compile(
+    r"\bhashlib\.(?:sha\d+|md5|blake2\w|new)\(|\bcreateHash\(|\bsha(?:1|256|512)\.(?:Sum\w*|New)\("
+    r"|\bmd5\.(?:Sum|New)\(|\bSha(?:256|512)::(?:new|digest)"
+    r"|\bMessageDigest\.getInstance\(|\bDigestUtils\.sha\w+\(|\bHashing\.sha\w+\("
+    r"|\bCryptoJS\.SHA\w*\(|\bdigest\.digest\(|\bsubtle\.digest\("
+)
+_PASSWORD = re.compile(r"passw(?:or)?d|passphrase|\bpwd\b", re.IGNORECASE)
+_SLOW = re.compile(r"pbkdf2|scrypt|bcrypt|argon2|PBEKeySpec|hmac", re.IGNORECASE)
+
+
+def fast_password_hashes(code: CodeText) -> Iterator[CodeHit]:
+    """Passwords given to a hash that is made to be fast."""
+    if not code.has_any(("passw", "passphrase", "pwd")) or not _FAST.search(code.code):
+        return
+    for function in code.functions:
+        text = " ".join(statement.text for statement in function.statements)
+        if _SLOW.search(text) or not _PASSWORD.search(text):
+            continue
+        for statement in function.statements:
+            if statement.line is not function.head and _FAST.search(statement.text):
+                yield _hit("flow/fast-password-hash", statement)
+                break
+
+
+_BUILT = {
+    "python": (
+        r"(?:f[\"'][^\"']*\s\w|[\"'][^\"']*[\"']\s*(?:\+\s*\w|%\s*[\w(]|\.format\(\s*\w)"
+        r"|\w+\s*\+\s*[\"'])"
+    ),
+    "javascript": r"(?:`[^`]*\s\w[^`]*`|[\"'][^\"']*[\"']\s*\+\s*\w|\w\s*\+\s*[\"'])",
+}
+_SHELLS = {
+    "python": (
+        r"\b(?:os\.(?:system|popen)|subprocess\.(?:getoutput|getstatusoutput)"
+        r"|(?:asyncio\.)?create_subprocess_shell|\w+\.exec_command|(?:c|ctx|conn|connection)\.(?:run"
+        r"|sudo))\(\s*"
+    ),
+    "javascript": r"(?<![\w.])(?:(?:child_process|cp)\.)?(?:{names})\(\s*",
+}
+_RUNNERS = re.compile(r"\b(\w+)\s*=\s*(?:util\.)?promisify\(.*\bexec\b")
+
+
+def built_commands(code: CodeText) -> Iterator[CodeHit]:
+    """Texts with a variable in them that are given to a shell."""
+    language = family(code.language)
+    shells = _SHELLS.get(language)
+    if shells is None or not any(
+        word in code.code for word in ("exec", "system(", "popen(", "getoutput", "_shell(", ".run(")
+    ):
+        return
+    if language == "javascript":
+        if "child_process" not in code.text:
+            return
+        names = {"exec", "execSync", *(match[1] for match in _RUNNERS.finditer(code.code))}
+        shells = shells.replace("{names}", "|".join(sorted(names)))
+    elif not re.search(r"subprocess|\bos\b|paramiko|asyncio|fabric|invoke", code.code):
+        return
+    built = re.compile(_BUILT[language])
+    call = re.compile(shells)
+    for function in code.functions:
+        texts: set[str] = set()
+        for statement in function.statements:
+            if (match := call.search(statement.text)) is not None:
+                argument = text_in_brackets(statement.text, match.end())
+                first = re.match(r"\w+", argument)
+                if built.match(argument) or (
+                    first is not None and first[0] in texts and "quote" not in argument
+                ):
+                    yield _hit("flow/built-command", statement)
+            made = _MADE.match(statement.text)
+            if made is not None:
+                is_built = built.match(made["value"]) is not None and "quote" not in made["value"]
+                (texts.add if is_built else texts.discard)(made["name"])
+
+
+def _hit(rule: str, statement: Statement) -> CodeHit:
+    return CodeHit(rule, statement.start, statement.start + len(statement.line.text))
