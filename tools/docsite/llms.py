@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 _HEADING = re.compile(r"^# (.+)$", re.MULTILINE)
 _LEFT_OUT = ("adr/", "project/changelog.md", "review-rules.md", "seeds.md", "reference/")
 """Pages that the full text leaves out: decisions, history, and lists that are made from other sources."""
+_NO_PROSE = ("#", "|", "<", "!", "-", ":::", "```", ">")
+"""How a heading, a table, a picture, a list or a block begins."""
 _FENCE = re.compile(r"^(```+).*?^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 
 
@@ -45,13 +47,12 @@ def title_of(text: str) -> str:
 
 def first_sentence(text: str) -> str:
     """What a page says first: a sentence of its first paragraph, without markup."""
-    body = _FENCE.sub("", text.partition("\n# ")[2] if not text.startswith("# ") else text)
-    for paragraph in re.split(r"\n{2,}", body):
+    for paragraph in re.split(r"\n{2,}", _FENCE.sub("", text)):
         plain = paragraph.strip()
-        if not plain or plain.startswith(("#", "|", "<", "!", "-", ":::", "```", ">")):
+        if not plain or plain.startswith(_NO_PROSE) or plain[0].isdigit():
             continue
         plain = re.sub(r"!?\[([^\]]*)\]\([^)]*\)(\{[^}]*\})?", r"\1", " ".join(plain.split()))
-        return re.split(r"(?<=[.!?:;])\s", plain, maxsplit=1)[0].rstrip(":;")
+        return re.split(r"(?<=[.!?])\s", plain, maxsplit=1)[0].rstrip(":")
     return ""
 
 

@@ -25,10 +25,13 @@ from typing import Any
 import websockets
 
 from dragoman.hub.gate.grants_store import TokenStore
+from dragoman.review.rule_links import rules_page
 
 HERE = Path(__file__).parent
 TARGET = HERE.parents[1] / "web" / "demo" / "recording.json"
 HOME = "/home/ann"
+SITE = "https://dragoman.example/"
+"""Stands for the address of the site in the recording; the demo puts its own in that place."""
 PATIENCE = 60.0
 """Seconds that anything may take."""
 
@@ -238,7 +241,8 @@ async def record() -> dict[str, Any]:
             "recording": 1, "start": round(recorder._start, 3), "seconds": math.ceil(steps[-1]["at"] + 1),
             "hub": hub, "agents": agents["agents"], "steps": steps,
         }  # fmt: skip
-        return dict(json.loads(json.dumps(recording).replace(str(home), HOME)))
+        text = json.dumps(recording).replace(str(home), HOME).replace(rules_page(), f"{SITE}review-rules/")
+        return dict(json.loads(text))
 
 
 def main() -> None:

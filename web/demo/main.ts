@@ -7,6 +7,9 @@ import "./demo.css";
 import { Player } from "./player";
 import { RecordedHub, type Recording } from "./recorded_hub";
 
+/** Stands in the recording for the address of the site that the demo is part of. */
+const RECORDED_SITE = "https://dragoman.example/";
+
 /** A connection that is there from the first moment and is never lost. */
 class RecordedConnection implements HubConnection {
   readonly needsToken = false;
@@ -39,7 +42,8 @@ class RecordedConnection implements HubConnection {
 async function start(): Promise<void> {
   const answer = await fetch("recording.json");
   if (!answer.ok) throw new Error(`recording.json: ${answer.status}`);
-  const recording = (await answer.json()) as Recording;
+  const text = (await answer.text()).replaceAll(RECORDED_SITE, new URL("../", location.href).href);
+  const recording = JSON.parse(text) as Recording;
   let connection: RecordedConnection;
   startPage((owner) => (connection = new RecordedConnection(owner, recording)));
   document.body.append(connection!.player.bar);
