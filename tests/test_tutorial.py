@@ -1,9 +1,9 @@
 """The tutorial works as it is written, for somebody who starts with an empty folder and the wheel.
 
-Pages are played in order, in one folder. A comment above a block says what the reader does with it, and is not
-shown: `<!-- file: NAME -->` is saved, `<!-- background: until TEXT -->` runs until the end of the page, `<!-- not run:
-why -->` is left out. Every other `sh` block is run, and must end well. A `text` block behind it is what is printed:
-each line must be part of a line of the output, in that order.
+Pages are played in order, in one folder. A comment above a block, which the site does not show, says what the
+reader does with it: `<!-- file: NAME -->` is saved, `<!-- background: until TEXT -->` runs to the end of the
+page, `<!-- not run: why -->` is left out. Every other `sh` block is run, and must end well. A `text` block
+behind it is what is printed: each line must be part of a line of the output, in that order.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from tests.wheel_environment import environment, shared_folder, variables
 TUTORIAL = Path(__file__).parent.parent / "docs" / "tutorial"
 PAGES = ("index", "agent", "client", "test", "hub")
 STEP = re.compile(
-    r"^(?:<!-- (?P<act>file|background|not run): (?P<about>.+?) -->\n)?```(?P<language>[a-z]+)\n(?P<text>.*?)^```$",
+    r"^(?:<!-- (?P<act>file|background|not run): (?P<about>.+?) -->\n)?"
+    r"```(?P<language>[a-z]+)\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
 PORT = "8765"

@@ -1,4 +1,4 @@
-"""The texts for programs that read the site: an index in the order of the navigation, and everything at once."""
+"""The texts for programs that read the site: an index in the order of the navigation, and all at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages as they are staged for the site: links lead somewhere, comments for tests are gone, code is as it was."""
+"""Pages as they are staged: links lead somewhere, comments for tests are gone, code is as it was."""
 
 from __future__ import annotations
 
@@ -59,6 +59,7 @@ def test_a_folder_that_was_staged_before_is_emptied(tmp_path: Path) -> None:
     (tmp_path / "pages" / "old.md").touch()
     root = tmp_path / "root"
     (root / "docs" / "adr").mkdir(parents=True)
+    (root / "docs" / "adr" / "0001-a.md").touch()
     for name in ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"):
         (root / name).touch()
     stage_pages(root, tmp_path / "pages")

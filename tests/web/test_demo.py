@@ -1,4 +1,4 @@
-"""The demo of the site in a real browser: the page of the hub, fed by a recording, from static files alone."""
+"""The demo of the site in a real browser: the page of the hub, fed by a recording, from static files."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def site(built: Path) -> Iterator[StaticSite]:
 
 @pytest.fixture
 def page(browser: Any, site: StaticSite) -> Iterator[Any]:
-    """The demo at its beginning, not yet playing; nothing may be loaded from elsewhere, and nothing may complain."""
+    """The demo at its beginning, paused; nothing may be loaded from elsewhere, and nothing may complain."""
     context = browser.new_context(reduced_motion="reduce", viewport={"width": 1280, "height": 800})
     page = context.new_page()
     page.set_default_timeout(patience(10_000))

@@ -1,4 +1,4 @@
-"""Builds the site into a folder: stages the pages, builds the demo and the pages, writes llms.txt, checks every link.
+"""Builds the site: stages the pages, builds them and the demo, writes llms.txt, and checks every link.
 
     python -m docsite.build                         # into build/site
     python -m docsite.build --repository https://…  # links to source files lead there; without, they are text
@@ -42,9 +42,8 @@ def build_site(*, repository: str, site_url: str) -> list[str]:
     (SITE / ".nojekyll").touch()  # without it, a host of pages leaves out files that begin with an underscore
     check = LinkCheck(SITE)
     problems = check.run()
-    print(
-        f"{SITE.relative_to(ROOT)}: {len(list(SITE.rglob('*.html')))} pages, {check.links} links, {len(problems)} broken"
-    )
+    pages = len(list(SITE.rglob("*.html")))
+    print(f"{SITE.relative_to(ROOT)}: {pages} pages, {check.links} links, {len(problems)} broken")
     return problems
 
 

@@ -1,7 +1,7 @@
 """Checks a built site without a network: every link, anchor and picture leads to something in it.
 
-It also finds what a page would load from elsewhere when it is opened: scripts, styles, fonts, pictures, frames. Links
-that a reader follows to other sites are left alone.
+It also finds what a page loads from elsewhere when it is opened: scripts, styles, fonts, pictures, frames.
+Links that a reader follows to other sites are left alone.
 
     python -m docsite.links build/site
 """
@@ -16,20 +16,27 @@ from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 _LOADING = {
-    ("script", "src"), ("img", "src"), ("iframe", "src"), ("source", "src"), ("video", "src"), ("video", "poster"),
-    ("audio", "src"), ("embed", "src"), ("object", "data"), ("link", "href"), ("image", "href"), ("use", "href"),
-}  # fmt: skip
-"""What a browser fetches by itself."""
-_LOADING_RELATIONS = {
-    "stylesheet",
-    "icon",
-    "preload",
-    "modulepreload",
-    "preconnect",
-    "dns-prefetch",
-    "manifest",
-    "prefetch",
+    *(
+        ("script", "src"),
+        ("img", "src"),
+        ("iframe", "src"),
+        ("source", "src"),
+        ("audio", "src"),
+        ("embed", "src"),
+    ),
+    *(
+        ("video", "src"),
+        ("video", "poster"),
+        ("object", "data"),
+        ("link", "href"),
+        ("image", "href"),
+        ("use", "href"),
+    ),
 }
+"""What a browser fetches by itself."""
+_LOADING_RELATIONS = frozenset(
+    ["stylesheet", "icon", "preload", "modulepreload", "preconnect", "dns-prefetch", "manifest", "prefetch"]
+)
 _CSS_ADDRESS = re.compile(r"""url\(\s*["']?([^"')]+)["']?\s*\)|@import\s+["']([^"']+)["']""")
 
 

@@ -1,4 +1,4 @@
-"""Writes `llms.txt` and `llms-full.txt`: the site for programs that read text, an index and everything at once.
+"""Writes `llms.txt` and `llms-full.txt`: the site for programs that read text, an index and all at once.
 
 The index follows the navigation: a heading for each part, a line for each page with its title and its first
 sentence. The full text has the same pages in the same order, without decisions and generated lists.
@@ -27,7 +27,7 @@ class NavigationEntry(NamedTuple):
 
 
 def navigation(nav: list[Any], part: str = "") -> Iterator[NavigationEntry]:
-    """The pages of `nav` of mkdocs.yml in order, which is a list of pages, of titles with a page, and of titles with a list."""
+    """The pages of `nav` of mkdocs.yml in order: a list of pages, and of titles with a page or a list."""
     for entry in nav:
         if isinstance(entry, str):
             yield NavigationEntry(part, entry)
@@ -79,13 +79,9 @@ def index_text(name: str, description: str, nav: list[Any], folder: Path, *, sit
 
 def full_text(name: str, description: str, nav: list[Any], folder: Path) -> str:
     """The text of `llms-full.txt`: the pages one behind the other, each below its path."""
-    parts = [f"# {name}\n\n> {description}\n"]
-    for entry in navigation(nav):
-        if not entry.path.startswith(_LEFT_OUT):
-            parts.append(
-                f"<!-- page: {entry.path} -->\n\n{(folder / entry.path).read_text('utf-8').strip()}\n"
-            )
-    return "\n".join(parts)
+    pages = [entry.path for entry in navigation(nav) if not entry.path.startswith(_LEFT_OUT)]
+    texts = (f"<!-- page: {path} -->\n\n{(folder / path).read_text('utf-8').strip()}\n" for path in pages)
+    return "\n".join([f"# {name}\n\n> {description}\n", *texts])
 
 
 def write_llms(settings: dict[str, Any], folder: Path, site: Path, *, site_url: str = "") -> None:

@@ -1,16 +1,15 @@
-"""Draws the moving picture of the page: plays the recorded demo in a browser, and shows its moments one after the other.
+"""Draws the moving picture of the page: plays the recorded demo in a browser, and shows its moments.
 
     .venv/bin/python tools/docsite/page_picture.py      # writes docs/pictures/page.svg
 
-The pictures are screenshots of the real page, inside one SVG file that loads nothing and runs no script. Who wants
-little motion sees one of them.
+The pictures are screenshots of the real page, inside one SVG file that loads nothing and runs no script. Who
+wants little motion sees one of them.
 """
 
 from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -92,7 +91,7 @@ def svg(pictures: list[str]) -> str:
         f'width="{WIDTH}" height="{HEIGHT}" href="data:image/webp;base64,{picture}"/>'
         for number, picture in enumerate(pictures)
     )
-    return f"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="The page of the hub">
+    return f"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img">
 <title>The page of the hub: a session, an approval, a review, the board</title>
 <style>
 .f{{visibility:hidden;animation:v {total:.1f}s step-end infinite}}
@@ -115,4 +114,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -1,7 +1,7 @@
 """Stages the pages of the site: `docs/` as it is, pages of the repository's root, and an index of decisions.
 
-What changes on the way: links that leave `docs/` lead to a page of the site, to the repository's address if there
-is one, or become plain text; comments for our tests are left out. Code blocks stay as they are.
+What changes on the way: links that leave `docs/` lead to a page of the site, to the repository's address if
+there is one, or become plain text; comments for our tests are left out. Code blocks stay as they are.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
-"""Records the demo of the site: a real hub with real agents, and everything that it tells a client, with times.
+"""Records the demo of the site: a real hub with real agents, and all that it tells a client, with times.
 
     .venv/bin/python tools/docsite/record_demo.py      # writes web/demo/recording.json
 
-A recording is one JSON object: `start` in seconds since 1970, how many `seconds` it lasts, the hub's answer to
-`initialize`, and `steps`, each with the second `at` which the hub said the `message`. What a page asks for is recorded
-when it may have changed, as messages of our own: `_demo/snapshot` and `_demo/changes` with the hub's `result`, and
-`_demo/view` with what a guide would look at next. The folder of the recording becomes `/home/ann`.
+A recording is one JSON object: `start` in seconds since 1970, how many `seconds` it lasts, the hub's answer
+to `initialize`, and `steps`, each with the second `at` which the hub said the `message`. What a page asks for
+is recorded when it may have changed, as messages of our own: `_demo/snapshot` and `_demo/changes` with the
+hub's `result`, and `_demo/view` with what a guide would look at next. The folder of the recording becomes
+`/home/ann`.
 """
 
 from __future__ import annotations
@@ -32,10 +33,18 @@ TARGET = HERE.parents[1] / "web" / "demo" / "recording.json"
 HOME = "/home/ann"
 SITE = "https://dragoman.example/"
 """Stands for the address of the site in the recording; the demo puts its own in that place."""
+SCRATCH = os.path.realpath(tempfile.gettempdir())
 PATIENCE = 60.0
 """Seconds that anything may take."""
 
-PARSER = '"""Cuts texts."""\n\n\ndef split(text, at):\n    left = text[:at]\n    right = text[at + 1:]\n    return left, right\n'
+PARSER = '''"""Cuts texts."""
+
+
+def split(text, at):
+    left = text[:at]
+    right = text[at + 1:]
+    return left, right
+'''
 TESTS = "from parser import split\n\n\ndef test_split():\n    assert split('abc', 1) == ('a', 'bc')\n"
 FETCH = """import pickle
 import subprocess
@@ -203,8 +212,8 @@ async def running_hub(home: Path) -> AsyncIterator[tuple[str, str]]:
 
 async def record() -> dict[str, Any]:
     """Run the story, and give the recording."""
-    with tempfile.TemporaryDirectory() as name:
-        home = Path(name).resolve()
+    with tempfile.TemporaryDirectory(dir=SCRATCH) as name:
+        home = Path(name)
         for path, text in (
             ("parser/parser.py", PARSER),
             ("parser/test_parser.py", TESTS),

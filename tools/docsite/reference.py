@@ -1,4 +1,4 @@
-"""Writes the pages of the API reference: a section for each public name, which is filled in from its docstring.
+"""Writes the pages of the API reference: a section for each public name, filled in from its docstring.
 
 A page is a group of names that are used together. What belongs to no group raises, so that a new public name
 cannot be forgotten.
@@ -23,30 +23,71 @@ class ReferencePage(NamedTuple):
     """Empty: all public names of the module."""
 
 
-_AGENTS = (
-    "Agent",
-    "serve",
-    "serving",
-    "Turn",
-    "AgentSession",
-    "ClientHandle",
-    "Permission",
-    "Terminal",
-    "AgentTool",
-)
-_KIT = ("Kit", "KitTurn", "KitSession", "StopTurn", "Modes", "Option", "Choice", "Switch", "MountedTool")
-_CLIENTS = ("connect", "Client", "AgentHandle", "Session", "PromptTurn", "TurnResult", "ToolState", "Limits")
-
 PAGES = (
-    ReferencePage("agents.md", "Agents", "What an agent is written with; [Agents](../agents.md) tells how.", "dragoman", _AGENTS),
-    ReferencePage("kit.md", "The agent kit", "Sessions that survive, modes, options and tools; [the kit](../kit.md) tells how.", "dragoman", _KIT),
-    ReferencePage("clients.md", "Clients", "What a client is written with; [Clients](../clients.md) tells how.", "dragoman", _CLIENTS),
-    ReferencePage("driving.md", "Driving agents", "Agents that fail, and many at once; [Driving agents](../driving.md) tells how.", "dragoman", ("supervised", "Pool")),
-    ReferencePage("proxies.md", "Proxies", "What stands between a client and an agent; [Proxies](../proxies.md) tells how.", "dragoman", ("Proxy", "Conductor")),
-    ReferencePage("blocking.md", "Without an event loop", "The same names for scripts and notebooks, without `await`: `from dragoman.blocking import connect`.", "dragoman.blocking"),
-    ReferencePage("testing.md", "Testing", "Scripted peers, golden transcripts, contract checks; [Testing](../testing.md) tells how.", "dragoman.testing"),
-    ReferencePage("errors.md", "Errors", "Every error that is raised on purpose, split by who is at fault.", "dragoman.errors"),
-)  # fmt: skip
+    ReferencePage(
+        "agents.md",
+        "Agents",
+        "What an agent is written with; [Agents](../agents.md) tells how.",
+        "dragoman",
+        (
+            "Agent",
+            "serve",
+            "serving",
+            "Turn",
+            "AgentSession",
+            "ClientHandle",
+            "Permission",
+            "Terminal",
+            "AgentTool",
+        ),
+    ),
+    ReferencePage(
+        "kit.md",
+        "The agent kit",
+        "Sessions that survive, modes, options and tools; [the kit](../kit.md) tells how.",
+        "dragoman",
+        ("Kit", "KitTurn", "KitSession", "StopTurn", "Modes", "Option", "Choice", "Switch", "MountedTool"),
+    ),
+    ReferencePage(
+        "clients.md",
+        "Clients",
+        "What a client is written with; [Clients](../clients.md) tells how.",
+        "dragoman",
+        ("connect", "Client", "AgentHandle", "Session", "PromptTurn", "TurnResult", "ToolState", "Limits"),
+    ),
+    ReferencePage(
+        "driving.md",
+        "Driving agents",
+        "Agents that fail, and many at once; [Driving agents](../driving.md) tells how.",
+        "dragoman",
+        ("supervised", "Pool"),
+    ),
+    ReferencePage(
+        "proxies.md",
+        "Proxies",
+        "What stands between a client and an agent; [Proxies](../proxies.md) tells how.",
+        "dragoman",
+        ("Proxy", "Conductor"),
+    ),
+    ReferencePage(
+        "blocking.md",
+        "Without an event loop",
+        "The same names for scripts and notebooks, without `await`: `from dragoman.blocking import connect`.",
+        "dragoman.blocking",
+    ),
+    ReferencePage(
+        "testing.md",
+        "Testing",
+        "Scripted peers, golden transcripts, contract checks; [Testing](../testing.md) tells how.",
+        "dragoman.testing",
+    ),
+    ReferencePage(
+        "errors.md",
+        "Errors",
+        "Every error that is raised on purpose, split by who is at fault.",
+        "dragoman.errors",
+    ),
+)
 
 
 def public_names(module: str) -> list[str]:
@@ -82,23 +123,22 @@ def write_reference(folder: Path) -> None:
     (folder / "index.md").write_text(_index(), "utf-8")
 
 
+INDEX = """# Reference
+
+What is named here is public and stays; everything else may change with any version.
+
+| page | module | names |
+|---|---|---|
+{rows}
+
+Messages of the protocol are typed in `dragoman.schema.v1`, generated from the published schema. What a client
+may say to a hub beyond the protocol is on [its page](../hub-protocol.md).
+"""
+
+
 def _index() -> str:
-    rows = [
-        f"| [{page.title}]({page.file}) | `{page.module}` | {', '.join(f'`{name}`' for name in page.names or public_names(page.module))} |"
-        for page in PAGES
-    ]  # fmt: skip
-    return "\n".join(
-        [
-            "# Reference",
-            "",
-            "What is named here is public and stays; everything else may change with any version. Each entry has an example.",
-            "",
-            "| page | module | names |",
-            "|---|---|---|",
-            *rows,
-            "",
-            "Messages of the protocol are typed in `dragoman.schema.v1`, generated from the published schema. What a client may say to "
-            "a hub beyond the protocol is on [its page](../hub-protocol.md).",
-            "",
-        ]
-    )
+    rows = []
+    for page in PAGES:
+        names = ", ".join(f"`{name}`" for name in page.names or public_names(page.module))
+        rows.append(f"| [{page.title}]({page.file}) | `{page.module}` | {names} |")
+    return INDEX.format(rows="\n".join(rows))

@@ -1,9 +1,9 @@
-"""Draws the moving picture of `dragoman run`: runs it in a pseudo terminal, records it, and draws what was printed when.
+"""Draws the moving picture of `dragoman run`: runs it in a pseudo terminal, and draws what it printed when.
 
     .venv/bin/python tools/docsite/terminal_picture.py      # writes docs/pictures/run.svg
 
-Each piece of text stands in the picture once and appears at its time; the screen scrolls as a terminal does. Who wants
-little motion sees the last screen. Nothing is loaded, and no script is in it.
+Each piece of text stands in the picture once and appears at its time; the screen scrolls as a terminal does.
+Who wants little motion sees the last screen. Nothing is loaded, and no script is in it.
 """
 
 from __future__ import annotations
@@ -162,10 +162,10 @@ def svg(shown: list[ScreenPiece], title: str) -> str:
     keyframes.append(_scrolling(shown, total))
     texts = [_text(piece, times.index(round(piece.at, 1))) for piece in shown]
     final = -LINE * max(0, rows - ROWS)
-    return f"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height}" role="img" aria-label="{escape(title)}">
+    return f"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height}" role="img">
 <title>{escape(title)}</title>
 <style>
-text{{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:#dfe3ea;white-space:pre}}
+text{{font:14px ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:#dfe3ea;white-space:pre}}
 .b{{font-weight:700}}.d{{opacity:.62}}.i{{font-style:italic}}.u{{text-decoration:underline}}
 #s{{transform:translateY({final}px);animation:s {total:.1f}s step-end infinite}}
 #s g{{animation-duration:{total:.1f}s;animation-timing-function:step-end;animation-iteration-count:infinite}}
@@ -173,7 +173,9 @@ text{{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",mo
 @media (prefers-reduced-motion:reduce){{#s,#s g{{animation:none!important}}}}
 </style>
 <rect width="100%" height="100%" rx="10" fill="#16171a"/>
-<circle cx="20" cy="17" r="5" fill="#f47067"/><circle cx="37" cy="17" r="5" fill="#f2b765"/><circle cx="54" cy="17" r="5" fill="#7ee787"/>
+<circle cx="20" cy="17" r="5" fill="#f47067"/>
+<circle cx="37" cy="17" r="5" fill="#f2b765"/>
+<circle cx="54" cy="17" r="5" fill="#7ee787"/>
 <svg y="{MARGIN + 18}" width="100%" height="{ROWS * LINE + 8}"><g id="s">
 {chr(10).join(texts)}
 </g></svg>
@@ -186,7 +188,8 @@ def _percent(at: float, total: float) -> str:
 
 
 def _appearing(number: int, at: float, total: float) -> str:
-    return f".t{number}{{animation-name:k{number}}}@keyframes k{number}{{0%{{opacity:0}}{_percent(at, total)}{{opacity:1}}}}\n"
+    stops = f"0%{{opacity:0}}{_percent(at, total)}{{opacity:1}}"
+    return f".t{number}{{animation-name:k{number}}}@keyframes k{number}{{{stops}}}\n"
 
 
 def _scrolling(shown: list[ScreenPiece], total: float) -> str:
@@ -201,17 +204,14 @@ def _scrolling(shown: list[ScreenPiece], total: float) -> str:
 
 def _text(piece: ScreenPiece, time_number: int) -> str:
     words = piece.style.split()
-    names = [
-        short
-        for word, short in (("bold", "b"), ("dim", "d"), ("italic", "i"), ("underline", "u"))
-        if word in words
-    ]
+    names = [word[0] for word in ("bold", "dim", "italic", "underline") if word in words]
     colour = next((COLOURS[word.replace("bright_", "")] for word in words if word.startswith("ansi_")), "")
     text = piece.text.rstrip()
     attributes = [
-        f'x="{MARGIN + piece.column * CELL:.1f}" y="{14 + piece.row * LINE}" textLength="{len(text) * CELL:.1f}"',
+        f'x="{MARGIN + piece.column * CELL:.1f}" y="{14 + piece.row * LINE}"',
+        f'textLength="{len(text) * CELL:.1f}"',
         f'class="{" ".join(names)}"' if names else "",
-        f'fill="{colour}" style="fill:{colour}"' if colour else "",
+        f'style="fill:{colour}"' if colour else "",
     ]
     return f'<g class="t{time_number}"><text {" ".join(filter(None, attributes))}>{escape(text)}</text></g>'
 
