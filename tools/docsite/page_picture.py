@@ -8,6 +8,7 @@ wants little motion sees one of them.
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import tempfile
@@ -19,14 +20,13 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+RECORDING = ROOT / "web" / "demo" / "recording.json"
 TARGET = ROOT / "docs" / "pictures" / "page.svg"
 WIDTH, HEIGHT = 1040, 640
-SCALE = 0.8
-QUALITY = 50
-MOMENTS = (4.5, 9, 12.5, 15.5, 20.5, 24.5, 29, 33)
-"""Seconds of the recording."""
-STILL = 2
-"""The picture for those who want no motion: the approval."""
+SCALE = 0.75
+QUALITY = 42
+STILL = 1
+"""The picture for those who want no motion: the end of the first session that is looked at, an approval."""
 EACH = 2.2
 """Seconds that each picture stays."""
 PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser")
@@ -37,6 +37,19 @@ class QuietHandler(SimpleHTTPRequestHandler):
 
     def log_message(self, *words: object) -> None:
         pass
+
+
+def moments() -> list[float]:
+    """Seconds of the recording: the end of each view of the guide, and of a session the middle, too."""
+    recording = json.loads(RECORDING.read_text("utf-8"))
+    views = [step for step in recording["steps"] if step["message"]["method"] == "_demo/view"]
+    ends = [*(step["at"] for step in views[1:]), recording["seconds"]]
+    made: list[float] = []
+    for view, end in list(zip(views, ends, strict=True))[1:]:
+        if view["message"]["params"]["hash"].startswith("#/s/"):
+            made.append((view["at"] + end) / 2)
+        made.append(end - 0.2)
+    return made
 
 
 @contextmanager
@@ -68,7 +81,7 @@ def screenshots(url: str) -> Iterator[str]:
         page.goto(url)
         page.wait_for_selector(".app[data-health=live]")
         tools = context.new_cdp_session(page)
-        for moment in MOMENTS:
+        for moment in moments():
             page.eval_on_selector(
                 ".player input[type=range]",
                 "(slider, value) => { slider.value = value; slider.dispatchEvent(new Event('input')); }",

@@ -132,7 +132,7 @@ class HubRecorder:
     async def open_session(self, agent: str, folder: Path, title: str) -> str:
         params = {"cwd": str(folder), "mcpServers": [], "_meta": {"dragoman": {"agent": agent}}}
         session_id = str((await self.call("session/new", params))["sessionId"])
-        await self.call("_dragoman/hub/rename", {"sessionId": session_id, "title": title})
+        await self.call("session/set_title", {"sessionId": session_id, "title": title})
         await self.read(session_id)
         return session_id
 
