@@ -225,5 +225,5 @@ web: $(READY_PY) $(READY_WEB)
 
 clean:
 	rm -rf $(VENV) $(TS)/node_modules $(WEB)/node_modules bench/.venvs bench/ts/node_modules dist build
-	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find $(CHECKED) -name __pycache__ -type d -prune -exec rm -rf {} +

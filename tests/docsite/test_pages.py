@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from docsite.pages import decisions_page, stage_pages, stage_text
+from docsite.pages import decisions_page, light_list, stage_pages, stage_text
 from tests.every import every
 
 ROOT = Path(__file__).parents[2]
@@ -64,3 +64,8 @@ def test_a_folder_that_was_staged_before_is_emptied(tmp_path: Path) -> None:
         (root / name).touch()
     stage_pages(root, tmp_path / "pages")
     assert not (tmp_path / "pages" / "old.md").exists()
+
+
+def test_a_long_list_has_plain_blocks_and_no_contents() -> None:
+    staged = light_list("# Rules\n\n```text\nif a < b:\n\n    *c*\n```\n\nwords\n")
+    assert staged == "---\nhide: [toc]\n---\n\n# Rules\n\n<pre>if a &lt; b:\n\n    *c*</pre>\n\nwords\n"

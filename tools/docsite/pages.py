@@ -6,6 +6,7 @@ there is one, or become plain text; comments for our tests are left out. Code bl
 
 from __future__ import annotations
 
+import html
 import os
 import re
 import shutil
@@ -23,6 +24,8 @@ ROOT_PAGES = {
 
 _FOLDERS = ("adr", "guides", "tutorial")
 """Folders that have a first page; a link to another one leads to the repository."""
+
+_LISTS = ("docs/review-rules.md",)
 
 _FENCE = re.compile(r"^(?P<fence>```+|~~~+).*?^(?P=fence)[ \t]*$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(
@@ -58,10 +61,26 @@ def stage_pages(root: Path, folder: Path, *, repository: str = "") -> None:
 
 def stage_text(text: str, source: Path, root: Path, repository: str) -> str:
     """The text of a page as the site has it; `source` is its path in the repository."""
-    parts = []
-    for part, is_code in split_code(_without_notes(text)):
-        parts.append(part if is_code else _relink(part, source, root, repository))
-    return "".join(parts)
+    parts = (
+        part if is_code else _relink(part, source, root, repository)
+        for part, is_code in split_code(_without_notes(text))
+    )
+    staged = "".join(parts)
+    return light_list(staged) if source.as_posix() in _LISTS else staged
+
+
+def light_list(text: str) -> str:
+    """A page with very many sections, which browsers show at once: without contents, with plain blocks.
+
+    The theme runs a script for each block of code and each entry of the contents, which takes seconds for a
+    thousand of them.
+    """
+
+    def plain(match: re.Match[str]) -> str:
+        lines = match[0].split("\n")[1:-1]
+        return f"<pre>{html.escape(chr(10).join(lines), quote=False)}</pre>"
+
+    return f"---\nhide: [toc]\n---\n\n{_FENCE.sub(plain, text)}"
 
 
 def split_code(text: str) -> Iterator[tuple[str, bool]]:
