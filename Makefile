@@ -29,7 +29,7 @@ WEB      := web
 READY_WEB := $(if $(wildcard $(WEB)/package.json),$(WEB)/node_modules/.ready)
 READY_ACPX := $(if $(wildcard $(ACPX)/package.json),build/ready/acpx)
 
-.PHONY: setup run quick test test-all check-format check-lint check-types check-mypy check-examples check-tests check-cluster bytecode fix explore simulate interop bench bench-cluster manual dist try-release schema web clean
+.PHONY: setup run quick test test-all check-format check-lint check-types check-mypy check-examples check-tests check-cluster bytecode fix explore simulate interop bench bench-cluster manual docs pictures dist try-release schema web clean
 .DEFAULT_GOAL := test
 
 setup: $(READY_PY) $(READY_TS) $(READY_SDK) $(READY_ACPX) $(READY_BROWSER) $(READY_WEB)
@@ -189,6 +189,20 @@ bench-cluster: $(READY_PY)
 manual: $(READY_PY)
 	@$(PY) tools/generate_manual.py build/manual && echo "build/manual"
 
+# The site, into build/site: pages of docs/, the reference from docstrings, the demo, llms.txt; every link is checked. What it
+# needs is installed once; after that no network is needed. DOCS_ARGS="--repository URL" lets links to sources lead there.
+DOCS_ENV := build/docs-tools
+DOCS_ARGS ?=
+$(DOCS_ENV)/.ready: tools/docsite/requirements.txt
+	@$(PYTHON) -m venv $(DOCS_ENV) && $(DOCS_ENV)/bin/python -m pip install $(PIP_OPTIONS) -r $< && touch $@
+
+docs: $(DOCS_ENV)/.ready $(READY_WEB)
+	@PYTHONPATH=tools:src $(DOCS_ENV)/bin/python -m docsite.build $(DOCS_ARGS)
+
+# The demo's recording and the moving pictures, anew: a real hub, a real terminal and a real browser, for a minute.
+pictures: $(READY_PY) $(READY_WEB) $(READY_BROWSER)
+	@for name in record_demo terminal_picture page_picture; do $(PY) tools/docsite/$$name.py || exit 1; done
+
 # Everything that is published, into dist/: built twice and compared, inspected, with a list of its parts and of its hashes.
 RELEASE := build/release
 $(RELEASE)/.ready: tools/release/requirements.txt
@@ -211,5 +225,5 @@ web: $(READY_PY) $(READY_WEB)
 
 clean:
 	rm -rf $(VENV) $(TS)/node_modules $(WEB)/node_modules bench/.venvs bench/ts/node_modules dist build
-	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find $(CHECKED) -name __pycache__ -type d -prune -exec rm -rf {} +

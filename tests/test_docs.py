@@ -30,7 +30,10 @@ PAGES = [
     ROOT / "README.md",
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "docs/from").glob("*.md")),
+    *sorted((ROOT / "docs/guides").glob("*.md")),
 ]
+"""The pages of the tutorial build on each other: `test_tutorial.py` plays them."""
+
 FENCE = re.compile(
     r"^(?P<above>[^\n]*)\n```(?P<language>[a-z]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )
@@ -92,7 +95,7 @@ PACKAGE = re.compile(r"[A-Za-z][\w.-]*(\[[\w,-]+\])?")
 def installs(page: str) -> set[str]:
     """What a page tells its reader to install, in a block or in a sentence."""
     text = (ROOT / page).read_text("utf-8")
-    said = [line for block in FOUND if block.page == page for line in block.text.splitlines()]
+    said = [line for block in blocks(page, text) for line in block.text.splitlines()]
     said += [" ".join(code.split()) for code in INLINE.findall(FENCE.sub("", f"\n{text}"))]
     words = [word for one in said for found in INSTALL.findall(one) for word in shlex.split(found)]
     return {word for word in words if PACKAGE.fullmatch(word)}

@@ -1,9 +1,10 @@
-// Builds the page into src/dragoman/web/static, or with --tests its tests into one file that `node --test` runs.
+// Builds the page into src/dragoman/web/static, or with --tests its tests into one file that `node --test` runs, or with
+// --demo FOLDER the same page with a recording in the place of a hub, for a static site.
 // The build holds a hash of the sources, so that a test without node can tell whether it is fresh.
 
 import { createHash } from "node:crypto";
 import { cp, mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
-import { join, relative } from "node:path";
+import { basename, join, relative, resolve } from "node:path";
 import { build } from "esbuild";
 
 const HERE = import.meta.dirname;
@@ -48,6 +49,21 @@ async function buildPage() {
   await writeFile(join(OUT, "build.json"), `${JSON.stringify({ sources: await sourceHash() })}\n`);
 }
 
+async function buildDemo(out) {
+  await rm(out, { recursive: true, force: true });
+  await mkdir(out, { recursive: true });
+  const made = await build({
+    ...SHARED, entryPoints: [join(HERE, "demo/main.ts")], outdir: join(out, "assets"), absWorkingDir: HERE, splitting: true, minify: true,
+    metafile: true, entryNames: "demo-[hash]", chunkNames: "[name]-[hash]", legalComments: "linked",
+  });
+  const outputs = Object.keys(made.metafile.outputs).map((path) => `assets/${basename(path)}`);
+  const entry = (end) => outputs.find((path) => path.startsWith("assets/demo-") && path.endsWith(end));
+  const page = (await readFile(join(HERE, "demo/index.html"), "utf8")).replace("%STYLE%", entry(".css")).replace("%SCRIPT%", entry(".js"));
+  await writeFile(join(out, "index.html"), page);
+  await cp(join(HERE, "demo/recording.json"), join(out, "recording.json"));
+  await cp(join(HERE, "public/icon.svg"), join(out, "icon.svg"));
+}
+
 async function buildTests() {
   const names = (await filesBelow(join(HERE, "test"))).filter((name) => name.endsWith(".test.ts")).sort();
   const contents = names.map((name) => `import ${JSON.stringify(name)};`).join("\n");
@@ -56,4 +72,6 @@ async function buildTests() {
   });
 }
 
-await (process.argv.includes("--tests") ? buildTests() : buildPage());
+const demo = process.argv.indexOf("--demo");
+if (demo > 0) await buildDemo(resolve(process.argv[demo + 1]));
+else await (process.argv.includes("--tests") ? buildTests() : buildPage());

@@ -36,7 +36,13 @@ PLAYED = ("on", "start", "client", "tool", "repeat", "allowed", "rejected", "can
 
 @dataclass(frozen=True)
 class Variant:
-    """A script with one fault in one place."""
+    """A script with one fault in one place.
+
+        for variant in faulty(script):
+            print(variant.fault, variant.place, variant.harmless)
+
+    After a harmless fault a good peer goes on as if nothing was.
+    """
 
     fault: str
     place: str
@@ -47,11 +53,20 @@ class Variant:
 
     @property
     def harmless(self) -> bool:
+        """Whether a good peer goes on as if nothing was."""
         return self.fault in HARMLESS
 
 
 def faulty(script: Script | str, *, faults: Mapping[str, str] = FAULTS) -> list[Variant]:
-    """Every fault in every place of the script."""
+    """Every fault in every place of the script.
+
+        @pytest.mark.parametrize("variant", faulty(script), ids=str)
+        async def test_my_client_never_hangs(variant: Variant) -> None:
+            async with talking_to(ScriptedAgent(variant.script)) as handle:
+                ...
+
+    `faults` are the faults by name, each with its lines of script.
+    """
     whole = script if isinstance(script, Script) else Script.parse(script)
     return [
         Variant(name, place, Script.of(statements))

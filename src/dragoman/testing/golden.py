@@ -42,7 +42,15 @@ def assert_golden(
     update: bool | None = None,
     replace: Mapping[str, str] | None = None,
 ) -> None:
-    """Compare with the file, or write it when an update was asked for."""
+    """Compare with the file, or write it when an update was asked for.
+
+        transcript = []
+        async with talking_to(agent, transcript=transcript) as handle:
+            await handle.new_session(cwd="/tmp")
+        assert_golden(transcript, "golden/hello.ndjson")
+
+    Read the difference before you commit an update.
+    """
     lines = normalise(frames, replace=replace)
     file = Path(path)
     if update or (update is None and os.environ.get(UPDATE, "0") not in ("", "0")):
@@ -62,7 +70,12 @@ def assert_golden(
 def normalise(
     frames: Iterable[TranscriptFrame | bytes], *, replace: Mapping[str, str] | None = None
 ) -> list[str]:
-    """One line of JSON for each frame, with nothing in it that differs from run to run."""
+    """One line of JSON for each frame, with nothing in it that differs from run to run.
+
+        lines = normalise(transcript, replace={"/home/ann": "<home>"})
+
+    Ids and times become names; `replace` names what else differs.
+    """
     names = _Names(replace or {})
     return [names.line(frame) for frame in frames]
 

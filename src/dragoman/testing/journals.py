@@ -28,6 +28,10 @@ ODD_NAMES = ("../../etc/passwd", "/etc/passwd", "a\0b", "ünïcode", "'; drop ta
 async def check_journal(make: MakeJournal) -> None:
     """Try every promise of the contract on journals from `make`; raise `AssertionError` for the first
     broken one.
+
+        await check_journal(lambda: open_my_journal(tmp_path / "journal"))
+
+    Each call of `make` opens an empty journal.
     """
     for promise in PROMISES:
         name = (promise.__doc__ or promise.__name__).splitlines()[0]

@@ -49,7 +49,14 @@ Frame = bytes | Mapping[str, Json]
 
 
 class RawPeer:
-    """`async with RawPeer(command) as peer:` runs it; constructing starts nothing."""
+    """`async with RawPeer(command) as peer:` runs it; constructing starts nothing.
+
+        async with RawPeer("dragoman agent echo") as peer:
+            await peer.send(b'{"half":\\n')
+            assert b"-32700" in await peer.read_line()
+
+    Leaving the block ends the program and whatever it has started.
+    """
 
     def __init__(
         self,
@@ -141,6 +148,7 @@ class RawPeer:
         _running(self._reader).pause()
 
     def resume(self) -> None:
+        """Read its output again."""
         _running(self._reader).resume()
 
     def close_stdout(self) -> None:
@@ -150,6 +158,7 @@ class RawPeer:
         self._change_waiters.wake()
 
     def close_stderr(self) -> None:
+        """Hang up on what it complains about."""
         _running(self._stderr).close()
 
     # Its life.
@@ -201,6 +210,7 @@ class RawPeer:
     # Inside.
 
     def feed(self, chunk: bytes) -> None:
+        """The program has printed this."""
         self._rest += chunk
         if b"\n" in chunk:  # otherwise a line of a hundred megabytes would be looked through at every chunk
             *lines, self._rest = self._rest.split(b"\n")
@@ -208,6 +218,7 @@ class RawPeer:
             self._change_waiters.wake()
 
     def finish(self) -> None:
+        """The program prints nothing more."""
         self._output_ended = True
 
     def _on_output_end(self, _: OSError | None) -> None:

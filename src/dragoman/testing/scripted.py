@@ -38,7 +38,15 @@ PATIENCE = 30.0
 
 
 class ScriptedAgent:
-    """An agent that does what a script says; it may serve any number of connections."""
+    """An agent that does what a script says; it may serve any number of connections.
+
+        agent = ScriptedAgent("on prompt\\n  say hello")
+        async with talking_to(agent) as handle:
+            session = await handle.new_session(cwd="/tmp")
+            assert (await session.prompt("Hi")).text == "hello"
+
+    `command` makes a program of it, for clients that start their agents.
+    """
 
     def __init__(self, script: Script | str, *, folder: str | os.PathLike[str] | None = None) -> None:
         self.script = script if isinstance(script, Script) else Script.parse(script)
@@ -80,7 +88,19 @@ Target: TypeAlias = str | Sequence[str] | Agent | ScriptedAgent | Transport
 
 
 class ScriptedClient:
-    """A client that tells its story to an agent. `names` are known to its lines from the start."""
+    """A client that tells its story to an agent. `names` are known to its lines from the start.
+
+        story = '''
+        client
+          initialize
+          new
+          prompt "Hello"
+          await turn "Hello"
+        '''
+        await ScriptedClient(story).talk_to("dragoman agent echo")
+
+    What passed is the result; another course of things raises `ScriptFailed`.
+    """
 
     def __init__(self, script: Script | str, *, names: JsonObject | None = None) -> None:
         self.script = script if isinstance(script, Script) else Script.parse(script)

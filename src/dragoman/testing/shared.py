@@ -39,7 +39,12 @@ MakeNode = Callable[[str], AbstractAsyncContextManager[SharedNode]]
 
 
 async def check_shared(make: MakeNode) -> None:
-    """Try every promise on nodes from `make`; raise `AssertionError` for the first broken one."""
+    """Try every promise on nodes from `make`; raise `AssertionError` for the first broken one.
+
+        await check_shared(lambda name: open_my_journal(servers, name))
+
+    Each call of `make` opens another node on the same streams.
+    """
     for number, promise in enumerate(PROMISES):
         name = (promise.__doc__ or promise.__name__).splitlines()[0]
         tasks = asyncio.all_tasks()

@@ -30,7 +30,14 @@ async def talking_to(
     limits: Limits | None = None,
     transcript: Transcript | None = None,
 ) -> AsyncIterator[AgentHandle]:
-    """The agent, connected and initialized. What passes is added to `transcript`, as the client saw it."""
+    """The agent, connected and initialized. What passes is added to `transcript`, as the client saw it.
+
+        async with talking_to(agent) as handle:
+            session = await handle.new_session(cwd="/tmp")
+            assert (await session.prompt("Ann")).text == "Hello, Ann."
+
+    Leaving the block ends both sides.
+    """
     ours, theirs = memory_pair()
     end: Transport = ours if transcript is None else RecordingTransport(ours, transcript, party="client")
     server = (

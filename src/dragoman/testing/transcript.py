@@ -15,7 +15,12 @@ Party: TypeAlias = Literal["agent", "client"]
 
 
 class TranscriptFrame(NamedTuple):
-    """One frame on its way, without its newline."""
+    """One frame on its way, without its newline.
+
+        frame = TranscriptFrame("agent", b'{"jsonrpc":"2.0","id":0,"method":"initialize"}')
+
+    As a text it shows where it goes.
+    """
 
     to: Party
     frame: bytes
@@ -44,7 +49,14 @@ def _shorten(text: str, limit: int = 300) -> str:
 
 
 class RecordingTransport(PassingTransport):
-    """Stands in front of `inner`, at the end of `party`, and writes into `transcript`."""
+    """Stands in front of `inner`, at the end of `party`, and writes into `transcript`.
+
+        transcript = []
+        ours, theirs = memory_pair()
+        recording = RecordingTransport(ours, transcript, party="client")
+
+    What passes is written down and passed on as it is.
+    """
 
     def __init__(self, inner: Transport, transcript: Transcript, *, party: Party) -> None:
         super().__init__(inner)

@@ -107,6 +107,13 @@ class TransportPair:
 async def check_transport(make_pair: MakePair) -> None:
     """Try every promise of the contract on pairs from `make_pair`; raise `AssertionError` for the first
     broken one.
+
+        async def make_pair():
+            return memory_pair()  # yours, connected to each other
+
+        await check_transport(make_pair)
+
+    A task or a descriptor that is left behind breaks a promise, too.
     """
     for promise in PROMISES:
         name = (promise.__doc__ or promise.__name__).splitlines()[0]

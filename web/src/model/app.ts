@@ -3,7 +3,7 @@
  * open. Hears every message and gives it to whom it concerns. Drawing is somebody else's: `changed` tells when.
  */
 
-import { Connection, type Health, type Owner } from "../wire/connection";
+import type { Health, Owner } from "../wire/connection";
 import type { Rpc } from "../wire/rpc";
 import { type Progress, ProgressFeed } from "./board";
 import { Conversation } from "./conversation";
@@ -17,6 +17,16 @@ export interface Found {
   kind: string;
   excerpt: string;
   title?: string | null;
+}
+
+/** Who is at the other end: a hub, or a recording. */
+export interface HubConnection {
+  /** Whether it lets in only who has a token. */
+  readonly needsToken: boolean;
+  readonly rpc: Rpc;
+  start(): void;
+  stop(): void;
+  hurry(): void;
 }
 
 export class App implements Owner {
@@ -45,7 +55,7 @@ export class App implements Owner {
   private fresh = recall("seen") === "";
   private clientId = uniqueName();
   private questions = new Map<string, unknown>();
-  connection = new Connection(() => this.token, this);
+  connection!: HubConnection; // set by `startPage`, before anything is asked
 
   constructor(
     public changed: () => void,
@@ -60,7 +70,7 @@ export class App implements Owner {
 
   start(): void {
     if (this.pairingCode) void this.pair(this.pairingCode);
-    else if (this.token) this.connection.start();
+    else if (this.token || !this.connection.needsToken) this.connection.start();
     else this.refuse("");
   }
 
@@ -118,6 +128,14 @@ export class App implements Owner {
     await rpc.call("_dragoman/hub/watch", { on: true });
     await this.refresh(rpc);
     for (const shown of this.shown()) await shown.attach(rpc);
+  }
+
+  /** Reads everything anew, what is shown included: the other end has gone back in time. */
+  async reopen(): Promise<void> {
+    [this.open, this.beside] = [this.open, this.beside].map((shown) => this.conversation(shown?.id ?? null));
+    this.lastWords.clear();
+    this.feed.progress.clear();
+    await this.opened(this.rpc);
   }
 
   /** The sessions that are on the screen as conversations. */

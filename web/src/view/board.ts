@@ -68,7 +68,7 @@ export class BoardView {
   }
 
   private welcome(): TemplateResult {
-    return html`<div class="empty"><img src="/icon.svg" alt="" width="72" height="72" /><p class="empty-title">No session yet</p>
+    return html`<div class="empty"><img src="icon.svg" alt="" width="72" height="72" /><p class="empty-title">No session yet</p>
       <p class="faint">Sessions of all your agents stand here, by what they need: you, time, or nothing any more.</p>
       ${this.app.may("prompt") ? html`<button type="button" class="choice allow_once" @click=${this.startNew}>New session</button>` : nothing}</div>`;
   }

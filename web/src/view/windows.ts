@@ -16,7 +16,7 @@ export function signIn(app: App): TemplateResult {
   };
   return html`<main class="sign-in">
     <form @submit=${submit}>
-      <img src="/icon.svg" alt="" width="64" height="64" />
+      <img src="icon.svg" alt="" width="64" height="64" />
       <h1>Dragoman</h1>
       <p>${plain(app.why) || "This page talks to your hub. It needs the token that the hub printed when it started."}</p>
       <label for="token">Token</label>

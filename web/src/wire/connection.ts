@@ -21,6 +21,7 @@ export interface Owner {
 }
 
 export class Connection {
+  readonly needsToken = true;
   health: Health = "connecting";
   rpc = new Rpc(
     () => {},

@@ -22,7 +22,15 @@ PATIENCE = 5.0
 
 
 class ScriptFailed(AssertionError):
-    """The other side did not do what the script expects."""
+    """The other side did not do what the script expects.
+
+        try:
+            await ScriptedClient(story).talk_to("dragoman agent echo")
+        except ScriptFailed as error:
+            print(error.line, error)
+
+    Its text has the last frames, too.
+    """
 
     def __init__(self, line: int, why: str) -> None:
         super().__init__(f"line {line}: {why}")

@@ -106,7 +106,12 @@ class ScriptRules:
 
 @dataclass(frozen=True)
 class Script:
-    """Made by `Script.parse` or `Script.load`; what it holds is checked."""
+    """Made by `Script.parse` or `Script.load`; what it holds is checked.
+
+        script = Script.parse("on prompt\\n  say hello")
+
+    Mistakes raise `ScriptError`, which names the line.
+    """
 
     statements: tuple[Statement, ...]
     settings: ScriptSettings
@@ -116,14 +121,17 @@ class Script:
 
     @classmethod
     def parse(cls, text: str) -> Script:
+        """The script that a text is."""
         return cls.of(parse(text))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Script:
+        """The script in a file."""
         return cls.parse(Path(path).read_text(encoding="utf-8"))
 
     @classmethod
     def of(cls, statements: tuple[Statement, ...]) -> Script:
+        """The script that statements are; what makes no sense together raises `ScriptError`."""
         settings, story = ScriptSettings(), list[tuple[int, Json]]()
         rules: list[ScriptRule] = []
         for statement in statements:

@@ -30,7 +30,15 @@ _decoder = json.JSONDecoder()
 
 
 class ScriptError(LocalMistake):
-    """A script that cannot be read, or asks for something that makes no sense."""
+    """A script that cannot be read, or asks for something that makes no sense.
+
+        try:
+            Script.parse("on prompt\\n  sing")
+        except ScriptError as error:
+            print(error.line, error.why)
+
+    It is raised when the script is read, before anything is played.
+    """
 
     def __init__(self, line: int, why: str) -> None:
         super().__init__(f"line {line}: {why}")

@@ -1,0 +1,406 @@
+/**
+ * Puts the page together: draws once a frame at most, follows the address, listens to keys. Whom it talks to is for
+ * `startPage` to be told: a hub, or a recording of one.
+ */
+
+import { html, nothing, render } from "lit";
+import { repeat } from "lit/directives/repeat.js";
+import "./style/index.css";
+import { download, exported } from "./export";
+import { App, type Found, type HubConnection } from "./model/app";
+import { applyAppearance } from "./model/appearance";
+import type { Conversation } from "./model/conversation";
+import { listenToKeys } from "./keys";
+import { canNotify, notifyEnd, notifyOf, notifying, switchNotifications } from "./notify";
+import { takeToken } from "./model/memory";
+import { takePairingCode } from "./model/pairing";
+import { sendingLabel } from "./model/steering";
+import { commands, successors } from "./commands";
+import type { FilePlace } from "./text/places";
+import { plain } from "./text/reveal";
+import { AgentsView } from "./view/agents";
+import { BoardView } from "./view/board";
+import { showChanges } from "./view/changes";
+import { Composer } from "./view/composer";
+import { askText, confirm, help, leaving } from "./view/dialogs";
+import { el, shown } from "./view/dom";
+import { inbox, sessionList, sidebarHead, viewLinks } from "./view/home";
+import { blockView } from "./view/blocks";
+import { type PaletteEntry, openPalette } from "./view/palette";
+import { closeDecided, decide, forgetCards } from "./view/question";
+import { searchAll } from "./view/search";
+import { sessionView } from "./view/session";
+import { settingsView } from "./view/settings";
+import { Timeline } from "./view/timeline";
+import { banner, menu, newSession, signIn } from "./view/windows";
+
+const root = document.getElementById("page")!;
+export const app = new App(redraw, notifyOf, notifyEnd, redraw);
+/** One for each side of a split view. */
+const composers = [
+  new Composer(app, () => app.open, () => app.open && timeline(app.open).toEnd()),
+  new Composer(app, () => app.beside, () => app.beside && timeline(app.beside).toEnd()),
+];
+const agents = new AgentsView(app, (agent) => newSession(app, openSession, agent));
+const board = new BoardView(app, start, (sessionId) => decide(app, sessionId));
+const timelines = new WeakMap<object, Timeline>();
+let asked = false;
+let wanted: { found: Found; query: string } | null = null;
+let announced = "";
+const VIEWS = ["board", "agents", "settings"] as const;
+let view: "inbox" | (typeof VIEWS)[number] = "inbox";
+/** The session that was open last: what is opened beside something from the board is opened beside it. */
+let lastOpen = "";
+/** The side of a split view that keys are about. */
+let side = 0;
+
+function current(): Conversation | null {
+  return side === 1 && app.beside ? app.beside : app.open;
+}
+
+/** At most one drawing a frame; a page that is not looked at gets no frames, but goes on folding. */
+function redraw(): void {
+  if (asked) return;
+  asked = true;
+  if (document.visibilityState === "visible") requestAnimationFrame(draw);
+  else window.setTimeout(draw, 200);
+}
+
+function draw(): void {
+  asked = false;
+  const more = app.shown().map((open) => open.work()).includes(true);
+  render(page(), root);
+  after();
+  if (more) redraw();
+}
+
+function page() {
+  if (app.health === "refused") return signIn(app);
+  const route = app.open ? "session" : view === "inbox" ? "home" : view;
+  const acts = { search, start, menu: pageMenu };
+  return html`<div class="app" data-route=${route} data-health=${app.health}>
+    ${banner(app)}
+    <div class="side">${sidebarHead(app, acts)}${viewLinks(app, app.open ? "" : view)}<div class="phone-inbox">${route === "home" ? inboxFor("phone") : nothing}</div>${sessionList(app)}</div>
+    <main class="main ${app.beside ? "split" : ""}" id="main">${app.open ? repeat(app.shown(), (open) => open.id, pane) : place()}</main>
+    <div class="toast" role="status" aria-live="polite">${app.said ? html`<span>${plain(app.said)}</span>` : nothing}</div>
+    <div class="unseen" role="status" aria-live="polite">${announced}</div>
+  </div>`;
+}
+
+function place() {
+  switch (view) {
+    case "board":
+      return board.view();
+    case "agents":
+      return agents.view();
+    case "settings":
+      return settingsView(app);
+    case "inbox":
+      return inboxFor("wide");
+  }
+}
+
+/** A session, alone or on one side of a split view. */
+function pane(open: Conversation, at: number) {
+  const acts = { menu: (event: Event) => sessionMenu(event, open), changes: () => changes(open), rename: () => rename(open), close: app.beside ? () => leaveSide(open) : undefined };
+  const enter = (): void => {
+    if (side === at) return;
+    side = at;
+    redraw();
+  };
+  const isActive = current() === open;
+  return html`<section class="pane ${isActive ? "active" : ""}" data-session=${open.id} aria-label=${app.beside ? `Session, ${at ? "right" : "left"} side` : nothing} @focusin=${enter} @pointerdown=${enter}>
+    ${sessionView(app, open, timeline(open), composers[at], acts)}</section>`;
+}
+
+function leaveSide(open: Conversation): void {
+  const left = app.shown().find((other) => other !== open);
+  if (left) openSession(left.id);
+}
+
+const narrow = matchMedia("(max-width: 859px)");
+narrow.addEventListener("change", redraw);
+
+/** A card is one element, so it stands in one place: below the head on a phone, in the middle on a wide screen. */
+function inboxFor(place: "phone" | "wide") {
+  return narrow.matches === (place === "phone") ? inbox(app, start) : nothing;
+}
+
+function timeline(open: Conversation): Timeline {
+  let made = timelines.get(open);
+  if (!made) {
+    made = new Timeline(() => void open.earlier(app.rpc));
+    timelines.set(open, made);
+  }
+  return made;
+}
+
+function after(): void {
+  forgetCards(app.inbox);
+  closeDecided(app.inbox);
+  const isBoard = !app.open && view === "board" && app.health !== "refused";
+  app.feed.show(isBoard);
+  agents.show(!app.open && view === "agents" && app.health === "live");
+  if (isBoard) board.after();
+  const open = current();
+  document.title = [app.inbox.size ? `(${app.inbox.size})` : "", open ? plain(open.fold.title || open.info?.title || "Session") : "", "Dragoman"]
+    .filter(Boolean).join(" ");
+  for (const composer of composers) composer.update();
+  app.shown().forEach((shown, at) => {
+    const list = timeline(shown);
+    list.update(shown.fold.items, shown.fold.takeChanged(), shown.more);
+    pendingPrompts(shown, list.tail, composers[at]);
+    if (wanted && wanted.found.sessionId === shown.id && shown.state === "open") void seek(shown);
+  });
+  if (open) announce(open);
+}
+
+function pendingPrompts(open: Conversation, tail: HTMLElement, composer: Composer): void {
+  const key = open.sending.map((one) => one.key + sendingLabel(one)).join() + String(Boolean(open.fold.turn)) + open.state + open.info?.state + String(open.fold.items.length > 0);
+  if (tail.dataset.shown === key) return;
+  tail.dataset.shown = key;
+  const nodes: HTMLElement[] = open.sending.filter((one) => !open.fold.taken.has(one.key)).map((one) => {
+    const bubble = el("div", "bubble", ...one.prompt.map((block) => block.type === "text" ? el("div", "said", shown(block.text ?? "")) : blockView(block, true)));
+    const made = el("div", `user sending ${one.error ? "bad" : ""}`, bubble, el("p", "faint", plain(sendingLabel(one))));
+    if (one.error) {
+      const back = el("button", "small", "Take it back");
+      back.addEventListener("click", () => {
+        open.forget(one);
+        composer.restore(one.prompt);
+      });
+      made.append(back);
+    }
+    return el("div", "item drawn", made);
+  });
+  if (open.fold.turn && open.info?.state !== "waiting") nodes.push(el("div", "working", el("i"), el("i"), el("i")));
+  if (open.state === "open" && !open.fold.items.length && !nodes.length) nodes.push(beginning(open));
+  if (open.state === "opening") nodes.push(el("div", "skeleton", el("i"), el("i"), el("i")));
+  tail.replaceChildren(...nodes);
+}
+
+function beginning(open: Conversation): HTMLElement {
+  const hint = (key: string, what: string): HTMLElement => el("p", "faint", el("kbd", "", key), ` ${what}`);
+  const folder = plain(open.info?.cwd ?? "", "exact line");
+  return el("div", "empty", el("p", "empty-title", "What shall it do?"), el("p", "faint", folder), hint("/", "commands of the agent"), hint("@", "files of the folder"));
+}
+
+let hadTurn = "";
+/** A screen reader hears that a turn began and ended, not every word of it. */
+function announce(open: Conversation): void {
+  const now = `${open.id} ${open.fold.turn ? "running" : ""}`;
+  if (now === hadTurn) return;
+  if (hadTurn === `${open.id} running`) announced = "The agent has finished.";
+  else if (open.fold.turn) announced = "The agent is working.";
+  else announced = "";
+  hadTurn = now;
+  redraw();
+}
+
+/** A search result may stand pages back: they are fetched until it is here. */
+async function seek(open: Conversation): Promise<void> {
+  const { found, query } = wanted!;
+  wanted = null;
+  for (let pages = 0; pages < 100; pages += 1) {
+    const item = open.fold.find(found.cursor);
+    if (item) {
+      timeline(open).update(open.fold.items, open.fold.takeChanged(), open.more);
+      return timeline(open).reveal(item, { query, excerpt: found.excerpt });
+    }
+    if (!(await open.earlier(app.rpc))) break;
+  }
+  app.say("That place is not in the history any more.");
+}
+
+function go(hash: string): void {
+  location.hash = hash;
+}
+
+function openSession(id: string): void {
+  go(`#/s/${encodeURIComponent(id)}`);
+}
+
+function openBeside(id: string): void {
+  const first = app.open?.id ?? lastOpen;
+  if (!first || first === id) return openSession(id);
+  go(`#/s/${encodeURIComponent(first)}/${encodeURIComponent(id)}`);
+}
+
+/** The session that is to stand beside the open one is chosen by its name. */
+function split(): void {
+  const open = app.open;
+  if (!open) return app.say("Open a session first, then another one beside it.");
+  const others = [...app.sessions.values()].filter((session) => session.sessionId !== open.id);
+  const entries = others.map((session) => ({ label: session.title || "Untitled session", detail: `${session.agent} ${session.cwd}`, icon: "split", run: () => openBeside(session.sessionId) }));
+  openPalette({ title: "Open beside", placeholder: "A session to open beside this one", entries });
+}
+
+/** The view of files is loaded with the first of them. */
+function openFile(sessionId: string, place: FilePlace): void {
+  import("./view/file").then(({ showFile }) => showFile(app, sessionId, place), () => app.say("The file view could not be loaded."));
+}
+
+/** Files of a session by a few letters of their path. */
+async function findFiles(open: Conversation, pattern: string): Promise<PaletteEntry[]> {
+  const answer = await app.rpc.call<{ files: string[] }>("_dragoman/hub/files", { sessionId: open.id, pattern, limit: 30 }).catch(() => ({ files: [] }));
+  return answer.files.map((path) => ({ label: path, icon: "file", run: () => openFile(open.id, { path, line: 0 }) }));
+}
+
+function chooseFile(): void {
+  const open = current();
+  if (!open) return app.say("Open a session first: files are those of its folder.");
+  openPalette({ title: "Open a file", placeholder: "A file of this session", entries: [], lookUp: (text) => findFiles(open, text) });
+}
+
+function palette(): void {
+  openPalette(commands({ app, current, board, go, openSession, openBeside, search, start, split, chooseFile, changes, rename, help, save, fork, handOver, decide: (id) => decide(app, id) }));
+}
+
+function follow(): void {
+  // A link with a token or a pairing code that is opened in a tab that is here already.
+  if (location.hash.startsWith("#token=")) return app.signIn(takeToken());
+  if (location.hash.startsWith("#pair=")) return void app.pair(takePairingCode());
+  const found = /^#\/s\/([^/]+)(?:\/([^/]+))?$/.exec(location.hash);
+  const before = app.beside;
+  view = VIEWS.find((name) => location.hash === `#/${name}`) ?? "inbox";
+  app.show(found ? decodeURIComponent(found[1]) : null, found?.[2] ? decodeURIComponent(found[2]) : null);
+  side = app.beside && app.beside !== before ? 1 : 0;
+  lastOpen = app.open?.id ?? lastOpen;
+  if (found && !matchMedia("(pointer: coarse)").matches) requestAnimationFrame(() => composers[side].field.focus());
+}
+
+function search(text = ""): void {
+  const show = (found: Found, query: string): void => {
+    wanted = { found, query };
+    const open = app.shown().find((shown) => shown.id === found.sessionId);
+    if (open) void seek(open);
+    else openSession(found.sessionId);
+  };
+  searchAll(app, show, text);
+}
+
+function start(): void {
+  if (app.may("prompt")) newSession(app, openSession);
+}
+
+function changes(open = current()): void {
+  if (open?.changes?.length || open?.others.length) showChanges(app, open);
+  else app.say("The last turn changed no files.");
+}
+
+function rename(open = current()): void {
+  if (!open) return;
+  askText("Name of this session", open.fold.title ?? open.info?.title ?? "", "Rename", (title) => {
+    app.rpc.call("session/set_title", { sessionId: open.id, title }).then(
+      () => {
+        open.fold.title = title;
+        redraw();
+      },
+      (error: Error) => app.say(`It was not renamed: ${error.message}`),
+    );
+  });
+}
+
+function pageMenu(event: Event): void {
+  menu(event, [
+    canNotify() && [notifying() ? "Stop notifying me" : "Notify me when something waits", () => void switchNotifications().then((on) => app.say(on ? "You will be notified." : "You will not be notified."))],
+    ["Everything (Ctrl K)", palette],
+    ["Keyboard", help],
+    ["Sign out", () => app.signOut()],
+  ]);
+}
+
+function sessionMenu(event: Event, open: Conversation): void {
+  const act = (method: string) => (): void => {
+    app.rpc.call(method, { sessionId: open.id }).then(
+      () => {
+        go("#/");
+        void app.refresh();
+      },
+      (error: Error) => app.say(error.message),
+    );
+  };
+  const ends = (word: string, method: string) => (): void => confirm(`${word} this session?`, plain(open.info?.title || "Untitled session"), word, act(method));
+  menu(event, [
+    ["What the last turn changed", () => changes(open)],
+    ["Rename", () => rename(open)],
+    ["Open another beside it", split],
+    ["Fork from here", () => fork(open)],
+    ...(app.may("prompt") ? successors(app, open).map((agent): [string, () => void] => [`Hand over to ${agent.title || agent.name}`, () => handOver(open, agent.name)]) : []),
+    ["Export as HTML", () => void save(open)],
+    ["Close session", ends("Close", "session/close")],
+    open.info?.state === "archived" ? ["Take out of the archive", act("session/unarchive")] : ["Archive session", act("session/archive")],
+    ["Delete session", ends("Delete", "session/delete")],
+  ]);
+}
+
+/** A new session with this one's past: all of it, or what was before the message with a cursor. */
+function fork(open: Conversation, before = ""): void {
+  const params = { sessionId: open.id, cwd: open.info?.cwd ?? "", mcpServers: [], ...(before ? { _meta: { dragoman: { before } } } : {}) };
+  app.rpc.call<{ sessionId: string }>("session/fork", params).then(
+    ({ sessionId }) => openSession(sessionId),
+    (error: Error) => app.say(`It was not forked: ${error.message}`),
+  );
+}
+
+/** Another agent goes on, with a brief of what was said: for one that is out of quota, logged out or dead. */
+function handOver(open: Conversation, agent: string): void {
+  app.rpc.call<{ sessionId: string; lost: string[] }>("_dragoman/hub/handover", { sessionId: open.id, agent }).then(
+    ({ sessionId, lost }) => {
+      openSession(sessionId);
+      app.say(`${agent} goes on, and is told of it with your next prompt. Not handed over: ${lost.map((loss) => plain(loss)).join("; ")}.`);
+    },
+    (error: Error) => app.say(`It was not handed over: ${error.message}`),
+  );
+}
+
+async function save(open: Conversation): Promise<void> {
+  while (await open.earlier(app.rpc));
+  const name = (open.info?.title || "session").replace(/[^\p{L}\p{N}]+/gu, "-").slice(0, 60);
+  download(await exported(open), `${name || "session"}.html`);
+}
+
+/** A program calls it once: from then on the document is the page's. */
+export function startPage(connect: (app: App) => HubConnection): void {
+  app.connection = connect(app);
+  document.addEventListener("click", (event) => {
+    const target = event.target as HTMLElement;
+    const away = target.closest?.<HTMLElement>("[data-away]");
+    if (away) leaving(away.dataset.away!);
+    const file = target.closest?.<HTMLElement>("[data-file]");
+    if (!file) return;
+    event.preventDefault(); // it may stand in the summary of a tool call, which is not to be folded by it
+    const sessionId = file.closest<HTMLElement>("[data-session]")?.dataset.session ?? current()?.id;
+    if (sessionId) openFile(sessionId, { path: file.dataset.file!, line: Number(file.dataset.line ?? 0) });
+  });
+  document.addEventListener("fork", (event) => {
+    const open = current();
+    if (open) fork(open, (event as CustomEvent<string>).detail);
+  });
+  document.addEventListener("visibilitychange", () => app.looked());
+  window.addEventListener("hashchange", follow);
+  window.addEventListener("dragover", (event) => event.preventDefault());
+  window.addEventListener("drop", (event) => {
+    event.preventDefault();
+    if (app.open && event.dataTransfer?.files.length) void composers[side].attach([...event.dataTransfer.files]);
+  });
+  // The seconds until the next try count down; "5 min" becomes "6 min".
+  window.setInterval(() => (app.health === "offline" || (view === "board" && !app.open) ? redraw() : undefined), 1000);
+  window.setInterval(redraw, 30_000);
+  listenToKeys({
+    app, board, search, start, changes, help, go, palette, split, chooseFile, openBeside,
+    composer: () => composers[current() === app.beside ? 1 : 0],
+    decide: (sessionId) => decide(app, sessionId),
+    current,
+    toEnd: () => withTimeline((list) => list.toEnd()),
+    toStart: () => withTimeline((list) => list.toStart()),
+  });
+  applyAppearance();
+  follow();
+  app.start();
+  redraw();
+}
+
+function withTimeline(act: (list: Timeline) => void): void {
+  const open = current();
+  if (open) act(timeline(open));
+}
