@@ -75,6 +75,8 @@ def agents_schema() -> JsonSchema:
         "allow": TEXTS,
         "title": TEXT,
         "dialect": {"enum": list(CHOICES)},
+        "place": {"type": "string", "pattern": "^(ssh|docker|podman):"},
+        "map": {"type": "array", "items": {"type": "string", "pattern": "^[^=]+=/"}},
     }
     agent = _object({key: values[key] for key in KEYS}, required=["command"])
     agents = {
