@@ -89,6 +89,8 @@ class CuttingProxy:
             for way in ways:
                 way.cancel()
             await asyncio.gather(*ways, return_exceptions=True)
+            # A reset also takes what had arrived and was not read yet; an end does not.
+            is_reset = self._random.random() < 0.5
             for side in pair:
-                side.transport.abort()
+                side.transport.abort() if is_reset else side.close()
             self._writers -= pair

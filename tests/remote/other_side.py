@@ -49,10 +49,10 @@ def free_port() -> int:
 class SshServer:
     """A server that runs from `start` to `stop`. `access()` reaches it, directly or through another port."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, cache: Path | None = None) -> None:
         self.folder = folder
         self.port = free_port()
-        self.cache = folder / "cache-there"
+        self.cache = cache or folder / "cache-there"
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -112,17 +112,17 @@ test "$1" = exec && test "$2" = -i || exit 125
 test "$3" = box || echo "Error response from daemon: No such container: $3" >&2
 test "$3" = box || exit 1
 shift 3
-exec env -i HOME={home} PATH={path} XDG_CACHE_HOME={home}/cache INSIDE=box "$@"
+exec env -i HOME={home} PATH={path} XDG_CACHE_HOME={cache} INSIDE=box "$@"
 """
 
 
-def make_fake_docker(folder: Path, *, name: str = "docker") -> Path:
+def make_fake_docker(folder: Path, cache: Path, *, name: str = "docker") -> Path:
     """A folder for PATH whose `docker` enters the container `box`."""
     programs, home = folder / "bin", folder / "box"
     programs.mkdir(exist_ok=True)
     home.mkdir(exist_ok=True)
     program = programs / name
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    program.write_text(FAKE_DOCKER.format(home=home, path=path))
+    program.write_text(FAKE_DOCKER.format(home=home, path=path, cache=cache))
     program.chmod(0o755)
     return programs

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,19 +15,11 @@ CUTS = int(os.environ.get("DRAGOMAN_CUTS", "10"))
 pytestmark = needs_sshd
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SshServer]:
-    server = SshServer(tmp_path_factory.mktemp("sshd"))
-    server.start()
-    yield server
-    server.stop()
-
-
 @pytest.mark.bound(60)  # each cut costs a handshake of ssh and a start of Python
 async def test_cuts_at_random_bytes_lose_nothing_and_double_nothing(
-    server: SshServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: SshServer, cache_here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache_here))
     report = await run_cuts(server, cuts=CUTS, seed=7)
     assert report.mistakes == []
     assert report.heard == PARTS * report.written

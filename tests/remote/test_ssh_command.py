@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +20,11 @@ SECONDS = 60.0
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SshServer]:
-    server = SshServer(tmp_path_factory.mktemp("sshd"))
-    server.start()
-    yield server
-    server.stop()
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of this side: a bundle is made once, and no policy of whoever runs the tests counts."""
-    return tmp_path_factory.mktemp("here")
+def home(tmp_path_factory: pytest.TempPathFactory, cache_here: Path) -> Path:
+    """Of this side: no policy of whoever runs the tests counts."""
+    home = tmp_path_factory.mktemp("here")
+    (home / "cache").symlink_to(cache_here)
+    return home
 
 
 def variables(home: Path, server: SshServer | None = None, **more: str) -> dict[str, str]:
@@ -153,21 +146,6 @@ def test_an_editor_is_asked_and_its_paths_are_translated(
 
 
 @needs_sshd
-def test_status_and_removal_tell_what_is_there(server: SshServer, home: Path, tmp_path: Path) -> None:
-    env = variables(home, server)
-    run_prompt("hello", "--in", "ssh:there", env=env, cwd=tmp_path)
-    report = json.loads(dragoman("ssh", "there", "--json", env=env).stdout)
-    assert report["place"] == "ssh:there"
-    assert [folder["name"] for folder in report["folders"]] == [
-        path.name for path in sorted((server.cache / "dragoman/remote").glob("*-*"))
-    ]
-    assert report["agents"] == []
-    removed = dragoman("ssh", "there", "--remove", "--json", env=env)
-    assert json.loads(removed.stdout)["removed"] == str(server.cache / "dragoman/remote")
-    assert not (server.cache / "dragoman/remote").exists()
-
-
-@needs_sshd
 def test_a_host_whose_key_is_not_known_is_not_trusted(server: SshServer, home: Path) -> None:
     config = server.config()
     (server.folder / f"known-{server.port}").write_text("")
@@ -186,8 +164,8 @@ def test_what_would_be_an_option_is_no_place(place: str) -> None:
         parse_place(place)
 
 
-def test_a_container_is_entered_as_docker_does_it(home: Path, tmp_path: Path) -> None:
-    programs = make_fake_docker(tmp_path)
+def test_a_container_is_entered_as_docker_does_it(home: Path, tmp_path: Path, cache_there: Path) -> None:
+    programs = make_fake_docker(tmp_path, cache_there)
     env = variables(home, PATH=f"{programs}:{os.environ['PATH']}", TOKEN="not named")
     work = tmp_path / "box" / "work"
     work.mkdir()
@@ -199,11 +177,12 @@ def test_a_container_is_entered_as_docker_does_it(home: Path, tmp_path: Path) ->
     there = json.loads(finished.stdout)["params"]
     assert there["INSIDE"] == "box"
     assert "TOKEN" not in there
-    assert (tmp_path / "box/cache/dragoman/remote").is_dir()
 
 
-def test_a_container_that_is_not_there_is_named_with_what_to_do(home: Path, tmp_path: Path) -> None:
-    programs = make_fake_docker(tmp_path, name="podman")
+def test_a_container_that_is_not_there_is_named_with_what_to_do(
+    home: Path, tmp_path: Path, cache_there: Path
+) -> None:
+    programs = make_fake_docker(tmp_path, cache_there, name="podman")
     env = variables(home, PATH=f"{programs}:{os.environ['PATH']}")
     finished = dragoman("ssh", "podman:none", env=env)
     assert finished.returncode == 8
@@ -211,9 +190,24 @@ def test_a_container_that_is_not_there_is_named_with_what_to_do(home: Path, tmp_
     assert "podman ps" in finished.stderr
 
 
-def test_a_python_that_is_too_old_or_missing_is_named(home: Path, tmp_path: Path) -> None:
-    programs = make_fake_docker(tmp_path)
+def test_a_python_that_is_too_old_or_missing_is_named(home: Path, tmp_path: Path, cache_there: Path) -> None:
+    programs = make_fake_docker(tmp_path, cache_there)
     env = variables(home, PATH=f"{programs}:{os.environ['PATH']}")
     finished = dragoman("ssh", "docker:box", "--python", "/no/such/python", env=env)
     assert finished.returncode == 8
     assert "Python 3.11 or later" in finished.stderr
+
+
+@needs_sshd
+def test_status_and_removal_tell_what_is_there(server: SshServer, home: Path, tmp_path: Path) -> None:
+    env = variables(home, server)
+    run_prompt("hello", "--in", "ssh:there", env=env, cwd=tmp_path)
+    report = json.loads(dragoman("ssh", "there", "--json", env=env).stdout)
+    assert report["place"] == "ssh:there"
+    assert [folder["name"] for folder in report["folders"]] == [
+        path.name for path in sorted((server.cache / "dragoman/remote").glob("*-*"))
+    ]
+    assert report["agents"] == []
+    removed = dragoman("ssh", "there", "--remove", "--json", env=env)
+    assert json.loads(removed.stdout)["removed"] == str(server.cache / "dragoman/remote")
+    assert not (server.cache / "dragoman/remote").exists()

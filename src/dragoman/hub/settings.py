@@ -43,6 +43,7 @@ Store: TypeAlias = Annotated[str, Kind("path or nats:// address")]
 Url: TypeAlias = Annotated[str, Kind("URL")]
 KeyPlace: TypeAlias = Annotated[str, Kind("place of a key")]
 NodeName: TypeAlias = Annotated[str, Kind("name of a node")]
+MappedFolders: TypeAlias = Annotated[tuple[str, ...], Kind("list of mapped folders")]
 AgentPlace: TypeAlias = Annotated[str, Kind("place of an agent")]
 DialectName: TypeAlias = Annotated[str, Kind("dialect")]
 Flag: TypeAlias = Annotated[bool, Kind("true or false")]
@@ -75,7 +76,7 @@ class AgentSettings(Struct, frozen=True, kw_only=True):
     dialect: DialectName = "auto"
     place: AgentPlace = ""
     """Where it lives, if not here: its files and terminals are there, and so is `cwd`."""
-    map: Texts = ()
+    map: MappedFolders = ()
     """Folders here and there, `HERE=THERE`."""
     cwd: File = ""
     linger: Seconds = 60.0

@@ -21,6 +21,9 @@ from dragoman.hub.agents.host import place, records
 
 CHUNK = 64 * 1024
 
+BATCH = 4 * 1024
+"""Bytes of frames in one record: a line that is cut all the time brings at least so much each time."""
+
 
 def main(order: Mapping[str, Any], stdin: BinaryIO, *, run: Path) -> None:
     """Carry out `start` or `find`, then pass everything on until one end is gone."""
@@ -76,6 +79,7 @@ def _start(order: Mapping[str, Any], path: Path) -> None:
                 buffer=order["buffer"],
                 lease=None,
                 lease_linger=0.0,
+                batch=BATCH,
             )
         )
     except (DragomanError, OSError) as error:

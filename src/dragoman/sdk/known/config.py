@@ -162,8 +162,8 @@ class _ConfigReader:
             return ""
         try:
             return str(parse_place(value if isinstance(value, str) else ""))
-        except LocalMistake as error:
-            self._refuse(where, str(error))
+        except LocalMistake:
+            self._refuse(where, "place must be ssh:HOST, docker:NAME or podman:NAME, in quotes")
 
     def _maps(self, value: object, where: tuple[str, ...]) -> tuple[str, ...]:
         if not isinstance(value, list | tuple) or not all(is_map(item) for item in value):
