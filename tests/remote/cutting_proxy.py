@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 
 CHUNK = 4096
 
@@ -54,6 +54,34 @@ class CuttingProxy:
         for writer in list(self._writers):
             writer.transport.abort()
 
+    async def _arrivals(self, source: asyncio.StreamReader) -> AsyncIterator[bytes]:
+        """What is read, in order, each piece so much later: a lost one is sent again after a timeout."""
+        if not self._delay:
+            while chunk := await source.read(CHUNK):
+                yield chunk
+            return
+        loop = asyncio.get_running_loop()
+        pieces: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue(maxsize=256)
+
+        async def read() -> None:
+            while True:
+                chunk = await source.read(CHUNK)
+                factor = 5 if self._random.random() < self._loss else 1
+                await pieces.put((loop.time() + factor * self._delay, chunk))
+                if not chunk:
+                    return
+
+        reading = asyncio.ensure_future(read())
+        try:
+            while True:
+                moment, chunk = await pieces.get()
+                await asyncio.sleep(max(0.0, moment - loop.time()))
+                if not chunk:
+                    return
+                yield chunk
+        finally:
+            reading.cancel()
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
@@ -71,10 +99,7 @@ class CuttingProxy:
 
         async def pump(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
             nonlocal rest
-            while chunk := await source.read(CHUNK):
-                if self._delay:
-                    late = self._random.random() < self._loss
-                    await asyncio.sleep(self._delay * (5 if late else 1))  # sent again after a timeout
+            async for chunk in self._arrivals(source):
                 if rest is not None and (rest := rest - len(chunk)) <= 0:
                     target.write(chunk[:rest])
                     self.cuts += 1

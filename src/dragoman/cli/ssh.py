@@ -9,24 +9,24 @@ import os
 import re
 import secrets
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dragoman.apps.console import say
 from dragoman.errors import LocalMistake
 from dragoman.remote.bundle import Bundle, make_bundle
 from dragoman.remote.connection import RemoteConnection, RemoteFailed, open_connection
 from dragoman.remote.conversation import RemoteConversation
-from dragoman.remote.decider import AccessDecider
 from dragoman.remote.line import Act, LineNotice, LineTransport
-from dragoman.remote.path_map import PathMap, parse_map
 from dragoman.remote.reach import RemoteAccess
 from dragoman.sdk.known.config import VARIABLE
 from dragoman.sdk.known.remote_place import RemotePlace, check_host, parse_place
 from dragoman.sdk.proxy.target import stderr_writer
 from dragoman.sdk.shutdown import ShutdownSignals, first_of
 from dragoman.transport.stdio import claim_stdio
-from dragoman.workspace.policy.policy_files import load_policy
-from dragoman.workspace.policy.policy_parser import PolicyError
+
+if TYPE_CHECKING:  # what only some starts need is imported where it is needed: each start is waited for
+    from dragoman.remote.decider import AccessDecider
+    from dragoman.remote.path_map import PathMap
 
 USAGE, FAILED, GONE = 2, 8, 9
 
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     except RemoteFailed as error:
         _say(f"{error}\nTo go on: {error.next_step}.")
         return FAILED
-    except (LocalMistake, PolicyError) as error:
+    except LocalMistake as error:
         _say(str(error))
         return USAGE
 
@@ -105,11 +105,7 @@ def _run_agent(access: RemoteAccess, bundle: Bundle, args: argparse.Namespace) -
         "linger": args.keep,
         "buffer": BUFFER,
     }
-    path_map = PathMap([parse_map(text) for text in args.map]) if args.map else None
-    decider = None
-    if args.decide == "policy":
-        policy = load_policy(file=args.policy, approve=args.approve)
-        decider = AccessDecider(policy, agent=os.path.basename(args.command[0]))
+    path_map, decider = _path_map(args), _decider(args)
     _log_in(access)
     stdio = claim_stdio()
     with ShutdownSignals() as leaving:
@@ -131,6 +127,29 @@ def _run_agent(access: RemoteAccess, bundle: Bundle, args: argparse.Namespace) -
             return GONE if line.exit_status is None else max(1, line.exit_status % 256)
 
         return asyncio.run(converse())
+
+
+def _path_map(args: argparse.Namespace) -> PathMap | None:
+    if not args.map:
+        return None
+    from dragoman.remote.path_map import PathMap, parse_map
+
+    return PathMap([parse_map(text) for text in args.map])
+
+
+def _decider(args: argparse.Namespace) -> AccessDecider | None:
+    """None if the client decides."""
+    if args.decide == "client":
+        return None
+    from dragoman.remote.decider import AccessDecider
+    from dragoman.workspace.policy.policy_files import load_policy
+    from dragoman.workspace.policy.policy_parser import PolicyError
+
+    try:
+        policy = load_policy(file=args.policy, approve=args.approve)
+    except PolicyError as error:
+        raise LocalMistake(str(error)) from error
+    return AccessDecider(policy, agent=os.path.basename(args.command[0]))
 
 
 async def _open_line(

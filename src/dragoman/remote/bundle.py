@@ -28,8 +28,11 @@ from dragoman.system.folders import user_folder
 from dragoman.system.replacement import replace_file
 from dragoman.version import VERSION
 
-LEFT_OUT = ("__pycache__", "static")
-"""Folders that nobody needs on the other side: compiled by and for us, and the hub's page."""
+LEFT_OUT = ("__pycache__",)
+NOT_NEEDED = ("check", "trace", "tui", "web")
+"""Rooms that nobody needs on the other side. Of the hub, only its agent host is."""
+
+HOST = ("hub", "agents", "host")
 
 KEPT = 3
 """Archives that stay in the cache; more are of versions that nobody runs any more."""
@@ -142,9 +145,23 @@ def _add(archive: zipfile.ZipFile, name: str, data: bytes, *, compression: int =
 def _files(package: Path) -> Iterator[Path]:
     """The files of a package, in order."""
     for folder, folders, names in os.walk(package):
-        folders[:] = sorted(set(folders) - set(LEFT_OUT))
+        way = Path(folder).relative_to(package).parts
+        folders[:] = [
+            name
+            for name in sorted(folders)
+            if name not in LEFT_OUT and (package != PACKAGE or _is_needed((*way, name)))
+        ]
+        is_way_to_host = package == PACKAGE and way in (HOST[:1], HOST[:2])
         for name in sorted(names):
-            yield Path(folder, name)
+            if not is_way_to_host or name == "__init__.py":
+                yield Path(folder, name)
+
+
+def _is_needed(way: tuple[str, ...]) -> bool:
+    """Whether a folder of ours is needed on the other side, by the names on the way to it."""
+    if way[0] == "hub":
+        return way[: len(HOST)] == HOST[: len(way)]
+    return way[0] not in NOT_NEEDED
 
 
 def _is_compiled(file: Path) -> bool:

@@ -6,11 +6,15 @@ if the client does not decide them itself.
 
 from __future__ import annotations
 
-from dragoman.remote.decider import AccessDecider
-from dragoman.remote.path_map import PathMap
+from typing import TYPE_CHECKING
+
 from dragoman.runtime.relay import Relay, RelayDirection
 from dragoman.transport.contract import Transport
 from dragoman.wire.glance import glance_block, lines_of
+
+if TYPE_CHECKING:  # most conversations need neither, and start faster without
+    from dragoman.remote.decider import AccessDecider
+    from dragoman.remote.path_map import PathMap
 
 
 class RemoteConversation:
