@@ -199,15 +199,30 @@ def test_a_python_that_is_too_old_or_missing_is_named(home: Path, tmp_path: Path
 
 
 @needs_sshd
-def test_status_and_removal_tell_what_is_there(server: SshServer, home: Path, tmp_path: Path) -> None:
+def test_status_and_removal_tell_what_is_there(server: SshServer, home: Path) -> None:
     env = variables(home, server)
-    run_prompt("hello", "--in", "ssh:there", env=env, cwd=tmp_path)
+    dragoman("ssh", "there", "--", "true", env=env)
     report = json.loads(dragoman("ssh", "there", "--json", env=env).stdout)
     assert report["place"] == "ssh:there"
     assert [folder["name"] for folder in report["folders"]] == [
         path.name for path in sorted((server.cache / "dragoman/remote").glob("*-*"))
     ]
     assert report["agents"] == []
+    held = subprocess.Popen(
+        [sys.executable, "-m", "dragoman", "ssh", "there", "--", "dragoman", "agent", "echo"],
+        env=env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert held.stdin is not None
+    assert held.stdout is not None
+    held.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}\n')
+    held.stdin.flush()
+    held.stdout.readline()
+    assert len(json.loads(dragoman("ssh", "there", "--json", env=env).stdout)["agents"]) == 1
     removed = dragoman("ssh", "there", "--remove", "--json", env=env)
+    _, complaint = held.communicate(timeout=patience(SECONDS))
+    assert (held.returncode, b"taken the agent over" in complaint) == (9, True)
     assert json.loads(removed.stdout)["removed"] == str(server.cache / "dragoman/remote")
     assert not (server.cache / "dragoman/remote").exists()

@@ -219,6 +219,8 @@ class LineTransport:
         elif agent.is_cut:
             self.cuts += 1
             self._reconnecting = asyncio.get_running_loop().create_task(self._reconnect(), name="line")
+        elif agent.is_replaced:  # somebody removes what is there, and ends it first
+            self._end(LinkClosed("somebody else has taken the agent over, or ends it"))
         else:
             self.exit_status = exit_status
             self._end(PeerDied(reason, returncode=exit_status) if exit_status else None)
