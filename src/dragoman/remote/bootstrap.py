@@ -153,7 +153,8 @@ def prepare(order: dict[str, Any], stdin: BinaryIO) -> Path:
     base = base_folder()
     base.mkdir(parents=True, exist_ok=True, mode=0o700)
     check_owner(base)
-    folder: Path = base / order["folder"]
+    # Each Python has its own: what is compiled for one, another cannot load.
+    folder = base / f"{order['folder']}-{sys.implementation.cache_tag}"
     if not (folder / PATHS).is_file():
         say(need=True)
         data = receive(stdin, order["size"])
