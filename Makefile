@@ -86,11 +86,12 @@ $(WEB)/node_modules/.ready: $(wildcard $(WEB)/package.json $(WEB)/package-lock.j
 	@(cd $(WEB) && npm ci --silent --no-audit --no-fund && touch node_modules/.ready) \
 	    || echo "the page's tools cannot be installed: it cannot be built, and some of its tests will be skipped"
 
-# A browser and a terminal for the tests of faces: those that are there, or Debian's. Without them those tests skip.
+# A browser and a terminal for the tests of faces, and a server of ssh: those that are there, or Debian's. Without them those tests skip.
 # They can be installed again: dpkg need not wait for the disk after each file.
 APT := DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends -o Dpkg::Options::=--force-unsafe-io
 $(READY_BROWSER):
 	@wanted=; command -v tmux >/dev/null 2>&1 || wanted=tmux; \
+	test -x /usr/sbin/sshd || command -v sshd >/dev/null 2>&1 || wanted="$$wanted openssh-server openssh-client"; \
 	command -v chromium >/dev/null 2>&1 || command -v chromium-browser >/dev/null 2>&1 || wanted="$$wanted chromium"; \
 	command -v chromium-headless-shell >/dev/null 2>&1 || wanted="$$wanted chromium-headless-shell"; \
 	test -z "$$wanted" || { test "$$(id -u)" = 0 && apt-get update -qq && \
@@ -116,7 +117,7 @@ test:
 # the hub or the cluster.
 test-all:
 	@export PYTEST_ADDOPTS='-m ""' HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-thorough} DRAGOMAN_STORM_SECONDS=$${DRAGOMAN_STORM_SECONDS:-300} \
-	    DRAGOMAN_DROPS=$${DRAGOMAN_DROPS:-100} DRAGOMAN_KILLS=$${DRAGOMAN_KILLS:-40} \
+	    DRAGOMAN_DROPS=$${DRAGOMAN_DROPS:-100} DRAGOMAN_CUTS=$${DRAGOMAN_CUTS:-100} DRAGOMAN_KILLS=$${DRAGOMAN_KILLS:-40} \
 	    DRAGOMAN_MUTATIONS=$${DRAGOMAN_MUTATIONS:-20000} DRAGOMAN_COMPANY=$${DRAGOMAN_COMPANY:-1200} \
 	    DRAGOMAN_SEEDS=$${DRAGOMAN_SEEDS:-2000} DRAGOMAN_PLANTED_SEEDS=$${DRAGOMAN_PLANTED_SEEDS:-200}; \
 	    $(MAKE) --no-print-directory test
@@ -217,6 +218,7 @@ try-release: dist
 
 schema: setup
 	@$(PY) tools/generate_schema.py $(ARGS)
+	@$(PY) tools/generate_path_fields.py
 
 # Writes the table of characters for the page, checks its types and builds it into src/dragoman/web/static.
 web: $(READY_PY) $(READY_WEB)

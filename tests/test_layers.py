@@ -41,6 +41,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "blocking": frozenset({"errors", "wire", "schema", "core", "transport", "runtime", "sdk"}),
     "review": frozenset({"errors", "system", "text"}),
     "hub": LIBRARY | {"review", "text"},
+    "remote": LIBRARY | {"hub"},
     "check": frozenset({"errors", "wire", "schema", "transport", "text"}),
     "trace": frozenset({"errors", "wire", "schema", "transport", "runtime", "journal", "dialect", "text"}),
     "testing": LIBRARY,
@@ -51,7 +52,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     | {"text", "sdk", "workspace", "journal", "dialect", "tui"}
     | {"transport", "review", "system", "wire"},
     "cli": PUBLIC
-    | {"agents", "apps", "web", "transport", "hub", "check", "trace", "testing"}
+    | {"agents", "apps", "web", "transport", "hub", "check", "trace", "testing", "remote"}
     | {"sdk", "workspace", "journal", "review", "dialect", "system", "text"},
     "face": LIBRARY,
     "__main__": frozenset({"cli"}),

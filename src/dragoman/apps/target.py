@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shlex
 import socket
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from msgspec import Struct
 
@@ -14,8 +16,10 @@ from dragoman.apps.files import authorization
 from dragoman.errors import LocalMistake, SpawnFailed
 from dragoman.sdk.environment import agent_environment
 from dragoman.sdk.known import KnownAgent, reach_agent, read_config
-from dragoman.sdk.known.finding import OURS
+from dragoman.sdk.known.finding import OURS, find_agent_in
+from dragoman.sdk.known.reaching import AgentAccess
 from dragoman.sdk.known.redacting import redact_shapes
+from dragoman.sdk.known.remote_place import with_variables
 from dragoman.transport.address import RemoteAddress, UnixAddress, parse_address, remote
 from dragoman.transport.contract import Transport
 from dragoman.transport.pipe import PipeTransport
@@ -41,10 +45,15 @@ class ChosenAgent(Struct, frozen=True):
 
 
 def find_target(
-    agent_name: str | None, variables: Iterable[str], *, dialect: str | None = None
+    agent_name: str | None,
+    variables: Iterable[str],
+    *,
+    dialect: str | None = None,
+    place: str | None = None,
+    maps: Sequence[str] = (),
 ) -> ChosenAgent:
     """The agent that was named, or the one of the configuration, or the built-in one; raises `UsageMistake`.
-    `dialect` wins over what the configuration says that it speaks.
+    `dialect` and `place` win over what the configuration says.
     """
     note = None
     try:
@@ -53,21 +62,51 @@ def find_target(
         if agent_name is None:
             agent_name = "echo"
             note = "no agent was named, so the built-in echo answers; choose one with --agent"
-        resolved_agent = asyncio.run(reach_agent(agent_name))
+        if place:
+            resolved_agent = AgentAccess(agent=find_agent_in(place, agent_name, maps=maps))
+        elif maps:
+            raise UsageMistake("--map is for an agent elsewhere", "say where it lives with --in")
+        else:
+            resolved_agent = asyncio.run(reach_agent(agent_name))
     except LocalMistake as error:
         raise UsageMistake(str(error), "see `dragoman agents`") from error
-    agent = resolved_agent.agent
+    for variable in (variables := list(variables)):
+        if not variable.partition("=")[0] or "\0" in variable:
+            raise UsageMistake("--env takes NAME or NAME=VALUE", "name a variable")
+    agent, env = with_environment(resolved_agent, variables)
+    return ChosenAgent(agent, env, agent_name, note, dialect or agent.dialect)
+
+
+def with_environment(access: AgentAccess, variables: Sequence[str]) -> tuple[KnownAgent, dict[str, str]]:
+    """The agent and its environment, with variables as `NAME` or `NAME=VALUE` that a person named. An agent
+    elsewhere is told their names: their values go over the line.
+    """
+    agent = access.agent
     allow, explicit = [*agent.allow], dict(agent.env)
     for variable in variables:
         name, is_set, value = variable.partition("=")
-        if not name or "\0" in variable:
-            raise UsageMistake("--env takes NAME or NAME=VALUE", "name a variable")
         if is_set:
             explicit[name] = value
         else:
             allow.append(name)
-    env = agent_environment(allow=allow, explicit=explicit, path=resolved_agent.path)
-    return ChosenAgent(agent, env, agent_name, note, dialect or agent.dialect)
+    if agent.place:
+        names = [variable.partition("=")[0] for variable in variables]
+        agent = replace(agent, command=with_variables(agent.command, names))
+    return agent, agent_environment(allow=allow, explicit=explicit, path=access.path)
+
+
+def remote_folder(path: str | None, agent: KnownAgent) -> str:
+    """The folder of a session elsewhere: one there, or one here that is mapped; raises `UsageMistake`."""
+    if path is None and not agent.maps:
+        raise UsageMistake(
+            f"{agent.place} has other folders than this machine",
+            "say where the agent works there with --cwd, or which folder here is which there with --map",
+        )
+    if path is not None and os.path.isabs(path):
+        return os.path.normpath(path)
+    if not agent.maps:
+        raise UsageMistake(f"{path!r} is no absolute path on {agent.place}", "write it from / on")
+    return os.path.abspath(os.path.expanduser(path or "."))
 
 
 def _dial(text: str) -> Transport:
@@ -96,6 +135,8 @@ def _dial(text: str) -> Transport:
 
 def display_command(agent: KnownAgent) -> str:
     """The command as a person would type it."""
+    if agent.place and "--decide" in agent.command:  # ours, around its own
+        return redact_shapes(shlex.join(("dragoman", *agent.command[agent.command.index("ssh") :])))
     if agent.command[: len(OURS)] == OURS:
         return shlex.join(("dragoman", *agent.command[len(OURS) - 1 :]))
     return redact_shapes(agent.command_line)

@@ -27,6 +27,7 @@ from dragoman.sdk.known.finding import BUILT_IN
 from dragoman.sdk.known.importing import PRODUCTS, ImportedAgents
 from dragoman.sdk.known.installing.store import find_installed
 from dragoman.sdk.known.places import ACPX_PROJECT, Machine
+from dragoman.sdk.known.remote_place import is_map, parse_place
 from dragoman.text.sanitize import sanitize_line
 
 
@@ -68,6 +69,8 @@ def run_add(args: argparse.Namespace) -> int:
             source=AgentSource.CONFIG,
             title=args.title,
             dialect=args.dialect,
+            place="" if args.place is None else str(parse_place(args.place)),
+            maps=tuple(_check_map(text) for text in args.map),
         )
         if name in read_config().agents and not args.replace:
             raise LocalMistake(
@@ -189,6 +192,12 @@ def _variable(text: str) -> tuple[str, str]:
     if not equals or not VARIABLE.fullmatch(name):
         raise LocalMistake("--env takes NAME=VALUE; to hand on a variable of ours, use --allow NAME")
     return name, value
+
+
+def _check_map(text: str) -> str:
+    if not is_map(text):
+        raise LocalMistake(f"--map {text!r} is no pair of folders: give HERE=THERE, THERE with a / in front")
+    return text
 
 
 def _check_variable(name: str) -> str:

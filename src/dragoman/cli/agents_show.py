@@ -58,7 +58,10 @@ def run_show(args: argparse.Namespace) -> int:
         return _print_json(describe_agent(agent))
     rows = [("name", agent.name), ("title", agent.title), ("from", agent.source.value)]
     rows.append(("address" if agent.address else "command", display_command(agent)))
-    if agent.command:
+    if agent.place:
+        rows.append(("lives in", agent.place))
+        rows += [("mapped", text) for text in agent.maps]
+    elif agent.command:
         rows.append(("program", _program(agent) or "not found on PATH"))
     if agent.dialect != "auto":
         rows.append(("speaks", agent.dialect))
@@ -80,6 +83,8 @@ def describe_agent(agent: KnownAgent) -> dict[str, object]:
         "env": sorted(agent.env),
         "allow": list(agent.allow),
         "dialect": agent.dialect,
+        "place": agent.place or None,
+        "map": list(agent.maps),
     }
 
 

@@ -710,6 +710,38 @@ exit status:
 """,
     ),
     CommandRow(
+        name="ssh",
+        group="over the network",
+        help="an agent on another machine or in a container, as an agent for any editor",
+        description="""\
+Run an agent where its files are, and talk to it from here. Files and terminals that it is lent are those of
+the other side; what it may do with them is decided here.""",
+        run="dragoman.cli.ssh:run",
+        options="remote",
+        examples="""\
+examples:
+  dragoman ssh build-server -- claude-code-acp        put this where an editor wants an agent's command
+  dragoman ssh me@10.0.0.7 --cwd /srv/app --env ANTHROPIC_API_KEY -- claude-code-acp
+  dragoman ssh docker:dev --map ~/app=/workspace -- opencode acp
+  dragoman ssh build-server                           what of ours is there; --json for programs
+  dragoman ssh build-server --remove                  end our agents there and leave nothing behind
+  dragoman run "Fix the build" --agent claude --in ssh:build-server --cwd /srv/app
+
+The other side needs sshd (or a container that docker or podman can enter) and Python 3.11 or later. What we
+need beside that is brought along, compared by its SHA-256, and kept in ~/.cache/dragoman/remote there.
+When the connection breaks, the agent goes on; we come back to it, and nothing is lost or said twice.
+Nothing is forwarded that was not named: no ssh-agent, no ports, no variables. Hosts are checked as your
+configuration of ssh says; without a terminal ssh asks nobody.
+
+exit status:
+    0  the editor hung up, or the agent ended well
+    2  the command line makes no sense
+    8  the other side cannot be reached, or lacks something: standard error says what
+    9  the agent is lost: its machine was restarted, or was gone for longer than --keep
+    otherwise the agent's own
+""",
+    ),
+    CommandRow(
         name="journal",
         group="over the network",
         help="back up, restore and copy whole journals",

@@ -39,12 +39,17 @@ VARIABLES: JsonSchema = {
     "propertyNames": {"pattern": "^[A-Za-z_][A-Za-z0-9_]*$"},
 }
 
+AGENT_PLACE: JsonSchema = {"type": "string", "pattern": "^((ssh|docker|podman):.+)?$"}
+MAPPED_FOLDERS: JsonSchema = {"type": "array", "items": {"type": "string", "pattern": "^[^=]+=/"}}
+
 KINDS: dict[str, JsonSchema] = {
     "list of texts": TEXTS,
     "list of words": TEXTS,
     "list of hosts": TEXTS,
     "list of origins": TEXTS,
     "table of texts": VARIABLES,
+    "list of mapped folders": MAPPED_FOLDERS,
+    "place of an agent": AGENT_PLACE,
     "true or false": {"type": "boolean"},
     "size": {"type": ["integer", "string"]},
     "number": {"type": "integer"},
@@ -75,6 +80,8 @@ def agents_schema() -> JsonSchema:
         "allow": TEXTS,
         "title": TEXT,
         "dialect": {"enum": list(CHOICES)},
+        "place": AGENT_PLACE,
+        "map": MAPPED_FOLDERS,
     }
     agent = _object({key: values[key] for key in KEYS}, required=["command"])
     agents = {

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import shlex
 import sys
 from dataclasses import replace
 
@@ -19,6 +20,7 @@ from dragoman.cli.agents_show import describe_agent
 from dragoman.errors import LocalMistake
 from dragoman.sdk.known import AgentSource, KnownAgent, find_agent
 from dragoman.sdk.known.doctor import Diagnosis, DiagnosisStep, diagnose
+from dragoman.sdk.known.finding import find_agent_in
 from dragoman.text.sanitize import sanitize, sanitize_line
 
 STATUSES = {
@@ -35,10 +37,10 @@ STATUSES = {
 
 def run(args: argparse.Namespace) -> int:
     try:
-        agent = _agent(args.agent)
+        agent = _agent(args.agent) if args.place is None else _agent_in(args)
         if args.dialect is not None:
             agent = replace(agent, dialect=args.dialect)
-        if args.cwd is not None and not os.path.isdir(args.cwd):
+        if args.cwd is not None and not agent.place and not os.path.isdir(args.cwd):
             raise LocalMistake(f"--cwd {args.cwd}: there is no such folder")
     except LocalMistake as mistake:
         say(f"dragoman doctor: {sanitize_line(str(mistake))}", file=sys.stderr)
@@ -61,6 +63,11 @@ def _agent(words: list[str]) -> KnownAgent:
     if len(words) == 1:
         return find_agent(words[0], or_missing=True)
     return KnownAgent(name=words[0], command=tuple(words), source=AgentSource.COMMAND)
+
+
+def _agent_in(args: argparse.Namespace) -> KnownAgent:
+    text = args.agent[0] if len(args.agent) == 1 else shlex.join(args.agent)
+    return find_agent_in(args.place, text, maps=args.map)
 
 
 def _print_heading(agent: KnownAgent) -> None:

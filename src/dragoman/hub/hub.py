@@ -81,6 +81,7 @@ class Hub:
         self.children = ChildSessions(self)
         self.reminders = Reminders(journal)
         self.changes = TurnChanges(is_enabled=self.options.changes, keep_seconds=self.options.changes_kept)
+        self.changes.is_elsewhere = self._is_elsewhere
         self.views = SessionViews(self)
         self.methods = Methods(self, self.views)
         self.trace = trace
@@ -99,6 +100,12 @@ class Hub:
         """Sessions that are being made under a key."""
         self.pending_descriptions: dict[str, dict[str, str]] = {}
         """Streams of which something is being written for listings, and what is to be written next."""
+
+    def _is_elsewhere(self, session_id: str) -> bool:
+        """Whether the agent of a session, and so its folders, are on another machine or in a container."""
+        session = self.sessions.get(session_id)
+        seat = None if session is None else self.pool.seats.get(session.state.agent)
+        return seat is not None and seat.spec.is_elsewhere
 
     async def __aenter__(self) -> Hub:
         self.owner = TaskOwner("hub")

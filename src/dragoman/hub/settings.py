@@ -43,6 +43,8 @@ Store: TypeAlias = Annotated[str, Kind("path or nats:// address")]
 Url: TypeAlias = Annotated[str, Kind("URL")]
 KeyPlace: TypeAlias = Annotated[str, Kind("place of a key")]
 NodeName: TypeAlias = Annotated[str, Kind("name of a node")]
+MappedFolders: TypeAlias = Annotated[tuple[str, ...], Kind("list of mapped folders")]
+AgentPlace: TypeAlias = Annotated[str, Kind("place of an agent")]
 DialectName: TypeAlias = Annotated[str, Kind("dialect")]
 Flag: TypeAlias = Annotated[bool, Kind("true or false")]
 Size: TypeAlias = Annotated[int, Kind("size", least=1024)]
@@ -72,6 +74,10 @@ class AgentSettings(Struct, frozen=True, kw_only=True):
     allow: Texts = ()
     """Names of our own variables that it may see beside the harmless ones."""
     dialect: DialectName = "auto"
+    place: AgentPlace = ""
+    """Where it lives, if not here: its files and terminals are there, and so is `cwd`."""
+    map: MappedFolders = ()
+    """Folders here and there, `HERE=THERE`."""
     cwd: File = ""
     linger: Seconds = 60.0
     idle: Seconds = 600.0
@@ -314,6 +320,8 @@ def _known_settings(agent: KnownAgent) -> AgentSettings:
         title=agent.title,
         env=dict(agent.env),
         allow=agent.allow,
+        place=agent.place,
+        map=agent.maps,
     )
 
 
@@ -328,4 +336,6 @@ def _complete(settings: AgentSettings, defaults: AgentSettings | None) -> AgentS
         title=settings.title or defaults.title,
         env={**defaults.env, **settings.env},
         allow=(*defaults.allow, *settings.allow),
+        place=settings.place or defaults.place,
+        map=settings.map or defaults.map,
     )

@@ -12,8 +12,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from dragoman.errors import LocalMistake
 from dragoman.hub.gate.rates import Rate
 from dragoman.hub.settings import Kind
+from dragoman.sdk.known.remote_place import is_map, parse_place
 
 BYTES = {"": 1, "b": 1, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "kb": 1000, "mb": 10**6, "gb": 10**9}
 TIMES = {"s": 1.0, "sec": 1.0, "second": 1.0, "min": 60.0, "minute": 60.0, "h": 3600.0, "hour": 3600.0}
@@ -181,6 +183,14 @@ def _node(value: object) -> str:
     return text
 
 
+def _agent_place(value: object) -> str:
+    text = _text(value)
+    try:
+        return str(parse_place(text)) if text else ""
+    except LocalMistake:
+        raise BadValue("must be ssh:HOST, docker:NAME or podman:NAME") from None
+
+
 def _dialect(value: object) -> str:
     from dragoman.dialect import CHOICES  # not needed by whoever has no agents of their own
 
@@ -204,6 +214,10 @@ READERS: dict[str, Callable[[Any, Kind, str], Any]] = {
     "URL": lambda value, kind, folder: _url(value),
     "place of a key": lambda value, kind, folder: _key_place(value, folder),
     "name of a node": lambda value, kind, folder: _node(value),
+    "place of an agent": lambda value, kind, folder: _agent_place(value),
+    "list of mapped folders": lambda value, kind, folder: _texts(
+        value, is_map, 'folders here and there: ["~/app=/srv/app"]'
+    ),
     "dialect": lambda value, kind, folder: _dialect(value),
     "true or false": lambda value, kind, folder: _flag(value),
     "size": lambda value, kind, folder: read_size(value, kind.least),

@@ -20,7 +20,9 @@ from dragoman.apps.chat.local_backend import LocalBackend
 from dragoman.apps.chat.rules import ChatRules
 from dragoman.apps.console import UsageMistake, say
 from dragoman.apps.files import authorization
+from dragoman.apps.target import remote_folder
 from dragoman.errors import LocalMistake
+from dragoman.sdk.known import AgentSource, KnownAgent
 from dragoman.text.sanitize import sanitize
 from dragoman.tui.app import ChatApp
 from dragoman.tui.ports import ChatBackend, ChatRequest
@@ -43,7 +45,11 @@ def run(args: argparse.Namespace) -> int:
 
 def make_backend(args: argparse.Namespace) -> tuple[ChatBackend, ChatRequest | None]:
     """The backend, and the session to open first. Raises `UsageMistake` or another `LocalMistake`."""
-    cwd = args.cwd if args.hub and args.cwd else _folder(args.cwd)
+    if args.place and args.hub:
+        raise UsageMistake(
+            "--in is for agents that are started from here", "name the place in the hub's file"
+        )
+    cwd = _cwd(args)
     rules = ChatRules(
         policy=args.policy and os.path.abspath(args.policy),
         approve=args.approve,
@@ -54,9 +60,15 @@ def make_backend(args: argparse.Namespace) -> tuple[ChatBackend, ChatRequest | N
         backend = HubBackend(cwd, rules, url=args.hub, headers=authorization(args.token_file))
     else:
         backend = LocalBackend(
-            cwd, rules, variables=args.env, record=not args.no_history, dialect=args.dialect
+            cwd,
+            rules,
+            variables=args.env,
+            record=not args.no_history,
+            dialect=args.dialect,
+            place=args.place,
+            maps=args.map,
         )
-    rules.check([] if args.hub else [cwd])
+    rules.check([] if args.hub or args.place else [cwd])
     session = "last" if args.continue_ else args.resume
     if session is not None and args.agent is None:
         return backend, backend.find_stored(session, cwd)
@@ -64,6 +76,16 @@ def make_backend(args: argparse.Namespace) -> tuple[ChatBackend, ChatRequest | N
     if agent is None:
         return backend, None
     return backend, ChatRequest(agent=agent, cwd=cwd, session=session)
+
+
+def _cwd(args: argparse.Namespace) -> str:
+    """The folder that the session begins in: of this machine, unless a hub or another place has it."""
+    if args.place:
+        probe = KnownAgent(
+            name="", command=(), source=AgentSource.COMMAND, place=args.place, maps=tuple(args.map)
+        )
+        return remote_folder(args.cwd, probe)
+    return str(args.cwd) if args.hub and args.cwd else _folder(args.cwd)
 
 
 def _show(backend: ChatBackend, request: ChatRequest | None, *, colours: bool) -> int:

@@ -15,13 +15,14 @@ from dragoman.apps.chat.rules import ChatRules
 from dragoman.apps.chat.stored_history import StoredHistory
 from dragoman.apps.recorded_sessions import note_handover, read_brief
 from dragoman.apps.running_marks import INTERRUPTED, RunningMark
-from dragoman.apps.target import ChosenAgent, display_command
+from dragoman.apps.target import ChosenAgent, display_command, with_environment
 from dragoman.errors import JournalError, LocalMistake
 from dragoman.journal import Journal, StreamInfo, open_journal
 from dragoman.journal.history import HistoryRecorder, history_path, new_stream
-from dragoman.sdk.environment import agent_environment
 from dragoman.sdk.known import AgentSource as AgentSource
 from dragoman.sdk.known import known_agents, reach_agent, read_config
+from dragoman.sdk.known.finding import find_agent_in
+from dragoman.sdk.known.reaching import AgentAccess
 from dragoman.transport.contract import Transport
 from dragoman.tui.ports import AgentChoice, ChatListener, ChatRequest, ChatUser, SessionRow
 
@@ -40,10 +41,13 @@ class LocalBackend:
         variables: Iterable[str] = (),
         record: bool = True,
         dialect: str | None = None,
+        place: str | None = None,
+        maps: Sequence[str] = (),
     ) -> None:
-        """`dialect` wins over what the configuration says that an agent speaks."""
+        """`dialect` and `place` win over what the configuration says of an agent."""
         self.cwd = cwd
         self._dialect = dialect
+        self._place, self._maps = place, tuple(maps)
         self._rules = rules
         self._variables = list(variables)
         self._record = record
@@ -73,6 +77,8 @@ class LocalBackend:
             source = ChatAgent(
                 name=target.agent.name,
                 target=target.agent.command or (lambda: _dial(target)),
+                is_local=not target.agent.place,
+                decides=bool(target.agent.place),
                 is_nameless=target.agent.source in (AgentSource.COMMAND, AgentSource.ADDRESS),
                 env=target.env,
                 dialect=target.dialect,
@@ -169,16 +175,12 @@ class LocalBackend:
         chat.past = StoredHistory(journal, streams, info.session)
 
     async def _target(self, text: str) -> ChosenAgent:
-        resolved_agent = await reach_agent(self._names.get(text, text))
-        agent = resolved_agent.agent
-        allow, explicit = [*agent.allow], dict(agent.env)
-        for variable in self._variables:
-            name, is_set, value = variable.partition("=")
-            if is_set:
-                explicit[name] = value
-            else:
-                allow.append(name)
-        env = agent_environment(allow=allow, explicit=explicit, path=resolved_agent.path)
+        name = self._names.get(text, text)
+        if self._place:
+            access = AgentAccess(agent=find_agent_in(self._place, name, maps=self._maps))
+        else:
+            access = await reach_agent(name)
+        agent, env = with_environment(access, self._variables)
         return ChosenAgent(agent, env, dialect=self._dialect or agent.dialect)
 
     def _remember(self, target: ChosenAgent, chat: LocalChat, request: ChatRequest) -> str:

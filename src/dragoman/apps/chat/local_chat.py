@@ -39,6 +39,7 @@ from dragoman.tui.ports import ChangeReview, ChatEvent, ChatListener, ChatReques
 from dragoman.version import VERSION
 from dragoman.workspace.policy.elicitation import ElicitationService
 from dragoman.workspace.policy.tool_calls import ToolCalls
+from dragoman.workspace.remote_access import serve_decisions
 from dragoman.workspace.settings import TerminalSettings
 from dragoman.workspace.workspace import Workspace
 
@@ -60,6 +61,8 @@ class ChatAgent:
     is_nameless: bool = False
     """Whether its own name says more than ours."""
     is_local: bool = True
+    decides: bool = False
+    """Whether its files and terminals are elsewhere, and what it may do with them is decided here."""
     tap: Tap | None = None
     on_stderr: Callable[[bytes], None] | None = None
     dialect: str = "auto"
@@ -122,6 +125,8 @@ class LocalChat:
         )
         if source.is_local:
             self.workspace.serve(self.client)
+        elif source.decides:
+            serve_decisions(self.client, desk.guard)
 
     # The session.
 

@@ -44,6 +44,7 @@ from dragoman.workspace.policy.policy import Approve
 from dragoman.workspace.policy.policy_files import policy_paths
 from dragoman.workspace.policy.remembered_rules import RememberedRules
 from dragoman.workspace.policy.tool_calls import ToolCalls
+from dragoman.workspace.remote_access import serve_decisions
 from dragoman.workspace.settings import TerminalSettings
 from dragoman.workspace.workspace import Workspace
 
@@ -103,6 +104,8 @@ class Gateway:
         )
         if self.is_local:
             self._workspace.serve(self.client)
+        elif target.agent.place:
+            serve_decisions(self.client, self._guard)
 
     async def __aenter__(self) -> Gateway:
         await self._stack.enter_async_context(self._workspace)
@@ -116,7 +119,7 @@ class Gateway:
     @property
     def is_local(self) -> bool:
         """Whether the agent is a program on this machine, and so works with its files."""
-        return self.target.agent.address is None
+        return self.target.agent.address is None and not self.target.agent.place
 
     async def agent(self) -> Supervised:
         """The agent, started. Raises `DragomanError` if it cannot be; whoever comes next may try again."""

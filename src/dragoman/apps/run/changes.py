@@ -25,7 +25,9 @@ SETTINGS = SnapshotSettings(seconds=8.0)
 
 
 async def look_before(roots: Sequence[str], reporter: RunReporter) -> Snapshot | None:
-    """How the folders are now; None if nobody can say."""
+    """How the folders are now; None if nobody can say, or there are none on this machine."""
+    if not roots:
+        return None
     try:
         return await take_snapshot(roots, settings=SETTINGS)
     except (LocalMistake, OSError) as error:

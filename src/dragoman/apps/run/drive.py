@@ -105,6 +105,7 @@ class RunDriver:
                 agent=plan.target.agent.name,
                 roots=plan.roots,
                 on_open_question=self._stop.question_left_open,
+                is_remote=self._is_remote,
             )
             state = "failed"
             try:
@@ -119,6 +120,11 @@ class RunDriver:
             finally:
                 await history.describe(agent=self._agent_name(), state=self._stop.reason or state)
             return outcome
+
+    @property
+    def _is_remote(self) -> bool:
+        """Whether the agent and its files are on another machine or in a container."""
+        return bool(self._plan.target.agent.place)
 
     async def _find_brief(self, history: RunHistory) -> ConversationBrief | None:
         plan = self._plan
@@ -148,7 +154,7 @@ class RunDriver:
                 self._early.take(on_stderr) or self._plan.target.open(),
                 client=lending.client,
                 limits=self._plan.limits,
-                cwd=self._plan.session_request.cwd,
+                cwd=None if self._is_remote else self._plan.session_request.cwd,
                 env=self._plan.target.env,
                 on_stderr=on_stderr,
                 on_stray=BoundedNotes(self._reporter.warn),
@@ -193,10 +199,13 @@ class RunDriver:
         blocks = blocks_of(self._plan.attachments, agent.capabilities)
         is_attended = self._plan.is_attended and not self._logged_in
         login = make_login(agent, self._plan.target, self._reporter, is_attended=is_attended)
-        looking = asyncio.create_task(look_before(self._plan.roots, self._reporter), name="snapshot")
+        roots = [] if self._is_remote else self._plan.roots
+        looking = asyncio.create_task(look_before(roots, self._reporter), name="snapshot")
         try:
             session, how = await call_with_login(
-                agent, lambda: open_session(agent, lending.workspace, request), login
+                agent,
+                lambda: open_session(agent, None if self._is_remote else lending.workspace, request),
+                login,
             )
             self.session_id = self._narrator.session_id = session.id
             self._reporter.emit(_session_event(session, how))

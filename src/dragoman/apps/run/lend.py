@@ -16,6 +16,7 @@ from dragoman.workspace.policy.permission_service import PermissionService
 from dragoman.workspace.policy.policy_files import policy_paths
 from dragoman.workspace.policy.remembered_rules import RememberedRules
 from dragoman.workspace.policy.tool_calls import ToolCalls
+from dragoman.workspace.remote_access import serve_decisions
 from dragoman.workspace.settings import TerminalSettings
 from dragoman.workspace.workspace import Workspace
 
@@ -31,7 +32,9 @@ class LentWorkspace:
         agent: str,
         roots: Sequence[str],
         on_open_question: Callable[[], None],
+        is_remote: bool,
     ) -> None:
+        """Of an agent that `is_remote`, only the decisions are made here."""
         self.subagents = SubagentTree()
         """Of the agent that is connected now."""
         self.on_update: Callable[[v1.SessionNotification], None] | None = None
@@ -74,7 +77,10 @@ class LentWorkspace:
             terminals=terminals,
             root_of=lambda session_id: self.subagents.root_of(session_id),
         )
-        self.workspace.serve(self.client)
+        if is_remote:
+            serve_decisions(self.client, self.desk.guard)
+        else:
+            self.workspace.serve(self.client)
         self.decisions.watch(self.client)
 
     def _requester_of(self, session_id: str) -> str:

@@ -32,12 +32,20 @@ class SettableSession(Protocol):
 
 
 async def open_session(
-    agent: AgentHandle, workspace: Workspace, request: SessionRequest
+    agent: AgentHandle, workspace: Workspace | None, request: SessionRequest
 ) -> tuple[Session, How]:
-    """The session; its agent may use the workspace from the first moment."""
+    """The session; its agent may use the workspace from the first moment. There is none for an agent that is
+    lent files elsewhere.
+    """
     if "sessionCapabilities.additionalDirectories" not in agent.capabilities and request.directories:
         raise UsageMistake("the agent takes no further folders", "leave --add-dir out")
+    if request.session_id is None and workspace is None:
+        session = await agent.new_session(
+            cwd=request.cwd, mcp_servers=request.servers, additional_directories=request.directories
+        )
+        return session, "new"
     if request.session_id is None:
+        assert workspace is not None
         with workspace.opening(
             cwd=request.cwd, additional_directories=request.directories, settings=file_settings(agent.info)
         ) as opening:
@@ -50,7 +58,7 @@ async def open_session(
 
 
 async def _reopen(
-    agent: AgentHandle, workspace: Workspace, request: SessionRequest, session_id: str
+    agent: AgentHandle, workspace: Workspace | None, request: SessionRequest, session_id: str
 ) -> tuple[Session, How]:
     # To resume is cheaper: nothing is replayed that nobody would look at.
     ways: dict[str, tuple[How, str]] = {
@@ -60,12 +68,13 @@ async def _reopen(
     usable_ways = [way for capability, way in ways.items() if capability in agent.capabilities]
     for how, method in usable_ways:
         try:
-            workspace.open(
-                session_id,
-                cwd=request.cwd,
-                additional_directories=request.directories,
-                settings=file_settings(agent.info),
-            )
+            if workspace is not None:
+                workspace.open(
+                    session_id,
+                    cwd=request.cwd,
+                    additional_directories=request.directories,
+                    settings=file_settings(agent.info),
+                )
             session: Session = await getattr(agent, method)(
                 session_id,
                 cwd=request.cwd,

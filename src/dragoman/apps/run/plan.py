@@ -16,7 +16,7 @@ from msgspec import Struct
 from dragoman import Limits
 from dragoman.apps.console import UsageMistake
 from dragoman.apps.run.prompt import STDIN, read_prompt
-from dragoman.apps.target import ChosenAgent, find_target
+from dragoman.apps.target import ChosenAgent, find_target, remote_folder
 from dragoman.apps.terminals import is_terminal
 from dragoman.workspace.policy.policy import Approve, Policy
 from dragoman.workspace.policy.policy_files import load_policy
@@ -95,12 +95,12 @@ def make_plan(args: argparse.Namespace) -> RunPlan:
     # A recorded session goes on with the other agent at once, unless its own agent is named to try first.
     takes_over = args.continue_with is not None and args.agent is None and (args.session or args.continue_)
     agent = args.continue_with if takes_over else args.agent
-    target = find_target(agent, args.env, dialect=args.dialect)
+    target = find_target(agent, args.env, dialect=args.dialect, place=args.place, maps=args.map)
     successor = None
     if args.continue_with is not None and not takes_over:
         successor = find_target(args.continue_with, ())  # what --env hands to an agent is for the first
     is_attended = args.format != "json" and is_terminal(0) and is_terminal(2)
-    roots = [_folder(path) for path in (args.cwd or os.getcwd(), *args.add_dir)]
+    roots = _roots(args, target)
     return RunPlan(
         target=target,
         prompt=read_prompt(args.words, args.prompt_file),
@@ -181,6 +181,13 @@ def _answers(path: str | None) -> FormAnswers | None:
         return FormAnswers.load(path)
     except AnswersError as error:
         raise UsageMistake(str(error), "mend the file of answers") from error
+
+
+def _roots(args: argparse.Namespace, target: ChosenAgent) -> list[str]:
+    """The folders of the session. Those of an agent elsewhere are elsewhere, unless they are mapped."""
+    if not target.agent.place:
+        return [_folder(path) for path in (args.cwd or os.getcwd(), *args.add_dir)]
+    return [remote_folder(path, target.agent) for path in (args.cwd, *args.add_dir)]
 
 
 def _folder(path: str) -> str:

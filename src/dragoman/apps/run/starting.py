@@ -33,7 +33,7 @@ class EarlyAgent:
             try:
                 self._transport = spawn(
                     plan.target.agent.command,
-                    cwd=plan.session_request.cwd,
+                    cwd=None if plan.target.agent.place else plan.session_request.cwd,
                     env=resolve_environment(plan.target.env),
                     grace=Grace.steps(plan.limits.end_seconds),
                     on_stderr=self._on_stderr,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from dragoman.cli.options.values import HANDSHAKE_SECONDS, add_dialect, add_json, parse_count, seconds
+from dragoman.cli.options.values import HANDSHAKE_SECONDS, add_dialect, add_in, add_json, parse_count, seconds
 from dragoman.cli.parser import Parser
 
 
@@ -87,6 +87,7 @@ def add_agents_add(parser: Parser) -> None:
         "--allow", metavar="NAME", action="append", default=[], help="a variable of ours that it may see"
     )
     parser.add_argument("--title", default="", help="what to show beside the name")
+    add_in(parser)
     add_dialect(parser, default="auto")
     _add_replace(parser)
 
@@ -179,6 +180,7 @@ def add_doctor(parser: Parser) -> None:
     parser.add_argument(
         "agent", metavar="AGENT", nargs="+", help="a name, a command in quotes, or the words of one after --"
     )
+    add_in(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object with all the evidence")
     parser.add_argument(
         "--verbose", action="store_true", help="frames and standard error, also if all is well"

@@ -6,7 +6,7 @@ import argparse
 
 from dragoman.apps.run.exits import table
 from dragoman.cli.options.gateway import add_gateway_agent, add_gateway_sessions
-from dragoman.cli.options.values import HANDSHAKE_SECONDS, add_dialect, add_rules, seconds
+from dragoman.cli.options.values import HANDSHAKE_SECONDS, add_dialect, add_in, add_rules, seconds
 from dragoman.cli.parser import Parser
 
 
@@ -37,6 +37,7 @@ def _add_agent(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--agent", metavar="AGENT", help="a name (see `dragoman agents`), a command line, or an address"
     )
+    add_in(group)
     add_dialect(group, default_text="as configured, or auto")
     group.add_argument(
         "--env",
@@ -125,6 +126,7 @@ def add_chat(parser: Parser) -> None:
     parser.add_argument(
         "--agent", metavar="AGENT", help="a name (see `dragoman agents`), a command line, or an address"
     )
+    add_in(parser)
     add_dialect(parser, default_text="as configured, or auto")
     parser.add_argument("--cwd", metavar="DIR", help="the working folder (the current one)")
     which = parser.add_mutually_exclusive_group()

@@ -46,7 +46,9 @@ def parse_span(text: str) -> float:
     return float(int(number) * units[unit])
 
 
-def add_json(parser: argparse.ArgumentParser, *, default: object = False, instead_of: str = "text") -> None:
+def add_json(
+    parser: argparse._ActionsContainer, *, default: object = False, instead_of: str = "text"
+) -> None:
     """`--json`. A command below another one takes `argparse.SUPPRESS` as its default: it must not undo what
     stands before it.
     """
@@ -66,6 +68,28 @@ def add_dialect(
         default=default,
         help=f"what the agent speaks: a name of `dragoman dialect list`, or auto ({default_text})",
     )
+
+
+def add_map(parser: argparse._ActionsContainer) -> None:
+    """`--map`, for commands that start an agent elsewhere."""
+    parser.add_argument(
+        "--map",
+        metavar="HERE=THERE",
+        action="append",
+        default=[],
+        help="a folder here and the same folder there: paths are translated both ways",
+    )
+
+
+def add_in(parser: argparse._ActionsContainer) -> None:
+    """`--in` and `--map`."""
+    parser.add_argument(
+        "--in",
+        dest="place",
+        metavar="PLACE",
+        help="where the agent lives: ssh:HOST, docker:NAME or podman:NAME; its files and terminals are there",
+    )
+    add_map(parser)
 
 
 def parse_dialect(name: str) -> str:

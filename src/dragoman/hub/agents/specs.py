@@ -26,6 +26,7 @@ from dragoman.hub.settings import AgentSettings
 from dragoman.sdk.environment import agent_environment
 from dragoman.sdk.known import AgentSource, KnownAgent
 from dragoman.sdk.known.finding import BUILT_IN
+from dragoman.sdk.known.remote_place import CLIENT_VARIABLES, command_in, parse_place
 from dragoman.workspace.policy.redaction import is_secret_name, redact
 
 EXAMINE_SECONDS = 30.0
@@ -73,8 +74,8 @@ def _spec(
         return await host_agent(
             command_of(name, settings, policy=policy),
             socket=place,
-            cwd=settings.cwd or None,
-            env=agent_environment(allow=settings.allow, explicit=settings.env),
+            cwd=None if settings.place else settings.cwd or None,
+            env=agent_environment(allow=_allowed(settings), explicit=settings.env),
             linger=settings.linger,
             lease=None if lasting is None else lasting.seconds,
             since=None if lasting is None else lasting.since,
@@ -92,14 +93,16 @@ def _spec(
 
         agent = KnownAgent(
             name=name,
-            command=settings.command,
+            command=tuple(command_of(name, settings, policy=policy)) if settings.place else settings.command,
             env=settings.env,
-            allow=settings.allow,
+            allow=_allowed(settings),
             source=AgentSource.COMMAND,
             address=settings.url or None,
             dialect=settings.dialect,
         )
-        diagnosis = await diagnose(agent, seconds=EXAMINE_SECONDS, cwd=settings.cwd or None)
+        diagnosis = await diagnose(
+            agent, seconds=EXAMINE_SECONDS, cwd=None if settings.place else settings.cwd or None
+        )
         steps = [
             {
                 field: redact(str(getattr(step, field)))
@@ -120,11 +123,17 @@ def _spec(
         description=settings.title if built_in else settings.description,
         idle=settings.idle,
         restarts=settings.restarts,
+        is_elsewhere=bool(settings.place),
         open=reach if settings.url else start,
         adopt=None if settings.url else adopt,
         secrets=_secrets(settings),
         examine=examine,
     )
+
+
+def _allowed(settings: AgentSettings) -> tuple[str, ...]:
+    """Names of our variables that its process here may see."""
+    return (*settings.allow, *CLIENT_VARIABLES) if settings.place else settings.allow
 
 
 def _secrets(settings: AgentSettings) -> tuple[str, ...]:
@@ -140,6 +149,10 @@ def command_of(name: str, settings: AgentSettings, *, policy: str = "") -> list[
     command = list(settings.command)
     if not command:
         raise LocalMistake(f"agents.{name}: neither a command nor a url")
+    if settings.place:
+        names = (*settings.env, *settings.allow)
+        place = parse_place(settings.place)
+        command = [*command_in(place, command, variables=names, maps=settings.map, cwd=settings.cwd)]
     if settings.dialect == "v1" or (settings.dialect == "auto" and name in BUILT_IN_NAMES):
         return command
     ours = [sys.executable, "-m", "dragoman", "translate", "--client", "v1"]

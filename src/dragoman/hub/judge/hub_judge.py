@@ -13,7 +13,7 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Raw, Struct
 from msgspec.structs import replace
@@ -43,6 +43,7 @@ from dragoman.workspace.policy.question import (
     about_tool_call,
 )
 from dragoman.workspace.policy.remembered_rules import RememberedRules
+from dragoman.workspace.remote_access import PERMIT_METHOD
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +53,12 @@ SHOWN_BEFORE: Final = 1024 * 1024
 _BY: Final[dict[str, By]] = {"answered": "person", "expired": "deadline"}
 """Who decides when a request is settled so; everything else takes the question back."""
 
-LENDERS: Final[dict[Literal["hub", "client"], str]] = {"hub": "the hub's", "client": "the client's"}
+Lender: TypeAlias = Literal["hub", "client", "other side"]
+LENDERS: Final[dict[Lender, str]] = {
+    "hub": "the hub's",
+    "client": "the client's",
+    "other side": "the other side's",
+}
 
 
 class AgentQuestion(Struct, frozen=True, kw_only=True):
@@ -175,7 +181,8 @@ class HubJudge:
         session = self._hub.sessions.get(access.session_id)
         if session is None:  # it was closed meanwhile
             raise policy_refusal()
-        await self._desk(session, request, lender="hub").guard(access)
+        lender: Lender = "other side" if request.method == PERMIT_METHOD else "hub"
+        await self._desk(session, request, lender=lender).guard(access)
         if request.sequence not in session.state.requests:  # its turn has ended meanwhile
             raise policy_refusal()
 
@@ -203,9 +210,7 @@ class HubJudge:
         diffs = (v1.Diff(path=question.paths[0], new_text=str(content)),) if question.writes else ()
         await self._desk(session, request, lender="client").permit(question, diffs)
 
-    def _desk(
-        self, session: LiveSession, request: OpenRequest, *, lender: Literal["hub", "client"]
-    ) -> PermissionService:
+    def _desk(self, session: LiveSession, request: OpenRequest, *, lender: Lender) -> PermissionService:
         setting = _setting(session)
         return PermissionService(
             self._policy(session),
@@ -302,7 +307,7 @@ class SessionAsker:
     """An `Asker`: everybody who follows a session of the hub, and the inbox."""
 
     def __init__(
-        self, judge: HubJudge, session: LiveSession, request: OpenRequest, *, lender: Literal["hub", "client"]
+        self, judge: HubJudge, session: LiveSession, request: OpenRequest, *, lender: Lender
     ) -> None:
         self._judge = judge
         self._session = session

@@ -11,22 +11,23 @@ import asyncio
 import logging
 import os
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from typing import Any
 
 from msgspec import Raw
+from msgspec.structs import replace
 
 from dragoman.errors import DragomanError, ErrorAnswer
 from dragoman.hub.engine.bounds import MIB, WORK_BYTES, size_of_request
 from dragoman.hub.engine.live_session import LiveSession
-from dragoman.hub.session.frames import encode_json, object_of, value_of
+from dragoman.hub.session.frames import object_of, value_of
 from dragoman.hub.session.state import OpenRequest
 from dragoman.runtime.budget import HeldBytes
-from dragoman.schema.codec import read, write
-from dragoman.schema.v1.methods import METHODS
 from dragoman.workspace.lent_files import Guard
+from dragoman.workspace.method_handlers import MethodHandlers
+from dragoman.workspace.remote_access import PERMIT_METHOD, read_access
 from dragoman.workspace.settings import DEFAULT_SETTINGS
 from dragoman.workspace.workspace import Workspace
 
@@ -44,8 +45,6 @@ AT_ONCE = frozenset({"terminal/wait_for_exit", "terminal/kill", "terminal/releas
 
 READS = frozenset({"fs/read_text_file", "_dragoman/fs/read_range"})
 """Whose answers are as large as a file, or as what is wanted of it."""
-
-Handler = Callable[[Any, object], Awaitable[Any]]
 
 
 class LentWork:
@@ -112,64 +111,18 @@ def _size_of_file(params: bytes) -> int:
     return min(size, DEFAULT_SETTINGS.read_bytes)
 
 
-class _Hooks:
-    """Collects the handlers that a workspace would give to a client."""
-
-    def __init__(self) -> None:
-        self.handlers: dict[str, Handler] = {}
-
-    def _hook(self, method: str) -> Callable[[Any], Any]:
-        def take(handler: Any) -> Any:
-            self.handlers[method] = handler
-            return handler
-
-        return take
-
-    def extension(self, method: str) -> Callable[[Any], Any]:
-        return self._hook(method)
-
-    @property
-    def read_text_file(self) -> Callable[[Any], Any]:
-        return self._hook("fs/read_text_file")
-
-    @property
-    def write_text_file(self) -> Callable[[Any], Any]:
-        return self._hook("fs/write_text_file")
-
-    @property
-    def create_terminal(self) -> Callable[[Any], Any]:
-        return self._hook("terminal/create")
-
-    @property
-    def terminal_output(self) -> Callable[[Any], Any]:
-        return self._hook("terminal/output")
-
-    @property
-    def wait_for_terminal_exit(self) -> Callable[[Any], Any]:
-        return self._hook("terminal/wait_for_exit")
-
-    @property
-    def kill_terminal(self) -> Callable[[Any], Any]:
-        return self._hook("terminal/kill")
-
-    @property
-    def release_terminal(self) -> Callable[[Any], Any]:
-        return self._hook("terminal/release")
-
-
 class HubLender:
     """What the hub lends, session by session."""
 
     def __init__(self, *, guard: Guard) -> None:
+        self._guard = guard
         self._workspace = Workspace(guard=guard)
-        hooks = _Hooks()
-        self._workspace.serve(hooks)
-        self._handlers = hooks.handlers
+        self._handlers = MethodHandlers(self._workspace)
         self._open: dict[str, tuple[str, ...]] = {}
         self._released_terminals: OrderedDict[tuple[str, str], dict[str, Any]] = OrderedDict()
 
     def serves(self, method: str) -> bool:
-        return method in self._handlers
+        return method in self._handlers or method == PERMIT_METHOD
 
     async def answer(
         self,
@@ -192,10 +145,13 @@ class HubLender:
         self, session: LiveSession, request: OpenRequest, *, on_terminal: Callable[[str, str], None]
     ) -> None:
         try:
+            if request.method == PERMIT_METHOD:
+                await self._permit(session, request)
+                return
             self._lend(session)
             if request.method == "terminal/release":
                 self._keep(session.id, str(value_of(object_of(request.params).get("terminalId"))))
-            result = await self._result(request)
+            result = await self._handlers.answer(request.method, bytes(request.params))
         except ErrorAnswer as error:
             details = {"code": error.code, "message": error.message} | (
                 {} if error.data is None else {"data": error.data}
@@ -209,6 +165,12 @@ class HubLender:
             if request.method == "terminal/create":
                 on_terminal(session.id, str(value_of(object_of(result).get("terminalId"))))
             session.settle(request.sequence, outcome="answered", by="hub", result=Raw(result))
+
+    async def _permit(self, session: LiveSession, request: OpenRequest) -> None:
+        """Decide what the agent may do with files and terminals of another machine."""
+        access = read_access(value_of(request.params))
+        await self._guard(replace(access, session_id=session.id))
+        session.settle(request.sequence, outcome="answered", by="hub", result=Raw(b"{}"))
 
     def output(self, session_id: str, terminal_id: str) -> dict[str, Any] | None:
         """What a terminal of ours has printed, also when it was released; None if it is not known."""
@@ -232,16 +194,6 @@ class HubLender:
             self._released_terminals[session_id, terminal_id] = last
             while len(self._released_terminals) > RELEASED:
                 self._released_terminals.popitem(last=False)
-
-    async def _result(self, request: OpenRequest) -> bytes:
-        handler = self._handlers[request.method]
-        method = METHODS.get(request.method, kind="request", receiver="client")
-        if method is None:  # an extension takes plain values
-            import msgspec
-
-            return encode_json(await handler(msgspec.json.decode(request.params), None))
-        answer = await handler(read(bytes(request.params), method.params), None)
-        return b"{}" if answer is None else write(answer)
 
     def _lend(self, session: LiveSession) -> None:
         folders = (session.state.cwd, *session.state.folders)

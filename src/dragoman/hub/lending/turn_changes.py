@@ -96,6 +96,8 @@ class TurnChanges:
         keep_seconds: float = KEPT_SECONDS,
         clock: Callable[[], float] | None = None,
     ) -> None:
+        self.is_elsewhere: Callable[[str], bool] = lambda _: False
+        """Says whether the folders of a session are on another machine; the hub sets it."""
         self._is_enabled = is_enabled
         self._keep_seconds = keep_seconds
         self._clock = clock or (lambda: asyncio.get_running_loop().time())
@@ -122,7 +124,7 @@ class TurnChanges:
 
     async def begin(self, session_id: str, key: str, folders: Sequence[str]) -> None:
         """Look at the first of the session's folders before the agent touches it."""
-        if not self._is_enabled:
+        if not self._is_enabled or self.is_elsewhere(session_id):
             return
         turn = FolderTurn(session_id, key, folders)
         # Turns that have ended are looked at first: what this one writes is not theirs.

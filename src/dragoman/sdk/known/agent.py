@@ -56,6 +56,12 @@ class KnownAgent:
     dialect: str = "auto"
     """What it speaks: a name of `dragoman.dialect.DIALECTS`, or `auto`, which finds out."""
 
+    place: str = ""
+    """Where it lives, if not here: `ssh:HOST`, `docker:NAME` or `podman:NAME`."""
+
+    maps: tuple[str, ...] = ()
+    """Folders here and there, `HERE=THERE`, of an agent elsewhere."""
+
     @property
     def command_line(self) -> str:
         """The command as one would type it, or the address."""

@@ -7,6 +7,8 @@
     env = { LOG_LEVEL = "debug" }
     allow = ["OPENAI_API_KEY"]
     dialect = "crow"
+    place = "ssh:build-server"
+    map = ["~/app=/srv/app"]
 
 A file that is not there is an empty one. Everything in it must be known: a key that nobody reads is a mistake
 that somebody made, and is told with file and line. The texts of these errors hold names, never values.
@@ -26,10 +28,11 @@ from msgspec import Struct, field
 from dragoman.errors import LocalMistake
 from dragoman.sdk.known.agent import AgentSource, KnownAgent
 from dragoman.sdk.known.places import Machine, our_config
+from dragoman.sdk.known.remote_place import is_map, parse_place
 from dragoman.sdk.known.toml_text import line_of
 
 TOP = ("agents", "default_agent", "$schema")
-KEYS = ("command", "env", "allow", "title", "dialect")
+KEYS = ("command", "env", "allow", "title", "dialect", "place", "map")
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 """What an agent may be called: one word that is no option, no path and no address."""
@@ -128,6 +131,8 @@ class _ConfigReader:
             source=AgentSource.CONFIG,
             title=title,
             dialect=self._dialect(table.get("dialect", "auto"), (*where, "dialect")),
+            place=self._place(table.get("place", ""), (*where, "place")),
+            maps=self._maps(table.get("map", ()), (*where, "map")),
         )
 
     def _command(self, value: object, where: tuple[str, ...]) -> tuple[str, ...]:
@@ -151,6 +156,19 @@ class _ConfigReader:
         if not isinstance(value, str) or value not in CHOICES:
             self._refuse(where, f"dialect must be one of {', '.join(CHOICES)}")
         return value
+
+    def _place(self, value: object, where: tuple[str, ...]) -> str:
+        if value == "":
+            return ""
+        try:
+            return str(parse_place(value if isinstance(value, str) else ""))
+        except LocalMistake:
+            self._refuse(where, "place must be ssh:HOST, docker:NAME or podman:NAME, in quotes")
+
+    def _maps(self, value: object, where: tuple[str, ...]) -> tuple[str, ...]:
+        if not isinstance(value, list | tuple) or not all(is_map(item) for item in value):
+            self._refuse(where, 'map must be a list of folders here and there: ["~/app=/srv/app"]')
+        return tuple(value)
 
     def _env(self, value: object, where: tuple[str, ...]) -> Mapping[str, str]:
         if not isinstance(value, Mapping):

@@ -56,6 +56,10 @@ def as_table(agent: KnownAgent) -> str:
         lines.append(f"allow = {write_value(agent.allow)}")
     if agent.dialect != "auto":
         lines.append(f"dialect = {write_value(agent.dialect)}")
+    if agent.place:
+        lines.append(f"place = {write_value(agent.place)}")
+    if agent.maps:
+        lines.append(f"map = {write_value(agent.maps)}")
     return "\n".join(lines) + "\n"
 
 
@@ -96,7 +100,7 @@ def _write(path: Path, text: str, *, target_agents: dict[str, KnownAgent]) -> No
 
 
 def _meaning(agent: KnownAgent) -> tuple[object, ...]:
-    return agent.command, dict(agent.env), agent.allow, agent.title
+    return agent.command, dict(agent.env), agent.allow, agent.title, agent.place, agent.maps
 
 
 def _replace(path: Path, text: str) -> None:

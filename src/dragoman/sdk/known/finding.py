@@ -13,13 +13,14 @@ import difflib
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from dragoman.errors import LocalMistake
 from dragoman.sdk.known.agent import AgentSource, KnownAgent
 from dragoman.sdk.known.config import AgentConfig, read_config
 from dragoman.sdk.known.installing.store import find_installed, installed_agents
+from dragoman.sdk.known.remote_place import CLIENT_VARIABLES, command_in, parse_place
 from dragoman.sdk.known.wellknown import WELL_KNOWN, WellKnown
 from dragoman.transport.address import CommandAddress, StdioAddress, parse_address
 
@@ -63,7 +64,7 @@ def find_agent(
         raise LocalMistake("no agent was named: give a name, a command or an address")
     agent = _find_named(query, config or read_config(), path)
     if agent is not None:
-        return at_home(agent)
+        return in_place(at_home(agent))
     address = parse_address(query)
     if isinstance(address, StdioAddress):
         raise LocalMistake("stdio: is our own input and output, where no agent can be; give its command")
@@ -77,6 +78,41 @@ def find_agent(
     if entry is not None or (len(words) == 1 and not _is_program(words[0], path)):
         raise LocalMistake(_nothing_called(words[0], config or read_config(), path))
     return at_home(KnownAgent(name=os.path.basename(words[0]), command=words, source=AgentSource.COMMAND))
+
+
+def find_agent_in(
+    place: str, text: str, *, maps: Sequence[str] = (), config: AgentConfig | None = None
+) -> KnownAgent:
+    """The agent that is meant, started elsewhere: whether it is there, the other side says. Raises
+    `LocalMistake`.
+    """
+    query = text.strip()
+    agent = _find_named(query, config or read_config(), None)
+    entry = _well_known(query.casefold())
+    if entry is not None and (agent is None or agent.source is not AgentSource.CONFIG):
+        agent = _agent_for(entry, entry.commands[0])  # where it is installed here says nothing of there
+    if agent is None:
+        address = parse_address(query) if query else None
+        if not isinstance(address, CommandAddress):
+            raise LocalMistake(
+                f"{text!r} is no agent that could be started in {place}: give a name or a command"
+            )
+        name = os.path.basename(address.command[0])
+        agent = KnownAgent(name=name, command=address.command, source=AgentSource.COMMAND)
+    return in_place(replace(agent, place=str(parse_place(place)), maps=tuple(maps) or agent.maps))
+
+
+def in_place(agent: KnownAgent) -> KnownAgent:
+    """As it is started from here, if it lives elsewhere. Only variables that somebody named for it go there:
+    what an agent of ours may see here was not said for another machine.
+    """
+    if not agent.place:
+        return agent
+    allow = agent.allow if agent.source is AgentSource.CONFIG else ()
+    command = command_in(
+        parse_place(agent.place), agent.command, variables=(*agent.env, *allow), maps=agent.maps
+    )
+    return replace(agent, command=command, allow=(*allow, *CLIENT_VARIABLES))
 
 
 def known_agents(*, config: AgentConfig | None = None, path: str | None = None) -> list[KnownAgent]:
@@ -96,7 +132,7 @@ def missing_agents(*, config: AgentConfig | None = None, path: str | None = None
 
 def at_home(agent: KnownAgent) -> KnownAgent:
     """With `~/bin/agent` spelled out: editors do that for their users, and no shell does it here."""
-    if not agent.command or not agent.command[0].startswith("~"):
+    if agent.place or not agent.command or not agent.command[0].startswith("~"):
         return agent
     return replace(agent, command=(os.path.expanduser(agent.command[0]), *agent.command[1:]))
 

@@ -1,9 +1,10 @@
 """The agent host's process: `python -m dragoman.hub.agents.host SOCKET [--NAME VALUE]… -- COMMAND…`.
 
-Options are `--linger SECONDS`, `--buffer BYTES`, `--cwd FOLDER`, `--lease MOMENT` (on the clock of
-`lease.now`), `--lease-linger SECONDS` and `--env stdin`: the agent's environment as a JSON object on standard
-input, because other users can read a command line. Started by `launching`, and by nobody else. It says on
-standard output that it is ready, or why it cannot be, and lets go of all three standard descriptors then.
+Options are `--linger SECONDS`, `--buffer BYTES`, `--batch BYTES`, `--cwd FOLDER`, `--lease MOMENT` (on the
+clock of `lease.now`), `--lease-linger SECONDS` and `--env stdin`: the agent's environment as a JSON object on
+standard input, because other users can read a command line. Started by `launching`, and by nobody else. It
+says on standard output that it is ready, or why it cannot be, and lets go of all three standard descriptors
+then.
 
 Exit statuses: 0 when the agent has been ended, 1 when there was nothing to start.
 """
@@ -27,6 +28,7 @@ import msgspec
 
 from dragoman.errors import DragomanError
 from dragoman.hub.agents.host.agent_host import AgentHost, HostOrder
+from dragoman.transport.contract import READ_SIZE
 
 
 def order_of(words: list[str]) -> HostOrder:
@@ -42,6 +44,7 @@ def order_of(words: list[str]) -> HostOrder:
         env=None if env is None else msgspec.json.decode(sys.stdin.buffer.read(), type=dict[str, str]),
         linger=float(options.get("--linger", 60.0)),
         buffer=int(options.get("--buffer", 64 << 20)),
+        batch=int(options.get("--batch", READ_SIZE)),
         lease=None if lease is None else float(lease),
         lease_linger=float(options.get("--lease-linger", 20.0)),
     )

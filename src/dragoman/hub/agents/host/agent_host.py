@@ -27,7 +27,7 @@ from dragoman.hub.agents.host.deliveries import Deliveries
 from dragoman.hub.agents.host.frames import KeptFrames
 from dragoman.hub.agents.host.hub_connection import HubConnection, Pieces
 from dragoman.hub.agents.host.last_lines import LastLines
-from dragoman.transport.contract import DEFAULT_LIMITS, READ_SIZE, TransportLimits
+from dragoman.transport.contract import DEFAULT_LIMITS, TransportLimits
 from dragoman.transport.process import ChildTransport, obituary, spawn
 
 STRANGERS = 8
@@ -57,6 +57,8 @@ class HostOrder(Struct, frozen=True, kw_only=True):
     env: Mapping[str, str] | None
     linger: float
     buffer: int
+    batch: int
+    """Bytes of frames that go as one record, about: a record that is cut goes again as a whole."""
     lease: float | None
     """When the first lease ends, on the clock of `lease.now`; None for an agent that may act without one."""
 
@@ -207,7 +209,7 @@ class AgentHost:
         return records.record(records.TAKEN, max(0, done_bytes - hub.base), msgspec.json.encode(numbers))
 
     def _next_frames(self) -> Pieces | None:
-        batch = self._frames.take(READ_SIZE)
+        batch = self._frames.take(self._order.batch)
         if batch is None:
             return None
         if not batch.blocks:

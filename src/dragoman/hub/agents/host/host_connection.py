@@ -78,13 +78,18 @@ class HostedAgent:
     """
 
     def __init__(
-        self, connection: sockets.socket, *, path: Path, limits: TransportLimits = DEFAULT_LIMITS
+        self, connection: sockets.socket, *, path: Path | None, limits: TransportLimits = DEFAULT_LIMITS
     ) -> None:
+        """`path` is where the agent host listens; None if it runs on another machine, where somebody else
+        greets it for us.
+        """
         self.pid = 0
         """The agent's process, not the agent host's."""
         self.host_pid = 0
         self.is_replaced = False
         """Whether another hub has the agent now."""
+        self.is_cut = False
+        """Whether the connection has ended although the agent may live on."""
         self.limits = limits
         self._path = path
         self._socket = connection
@@ -216,7 +221,7 @@ class HostedAgent:
             finally:  # cancelled, we leave it to the agent host
                 self._end(GONE, None)
                 self._let_go()
-        if not (self._has_left or self.is_replaced):
+        if self._path is not None and not (self._has_left or self.is_replaced):
             await bury(self.host_pid)
             place.remove_stale(self._path)
 
@@ -238,6 +243,7 @@ class HostedAgent:
         """Prove who we are; False when the agent host is gone before it answers. Raises `OtherVersion` if it
         speaks another one.
         """
+        assert self._path is not None
         try:
             if not place.is_ours(self._socket):
                 raise LocalMistake(f"what listens at {self._path} belongs to another user; remove it")
@@ -245,8 +251,7 @@ class HostedAgent:
             whom = f"process {peer[0]}" if peer else "its process"
             secret = place.read_secret(self._path)
             self._say(records.record(records.HELLO, version, secret))
-            while not (self.host_pid or self._over):
-                await self._waiters.wait()
+            await self.wait_for_welcome()
             match = re.search(r"speaks version (\d+)", self._refusal)
             if match is not None and int(match[1]) != version:
                 raise OtherVersion(int(match[1]))
@@ -255,6 +260,12 @@ class HostedAgent:
         except BaseException:
             self._let_go()
             raise
+        return not self._over
+
+    async def wait_for_welcome(self) -> bool:
+        """Until the agent host has answered whoever greeted it; False when it is gone before that."""
+        while not (self.host_pid or self._over):
+            await self._waiters.wait()
         return not self._over
 
     def _say(self, note: bytes) -> None:
@@ -313,6 +324,7 @@ class HostedAgent:
             how = decode_json(payload, records.AgentEndRecord)
             self._end(how.reason, how.exit_status)
         elif kind == LOST:
+            self.is_cut = not self.is_replaced
             self._end(TAKEN_OVER if self.is_replaced else GONE, None)
         elif self._discarding:
             return
@@ -336,8 +348,10 @@ class HostedAgent:
                 while not self._over:
                     await self._waiters.wait()
         except TimeoutError:
-            # It is there, for it holds the socket, but it hangs. The guard of the agent's tree ends that.
-            os.kill(self.host_pid, signal.SIGKILL)
+            # It is there, for it holds the socket, but it hangs. The guard of the agent's tree ends that. The
+            # number of a process of another machine means nothing here.
+            if self._path is not None:
+                os.kill(self.host_pid, signal.SIGKILL)
 
     def _let_go(self) -> None:
         if not self._over:

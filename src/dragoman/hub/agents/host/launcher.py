@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 
 from dragoman.errors import LinkClosed, SpawnFailed, SpawnTimeout
-from dragoman.transport.contract import DEFAULT_LIMITS
+from dragoman.transport.contract import DEFAULT_LIMITS, READ_SIZE
 from dragoman.transport.reading import open_reader
 from dragoman.transport.writing import open_writer
 
@@ -47,13 +47,14 @@ async def launch(
     buffer: int,
     lease: float | None,
     lease_linger: float,
+    batch: int = READ_SIZE,
 ) -> None:
     """Start an agent host and return when it listens. Raises `SpawnFailed` with its words when it cannot."""
     if os.name == "nt":
         raise SpawnFailed("no agent can be kept here: this system has no sockets that Python can listen on")
     bury_the_dead()
     options = ["--linger", repr(linger), "--buffer", str(buffer), "--cwd", cwd or os.getcwd()]
-    options += ["--lease-linger", repr(lease_linger)]
+    options += ["--lease-linger", repr(lease_linger), "--batch", str(batch)]
     if lease is not None:
         options += ["--lease", repr(lease)]
     if env is not None:

@@ -1,0 +1,182 @@
+"""What we bring along: one archive with this package and the msgspec that it runs with, made from what is
+installed here.
+
+It is laid out like the released `dragoman.pyz`: `contents.json` names wheels with their SHA-256 and what an
+interpreter must say of itself to load them. So a released one, which has msgspec for many systems, can be
+brought instead. The same files make the same archive, byte for byte; it is kept in our cache until a file of
+the package changes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import io
+import json
+import os
+import platform
+import sysconfig
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from dragoman.errors import LocalMistake
+from dragoman.system.folders import user_folder
+from dragoman.system.replacement import replace_file
+from dragoman.version import VERSION
+
+LEFT_OUT = ("__pycache__",)
+NOT_NEEDED = ("check", "trace", "tui", "web")
+"""Rooms that nobody needs on the other side. Of the hub, only its agent host is."""
+
+HOST = ("hub", "agents", "host")
+
+KEPT = 3
+"""Archives that stay in the cache; more are of versions that nobody runs any more."""
+
+PACKAGE = Path(__file__).parents[1]
+
+DATE = (1980, 1, 1, 0, 0, 0)
+
+
+class Bundle(Struct, frozen=True, kw_only=True):
+    """An archive, and the name of its folder on the other side."""
+
+    data: bytes
+    sha256: str
+    version: str
+
+    @property
+    def folder(self) -> str:
+        return f"{self.version}-{self.sha256[:16]}"
+
+
+def make_bundle(pyz: str | None = None) -> Bundle:
+    """The archive: the one that is named, or one of the package that runs here. Raises `LocalMistake`."""
+    if pyz is not None:
+        return _read_released(pyz)
+    folder = user_folder("cache") / "bundles"
+    path = folder / f"{VERSION}-{_fingerprint()}.zip"
+    try:
+        data = path.read_bytes()
+    except OSError:
+        data = _pack()
+        _keep(path, data)
+    return Bundle(data=data, sha256=hashlib.sha256(data).hexdigest(), version=VERSION)
+
+
+def _read_released(pyz: str) -> Bundle:
+    try:
+        data = Path(pyz).read_bytes()
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            wheels = json.loads(archive.read("contents.json"))["wheels"]
+        name = next(wheel["name"] for wheel in wheels if wheel["name"].startswith("dragoman-"))
+    except (OSError, zipfile.BadZipFile, KeyError, ValueError, StopIteration) as error:
+        raise LocalMistake(f"{pyz} is no dragoman.pyz that could be brought along: {error}") from error
+    version = name.split("-")[1]
+    if version != VERSION:
+        raise LocalMistake(
+            f"{pyz} is version {version}, this is {VERSION}; both sides must be the same version"
+        )
+    return Bundle(data=data, sha256=hashlib.sha256(data).hexdigest(), version=version)
+
+
+def _keep(path: Path, data: bytes) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        replace_file(path, data)
+        archives = sorted(path.parent.glob("*.zip"), key=lambda file: file.stat().st_mtime, reverse=True)
+        for old in archives[KEPT:]:
+            old.unlink(missing_ok=True)
+    except OSError:
+        pass  # without a cache it is made each time
+
+
+def _pack() -> bytes:
+    package, compiled = PACKAGE, Path(msgspec.__file__).parent
+    suffix = next((_suffix(file) for file in _files(compiled) if _is_compiled(file)), "")
+    machine = platform.machine().lower() if "darwin" in suffix else ""
+    wheels = [
+        (f"dragoman-{VERSION}-py3-none-any.whl", _zip_of(package), "", ""),
+        (f"msgspec-{sysconfig.get_platform()}.whl", _zip_of(compiled), suffix, machine),
+    ]
+    contents = {
+        "systems": sysconfig.get_platform(),
+        "msgspec": f"msgspec=={importlib.metadata.version('msgspec')}",
+        "wheels": [
+            {
+                "name": name,
+                "sha256": hashlib.sha256(data).hexdigest(),
+                "suffix": suffix,
+                "machine": machine,
+            }
+            for name, data, suffix, machine in wheels
+        ],
+    }
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        _add(archive, "contents.json", json.dumps(contents, indent=1).encode())
+        for name, data, _, _ in wheels:
+            _add(archive, f"wheels/{name}", data)
+    return content.getvalue()
+
+
+def _zip_of(package: Path) -> bytes:
+    """A package as it is imported, below its name."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", compression=zipfile.ZIP_DEFLATED) as archive:
+        for file in _files(package):
+            name = f"{package.name}/{file.relative_to(package).as_posix()}"
+            _add(archive, name, file.read_bytes(), compression=zipfile.ZIP_DEFLATED)
+    return content.getvalue()
+
+
+def _add(archive: zipfile.ZipFile, name: str, data: bytes, *, compression: int = zipfile.ZIP_STORED) -> None:
+    entry = zipfile.ZipInfo(name, DATE)
+    entry.external_attr = 0o644 << 16
+    entry.create_system = 3
+    entry.compress_type = compression
+    archive.writestr(entry, data)
+
+
+def _files(package: Path) -> Iterator[Path]:
+    """The files of a package, in order."""
+    for folder, folders, names in os.walk(package):
+        way = Path(folder).relative_to(package).parts
+        folders[:] = [
+            name
+            for name in sorted(folders)
+            if name not in LEFT_OUT and (package != PACKAGE or _is_needed((*way, name)))
+        ]
+        is_way_to_host = package == PACKAGE and way in (HOST[:1], HOST[:2])
+        for name in sorted(names):
+            if not is_way_to_host or name == "__init__.py":
+                yield Path(folder, name)
+
+
+def _is_needed(way: tuple[str, ...]) -> bool:
+    """Whether a folder of ours is needed on the other side, by the names on the way to it."""
+    if way[0] == "hub":
+        return way[: len(HOST)] == HOST[: len(way)]
+    return way[0] not in NOT_NEEDED
+
+
+def _is_compiled(file: Path) -> bool:
+    return file.suffix in (".so", ".pyd")
+
+
+def _suffix(file: Path) -> str:
+    return "." + file.name.split(".", 1)[1]
+
+
+def _fingerprint() -> str:
+    """Changes when a file does: names, sizes and times are looked at, and nothing is read."""
+    digest = hashlib.sha256(sysconfig.get_platform().encode())
+    for package in (PACKAGE, Path(msgspec.__file__).parent):
+        for file in _files(package):
+            status = file.stat()
+            digest.update(f"{file}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
+    return digest.hexdigest()[:16]

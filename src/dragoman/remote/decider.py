@@ -1,0 +1,217 @@
+"""Decides here what an agent there may do, for a client that cannot: an editor knows nothing of accesses.
+
+Each access that the other side asks about goes through this user's policy and its audit log; what the policy
+says to ask is asked as an ordinary request for permission, at the client. What the client has granted to a
+request of the agent's own is not asked again when the agent then does it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import os
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from dragoman.errors import ErrorAnswer, LinkClosed
+from dragoman.runtime.relay import Relay
+from dragoman.schema import v1
+from dragoman.schema.codec import read, write
+from dragoman.schema.errors import SchemaError
+from dragoman.wire import Failure, Response, decode, error_object, failure, notification, request, response
+from dragoman.wire.codes import INTERNAL_ERROR
+from dragoman.wire.envelope import Request, id_key
+from dragoman.wire.glance import Glance
+from dragoman.workspace.policy.audit import AuditLog
+from dragoman.workspace.policy.decision import PolicyDecision
+from dragoman.workspace.policy.judge import PermissionJudge
+from dragoman.workspace.policy.options import usable_options
+from dragoman.workspace.policy.permission_prompt import PermissionPrompt
+from dragoman.workspace.policy.permission_service import PermissionService
+from dragoman.workspace.policy.policy import Policy
+from dragoman.workspace.policy.policy_files import policy_paths
+from dragoman.workspace.policy.question import QuestionContext, about_tool_call
+from dragoman.workspace.remote_access import PERMIT_METHOD, read_access
+
+log = logging.getLogger(__name__)
+
+ASK = "session/request_permission"
+OPENS = frozenset({"session/new", "session/load", "session/resume", "session/fork"})
+MOST_KEPT = 1024
+"""Requests of either side that are waited for; of more, no peer needs an answer."""
+
+
+class AccessDecider:
+    """Stands on the way of a relay: `from_client` and `from_agent` give what goes on of each frame."""
+
+    def __init__(self, policy: Policy, *, agent: str) -> None:
+        self.relay: Relay | None = None
+        self.tell_client: Callable[[bytes], None] = lambda _: None
+        """Both are set by the one who runs it."""
+        self._agent_name = agent
+        self._home = policy_paths().home
+        self._judge = PermissionJudge(audit=AuditLog(policy_paths().audit))
+        self._service = PermissionService(policy, asker=self, judge=self._judge, agent=agent)
+        self._numbers = itertools.count(1)
+        self._calls: dict[Hashable, asyncio.Future[Response | Failure]] = {}
+        self._openings: dict[Hashable, list[str]] = {}  # folders, by the id of the request that opens
+        self._questions: dict[Hashable, v1.RequestPermissionRequest] = {}  # of the agent's own
+        self._tasks: dict[Hashable, asyncio.Task[None]] = {}
+        self._roots: dict[str, list[str]] = {}
+
+    def from_client(self, line: bytes, glance: Glance) -> bytes | None:
+        if glance.method is UNSET and glance.id is not UNSET:
+            future = self._calls.pop(id_key(glance.id), None)
+            if future is not None:
+                _settle(future, line)
+                return None
+            question = self._questions.pop(id_key(glance.id), None)
+            if question is not None:
+                self._note_grant(question, line)
+        elif glance.method in OPENS and glance.id is not UNSET:
+            self._on_opening(line)
+        return line
+
+    def from_agent(self, line: bytes, glance: Glance) -> bytes | None:
+        if glance.method is UNSET:
+            if self._openings:
+                self._on_opened(line, glance)
+            return line
+        if glance.method == "$/cancel_request":
+            task = self._tasks.get(id_key(_params(line).get("requestId")))
+            return line if task is None or not task.cancel() else None
+        if glance.id is UNSET:
+            return line
+        if glance.method == ASK and len(self._questions) < MOST_KEPT:
+            try:
+                question = read(msgspec.json.encode(_params(line)), v1.RequestPermissionRequest)
+                self._questions[id_key(glance.id)] = question
+            except SchemaError:
+                pass  # the client may understand it
+        if glance.method != PERMIT_METHOD:
+            return line
+        self._start(line, id_key(glance.id))
+        return None
+
+    def _on_opening(self, line: bytes) -> None:
+        envelope, params = decode(line), _params(line)
+        more = params.get("additionalDirectories")
+        folders = [params.get("cwd"), *(more if isinstance(more, list) else [])]
+        roots = [folder for folder in folders if isinstance(folder, str)]
+        if isinstance(params.get("sessionId"), str) and roots:
+            self._open(params["sessionId"], roots)
+        if isinstance(envelope, Request) and len(self._openings) < MOST_KEPT:
+            self._openings[id_key(envelope.id)] = roots
+
+    def _on_opened(self, line: bytes, glance: Glance) -> None:
+        roots = self._openings.pop(id_key(glance.id), None)
+        envelope = decode(line)
+        if roots and isinstance(envelope, Response):
+            result = msgspec.json.decode(envelope.result)
+            if isinstance(result, dict) and isinstance(result.get("sessionId"), str):
+                self._open(result["sessionId"], roots)
+
+    def _open(self, session_id: str, roots: list[str]) -> None:
+        self._roots[session_id] = roots
+        self._service.open(session_id, roots=roots)
+
+    # Deciding.
+
+    def _start(self, line: bytes, key: Hashable) -> None:
+        assert self.relay is not None
+        task = self._tasks[key] = self.relay.owner.start(self._decide(line))
+        task.add_done_callback(lambda _: self._tasks.pop(key, None))
+
+    async def _decide(self, line: bytes) -> None:
+        envelope = decode(line)
+        assert self.relay is not None
+        if not isinstance(envelope, Request):
+            return
+        try:
+            await self._service.guard(read_access(_params(line)))
+            reply = response(envelope.id, b"{}")
+        except ErrorAnswer as error:
+            reply = failure(envelope.id, error_object(error.code, error.message, error.data))
+        except LinkClosed:
+            return  # nobody is left on one of the sides
+        except Exception:  # what could not be decided is not permitted
+            log.exception("an access could not be decided")
+            reply = failure(envelope.id, error_object(INTERNAL_ERROR))
+        self.relay.to_agent.send(reply)
+
+    async def ask(self, question: PermissionPrompt) -> str | None:
+        """An `Asker`: the client."""
+        about = question.question
+        subject = about.title if about.script is None else f"`{about.script.text}`"
+        verb = "Run" if about.script is not None else {"edit": "Write"}.get(about.kind, "Read")
+        params = {
+            "sessionId": about.session_id,
+            "toolCall": {
+                "toolCallId": f"access-{next(self._numbers)}",
+                "title": f"{verb} {subject} on the other side",
+                "kind": about.kind,
+                "status": "pending",
+                "locations": [{"path": path} for path in about.paths],
+                "content": [
+                    {"type": "diff", "path": diff.path, "newText": diff.new_text} for diff in question.texts
+                ],
+            },
+            "options": [msgspec.Raw(write(option)) for option in question.options],
+        }
+        answer = await self._call(ASK, msgspec.json.encode(params))
+        return _option_in(answer)
+
+    async def _call(self, method: str, params: bytes) -> Response | Failure:
+        call_id = f"access-{os.getpid()}-{next(self._numbers)}"
+        future: asyncio.Future[Response | Failure] = asyncio.get_running_loop().create_future()
+        self._calls[id_key(call_id)] = future
+        self.tell_client(request(call_id, method, params))
+        try:
+            return await future
+        finally:
+            if self._calls.pop(id_key(call_id), None) is not None:
+                cancel = msgspec.json.encode({"requestId": call_id})
+                self.tell_client(notification("$/cancel_request", cancel))
+
+    def _note_grant(self, asked: v1.RequestPermissionRequest, line: bytes) -> None:
+        """The client has permitted something: what follows from it is not asked again."""
+        envelope = decode(line)
+        option = _option_in(envelope) if isinstance(envelope, Response) else None
+        kinds = {option.option_id: option.kind for option in usable_options(asked.options)}
+        if option is None or kinds.get(option) not in ("allow_once", "allow_always"):
+            return
+        roots = tuple(self._roots.get(asked.session_id, ()))
+        context = QuestionContext(agent=self._agent_name, roots=roots, home=self._home)
+        question = about_tool_call(asked.tool_call, context, session_id=asked.session_id)
+        allowed = PolicyDecision(outcome="allow", rule="", why="a person said so")
+        self._judge.settle(question, allowed, asked.options, option, by="person")
+
+
+def _settle(future: asyncio.Future[Response | Failure], line: bytes) -> None:
+    envelope = decode(line)
+    if future.done():
+        return
+    if isinstance(envelope, Response | Failure):
+        future.set_result(envelope)
+    else:
+        future.set_exception(LinkClosed("the answer cannot be read"))
+
+
+def _option_in(answer: Response | Failure) -> str | None:
+    """The id of the option that the client selected; None for anything else."""
+    if isinstance(answer, Failure):
+        return None
+    result = msgspec.json.decode(answer.result)
+    outcome = result.get("outcome") if isinstance(result, dict) else None
+    option = outcome.get("optionId") if isinstance(outcome, dict) else None
+    return option if isinstance(option, str) else None
+
+
+def _params(line: bytes) -> dict[str, Any]:
+    raw = getattr(decode(line), "params", None)
+    params = None if raw is None else msgspec.json.decode(raw)
+    return params if isinstance(params, dict) else {}

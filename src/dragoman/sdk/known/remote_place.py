@@ -1,0 +1,108 @@
+"""Where an agent lives if not here: `ssh:HOST`, `docker:NAME` or `podman:NAME`, and its command from here.
+
+An agent elsewhere is started like any other, by a command: `dragoman ssh`, which holds the line to it. Names
+of variables stand on that command line, their values never do: they are in the environment of `dragoman ssh`,
+which sends them over the line.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from dragoman.errors import LocalMistake
+
+PlaceKind: TypeAlias = Literal["ssh", "docker", "podman"]
+
+CONTAINER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+"""What docker and podman call a container: a name or an id."""
+
+CLIENT_VARIABLES = (
+    *("SSH_AUTH_SOCK", "SSH_ASKPASS", "SSH_ASKPASS_REQUIRE", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY"),
+    *(
+        "DRAGOMAN_SSH_CONFIG",
+        "DRAGOMAN_REMOTE_PYTHON",
+        "KRB5CCNAME",
+        "DOCKER_HOST",
+        "DOCKER_CONTEXT",
+        "DOCKER_CONFIG",
+        "DOCKER_CERT_PATH",
+    ),
+    *("DOCKER_TLS_VERIFY", "CONTAINER_HOST", "CONTAINERS_CONF"),
+)
+"""What ssh, docker and podman need of our environment to reach the other side; nothing of it goes there."""
+
+
+class RemotePlace(Struct, frozen=True, kw_only=True):
+    """A machine that is reached with ssh, or a container."""
+
+    kind: PlaceKind
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.name}"
+
+
+def parse_place(text: str) -> RemotePlace:
+    """`ssh:HOST`, `docker:NAME` or `podman:NAME`. Raises `LocalMistake`."""
+    kind, colon, name = text.partition(":")
+    match kind:
+        case "ssh" if colon:
+            return RemotePlace(kind="ssh", name=check_host(name))
+        case "docker" | "podman" if colon:
+            if not CONTAINER.fullmatch(name):
+                raise LocalMistake(f"{name!r} is no name of a container")
+            return RemotePlace(kind="docker" if kind == "docker" else "podman", name=name)
+    raise LocalMistake(f"{text!r} is no place for an agent: give ssh:HOST, docker:NAME or podman:NAME")
+
+
+def check_host(name: str) -> str:
+    """A host as ssh takes it: an alias, `user@host` or an address. Never something that ssh takes for an
+    option, nor what cannot be a name.
+    """
+    if not name or name.startswith("-") or "@-" in name:
+        raise LocalMistake(f"{name!r} is no host: it is empty, or would be an option of ssh")
+    if any(character.isspace() or not character.isprintable() for character in name):
+        raise LocalMistake(f"{name!r} is no host: it has a blank or a control character in it")
+    return name
+
+
+def is_map(value: object) -> bool:
+    """Whether it is a folder here and the same folder there, `HERE=THERE`."""
+    here, is_pair, there = value.partition("=") if isinstance(value, str) else ("", "", "")
+    return bool(is_pair and here) and there.startswith("/")
+
+
+def command_in(
+    place: RemotePlace,
+    command: Sequence[str],
+    *,
+    variables: Sequence[str] = (),
+    maps: Sequence[str] = (),
+    cwd: str = "",
+) -> tuple[str, ...]:
+    """The command that starts the agent there. Whoever runs it decides what the agent is lent."""
+    words = [sys.executable or "python3", "-P", "-m", "dragoman", "ssh", str(place), "--decide", "client"]
+    words += [word for name in variables for word in ("--env", name)]
+    words += [word for text in maps for word in ("--map", text)]
+    if cwd:
+        words += ["--cwd", cwd]
+    return (*words, "--", *without_our_python(command))
+
+
+def with_variables(command: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
+    """A command of `command_in` that sends these variables along as well."""
+    at = command.index("--decide")
+    return (*command[:at], *(word for name in names for word in ("--env", name)), *command[at:])
+
+
+def without_our_python(command: Sequence[str]) -> tuple[str, ...]:
+    """An agent of ours is called `dragoman` on the other side, where our Python is not."""
+    ours = (sys.executable or "python3", "-m", "dragoman")
+    if tuple(command[:3]) == ours:
+        return ("dragoman", *command[3:])
+    return tuple(command)
