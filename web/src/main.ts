@@ -13,6 +13,7 @@ import { takeToken } from "./model/memory";
 import { takePairingCode } from "./model/pairing";
 import { sendingLabel } from "./model/steering";
 import { commands, successors } from "./commands";
+import { surroundings } from "./surroundings";
 import type { FilePlace } from "./text/places";
 import { plain } from "./text/reveal";
 import { AgentsView } from "./view/agents";
@@ -72,7 +73,7 @@ function draw(): void {
 }
 
 function page() {
-  if (app.health === "refused") return signIn(app);
+  if (app.health === "refused") return (surroundings.signIn ?? signIn)(app);
   const route = app.open ? "session" : view === "inbox" ? "home" : view;
   const acts = { search, start, menu: pageMenu };
   return html`<div class="app" data-route=${route} data-health=${app.health}>
@@ -209,7 +210,7 @@ async function seek(open: Conversation): Promise<void> {
 }
 
 function go(hash: string): void {
-  location.hash = hash;
+  surroundings.route.go(hash);
 }
 
 function openSession(id: string): void {
@@ -233,7 +234,9 @@ function split(): void {
 
 /** The view of files is loaded with the first of them. */
 function openFile(sessionId: string, place: FilePlace): void {
-  import("./view/file").then(({ showFile }) => showFile(app, sessionId, place), () => app.say("The file view could not be loaded."));
+  const show = (): void => void import("./view/file").then(({ showFile }) => showFile(app, sessionId, place), () => app.say("The file view could not be loaded."));
+  if (surroundings.openFile) surroundings.openFile(sessionId, place, show);
+  else show();
 }
 
 /** Files of a session by a few letters of their path. */
@@ -256,9 +259,10 @@ function follow(): void {
   // A link with a token or a pairing code that is opened in a tab that is here already.
   if (location.hash.startsWith("#token=")) return app.signIn(takeToken());
   if (location.hash.startsWith("#pair=")) return void app.pair(takePairingCode());
-  const found = /^#\/s\/([^/]+)(?:\/([^/]+))?$/.exec(location.hash);
+  const hash = surroundings.route.hash();
+  const found = /^#\/s\/([^/]+)(?:\/([^/]+))?$/.exec(hash);
   const before = app.beside;
-  view = VIEWS.find((name) => location.hash === `#/${name}`) ?? "inbox";
+  view = VIEWS.find((name) => hash === `#/${name}`) ?? "inbox";
   app.show(found ? decodeURIComponent(found[1]) : null, found?.[2] ? decodeURIComponent(found[2]) : null);
   side = app.beside && app.beside !== before ? 1 : 0;
   lastOpen = app.open?.id ?? lastOpen;
@@ -302,7 +306,7 @@ function pageMenu(event: Event): void {
     canNotify() && [notifying() ? "Stop notifying me" : "Notify me when something waits", () => void switchNotifications().then((on) => app.say(on ? "You will be notified." : "You will not be notified."))],
     ["Everything (Ctrl K)", palette],
     ["Keyboard", help],
-    ["Sign out", () => app.signOut()],
+    !surroundings.isEmbedded && ["Sign out", () => app.signOut()],
   ]);
 }
 
@@ -319,6 +323,7 @@ function sessionMenu(event: Event, open: Conversation): void {
   const ends = (word: string, method: string) => (): void => confirm(`${word} this session?`, plain(open.info?.title || "Untitled session"), word, act(method));
   menu(event, [
     ["What the last turn changed", () => changes(open)],
+    ...(surroundings.sessionActs?.(open.id) ?? []),
     ["Rename", () => rename(open)],
     ["Open another beside it", split],
     ["Fork from here", () => fork(open)],
@@ -353,7 +358,7 @@ function handOver(open: Conversation, agent: string): void {
 async function save(open: Conversation): Promise<void> {
   while (await open.earlier(app.rpc));
   const name = (open.info?.title || "session").replace(/[^\p{L}\p{N}]+/gu, "-").slice(0, 60);
-  download(await exported(open), `${name || "session"}.html`);
+  (surroundings.saveFile ?? download)(await exported(open), `${name || "session"}.html`);
 }
 
 document.addEventListener("click", (event) => {
@@ -371,7 +376,7 @@ document.addEventListener("fork", (event) => {
   if (open) fork(open, (event as CustomEvent<string>).detail);
 });
 document.addEventListener("visibilitychange", () => app.looked());
-window.addEventListener("hashchange", follow);
+surroundings.route.onChange(follow);
 window.addEventListener("dragover", (event) => event.preventDefault());
 window.addEventListener("drop", (event) => {
   event.preventDefault();
@@ -395,7 +400,7 @@ function withTimeline(act: (list: Timeline) => void): void {
 }
 
 
-if ("serviceWorker" in navigator) {
+if ("serviceWorker" in navigator && !surroundings.isEmbedded) {
   const policy = (window as any).trustedTypes?.createPolicy("dragoman", { createScriptURL: (url: string) => (url === "/sw.js" ? url : "") });
   void navigator.serviceWorker.register(policy ? policy.createScriptURL("/sw.js") : "/sw.js").catch(() => null);
 }

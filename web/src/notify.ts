@@ -2,10 +2,11 @@
 
 import { recall, remember } from "./model/memory";
 import type { Asked, SessionInfo } from "./model/types";
+import { surroundings } from "./surroundings";
 import { plain } from "./text/reveal";
 
 export function canNotify(): boolean {
-  return "Notification" in window;
+  return !surroundings.isEmbedded && "Notification" in window;
 }
 
 export function notifying(): boolean {

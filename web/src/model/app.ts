@@ -3,7 +3,9 @@
  * open. Hears every message and gives it to whom it concerns. Drawing is somebody else's: `changed` tells when.
  */
 
+import { surroundings } from "../surroundings";
 import { Connection, type Health, type Owner } from "../wire/connection";
+import { TicketDoor } from "../wire/door";
 import type { Rpc } from "../wire/rpc";
 import { type Progress, ProgressFeed } from "./board";
 import { Conversation } from "./conversation";
@@ -45,7 +47,7 @@ export class App implements Owner {
   private fresh = recall("seen") === "";
   private clientId = uniqueName();
   private questions = new Map<string, unknown>();
-  connection = new Connection(() => this.token, this);
+  connection = new Connection(surroundings.door ?? new TicketDoor(() => location.href, () => this.token), this);
 
   constructor(
     public changed: () => void,
@@ -60,7 +62,7 @@ export class App implements Owner {
 
   start(): void {
     if (this.pairingCode) void this.pair(this.pairingCode);
-    else if (this.token) this.connection.start();
+    else if (this.token || surroundings.door) this.connection.start();
     else this.refuse("");
   }
 
@@ -106,7 +108,7 @@ export class App implements Owner {
     const answer = await rpc.call("initialize", {
       protocolVersion: 1,
       clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false, elicitation: { form: {}, url: {} } },
-      clientInfo: { name: "dragoman-page", title: "Dragoman page", version: "1" },
+      clientInfo: surroundings.client,
       _meta: { dragoman: { cursors: true, events: true, lazy: true, client: this.clientId } },
     });
     const hub = answer?._meta?.dragoman ?? {};
