@@ -45,7 +45,11 @@ async function pack() {
   const out = join(ROOT, "dist", `dragoman-${await version()}.vsix`);
   await mkdir(join(ROOT, "dist"), { recursive: true });
   const vsce = join(HERE, "node_modules/@vscode/vsce/vsce");
-  execFileSync(process.execPath, [vsce, "package", "--no-dependencies", "--allow-missing-repository", "--out", out], { cwd: STAGE, stdio: ["ignore", "ignore", "inherit"] });
+  // The times in the archive are those of the commit, so that whoever builds it again gets the same bytes.
+  const time = process.env.SOURCE_DATE_EPOCH ?? execFileSync("git", ["log", "-1", "--format=%ct"], { cwd: ROOT, encoding: "utf8" }).trim();
+  execFileSync(process.execPath, [vsce, "package", "--no-dependencies", "--allow-missing-repository", "--out", out], {
+    cwd: STAGE, stdio: ["ignore", "ignore", "inherit"], env: { ...process.env, SOURCE_DATE_EPOCH: time },
+  });
   console.log(out);
 }
 
