@@ -30,7 +30,9 @@ def node() -> list[str]:
         pytest.skip("the extension is not part of this archive")
     for options in ([], ["--tests"]):
         subprocess.run([program, "vscode/build.mjs", *options], cwd=ROOT, check=True, timeout=patience(60))
-    has_socket = subprocess.run([program, "-e", "process.exit(globalThis.WebSocket ? 0 : 1)"], timeout=patience(20))
+    has_socket = subprocess.run(
+        [program, "-e", "process.exit(globalThis.WebSocket ? 0 : 1)"], timeout=patience(20)
+    )
     return [program] if has_socket.returncode == 0 else [program, "--experimental-websocket", "--no-warnings"]
 
 

@@ -76,10 +76,18 @@ def test_the_archive_is_the_folder(node: list[str], tmp_path: Path) -> None:
     if not VSCE.is_file():
         pytest.skip("the packager is not installed (npm ci in vscode/, or make vscode)")
     archive = tmp_path / "dragoman.vsix"
-    command = [str(shutil.which("node")), str(VSCE), "package", "--no-dependencies", "--allow-missing-repository"]
+    command = [
+        str(shutil.which("node")),
+        str(VSCE),
+        "package",
+        "--no-dependencies",
+        "--allow-missing-repository",
+    ]
     subprocess.run([*command, "--out", str(archive)], cwd=EXTENSION, check=True, timeout=patience(60))
     with ZipFile(archive) as packed:
-        names = {name.removeprefix("extension/") for name in packed.namelist() if name.startswith("extension/")}
+        names = {
+            name.removeprefix("extension/") for name in packed.namelist() if name.startswith("extension/")
+        }
     renamed = {"README.md": "readme.md", "LICENSE": "LICENSE.txt"}  # as the packager does
     files = {path.relative_to(EXTENSION).as_posix() for path in EXTENSION.rglob("*") if path.is_file()}
     assert names == {renamed.get(name, name) for name in files}
