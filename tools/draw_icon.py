@@ -2,7 +2,7 @@
 
     .venv/bin/python tools/draw_icon.py
 
-The browser of the tests draws it; the result is committed, because nobody needs a browser to build the extension.
+The browser of the tests draws it; the result is committed, so that the build needs no browser.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ SCRIPT = Path(__file__).parent / "agent.script"
 
 @pytest.fixture(scope="session")
 def node() -> list[str]:
-    """The command of node, with WebSocket as the extension host of VS Code has it. Builds what it will run."""
+    """The command of node, with WebSocket as the host of VS Code has it. Builds what it will run."""
     program = shutil.which("node")
     if program is None:
         pytest.skip("node is not installed")
