@@ -29,7 +29,7 @@ WEB      := web
 READY_WEB := $(if $(wildcard $(WEB)/package.json),$(WEB)/node_modules/.ready)
 READY_ACPX := $(if $(wildcard $(ACPX)/package.json),build/ready/acpx)
 
-.PHONY: setup run quick test test-all check-format check-lint check-types check-mypy check-examples check-tests check-cluster bytecode fix explore simulate interop bench bench-cluster manual docs pictures dist try-release schema web clean
+.PHONY: setup run quick test test-all check-format check-lint check-types check-mypy check-examples check-tests check-cluster bytecode fix explore simulate interop bench bench-cluster manual docs pictures dist try-release schema web clean vscode
 .DEFAULT_GOAL := test
 
 setup: $(READY_PY) $(READY_TS) $(READY_SDK) $(READY_ACPX) $(READY_BROWSER) $(READY_WEB)
@@ -225,7 +225,15 @@ web: $(READY_PY) $(READY_WEB)
 	@$(PY) tools/generate_characters.py
 	@cd $(WEB) && node_modules/.bin/tsc --noEmit && node build.mjs
 
+# The extension for VS Code: its types are checked, and dist/dragoman-VERSION.vsix is built. `make test` needs none of its tools.
+VSCODE := vscode
+$(VSCODE)/node_modules/.ready: $(VSCODE)/package.json $(VSCODE)/package-lock.json
+	@cd $(VSCODE) && npm ci --silent --no-audit --no-fund --ignore-scripts && touch node_modules/.ready
+
+vscode: $(READY_WEB) $(VSCODE)/node_modules/.ready
+	@cd $(VSCODE) && ../$(WEB)/node_modules/.bin/tsc --noEmit && node build.mjs --package
+
 clean:
-	rm -rf $(VENV) $(TS)/node_modules $(WEB)/node_modules bench/.venvs bench/ts/node_modules dist build
+	rm -rf $(VENV) $(TS)/node_modules $(WEB)/node_modules $(VSCODE)/node_modules bench/.venvs bench/ts/node_modules dist build
 	rm -rf .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find $(CHECKED) -name __pycache__ -type d -prune -exec rm -rf {} +

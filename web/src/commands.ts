@@ -4,6 +4,7 @@ import type { App } from "./model/app";
 import { THEMES, chooseTheme } from "./model/appearance";
 import type { Conversation } from "./model/conversation";
 import type { AgentInfo } from "./model/types";
+import { surroundings } from "./surroundings";
 import type { BoardView } from "./view/board";
 import { newSession } from "./view/windows";
 import type { PaletteEntry, PaletteOptions } from "./view/palette";
@@ -77,11 +78,11 @@ function views({ app, go, search, start, help }: CommandReach): PaletteEntry[] {
     { label: "Inbox", detail: "what waits for you", icon: "inbox", keys: "i", run: () => go("#/") },
     { label: "Agents", detail: "what runs, what failed and why", icon: "agents", keys: "g", run: () => go("#/agents") },
     { label: "Settings", detail: "notifications, keys", icon: "settings", keys: ",", run: () => go("#/settings") },
-    ...THEMES.map((theme) => ({ label: `Theme: ${theme}`, icon: "settings", run: () => chooseTheme(theme) })),
+    ...(surroundings.isEmbedded ? [] : THEMES).map((theme) => ({ label: `Theme: ${theme}`, icon: "settings", run: () => chooseTheme(theme) })),
     { label: "Search in all sessions", icon: "search", keys: "/", run: () => search() },
     { label: "Keyboard", detail: "the list of keys", icon: "execute", keys: "?", run: help },
-    { label: "Sign out", icon: "move", run: () => app.signOut() },
   ];
+  if (!surroundings.isEmbedded) entries.push({ label: "Sign out", icon: "move", run: () => app.signOut() });
   if (app.may("prompt")) entries.unshift({ label: "New session", icon: "new", keys: "n", run: start });
   return entries;
 }

@@ -1,11 +1,13 @@
 /** Notifications, where the browser and the person allow them, for what waits while nobody looks. */
 
+import { titleOf } from "./model/asked";
 import { recall, remember } from "./model/memory";
 import type { Asked, SessionInfo } from "./model/types";
+import { surroundings } from "./surroundings";
 import { plain } from "./text/reveal";
 
 export function canNotify(): boolean {
-  return "Notification" in window;
+  return !surroundings.isEmbedded && "Notification" in window;
 }
 
 export function notifying(): boolean {
@@ -23,7 +25,7 @@ export async function switchNotifications(): Promise<boolean> {
 }
 
 export function notifyOf(asked: Asked): void {
-  const title = plain(String(asked.params.toolCall?.title ?? asked.params.message ?? "An agent asks"), "exact line");
+  const title = plain(titleOf(asked), "exact line");
   notify(title.slice(0, 120), plain(asked.title || asked.agent || ""), asked.sessionId, asked.request);
 }
 

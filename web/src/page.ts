@@ -16,6 +16,7 @@ import { takeToken } from "./model/memory";
 import { takePairingCode } from "./model/pairing";
 import { sendingLabel } from "./model/steering";
 import { commands, successors } from "./commands";
+import { surroundings } from "./surroundings";
 import type { FilePlace } from "./text/places";
 import { plain } from "./text/reveal";
 import { AgentsView } from "./view/agents";
@@ -75,7 +76,7 @@ function draw(): void {
 }
 
 function page() {
-  if (app.health === "refused") return signIn(app);
+  if (app.health === "refused") return (surroundings.signIn ?? signIn)(app);
   const route = app.open ? "session" : view === "inbox" ? "home" : view;
   const acts = { search, start, menu: pageMenu };
   return html`<div class="app" data-route=${route} data-health=${app.health}>
@@ -212,7 +213,7 @@ async function seek(open: Conversation): Promise<void> {
 }
 
 function go(hash: string): void {
-  location.hash = hash;
+  surroundings.route.go(hash);
 }
 
 function openSession(id: string): void {
@@ -236,7 +237,9 @@ function split(): void {
 
 /** The view of files is loaded with the first of them. */
 function openFile(sessionId: string, place: FilePlace): void {
-  import("./view/file").then(({ showFile }) => showFile(app, sessionId, place), () => app.say("The file view could not be loaded."));
+  const show = (): void => void import("./view/file").then(({ showFile }) => showFile(app, sessionId, place), () => app.say("The file view could not be loaded."));
+  if (surroundings.openFile) surroundings.openFile(sessionId, place, show);
+  else show();
 }
 
 /** Files of a session by a few letters of their path. */
@@ -259,9 +262,10 @@ function follow(): void {
   // A link with a token or a pairing code that is opened in a tab that is here already.
   if (location.hash.startsWith("#token=")) return app.signIn(takeToken());
   if (location.hash.startsWith("#pair=")) return void app.pair(takePairingCode());
-  const found = /^#\/s\/([^/]+)(?:\/([^/]+))?$/.exec(location.hash);
+  const hash = surroundings.route.hash();
+  const found = /^#\/s\/([^/]+)(?:\/([^/]+))?$/.exec(hash);
   const before = app.beside;
-  view = VIEWS.find((name) => location.hash === `#/${name}`) ?? "inbox";
+  view = VIEWS.find((name) => hash === `#/${name}`) ?? "inbox";
   app.show(found ? decodeURIComponent(found[1]) : null, found?.[2] ? decodeURIComponent(found[2]) : null);
   side = app.beside && app.beside !== before ? 1 : 0;
   lastOpen = app.open?.id ?? lastOpen;
@@ -305,7 +309,7 @@ function pageMenu(event: Event): void {
     canNotify() && [notifying() ? "Stop notifying me" : "Notify me when something waits", () => void switchNotifications().then((on) => app.say(on ? "You will be notified." : "You will not be notified."))],
     ["Everything (Ctrl K)", palette],
     ["Keyboard", help],
-    ["Sign out", () => app.signOut()],
+    !surroundings.isEmbedded && ["Sign out", () => app.signOut()],
   ]);
 }
 
@@ -322,6 +326,7 @@ function sessionMenu(event: Event, open: Conversation): void {
   const ends = (word: string, method: string) => (): void => confirm(`${word} this session?`, plain(open.info?.title || "Untitled session"), word, act(method));
   menu(event, [
     ["What the last turn changed", () => changes(open)],
+    ...(surroundings.sessionActs?.(open.id) ?? []),
     ["Rename", () => rename(open)],
     ["Open another beside it", split],
     ["Fork from here", () => fork(open)],
@@ -356,7 +361,7 @@ function handOver(open: Conversation, agent: string): void {
 async function save(open: Conversation): Promise<void> {
   while (await open.earlier(app.rpc));
   const name = (open.info?.title || "session").replace(/[^\p{L}\p{N}]+/gu, "-").slice(0, 60);
-  download(await exported(open), `${name || "session"}.html`);
+  (surroundings.saveFile ?? download)(await exported(open), `${name || "session"}.html`);
 }
 
 /** A program calls it once: from then on the document is the page's. */
@@ -377,7 +382,7 @@ export function startPage(connect: (app: App) => HubConnection): void {
     if (open) fork(open, (event as CustomEvent<string>).detail);
   });
   document.addEventListener("visibilitychange", () => app.looked());
-  window.addEventListener("hashchange", follow);
+  surroundings.route.onChange(follow);
   window.addEventListener("dragover", (event) => event.preventDefault());
   window.addEventListener("drop", (event) => {
     event.preventDefault();

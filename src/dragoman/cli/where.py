@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from dragoman.agents.code.config import config_path as code_path
 from dragoman.apps.console import say, say_json
+from dragoman.cli.hub_client import address_file
 from dragoman.errors import LocalMistake
 from dragoman.hub.settings import settings_path
 from dragoman.hub.settings_file import load_settings
@@ -75,6 +76,7 @@ def find_places() -> Iterator[FileLocation]:
     yield _place(
         "tokens", "who may come to the hub, hashed", os.path.join(os.path.dirname(journal), "tokens.json")
     )
+    yield _place("address", "where your hub is, written by it while it runs", address_file())
     yield _place("audit", "decisions about what agents did", policy.audit)
     yield _place("cache", "what can be made again; remove it at any time", user_folder("cache"))
 

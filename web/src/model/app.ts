@@ -3,6 +3,7 @@
  * open. Hears every message and gives it to whom it concerns. Drawing is somebody else's: `changed` tells when.
  */
 
+import { surroundings } from "../surroundings";
 import type { Health, Owner } from "../wire/connection";
 import type { Rpc } from "../wire/rpc";
 import { type Progress, ProgressFeed } from "./board";
@@ -116,7 +117,7 @@ export class App implements Owner {
     const answer = await rpc.call("initialize", {
       protocolVersion: 1,
       clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false, elicitation: { form: {}, url: {} } },
-      clientInfo: { name: "dragoman-page", title: "Dragoman page", version: "1" },
+      clientInfo: surroundings.client,
       _meta: { dragoman: { cursors: true, events: true, lazy: true, client: this.clientId } },
     });
     const hub = answer?._meta?.dragoman ?? {};

@@ -1,10 +1,12 @@
 /** What the browser keeps for us between visits: the token, drafts, what was read. Works without storage, for a while. */
 
+import { surroundings } from "../surroundings";
+
 const held = new Map<string, string>();
 
-function storage(kind: "localStorage" | "sessionStorage"): Storage | null {
+function storage(): Pick<Storage, "getItem" | "setItem" | "removeItem"> | null {
   try {
-    return window[kind];
+    return surroundings.storage ?? window.localStorage;
   } catch {
     return null; // storage is switched off: this page then forgets on reload
   }
@@ -12,15 +14,15 @@ function storage(kind: "localStorage" | "sessionStorage"): Storage | null {
 
 export function recall(name: string): string {
   const key = `dragoman.${name}`;
-  return storage("localStorage")?.getItem(key) ?? held.get(key) ?? "";
+  return storage()?.getItem(key) ?? held.get(key) ?? "";
 }
 
 export function remember(name: string, value: string): void {
   const key = `dragoman.${name}`;
   held.set(key, value);
   try {
-    if (value) storage("localStorage")?.setItem(key, value);
-    else storage("localStorage")?.removeItem(key);
+    if (value) storage()?.setItem(key, value);
+    else storage()?.removeItem(key);
   } catch {
     // full: what is held in memory has to do
   }

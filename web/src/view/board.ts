@@ -5,6 +5,7 @@ import { repeat } from "lit/directives/repeat.js";
 import type { App } from "../model/app";
 import { type BoardFilter, type Column, type ColumnName, type Progress, columnsOf, duration, stepAcross, stepDown, totalCost } from "../model/board";
 import { recallJson, remember } from "../model/memory";
+import { surroundings } from "../surroundings";
 import { moment } from "../model/time";
 import type { Asked, SessionInfo } from "../model/types";
 import { plain } from "../text/reveal";
@@ -68,7 +69,7 @@ export class BoardView {
   }
 
   private welcome(): TemplateResult {
-    return html`<div class="empty"><img src="icon.svg" alt="" width="72" height="72" /><p class="empty-title">No session yet</p>
+    return html`<div class="empty"><img src=${surroundings.icon} alt="" width="72" height="72" /><p class="empty-title">No session yet</p>
       <p class="faint">Sessions of all your agents stand here, by what they need: you, time, or nothing any more.</p>
       ${this.app.may("prompt") ? html`<button type="button" class="choice allow_once" @click=${this.startNew}>New session</button>` : nothing}</div>`;
   }

@@ -5,6 +5,7 @@ import { repeat } from "lit/directives/repeat.js";
 import type { App } from "../model/app";
 import { nameOf } from "../model/app";
 import type { SessionInfo } from "../model/types";
+import { surroundings } from "../surroundings";
 import { plain } from "../text/reveal";
 import { ago, lastPart } from "./dom";
 import { icon } from "./icons";
@@ -38,7 +39,7 @@ export function inbox(app: App, startNew: () => void): TemplateResult {
 function empty(app: App, startNew: () => void): TemplateResult {
   const first = app.sessions.size === 0;
   return html`<div class="empty">
-    <img src="icon.svg" alt="" width="72" height="72" />
+    <img src=${surroundings.icon} alt="" width="72" height="72" />
     <p class="empty-title">${first ? "Welcome" : "Nothing waits for you"}</p>
     <p class="faint">
       ${first
@@ -87,7 +88,7 @@ export function viewLinks(app: App, view: string): TemplateResult {
 
 export function sidebarHead(app: App, act: { search(): void; start(): void; menu(event: Event): void }): TemplateResult {
   return html`<header class="side-head">
-    <a class="brand" href="#/" title="Inbox (i)"><img src="icon.svg" alt="" width="28" height="28" /><h1>Dragoman</h1></a>
+    <a class="brand" href="#/" title="Inbox (i)"><img src=${surroundings.icon} alt="" width="28" height="28" /><h1>Dragoman</h1></a>
     <button type="button" class="round quiet" aria-label="Search" title="Search (/), everything (Ctrl K)" @click=${act.search}>${icon("search")}</button>
     <button type="button" class="round quiet" aria-label="New session" title="New session (n)" ?disabled=${!app.may("prompt")} @click=${act.start}>${icon("new")}</button>
     <button type="button" class="round quiet" aria-label="Menu" aria-haspopup="menu" @click=${act.menu}>${icon("menu")}</button>

@@ -5,8 +5,8 @@
 
 import type { App } from "../model/app";
 import { nameOf } from "../model/app";
-import { Fold } from "../model/fold";
-import type { Asked, Message, PermissionOption, ToolCall } from "../model/types";
+import { isBare, orderedOptions, wholeCall } from "../model/asked";
+import type { Asked, PermissionOption } from "../model/types";
 import { plain } from "../text/reveal";
 import { dialog } from "./dialogs";
 import { ago, button, el, lastPart, shown } from "./dom";
@@ -88,7 +88,7 @@ function permission(app: App, asked: Asked, inSession: boolean): HTMLElement {
   const call = asked.params.toolCall ?? {};
   const [card, body] = frame(app, asked, inSession, call.kind ?? "other", call.title ?? "The agent asks for permission");
   body.append(...toolParts(call));
-  if (!call.content?.length && call.rawInput === undefined && call.toolCallId) void tellMore(app, asked, card, body);
+  if (isBare(call)) void tellMore(app, asked, card, body);
   if (!app.may("approve")) {
     card.append(watching());
     return card;
@@ -100,7 +100,7 @@ function permission(app: App, asked: Asked, inSession: boolean): HTMLElement {
     void app.answer(asked, { outcome: { outcome: "selected", optionId } });
   };
   const row = el("div", "card-actions");
-  ordered(options).forEach((option, at) => {
+  orderedOptions(options).forEach((option, at) => {
     const made = button("", `choice ${option.kind}`, () => choose(option.optionId));
     made.append(el("span", "", shown(option.name, "exact line")), el("kbd", "", String(at + 1)));
     row.append(made);
@@ -113,24 +113,10 @@ function watching(): HTMLElement {
   return el("p", "faint", "Your token may watch, but not answer.");
 }
 
-/** Many agents announce a call first and ask with its name alone: what they announced stands in the history. */
 async function tellMore(app: App, asked: Asked, card: HTMLElement, body: HTMLElement): Promise<void> {
-  const page = await app.rpc.call<{ messages: { message: Message }[] }>("_dragoman/hub/history", { sessionId: asked.sessionId, limit: 200 }).catch(() => null);
-  const fold = new Fold(asked.sessionId);
-  for (const { message } of page?.messages ?? []) fold.apply(message, "");
-  const known = fold.tools.get(asked.params.toolCall.toolCallId)?.call;
-  if (!known) return;
-  const call: ToolCall = { ...known, ...asked.params.toolCall };
-  const whole = { ...call, content: known.content, rawInput: known.rawInput };
-  body.replaceChildren(...toolParts(whole));
+  const call = await wholeCall(app.rpc, asked);
+  body.replaceChildren(...toolParts(call));
   card.querySelector(".tool-icon")?.replaceChildren(iconNode(call.kind ?? "other"));
-}
-
-const ORDER = ["allow_once", "allow_always", "reject_once", "reject_always"];
-
-function ordered(options: PermissionOption[]): PermissionOption[] {
-  const place = (option: PermissionOption): number => (ORDER.indexOf(option.kind) + 1) || 9;
-  return [...options].sort((one, other) => place(one) - place(other));
 }
 
 function elicitation(app: App, asked: Asked, inSession: boolean): HTMLElement {

@@ -4,6 +4,7 @@ import { type TemplateResult, html, nothing } from "lit";
 import type { App } from "../model/app";
 import { DENSITIES, THEMES, chooseDensity, chooseTheme, chosenDensity, chosenTheme } from "../model/appearance";
 import { canNotify, notifying, switchNotifications } from "../notify";
+import { surroundings } from "../surroundings";
 import { KEYS } from "./dialogs";
 import { icon } from "./icons";
 
@@ -11,13 +12,13 @@ export function settingsView(app: App): TemplateResult {
   return html`<section class="sheet" aria-labelledby="settings-title">
     <header class="board-head"><a class="round quiet back" href="#/" aria-label="Back to the inbox">${icon("back")}</a><h2 id="settings-title">Settings</h2><span class="faint">of this browser</span></header>
     <div class="sheet-body">
-      ${choice(app, "Theme", "As your system has it, or always the same.", THEMES, chosenTheme(), chooseTheme)}
+      ${surroundings.isEmbedded ? nothing : choice(app, "Theme", "As your system has it, or always the same.", THEMES, chosenTheme(), chooseTheme)}
       ${choice(app, "Density", "How much room everything has.", DENSITIES, chosenDensity(), chooseDensity)}
-      ${notifications(app)}
+      ${surroundings.isEmbedded ? nothing : notifications(app)}
       <section class="setting tall-setting"><div><h3>Keys</h3><p class="faint">Nothing is taken from somebody who writes.</p></div>
         <dl class="keys">${KEYS.map(([key, what]) => html`<dt><kbd>${key}</kbd></dt><dd>${what}</dd>`)}</dl></section>
-      <section class="setting"><div><h3>This browser</h3><p class="faint">Your token may ${[...app.scopes].join(", ") || "do everything"}.</p></div>
-        <button type="button" class="small danger" @click=${() => app.signOut()}>Sign out</button></section>
+      ${surroundings.isEmbedded ? nothing : html`<section class="setting"><div><h3>This browser</h3><p class="faint">Your token may ${[...app.scopes].join(", ") || "do everything"}.</p></div>
+        <button type="button" class="small danger" @click=${() => app.signOut()}>Sign out</button></section>`}
     </div></section>`;
 }
 

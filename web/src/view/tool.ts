@@ -2,6 +2,7 @@
 
 import type { Tool } from "../model/items";
 import type { ToolCall, ToolContent } from "../model/types";
+import { commandOf, cwdOf } from "../text/command";
 import { diffLines, hunksOf } from "../text/diff";
 import { type Mode, plain } from "../text/reveal";
 import { blockView } from "./blocks";
@@ -163,26 +164,6 @@ export function commandView(command: string, cwd = ""): HTMLElement {
   made.tabIndex = 0;
   if (cwd) made.prepend(el("span", "faint", shown(cwd, "exact line"), "\n"));
   return made;
-}
-
-export function commandOf(input: unknown): string {
-  if (typeof input !== "object" || input === null) return "";
-  const { command, cmd, args } = input as Record<string, unknown>;
-  const found = command ?? cmd;
-  if (typeof found === "string") {
-    return Array.isArray(args) ? [found, ...args.map(quoted)].join(" ") : found;
-  }
-  return Array.isArray(found) ? found.map(quoted).join(" ") : "";
-}
-
-function quoted(word: unknown): string {
-  const text = String(word);
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
-}
-
-function cwdOf(input: unknown): string {
-  const cwd = (input as Record<string, unknown>).cwd;
-  return typeof cwd === "string" ? cwd : "";
 }
 
 function outputOf(output: unknown): string {

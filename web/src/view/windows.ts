@@ -3,6 +3,7 @@
 import { type TemplateResult, html, nothing } from "lit";
 import type { App } from "../model/app";
 import { recallJson, remember } from "../model/memory";
+import { surroundings } from "../surroundings";
 import { plain } from "../text/reveal";
 import { dialog } from "./dialogs";
 import { button, el, shown } from "./dom";
@@ -16,7 +17,7 @@ export function signIn(app: App): TemplateResult {
   };
   return html`<main class="sign-in">
     <form @submit=${submit}>
-      <img src="icon.svg" alt="" width="64" height="64" />
+      <img src=${surroundings.icon} alt="" width="64" height="64" />
       <h1>Dragoman</h1>
       <p>${plain(app.why) || "This page talks to your hub. It needs the token that the hub printed when it started."}</p>
       <label for="token">Token</label>

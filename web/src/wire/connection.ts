@@ -1,17 +1,16 @@
 /**
- * The way to the hub: trades the token for a ticket, opens the socket, and opens it again with growing pauses when it
+ * The way to the hub: opens a socket at a door, and opens it again with growing pauses when it
  * breaks. Says in one word how things are. What is to be said on a new connection is the owner's: `opened` is called
  * each time, and the connection counts as live when that is done.
  */
 
 import type { Message } from "../model/types";
+import { type Door, type HubSocket, Refused, SILENCE } from "./door";
 import { Rpc } from "./rpc";
 
 export type Health = "connecting" | "live" | "offline" | "refused";
 
 const PAUSES = [0.3, 0.6, 1.2, 2.5, 5, 10, 20];
-/** A socket over which nothing answered for so long is dead, whatever the system believes. */
-const SILENCE = 12_000;
 const PULSE = 25_000;
 
 export interface Owner {
@@ -21,13 +20,12 @@ export interface Owner {
 }
 
 export class Connection {
-  readonly needsToken = true;
   health: Health = "connecting";
   rpc = new Rpc(
     () => {},
     () => {},
   );
-  private socket: WebSocket | null = null;
+  private socket: HubSocket | null = null;
   private failures = 0;
   private attempt = 0;
   private timer = 0;
@@ -35,10 +33,14 @@ export class Connection {
   private stopped = true;
 
   constructor(
-    private token: () => string,
+    private door: Door,
     private owner: Owner,
   ) {
     this.rpc.end();
+  }
+
+  get needsToken(): boolean {
+    return this.door.needsToken === true;
   }
 
   start(): void {
@@ -68,39 +70,23 @@ export class Connection {
     const mine = ++this.attempt;
     this.set("connecting", "");
     try {
-      const ticket = await this.ticket();
-      if (ticket === null || this.stopped || mine !== this.attempt) return;
-      await this.connect(ticket);
+      const socket = await this.door.open();
+      if (this.stopped || mine !== this.attempt) return socket.close();
+      await this.connect(socket);
       if (this.stopped || mine !== this.attempt) return;
       this.failures = 0;
       this.set("live", "");
       this.beat();
     } catch (error) {
       if (mine !== this.attempt) return;
+      if (error instanceof Refused) return this.set("refused", error.message);
       // What browsers say of a fetch that reached nobody differs, and helps nobody.
       const unreached = error instanceof TypeError || (error instanceof DOMException && error.name === "TimeoutError");
       this.broken(unreached ? "the hub cannot be reached" : error instanceof Error ? error.message : String(error));
     }
   }
 
-  private async ticket(): Promise<string | null> {
-    const abort = AbortSignal.timeout(SILENCE);
-    const headers = { Authorization: `Bearer ${this.token()}` };
-    const answer = await fetch("/ticket", { method: "POST", headers, signal: abort, cache: "no-store" });
-    if (answer.status === 401 || answer.status === 403) {
-      this.set("refused", answer.status === 401 ? "The hub does not know this token." : "The hub refused this page.");
-      return null;
-    }
-    if (!answer.ok) throw new Error(answer.status === 429 ? "too many attempts" : `the hub answered ${answer.status}`);
-    const { ticket } = await answer.json();
-    return String(ticket);
-  }
-
-  private connect(ticket: string): Promise<void> {
-    const address = new URL("/acp", location.href);
-    address.protocol = address.protocol.replace("http", "ws");
-    address.searchParams.set("ticket", ticket);
-    const socket = new WebSocket(address);
+  private connect(socket: HubSocket): Promise<void> {
     this.socket = socket;
     const rpc = new Rpc((text) => socket.send(text), (message) => this.owner.heard(message));
     this.rpc = rpc;

@@ -1,0 +1,53 @@
+/**
+ * How a connection comes to a socket. A browser trades its token for a ticket, because a WebSocket of a page carries no
+ * headers; whoever has another way to the hub gives a door of its own.
+ */
+
+/** As much of a WebSocket as a connection needs. */
+export interface HubSocket {
+  onopen: (() => void) | null;
+  onmessage: ((event: { data: unknown }) => void) | null;
+  onclose: ((event: { reason: string }) => void) | null;
+  send(text: string): void;
+  close(): void;
+}
+
+export interface Door {
+  /** Whether it lets in only who has a token of the browser. */
+  readonly needsToken?: boolean;
+  /** A socket that is about to open. Rejects with `Refused` where another try would change nothing. */
+  open(): Promise<HubSocket>;
+}
+
+/** The hub does not want us; the message says why. */
+export class Refused extends Error {}
+
+/** Something over which nothing answered for so long is dead, whatever the system believes. */
+export const SILENCE = 12_000;
+
+export class TicketDoor implements Door {
+  readonly needsToken = true;
+
+  constructor(
+    private address: () => string,
+    private token: () => string,
+  ) {}
+
+  async open(): Promise<HubSocket> {
+    const address = new URL("/acp", this.address());
+    address.protocol = address.protocol.replace("http", "ws");
+    address.searchParams.set("ticket", await this.ticket());
+    return new WebSocket(address) as HubSocket;
+  }
+
+  private async ticket(): Promise<string> {
+    const abort = AbortSignal.timeout(SILENCE);
+    const headers = { Authorization: `Bearer ${this.token()}` };
+    const answer = await fetch(new URL("/ticket", this.address()), { method: "POST", headers, signal: abort, cache: "no-store" });
+    if (answer.status === 401) throw new Refused("The hub does not know this token.");
+    if (answer.status === 403) throw new Refused("The hub refused this page.");
+    if (!answer.ok) throw new Error(answer.status === 429 ? "too many attempts" : `the hub answered ${answer.status}`);
+    const { ticket } = await answer.json();
+    return String(ticket);
+  }
+}
