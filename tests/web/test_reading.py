@@ -1,4 +1,4 @@
-"""A long session is read like a short one: it scrolls exactly, its turns stand on a rail, its messages have addresses."""
+"""A long session is read like a short one: it scrolls exactly, and its turns and messages are found."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ pytestmark = pytest.mark.timeout(240)
 
 MOST_DRAWN = 400
 """Items that are drawn at once, however long the session is."""
+
+
+AT_TURN = "turn => document.querySelector('.turn-mark[aria-current]').title.startsWith(turn)"
+FITS = "() => { const t = document.querySelector('.timeline'); return t.scrollWidth <= t.clientWidth; }"
 
 
 @pytest.fixture(scope="module")
@@ -116,13 +120,12 @@ def test_text_of_every_script_keeps_its_direction_and_fits_at_twice_the_size(
             range.selectNodeContents(line);
             const text = range.getBoundingClientRect();
             const box = line.getBoundingClientRect();
-            return { dir: getComputedStyle(line).direction, starts: text.left - box.left < 2, ends: box.right - text.right < 2 };
+            const [starts, ends] = [text.left - box.left < 2, box.right - text.right < 2];
+            return { dir: getComputedStyle(line).direction, starts, ends };
         })"""
     )
     assert [line["dir"] for line in sides] == ["rtl", "ltr", "ltr"]
     assert sides[0]["ends"]
     assert not sides[0]["starts"]
     assert page.evaluate("document.documentElement.scrollWidth") <= 640
-    assert page.evaluate(
-        "() => { const t = document.querySelector('.timeline'); return t.scrollWidth <= t.clientWidth; }"
-    )
+    assert page.evaluate(FITS)

@@ -1,4 +1,4 @@
-"""Sessions made without a browser, and a browser that scrolls through one in random ways and looks where things stand."""
+"""Sessions made without a browser, and a browser that scrolls through one in random ways."""
 
 from __future__ import annotations
 
