@@ -1,9 +1,11 @@
-"""How a session of 100,000 messages reads, in real Chromium: .venv/bin/python -m tests.web.measure_reading [MESSAGES]
+"""How a session of 100,000 messages reads, in real Chromium.
 
-Fills a session of a hub of its own, opens it, goes to its start (so that every page is fetched), and scrolls in
-random ways while positions are compared. Printed as JSON: seconds until the last message was on the screen and
-until the first was, the longest task while pages came and while it was scrolled, items that were drawn at once,
-and what stood where it should not. It takes minutes, so it is no part of `make test`.
+    .venv/bin/python -m tests.web.measure_reading [MESSAGES]
+
+Fills a session of a hub of its own, opens it, goes to its start (so that every page is fetched), and scrolls
+in random ways while positions are compared. Printed as JSON: seconds until the last message was on the screen
+and until the first was, the longest task while pages came and while it was scrolled, items that were drawn at
+once, and what stood where it should not. It takes minutes, so it is no part of `make test`.
 """
 
 from __future__ import annotations
@@ -37,7 +39,8 @@ def main() -> None:
         folder = Path(name)
         agent = json.dumps([sys.executable, "-m", "dragoman", "agent", "script", str(AGENT)])
         (folder / "hub.toml").write_text(
-            f'journal = "{folder}/hub.db"\ndefault_agent = "guide"\nknown_agents = false\n[limits]\nprompt_rate = "1000/s"\n[agents.guide]\ncommand = {agent}\n'
+            f'journal = "{folder}/hub.db"\ndefault_agent = "guide"\nknown_agents = false\n'
+            f'[limits]\nprompt_rate = "1000/s"\n[agents.guide]\ncommand = {agent}\n'
         )
         token = TokenStore(folder / "tokens.json").add("owner")
         command = [sys.executable, "-m", "dragoman", "hub", "--config", str(folder / "hub.toml"), "--json"]
