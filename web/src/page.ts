@@ -46,7 +46,8 @@ const agents = new AgentsView(app, (agent) => newSession(app, openSession, agent
 const board = new BoardView(app, start, (sessionId) => decide(app, sessionId));
 const timelines = new WeakMap<object, Timeline>();
 let asked = false;
-let wanted: { found: Found; query: string } | null = null;
+/** A message to go to as soon as its session is here: what a search found, or what the address names (no query). */
+let wanted: { found: Pick<Found, "sessionId" | "cursor" | "excerpt">; query: string | null } | null = null;
 let announced = "";
 const VIEWS = ["board", "agents", "settings"] as const;
 let view: "inbox" | (typeof VIEWS)[number] = "inbox";
@@ -130,7 +131,7 @@ function inboxFor(place: "phone" | "wide") {
 function timeline(open: Conversation): Timeline {
   let made = timelines.get(open);
   if (!made) {
-    made = new Timeline(() => void open.earlier(app.rpc));
+    made = new Timeline(() => void open.earlier(app.rpc), (cursor) => `${location.origin}${location.pathname}${sessionHash(open.id, cursor)}`);
     timelines.set(open, made);
   }
   return made;
@@ -149,11 +150,16 @@ function after(): void {
   for (const composer of composers) composer.update();
   app.shown().forEach((shown, at) => {
     const list = timeline(shown);
-    list.update(shown.fold.items, shown.fold.takeChanged(), shown.more);
+    updateList(shown, list);
     pendingPrompts(shown, list.tail, composers[at]);
     if (wanted && wanted.found.sessionId === shown.id && shown.state === "open") void seek(shown);
   });
   if (open) announce(open);
+}
+
+function updateList(open: Conversation, list: Timeline): void {
+  const now = !open.fold.turn ? "done" : open.fold.open.size ? "waiting" : "running";
+  list.update(open.fold.items, open.fold.takeChanged(), open.more, now);
 }
 
 function pendingPrompts(open: Conversation, tail: HTMLElement, composer: Composer): void {
@@ -197,14 +203,17 @@ function announce(open: Conversation): void {
   redraw();
 }
 
+const MOST_PAGES_TO_SEEK = 2_000;
+
 /** A search result may stand pages back: they are fetched until it is here. */
 async function seek(open: Conversation): Promise<void> {
   const { found, query } = wanted!;
   wanted = null;
-  for (let pages = 0; pages < 100; pages += 1) {
+  for (let pages = 0; pages < MOST_PAGES_TO_SEEK; pages += 1) {
     const item = open.fold.find(found.cursor);
     if (item) {
-      timeline(open).update(open.fold.items, open.fold.takeChanged(), open.more);
+      updateList(open, timeline(open));
+      if (query === null) return timeline(open).goTo(item, true);
       return timeline(open).reveal(item, { query, excerpt: found.excerpt });
     }
     if (!(await open.earlier(app.rpc))) break;
@@ -216,8 +225,13 @@ function go(hash: string): void {
   surroundings.route.go(hash);
 }
 
+/** The address of a session, or of a message in it. */
+function sessionHash(id: string, cursor = ""): string {
+  return `#/s/${encodeURIComponent(id)}${cursor ? `/${encodeURIComponent(cursor)}` : ""}`;
+}
+
 function openSession(id: string): void {
-  go(`#/s/${encodeURIComponent(id)}`);
+  go(sessionHash(id));
 }
 
 function openBeside(id: string): void {
@@ -258,6 +272,9 @@ function palette(): void {
   openPalette(commands({ app, current, board, go, openSession, openBeside, search, start, split, chooseFile, changes, rename, help, save, fork, handOver, decide: (id) => decide(app, id) }));
 }
 
+/** Where a message stands, as the hub numbers them; the name of a session looks different. */
+const CURSOR = /^\d{1,15}(\.\d{1,9})?$/;
+
 function follow(): void {
   // A link with a token or a pairing code that is opened in a tab that is here already.
   if (location.hash.startsWith("#token=")) return app.signIn(takeToken());
@@ -266,10 +283,14 @@ function follow(): void {
   const found = /^#\/s\/([^/]+)(?:\/([^/]+))?$/.exec(hash);
   const before = app.beside;
   view = VIEWS.find((name) => hash === `#/${name}`) ?? "inbox";
-  app.show(found ? decodeURIComponent(found[1]) : null, found?.[2] ? decodeURIComponent(found[2]) : null);
+  const [id, second] = (found?.slice(1) ?? []).map((part) => (part ? decodeURIComponent(part) : null));
+  const cursor = second && CURSOR.test(second) ? second : null;
+  app.show(id ?? null, cursor ? null : (second ?? null));
+  if (id && cursor) wanted = { found: { sessionId: id, cursor, excerpt: "" }, query: null };
   side = app.beside && app.beside !== before ? 1 : 0;
   lastOpen = app.open?.id ?? lastOpen;
-  if (found && !matchMedia("(pointer: coarse)").matches) requestAnimationFrame(() => composers[side].field.focus());
+  if (cursor) redraw();
+  else if (found && !matchMedia("(pointer: coarse)").matches) requestAnimationFrame(() => composers[side].field.focus());
 }
 
 function search(text = ""): void {

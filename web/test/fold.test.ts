@@ -116,8 +116,8 @@ test("output of a terminal grows with its updates", () => {
 test("what a search found is found again after pages were put in front", () => {
   const fold = folded(STORY.slice(5), 6);
   prepend(fold, folded(STORY.slice(0, 5), 1));
-  assert.equal(fold.where.get("5"), fold.where.get("6"));
-  assert.ok(fold.items.includes(fold.where.get("8")!));
+  assert.equal(fold.find("5"), fold.find("6"));
+  assert.ok(fold.items.includes(fold.find("8")!));
 });
 
 test("every message that shows something can be found by its cursor", () => {

@@ -42,6 +42,8 @@ export class Fold {
   tools = new Map<string, Tool>();
   /** Which item a message went into, by its cursor: where a search result is found. */
   where = new Map<string, Item>();
+  /** Items that an earlier page tells better, and by which of it. */
+  replaced = new Map<Item, Item>();
   private touched: Item | null = null;
   /** Items that changed since `takeChanged`: whoever draws need not look at all the others. */
   private changed = new Set<Item>();
@@ -101,7 +103,15 @@ export class Fold {
 
   /** The item that a message went into; of a message that was forgotten, the one that began with it. */
   find(cursor: string): Item | undefined {
-    return this.where.get(cursor) ?? this.items.find((item) => item.cursor === cursor);
+    let item = this.where.get(cursor) ?? this.items.find((other) => other.cursor === cursor);
+    while (item && this.replaced.has(item)) item = this.replaced.get(item);
+    return item;
+  }
+
+  /** Of a page in front. What is in no item's beginning is found as long as there is room to remember it. */
+  addPlaces(older: Fold): void {
+    if (this.where.size < MOST_PLACES) for (const [cursor, item] of older.where) this.where.set(cursor, item);
+    for (const [gone, by] of older.replaced) this.replaced.set(gone, by);
   }
 
   private forgetPlaces(): void {

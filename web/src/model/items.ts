@@ -1,7 +1,7 @@
 /** What a conversation looks like: a list of items that only ever grows, each of which may still change. */
 
 import type { SteerOutcome } from "./steering";
-import type { Asked, ContentBlock, PlanEntry, ToolCall } from "./types";
+import type { Asked, ContentBlock, PlanEntry, ToolCall, ToolContent } from "./types";
 
 interface Common {
   id: number;
@@ -77,4 +77,27 @@ export function textOf(parts: Part[]): string {
 
 export function promptText(blocks: ContentBlock[]): string {
   return blocks.map((block) => (block.type === "text" ? (block.text ?? "") : "")).join("");
+}
+
+/** What somebody gets who copies an item: the text as it was sent, without our words around it. */
+export function textOfItem(item: Item): string {
+  switch (item.kind) {
+    case "tool":
+      return [item.call.title ?? item.call.name ?? "", ...(item.call.content ?? []).map(textOfContent), ...item.output.values()].filter(Boolean).join("\n");
+    case "plan":
+      return item.entries.map(({ content, status }) => `- [${status === "completed" ? "x" : " "}] ${content}`).join("\n");
+    case "note":
+      return [item.title, item.text].filter(Boolean).join(" ");
+    case "question":
+      return String(item.asked.params.toolCall?.title ?? item.asked.params.message ?? "");
+    case "end":
+      return item.error?.message ?? "";
+    default:
+      return textOf(item.parts);
+  }
+}
+
+function textOfContent(part: ToolContent): string {
+  if (part.type === "diff") return `${part.path ?? ""}\n${part.newText ?? ""}`;
+  return part.content?.text ?? "";
 }

@@ -7,13 +7,12 @@ import { type Fold, add } from "./fold";
 import { type Item, nameUnknown, textOf } from "./items";
 
 export function prepend(fold: Fold, older: Fold): void {
-  for (const [cursor, item] of fold.where) older.where.set(cursor, item);
-  fold.where = older.where;
   joinTools(fold, older);
   joinSpeech(fold, older);
   joinUnknown(fold, older);
   joinPlan(fold, older);
   joinQuestions(fold, older);
+  fold.addPlaces(older);
   for (const key of older.taken) fold.taken.add(key);
   fold.items = [...older.items, ...fold.items];
   fold.title ??= older.title;
@@ -22,7 +21,7 @@ export function prepend(fold: Fold, older: Fold): void {
 /** An item that is told elsewhere: it goes, and what pointed at it points there. */
 function replace(fold: Fold, gone: Item, by: Item): void {
   fold.items = fold.items.filter((item) => item !== gone);
-  for (const [cursor, item] of fold.where) if (item === gone) fold.where.set(cursor, by);
+  fold.replaced.set(gone, by);
 }
 
 function joinTools(fold: Fold, older: Fold): void {

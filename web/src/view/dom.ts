@@ -92,16 +92,16 @@ export function sizeOf(bytes: number): string {
   return `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
-export function copyButton(text: () => string): HTMLButtonElement {
-  const made = button("Copy", "copy", () => {
+export function copyButton(text: () => string, label = "Copy", title = ""): HTMLButtonElement {
+  const made = button(label, "copy", () => {
     const told = (word: string): void => {
       made.textContent = word;
-      window.setTimeout(() => (made.textContent = "Copy"), 1500);
+      window.setTimeout(() => (made.textContent = label), 1500);
     };
     // Browsers give the clipboard to pages on loopback and over TLS only, and may refuse.
     const copying = navigator.clipboard?.writeText(text()) ?? Promise.reject(new Error("no clipboard"));
     copying.then(() => told("Copied"), () => told("Not copied"));
-  });
+  }, title);
   return made;
 }
 

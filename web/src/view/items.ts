@@ -1,7 +1,7 @@
 /** One view for each kind of item. A view draws its item once and then follows its changes. */
 
 import type { End, Item, Note, Part, Plan, Question, Speech } from "../model/items";
-import { textOf } from "../model/items";
+import { textOf, textOfItem } from "../model/items";
 import { OUTCOMES } from "../model/steering";
 import { plain } from "../text/reveal";
 import { blockView } from "./blocks";
@@ -38,6 +38,14 @@ export function viewOf(item: Item, opened: Map<number, boolean>): ItemView {
   }
 }
 
+/** Copies a message, or a link to it. Stands outside of the flow, so that it changes no height. */
+export function itemTools(item: Item, address: (cursor: string) => string): HTMLElement {
+  const tools = el("div", "item-tools");
+  if (textOfItem(item)) tools.append(copyButton(() => textOfItem(item), "Copy", "Copy this message"));
+  if (item.cursor) tools.append(copyButton(() => address(item.cursor), "Link", "Copy a link to this message"));
+  return tools;
+}
+
 function still(element: HTMLElement, draw: (target: HTMLElement) => void): ItemView {
   const update = (): void => {
     element.replaceChildren();
@@ -59,6 +67,7 @@ class UserView implements ItemView {
       if ("block" in part) bubble.append(blockView(part.block, true));
       else {
         const text = el("div", "said");
+        text.dir = "auto";
         unfolding(text, part.text, "text", 3000);
         bubble.append(text);
       }
@@ -105,8 +114,7 @@ class AgentView implements ItemView {
   private body = el("div", "agent-body");
   private growing = new Growing(this.body);
   constructor(private item: Speech) {
-    const tools = el("div", "agent-tools", copyButton(() => textOf(item.parts)));
-    this.element.append(this.body, tools);
+    this.element.append(this.body);
     this.update();
   }
 

@@ -87,7 +87,14 @@ function enormous(block: Block): string | null {
   return only?.t === "text" && only.s.length > LONGEST_PARAGRAPH ? only.s : null;
 }
 
+/** Each block has the direction of its first letter, with its bullets and its bars; code always runs from the left. */
 function drawBlock(block: Block): HTMLElement {
+  const made = blockElement(block);
+  made.dir = block.t === "code" ? "ltr" : "auto";
+  return made;
+}
+
+function blockElement(block: Block): HTMLElement {
   switch (block.t) {
     case "p": {
       const made = filled(el("p"), block.c);

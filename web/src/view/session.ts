@@ -38,7 +38,7 @@ export function sessionView(app: App, open: Conversation, timeline: Timeline, co
       <button type="button" class="round quiet" aria-label="Session menu" aria-haspopup="menu" @click=${acts.menu}>${icon("menu")}</button>
       ${acts.close ? html`<button type="button" class="round quiet" aria-label="Close this side" title="Close this side" @click=${acts.close}>${icon("close")}</button>` : nothing}
     </header>
-    ${open.state === "failed" ? failed(app, open) : timeline.element}
+    ${open.state === "failed" ? failed(app, open) : html`<div class="reading">${timeline.element}${timeline.rail.element}</div>`}
     <div class="dock">
       ${lagging(open)} ${familyTree(app, open.id)} ${waiting(app, open)} ${changed(open, acts)} ${queue(app, open)}
       ${app.may("prompt") ? html`${composer.element} ${settings(app, open)}` : html`<p class="watching faint">Your token may watch this session, and say nothing in it.</p>`}

@@ -5,12 +5,15 @@
  * What a change costs does not depend on how long the conversation is.
  */
 
-import type { Item } from "../model/items";
+import type { Item, Tool } from "../model/items";
+import { type TurnState, Turns } from "../model/turns";
 import { Anchor } from "./anchor";
 import { button, el } from "./dom";
-import { type ItemView, viewOf } from "./items";
+import { type ItemView, itemTools, viewOf } from "./items";
 import { isDrawing } from "./later";
 import { type SearchTarget, forgetMatches, locate, markMatches, scrollToRange } from "./match";
+import { TurnRail } from "./rail";
+import { LEAST_IN_RUN, ToolRun } from "./runs";
 
 const ITEMS_IN_GROUP = 32;
 /** Whoever comes so close to the end stays there. */
@@ -22,10 +25,16 @@ const MARGIN = 1500;
 const FAR_MARGIN = 4000;
 /** Items that are drawn between two looks at the layout. */
 const STEP = 8;
+/** Items that a page in front may replace; for more, everything is arranged anew. */
+const MOST_GONE = 64;
 /** A slice of a frame: the rest belongs to layout and to the person. */
 const BUDGET_MS = 5;
 /** As long as somebody scrolls or messages pour in, what is far away is left alone. */
 const QUIET_MS = 150;
+/** Items that are drawn before one that is gone to. */
+const DRAWN_BEFORE = 16;
+/** What stands so far below the upper edge counts as what is read. */
+const EDGE = 40;
 /** Frames in which what a search found is brought back to the screen, should something push it away. */
 const REVEALS = 10;
 
@@ -37,6 +46,8 @@ interface Place {
   /** The revision of the item that is drawn. */
   revision: number;
   height: number;
+  /** Of a tool call: the row that it stands in, if that is long enough to be folded. */
+  run: ToolRun | null;
 }
 
 interface Group {
@@ -62,6 +73,9 @@ export class Timeline {
   /** Places whose former height holds until all of their content is there. */
   private unfinished = new Set<Place>();
   private opened = new Map<number, boolean>();
+  private turns = new Turns();
+  /** The message that the page's address names. */
+  private linked: Place | null = null;
   /** Where the person wants to stay, whatever comes: at the end, at the start, or with what they see. */
   private position: "end" | "start" | "here" = "end";
   private last = { top: 0, height: 0, screen: 0 };
@@ -70,8 +84,11 @@ export class Timeline {
   private unseen = 0;
   private more = false;
   private frame = 0;
+  /** Stands beside the scroller. */
+  readonly rail = new TurnRail((turn) => this.goTo(turn.first));
 
-  constructor(private earlier: () => void) {
+  /** `earlier` fetches what was before; `address` is the page's address of a message by its cursor. */
+  constructor(private earlier: () => void, private address: (cursor: string) => string) {
     this.element.tabIndex = 0;
     this.element.setAttribute("role", "log");
     // Five hundred updates a second are no announcement; the page says in a line of its own when a turn ends.
@@ -90,13 +107,17 @@ export class Timeline {
   }
 
   /** Takes the items of a fold, which appends to one array and makes a new one for a page in front, and what changed. */
-  update(items: Item[], changed: Iterable<Item>, more: boolean): void {
+  update(items: Item[], changed: Iterable<Item>, more: boolean, now: TurnState = "done"): void {
     this.more = more;
-    if (items === this.items) this.append(items.slice(this.count));
-    else this.arrange(items);
+    if (items !== this.items) this.gatherRuns(items, 0, this.arrange(items));
+    else if (items.length > this.count) {
+      this.append(items.slice(this.count));
+      this.gatherRuns(items, this.count, items.length);
+    }
     this.items = items;
     this.count = items.length;
     for (const item of changed) this.refresh(item);
+    this.turns.update(items, now);
     this.settle();
   }
 
@@ -114,6 +135,7 @@ export class Timeline {
 
   private refresh(item: Item): void {
     const place = this.places.get(item);
+    if (place?.run) this.showRun(place.run);
     if (!place?.view || place.revision === item.revision) return;
     place.view.update();
     place.revision = item.revision;
@@ -122,16 +144,33 @@ export class Timeline {
 
   // Which items there are
 
-  private arrange(items: Item[]): void {
-    const wanted = new Set(items);
-    for (const [item, place] of this.places) if (!wanted.has(item)) this.remove(place);
+  /** Takes a new list, and returns up to where it is not the one that was. A page of 100,000 must not cost a frame. */
+  private arrange(items: Item[]): number {
     const known = this.groups.flatMap((group) => group.places);
-    const front = known.length ? items.indexOf(known[0].item) : 0;
-    if (known.every((place, at) => place.item === items[front + at])) {
-      this.prepend(items.slice(0, front));
-      this.append(items.slice(front + known.length));
-      return;
+    const goneInFront = known.findIndex(({ item }, at) => at >= MOST_GONE || items.includes(item));
+    const front = known.length ? items.indexOf(known[Math.max(0, goneInFront)].item) : 0;
+    const gone: Place[] = [];
+    let at = Math.max(0, front);
+    let last = front;
+    for (const place of known) {
+      if (place.item === items[at]) at += 1;
+      else {
+        gone.push(place);
+        last = at;
+      }
+      if (gone.length > MOST_GONE) break;
     }
+    if (front < 0 || gone.length > MOST_GONE) {
+      this.begin(items);
+      return items.length;
+    }
+    for (const place of gone) this.remove(place);
+    this.prepend(items.slice(0, front));
+    this.append(items.slice(at));
+    return at < items.length ? items.length : Math.max(front, last) + 1;
+  }
+
+  private begin(items: Item[]): void {
     for (const group of this.groups) group.element.remove();
     this.groups = [];
     this.undrawnGroups.clear();
@@ -156,10 +195,12 @@ export class Timeline {
     if (this.position !== "end" && this.count) this.unseen += items.length;
   }
 
+  /** What comes in front is in the document when it is drawn: empty boxes for all of it would be laid out each time. */
   private prepend(items: Item[]): void {
     for (let end = items.length; end > 0; end -= ITEMS_IN_GROUP) {
-      const group = this.group();
-      for (const item of items.slice(Math.max(0, end - ITEMS_IN_GROUP), end)) this.place(item, group);
+      const group = { ...this.group(), isOpen: false };
+      group.places = items.slice(Math.max(0, end - ITEMS_IN_GROUP), end).map((item) => this.newPlace(item, group));
+      this.undrawnGroups.add(group);
       this.groups.unshift(group);
       this.list.prepend(group.element);
     }
@@ -170,14 +211,19 @@ export class Timeline {
   }
 
   private place(item: Item, group: Group): void {
+    this.open(group);
+    const place = this.newPlace(item, group);
+    group.places.push(place);
+    group.element.append(place.shell);
+    this.countUndrawn(group, 1);
+  }
+
+  private newPlace(item: Item, group: Group): Place {
     const shell = el("div", `item of-${item.kind}`);
     shell.dataset.cursor = item.cursor;
-    const place: Place = { item, group, shell, view: null, revision: 0, height: 0 };
+    const place: Place = { item, group, shell, view: null, revision: 0, height: 0, run: null };
     this.places.set(item, place);
-    this.open(group);
-    group.places.push(place);
-    group.element.append(shell);
-    this.countUndrawn(group, 1);
+    return place;
   }
 
   private remove(place: Place): void {
@@ -192,6 +238,56 @@ export class Timeline {
     group.element.remove();
     this.drawnGroups.delete(group);
     this.groups.splice(this.groups.indexOf(group), 1);
+  }
+
+  // Tool calls in a row
+
+  /** Finds the rows that begin in a part of the list, and the one that this part continues. */
+  private gatherRuns(items: Item[], start: number, until: number): void {
+    let at = start;
+    while (at > 0 && items[at - 1].kind === "tool") at -= 1;
+    while (at < Math.min(until, items.length)) {
+      let end = at;
+      while (end < items.length && items[end].kind === "tool") end += 1;
+      if (end > at) this.gather(items.slice(at, end) as Tool[], end < items.length);
+      at = end + 1;
+    }
+  }
+
+  private gather(calls: Tool[], isOver: boolean): void {
+    const places = calls.map((call) => this.places.get(call)!);
+    const known = places.find((place) => place.run)?.run;
+    if (calls.length < LEAST_IN_RUN && !known) return;
+    const run = known ?? new ToolRun((toggled) => {
+      this.position = "here"; // the line stays under the pointer
+      this.showRun(toggled);
+      this.settle();
+    });
+    for (const place of places) place.run = run;
+    run.calls = calls;
+    run.isOver = isOver && calls.length >= LEAST_IN_RUN;
+    this.showRun(run);
+  }
+
+  private showRun(run: ToolRun): void {
+    run.draw();
+    run.calls.forEach((call, at) => {
+      const place = this.places.get(call);
+      if (!place) return;
+      const isFirst = at === 0;
+      if (isFirst && place.view && run.head.parentElement !== place.shell) place.shell.prepend(run.head);
+      place.shell.classList.toggle("run-first", isFirst && run.canFold);
+      if (place.shell.classList.contains("folded") === run.isFolded) return;
+      this.open(place.group); // a closed group would keep the height that it had
+      place.shell.style.minHeight = "";
+      place.shell.classList.toggle("folded", run.isFolded);
+    });
+  }
+
+  private unfoldRun({ run }: Place): void {
+    if (!run?.isFolded) return;
+    run.isOpen = true;
+    this.showRun(run);
   }
 
   // What is drawn
@@ -230,7 +326,8 @@ export class Timeline {
     place.view = viewOf(place.item, this.opened);
     place.revision = place.item.revision;
     place.shell.classList.add("drawn");
-    place.shell.append(place.view.element);
+    if (place.run?.calls[0] === place.item) place.shell.append(place.run.head);
+    place.shell.append(place.view.element, itemTools(place.item, this.address));
     this.unfinished.add(place);
     this.countUndrawn(place.group, -1);
   }
@@ -238,6 +335,7 @@ export class Timeline {
   /** Draws what a person sees now; what is near or was never drawn follows in `work`. */
   private settle(): void {
     if (!this.element.isConnected) return;
+    if (this.last.screen) this.noticeScroll(); // the browser tells of a scroll later than it happens
     this.width ||= this.list.clientWidth;
     if (this.position === "end") this.fillFromEnd();
     else this.fillFromTop();
@@ -246,7 +344,7 @@ export class Timeline {
     this.closeFar();
     if (this.frame === 0 && !this.todo().next().done) this.frame = requestAnimationFrame(() => this.work());
     const first = this.groups[0];
-    if (this.more && this.element.scrollTop < NEAR_START && !(first?.isOpen && first.undrawn)) this.earlier();
+    if (this.more && this.element.scrollTop < NEAR_START && !(first && this.undrawnGroups.has(first))) this.earlier();
   }
 
   private fillFromEnd(): void {
@@ -305,28 +403,41 @@ export class Timeline {
     this.settle();
   }
 
-  /** Places to draw, the nearest first; null for what has to wait for a quiet moment. */
+  /**
+   * Places to draw, the nearest first; null for what has to wait for a quiet moment. What is above the screen is drawn
+   * from its end on: a gap between two drawn parts would push away what was read when somebody scrolls to it.
+   */
   private *todo(): Generator<Place | null> {
+    if (!this.groups.length) return;
     const { scrollTop, clientHeight } = this.element;
-    const first = Math.max(0, this.groupAt(scrollTop - MARGIN));
-    let at = first;
-    for (; at < this.groups.length && this.groups[at].element.offsetTop < scrollTop + clientHeight + MARGIN; at += 1) {
-      this.open(this.groups[at]);
-      yield* undrawn(this.groups[at]);
+    const middle = this.groupAt(scrollTop);
+    for (let at = middle; at < this.groups.length && this.groups[at].element.offsetTop < scrollTop + clientHeight + MARGIN; at += 1) {
+      yield* this.undrawn(at, middle);
     }
+    for (let at = middle - 1; at >= 0 && bottomOf(this.groups[at].element) > this.element.scrollTop - MARGIN; at -= 1) yield* this.undrawn(at, middle);
     if (this.unfinished.size) yield null;
     while (this.undrawnGroups.size) {
       if (isDrawing() || performance.now() - this.busyAt < QUIET_MS) return yield null;
-      const next = this.nearest(this.undrawnGroups);
-      this.open(next);
-      yield* undrawn(next);
+      const next = this.nearestUndrawn(middle);
+      if (next < 0) return;
+      yield* this.undrawn(next, middle);
     }
   }
 
-  private nearest(groups: Set<Group>): Group {
-    const { scrollTop } = this.element;
-    const distance = ({ element }: Group): number => Math.abs(element.offsetTop - scrollTop);
-    return [...groups].reduce((best, group) => (distance(group) < distance(best) ? group : best));
+  private undrawn(at: number, middle: number): Place[] {
+    const group = this.groups[at];
+    this.open(group);
+    const places = group.places.filter((place) => !place.view);
+    return at > middle ? places : places.reverse();
+  }
+
+  private nearestUndrawn(middle: number): number {
+    const isUndrawn = (at: number): boolean => at >= 0 && at < this.groups.length && this.undrawnGroups.has(this.groups[at]);
+    for (let away = 0; away < this.groups.length; away += 1) {
+      if (isUndrawn(middle - away)) return middle - away;
+      if (isUndrawn(middle + away)) return middle + away;
+    }
+    return -1;
   }
 
   private finish(): void {
@@ -351,6 +462,12 @@ export class Timeline {
   // Where the person is
 
   private onScroll(): void {
+    this.noticeScroll();
+    this.settle();
+  }
+
+  /** Where the person wants to be, by how they scrolled since `keep`. */
+  private noticeScroll(): void {
     const { scrollTop, scrollHeight, clientHeight } = this.element;
     const { top, height, screen } = this.last;
     const isUp = scrollTop < top - 0.5;
@@ -362,7 +479,7 @@ export class Timeline {
     if (isDown) this.position = isNear ? "end" : this.position === "end" ? "end" : "here";
     if (this.position === "end") this.unseen = 0;
     if (isUp || isDown) this.busyAt = performance.now();
-    this.settle();
+    this.last.top = scrollTop;
   }
 
   private onResize(): void {
@@ -384,6 +501,32 @@ export class Timeline {
     this.last = { top: element.scrollTop, height: element.scrollHeight, screen: element.clientHeight };
     this.jump.hidden = this.position === "end";
     if (!this.jump.hidden) this.jump.textContent = this.unseen ? `${this.unseen} new below` : "To the end";
+    this.rail.update(this.turns.list, this.turns.turnOf(this.itemAtTop() ?? this.items[0]));
+  }
+
+  private itemAtTop(): Item | undefined {
+    const edge = this.element.getBoundingClientRect().top + EDGE;
+    const group = this.groups[this.groupAt(this.element.scrollTop + EDGE)];
+    if (!group?.isOpen) return group?.places[0].item;
+    return (group.places.find(({ shell }) => shell.getBoundingClientRect().bottom > edge) ?? group.places.at(-1))?.item;
+  }
+
+  /** Brings a message to the upper edge and puts the focus there; `isLinked` marks it as what the address names. */
+  goTo(item: Item, isLinked = false): void {
+    const place = this.places.get(item);
+    if (!place) return;
+    forgetMatches();
+    this.position = "here";
+    this.unfoldRun(place);
+    this.bring(place, null, "start");
+    place.shell.tabIndex = -1;
+    place.shell.focus({ preventScroll: true });
+    if (!isLinked) return;
+    this.linked?.shell.classList.remove("linked");
+    this.linked?.shell.removeAttribute("aria-current");
+    this.linked = place;
+    place.shell.classList.add("linked");
+    place.shell.setAttribute("aria-current", "true");
   }
 
   /** Brings what a search found to the middle of the screen and marks it, or else the item that it is in. */
@@ -392,6 +535,7 @@ export class Timeline {
     if (!place) return;
     forgetMatches();
     this.position = "here";
+    this.unfoldRun(place);
     this.bring(place);
     // Colours replace the text of code blocks, and with it what would be marked.
     if (place.shell.querySelector(".code")) await import("./highlight");
@@ -422,14 +566,28 @@ export class Timeline {
   }
 
   /** What is drawn around it pushes it away again, until everything on the screen is drawn. */
-  private bring(place: Place, match: Range | null = null): void {
+  private bring(place: Place, match: Range | null = null, block: "center" | "start" = "center"): void {
+    this.fillBefore(place);
     for (let tries = 0; tries < 3; tries += 1) {
       this.open(place.group);
       this.fill(place);
       if (match) scrollToRange(match, this.element);
-      else place.shell.scrollIntoView({ block: "center" });
+      else place.shell.scrollIntoView({ block });
       this.anchor.remember();
       this.settle();
+    }
+  }
+
+  /** What stands right before a place and is not drawn would push it away as soon as it is. */
+  private fillBefore(place: Place): void {
+    let left = DRAWN_BEFORE;
+    const start = this.groups.indexOf(place.group);
+    let isBefore = false;
+    for (const before of this.placesFrom(start, -1)) {
+      if (isBefore) this.fill(before);
+      isBefore ||= before === place;
+      if (isBefore) left -= 1;
+      if (left < 0) return;
     }
   }
 }
@@ -438,8 +596,8 @@ function nextFrame(): Promise<number> {
   return new Promise(requestAnimationFrame);
 }
 
-function undrawn(group: Group): Place[] {
-  return group.places.filter((place) => !place.view);
+function bottomOf(element: HTMLElement): number {
+  return element.offsetTop + element.offsetHeight;
 }
 
 /** What a person is in the middle of stays: a focus, a selection, a sound. */
