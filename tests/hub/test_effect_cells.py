@@ -116,7 +116,7 @@ def test_every_effect_has_a_row() -> None:
     async def nobody(access: object) -> None: ...
 
     asked = {one.name for one in METHODS._methods if (one.kind, one.receiver) == ("request", "client")}
-    lent = HubLender(guard=nobody)._handlers.keys()
+    lent = HubLender(guard=nobody)._handlers.names
     assert (asked | lent | LENT.keys() | {MCP}) - NO_EFFECT == ROWS.keys()
 
 

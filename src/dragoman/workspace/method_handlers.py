@@ -23,6 +23,11 @@ class MethodHandlers:
         self._handlers: dict[str, Handler] = {}
         workspace.serve(self)
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The methods that are answered."""
+        return frozenset(self._handlers)
+
     def __contains__(self, method: object) -> bool:
         return method in self._handlers
 

@@ -6,6 +6,8 @@ import json
 from functools import partial
 from typing import Any
 
+import pytest
+
 from dragoman import Agent, Turn
 from dragoman.errors import ErrorAnswer
 from dragoman.hub.gate.admission import Grant
@@ -251,3 +253,22 @@ async def test_readers_that_do_not_know_hand_overs_read_the_streams_and_checkpoi
     checkpoint = read_checkpoint(write_checkpoint(state))
     assert checkpoint is not None
     assert state_at(new, checkpoint).is_unbriefed
+
+
+@pytest.mark.parametrize("order", [("close", "hand over"), ("hand over", "close")])
+async def test_a_session_that_is_closed_while_it_is_handed_over_says_where_it_goes_on(
+    order: tuple[str, str],
+) -> None:
+    async with staged({"first": broke, "second": obedient}) as stage:
+        client = await stage.client(agent="first").begin()
+        session = await client.new()
+        methods = {
+            "close": ("session/close", {"sessionId": session}),
+            "hand over": (HANDOVER, {"sessionId": session, "agent": "second"}),
+        }
+        requests = {name: client.ask(*methods[name]) for name in order}
+        answers = {name: await client.answer(request) for name, request in requests.items()}
+        successor = answers["hand over"]["result"]["sessionId"]
+        assert [note["session"] for note in await notes_of(stage, session, "continued")] == [successor]
+        listed = await client.call("_dragoman/hub/sessions", {})
+        assert {line["sessionId"]: line["state"] for line in listed["sessions"]}[session] == "closed"

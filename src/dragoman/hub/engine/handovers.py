@@ -12,13 +12,14 @@ from functools import partial
 
 from msgspec import Raw
 
+from dragoman.errors import ErrorAnswer
 from dragoman.hub.engine.key_lookup import IncomingPrompt
 from dragoman.hub.engine.lifecycle import made_once, make
 from dragoman.hub.engine.live_session import EngineHub, LiveSession
 from dragoman.hub.engine.log import STORE_SECONDS
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import encode_json
-from dragoman.wire.codes import invalid_request
+from dragoman.wire.codes import NOT_FOUND, invalid_request
 
 PROMPT_KEY = "handover"
 """The key of the prompt that comes with a hand-over: a new session has one of them."""
@@ -32,9 +33,25 @@ async def hand_to_agent(
     session = await hub.session(session.id)  # its agent may have died, and it been forgotten since
     if session.state.source != source.stream:
         raise invalid_request("this key was used to make another session")
-    source.dispatch(ev.ContinuedElsewhere(session=session.id, agent=session.state.agent, by=by))
-    await source.log.flush(STORE_SECONDS)
+    await _note_successor(
+        hub, source, ev.ContinuedElsewhere(session=session.id, agent=session.state.agent, by=by)
+    )
     return session
+
+
+async def _note_successor(hub: EngineHub, source: LiveSession, event: ev.ContinuedElsewhere) -> None:
+    """Into the stream of the session that it goes on from. One that was closed meanwhile is opened again for
+    it, and one that was deleted needs no note.
+    """
+    if await source.record(event) != "closing":
+        return
+    try:
+        source = await hub.session(source.id)
+    except ErrorAnswer as error:
+        if error.code != NOT_FOUND:
+            raise
+        return
+    await source.record(event)
 
 
 async def _make(hub: EngineHub, source: LiveSession, *, agent: str, key: str) -> LiveSession:

@@ -589,17 +589,24 @@ class LiveSession:
         await self.closed_event.wait()
 
     async def rename(self, title: str) -> None:
-        """Returns when the title is stored. A session that was closed or archived stays so."""
-        saved_as = self.listed_state if self.listed_state in SAVED_STATES else ""
-        self.dispatch(ev.Renamed(title=title))
+        """Returns when the title is stored."""
         update = {"sessionUpdate": "session_info_update", "title": title}
         params = encode_json({"sessionId": self.id, "update": update})
-        self.dispatch(ev.FrameForClients(frame=notification("session/update", params)[:-1]))
+        frame = notification("session/update", params)[:-1]
+        await self.record(ev.Renamed(title=title), ev.FrameForClients(frame=frame))
+        self.hub.on_session_change(self)
+
+    async def record(self, *events: ev.Event) -> Verdict:
+        """Store what is known of the session and changes nothing in it: one that was closed or archived stays
+        so. Returns what became of the last event, when it is stored.
+        """
+        saved_as = self.listed_state if self.listed_state in SAVED_STATES else ""
+        verdict = [self.dispatch(event) for event in events][-1]
         await self.wait_until_stored()
         if saved_as and self.process is None and self._state.listed_state in CALM:
             self.listed_state = saved_as
             self.hub.describe(self, state=saved_as)
-        self.hub.on_session_change(self)
+        return verdict
 
     async def release(self) -> None:
         """Let the agent close the session. A prompt that comes meanwhile waits, and has it loaded again."""
