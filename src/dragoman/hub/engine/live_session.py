@@ -477,7 +477,9 @@ class LiveSession:
             await self._steer_events.setdefault(key, asyncio.Event()).wait()
         elif key in self._state.steer_answers:
             await self.wait_until_stored()
-        return self._state.steer_answers.get(key)
+        answer = self._state.steer_answers.get(key)
+        # One that was not stored is not known to anybody: another hub may have written another outcome.
+        return None if answer is None or answer.sequence > self.log.last else answer
 
     def cancel(self) -> None:
         self.dispatch(ev.CancelReceived())
