@@ -192,7 +192,7 @@ async def drain(hub: Hub, *, cluster: Cluster | None = None, within: float = DRA
         await cluster.drain()
     try:
         async with asyncio.timeout(within):
-            while any(session.state.is_busy for session in hub.sessions.values()):
+            while any(session.state.waits_for_agent for session in hub.sessions.values()):
                 await hub.rest_event.wait()
                 hub.rest_event.clear()
     except TimeoutError:

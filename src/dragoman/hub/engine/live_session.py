@@ -614,7 +614,7 @@ class LiveSession:
         """Let the agent close the session. A prompt that comes meanwhile waits, and has it loaded again."""
         async with self.binding:
             process = self.process
-            if process is None or self._state.is_busy or self._state.phase != "open":
+            if process is None or self._state.waits_for_agent or self._state.phase != "open":
                 return
             own = process.own_ids.get(self.id, self.id)
             # Stored before the agent hears of it: else the next hub takes it for one that knows the session.

@@ -306,6 +306,11 @@ class SessionState(Struct, frozen=True, kw_only=True):
         return self.turn is not None or bool(self.start)
 
     @property
+    def waits_for_agent(self) -> bool:
+        """Whether its agent has something to answer that somebody waits for."""
+        return self.is_busy or bool(self.loading) or bool(self.steers)
+
+    @property
     def listed_state(self) -> str:
         """One word for listings."""
         if any(request.is_question for request in self.requests.values()):
