@@ -65,6 +65,8 @@ class Node:
         self.folder = folder / name
         self.journal = journal
         self.process: subprocess.Popen[bytes] | None = None
+        self._changes = asyncio.Lock()
+        """One start or end at a time: on a slow machine the next blow comes before the hub is up again."""
         self.log = self.folder / "log"
         self.notes = folder / "agents"
         """Where the agents of all nodes write down what they do."""
@@ -105,8 +107,9 @@ class Node:
             raise ChildProcessError(f"{self.name} did not start:\n{self.log.read_text()[-2000:]}")
 
     async def start(self) -> None:
-        self.begin()
-        await self.ready()
+        async with self._changes:
+            self.begin()
+            await self.ready()
 
     def send(self, number: int) -> None:
         assert self.process is not None
@@ -114,18 +117,19 @@ class Node:
 
     async def end(self, how: int = signal.SIGTERM) -> None:
         """Gone when it returns; one that does not go in time is killed."""
-        process, self.process = self.process, None
-        if process is None:
-            return
-        process.send_signal(signal.SIGCONT)
-        process.send_signal(how)
-        try:
-            await asyncio.to_thread(process.wait, STOPPING)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
+        async with self._changes:
+            process, self.process = self.process, None
+            if process is None:
+                return
+            process.send_signal(signal.SIGCONT)
+            process.send_signal(how)
+            try:
+                await asyncio.to_thread(process.wait, STOPPING)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            if process.stdout is not None:
+                process.stdout.close()
 
     def _env(self) -> dict[str, str]:
         ours = {name: value for name, value in os.environ.items() if "DRAGOMAN" not in name}
