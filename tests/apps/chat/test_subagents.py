@@ -28,5 +28,6 @@ async def test_a_turn_shows_who_works_for_whom(shape: str, tmp_path: Path) -> No
     questions = [question.text.splitlines()[0] for question in quiet.asked]
     assert len(questions) == len(FAMILY)
     trees = [entry.text for entry in quiet.transcript.entries if isinstance(entry, NoteEntry)]
-    assert [question.rpartition(": ")[0] for question in questions] == list(CHAIN.values())
+    # Three that ask at once are asked about one after the other, in any order.
+    assert sorted(question.rpartition(": ")[0] for question in questions) == sorted(CHAIN.values())
     assert trees == [TREE]
