@@ -338,3 +338,21 @@ async def test_the_numbers_of_a_closed_session_are_forgotten_when_its_host_has_t
     line.taken_numbers["s"] = 9
     process._on_taken()
     assert process.last_number("s") == 9
+
+
+async def test_a_hub_that_stops_while_it_looks_for_a_session_leaves_what_was_said_to_the_next_one() -> None:
+    async def never(process: AgentProcess, session: str) -> None:
+        await asyncio.Event().wait()
+
+    line = Quiet()
+    process = AgentProcess(
+        "agent", cast(AgentChannel, line), survives=True, on_end=lambda _: None, find=never
+    )
+    process.feed(1, update("asleep", "one"))
+    process.feed(
+        2, b'{"jsonrpc":"2.0","id":7,"method":"fs/read_text_file","params":{"sessionId":"asleep"}}\n'
+    )
+    await asyncio.sleep(0)
+    await process.stop_seeking()
+    assert line.written == [], "a request that is refused here is answered twice"
+    assert line.acknowledged == []

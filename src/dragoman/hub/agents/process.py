@@ -90,6 +90,7 @@ class AgentProcess:
     """The number of the last frame that we had from it."""
     is_dismissed = False
     """Whether we have ended it ourselves, because nobody needs it."""
+    _is_leaving = False  # the hub stops, or the process has ended: no session is looked for any more
 
     def __init__(
         self,
@@ -553,6 +554,7 @@ class AgentProcess:
 
     async def stop_seeking(self) -> None:
         """Nobody is there any more who could be told what is found."""
+        self._is_leaving = True
         seeking = list(self._seeking)
         for task in seeking:
             task.cancel()
@@ -566,13 +568,17 @@ class AgentProcess:
             await self._find(self, session_id)
         finally:
             self._looking.discard(session_id)
-            if session_id in self.sessions:
-                self._unknown.pop(session_id, None)  # it may rest, and be looked for again
-            if not self._making or session_id in self.sessions:
-                self._sort_early(session_id)
-            self._go_on()
-            if not self._looking:
-                self.release(LOOKING)
+            if not self._is_leaving:  # else what it said stays with its host, and the next hub hears it
+                self._on_search_end(session_id)
+
+    def _on_search_end(self, session_id: str) -> None:
+        if session_id in self.sessions:
+            self._unknown.pop(session_id, None)  # it may rest, and be looked for again
+        if not self._making or session_id in self.sessions:
+            self._sort_early(session_id)
+        self._go_on()
+        if not self._looking:
+            self.release(LOOKING)
 
     def _on_answer(self, frame: bytes, answer: Response | Failure, number: int, receipt: Receipt) -> None:
         call = self._connection.take(answer.id)
