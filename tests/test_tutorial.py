@@ -105,6 +105,7 @@ class Reader:
             assert any(wanted in line for line in lines), f"{place}: {wanted!r} is not in\n{self._output}"
 
 
+@pytest.mark.slow
 def test_a_newcomer_gets_to_the_end(tmp_path: Path) -> None:
     made = environment(shared_folder(tmp_path), installs("docs/tutorial/index.md"))
     folder = tmp_path / "todo"

@@ -10,7 +10,7 @@ import pytest
 from tests.remote.other_side import SshServer, needs_sshd
 from tests.remote.run_cuts import PARTS, run_cuts
 
-CUTS = int(os.environ.get("DRAGOMAN_CUTS", "10"))
+CUTS = int(os.environ.get("DRAGOMAN_CUTS", "4"))
 
 pytestmark = needs_sshd
 
