@@ -57,8 +57,8 @@ export function sessionList(app: App): TemplateResult {
     ${groups.map(([name, found]) => html`<h3 class="group">${name}</h3>
       <ul>${repeat(found, (session) => session.sessionId, (session) => row(app, session))}</ul>`)}
     ${app.nextCursor ? html`<button type="button" class="quiet wide" @click=${() => void app.moreSessions()}>Older sessions</button>` : nothing}
-    ${app.loaded ? html`<button type="button" class="quiet wide" aria-pressed=${app.withArchived ? "true" : "false"} @click=${() => void app.toggleArchived()}>${app.withArchived ? "Hide archived sessions" : "Archived sessions"}</button>` : nothing}
     ${app.loaded && !all.length ? html`<p class="faint none">No sessions yet.</p>` : nothing}
+    ${app.loaded ? html`<button type="button" class="quiet wide" aria-pressed=${app.withArchived ? "true" : "false"} @click=${() => void app.toggleArchived()}>${app.withArchived ? "Hide archived sessions" : "Archived sessions"}</button>` : nothing}
     ${app.loaded ? nothing : html`<div class="skeleton" aria-hidden="true"><i></i><i></i><i></i></div>`}
   </nav>`;
 }
