@@ -201,3 +201,13 @@ async def _only_admins(stage: Stage, address: dict[str, str]) -> None:
     user = await stage.client(Grant("user", frozenset({"prompt", "observe", "approve"}))).begin()
     assert (await user.refusal("providers/set", address))["code"] == -32003
     assert (await user.refusal("providers/disable", {"providerId": "main"}))["code"] == -32003
+
+
+async def test_servers_that_live_in_the_client_are_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def introduction(agent: str, *, start: bool) -> dict[str, Any]:
+        return {"agentCapabilities": {"mcpCapabilities": {"http": True, "acp": True}}}
+
+    async with staged({"one": obedient}) as stage:
+        monkeypatch.setattr(stage.hub, "introduction", introduction)
+        answer = await stage.client().call("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
+    assert answer["agentCapabilities"]["mcpCapabilities"] == {"http": True}

@@ -18,6 +18,7 @@ from dragoman.errors import ErrorAnswer
 from dragoman.hub.api.history_api import METHODS as HISTORY_METHODS
 from dragoman.hub.api.history_api import HistoryApi
 from dragoman.hub.api.history_door import HistoryDoor
+from dragoman.hub.clients.methods import OF_AGENT
 from dragoman.hub.gate.admission import Grant, Scope
 from dragoman.hub.gate.table import (
     AGENT_EXTENSION,
@@ -31,6 +32,7 @@ from dragoman.hub.gate.table import (
     Place,
     check,
 )
+from dragoman.schema.v1.methods import METHODS as PROTOCOL
 from dragoman.transport.memory import memory_pair
 from tests.conftest import COUNTED
 from tests.hub.clients.test_methods import SCOPES
@@ -119,7 +121,7 @@ def test_scopes_are_those_that_the_pages_promise() -> None:
 async def test_every_handler_has_a_row_and_every_row_a_handler() -> None:
     async with staged({"one": obedient}) as stage:
         handled = {f"{HUB}{name}" for name in stage.hub.methods._ours._handlers}
-        handled |= stage.hub.methods._handlers.keys() | {"session/prompt"}
+        handled |= stage.hub.methods._handlers.keys() | OF_AGENT | {"session/prompt"}
     assert handled == REQUESTS.keys()
     assert HISTORY.keys() == HISTORY_METHODS
 
@@ -249,3 +251,14 @@ class Silent:
     def on_oversized(self, size: int) -> None: ...
 
     def on_end(self, reason: BaseException | None) -> None: ...
+
+
+NOT_THROUGH_A_HUB = {"mcp/message"}
+"""Servers that live in the client: the hub lends none, and offers none."""
+
+
+def test_every_method_of_the_protocol_has_a_row() -> None:
+    """What an agent may offer, a client may ask: a capability that the hub passes on is not refused here."""
+    rows = REQUESTS.keys() | NOTIFICATIONS.keys()
+    methods = {method.name for method in PROTOCOL._methods if method.receiver == "agent"}
+    assert methods - rows == NOT_THROUGH_A_HUB

@@ -41,6 +41,14 @@ Handler = Callable[[HubClient, Params, Id], Awaitable[Result]]
 FOLLOWED = ("list", "resume", "close", "delete", "fork", "status", "title", "archive")
 """What the hub can do with sessions, whatever their agent can."""
 
+OF_AGENT = frozenset(
+    {"authenticate", "logout", "auth/status", "providers/list", "providers/set", "providers/disable"}
+)
+"""What is not about a session, and only the agent can do."""
+
+MCP_OF_CLIENT = "acp"
+"""Among an agent's `mcpCapabilities`: servers that live in the client. The hub lends none and offers none."""
+
 
 class Methods:
     """Finds who answers a request."""
@@ -52,12 +60,6 @@ class Methods:
         session_list = SessionList(hub, views)
         self._handlers: dict[str, Handler] = {
             "initialize": self._initialize,
-            "authenticate": self._to_agent,
-            "logout": self._to_agent,
-            "auth/status": self._to_agent,
-            "providers/list": self._to_agent,
-            "providers/set": self._to_agent,
-            "providers/disable": self._to_agent,
             "session/new": self._new,
             "session/load": self._load,
             "session/resume": self._resume,
@@ -79,11 +81,12 @@ class Methods:
             return await self._initialize(client, params, request_id)
         if method.startswith(HUB):
             return await self._ours.call(client, method, params)
+        if method in OF_AGENT:
+            check_kinds(params)
+            return await self._ask_agent(client, method, params)
         handler = self._handlers.get(method)
         if handler is not None:
             check_kinds(params)
-            if handler == self._to_agent:
-                return await self._ask_agent(client, method, params)
             return await handler(client, params, request_id)
         if "sessionId" in params:
             session = await self._session(client, params)
@@ -136,15 +139,17 @@ class Methods:
             "agentInfo": {"name": "dragoman-hub", "title": "Dragoman hub", "version": VERSION},
             **agent,
             "protocolVersion": 1,
-            "agentCapabilities": {**can, "loadSession": True, "sessionCapabilities": sessions},
+            "agentCapabilities": {
+                **can,
+                **_without_mcp_of_client(can),
+                "loadSession": True,
+                "sessionCapabilities": sessions,
+            },
             "_meta": {
                 **(meta if isinstance(meta, dict) else {}),
                 "dragoman": self._views.shown_to(client),
             },
         }
-
-    async def _to_agent(self, client: HubClient, params: Params, request_id: Id) -> Result:
-        raise AssertionError("asked by name")
 
     async def _ask_agent(self, client: HubClient, method: str, params: Params) -> Result:
         process = await self._hub.pool.ensure_process(agent_in(params) or client.agent)
@@ -399,3 +404,11 @@ class Methods:
 def _size(params: Params) -> int:
     """Bytes of a request's members."""
     return sum(memoryview(raw).nbytes for raw in params.values())
+
+
+def _without_mcp_of_client(can: dict[str, Any]) -> dict[str, Any]:
+    """What the agent can do with MCP servers, without what the hub would have to pass on and does not."""
+    servers = can.get("mcpCapabilities")
+    if not isinstance(servers, dict):
+        return {}
+    return {"mcpCapabilities": {name: value for name, value in servers.items() if name != MCP_OF_CLIENT}}
