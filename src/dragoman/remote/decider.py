@@ -10,19 +10,18 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-import os
 from collections.abc import Callable, Hashable
-from typing import Any
 
 import msgspec
 from msgspec import UNSET
 
 from dragoman.errors import ErrorAnswer, LinkClosed
+from dragoman.remote.own_calls import OwnCalls, params_in
 from dragoman.runtime.relay import Relay
 from dragoman.schema import v1
 from dragoman.schema.codec import read, write
 from dragoman.schema.errors import SchemaError
-from dragoman.wire import Failure, Response, decode, error_object, failure, notification, request, response
+from dragoman.wire import Failure, Response, decode, error_object, failure, response
 from dragoman.wire.codes import INTERNAL_ERROR
 from dragoman.wire.envelope import Request, id_key
 from dragoman.wire.glance import Glance
@@ -57,18 +56,16 @@ class AccessDecider:
         self._judge = PermissionJudge(audit=AuditLog(policy_paths().audit))
         self._service = PermissionService(policy, asker=self, judge=self._judge, agent=agent)
         self._numbers = itertools.count(1)
-        self._calls: dict[Hashable, asyncio.Future[Response | Failure]] = {}
+        self._calls = OwnCalls("access", lambda line: self.tell_client(line))
         self._openings: dict[Hashable, list[str]] = {}  # folders, by the id of the request that opens
         self._questions: dict[Hashable, v1.RequestPermissionRequest] = {}  # of the agent's own
         self._tasks: dict[Hashable, asyncio.Task[None]] = {}
         self._roots: dict[str, list[str]] = {}
 
     def from_client(self, line: bytes, glance: Glance) -> bytes | None:
+        if self._calls.take_answer(line, glance):
+            return None
         if glance.method is UNSET and glance.id is not UNSET:
-            future = self._calls.pop(id_key(glance.id), None)
-            if future is not None:
-                _settle(future, line)
-                return None
             question = self._questions.pop(id_key(glance.id), None)
             if question is not None:
                 self._note_grant(question, line)
@@ -82,13 +79,13 @@ class AccessDecider:
                 self._on_opened(line, glance)
             return line
         if glance.method == "$/cancel_request":
-            task = self._tasks.get(id_key(_params(line).get("requestId")))
+            task = self._tasks.get(id_key(params_in(line).get("requestId")))
             return line if task is None or not task.cancel() else None
         if glance.id is UNSET:
             return line
         if glance.method == ASK and len(self._questions) < MOST_KEPT:
             try:
-                question = read(msgspec.json.encode(_params(line)), v1.RequestPermissionRequest)
+                question = read(msgspec.json.encode(params_in(line)), v1.RequestPermissionRequest)
                 self._questions[id_key(glance.id)] = question
             except SchemaError:
                 pass  # the client may understand it
@@ -98,7 +95,7 @@ class AccessDecider:
         return None
 
     def _on_opening(self, line: bytes) -> None:
-        envelope, params = decode(line), _params(line)
+        envelope, params = decode(line), params_in(line)
         more = params.get("additionalDirectories")
         folders = [params.get("cwd"), *(more if isinstance(more, list) else [])]
         roots = [folder for folder in folders if isinstance(folder, str)]
@@ -132,7 +129,7 @@ class AccessDecider:
         if not isinstance(envelope, Request):
             return
         try:
-            await self._service.guard(read_access(_params(line)))
+            await self._service.guard(read_access(params_in(line)))
             reply = response(envelope.id, b"{}")
         except ErrorAnswer as error:
             reply = failure(envelope.id, error_object(error.code, error.message, error.data))
@@ -162,20 +159,8 @@ class AccessDecider:
             },
             "options": [msgspec.Raw(write(option)) for option in question.options],
         }
-        answer = await self._call(ASK, msgspec.json.encode(params))
+        answer = await self._calls.call(ASK, msgspec.json.encode(params))
         return _option_in(answer)
-
-    async def _call(self, method: str, params: bytes) -> Response | Failure:
-        call_id = f"access-{os.getpid()}-{next(self._numbers)}"
-        future: asyncio.Future[Response | Failure] = asyncio.get_running_loop().create_future()
-        self._calls[id_key(call_id)] = future
-        self.tell_client(request(call_id, method, params))
-        try:
-            return await future
-        finally:
-            if self._calls.pop(id_key(call_id), None) is not None:
-                cancel = msgspec.json.encode({"requestId": call_id})
-                self.tell_client(notification("$/cancel_request", cancel))
 
     def _note_grant(self, asked: v1.RequestPermissionRequest, line: bytes) -> None:
         """The client has permitted something: what follows from it is not asked again."""
@@ -191,16 +176,6 @@ class AccessDecider:
         self._judge.settle(question, allowed, asked.options, option, by="person")
 
 
-def _settle(future: asyncio.Future[Response | Failure], line: bytes) -> None:
-    envelope = decode(line)
-    if future.done():
-        return
-    if isinstance(envelope, Response | Failure):
-        future.set_result(envelope)
-    else:
-        future.set_exception(LinkClosed("the answer cannot be read"))
-
-
 def _option_in(answer: Response | Failure) -> str | None:
     """The id of the option that the client selected; None for anything else."""
     if isinstance(answer, Failure):
@@ -209,9 +184,3 @@ def _option_in(answer: Response | Failure) -> str | None:
     outcome = result.get("outcome") if isinstance(result, dict) else None
     option = outcome.get("optionId") if isinstance(outcome, dict) else None
     return option if isinstance(option, str) else None
-
-
-def _params(line: bytes) -> dict[str, Any]:
-    raw = getattr(decode(line), "params", None)
-    params = None if raw is None else msgspec.json.decode(raw)
-    return params if isinstance(params, dict) else {}

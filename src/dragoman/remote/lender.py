@@ -11,19 +11,18 @@ are files and terminals, because there are.
 from __future__ import annotations
 
 import asyncio
-import itertools
 import logging
 import os
 import shutil
 import sys
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
-from typing import Any
 
 import msgspec
 from msgspec import UNSET
 
-from dragoman.errors import DragomanError, ErrorAnswer, LinkClosed, LocalMistake, SpawnFailed
+from dragoman.errors import DragomanError, ErrorAnswer, LocalMistake, SpawnFailed
+from dragoman.remote.own_calls import OwnCalls, params_in
 from dragoman.runtime.relay import Relay, RelayDirection
 from dragoman.schema import v1
 from dragoman.schema.codec import read
@@ -35,7 +34,7 @@ from dragoman.sdk.shutdown import ShutdownSignals, first_of
 from dragoman.transport.contract import Transport
 from dragoman.transport.process import spawn
 from dragoman.transport.stdio import claim_stdio
-from dragoman.wire import Failure, Response, decode, error_object, failure, notification, request, response
+from dragoman.wire import Failure, Response, decode, error_object, failure, request, response
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
 from dragoman.wire.envelope import Request, id_key
 from dragoman.wire.glance import Glance, glance_block, lines_of
@@ -64,8 +63,7 @@ class RemoteLender:
         self._subagents = SubagentTree()
         self._workspace = Workspace(guard=self._guard, root_of=self._subagents.root_of)
         self._handlers = MethodHandlers(self._workspace)
-        self._numbers = itertools.count(1)
-        self._calls: dict[Hashable, asyncio.Future[Response | Failure]] = {}
+        self._calls = OwnCalls("lender", self.relay.to_client.send)
         self._opened_ids: dict[Hashable, str] = {}
         self._openings: dict[Hashable, tuple[AbstractContextManager[SessionOpening], SessionOpening]] = {}
         self._tasks: dict[Hashable, asyncio.Task[None]] = {}
@@ -87,45 +85,30 @@ class RemoteLender:
             way.send(passed)
 
     async def finish(self, way: RelayDirection, seconds: float) -> None:
-        """A side has ended: nobody answers or needs what is still waited for."""
-        for future in self._calls.values():
-            if not future.done():
-                future.cancel()
+        """A side has ended."""
+        self._calls.give_up()
 
     # From the client.
 
     def _from_client(self, line: bytes, glance: Glance) -> bytes | None:
-        if glance.method is UNSET:
-            future = None if glance.id is UNSET else self._calls.pop(id_key(glance.id), None)
-            if future is None:
-                return line
-            self._resolve(future, line)
+        if self._calls.take_answer(line, glance):
             return None
-        if glance.id is UNSET:
+        if glance.method is UNSET or glance.id is UNSET:
             return line
         if glance.method == "initialize":
             return _with_files(line)
         if glance.method in OPENS:
             self._on_opening(line)
         elif glance.method in ("session/close", "session/delete"):
-            self._workspace.close(str(_params(line).get("sessionId")))
+            self._workspace.close(str(params_in(line).get("sessionId")))
         return line
-
-    def _resolve(self, future: asyncio.Future[Response | Failure], line: bytes) -> None:
-        envelope = decode(line)
-        if future.done():
-            return
-        if isinstance(envelope, Response | Failure):
-            future.set_result(envelope)
-        else:
-            future.set_exception(LinkClosed("the answer cannot be read"))
 
     def _on_opening(self, line: bytes) -> None:
         """Lend the folders of a session from the first moment; what is no folder here, the agent will say."""
         envelope = decode(line)
         if not isinstance(envelope, Request):
             return
-        params = _params(line)
+        params = params_in(line)
         cwd, more = params.get("cwd"), params.get("additionalDirectories")
         folders = [path for path in more if isinstance(path, str)] if isinstance(more, list) else []
         if not isinstance(cwd, str):
@@ -152,7 +135,7 @@ class RemoteLender:
                 return None
             if glance.method == "session/update" and any(word in line for word in ANNOUNCEMENTS):
                 with suppress(SchemaError):  # what cannot be read announces nobody
-                    self._subagents.hear(read(msgspec.json.encode(_params(line)), v1.SessionNotification))
+                    self._subagents.hear(read(msgspec.json.encode(params_in(line)), v1.SessionNotification))
             return line
         if glance.method == PERMIT_METHOD:  # ours to ask, and nobody else's
             self.relay.to_agent.send(failure(glance.id, error_object(METHOD_NOT_FOUND)))
@@ -176,7 +159,7 @@ class RemoteLender:
 
     def _cancel(self, line: bytes) -> bool:
         """Whether the agent has withdrawn a request that is ours to answer."""
-        task = self._tasks.get(id_key(_params(line).get("requestId")))
+        task = self._tasks.get(id_key(params_in(line).get("requestId")))
         return task is not None and task.cancel()
 
     def _start(self, line: bytes, glance: Glance) -> None:
@@ -211,35 +194,16 @@ class RemoteLender:
 
     async def _guard(self, access: Access) -> None:
         """Ask the client's side; raises what it refuses with."""
-        answer = await self._call(PERMIT_METHOD, msgspec.json.encode(write_access(access)))
+        answer = await self._calls.call(PERMIT_METHOD, msgspec.json.encode(write_access(access)))
         if isinstance(answer, Failure):
             data = None if answer.error.data is UNSET else answer.error.data
             raise ErrorAnswer(answer.error.code, answer.error.message, data)
-
-    async def _call(self, method: str, params: bytes) -> Response | Failure:
-        call_id = f"lender-{os.getpid()}-{next(self._numbers)}"
-        future: asyncio.Future[Response | Failure] = asyncio.get_running_loop().create_future()
-        self._calls[id_key(call_id)] = future
-        self.relay.to_client.send(request(call_id, method, params))
-        try:
-            return await future
-        finally:
-            if self._calls.pop(id_key(call_id), None) is not None:  # nobody waits for its answer any more
-                cancel = msgspec.json.encode({"requestId": call_id})
-                self.relay.to_client.send(notification("$/cancel_request", cancel))
-
-
-def _params(line: bytes) -> dict[str, Any]:
-    envelope = decode(line)
-    raw = getattr(envelope, "params", None)
-    params = None if raw is None else msgspec.json.decode(raw)
-    return params if isinstance(params, dict) else {}
 
 
 def _with_files(line: bytes) -> bytes:
     """`initialize` of version 1, with files and terminals among the capabilities."""
     envelope = decode(line)
-    params = _params(line)
+    params = params_in(line)
     if not isinstance(envelope, Request) or params.get("protocolVersion") not in (None, 1):
         return line
     before = params.get("clientCapabilities")
