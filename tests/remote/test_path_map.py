@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from dragoman.errors import LocalMistake
 from dragoman.remote.path_fields import PARAMS, RESULTS
-from dragoman.remote.path_map import MappedFolder, PathMap, convert_uri, parse_map
+from dragoman.remote.path_map import FolderMap, MappedFolder, convert_uri, parse_map
 from tests.schema.published import needs_schemas
 
 GENERATOR = Path(__file__).parents[2] / "tools" / "generate_path_fields.py"
@@ -40,8 +40,8 @@ scalars = (
 neighbours = st.dictionaries(st.text(max_size=6).filter(lambda name: name != "*"), scalars, max_size=3)
 
 
-def new_map() -> PathMap:
-    return PathMap([MappedFolder(HERE, THERE)])
+def new_map() -> FolderMap:
+    return FolderMap([MappedFolder(HERE, THERE)])
 
 
 def build(way: str, value: Any, others: dict[str, Any]) -> Any:
@@ -53,7 +53,7 @@ def build(way: str, value: Any, others: dict[str, Any]) -> Any:
     return {**others, first: inner}
 
 
-def put(method: str, where: str, value: Any, path_map: PathMap, *, from_agent: bool) -> Any:
+def put(method: str, where: str, value: Any, path_map: FolderMap, *, from_agent: bool) -> Any:
     """What becomes of a message on its way; an answer has a request before it."""
     frame = {"jsonrpc": "2.0", "id": 1, **({"method": method} if where == "params" else {}), where: value}
     if where == "result":
@@ -111,7 +111,7 @@ def test_numbers_and_escapes_beside_a_path_stay_as_they_were_written() -> None:
 
 
 def test_only_whole_names_are_below_a_folder_and_the_deepest_folder_counts() -> None:
-    path_map = PathMap([MappedFolder("/a", "/x"), MappedFolder("/a/b", "/y")])
+    path_map = FolderMap([MappedFolder("/a", "/x"), MappedFolder("/a/b", "/y")])
     for before, after in {"/a/c": "/x/c", "/a/b/c": "/y/c", "/ab": "/ab", "/a": "/x", "a/b": "a/b"}.items():
         line = json.dumps({"id": 1, "method": "session/new", "params": {"cwd": before}}).encode() + b"\n"
         assert json.loads(path_map.to_agent(line))["params"]["cwd"] == after

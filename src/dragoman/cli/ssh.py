@@ -26,7 +26,7 @@ from dragoman.transport.stdio import claim_stdio
 
 if TYPE_CHECKING:  # what only some starts need is imported where it is needed: each start is waited for
     from dragoman.remote.decider import AccessDecider
-    from dragoman.remote.path_map import PathMap
+    from dragoman.remote.path_map import FolderMap
 
 USAGE, FAILED, GONE = 2, 8, 9
 
@@ -129,12 +129,12 @@ def _run_agent(access: RemoteAccess, bundle: Bundle, args: argparse.Namespace) -
         return asyncio.run(converse())
 
 
-def _path_map(args: argparse.Namespace) -> PathMap | None:
+def _path_map(args: argparse.Namespace) -> FolderMap | None:
     if not args.map:
         return None
-    from dragoman.remote.path_map import PathMap, parse_map
+    from dragoman.remote.path_map import FolderMap, parse_map
 
-    return PathMap([parse_map(text) for text in args.map])
+    return FolderMap([parse_map(text) for text in args.map])
 
 
 def _decider(args: argparse.Namespace) -> AccessDecider | None:

@@ -14,7 +14,7 @@ from dragoman.wire.glance import glance_block, lines_of
 
 if TYPE_CHECKING:  # most conversations need neither, and start faster without
     from dragoman.remote.decider import AccessDecider
-    from dragoman.remote.path_map import PathMap
+    from dragoman.remote.path_map import FolderMap
 
 
 class RemoteConversation:
@@ -26,7 +26,7 @@ class RemoteConversation:
         agent: Transport,
         *,
         decider: AccessDecider | None = None,
-        path_map: PathMap | None = None,
+        path_map: FolderMap | None = None,
     ) -> None:
         self._decider = decider
         self._map = path_map

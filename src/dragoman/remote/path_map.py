@@ -49,7 +49,7 @@ def parse_map(text: str) -> MappedFolder:
     return MappedFolder(os.path.abspath(os.path.expanduser(here)), os.path.normpath(there))
 
 
-class PathMap:
+class FolderMap:
     """Translates frames; knows which requests wait for an answer, so that it knows what answers hold."""
 
     def __init__(self, folders: Sequence[MappedFolder]) -> None:

@@ -58,7 +58,7 @@ async def run_plan(plan: RunPlan, args: argparse.Namespace, early: EarlyAgent) -
     if plan.target.note is not None:
         reporter.note(plan.target.note)
     stop = RunStop(reporter.note, step=plan.limits.end_seconds)
-    running = _Run(plan, reporter, output, stop, early)
+    running = _RunningAgent(plan, reporter, output, stop, early)
     task = asyncio.create_task(running.run(), name="run")
     stop.watch(task, timeout=args.timeout)
     try:
@@ -72,7 +72,7 @@ async def run_plan(plan: RunPlan, args: argparse.Namespace, early: EarlyAgent) -
         output.close()
 
 
-class _Run:
+class _RunningAgent:
     """The agent, and the driver that talks to it."""
 
     def __init__(
