@@ -25,6 +25,7 @@ from dragoman.errors import AgentFailed, CallFailed, LinkClosed
 from dragoman.hub.agents.channel import AgentChannel
 from dragoman.hub.agents.end import AgentEnd, StderrLines
 from dragoman.hub.agents.invalid_frames import InvalidFrames
+from dragoman.hub.agents.refusals import Refusals
 from dragoman.hub.agents.sessionless import SessionlessNotifications
 from dragoman.hub.engine.bounds import MIB, PIPE_BYTES
 from dragoman.hub.engine.live_session import LiveSession
@@ -90,6 +91,7 @@ class AgentProcess:
     """The number of the last frame that we had from it."""
     is_dismissed = False
     """Whether we have ended it ourselves, because nobody needs it."""
+    _refused_bytes = 0  # bytes of refusals since it has last taken everything
     _is_leaving = False  # the hub stops, or the process has ended: no session is looked for any more
 
     def __init__(
@@ -139,7 +141,7 @@ class AgentProcess:
         self._full: set[object] = set()  # whoever cannot take more now
         self._lent: set[object] = set()  # those among them that count requests which we carry out
         self._untaken: list[tuple[ByteBudget, int]] = []  # what its pipe has not taken, and who is charged
-        self._refused_bytes = 0  # bytes of refusals since it has last taken everything
+        self._refusals = Refusals(channel.taken_numbers)
         self._draining: asyncio.Task[None] | None = None
         self._making = 0
         self._early: dict[str, list[tuple[bytes, int, Receipt]]] = {}  # by session
@@ -147,7 +149,8 @@ class AgentProcess:
         self._on_end = on_end
         self._sessionless = SessionlessNotifications(agent, self.sessions)
         self._find = find
-        self._unknown: dict[str, None] = {}  # sessions that were looked for, and perhaps not found
+        # Sessions that were looked for and perhaps not found, with the last frame of each that is stored.
+        self._unknown: dict[str, int] = {}
         self._looking: set[str] = set()  # those that are being looked for
         self._seeking: set[asyncio.Task[None]] = set()
 
@@ -198,16 +201,36 @@ class AgentProcess:
         """Until its host has all that was said of a stream. Raises `LinkClosed` if it never will."""
         await self.channel.wait_until_taken(stream, self._last_said.get(stream, 0))
 
-    def refuse(self, request_id: Id, error: ErrorObject) -> None:
-        """Answer a request that goes no further. These answers wait for nobody: an agent that leaves too many
-        of them unread is not read until it has taken them.
+    def refuse(self, request_ids: Iterable[Id], error: ErrorObject, *, number: int, name: str = "") -> None:
+        """Answer requests that go no further. They are about the session that the agent calls `name`, and the
+        last of them is the frame `number`: its host keeps that until the frame is acknowledged, so that the
+        next hub does not answer again. These answers wait for nobody: an agent that leaves too many of them
+        unread is not read until it has taken them.
         """
-        block = failure(request_id, error)
-        self._write(block)
+        block = b"".join(failure(request_id, error) for request_id in request_ids)
+        self._write_refusal(block, name, number)
         self._refused_bytes += len(block)
         if self._refused_bytes > REFUSED_BYTES and self.is_behind:
             self.hold(self)
         self._watch_pipe()
+
+    def mark_answered(self, name: str, number: int) -> None:
+        """No hub answers requests about this session up to the frame `number`: the journal had the answers,
+        and is about to forget them.
+        """
+        self._write_refusal(b"", name, number)
+
+    def _write_refusal(self, block: bytes, name: str, number: int) -> None:
+        stream = self._refusals.add(name, number) if self.survives else ""
+        if stream:
+            self._remember_number(stream, number)
+        self._write(block, stream=stream, last=number if stream else 0)
+
+    def skip_stored(self, own: str, number: int) -> None:
+        """What it says of this session up to the frame `number` is in the journal, with what came of it. The
+        session is closed, and is not known by its process.
+        """
+        self._unknown[own] = number
 
     @property
     def is_behind(self) -> bool:
@@ -460,6 +483,8 @@ class AgentProcess:
     def _give(self, frame: bytes, message: Request | Notification, number: int, receipt: Receipt) -> None:
         """To the session that it is about."""
         name = session_of(message.params)
+        if isinstance(message, Request) and self._refusals.has(name, number):
+            return
         session = self.sessions.get(name) if name else None
         waits = name in self._early  # behind what was said before the session was known
         if session is not None and not waits:
@@ -474,7 +499,7 @@ class AgentProcess:
             self._early_count += 1
             self._early_bytes += len(frame)
         else:
-            self._on_sessionless_message(frame, message, name)
+            self._on_sessionless_message(frame, message, name, number)
 
     def _is_awaited(self, name: str) -> bool:
         """Whether it may be a session in a moment: one that is being made, or looked for."""
@@ -511,8 +536,9 @@ class AgentProcess:
             error = error_object(INTERNAL_ERROR, f"Internal error: the agent's answer is invalid: {why}")
             answer = Failure(outline.id, error)
             self._on_answer(encode(answer)[:-1], answer, number, receipt)
-        elif invalid.code is not None:
-            self.refuse(outline.id, error_object(invalid.code, f"{NAMES[invalid.code]}: {why}"))
+        elif invalid.code is not None and not self._refusals.has("", number):
+            error = error_object(invalid.code, f"{NAMES[invalid.code]}: {why}")
+            self.refuse([outline.id], error, number=number)
 
     def seek_child(self, own: str) -> None:
         """A session of ours has announced a child: it is a session from here on."""
@@ -526,7 +552,7 @@ class AgentProcess:
         """
         if not self._may_seek(session_id):
             return False
-        self._unknown[session_id] = None
+        self._unknown[session_id] = 0
         if len(self._unknown) > UNKNOWN_NAMES:
             del self._unknown[next(iter(self._unknown))]  # the oldest
         self._looking.add(session_id)
@@ -596,13 +622,17 @@ class AgentProcess:
             else:
                 waiting.set_exception(failed_with(answer.error))
 
-    def _on_sessionless_message(self, frame: bytes, message: Request | Notification, name: str) -> None:
+    def _on_sessionless_message(
+        self, frame: bytes, message: Request | Notification, name: str, number: int
+    ) -> None:
         """It speaks of no session that we know; `name` is the one that it means, if it means one."""
+        if number <= self._unknown.get(name, 0):
+            return
         if isinstance(message, Notification):
             self._sessionless.on_notification(frame, message, name)
         else:
             error = error_object(METHOD_NOT_FOUND, "Method not found: the hub knows no such session")
-            self.refuse(message.id, error)
+            self.refuse([message.id], error, number=number, name=name)
 
     def stderr(self, line: bytes) -> None:
         self._stderr.add(line)
@@ -635,6 +665,8 @@ class AgentProcess:
             last = self._receipts.popleft().last
         if last and not self.over:
             self.channel.acknowledge(last)
+            for stream in self._refusals.take_acknowledged(last):
+                self.forget_numbers(stream)
 
     def hold(self, holder: object) -> None:
         """Somebody cannot take more now."""

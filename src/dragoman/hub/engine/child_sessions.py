@@ -120,6 +120,9 @@ class ChildSessions:
                 continue  # it is another node's by now, or gone
             if session.process is process and process.own_ids.get(session.id) == own:
                 return True
+            if session.state.past_process == process.process_id and session.state.agent_session == own:
+                process.skip_stored(own, session.state.last_received)
+                return True
         return False
 
     async def _open_session(self, session_id: str) -> LiveSession:
@@ -127,6 +130,8 @@ class ChildSessions:
 
     async def _on_existing(self, process: SessionProcess, own: str, session: LiveSession) -> None:
         state = session.state
+        if state.past_process == process.process_id:
+            process.skip_stored(own, state.last_received)
         if not state.parent:
             if state.agent != process.agent:  # another agent's session has the same name
                 await self._adopt(process, own)

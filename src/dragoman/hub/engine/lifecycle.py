@@ -102,9 +102,9 @@ async def open_session(hub: EngineHub, session_id: str) -> LiveSession:
 def _refuse_requests(hub: EngineHub, state: SessionState) -> None:
     """The agent need not wait for what it has asked in a session that is gone."""
     process = _process_of(hub, state)
-    for request in state.requests.values():
-        if process is not None and not request.is_own:
-            process.refuse(request.id, LOAD_GIVEN_UP)
+    ids = [request.id for request in state.requests.values() if not request.is_own]
+    if process is not None and ids:
+        process.refuse(ids, LOAD_GIVEN_UP, number=state.last_received, name=state.agent_session)
 
 
 def _process_of(hub: EngineHub, state: SessionState) -> SessionProcess | None:
@@ -189,8 +189,10 @@ async def lose(hub: EngineHub, session: LiveSession) -> None:
     hub.pending_descriptions.get(session.stream, {}).pop("state", None)  # its next owner says how it stands
     process = session.process
     if process is not None:
-        for request_id in () if process.over else session.unanswered_requests():
-            process.refuse(request_id, SESSION_MOVED)
+        ids = session.unanswered_requests()
+        if ids and not process.over:
+            number, own = session.state.last_received, process.own_ids.get(session.id, session.id)
+            process.refuse(ids, SESSION_MOVED, number=number, name=own)
         process.part_from(session)
         session.unbind()
     followers = list(session.followers)

@@ -323,12 +323,15 @@ class LiveSession:
             frame=frame, id=request_id, number=number, is_ending=self._is_ending
         )
         if not self.bounds.requests.fits(size_of_request(frame)):
-            process.refuse(request_id, error_object(INTERNAL_ERROR, TOO_MANY_REQUESTS))
+            self._refuse(request_id, error_object(INTERNAL_ERROR, TOO_MANY_REQUESTS), number, process)
             event = ev.FrameDropped(number=number)
         verdict = self.dispatch(event)
         if self._state.phase == "closed":
-            process.refuse(request_id, error_object(REQUEST_CANCELLED, SESSION_CLOSED))
+            self._refuse(request_id, error_object(REQUEST_CANCELLED, SESSION_CLOSED), number, process)
         self._keep_receipt(process, receipt, verdict)
+
+    def _refuse(self, request_id: Id, error: ErrorObject, number: int, process: SessionProcess) -> None:
+        process.refuse([request_id], error, number=number, name=process.own_ids.get(self.id, self.id))
 
     def unanswered_requests(self) -> list[Id]:
         """Ids of requests of the agent that it has no answer to: there is none, or it is not stored."""
@@ -649,12 +652,17 @@ class LiveSession:
                 "agent %s did not close session %s: %s", self._state.agent, self.id, str(error) or "late"
             )
         process = self.unbind()
-        if process is not None:
-            process.forget(self, for_good=True)
+        own = self.id if process is None else process.forget(self, for_good=True)
         self.pending.agent_gone()
         self.dispatch(
-            ev.AgentClosed(), None if process is None else partial(process.forget_numbers, self.stream)
+            ev.AgentClosed(), None if process is None else partial(self._on_closed_in_agent, process, own)
         )
+
+    def _on_closed_in_agent(self, process: SessionProcess, own: str) -> None:
+        """The journal says that the session is closed in this process, which called it `own`."""
+        process.forget_numbers(self.stream)
+        if self._state.deletes:
+            process.mark_answered(own, self._state.last_received)
 
     async def _end_in(self, process: SessionProcess, deletes: bool) -> None:
         own = {"sessionId": process.own_ids.get(self.id, self.id)}

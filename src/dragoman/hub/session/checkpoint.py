@@ -27,6 +27,7 @@ _SAME = (
         "taken_before",
         "agent_answer",
         "last_received",
+        "past_process",
         "turn",
         "queue",
         "title",
@@ -65,6 +66,7 @@ class Checkpoint(Struct, kw_only=True, omit_defaults=True, tag_field="hub", tag=
     taken_before: int = 0
     agent_answer: dict[str, Raw] = field(name="made", default_factory=dict)
     last_received: int = field(name="heard", default=0)
+    past_process: int = 0
     turn: OpenTurn | None = None
     queue: tuple[QueuedPrompt, ...] = ()
     requests: list[OpenRequest] = []

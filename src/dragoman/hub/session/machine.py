@@ -482,7 +482,7 @@ def _agent_bound(work: _StepWork, event: ev.AgentBound) -> Verdict:
         return "ignored"
     state = replace(work.state, is_bound=True, survives=event.survives)
     if state.process != event.process:  # it counts its frames anew
-        state = replace(state, process=event.process, last_received=0)
+        state = replace(state, process=event.process, past_process=0, last_received=0)
     work.state = state
     back = event.note
     # The host ignores numbers that it has had: those of a stream of this name that was deleted are not ours.

@@ -254,6 +254,8 @@ class SessionState(Struct, frozen=True, kw_only=True):
     """Whether the agent was asked to load a session of its own, and has not said yet that it has it."""
     last_received: int = 0
     """Frames of the process up to this number are in the stream, or not for it."""
+    past_process: int = 0
+    """The process that had the session last, whose frames these are; 0 while one has it."""
     turn: OpenTurn | None = None
     queue: tuple[QueuedPrompt, ...] = ()
     requests: dict[int, OpenRequest] = {}
@@ -644,6 +646,7 @@ def _apply_loading(state: SessionState, note: StreamNote) -> SessionState:
     return replace(
         state,
         process=note.n,
+        past_process=0,
         bound_at=state.last,
         taken_before=note.taken or state.taken_before,
         loading=int(note.request or "0"),
@@ -681,7 +684,7 @@ _NOTES: Mapping[str, Callable[[SessionState, StreamNote], SessionState]] = {
     "child": _apply_child_made,
     "bound": _apply_bound,
     "loading": _apply_loading,
-    "released": lambda state, note: replace(state, process=0, bound_at=state.last, loading=0),
+    "released": lambda state, note: replace(_without_process(state), bound_at=state.last, loading=0),
     "folders": lambda state, note: replace(state, folders=tuple(note.folders)),
     # A hub that finds this has only to delete the stream: the one before it did not come to that.
     "deleted": lambda state, note: replace(state, phase="closed", deletes=True),
@@ -731,12 +734,15 @@ def with_listing(
     """
     is_cwd_lost = is_redacted(state.cwd.encode(errors="replace"))
     return replace(
-        state,
+        _without_process(state) if is_closed else state,  # whoever knew a closed one was told to forget it
         title=state.title or title,
         cwd=(cwd or state.cwd) if is_cwd_lost else state.cwd,
         folders=tuple(folder for folder in state.folders if not is_redacted(folder.encode(errors="replace"))),
-        process=0 if is_closed else state.process,  # whoever knew a closed session was told to forget it
     )
+
+
+def _without_process(state: SessionState) -> SessionState:
+    return replace(state, process=0, past_process=state.process or state.past_process)
 
 
 def _restored_request(

@@ -160,8 +160,9 @@ class HostedAgent:
 
     def forget(self, stream: str) -> None:
         """The session of this stream is closed, and all that was said of it is taken: no hub says it again,
-        and neither side has to remember its number.
+        and neither side has to remember its number. Frames that are safe are acknowledged before.
         """
+        self._send_acknowledgement()
         last = self._taken_numbers.pop(stream, 0)
         if last:
             self._say(records.record(records.FORGET, last, stream.encode()))
