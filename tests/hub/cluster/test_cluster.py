@@ -107,6 +107,42 @@ async def test_a_late_word_of_the_node_before_does_not_move_a_session_again() ->
         await client.answer(prompt)
 
 
+async def test_what_a_node_tells_while_it_is_asked_to_tell_it_again_is_heard_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    gate = Gate()
+    async with nodes("a", "b", agents={"one": lambda: obedient(gate)}) as group:
+        client = await group["a"].client().begin()
+        session = await client.new()
+        owner = group.owner(session)
+        other = "b" if owner == "a" else "a"
+        far = await group[other].client().begin()
+        await far.call("session/load", {"sessionId": session, **LOAD})
+        prompt = far.prompt(session, "wait")
+        await gate.waiting.wait()
+        router = next(router for router in group[other].cluster.routers if prompt in router.pending)
+        is_told = asyncio.Event()
+        on_block, ask = router.on_block, router.calls.ask
+
+        def watch(branch: Any, block: bytes, session: str = "", position: Any = None) -> None:
+            on_block(branch, block, session, position)
+            if b"agent_message_chunk" in block:
+                is_told.set()
+
+        async def ask_late(branch: Any, method: str, params: Any, seconds: float) -> Any:
+            if method == "session/resume":
+                gate.open.set()
+                await is_told.wait()
+            return await ask(branch, method, params, seconds)
+
+        monkeypatch.setattr(router, "on_block", watch)
+        monkeypatch.setattr(router.calls, "ask", ask_late)
+        router.on_elsewhere(router.branch(owner), prompt, session, "")
+        await far.answer(prompt)
+        await far.answer(far.prompt(session, "say 1"))
+        assert far.texts() == ["waited", "0 "]
+
+
 async def test_a_node_that_was_cut_off_loses_its_sessions_and_writes_nothing_more() -> None:
     gate = Gate()
     async with nodes("a", "b", agents={"one": lambda: obedient(gate)}, lease=LEASE) as group:
@@ -209,7 +245,8 @@ async def test_a_node_that_starts_again_goes_on_with_its_agents_and_its_turns() 
         await member.start()
         gate.open.set()
         assert (await far.answer(waits))["result"] == {"stopReason": "end_turn"}
-        assert far.texts() == ["waited"]
+        await far.answer(far.prompt(session, "say 1"))
+        assert far.texts() == ["waited", "0 "]
 
 
 async def test_a_client_that_watches_hears_of_sessions_at_every_node() -> None:

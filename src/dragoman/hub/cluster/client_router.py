@@ -258,6 +258,8 @@ class ClientRouter:
         route = self.sessions.get(session) if session else None
         if session and (route is None or route.node != branch.node):
             return  # a node that had the session before: the one that has it now tells all of this
+        if route is not None and route.is_resuming:
+            return  # the node follows it already, and is asked for all behind where the client stands
         if block.startswith(ID) or b"\n" + ID in block:
             block = self._look_at(branch, block)
         if route is not None:
@@ -320,7 +322,11 @@ class ClientRouter:
         route = self.sessions.get(session)
         if route is None and position is not None:
             route = self.sessions[session] = RoutedSession(branch.node)
-        if route is not None and route.held_frames is None and route.node == branch.node:
+        if route is None or route.node != branch.node:
+            return
+        if position is not None:
+            route.is_resuming = False
+        if route.held_frames is None:
             route.position = position
             for pending in self.pending.values():
                 if pending.session == session and pending.node == branch.node:

@@ -41,6 +41,8 @@ class RoutedSession(Struct):
     """What it says while the session moves; None while it does not."""
     again: bool = False
     """The node that it was to come to has given it away."""
+    is_resuming: bool = False
+    """Whether its node is asked to tell it from `position` on, and has not begun to."""
 
 
 class MovingClient(Protocol):
@@ -108,11 +110,14 @@ class SessionMoves:
         params = {"sessionId": session, "cwd": "/", "_meta": {"dragoman": ours}}
         branch = self._client.branch(node)
         before, route.node = route.node, node
+        route.is_resuming = True
         try:
             await self._client.calls.ask(branch, "session/resume", params, RESUME_SECONDS)
         except BaseException:
             route.node = before
             raise
+        finally:
+            route.is_resuming = False
         return branch
 
     def _arrive(self, session: str, route: RoutedSession, node: str) -> None:
