@@ -277,7 +277,7 @@ async def test_an_agent_that_reads_no_refusals_is_not_read_until_it_does(request
     process = AgentProcess(
         "agent", cast(AgentChannel, line), survives=True, on_end=lambda _: None, find=_found
     )
-    process._unknown["none"] = None
+    process._unknown["none"] = 0
     for number in range(1, 20_000):
         process.feed(number, request_line % number)
         if line.is_paused:

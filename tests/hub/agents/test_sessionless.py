@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from dragoman.hub.gate.admission import Grant
 from tests.hub.sessions.agents import Gate, obedient
 from tests.hub.sessions.raw_agents import eventually
-from tests.hub.sessions.stage import Stage, Talker, staged
+from tests.hub.sessions.stage import Held, Stage, Talker, staged
 
 
 async def test_what_an_agent_tells_beyond_any_session_reaches_whoever_follows_one_of_its(
@@ -100,3 +102,45 @@ async def test_a_client_that_resumes_a_session_is_told_where_it_stands() -> None
         await first.answer(first.prompt(session, "say 1"))
         await third.until(lambda message: message.get("method") == "session/update")
         await eventually(lambda: third.texts() == ["0 "])
+
+
+@pytest.mark.parametrize("method", ["session/close", "session/delete"])
+async def test_a_request_has_one_answer_though_its_session_ends_and_the_next_hub_hears_it_again(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is acknowledged: the hub is killed before the agent's host hears that its frames are safe."""
+    monkeypatch.setattr(Held, "acknowledge", lambda channel, number: None)
+    monkeypatch.setattr(Held, "forget", lambda channel, stream: None)
+    async with staged({"one": obedient}) as stage:
+        client = await stage.client().begin()
+        session = await client.new()
+        await client.answer(client.prompt(session, "say 1"))
+        answers = written(stage, monkeypatch)
+        asks = {"sessionId": session, "toolCall": {"toolCallId": "t", "title": "Go on"}, "options": OPTIONS}
+        says(stage, id="open", method="session/request_permission", params=asks)
+        await client.asked()
+        await client.call(method, {"sessionId": session})
+        says(stage, id="late", method="session/request_permission", params=asks)
+        says(stage, id="nowhere", method="_one/ask", params={})
+        says(stage, id="invalid", method="_one/ask", params=7)
+        await eventually(lambda: len(answers) == 4)
+        await stage.crash()
+        await stage.start()
+        says(stage, id="last", method="session/request_permission", params=asks)
+        await eventually(lambda: "last" in answers)
+        assert sorted(answers) == ["invalid", "last", "late", "nowhere", "open"]
+
+
+def written(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Ids of requests of the agent that it is given answers to."""
+    kept, answers = stage.kept["one"], []
+    write = kept.write
+
+    def watch(block: bytes, stream: str, last: int) -> None:
+        is_new = not stream or last > kept.taken_numbers.get(stream, 0)
+        messages = [json.loads(line) for line in block.splitlines() if is_new]
+        answers.extend(message["id"] for message in messages if "method" not in message)
+        write(block, stream, last)
+
+    monkeypatch.setattr(kept, "write", watch)
+    return answers

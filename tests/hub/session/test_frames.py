@@ -36,7 +36,7 @@ def long_way(line: bytes) -> str:
     message = decode(line)
     if not isinstance(message, Notification) or passable(line) != line:
         return ""
-    params = json.loads(bytes(message.params or b"0"), parse_int=str)  # a number may have any length
+    params = json.loads(bytes(message.params or b"0"), parse_int=float)  # a number may have any length
     name = params.get("sessionId", "") if isinstance(params, dict) else ""
     return name if isinstance(name, str) else ""
 
@@ -48,6 +48,7 @@ def long_way(line: bytes) -> str:
 @example(lines=[UPDATE_OF_A + b"\r", b" " + UPDATE_OF_A, b"", UPDATE_OF_A + b" "])
 @example(lines=[UPDATE_OF_A[:-1] + rb',"\u0069d":7}', UPDATE_OF_A[:-1] + b',"method":"m"}'])
 @example(lines=["größer".encode()[:3], UPDATE_OF_A])
+@example(lines=[UPDATE + b'"sessionId":7,"update":{}}}'])
 def test_the_short_way_names_the_sessions_that_the_long_way_names(lines: list[bytes]) -> None:
     block = b"".join(line + b"\n" for line in lines)
     names = sessions_of(block, lines)
