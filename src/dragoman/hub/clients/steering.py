@@ -61,11 +61,15 @@ async def _submit(
     """Raises what the client hears if the message is not accepted."""
     if steer_verdict(session.state, key) == "known":
         return
-    process = await hub.pool.bind(session)  # an agent that cannot be started has nothing: that is no doubt
-    number = process.next_id()
-    frame = request(number, method, encode_json(without_ours(params)))[:-1]
-    with await session.bounds.answers.take(len(frame)):
-        verdict = session.dispatch(ev.SteerReceived(key=key, by=by, id=number, frame=frame))
+    await session.list_as_running()
+    try:
+        process = await hub.pool.bind(session)  # if it cannot be started it has nothing: that is no doubt
+        number = process.next_id()
+        frame = request(number, method, encode_json(without_ours(params)))[:-1]
+        with await session.bounds.answers.take(len(frame)):
+            verdict = session.dispatch(ev.SteerReceived(key=key, by=by, id=number, frame=frame))
+    finally:
+        session.on_change()
     refusal = _refusal(verdict)
     if refusal is not None:
         raise refusal

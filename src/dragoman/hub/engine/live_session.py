@@ -472,6 +472,14 @@ class LiveSession:
             return True
         return self.dispatch(ev.PromptWithdrawn(key=key)) == "done"
 
+    async def list_as_running(self) -> None:
+        """Before its agent gets something to answer: after a crash the next hub looks for the session and
+        hears the answer. `on_change` lists it as it is.
+        """
+        if not self._state.waits_for_agent:
+            await self.hub.will_run(self)
+            self.listed_state = "running"
+
     async def wait_for_steer(self, key: str) -> PromptAnswer | None:
         """What came of a message into a turn, once that is stored; None if this hub never learns it."""
         if key in self._state.steers:
