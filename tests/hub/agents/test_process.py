@@ -10,7 +10,7 @@ import pytest
 
 from dragoman.errors import CallFailed
 from dragoman.hub.agents.channel import AgentChannel
-from dragoman.hub.agents.process import EARLY_BYTES, REFUSED_BYTES, AgentProcess
+from dragoman.hub.agents.process import ABANDONED_NAMES, EARLY_BYTES, REFUSED_BYTES, AgentProcess
 from dragoman.hub.engine.bounds import HubBounds
 from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.engine.ports import Receipt
@@ -356,3 +356,14 @@ async def test_a_hub_that_stops_while_it_looks_for_a_session_leaves_what_was_sai
     await process.stop_seeking()
     assert line.written == [], "a request that is refused here is answered twice"
     assert line.acknowledged == []
+
+
+async def test_an_agent_that_closes_sessions_for_ever_takes_no_more_room() -> None:
+    process = AgentProcess(
+        "agent", cast(AgentChannel, Quiet()), survives=True, on_end=lambda _: None, find=_found
+    )
+    for number in range(ABANDONED_NAMES + 10):
+        process.forget(cast(LiveSession, Heard(process, f"s{number}")), for_good=True)
+    assert len(process.abandoned_ids) == ABANDONED_NAMES
+    assert f"s{number}" in process.abandoned_ids
+    assert not process.sessions

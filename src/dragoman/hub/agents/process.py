@@ -74,6 +74,9 @@ UNKNOWN_NAMES = 1000
 frame; of more, no agent speaks by mistake.
 """
 
+ABANDONED_NAMES = 10_000
+"""Sessions that an agent was told to close and that are remembered; it is done with older ones."""
+
 LOOKING = "sessions are looked for"
 """Why an agent is not read for a moment."""
 
@@ -119,7 +122,7 @@ class AgentProcess:
         """What it answered to `initialize`."""
         self.sessions: dict[str, LiveSession] = {}  # by the agent's own ids
         self.own_ids: dict[str, str] = {}  # ids of the hub's sessions that it knows → its own ids for them
-        self.abandoned_ids: set[str] = set()
+        self.abandoned_ids: dict[str, None] = {}
         """Sessions, by its own ids, that were given up while it worked for them: what it says of them is
         heard by nobody, so that it cannot go on with them as if nothing had been.
         """
@@ -299,7 +302,7 @@ class AgentProcess:
         """
         self.sessions[own] = session
         self.own_ids[session.id] = own
-        self.abandoned_ids.discard(own)
+        self.abandoned_ids.pop(own, None)
         self.used = asyncio.get_running_loop().time()
         session.bind(self, note=note, last_received=last_received)
         self.on_joined(own)
@@ -311,7 +314,9 @@ class AgentProcess:
         own = self.own_ids.pop(session.id, session.id)
         self.sessions.pop(own, None)
         if for_good:
-            self.abandoned_ids.add(own)
+            self.abandoned_ids[own] = None
+            if len(self.abandoned_ids) > ABANDONED_NAMES:
+                del self.abandoned_ids[next(iter(self.abandoned_ids))]  # the oldest
         return own
 
     def part_from(self, session: LiveSession) -> None:
