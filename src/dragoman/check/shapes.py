@@ -19,6 +19,7 @@ from dragoman.schema.codec import examine
 from dragoman.schema.errors import SchemaError
 from dragoman.schema.lenient import Deviation
 from dragoman.schema.method import Kind, Method, MethodTable, Receiver
+from dragoman.schema.v1.methods import METHODS as FIRST
 
 DEVIATIONS: dict[str, str] = {
     "unknown field": "",
@@ -107,8 +108,6 @@ def table(version: Literal[1, 2]) -> MethodTable:
         from dragoman.schema.v2.methods import METHODS as SECOND
 
         return SECOND
-    from dragoman.schema.v1.methods import METHODS as FIRST
-
     return FIRST
 
 

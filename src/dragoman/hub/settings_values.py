@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from dragoman.dialect.names import CHOICES
 from dragoman.errors import LocalMistake
 from dragoman.hub.gate.rates import Rate
 from dragoman.hub.settings import Kind
@@ -192,8 +193,6 @@ def _agent_place(value: object) -> str:
 
 
 def _dialect(value: object) -> str:
-    from dragoman.dialect import CHOICES  # not needed by whoever has no agents of their own
-
     return read_choice(value, CHOICES)
 
 

@@ -19,7 +19,10 @@ from dragoman.hub.cluster.membership import Node, new_life
 from dragoman.hub.settings import HubSettings, offered_agents
 from dragoman.journal import Journal, open_journal
 from dragoman.journal.idle_index import index_while_idle
+from dragoman.journal.nats import open_nats
 from dragoman.journal.nats.options import is_nats_address, read_address
+from dragoman.journal.sealing_key import read_key
+from dragoman.journal.sqlite import open_sealed
 from dragoman.runtime.owner import TaskOwner
 from dragoman.transport.contract import TransportLimits
 
@@ -61,9 +64,6 @@ async def place_of(
         async with _open_shared(settings, folder, url, limits) as place:
             yield place
     elif settings.encryption.key:
-        from dragoman.journal.sealing_key import read_key
-        from dragoman.journal.sqlite import open_sealed
-
         key = read_key(settings.encryption.key)
         async with open_sealed(Path(address), key, durability=settings.durability) as sealed_journal:
             yield NodeContext(sealed_journal, address)
@@ -85,8 +85,6 @@ async def _open_shared(
         raise LocalMistake(
             "encryption.key: only journals in files are sealed; use encrypted storage for NATS"
         )
-    from dragoman.journal.nats import open_nats
-
     async with open_nats(settings.journal_place) as storage:
         node = Node(
             name=node_name(settings),

@@ -21,6 +21,7 @@ from dragoman.hub.engine.live_session import EngineHub, LiveSession
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import encode_json, object_of
 from dragoman.hub.session.state import OpenRequest
+from dragoman.review.assessor import Assessor
 from dragoman.review.risks import (
     AT_ONCE,
     LARGEST,
@@ -133,8 +134,6 @@ class RiskAssessor:
             self._on_late(session, request)
 
     async def _judge(self, session: LiveSession, call: v1.ToolCallUpdate) -> RiskJudgement | None:
-        from dragoman.review.assessor import Assessor
-
         proposal = await asyncio.to_thread(_proposal, session, call, most=LARGEST)
         if proposal.is_empty:
             return None  # nothing was said of what would be done: to find nothing in that says nothing

@@ -30,6 +30,7 @@ from dragoman.hub.session.frames import object_of, value_of
 from dragoman.runtime.owner import TaskOwner
 from dragoman.wire.codes import INTERNAL_ERROR, invalid_params
 from dragoman.workspace.snapshot_entries import TurnStart
+from dragoman.workspace.snapshots import take_snapshot
 from dragoman.workspace.store import remove_abandoned
 
 if TYPE_CHECKING:
@@ -380,8 +381,6 @@ def _attribute(
 
 
 async def _snapshot(folder: str, base: Snapshot | None, start: TurnStart | None) -> Snapshot:
-    from dragoman.workspace.snapshots import take_snapshot
-
     if base is None or base.is_closed:
         return await take_snapshot([folder], start=start)
     return await base.retake(start=start)
