@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 
 from dragoman import Agent, Turn
 from dragoman.hub.lending import turn_changes
+from dragoman.hub.lending.folder_turn import FolderTurn
 from dragoman.hub.lending.turn_changes import TurnChanges
 from dragoman.schema.v1 import ToolCallLocation
 from dragoman.testing.pace import patience
@@ -288,7 +290,7 @@ async def test_a_slow_look_pauses_looks_and_they_come_back_by_themselves(
             await asyncio.Event().wait()
         return await take(folders, start=start)
 
-    monkeypatch.setattr(snapshots, "take_snapshot", sometimes_slow)
+    monkeypatch.setattr(turn_changes, "take_snapshot", sometimes_slow)
     async with staged({"one": writer}, changes=True) as stage:
         _with_clock(stage, lambda: now)
         client = await stage.client().begin()
@@ -402,3 +404,20 @@ async def test_a_look_that_is_not_done_soon_after_its_turn_is_given_up(
         await do(client, session, "write b.txt")
         assert "paused" in (await changed(client, session))["notes"][0]
         go_on.set()
+
+
+async def test_turns_that_always_overlap_do_not_keep_each_other_for_ever(project: Path) -> None:
+    """Of two sessions in one folder one is always at work: each turn has met the one before it."""
+    changes = TurnChanges(is_enabled=True)
+    await changes.open()
+    try:
+        await changes.begin("one", "0", [str(project)])
+        for number in range(1, 60):
+            busy, idle = ("two", "one") if number % 2 else ("one", "two")
+            await changes.begin(busy, str(number), [str(project)])
+            changes.end(idle, str(number - 1))
+            await until(lambda idle=idle: not changes._turns[idle].is_running)
+        gc.collect()
+        assert sum(isinstance(item, FolderTurn) for item in gc.get_objects()) < 10
+    finally:
+        await changes.aclose()

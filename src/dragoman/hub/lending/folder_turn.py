@@ -118,8 +118,13 @@ class FolderTurn:
                 await asyncio.wait([look])
 
     async def aclose(self) -> None:
+        """Nobody asks about this turn any more. Those that ran beside it may still ask which files it named;
+        it holds on to no other turn, or each would keep those before it, back to the first.
+        """
         if self.timer is not None:
             self.timer.cancel()
+        self._other_turns.clear()
+        self._others_paths.clear()
         for snapshot in (self.before, self.after):
             if snapshot is not None:
                 await snapshot.aclose()
