@@ -11,6 +11,7 @@ import httpx
 import mcp_types
 import pytest
 
+from dragoman.apps.gateway.gateway import Gateway
 from dragoman.apps.mcp import http_server
 from tests.apps.gateway.stage import make_gateway
 from tests.apps.mcp.http_stage import OTHER_TOKEN, PAGE, http_stage, message
@@ -30,6 +31,10 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
+def has_agent(gateway: Gateway) -> bool:
+    return gateway._agent is not None
+
+
 def prompt(text: str, **more: str) -> dict[str, Any]:
     return {"name": "prompt", "arguments": {"text": text, **more}}
 
@@ -38,8 +43,8 @@ async def test_progress_and_permissions_reach_the_official_client_over_http(fold
     callback, questions = person(accept("Allow (allow once)"))
     lines: list[str] = []
 
-    async def on_progress(progress: float, total: float | None, text: str | None) -> None:
-        lines.append(text or "")
+    async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+        lines.append(message or "")
 
     async with (
         http_stage(make_gateway(folder), folder) as stage,
@@ -87,9 +92,9 @@ async def test_each_client_has_its_own_sessions_and_the_agent_ends_with_the_last
                     await other.session.send_ping()
                     tasks.cancel_scope.cancel()
             assert list(gateway._sessions) == [session]
-            assert gateway._agent is not None
+            assert has_agent(gateway)
         assert gateway._sessions == {}
-        assert gateway._agent is None
+        assert not has_agent(gateway)
         async with stage.official_client() as client:
             again = await client.call_tool("prompt", {"text": "quick"})
             assert again.structured_content["text"] == "quick"
@@ -178,10 +183,11 @@ async def test_who_may_come_over_http_is_checked_before_anything_is_read(folder:
             ({"authorization": "Bearer wrong"}, 401),
             ({"host": "rebound.example"}, 421),
             ({"origin": "https://evil.example"}, 403),
-            ({"origin": PAGE}, 200),
         ):
             answer = await client.post("initialize", {}, headers=headers)
             assert answer.status_code == status, headers
+        answer = await client.post("initialize", {}, headers={"origin": PAGE})
+        assert answer.status_code == 200
         assert answer.headers["access-control-expose-headers"] == "mcp-session-id"
         session = answer.headers["mcp-session-id"]
         async with stage.plain_client(token=OTHER_TOKEN) as other:

@@ -78,7 +78,7 @@ class McpHttpSession:
         folders: FolderRules,
         *,
         owner: Hashable,
-        on_end: Callable[[McpHttpSession], None],
+        on_end: Callable[[McpHttpSession], object],
         idle_seconds: float = IDLE_SECONDS,
     ) -> None:
         self.id = uuid.uuid4().hex
