@@ -170,7 +170,7 @@ def test_what_is_stored_can_be_read_deleted_and_belongs_to_its_token(echo: opena
     response = ask(echo, "keep this")
     assert echo.responses.retrieve(response.id).output_text == response.output_text
     items = echo.responses.input_items.list(response.id).data
-    assert [item.content[0].text for item in items] == ["keep this"]  # type: ignore[union-attr]
+    assert [item.content[0].text for item in items] == ["keep this"]
     with openai.OpenAI(base_url=url, api_key=OTHER_TOKEN, max_retries=0) as other:
         with pytest.raises(openai.NotFoundError):
             other.responses.retrieve(response.id)
