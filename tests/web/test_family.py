@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from tests.subagents.family import CHAIN, FAMILY
 from tests.web.conftest import RunningHub, Visitor, send, start_session
 
@@ -29,3 +31,14 @@ def test_subagents_are_a_tree_and_their_questions_say_who_asks_for_whom(
     assert [link.inner_text() for link in page.query_selector_all(".family a")] == list(FAMILY)
     for name in FAMILY:
         page.wait_for_selector(f".family li:has-text('done — {name} heard allow.')")
+    with page.expect_download() as saving:
+        page.click("button[aria-label='Session menu']")
+        page.click("text=Export as HTML")
+    reader = page.context.new_page()
+    reader.set_content(Path(saving.value.path()).read_text())
+    for depth, name in enumerate(FAMILY, start=1):
+        section = "main > " + " > ".join(["details.child[open]"] * depth)
+        assert reader.inner_text(f"{section} > summary").strip() == f"Subagent {name} done"
+        assert f"{name} heard allow." in reader.inner_text(section)
+    assert reader.query_selector("script") is None
+    reader.close()

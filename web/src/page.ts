@@ -382,7 +382,7 @@ function handOver(open: Conversation, agent: string): void {
 async function save(open: Conversation): Promise<void> {
   while (await open.earlier(app.rpc));
   const name = (open.info?.title || "session").replace(/[^\p{L}\p{N}]+/gu, "-").slice(0, 60);
-  (surroundings.saveFile ?? download)(await exported(open), `${name || "session"}.html`);
+  (surroundings.saveFile ?? download)(await exported(app, open), `${name || "session"}.html`);
 }
 
 /** A program calls it once: from then on the document is the page's. */

@@ -654,8 +654,8 @@ Each connection gets an agent of its own, over WebSocket or Streamable HTTP at /
 loopback only, and whoever comes must bring the token that is printed once (or that of --token-file), as
 `Authorization: Bearer …`. Pages of others are refused. Off loopback TLS is demanded.
 
-With --openai the agent is a model for clients of OpenAI's API, at /v1/chat/completions and /v1/models; the
-token is their API key. A conversation that goes on goes on in its session. What the agent may do is decided
+With --openai the agent is a model for clients of OpenAI's API, at /v1/chat/completions, /v1/responses and
+/v1/models; the token is their API key. A conversation that goes on goes on in its session. What the agent may do is decided
 by the policy and --approve, because nobody can be asked. docs/openai.md has all of it.
 
 exit status: 0 when it was told to end, 2 when it cannot listen
@@ -666,22 +666,27 @@ exit status: 0 when it was told to end, 2 when it cannot listen
         group="over the network",
         help="any agent as an MCP server: its turns are tools",
         description="Give an ACP agent to MCP clients, as tools.",
-        run="dragoman.apps.mcp.command:serve_stdio",
+        run="dragoman.cli.mcp:run",
         options="apps",
-        claims_stdio=True,
         examples="""\
 examples:
   dragoman mcp --agent claude
   dragoman mcp --cwd ~/work --root ~/work --approve all -- my-agent --acp
+  dragoman mcp --http --agent claude --listen 127.0.0.1:8767
   {"mcpServers": {"claude": {"command": "dragoman", "args": ["mcp", "--agent", "claude"]}}}
 
 Put it where an MCP client wants the command of a server. The tools are prompt (a turn: text, session, cwd,
 mode, model), sessions, cancel and close. One agent is started, at the first call, and shared by all of them;
 sessions last as long as the server. What the agent asks permission for is asked by elicitation; where the
 client has none, the policy and --approve decide, and the result names what was refused. The client's roots
-confine the folders. docs/mcp.md has all of it.
+confine the folders.
 
-exit status: 0 when the client hung up, 2 when the command line makes no sense
+With --http it listens for clients that speak Streamable HTTP, at the address that is printed. It is closed by
+default: loopback only, and whoever comes must bring the token that is printed once (or that of --token-file),
+as `Authorization: Bearer …`. On loopback --no-token lets in whoever is on this machine. Pages of others are
+refused. Off loopback TLS is demanded. Each client has its own sessions. docs/mcp.md has all of it.
+
+exit status: 0 when the client hung up or a signal came, 2 when the command line makes no sense
 """,
     ),
     CommandRow(

@@ -18,6 +18,9 @@ IDLE = 15.0
 BODY_WITHIN = 30.0
 """Seconds in which a body must arrive, and more for a large one: see `BODY_RATE`."""
 
+TAKE_OVER = 0.25
+"""Seconds for a reader that has left to be noticed, before the next is told that there is one already."""
+
 BODY_RATE = 4096
 """Bytes that are worth another second: less than any line carries that is used for this."""
 
@@ -56,6 +59,18 @@ async def read_body(headers: dict[bytes, bytes], receive: Receive, limit: int) -
             return 413
         if not event.get("more_body"):
             return bytes(parts)
+
+
+async def is_free(outlet: SseOutlet, last: str) -> bool:
+    """Whether somebody may read it now: whoever was reading and comes back takes it over."""
+    if outlet.is_read and last:
+        outlet.evict()
+    try:
+        async with asyncio.timeout(TAKE_OVER):
+            await outlet.wait_left()
+    except TimeoutError:
+        pass
+    return not outlet.is_read
 
 
 async def stream(outlet: SseOutlet, last: str, receive: Receive, send: Send) -> None:

@@ -74,18 +74,30 @@ class Backlog:
         self.waiting += size
         return again
 
+    def has_kept(self, outlet: SseOutlet, last: int) -> bool:
+        """Whether something is kept that was delivered to this outlet after event `last`."""
+        return any(of is outlet and number > last for of, number, _ in self._delivered_events)
+
+    def forget(self, waiting: int) -> None:
+        """Nobody will read so many bytes that wait."""
+        self.waiting -= waiting
+        self._room.wake()
+
     def end(self) -> None:
         self.over = True
         self._room.wake()
 
 
 class SseOutlet:
-    """Messages of one stream, in order."""
+    """Messages of one stream, in order. `name` stands before the number of each event, where several streams
+    have readers that come back to the same place.
+    """
 
-    def __init__(self, backlog: Backlog) -> None:
+    def __init__(self, backlog: Backlog, *, name: str = "") -> None:
         self.is_read = False
         self.was_read = False  # at some time
         self._backlog = backlog
+        self._name = name
         self._waiting: deque[tuple[int, bytes]] = deque()
         self._on_the_way: list[tuple[int, bytes]] = []
         self._number = 0
@@ -108,6 +120,16 @@ class SseOutlet:
     def end(self) -> None:
         self._over = True
         self._news.set()
+
+    def has_more(self, last: str) -> bool:
+        """Whether a reader that saw event `last`, a number, will get anything else."""
+        number = int(last[:18]) if last.isascii() and last.isdigit() else 0
+        return not (self._over and self.is_empty) or self._backlog.has_kept(self, number)
+
+    def discard(self) -> None:
+        """Nobody will read it: what waits here counts no more."""
+        self._backlog.forget(sum(len(message) for _, message in self._waiting))
+        self._waiting.clear()
 
     def evict(self) -> None:
         """Its reader came back by another way: the old one, which may not know yet that it is gone, ends."""
@@ -149,7 +171,9 @@ class SseOutlet:
         while self._waiting and size < AT_ONCE:
             self._on_the_way.append(self._waiting.popleft())
             size += len(self._on_the_way[-1][1])
-        return b"".join(encode_event(message, event_id=str(number)) for number, message in self._on_the_way)
+        return b"".join(
+            encode_event(message, event_id=f"{self._name}{number}") for number, message in self._on_the_way
+        )
 
     def on_delivery(self) -> None:
         """What was taken is on the wire."""

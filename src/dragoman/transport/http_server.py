@@ -18,9 +18,16 @@ from typing import Any
 from dragoman.errors import LinkClosed
 from dragoman.transport.contract import DEFAULT_LIMITS, TransportLimits
 from dragoman.transport.greeting import refuse_long_id
-from dragoman.transport.http_asgi import Receive, Send, read_body, respond, stream, wait_for_disconnect
+from dragoman.transport.http_asgi import (
+    Receive,
+    Send,
+    is_free,
+    read_body,
+    respond,
+    stream,
+    wait_for_disconnect,
+)
 from dragoman.transport.http_connection import Bounds, HttpConnection
-from dragoman.transport.http_outlet import SseOutlet
 from dragoman.transport.http_routing import ID_LENGTH, RoutedMessage, outline
 from dragoman.transport.messages import MessageTransport
 from dragoman.wire import error_object, failure
@@ -38,9 +45,6 @@ INITIALIZE_WITHIN = 60.0
 BODY = 16 * 1024 * 1024
 FIRST_BODY = 1024 * 1024
 """What opens a connection is small, and comes before anything is known about who sends it."""
-
-TAKE_OVER = 0.25
-"""Seconds for a reader that has left to be noticed, before the next is told that there is one already."""
 
 ABANDONED = 10.0
 """Seconds without a reader and a post after which a connection may be forgotten when there are too many."""
@@ -191,7 +195,7 @@ class HttpConnections:
         last = headers.get(b"last-event-id", b"").decode(errors="replace")
         if outlet is None:
             await respond(send, 429, b"too many sessions")
-        elif await _is_free(outlet, last):
+        elif await is_free(outlet, last):
             await stream(outlet, last, receive, send)
             connection.touch()
         else:
@@ -237,15 +241,3 @@ def _is_refusal(answer: bytes) -> bool:
     """An error that answers nothing: there is nobody behind it who could be asked anything else."""
     about = outline(answer)
     return about is not None and about.is_failure and about.id is None
-
-
-async def _is_free(outlet: SseOutlet, last: str) -> bool:
-    """Whether somebody may read it now: whoever was reading and comes back takes it over."""
-    if outlet.is_read and last:
-        outlet.evict()
-    try:
-        async with asyncio.timeout(TAKE_OVER):
-            await outlet.wait_left()
-    except TimeoutError:
-        pass
-    return not outlet.is_read

@@ -100,7 +100,7 @@ def test_the_agent_is_the_only_model(echo: openai.OpenAI) -> None:
     with pytest.raises(openai.NotFoundError, match="the only model is 'echo'") as caught:
         echo.chat.completions.create(model="gpt-5", messages=[user("hello")])
     assert (caught.value.code, caught.value.param) == ("model_not_found", "model")
-    with pytest.raises(openai.NotFoundError, match="/v1/chat/completions and /v1/models"):
+    with pytest.raises(openai.NotFoundError, match="/v1/chat/completions, /v1/responses and /v1/models"):
         echo.embeddings.create(model="echo", input="words")
 
 

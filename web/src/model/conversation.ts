@@ -89,6 +89,13 @@ export class Conversation {
     void this.review(rpc);
   }
 
+  /** Everything that is stored of it, without following what comes. */
+  async readAll(rpc: Rpc): Promise<void> {
+    this.fold = this.folded((await this.page(rpc, "")).messages);
+    this.ready = true;
+    while (await this.earlier(rpc));
+  }
+
   private async resume(rpc: Rpc): Promise<void> {
     const answer = await rpc.call<{ session: SessionInfo }>(
       "_dragoman/hub/attach", { sessionId: this.id, after: this.cursor },

@@ -13,7 +13,7 @@ export function familyTree(app: App, sessionId: string): TemplateResult | typeof
   return html`<details class="family" open><summary>Subagents</summary>${branch(app, children, 0)}</details>`;
 }
 
-function childrenOf(app: App, parent: string): SessionInfo[] {
+export function childrenOf(app: App, parent: string): SessionInfo[] {
   return [...app.sessions.values()].filter((session) => session.parent === parent);
 }
 
@@ -25,7 +25,7 @@ function branch(app: App, sessions: SessionInfo[], level: number): TemplateResul
     ${branch(app, childrenOf(app, session.sessionId), level + 1)}</li>`)}</ul>`;
 }
 
-function standing(session: SessionInfo): string {
+export function standing(session: SessionInfo): string {
   const state = session.work?.state ?? "";
   if (session.asking || state === "requires_action") return "waits for an answer";
   if (state === "idle") return ENDS[session.work?.stopReason ?? ""] ?? "done";

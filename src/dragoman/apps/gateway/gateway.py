@@ -85,7 +85,7 @@ class Gateway:
         self._startable = startable
         self.rules = rules
         self.cwd = cwd
-        self._stack = AsyncExitStack()
+        self._agent_stack = AsyncExitStack()
         self._starting = asyncio.Lock()
         self._agent: Supervised | None = None
         self._sessions: dict[str, GatewaySession] = {}
@@ -108,11 +108,13 @@ class Gateway:
             serve_decisions(self.client, self._guard)
 
     async def __aenter__(self) -> Gateway:
-        await self._stack.enter_async_context(self._workspace)
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._stack.aclose()
+        try:
+            await self._agent_stack.aclose()
+        finally:
+            await self._workspace.aclose()
 
     # The agent.
 
@@ -136,8 +138,15 @@ class Gateway:
                     dialect=self.target.dialect,
                     policy=self.rules.policy or "",
                 )
-                self._agent = await self._stack.enter_async_context(supervisor)
+                self._agent = await self._agent_stack.enter_async_context(supervisor)
         return self._agent
+
+    async def stop_agent(self) -> None:
+        """End the agent, unless a session needs it. The next session starts another."""
+        async with self._starting:
+            if not self._sessions and not self._openings:
+                self._agent = None
+                await self._agent_stack.aclose()
 
     def _dial(self) -> Transport:
         transport = self.target.open()
@@ -170,17 +179,18 @@ class Gateway:
         self, *, cwd: str, owner: Hashable, user: GatewayUser = NOBODY, stored_id: str | None = None
     ) -> GatewaySession:
         """A new session, or one that the agent has stored. The caller has checked the folder."""
-        agent = await self.agent()
-        await self._make_room()
         session = self._make_session(cwd, owner, user)
         self._openings.append(session)
         try:
+            agent = await self.agent()
+            await self._make_room()
             if stored_id is None:
                 await self._make(agent, session)
             else:
                 await self._bring_back(agent, session, stored_id)
         except CrashLoop:
-            agent.forgive()  # whoever calls next may try again: perhaps somebody has repaired it
+            if self._agent is not None:
+                self._agent.forgive()  # whoever calls next may try again: perhaps somebody has repaired it
             raise
         finally:
             self._openings.remove(session)
@@ -233,7 +243,7 @@ class Gateway:
         return GatewaySession(owner=owner, user=user, cwd=cwd, desk=desk, questions=questions)
 
     async def _make_room(self) -> None:
-        while len(self._sessions) + len(self._openings) >= self.rules.most_sessions:
+        while len(self._sessions) + len(self._openings) > self.rules.most_sessions:
             idle_sessions = [session for session in self._sessions.values() if not session.is_busy]
             if not idle_sessions:
                 raise TooManySessions(f"{self.rules.most_sessions} sessions are at work; try again later")

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
 from dragoman.schema import v1
 from dragoman.sdk.client.tool_state import ToolState
@@ -84,6 +85,13 @@ class TurnReport(Struct, frozen=True, kw_only=True):
     refusals: list[RefusalReport]
     notes: list[str]
     usage: v1.Usage | None
+
+    def shorten(self, most: int) -> TurnReport:
+        """The same with at most so many bytes of the agent's words."""
+        encoded = self.text.encode()
+        if len(encoded) <= most:
+            return self
+        return replace(self, text=encoded[:most].decode(errors="ignore"), is_cut=True)
 
 
 class TurnCollector:

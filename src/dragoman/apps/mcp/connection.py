@@ -76,11 +76,11 @@ class McpConnection:
 
     # What the client sends.
 
-    def receive(self, envelope: Envelope) -> None:
-        """Take one message of the client; never waits."""
+    def receive(self, envelope: Envelope) -> asyncio.Task[None] | None:
+        """Take one message of the client; never waits. Gives the task of its answer, if it gets one."""
         match envelope:
             case Request(request_id, method, params):
-                self._start(request_id, self._answer(request_id, method, params))
+                return self._start(request_id, self._answer(request_id, method, params))
             case Notification("notifications/cancelled", params):
                 self._on_cancelled(params)
             case Notification(method, params):
@@ -91,13 +91,13 @@ class McpConnection:
             case Failure(int(number), error):
                 self._settle(number, ErrorAnswer(error.code, error.message))
             case Malformed(_, int(code), why):
-                self._start(
-                    None, self._refuse(None, ErrorAnswer(code, f"{error_object(code).message}: {why}"))
-                )
+                refusal = ErrorAnswer(code, f"{error_object(code).message}: {why}")
+                return self._start(None, self._refuse(None, refusal))
             case _:
                 log.warning("MCP client sent an answer to nothing")
+        return None
 
-    def _start(self, request_id: Id, work: Any) -> None:
+    def _start(self, request_id: Id, work: Any) -> asyncio.Task[None]:
         key = id_key(request_id) if request_id is not None else object()
         if key in self._running or len(self._running) >= MOST_REQUESTS or self._is_closed:
             work.close()
@@ -106,6 +106,7 @@ class McpConnection:
             key = object()
         task = self._running[key] = asyncio.get_running_loop().create_task(work, name="MCP request")
         task.add_done_callback(lambda _: self._running.pop(key, None))
+        return task
 
     async def _answer(self, request_id: Id, method: str, params: Raw | None) -> None:
         handler = self._methods.get(method)

@@ -49,9 +49,15 @@ A = TypeVar("A")
 class McpServer:
     """What one client has of the agent. `aclose` ends its calls and its sessions."""
 
-    def __init__(self, gateway: Gateway, folders: FolderRules, write: FrameWriter) -> None:
+    def __init__(
+        self, gateway: Gateway, folders: FolderRules, write: FrameWriter, *, most_text: int | None = None
+    ) -> None:
+        """`most_text` is how many bytes of the agent's words a result may have, where not all can be sent."""
+        self.version = VERSIONS[0]
+        """The version of the protocol that the client and we have agreed on."""
         self._gateway = gateway
         self._folders = folders
+        self._most_text = most_text
         self._is_initialized = False
         self._capabilities: dict[str, Any] = {}
         self._roots: list[str] | None = None
@@ -85,9 +91,10 @@ class McpServer:
         self._capabilities = capabilities if isinstance(capabilities, dict) else {}
         self._is_initialized = True
         version = params.get("protocolVersion")
+        self.version = version if version in VERSIONS else VERSIONS[0]
         name = self._gateway.target.agent.name
         return {
-            "protocolVersion": version if version in VERSIONS else VERSIONS[0],
+            "protocolVersion": self.version,
             "capabilities": {"tools": {"listChanged": False}},
             "serverInfo": {"name": "dragoman", "title": f"{name}, through Dragoman", "version": VERSION},
             "instructions": f"`prompt` gives the coding agent {name} a task and waits until it is done. "
@@ -162,7 +169,7 @@ class McpServer:
             diffs=wish.diffs,
         )
         await progress.finish()
-        return _prompt_result(report)
+        return _prompt_result(report if self._most_text is None else report.shorten(self._most_text))
 
     async def _session_for(self, wish: PromptArguments, request_id: Id) -> GatewaySession:
         """The session that is meant; a new or a stored one is opened."""

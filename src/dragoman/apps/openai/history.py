@@ -27,9 +27,12 @@ TOOL_RESULT = "The result of a tool of the client:\n"
 
 
 class MessageHistory:
-    """Raises `ApiFailure` if there is nothing to answer in the messages."""
+    """Raises `ApiFailure` if there is nothing to answer in the messages. `param` is where they stood in the
+    request.
+    """
 
-    def __init__(self, messages: Sequence[ChatMessage]) -> None:
+    def __init__(self, messages: Sequence[ChatMessage], *, param: str = "messages") -> None:
+        self.param = param
         roles = [message.role for message in messages]
         start = len(roles) - roles[::-1].index("assistant") if "assistant" in roles else 0
         self.earlier, self.latest = messages[:start], messages[start:]
@@ -38,7 +41,7 @@ class MessageHistory:
             raise ApiFailure(
                 400,
                 "there is nothing to answer: the messages must end with words or images of the user",
-                param="messages",
+                param=param,
             )
         self.key = _extend("", self.earlier)
         """Names what a session must know to go on; empty for the first message of a conversation."""
@@ -56,7 +59,7 @@ class MessageHistory:
     def blocks(self, *, goes_on: bool) -> list[v1.ContentBlock]:
         """The prompt; for a session that does not know the earlier messages, with them."""
         context = [] if goes_on or not self.earlier else list(self._context())
-        return [*context, *(block for message in self.latest for block in _blocks_of(message))]
+        return [*context, *(block for message in self.latest for block in self._blocks_of(message))]
 
     def _context(self) -> Iterator[v1.ContentBlock]:
         lines = [
@@ -65,19 +68,19 @@ class MessageHistory:
         ]
         yield v1.TextContent(text=CONTEXT + "\n".join(lines) + "\n\n")
         for message in self.earlier:
-            yield from map(image_block, message.images)
+            for image in message.images:
+                yield image_block(image, param=self.param)
 
-
-def _blocks_of(message: ChatMessage) -> Iterator[v1.ContentBlock]:
-    if message.role != "user":
-        title = INSTRUCTIONS if message.role in ("system", "developer") else TOOL_RESULT
-        yield v1.TextContent(text=f"{title}{_words(message)}\n\n")
-        return
-    for part in message.parts:
-        if isinstance(part, ImagePart):
-            yield image_block(part)
-        else:
-            yield v1.TextContent(text=_text(part))
+    def _blocks_of(self, message: ChatMessage) -> Iterator[v1.ContentBlock]:
+        if message.role != "user":
+            title = INSTRUCTIONS if message.role in ("system", "developer") else TOOL_RESULT
+            yield v1.TextContent(text=f"{title}{_words(message)}\n\n")
+            return
+        for part in message.parts:
+            if isinstance(part, ImagePart):
+                yield image_block(part, param=self.param)
+            else:
+                yield v1.TextContent(text=_text(part))
 
 
 def _words(message: ChatMessage) -> str:

@@ -1,4 +1,4 @@
-"""A turn as a chat completion: a stream of chunks, or one object at the end.
+"""A turn as a chat completion: a stream of chunks, or one object at the end; and what any answer has.
 
 Text is `content`. Tool calls are comments of the stream (`: tool …`), which clients skip; so is what the
 policy refused. Plans and thoughts are not shown. The last chunk, or the object, has a member `dragoman`:
@@ -38,22 +38,14 @@ STREAM_HEADERS = [
 ]
 
 
-class CompletionReply:
-    """The answer as one object."""
+class AgentReply:
+    """Collects what the agent says, for an answer as one object."""
 
-    kind = "chat.completion"
-
-    def __init__(self, send: Send, *, model: str, show_tools: bool = False) -> None:
+    def __init__(self, send: Send, *, show_tools: bool = False) -> None:
         self.has_turn = False
         """Whether the turn has begun, so that the agent may have done something."""
         self._send = send
         self._show_tools = show_tools
-        self._head = {
-            "id": f"chatcmpl-{uuid.uuid4().hex}",
-            "object": self.kind,
-            "created": int(time.time()),
-            "model": model,
-        }
         self._pieces: list[str] = []
         self._size = 0
         self._tool_ids: set[str] = set()
@@ -74,7 +66,7 @@ class CompletionReply:
             if self._show_tools and event.call.id not in self._tool_ids:
                 self._tool_ids.add(event.call.id)
                 gap = "\n\n" if self._pieces and not self._is_after_tool else ""
-                await self._add(f"{gap}[{event.call.kind}: {_line(event.text)}]\n\n")
+                await self._add(f"{gap}[{event.call.kind}: {line_of(event.text)}]\n\n")
                 self._is_after_tool = True
 
     async def _add(self, piece: str) -> None:
@@ -90,18 +82,36 @@ class CompletionReply:
 
     async def finish(self, report: TurnReport) -> None:
         """The turn has ended."""
-        reason = "length" if report.is_cut else finish_reason(report)
-        message = {"role": "assistant", "content": self.text, "refusal": None}
-        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": reason}
-        whole: dict[str, Any] = {**self._head, "choices": [choice], "dragoman": _details(report)}
-        usage = usage_of(report.usage)
-        if usage is not None:
-            whole["usage"] = usage
-        await respond(self._send, 200, _encode(whole), kind=JSON)
+        raise NotImplementedError
 
     async def fail(self, failure: ApiFailure) -> None:
         """There is no answer."""
         await respond(self._send, failure.status, failure.body, kind=JSON, headers=failure.headers)
+
+
+class CompletionReply(AgentReply):
+    """The answer as one object."""
+
+    kind = "chat.completion"
+
+    def __init__(self, send: Send, *, model: str, show_tools: bool = False) -> None:
+        super().__init__(send, show_tools=show_tools)
+        self._head = {
+            "id": f"chatcmpl-{uuid.uuid4().hex}",
+            "object": self.kind,
+            "created": int(time.time()),
+            "model": model,
+        }
+
+    async def finish(self, report: TurnReport) -> None:
+        reason = "length" if report.is_cut else finish_reason(report)
+        message = {"role": "assistant", "content": self.text, "refusal": None}
+        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": reason}
+        whole: dict[str, Any] = {**self._head, "choices": [choice], "dragoman": details_of(report)}
+        usage = usage_of(report.usage)
+        if usage is not None:
+            whole["usage"] = usage
+        await respond(self._send, 200, encode_safely(whole), kind=JSON)
 
 
 class StreamedReply(CompletionReply):
@@ -127,7 +137,7 @@ class StreamedReply(CompletionReply):
 
     def _chunk(self, delta: dict[str, str], *, reason: str | None = None, **more: object) -> bytes:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": reason}
-        return encode_event(_encode({**self._head, "choices": [choice], **more}))
+        return encode_event(encode_safely({**self._head, "choices": [choice], **more}))
 
     async def _add(self, piece: str) -> None:
         await super()._add(piece)
@@ -135,17 +145,19 @@ class StreamedReply(CompletionReply):
             await self._write(self._chunk({"content": piece}))
 
     async def _comment(self, text: str) -> None:
-        await self._write(_comment(text))
+        await self._write(comment(text))
 
     async def keep_alive(self) -> None:
         await self._write(KEEPALIVE)
 
     async def finish(self, report: TurnReport) -> None:
-        refusals = [_comment(f"refused {refusal.what} ({refusal.why})") for refusal in report.refusals]
-        last = self._chunk({}, reason=finish_reason(report), dragoman=_details(report))
+        refusals = [comment(f"refused {refusal.what} ({refusal.why})") for refusal in report.refusals]
+        last = self._chunk({}, reason=finish_reason(report), dragoman=details_of(report))
         usage = usage_of(report.usage) if self._usage else None
         counts = (
-            b"" if usage is None else encode_event(_encode({**self._head, "choices": [], "usage": usage}))
+            b""
+            if usage is None
+            else encode_event(encode_safely({**self._head, "choices": [], "usage": usage}))
         )
         await self._write(b"".join([*refusals, last, counts, encode_event(b"[DONE]")]), is_last=True)
 
@@ -182,7 +194,8 @@ def usage_of(usage: v1.Usage | None) -> dict[str, Any] | None:
     }
 
 
-def _details(report: TurnReport) -> dict[str, object]:
+def details_of(report: TurnReport) -> dict[str, object]:
+    """What OpenAI's API has no words for."""
     return {
         "session": report.session_id,
         "stop_reason": report.stop_reason,
@@ -192,13 +205,16 @@ def _details(report: TurnReport) -> dict[str, object]:
     }
 
 
-def _line(text: str) -> str:
+def line_of(text: str) -> str:
+    """A title of the agent's, safe to show."""
     return sanitize_line(text[:LONGEST_TITLE])
 
 
-def _comment(text: str) -> bytes:
-    return b": %b\n\n" % _line(text).encode(errors="replace")
+def comment(text: str) -> bytes:
+    """A line of a stream that clients skip."""
+    return b": %b\n\n" % line_of(text).encode(errors="replace")
 
 
-def _encode(value: object) -> bytes:
+def encode_safely(value: object) -> bytes:
+    """JSON in which no control character stands as it is."""
     return sanitize_json(msgspec.json.encode(value))

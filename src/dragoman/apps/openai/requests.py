@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -20,6 +20,8 @@ from dragoman.decoders import json_decoder
 from dragoman.schema import v1
 
 Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool", "function"]
+
+R = TypeVar("R")
 
 _DATA_URL = re.compile(r"data:(image/[a-z0-9.+-]+);base64,", re.IGNORECASE)
 
@@ -108,8 +110,15 @@ _decoder = json_decoder(CompletionRequest)
 
 def read_completion_request(body: bytes) -> CompletionRequest:
     """Raises `ApiFailure`."""
+    request = read_body_as(_decoder, body)
+    _check(request)
+    return request
+
+
+def read_body_as(decoder: msgspec.json.Decoder[R], body: bytes) -> R:
+    """A body as what this decoder reads. Raises `ApiFailure`."""
     try:
-        request = _decoder.decode(body)
+        return decoder.decode(body)
     except msgspec.ValidationError as error:
         why, _, place = str(error).partition(" - at `$")
         param = place.rstrip("`").lstrip(".") or None
@@ -118,8 +127,6 @@ def read_completion_request(body: bytes) -> CompletionRequest:
         raise ApiFailure(400, f"the request is not understood: {why}{where}{hint}", param=param) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise ApiFailure(400, "the body is not JSON") from None
-    _check(request)
-    return request
 
 
 def _check(request: CompletionRequest) -> None:
@@ -129,23 +136,28 @@ def _check(request: CompletionRequest) -> None:
         raise ApiFailure(
             400, "an agent answers in text: leave `response_format` out", param="response_format"
         )
-    for param, choice in (("tool_choice", request.tool_choice), ("function_call", request.function_call)):
-        if choice not in (None, "none", "auto"):
-            raise ApiFailure(
-                400,
-                f"the agent calls its own tools, never those of a request: `{param}` cannot demand a call",
-                param=param,
-            )
+    refuse_demanded_call("tool_choice", request.tool_choice)
+    refuse_demanded_call("function_call", request.function_call)
 
 
-def image_block(part: ImagePart) -> v1.ImageContent:
+def refuse_demanded_call(param: str, choice: object) -> None:
+    """Raises `ApiFailure` for a choice of tools that a model would not be free to ignore."""
+    if choice not in (None, "none", "auto"):
+        raise ApiFailure(
+            400,
+            f"the agent calls its own tools, never those of a request: `{param}` cannot demand a call",
+            param=param,
+        )
+
+
+def image_block(part: ImagePart, *, param: str) -> v1.ImageContent:
     """The image for the agent. Raises `ApiFailure` for any address but a data URL: nothing is fetched."""
     match = _DATA_URL.match(part.url)
     if match is None:
         raise ApiFailure(
             400,
             "an image must be a data URL, such as data:image/png;base64,…; other addresses are not fetched",
-            param="messages",
+            param=param,
             code="invalid_image_url",
         )
     data = part.url[match.end() :]
@@ -153,6 +165,6 @@ def image_block(part: ImagePart) -> v1.ImageContent:
         base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError):
         raise ApiFailure(
-            400, "the base64 of an image is broken", param="messages", code="invalid_image_url"
+            400, "the base64 of an image is broken", param=param, code="invalid_image_url"
         ) from None
     return v1.ImageContent(data=data, mime_type=match[1].lower())

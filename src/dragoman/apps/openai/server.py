@@ -1,10 +1,10 @@
-"""An ACP agent behind OpenAI's chat completions: the requests of those who were admitted, as ASGI.
+"""An ACP agent behind OpenAI's API, chat completions and responses: the requests of the admitted, as ASGI.
 
 The agent is the model. A request is a turn of the session that knows the conversation so far, or of a new
 session that is told it (`history`). Two requests at once never share a session. Sessions belong to the owner
 of the request's token. A client that leaves cancels its turn.
 
-Specification: https://platform.openai.com/docs/api-reference/chat
+Specification: https://platform.openai.com/docs/api-reference
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 from urllib.parse import unquote
 from weakref import WeakKeyDictionary
@@ -24,7 +24,8 @@ from dragoman.apps.gateway.session import GatewaySession
 from dragoman.apps.openai.failures import NEVER_AGAIN, ApiFailure, failure_of
 from dragoman.apps.openai.history import MessageHistory
 from dragoman.apps.openai.replies import JSON, CompletionReply, StreamedReply
-from dragoman.apps.openai.requests import CompletionRequest, read_completion_request
+from dragoman.apps.openai.requests import read_completion_request
+from dragoman.apps.openai.responses import ResponsesApi, TurnRequest
 from dragoman.errors import DragomanError
 from dragoman.transport.http_asgi import IDLE, Receive, Send, read_body, respond, wait_for_disconnect
 
@@ -52,6 +53,7 @@ class OpenaiServer:
         self._cwd = cwd
         self._show_tools = show_tools
         self._model = gateway.target.agent.name
+        self._responses = ResponsesApi(model=self._model, show_tools=show_tools)
         self._created = int(time.time())
         self._running = 0
         self._is_leaving = asyncio.Event()
@@ -75,15 +77,23 @@ class OpenaiServer:
         """Answer a request of somebody who was admitted."""
         method, path = scope["method"], scope["path"].rstrip("/")
         try:
-            if path == "/v1/chat/completions":
+            if path in ("/v1/chat/completions", "/v1/responses"):
                 _require(method, "POST")
-                await self._complete(dict(scope["headers"]), receive, send, owner)
+                read = self._read_completion if path == "/v1/chat/completions" else self._responses.read
+                await self._complete(
+                    dict(scope["headers"]), receive, lambda body: read(body, send, owner), owner
+                )
+            elif path.startswith("/v1/responses/"):
+                rest = unquote(path.removeprefix("/v1/responses/"))
+                await self._responses.on_stored(method, rest, send, owner)
             elif path == "/v1/models" or path.startswith("/v1/models/"):
                 _require(method, "GET")
                 models = self._models(unquote(path.removeprefix("/v1/models").removeprefix("/")))
                 await respond(send, 200, msgspec.json.encode(models), kind=JSON)
             else:
-                raise ApiFailure(404, "there are /v1/chat/completions and /v1/models here, and no more")
+                raise ApiFailure(
+                    404, "there are /v1/chat/completions, /v1/responses and /v1/models here, and no more"
+                )
         except ApiFailure as failure:
             await respond(send, failure.status, failure.body, kind=JSON, headers=failure.headers)
         except OSError:
@@ -103,10 +113,14 @@ class OpenaiServer:
                 code="model_not_found",
             )
 
-    # A completion.
+    # A turn.
 
     async def _complete(
-        self, headers: Mapping[bytes, bytes], receive: Receive, send: Send, owner: Hashable
+        self,
+        headers: Mapping[bytes, bytes],
+        receive: Receive,
+        read: Callable[[bytes], TurnRequest],
+        owner: Hashable,
     ) -> None:
         if self._is_leaving.is_set():
             raise _leaving_failure(has_begun=False)
@@ -118,20 +132,23 @@ class OpenaiServer:
             body = await read_body(dict(headers), receive, MOST_BODY)
             if isinstance(body, int):
                 raise ApiFailure(body, _BODY_MISTAKES[body])
-            request = read_completion_request(body)
+            request = read(body)
             self._check_model(request.model)
-            history = MessageHistory(request.messages)
-            self._refuse_repetition(headers, (owner, history.full_key))
-            await self._answer(history, self._reply(request, send), receive, owner)
+            self._refuse_repetition(headers, (owner, request.history.full_key))
+            await self._answer(request, receive, owner)
         finally:
             self._running -= 1
             if not self._running:
                 self._is_idle.set()
 
-    def _reply(self, request: CompletionRequest, send: Send) -> CompletionReply:
-        if not request.stream:
-            return CompletionReply(send, model=self._model, show_tools=self._show_tools)
-        return StreamedReply(send, model=self._model, show_tools=self._show_tools, usage=request.wants_usage)
+    def _read_completion(self, body: bytes, send: Send, owner: Hashable) -> TurnRequest:
+        request = read_completion_request(body)
+        reply = CompletionReply(send, model=self._model, show_tools=self._show_tools)
+        if request.stream:
+            reply = StreamedReply(
+                send, model=self._model, show_tools=self._show_tools, usage=request.wants_usage
+            )
+        return TurnRequest(model=request.model, history=MessageHistory(request.messages), reply=reply)
 
     def _refuse_repetition(self, headers: Mapping[bytes, bytes], turn: tuple[Hashable, str]) -> None:
         """The official clients send a request again when they have waited for too long. The agent may have
@@ -148,12 +165,10 @@ class OpenaiServer:
                 headers=[NEVER_AGAIN],
             )
 
-    async def _answer(
-        self, history: MessageHistory, reply: CompletionReply, receive: Receive, owner: Hashable
-    ) -> None:
+    async def _answer(self, request: TurnRequest, receive: Receive, owner: Hashable) -> None:
         """Take the turn while somebody waits for it."""
-        loop = asyncio.get_running_loop()
-        turn = loop.create_task(self._take_turn(history, reply, owner))
+        loop, reply = asyncio.get_running_loop(), request.reply
+        turn = loop.create_task(self._take_turn(request, owner))
         disconnect = loop.create_task(wait_for_disconnect(receive))
         leaving = loop.create_task(self._is_leaving.wait())
         tasks = (turn, disconnect, leaving)
@@ -172,11 +187,12 @@ class OpenaiServer:
         elif is_leaving:
             await reply.fail(_leaving_failure(has_begun=reply.has_turn))
 
-    async def _take_turn(self, history: MessageHistory, reply: CompletionReply, owner: Hashable) -> None:
+    async def _take_turn(self, request: TurnRequest, owner: Hashable) -> None:
+        history, reply = request.history, request.reply
         try:
             if history.has_images:
-                await self._require_images()
-            session = self._find_session(history, owner)
+                await self._require_images(history.param)
+            session = self._find_session(request, owner)
             blocks = history.blocks(goes_on=session is not None)
             if session is None:
                 session = await self._gateway.open_session(cwd=self._cwd, owner=owner)
@@ -196,19 +212,23 @@ class OpenaiServer:
         except DragomanError as error:
             await reply.fail(failure_of(error, self._gateway, has_begun=reply.has_turn))
 
-    def _find_session(self, history: MessageHistory, owner: Hashable) -> GatewaySession | None:
+    def _find_session(self, request: TurnRequest, owner: Hashable) -> GatewaySession | None:
         """A free session that knows the earlier messages, and no more."""
-        for session in self._gateway.sessions_of(owner) if history.key else ():
-            is_match = self._keys.get(session) == history.key
-            if is_match and not session.is_busy and _has_memory(session):
-                return session
-        return None
+        key = request.history.key
+        matches = [
+            session
+            for session in (self._gateway.sessions_of(owner) if key else ())
+            if self._keys.get(session) == key and not session.is_busy and _has_memory(session)
+        ]
+        return next((session for session in matches if session.id == request.session_id), None) or next(
+            iter(matches), None
+        )
 
-    async def _require_images(self) -> None:
+    async def _require_images(self, param: str) -> None:
         agent = await self._gateway.agent()
         await agent.living()
         if "promptCapabilities.image" not in agent.handle.capabilities:
-            raise ApiFailure(400, "this agent takes no images", param="messages", code="image_not_supported")
+            raise ApiFailure(400, "this agent takes no images", param=param, code="image_not_supported")
 
 
 def _has_memory(session: GatewaySession) -> bool:

@@ -5,8 +5,15 @@ from __future__ import annotations
 import argparse
 
 from dragoman.apps.run.exits import table
-from dragoman.cli.options.gateway import add_gateway_agent, add_gateway_sessions
-from dragoman.cli.options.values import HANDSHAKE_SECONDS, add_dialect, add_in, add_rules, seconds
+from dragoman.cli.options.gateway import MOST_CLIENTS, add_gateway_agent, add_gateway_sessions, add_listener
+from dragoman.cli.options.values import (
+    HANDSHAKE_SECONDS,
+    add_dialect,
+    add_in,
+    add_rules,
+    parse_count,
+    seconds,
+)
 from dragoman.cli.parser import Parser
 
 
@@ -165,3 +172,10 @@ def add_mcp(parser: Parser) -> None:
         "--root", action="append", default=[], metavar="DIR", help="a folder that sessions may be in"
     )
     add_rules(parser.add_argument_group("what it may do"))
+    network = parser.add_argument_group("over HTTP")
+    network.add_argument("--http", action="store_true", help="listen for clients, at /mcp")
+    add_listener(network)
+    network.add_argument("--no-token", action="store_true", help="let anybody on this machine in")
+    network.add_argument(
+        "--max-connections", metavar="N", type=parse_count, help=f"clients at once ({MOST_CLIENTS})"
+    )

@@ -8,6 +8,8 @@ from dragoman.cli.options.values import add_dialect, parse_count, seconds
 
 SILENCE_SECONDS = 900.0
 MOST_SESSIONS = 64
+MOST_CLIENTS = 64
+"""Clients of `mcp --http`."""
 
 
 def add_gateway_agent(group: argparse._ArgumentGroup) -> None:
@@ -38,3 +40,14 @@ def add_gateway_sessions(group: argparse._ArgumentGroup) -> None:
         metavar="N",
         help=f"sessions that are open at once ({MOST_SESSIONS})",
     )
+
+
+def add_listener(group: argparse._ActionsContainer) -> None:
+    """Where an agent is offered on the network, and who may come."""
+    group.add_argument("--listen", metavar="HOST:PORT", help="where (127.0.0.1, and any free port)")
+    group.add_argument("--token-file", metavar="FILE", help="a file that holds the token and nothing else")
+    group.add_argument("--host", metavar="NAME", action="append", default=[], help="another name of ours")
+    group.add_argument("--origin", metavar="URL", action="append", default=[], help="a page that may come")
+    group.add_argument("--tls-cert", metavar="FILE", help="certificate, in PEM form")
+    group.add_argument("--tls-key", metavar="FILE", help="its key")
+    group.add_argument("--insecure", action="store_true", help="listen off loopback without TLS")

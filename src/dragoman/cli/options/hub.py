@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dragoman.cli.options.gateway import add_gateway_agent, add_gateway_sessions
+from dragoman.cli.options.gateway import add_gateway_agent, add_gateway_sessions, add_listener
 from dragoman.cli.options.values import add_json, add_rules, parse_span, seconds
 from dragoman.cli.parser import Parser
 
@@ -130,13 +130,7 @@ def add_hub_status(parser: Parser) -> None:
 
 
 def add_serve(parser: Parser) -> None:
-    parser.add_argument("--listen", metavar="HOST:PORT", default="127.0.0.1:0", help="where (any free port)")
-    parser.add_argument("--token-file", metavar="FILE", help="a file that holds the token and nothing else")
-    parser.add_argument("--host", metavar="NAME", action="append", default=[], help="another name of ours")
-    parser.add_argument("--origin", metavar="URL", action="append", default=[], help="a page that may come")
-    parser.add_argument("--tls-cert", metavar="FILE", help="certificate, in PEM form")
-    parser.add_argument("--tls-key", metavar="FILE", help="its key")
-    parser.add_argument("--insecure", action="store_true", help="listen off loopback without TLS")
+    add_listener(parser)
     parser.add_argument("--http2", action="store_true", help="speak HTTP/2 too (experimental; extra 'http2')")
     parser.add_argument("--max-connections", metavar="N", type=int, default=256, help="agents at once (256)")
     parser.splits = True

@@ -19,7 +19,9 @@ log = logging.getLogger(__name__)
 AdmittedHandler = Callable[[Any, Receive, Send, Grant], Awaitable[None]]
 """Gets the scope of a request, with what its holder may do."""
 
-ONCE = frozenset({b"host", b"origin", b"authorization", b"acp-connection-id", b"acp-session-id"})
+ONCE = frozenset(
+    {b"host", b"origin", b"authorization", b"acp-connection-id", b"acp-session-id", b"mcp-session-id"}
+)
 """Headers that must not be there twice: somebody in front of us may have looked at the other one."""
 
 
@@ -45,12 +47,20 @@ class AdmittedRequests:
     """An ASGI application for requests over HTTP; `handle` gets those that were admitted."""
 
     def __init__(
-        self, admission: Admission, handle: AdmittedHandler, *, refusal_body: Callable[[int], bytes]
+        self,
+        admission: Admission,
+        handle: AdmittedHandler,
+        *,
+        refusal_body: Callable[[int], bytes],
+        readable_headers: bytes = b"x-should-retry",
     ) -> None:
-        """`refusal_body` is the JSON for a status with which somebody is refused."""
+        """`refusal_body` is the JSON for a status with which somebody is refused; `readable_headers` are
+        those of our answers that a page may read.
+        """
         self._admission = admission
         self._handle = handle
         self._refusal_body = refusal_body
+        self._readable_headers = readable_headers
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
@@ -72,4 +82,4 @@ class AdmittedRequests:
             body = self._refusal_body(verdict.status)
             await respond(send, verdict.status, body, kind=b"application/json", headers=verdict.headers)
             return
-        await self._handle(scope, receive, sharing(send, headers, names=b"x-should-retry"), verdict)
+        await self._handle(scope, receive, sharing(send, headers, names=self._readable_headers), verdict)

@@ -112,10 +112,13 @@ class Admission:
         *,
         hosts: Iterable[str],
         origins: Iterable[str] = (),
+        without_token: Grant | None = None,
         clock: Callable[[], float] = time.monotonic,
         on_used: Callable[[Grant], None] | None = None,
     ) -> None:
+        """`without_token` is what somebody may do who brings no token; nothing, if it is None."""
         self._grants = dict(grants)  # hash of the token → what it is good for
+        self._without_token = without_token
         self._hosts = {host.lower() for host in hosts}
         self._origins = {origin.lower() for origin in origins}
         self._tickets: dict[str, tuple[Grant, float]] = {}
@@ -133,6 +136,8 @@ class Admission:
             return refusal
         kind, _, token = headers.get(b"authorization", b"").decode(errors="replace").partition(" ")
         if not ticket and (kind.lower() != "bearer" or not token):
+            if self._without_token is not None and b"authorization" not in headers:
+                return self._without_token
             return AdmissionRefusal(401, "no token was given")
         grant = self._redeem(ticket) if ticket else self._find_grant(token.strip())
         if grant is None:
