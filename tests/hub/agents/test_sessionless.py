@@ -133,7 +133,8 @@ async def test_a_request_has_one_answer_though_its_session_ends_and_the_next_hub
 
 def written(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Ids of requests of the agent that it is given answers to."""
-    kept, answers = stage.kept["one"], []
+    kept = stage.kept["one"]
+    answers: list[str] = []
     write = kept.write
 
     def watch(block: bytes, stream: str, last: int) -> None:
