@@ -327,9 +327,11 @@ class ClientRouter:
         if position is not None:
             route.is_resuming = False
         if route.held_frames is None:
-            route.position = position
+            before, route.position = route.position, position
             for pending in self.pending.values():
                 if pending.session == session and pending.node == branch.node:
+                    if position is None and pending.is_begun:
+                        pending.reached = before
                     pending.is_begun = position is not None
 
     def on_moved(self, branch: Branch, session: str) -> None:

@@ -57,6 +57,8 @@ class PendingRequest(Struct):
     """Whether a node has begun to tell the session for it: what the client stood at before is of no account
     to one that asks for everything.
     """
+    reached: Position | None = None
+    """How far a node had told the session for it when it stopped to, without an answer that came here."""
     is_being_placed: bool = False
     """Whether another node for it is being looked for."""
 
@@ -73,9 +75,10 @@ class PendingRequest(Struct):
 
     def frame_from(self, position: Position | None) -> bytes:
         """The same for a client that has been told a part already."""
+        position = position or self.reached
         if position is None or self.method not in FROM_A_PLACE:
             return self.frame
-        if self.method == "session/load" and not self.is_begun:
+        if self.method == "session/load" and not self.is_begun and self.reached is None:
             return self.frame
         if self.method != "_dragoman/hub/attach":
             params = merge_ours(object_of(encode_json(self.params)), {"after": str(position)})
