@@ -39,6 +39,7 @@ from tests.hub.clients.test_methods import SCOPES
 from tests.hub.sessions.agents import obedient
 from tests.hub.sessions.stage import Stage, Talker, staged
 
+PAGE = Path(__file__).parents[3] / "docs" / "hub-protocol.md"
 ALL: tuple[Scope, ...] = get_args(Scope)
 ROWS = {
     **{(name, True): row for name, row in REQUESTS.items()},
@@ -111,11 +112,21 @@ def test_every_cell_of_the_table_is_as_its_row_says(record_property: Callable[[s
     assert count > 16 * len(ROWS)
 
 
-def test_scopes_are_those_that_the_pages_promise() -> None:
-    """Written down a second time, by hand, so that a slip in the table is seen."""
+def test_scopes_are_those_that_were_written_down_twice() -> None:
+    """The second time by hand, so that a slip in the table is seen."""
     for method, scope in SCOPES.items():
         row = REQUESTS.get(method, AGENT_EXTENSION)
         assert scope in row.scopes, method
+
+
+def test_the_page_names_each_method_of_the_hub_with_its_scopes() -> None:
+    cells = (line.split(" | ") for line in PAGE.read_text().splitlines() if line.startswith(f"| `{HUB}"))
+    promised = {words[0].strip("| `"): words[-1] for words in cells}
+    rows = {name: " or ".join(row.scopes) for name, row in REQUESTS.items() if name.startswith(HUB)}
+    assert sorted(promised) == sorted(rows), f"the table of methods in {PAGE} and the gate's differ"
+    # What else a method asks for follows behind a comma.
+    scopes = {name: text.removesuffix(" |").partition(",")[0] for name, text in promised.items()}
+    assert scopes == rows, f"the last column in {PAGE} names other scopes than the gate's table"
 
 
 async def test_every_handler_has_a_row_and_every_row_a_handler() -> None:
