@@ -12,3 +12,7 @@ declare module "node:assert/strict" {
   };
   export default assert;
 }
+declare module "node:process" {
+  /** Microseconds, since `before` if it is given. */
+  export function cpuUsage(before?: { user: number; system: number }): { user: number; system: number };
+}
