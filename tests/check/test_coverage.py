@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 
 from dragoman.check.manifest import requirements
@@ -12,7 +14,8 @@ LEAST = 390
 
 
 def test_rules_are_about_requirements_that_there_are() -> None:
-    assert rules_by_requirement().keys() - requirements().keys() == set()
+    unknown = rules_by_requirement().keys() - requirements().keys()
+    assert unknown == set(), "write them down in src/dragoman/check/requirements.json"
 
 
 def test_reasons_are_about_requirements_that_there_are() -> None:
@@ -20,7 +23,10 @@ def test_reasons_are_about_requirements_that_there_are() -> None:
 
 
 def test_every_requirement_has_a_rule_or_a_reason() -> None:
-    assert requirements().keys() - rules_by_requirement().keys() - reasons().keys() == set()
+    missing = requirements().keys() - rules_by_requirement().keys() - reasons().keys()
+    assert missing == set(), (
+        "each needs a rule in check/rules, or a reason in UNOBSERVED of its area's module"
+    )
 
 
 def test_no_requirement_has_a_rule_and_a_reason_why_there_is_none() -> None:
@@ -56,7 +62,8 @@ def test_every_rule_names_the_pages_of_the_specification_that_it_follows() -> No
 
 def test_every_requirement_has_the_address_of_a_page() -> None:
     starts = ("https://agentclientprotocol.com/", "https://www.jsonrpc.org/")
-    assert [one.id for one in requirements().values() if not one.page.startswith(starts)] == []
+    homeless = [one.id for one in requirements().values() if not one.page.startswith(starts)]
+    assert homeless == [], "`source` begins with a word that _PAGES of check/manifest.py does not have"
 
 
 def test_a_requirement_whose_source_nobody_knows_has_no_page() -> None:
@@ -76,3 +83,8 @@ def test_a_requirement_has_the_page_of_its_source_before_the_page_of_its_area() 
 
 def test_most_of_the_catalogue_is_judged() -> None:
     assert len(rules_by_requirement()) >= LEAST
+
+
+def test_the_page_says_how_many_requirements_there_are() -> None:
+    page = Path(__file__).parents[2] / "docs" / "check.md"
+    assert f"Of {len(requirements())} requirements at least {LEAST} are judged by rules" in page.read_text()

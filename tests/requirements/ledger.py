@@ -1,7 +1,7 @@
 """Which requirements of the agent side are tried on which agent, and why the others are not.
 
-The catalogue of `dragoman.check` has 469 requirements that follow from the specification, its schema and the
-official SDKs; 306 of them hold for agents (side A) or for both sides (B). A test tries a requirement by
+The catalogue of `dragoman.check` has requirements that follow from the specification, its schema and the
+official SDKs; most of them hold for agents (side A) or for both sides (B). A test tries a requirement by
 having its id in its name: `test_rpc_01_…` tries RPC-01, on both agents if it takes `heard`, on one
 if it takes `reviewer` or `coder`. Everything else has a reason here, and test_ledger.py sees to it that there
 is nothing else.
