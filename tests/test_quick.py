@@ -76,6 +76,14 @@ def test_a_page_runs_the_tests_of_pages(quick: Any, checkout: Path) -> None:
     assert quick.nearest_tests(["docs/hub.md"], {}, root=checkout) == (["tests/test_docs.py"], 0)
 
 
+def test_what_no_test_imports_has_tests_that_hold_it(quick: Any) -> None:
+    root = TOOLS.parent
+    found, _ = quick.nearest_tests(["src/dragoman/check/requirements.json"], {}, root=root)
+    assert found == ["tests/check/test_coverage.py", "tests/requirements/test_ledger.py"]
+    named = [*quick.HOLDERS, *(name for names in quick.HOLDERS.values() for name in names)]
+    assert [name for name in named if not (root / name).exists()] == []
+
+
 def test_what_is_too_much_is_counted(quick: Any, checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quick, "MOST_FILES", 1)
     found = quick.nearest_tests(["src/dragoman/a/b.py"], quick.imports_of_tests(checkout), root=checkout)

@@ -2,8 +2,8 @@
 
 What changed is what differs from the merge base with `main`, committed or not. The nearest tests of a module
 are its mirror (`tests/a/test_b.py` for `src/dragoman/a/b.py`), then the tests that import it, those in its
-own room first. Of these at most `MOST_FILES` are run; the number of the others is printed, and `make test`
-runs them all.
+own room first; those of data and pages are in `HOLDERS`. Of these at most `MOST_FILES` are run; the number of
+the others is printed, and `make test` runs them all.
 """
 
 from __future__ import annotations
@@ -21,6 +21,24 @@ CHECKED = ("src", "tests", "examples", "tools", "bench")
 
 STRUCTURE = ("tests/test_layers.py", "tests/test_sizes.py", "tests/test_exports.py")
 """Cheap tests about all modules, for every change of `src`."""
+
+HOLDERS: dict[str, tuple[str, ...]] = {
+    "docs/check.md": ("tests/check/test_coverage.py",),
+    "docs/dialects/quirks.md": ("tests/dialect/quirks/test_quirks.py",),
+    "docs/hub-protocol.md": ("tests/hub/gate/test_table.py",),
+    "mkdocs.yml": ("tests/docsite/test_site.py",),
+    "src/dragoman/check/requirements.json": (
+        "tests/check/test_coverage.py",
+        "tests/requirements/test_ledger.py",
+    ),
+    "src/dragoman/check/rules/": ("tests/check/test_coverage.py",),
+    "src/dragoman/cli/options/": ("tests/cli/test_commands.py", "tests/cli/test_options.py"),
+    "src/dragoman/review/data/": ("tests/review/test_own_rules.py",),
+    "tests/golden/quirks/": ("tests/dialect/quirks/test_quirks.py",),
+    "tests/interop/matrix/catalogue.toml": ("tests/interop/test_matrix.py",),
+    "web/": ("tests/web/test_build.py",),
+}
+"""Tests of files and folders that they do not import: data, pages, and modules that are found by name."""
 
 MOST_FILES = 20
 """Test files of one run."""
@@ -71,6 +89,8 @@ def nearest_tests(
     wide: dict[str, None] = {}
     for path in changed:
         room = _room(path)
+        holders = (names for start, names in HOLDERS.items() if path.startswith(start))
+        files.update(dict.fromkeys(name for names in holders for name in names))
         if _is_test(path):
             files[path] = None
         elif path.endswith(".md") and (path == "README.md" or path.startswith("docs/")):
