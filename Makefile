@@ -50,6 +50,7 @@ install = \
 	fi
 
 $(READY_PY): pyproject.toml
+	@echo "installing what development needs, which can take minutes"
 	@$(call install,dev)
 	@$(PY) -m compileall -q -j 0 $(VENV)/lib >/dev/null 2>&1 || true
 	@touch $@ $(READY_RUN)

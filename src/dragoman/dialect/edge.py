@@ -47,6 +47,9 @@ class Sign(Protocol):
 
 
 Plain: TypeAlias = dict[str, Sign]
+"""By method: the sign of notifications that an edge must see. Without it they pass undecoded, and the edge
+never hears of them.
+"""
 
 Consent: TypeAlias = Callable[[Object], str | None]
 """Decides a permission request (its v1 params) where the peer has no way to: the id of an option, or None.

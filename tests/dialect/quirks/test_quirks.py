@@ -1,7 +1,9 @@
 """Every quirk with the transcript that shows it: what the peer says, and what the other side hears.
 
-A line is a frame, who says it, and what is `heard` on the other side if not the same. Recordings of the
-programs themselves are looked through too, where they stand beside the repository.
+The first line of a transcript names its quirk, what the `peer` is, and the `recording` of the program itself,
+empty if there is none. Any other line is a frame, who says it, and what is `heard` on the other side if not
+the same. Recordings of the programs themselves are looked through too, where they stand beside the
+repository.
 """
 
 import json
@@ -118,5 +120,6 @@ def test_text_of_a_quirky_agent_passes_undecoded() -> None:
 
 def test_the_page_lists_every_quirk() -> None:
     page = PAGE.read_text()
-    assert [title for title in TITLES if f"`{title}`" not in page] == []
-    assert sorted(path.stem for path in GOLDEN.glob("*.ndjson")) == sorted(TITLES)
+    assert [title for title in TITLES if f"`{title}`" not in page] == [], f"not in {PAGE}"
+    stories = sorted(path.stem for path in GOLDEN.glob("*.ndjson"))
+    assert stories == sorted(TITLES), "tests/golden/quirks and QUIRKS of dialect/quirks/edge.py differ"

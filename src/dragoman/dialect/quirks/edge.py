@@ -1,9 +1,8 @@
-"""Known deviations of real agents and clients from v1, one class each, repaired where they come from.
+"""The edge nearest to a peer: it hears who the peer says it is, and becomes the quirks of that one.
 
-`edge.Quirks` stands nearest to the peer; `QUIRKS` lists all of them; docs/dialects/quirks.md says what each
-of them does, and which deviations need none.
-
-The edge nearest to a peer: it hears who the peer says it is, and becomes the quirks of that one.
+A quirk is a known deviation of real agents or clients from v1, one class each in `agent_quirks` and
+`client_quirks`. `QUIRKS` lists all of them; docs/dialects/quirks.md says what each of them does, and which
+deviations need none.
 """
 
 from __future__ import annotations
