@@ -23,7 +23,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command = options.command_row
     if command.claims_stdio:
         load("dragoman.transport.stdio:claim_stdio")()
-    load("dragoman.apps.console:sanitize_log_lines")()
+    if not command.sets_up_log:
+        load("dragoman.apps.log_lines:sanitize_log_lines")()
     try:
         run = load(command.run)
     except KeyboardInterrupt:

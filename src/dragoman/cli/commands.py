@@ -31,6 +31,8 @@ class CommandRow(NamedTuple):
     """Whether standard output is taken for the protocol before the module is imported: nothing that an
     agent's code imports can then print into the conversation.
     """
+    sets_up_log: bool = False
+    """Whether the command itself sees to what Python logs, after what it has to do first."""
     examples: str = ""
     """Examples, and what else its help says below the options."""
 
@@ -55,6 +57,7 @@ COMMANDS: tuple[CommandRow, ...] = (
         help="one turn with any agent; the exit status tells how it ended",
         description="Start an agent, give it a task, and always learn how it ended and what it changed.",
         run="dragoman.apps.run.command:run",
+        sets_up_log=True,
         options="apps",
         examples="""\
 examples:

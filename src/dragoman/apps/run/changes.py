@@ -15,7 +15,7 @@ from dragoman.errors import LocalMistake
 from dragoman.journal.history import history_path
 from dragoman.schema import v1
 from dragoman.text.sanitize import sanitize, sanitize_line
-from dragoman.workspace.policy.policy_files import policy_paths
+from dragoman.workspace.policy.policy_paths import policy_paths
 from dragoman.workspace.policy.terminal_lines import TerminalLines
 from dragoman.workspace.snapshot_entries import SnapshotSettings
 from dragoman.workspace.snapshots import FileChange, RevertRefused, Snapshot, TurnChangeSet, take_snapshot

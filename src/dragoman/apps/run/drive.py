@@ -100,10 +100,8 @@ class RunDriver:
             self.stream = history.stream
             self._brief = await self._find_brief(history)
             lending = LentWorkspace(
-                plan.rules,
+                plan,
                 self._reporter,
-                agent=plan.target.agent.name,
-                roots=plan.roots,
                 on_open_question=self._stop.question_left_open,
                 is_remote=self._is_remote,
             )

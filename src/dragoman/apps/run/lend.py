@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from dragoman import Client
 from dragoman.apps.run.permissions import DecisionLog
-from dragoman.apps.run.plan import RunRules
+from dragoman.apps.run.plan import RunPlan
 from dragoman.apps.run.questions import ElicitationReport, at_terminal
 from dragoman.apps.run.reporter import RunReporter
 from dragoman.schema import v1
 from dragoman.sdk.client.subagents import SubagentTree
 from dragoman.version import VERSION
 from dragoman.workspace.policy.permission_service import PermissionService
-from dragoman.workspace.policy.policy_files import policy_paths
+from dragoman.workspace.policy.policy_paths import policy_paths
 from dragoman.workspace.policy.remembered_rules import RememberedRules
 from dragoman.workspace.policy.tool_calls import ToolCalls
 from dragoman.workspace.remote_access import serve_decisions
@@ -26,15 +26,14 @@ class LentWorkspace:
 
     def __init__(
         self,
-        rules: RunRules,
+        plan: RunPlan,
         reporter: RunReporter,
         *,
-        agent: str,
-        roots: Sequence[str],
         on_open_question: Callable[[], None],
         is_remote: bool,
     ) -> None:
         """Of an agent that `is_remote`, only the decisions are made here."""
+        rules, agent, roots = plan.rules, plan.target.agent.name, plan.roots
         self.subagents = SubagentTree()
         """Of the agent that is connected now."""
         self.on_update: Callable[[v1.SessionNotification], None] | None = None
@@ -43,7 +42,7 @@ class LentWorkspace:
         self.decisions = DecisionLog(policy_paths().audit, reporter, cwd=roots[0])
         asker = None if person is None else person.permissions
         self.desk = PermissionService(
-            rules.policy,
+            plan.policy(),
             asker=asker,
             audit=self.decisions,
             remembered_rules=RememberedRules(policy_paths().remembered_file),
