@@ -12,6 +12,7 @@ from typing import TextIO
 from dragoman.errors import LocalMistake
 from dragoman.text.sanitize import sanitize, sanitize_json
 
+
 class UsageMistake(LocalMistake):
     """A command cannot do what its arguments say: what is wrong, and what to do next."""
 

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
-
 from msgspec.structs import replace
 
 from dragoman.apps.console import say, say_json

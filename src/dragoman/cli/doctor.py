@@ -12,7 +12,6 @@ import shlex
 import sys
 
 import msgspec
-
 from msgspec.structs import replace
 
 from dragoman.apps.console import say, say_json

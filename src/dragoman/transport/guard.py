@@ -72,9 +72,7 @@ class TreeGuard:
         except OSError as error:  # a system without a shell, or without room for one more process
             import logging  # here, because it takes longer to load than the guard to start
 
-            logging.getLogger(__name__).warning(
-                "no guard for a process tree, should we be killed: %s", error
-            )
+            logging.getLogger(__name__).warning("no guard for a process tree, should we be killed: %s", error)
         finally:
             os.close(read_end)
 

@@ -226,9 +226,8 @@ class RunDriver:
             if self._steering is not None:
                 self._steering.finish()
             await _put_away(looking)
-        decisions = lending.decisions
         outcome = outcome_of_turn(
-            result, last_was_denied=decisions.last_was_denied, last_refusal=decisions.last_refusal
+            result, last_was_denied=lending.last_was_denied, last_refusal=lending.last_refusal
         )
         return outcome_of_changes(outcome, unasked) if self._plan.is_strict else outcome
 
@@ -242,7 +241,7 @@ class RunDriver:
             self._reporter,
             self._plan.changes,
             is_attended=self._plan.is_attended,
-            effects=lending.decisions.effects,
+            effects=lending.effects,
             modes=session.modes,
         )
 

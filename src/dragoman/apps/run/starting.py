@@ -112,9 +112,7 @@ class EarlyAgent:
         from dragoman.transport.owned import Program
 
         target = self._plan.target
-        program = Program(
-            command=target.agent.command, cwd=self._cwd, env=target.env, files=(-1, -1, -1)
-        )
+        program = Program(command=target.agent.command, cwd=self._cwd, env=target.env, files=(-1, -1, -1))
         return SpawnFailed(why_not(program, failure))
 
     def _on_stderr(self, chunk: bytes) -> None:

@@ -35,8 +35,8 @@ from dragoman.workspace.policy.permission_prompt import PermissionChoice, Permis
 from dragoman.workspace.policy.permission_service import PermissionService, policy_refusal, why_of
 from dragoman.workspace.policy.policy import BUILT_IN, Policy, PolicyLayer
 from dragoman.workspace.policy.policy_files import load_policy, read_file
-from dragoman.workspace.policy.policy_paths import policy_paths
 from dragoman.workspace.policy.policy_parser import PolicyError
+from dragoman.workspace.policy.policy_paths import policy_paths
 from dragoman.workspace.policy.question import (
     PolicyQuestion,
     QuestionContext,

@@ -1,9 +1,9 @@
 """Where policies are kept.
 
-The user's file is `dragoman/policy.toml` in the configuration folder (XDG_CONFIG_HOME), answers given for good
-are beside it in `remembered.toml`, and a project's file is `.dragoman/policy.toml` in the session's first folder.
-Apart from `policy_files`, because most people have no such file, and whoever sees that need not load what
-reads it.
+The user's file is `dragoman/policy.toml` in the configuration folder (XDG_CONFIG_HOME), answers given for
+good are beside it in `remembered.toml`, and a project's file is `.dragoman/policy.toml` in the session's
+first folder. Apart from `policy_files`, because most people have no such file, and whoever sees that need
+not load what reads it.
 """
 
 from __future__ import annotations
