@@ -9,6 +9,7 @@ no more than that needs, neither asyncio nor `logging`.
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import signal
 
@@ -55,8 +56,11 @@ def _run_command(args: argparse.Namespace) -> int:
 async def _run_plan(plan: RunPlan, args: argparse.Namespace, early: EarlyAgent) -> int:
     early.adopt()
     try:
+        # `drive` is half of all our code; it is needed next.
+        from dragoman.apps.run import drive  # noqa: F401
         from dragoman.apps.run.running import run_plan
 
+        gc.enable()  # a turn may be long; it was off while we were loaded
         return await run_plan(plan, args, early)
     finally:
         await early.aclose()

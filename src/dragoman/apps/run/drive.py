@@ -278,7 +278,13 @@ class RunDriver:
             await asyncio.sleep(min(QUIET, quiet_at - loop.time()))
 
     async def _listen(self, session: Session) -> None:
-        """Some agents speak on after their answer: until they pause, what they say belongs to this run."""
+        """Some agents speak on after their answer: until they pause, what they say belongs to this run. An
+        agent that promises not to is taken at its word, unless it has subagents, who promised nothing.
+        """
+        if session.agent.answers_last and not session.agent.subagents:
+            self._tell_late(session, "after")
+            await self._output.flow()
+            return
         loop, link = asyncio.get_running_loop(), session.agent.link
         give_up = loop.time() + LINGER
         while True:
