@@ -29,7 +29,7 @@ from dragoman.hub.settings import AgentSettings
 from dragoman.journal.memory import MemoryJournal
 from dragoman.schema.v1.methods import METHODS
 from dragoman.transport.memory import memory_pair
-from dragoman.workspace.policy.policy_files import policy_paths
+from dragoman.workspace.policy.policy_paths import policy_paths
 from tests.conftest import COUNTED
 from tests.hub.sessions.stage import Stage, Talker, staged
 from tests.hub.test_effects import ALLOW_ALL, ASK_ALL, DENY_ALL, FILES, Witness, logged

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import UNSET
 from msgspec import inspect as types
@@ -116,6 +116,17 @@ def test_the_same_for_the_commonest_updates(kind: type[Bare], data: st.DataObjec
     message = data.draw(messages(kind))
     if message is not None and valid._nested[kind](message):
         assert outcome(write_and_read_back, message, kind) == outcome(write, message)
+
+
+@pytest.mark.parametrize("kind", [v1.ToolCall, v1.Plan, v1.AgentMessageChunk])
+@settings(max_examples=20)  # each makes a function
+@given(data=st.data())
+def test_whatever_message_a_check_was_made_with_it_says_the_same(
+    kind: type[Bare], data: st.DataObject
+) -> None:
+    sample, message = data.draw(messages(kind)), data.draw(messages(kind))
+    if message is not None:
+        assert valid._make_check(kind, sample)(message) == valid._nested[kind](message)
 
 
 def test_most_types_have_a_check_and_ordinary_messages_pass_it() -> None:

@@ -10,7 +10,7 @@ import pytest
 from dragoman.hub.settings import settings_path
 from dragoman.journal.history import history_path
 from dragoman.system.folders import FolderKind, user_folder
-from dragoman.workspace.policy.policy_files import policy_paths
+from dragoman.workspace.policy.policy_paths import policy_paths
 
 HOME = {"HOME": "/h"}
 DEFAULTS: dict[FolderKind, tuple[str, str]] = {

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shlex
-import socket
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dragoman.apps.console import UsageMistake
-from dragoman.apps.files import authorization
 from dragoman.errors import LocalMistake, SpawnFailed
 from dragoman.sdk.environment import agent_environment
 from dragoman.sdk.known import KnownAgent, reach_agent, read_config
 from dragoman.sdk.known.finding import OURS, find_agent_in
-from dragoman.sdk.known.reaching import AgentAccess
-from dragoman.sdk.known.redacting import redact_shapes
+from dragoman.sdk.known.reaching import AgentAccess, find_on_our_path
 from dragoman.sdk.known.remote_place import with_variables
 from dragoman.transport.address import RemoteAddress, UnixAddress, parse_address, remote
-from dragoman.transport.contract import Transport
-from dragoman.transport.pipe import PipeTransport
+
+if TYPE_CHECKING:  # a command that only names its agent does not pay for transports
+    from dragoman.transport.contract import Transport
 
 CONNECT_SECONDS = 5.0
 
@@ -67,7 +65,7 @@ def find_target(
         elif maps:
             raise UsageMistake("--map is for an agent elsewhere", "say where it lives with --in")
         else:
-            resolved_agent = asyncio.run(reach_agent(agent_name))
+            resolved_agent = find_on_our_path(agent_name) or _ask_login_shell(agent_name)
     except LocalMistake as error:
         raise UsageMistake(str(error), "see `dragoman agents`") from error
     for variable in (variables := list(variables)):
@@ -75,6 +73,12 @@ def find_target(
             raise UsageMistake("--env takes NAME or NAME=VALUE", "name a variable")
     agent, env = with_environment(resolved_agent, variables)
     return ChosenAgent(agent, env, agent_name, note, dialect or agent.dialect)
+
+
+def _ask_login_shell(agent_name: str) -> AgentAccess:
+    import asyncio  # a shell takes longer to answer than this to load
+
+    return asyncio.run(reach_agent(agent_name))
 
 
 def with_environment(access: AgentAccess, variables: Sequence[str]) -> tuple[KnownAgent, dict[str, str]]:
@@ -110,6 +114,11 @@ def remote_folder(path: str | None, agent: KnownAgent) -> str:
 
 
 def _dial(text: str) -> Transport:
+    import socket
+
+    from dragoman.apps.files import authorization
+    from dragoman.transport.pipe import PipeTransport
+
     address = parse_address(text)
     if isinstance(address, RemoteAddress):
         return remote(address.url, headers=authorization())
@@ -135,6 +144,8 @@ def _dial(text: str) -> Transport:
 
 def display_command(agent: KnownAgent) -> str:
     """The command as a person would type it."""
+    from dragoman.sdk.known.redacting import redact_shapes
+
     if agent.place and "--decide" in agent.command:  # ours, around its own
         return redact_shapes(shlex.join(("dragoman", *agent.command[agent.command.index("ssh") :])))
     if agent.command[: len(OURS)] == OURS:

@@ -10,10 +10,10 @@ import os
 import shutil
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from dragoman.apps.console import say, say_json
 from dragoman.apps.target import display_command

@@ -31,6 +31,10 @@ class CommandRow(NamedTuple):
     """Whether standard output is taken for the protocol before the module is imported: nothing that an
     agent's code imports can then print into the conversation.
     """
+    starts_early: bool = False
+    """Whether the command starts a process before it loads the rest of its code. It sees to what Python logs,
+    and to the collector of garbage, when that is done.
+    """
     examples: str = ""
     """Examples, and what else its help says below the options."""
 
@@ -55,6 +59,7 @@ COMMANDS: tuple[CommandRow, ...] = (
         help="one turn with any agent; the exit status tells how it ended",
         description="Start an agent, give it a task, and always learn how it ended and what it changed.",
         run="dragoman.apps.run.command:run",
+        starts_early=True,
         options="apps",
         examples="""\
 examples:

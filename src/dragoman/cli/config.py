@@ -25,7 +25,8 @@ from dragoman.errors import LocalMistake
 from dragoman.hub.settings import HubSettings, changed_settings, settings_path
 from dragoman.hub.settings_file import load_settings
 from dragoman.sdk.known.config import config_path, read_config
-from dragoman.workspace.policy.policy_files import policy_paths, read_file
+from dragoman.workspace.policy.policy_files import read_file
+from dragoman.workspace.policy.policy_paths import policy_paths
 
 SECRET = "(not shown)"  # noqa: S105 - what stands in the place of one
 

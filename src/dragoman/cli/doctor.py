@@ -10,9 +10,9 @@ import asyncio
 import os
 import shlex
 import sys
-from dataclasses import replace
 
 import msgspec
+from msgspec.structs import replace
 
 from dragoman.apps.console import say, say_json
 from dragoman.apps.target import display_command

@@ -13,7 +13,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from dragoman.apps.console import JsonFormatter, SafeFormatter, say
+from dragoman.apps.console import say
+from dragoman.apps.log_lines import JsonFormatter, SafeFormatter
 from dragoman.apps.terminals import is_hung_up, standard_terminals
 from dragoman.errors import JournalError, LocalMistake
 from dragoman.hub.cluster.node import node_name, shown_place

@@ -22,8 +22,9 @@ from dragoman.schema.v1.tool_call import TOOL_KINDS
 from dragoman.text.sanitize import sanitize_line
 from dragoman.workspace.policy.commands import pattern_text
 from dragoman.workspace.policy.policy import Policy, PolicyLayer
-from dragoman.workspace.policy.policy_files import load_policy, policy_paths, read_text
+from dragoman.workspace.policy.policy_files import load_policy, read_text
 from dragoman.workspace.policy.policy_parser import PolicyError, read_policy
+from dragoman.workspace.policy.policy_paths import policy_paths
 from dragoman.workspace.policy.question import PolicyQuestion, QuestionContext, about_file, about_tool_call
 from dragoman.workspace.policy.remembered_rules import RememberedRules
 from dragoman.workspace.policy.rules import PolicyRule

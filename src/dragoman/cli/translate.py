@@ -15,7 +15,7 @@ from dragoman.errors import LocalMistake, SpawnFailed
 from dragoman.sdk.interpreting.consent import consent_of
 from dragoman.sdk.interpreting.standing import stand_between
 from dragoman.workspace.policy.audit import AuditLog
-from dragoman.workspace.policy.policy_files import policy_paths
+from dragoman.workspace.policy.policy_paths import policy_paths
 
 LOST = 3
 """The exit status when `--strict` ended the conversation."""

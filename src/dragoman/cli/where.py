@@ -21,7 +21,7 @@ from dragoman.journal.history import history_path
 from dragoman.sdk.known.config import config_path
 from dragoman.system.folders import user_folder
 from dragoman.version import VERSION
-from dragoman.workspace.policy.policy_files import policy_paths
+from dragoman.workspace.policy.policy_paths import policy_paths
 
 
 class FileLocation(Struct, frozen=True, kw_only=True):

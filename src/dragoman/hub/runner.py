@@ -40,7 +40,7 @@ from dragoman.runtime.owner import TaskOwner
 from dragoman.system.files import try_lock
 from dragoman.transport.contract import TransportLimits
 from dragoman.transport.http_connection import Bounds
-from dragoman.workspace.policy.policy_files import policy_paths
+from dragoman.workspace.policy.policy_paths import policy_paths
 
 log = logging.getLogger(__name__)
 

@@ -32,7 +32,7 @@ from dragoman.workspace.policy.options import usable_options
 from dragoman.workspace.policy.permission_prompt import PermissionPrompt
 from dragoman.workspace.policy.permission_service import PermissionService
 from dragoman.workspace.policy.policy import Policy
-from dragoman.workspace.policy.policy_files import policy_paths
+from dragoman.workspace.policy.policy_paths import policy_paths
 from dragoman.workspace.policy.question import QuestionContext, about_tool_call
 from dragoman.workspace.remote_access import PERMIT_METHOD, read_access
 

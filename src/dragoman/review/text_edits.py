@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from dragoman.review.finding import Edit, Finding, FindingPlace
@@ -20,11 +20,9 @@ class TextLines:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._starts = [0]
-        at = text.find("\n")
-        while at != -1:
-            self._starts.append(at + 1)
-            at = text.find("\n", at + 1)
+        # Each line begins behind the one before it, and its end; the last sum is where the text ends.
+        self._starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
+        self._starts.pop()
 
     def __len__(self) -> int:
         return len(self._starts)

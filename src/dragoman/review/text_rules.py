@@ -98,9 +98,18 @@ class SearchedText:
         if numbers is None:
             numbers = ()
             if self._may_have(word) and word in self._lower_text:
-                numbers = tuple([number for number, line in self._numbered_lines if word in line])
+                numbers = tuple(self._find_lines(word))
             self._hits[word] = numbers
         return numbers
+
+    def _find_lines(self, word: str) -> Iterator[int]:
+        """The numbers of the lines with a word. From hit to hit: most words of rules are rare."""
+        find, lines = self._lower_text.find, self._lines
+        at = find(word) if word and "\n" not in word else -1
+        while at >= 0:
+            line, _ = lines.position(at)
+            yield line
+            at = find(word, lines.span(line, line)[1])
 
     def _may_have(self, keyword: str) -> bool:
         core, is_whole = _core(keyword)
@@ -111,10 +120,6 @@ class SearchedText:
         """Lines that are not plain ASCII."""
         lines = self._lines.text.split("\n")
         return tuple(number for number, line in enumerate(lines, 1) if not line.isascii())
-
-    @functools.cached_property
-    def _numbered_lines(self) -> tuple[tuple[int, str], ...]:
-        return tuple(enumerate(self._lower_text.split("\n"), 1))
 
 
 _WORD = re.compile(r"\w+")

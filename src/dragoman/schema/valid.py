@@ -2,9 +2,12 @@
 
 msgspec does not look at the values that a struct is made with. To read back what was written finds every
 mistake, and costs many times what writing does. So for each type a function is made from its fields, when the
-first message of it is written: it compares exact types, bounds and lists of values, and nothing else. True
+first messages of it are written: it compares exact types, bounds and lists of values, and nothing else. True
 means that the message is what the schema says. False means that somebody has to look closer, not that
 anything is wrong: `strict` reads it back then.
+
+A call takes as long as four comparisons. So what a message holds at that moment is checked in the same
+function: whoever sends chunks of text will mostly send chunks of text.
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ WORTHWHILE = 16
 
 def is_surely_valid(message: object, kind: object) -> bool:
     """Whether `message` is a struct of exactly this type, and every value in it is allowed."""
-    return type(message) is kind and (checks.get(kind) or _check_of_frequent(kind))(message)
+    return type(message) is kind and (checks.get(kind) or _check_of_frequent(message))(message)
 
 
 def is_valid_at_first_sight(message: object, kind: object) -> bool:
@@ -49,12 +52,13 @@ checks: dict[Any, Check] = {}
 _counts: dict[Any, int] = {}  # messages of each type
 
 
-def _check_of_frequent(kind: Any) -> Check:
-    """The check of a type, once that is worth while."""
+def _check_of_frequent(message: object) -> Check:
+    """The check of a message's type, once that is worth while."""
+    kind: Any = type(message)
     count = _counts[kind] = _counts.get(kind, 0) + 1
     if count < WORTHWHILE:
         return _never
-    check = checks[kind] = _make_check(kind) if _can_be_checked(kind) else _never
+    check = checks[kind] = _make_check(kind, message) if _can_be_checked(kind) else _never
     return check
 
 
@@ -78,32 +82,78 @@ def _can_be_checked(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, Bare) and not hasattr(kind, "__post_init__")
 
 
-def _make_check(kind: type[Bare]) -> Check:
-    info = types.type_info(kind)
-    assert isinstance(info, types.StructType)
-    lines = ["def check(message):"]
+def _make_check(kind: type[Bare], sample: object = None) -> Check:
+    """A check of this type. Structs that `sample` holds are checked in the same function."""
     names: dict[str, Any] = {"UNSET": UNSET, "checks": _nested, "is_plain": _is_plain}
-    for field in info.fields:
-        condition = _condition(field.type, kind._checked.get(field.name, ()), names)
-        if not field.required:  # then it is left out if it is not set
-            condition = "value is UNSET" if condition is None else f"value is UNSET or {condition}"
-        if condition is None:
-            return _never
-        lines += [f"    value = message.{field.name}", f"    if not ({condition}):", "        return False"]
-    lines.append("    return True")
+    lines = _lines(kind, "message", names, sample)
+    return _never if lines is None else _function("message", lines, names)
+
+
+def _function(parameter: str, lines: list[str], names: dict[str, Any]) -> Check:
+    # What is looked up most is a local name, which is faster.
+    text = "\n".join(
+        [f"def check({parameter}, UNSET=UNSET):", *(f"    {line}" for line in lines), "    return True"]
+    )
     # The names of fields are those of generated types; nothing of a message is ever part of this text.
-    exec("\n".join(lines), names)  # noqa: S102
+    exec(text, names)  # noqa: S102
     check: Check = names["check"]
     return check
 
 
-def _condition(kind: types.Type, allowed: tuple[str, ...], names: dict[str, Any]) -> str | None:
+def _lines(kind: type[Bare], owner: str, names: dict[str, Any], sample: object) -> list[str] | None:
+    """Statements that return False unless every field of the struct called `owner` is surely valid; None if
+    there are none.
+    """
+    info = types.type_info(kind)
+    assert isinstance(info, types.StructType)
+    lines: list[str] = []
+    for field in info.fields:
+        value = getattr(sample, field.name, None)
+        condition = _condition(field.type, kind._checked.get(field.name, ()), names, value)
+        inner = _sample_lines(field.type, value, names)
+        test = [f"value = {owner}.{field.name}"]
+        if condition is None and field.required:
+            return None
+        if condition is None:
+            test.append("return False")
+        elif inner is None:
+            test += [f"if not ({condition}):", "    return False"]
+        else:
+            test += [*inner, f"elif not ({condition}):", "    return False"]
+        if field.required:
+            lines += test
+        else:  # then it is left out if it is not set, which most of them are not
+            lines += [f"if {owner}.{field.name} is not UNSET:", *(f"    {line}" for line in test)]
+    return lines
+
+
+def _sample_lines(kind: types.Type, sample: object, names: dict[str, Any]) -> list[str] | None:
+    """An `if` for a `value` that is the same struct as the sample; None if the sample is no struct of this
+    kind.
+    """
+    members = kind.types if isinstance(kind, types.UnionType) else (kind,)
+    struct: Any = type(sample)
+    is_member = any(isinstance(member, types.StructType) and member.cls is struct for member in members)
+    if not is_member or not _can_be_checked(struct):
+        return None
+    owner = f"inner_{len(names)}"
+    names[owner] = None  # taken
+    lines = _lines(struct, owner, names, sample)
+    if lines is None:
+        return None
+    known = _name(struct, names)
+    return [f"if type(value) is {known}:", f"    {owner} = value", *(f"    {line}" for line in lines)]
+
+
+def _condition(
+    kind: types.Type, allowed: tuple[str, ...], names: dict[str, Any], sample: object = None
+) -> str | None:
     """An expression that is true of a `value` which is surely of this type; None if there is none."""
     match kind:
         case types.Metadata():
-            return _condition(kind.type, allowed, names)
+            return _condition(kind.type, allowed, names, sample)
         case types.UnionType():
-            return _of_union(kind, allowed, names)
+            return _of_union(kind, allowed, names, sample)
         case types.StrType(min_length=None, max_length=None, pattern=None):
             in_list = f" and value in {_name(frozenset(allowed), names)}" if allowed else ""
             return f"type(value) is str{in_list}"
@@ -120,7 +170,7 @@ def _condition(kind: types.Type, allowed: tuple[str, ...], names: dict[str, Any]
         case types.StructType():
             return f"type(value) is {_name(kind.cls, names)} and checks[type(value)](value)"
         case types.ListType(min_length=None, max_length=None):
-            return _of_list(kind, allowed, names)
+            return _of_list(kind, allowed, names, sample)
         case types.AnyType() | types.DictType(key_type=types.StrType(), value_type=types.AnyType()):
             of_dict = "" if isinstance(kind, types.AnyType) else "type(value) is dict and "
             return f"{of_dict}is_plain(value)"
@@ -141,23 +191,28 @@ def _of_number(kind: types.IntType | types.FloatType) -> str | None:
     return f"type(value) is {name} and {lowest!r} <= value <= {highest!r}"
 
 
-def _of_union(kind: types.UnionType, allowed: tuple[str, ...], names: dict[str, Any]) -> str | None:
+def _of_union(
+    kind: types.UnionType, allowed: tuple[str, ...], names: dict[str, Any], sample: object
+) -> str | None:
     """What no condition can be made for is left out: a value of that type is looked at more closely."""
     structs = frozenset(member.cls for member in kind.types if isinstance(member, types.StructType))
     others = [member for member in kind.types if not isinstance(member, types.StructType)]
-    conditions = [_condition(member, allowed, names) for member in others]
+    conditions = [_condition(member, allowed, names, sample) for member in others]
     alternatives = [f"({condition})" for condition in conditions if condition is not None]
     if structs:
         alternatives.append(f"(type(value) in {_name(structs, names)} and checks[type(value)](value))")
     return " or ".join(alternatives) or None
 
 
-def _of_list(kind: types.ListType, allowed: tuple[str, ...], names: dict[str, Any]) -> str | None:
+def _of_list(
+    kind: types.ListType, allowed: tuple[str, ...], names: dict[str, Any], sample: object
+) -> str | None:
     condition = _condition(kind.item_type, allowed, names)
     if condition is None:
         return None
-    item = f"item_{len(names)}"
-    exec(f"def {item}(value):\n    return {condition}", names)  # noqa: S102 -- as above
+    inner = _sample_lines(kind.item_type, sample[0] if isinstance(sample, list) and sample else None, names)
+    test = [f"if not ({condition}):"] if inner is None else [*inner, f"elif not ({condition}):"]
+    item = _name(_function("value", [*test, "    return False"], dict(names)), names)
     return f"type(value) is list and all(map({item}, value))"
 
 

@@ -15,12 +15,15 @@ import re
 import shlex
 from collections.abc import Mapping
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from dragoman.errors import LocalMistake
-from dragoman.transport.contract import DEFAULT_LIMITS, TransportLimits
-from dragoman.transport.messages import MessageTransport
+
+if TYPE_CHECKING:  # who only reads an address does not pay for transports
+    from dragoman.transport.contract import TransportLimits
+    from dragoman.transport.messages import MessageTransport
 
 SCHEME = re.compile(r"([a-z][a-z0-9+.]+):", re.ASCII)
 """Lower case and two letters at least: `C:\\agent.exe` and `FOO:bar` are commands."""
@@ -117,9 +120,12 @@ SCHEMES = ("ws://", "wss://", "http://", "https://")
 
 
 def remote(
-    address: str, *, headers: Mapping[str, str] | None = None, limits: TransportLimits = DEFAULT_LIMITS
+    address: str, *, headers: Mapping[str, str] | None = None, limits: TransportLimits | None = None
 ) -> MessageTransport:
     """A transport that connects when it is used. Needs a running loop."""
+    from dragoman.transport.contract import DEFAULT_LIMITS
+
+    limits = limits or DEFAULT_LIMITS
     if not address.startswith(SCHEMES):
         raise LocalMistake(f"{address!r} is no address of a server: they begin with {', '.join(SCHEMES)}")
     if address.startswith("ws"):

@@ -15,15 +15,12 @@ system itself does this work (see `windows`).
 
 from __future__ import annotations
 
-import logging
 import os
 import subprocess
 import sys
 from contextlib import suppress
 
 from dragoman.transport import tree
-
-logger = logging.getLogger(__name__)
 
 SCRIPT = """
 read -r root start
@@ -73,7 +70,9 @@ class TreeGuard:
                 start_new_session=True,
             )
         except OSError as error:  # a system without a shell, or without room for one more process
-            logger.warning("no guard for a process tree, should we be killed: %s", error)
+            import logging  # here, because it takes longer to load than the guard to start
+
+            logging.getLogger(__name__).warning("no guard for a process tree, should we be killed: %s", error)
         finally:
             os.close(read_end)
 

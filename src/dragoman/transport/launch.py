@@ -19,6 +19,7 @@ if sys.platform == "win32":
     from dragoman.transport.windows import WindowsTree
 else:
     from dragoman.transport.posix import PosixTree
+    from dragoman.transport.started import StartedProgram
 
 
 def start_tree(program: Program, *, grace: Grace, on_exit: Callable[[], None]) -> OwnedTree:
@@ -27,7 +28,8 @@ def start_tree(program: Program, *, grace: Grace, on_exit: Callable[[], None]) -
     """
     if sys.platform == "win32":
         return WindowsTree(program, grace=grace, on_exit=on_exit)
-    return PosixTree(program, grace=grace, on_exit=on_exit)
+    started = StartedProgram(program.command, cwd=program.cwd, env=program.env, files=program.files)
+    return PosixTree(started, grace=grace, on_exit=on_exit)
 
 
 def why_not(program: Program, error: Exception) -> str:

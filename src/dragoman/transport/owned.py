@@ -71,9 +71,11 @@ def owned_trees() -> list[OwnedTree]:
 class OwnedTree(ABC):
     """One started program and everything that came of it."""
 
-    def __init__(self, program: Program, *, pid: int, grace: Grace, on_exit: Callable[[], None]) -> None:
+    def __init__(
+        self, command: Sequence[str], *, pid: int, grace: Grace, on_exit: Callable[[], None]
+    ) -> None:
         self.pid = pid
-        self.command = list(program.command)
+        self.command = list(command)
         self.started_at = time.time()
         self.grace = grace
         self.returncode: int | None = None

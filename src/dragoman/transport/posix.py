@@ -1,4 +1,5 @@
-"""An owned tree on POSIX: a session of its own, a guard beside it, and a sweep behind it.
+"""An owned tree on POSIX: a session of its own, a guard beside it, and a sweep behind it. `started` starts
+its program, this owns it.
 
 The program's exit is noticed through a pidfd, or by a waiting thread where there is none. Then what it left
 running is ended, and the program is reaped last: until then its number, which is also the number of its
@@ -8,15 +9,13 @@ group, cannot be given to anybody else.
 from __future__ import annotations
 
 import os
-import secrets
 import signal
-import subprocess
 import threading
 from collections.abc import Callable
 
 from dragoman.transport import tree
-from dragoman.transport.guard import TreeGuard
-from dragoman.transport.owned import UNKILLABLE, Grace, OwnedTree, Program
+from dragoman.transport.owned import UNKILLABLE, Grace, OwnedTree
+from dragoman.transport.started import StartedProgram
 
 POLL = 0.01
 """Seconds between two looks at leftovers: they are no children of ours, so nobody tells us of their end."""
@@ -25,18 +24,10 @@ POLL = 0.01
 class PosixTree(OwnedTree):
     """A tree that is known by session, descent and mark (see `tree`)."""
 
-    def __init__(self, program: Program, *, grace: Grace, on_exit: Callable[[], None]) -> None:
-        self._mark = secrets.token_hex(8)
-        self._guard = TreeGuard(self._mark)
-        try:
-            self._program = _start(program, mark=self._mark)
-        except BaseException:
-            self._guard.dismiss()
-            raise
-        super().__init__(program, pid=self._program.pid, grace=grace, on_exit=on_exit)
-        process = tree.look_up(self.pid)
-        self._start = process.start if process else 0
-        self._guard.watch(self.pid, start=self._start)
+    def __init__(self, started: StartedProgram, *, grace: Grace, on_exit: Callable[[], None]) -> None:
+        super().__init__(started.command, pid=started.process.pid, grace=grace, on_exit=on_exit)
+        self._mark, self._start = started.mark, started.start_time
+        self._guard, self._program = started.guard, started.process
         self._killing = False
         self._pidfd = self._watch()
 
@@ -135,22 +126,6 @@ class PosixTree(OwnedTree):
         self._program.poll()
         self._guard.dismiss()
         super()._bury()
-
-
-def _start(program: Program, *, mark: str) -> subprocess.Popen[bytes]:
-    env = dict(os.environ if program.env is None else program.env)
-    outer = env.get(tree.MARK)
-    env[tree.MARK] = f"{outer},{mark}" if outer else mark
-    return subprocess.Popen(
-        program.command,
-        stdin=program.files[0],
-        stdout=program.files[1],
-        stderr=program.files[2],
-        cwd=program.cwd,
-        env=env,
-        close_fds=True,  # 0, 1, 2 and nothing else
-        start_new_session=True,  # the program's number becomes the number of its session and group
-    )
 
 
 def _ask_to_end(processes: list[tree.Process]) -> None:

@@ -12,20 +12,17 @@ import asyncio
 import os
 import shlex
 import signal
-import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 
 from dragoman.errors import PeerDied, SpawnFailed
+from dragoman.transport.child_pipes import close_all, open_pipes
 from dragoman.transport.contract import DEFAULT_LIMITS, Sink, TransportLimits
 from dragoman.transport.launch import start_tree, why_not
-from dragoman.transport.owned import DEFAULT_GRACE, Grace, Program
+from dragoman.transport.owned import DEFAULT_GRACE, Grace, OwnedTree, Program
 from dragoman.transport.pipe import PipeTransport
 from dragoman.transport.program_output import StderrTail
 from dragoman.transport.waiting import Waiters
 from dragoman.transport.writing import Block
-
-PIPE_SIZE = 256 * 1024
 
 HANG_UP = 0.5
 """Seconds that may lie between the end of a program's output and its exit, in either order."""
@@ -46,7 +43,22 @@ def spawn(
     """
     asyncio.get_running_loop()  # without one, fail before anything is started
     words = words_of(command)
-    return ChildTransport(words, cwd=cwd, env=env, limits=limits, grace=grace, on_stderr=on_stderr)
+    ours, theirs = open_pipes()
+    program = Program(command=words, cwd=cwd, env=env, files=theirs)
+
+    def own(on_exit: Callable[[], None]) -> OwnedTree:
+        try:
+            return start_tree(program, grace=grace, on_exit=on_exit)
+        except (OSError, ValueError) as error:
+            raise SpawnFailed(why_not(program, error)) from error
+
+    try:
+        return ChildTransport(words, ours, own=own, limits=limits, on_stderr=on_stderr)
+    except SpawnFailed:
+        close_all(ours)
+        raise
+    finally:
+        close_all(theirs)
 
 
 class ChildTransport:
@@ -56,28 +68,22 @@ class ChildTransport:
 
     def __init__(
         self,
-        command: list[str],
+        command: Sequence[str],
+        pipes: tuple[int, int, int],
         *,
-        cwd: str | os.PathLike[str] | None,
-        env: Mapping[str, str] | None,
-        limits: TransportLimits,
-        grace: Grace,
-        on_stderr: Callable[[bytes], None] | None,
+        own: Callable[[Callable[[], None]], OwnedTree],
+        limits: TransportLimits = DEFAULT_LIMITS,
+        on_stderr: Callable[[bytes], None] | None = None,
     ) -> None:
+        """`own` gives the tree, and gets what is called when its program exits; `pipes` are our ends of the
+        program's input, output and standard error. Needs a running loop.
+        """
         self.limits = limits
-        ours, theirs = open_pipes()
-        program = Program(command=command, cwd=cwd, env=env, files=theirs)
-        try:
-            self.tree = start_tree(program, grace=grace, on_exit=self._settle)
-        except (OSError, ValueError) as error:
-            close_all(ours)
-            raise SpawnFailed(why_not(program, error)) from error
-        finally:
-            close_all(theirs)
+        self.tree = own(self._settle)
         self._name = os.path.basename(command[0])
         self._loop = asyncio.get_running_loop()
-        self._pipe = PipeTransport(ours[1], ours[0], limits=limits)
-        self.stderr = StderrTail(ours[2], show=on_stderr, on_end=self._settle)
+        self._pipe = PipeTransport(pipes[1], pipes[0], limits=limits)
+        self.stderr = StderrTail(pipes[2], show=on_stderr, on_end=self._settle)
         self._sink: Sink | None = None
         self._inlet: _ChildSink | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -217,43 +223,6 @@ def words_of(command: Sequence[str] | str) -> list[str]:
     if not words:
         raise SpawnFailed("cannot start a program: the command is empty")
     return words
-
-
-def open_pipes() -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-    """Our ends and the child's ends of its three standard descriptors."""
-    fds: list[int] = []
-    try:
-        while len(fds) < 6:
-            fds += os.pipe()
-    except OSError as error:
-        close_all(fds)
-        raise SpawnFailed(
-            f"cannot start a program: {error.strerror}; close some, or raise `ulimit -n`"
-        ) from error
-    their_in, our_in, our_out, their_out, our_err, their_err = fds
-    widen(our_in)
-    widen(our_out)
-    if os.name != "nt":  # there, threads do the waiting
-        for fd in (our_in, our_out, our_err):
-            # We made these, and each end of a pipe has flags of its own: the child's ends still block.
-            os.set_blocking(fd, False)
-    return (our_in, our_out, our_err), (their_in, their_out, their_err)
-
-
-def widen(fd: int) -> None:
-    """Make room in a pipe for several blocks, so that both ends can work at the same time. Not for more: a
-    user who has many wide pipes gets only very narrow ones from then on.
-    """
-    if sys.platform == "linux":
-        with suppress(ImportError, OSError):  # no more to be had; it works as it is
-            import fcntl
-
-            fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, PIPE_SIZE)
-
-
-def close_all(fds: Sequence[int]) -> None:
-    for fd in fds:
-        os.close(fd)
 
 
 def obituary(what: str, code: int | None, stderr: str) -> PeerDied:

@@ -164,7 +164,7 @@ if sys.platform == "win32":
             except BaseException:
                 self._job.close()
                 raise
-            super().__init__(program, pid=self._program.pid, grace=grace, on_exit=on_exit)
+            super().__init__(program.command, pid=self._program.pid, grace=grace, on_exit=on_exit)
             threading.Thread(target=self._wait, name=f"wait for {self.pid}", daemon=True).start()
 
         def _start(self, program: Program) -> subprocess.Popen[bytes]:

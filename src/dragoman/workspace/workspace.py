@@ -123,19 +123,21 @@ class Workspace:
         self,
         session_id: str,
         *,
-        cwd: str,
+        cwd: str = "",
         additional_directories: Sequence[str] = (),
+        roots: Roots | None = None,
         settings: FileSettings | None = None,
         agent: object = None,
     ) -> LentFiles:
         """Lend the folders of a session whose id is known, as when it is loaded or resumed.
 
         Opening it again replaces its folders, all of them; what the agent was told of files stays, and so do
-        its terminals. With
-        `agent` (what `connect` gives), nobody else can use the session: ids of two agents may be the same.
+        its terminals. `roots` are folders that somebody has opened already, in place of `cwd`; they are the
+        workspace's from then on. With `agent` (what `connect` gives), nobody else can use the session: ids
+        of two agents may be the same.
         """
         before = self._sessions.get((agent, session_id))
-        lent = self._lend(cwd, additional_directories, settings, before=before)
+        lent = self._lend(roots or Roots(cwd, additional_directories), settings, before=before)
         self._settle((agent, session_id), lent)
         return lent.files
 
@@ -143,15 +145,16 @@ class Workspace:
     def opening(
         self,
         *,
-        cwd: str,
+        cwd: str = "",
         additional_directories: Sequence[str] = (),
+        roots: Roots | None = None,
         settings: FileSettings | None = None,
         agent: object = None,
     ) -> Iterator[SessionOpening]:
         """Lend the folders of a session that is about to be made. Its agent may ask for files before we have
         learned its id; if this is the only opening under way, such a request is taken to be for it.
         """
-        lent = self._lend(cwd, additional_directories, settings, before=None)
+        lent = self._lend(roots or Roots(cwd, additional_directories), settings, before=None)
         opening = SessionOpening(lent, agent, self._settle)
         self._openings.append(opening)
         try:
@@ -214,14 +217,12 @@ class Workspace:
 
     def _lend(
         self,
-        cwd: str,
-        additional_directories: Sequence[str],
+        roots: Roots,
         settings: FileSettings | None,
         *,
         before: LentSession | None,
     ) -> LentSession:
         file_settings = settings or self._settings
-        roots = Roots(cwd, additional_directories)
         known_versions = (
             KnownVersions(base_bytes=file_settings.base_bytes)
             if before is None

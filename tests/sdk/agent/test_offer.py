@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dragoman import Agent
+from dragoman import Agent, Client, connect
 from dragoman.schema.v1 import AuthMethod, AuthMethodAgent, AuthMethodTerminal
 from tests.runtime.raw import request
 from tests.sdk.ends import raw_client
@@ -86,3 +86,13 @@ async def test_a_login_that_needs_a_terminal_is_shown_only_to_a_client_that_has_
     assert [method["id"] for method in (await offered(agent))["authMethods"]] == ["web"]
     with_terminal = await offered(agent, {"auth": {"terminal": True}})
     assert [method["id"] for method in with_terminal["authMethods"]] == ["web", "shell"]
+
+
+@pytest.mark.parametrize(("meta", "expected"), [({}, False), ({"dragoman": {"extensions": []}}, True)])
+async def test_an_agent_tells_clients_of_ours_that_its_answers_come_last(
+    meta: dict[str, object], expected: bool
+) -> None:
+    client = Client("known")
+    client.meta = meta
+    async with connect(Agent("echo"), client=client) as agent:
+        assert agent.answers_last is expected

@@ -13,7 +13,7 @@ from dragoman.workspace.policy.audit import AuditEntry, AuditLog
 from dragoman.workspace.policy.permission_prompt import PermissionPrompt
 from dragoman.workspace.policy.permission_service import PermissionService
 from dragoman.workspace.policy.policy import Approve
-from dragoman.workspace.policy.policy_files import policy_paths
+from dragoman.workspace.policy.policy_paths import policy_paths
 from dragoman.workspace.policy.remembered_rules import RememberedRules
 from dragoman.workspace.policy.tool_calls import ToolCalls
 

@@ -41,7 +41,7 @@ from dragoman.workspace.policy.elicitation import ElicitationService
 from dragoman.workspace.policy.options import select_option
 from dragoman.workspace.policy.permission_service import PermissionService, policy_refusal
 from dragoman.workspace.policy.policy import Approve
-from dragoman.workspace.policy.policy_files import policy_paths
+from dragoman.workspace.policy.policy_paths import policy_paths
 from dragoman.workspace.policy.remembered_rules import RememberedRules
 from dragoman.workspace.policy.tool_calls import ToolCalls
 from dragoman.workspace.remote_access import serve_decisions

@@ -3,18 +3,17 @@
 Reading order: `exits` how a run can end, `events` what it reports, `running` and `drive` the order of steps;
 each other file holds one idea of these. Mistakes that can be found without an agent are found first, and
 nothing is started. Then the agent is started, and our own code is loaded while it starts: this module imports
-no more than that needs.
+no more than that needs, neither asyncio nor `logging`.
 """
 
 from __future__ import annotations
 
 import argparse
-import asyncio
-import logging
+import gc
 import os
 import signal
 
-from dragoman.apps.console import SafeFormatter, UsageMistake, write_stderr
+from dragoman.apps.console import UsageMistake, write_stderr
 from dragoman.apps.run.exits import EXITS
 from dragoman.apps.run.plan import RunPlan, make_plan
 from dragoman.apps.run.starting import EarlyAgent
@@ -34,7 +33,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _run_command(args: argparse.Namespace) -> int:
     claim_stderr(2)
-    _set_up_logging(verbose=args.verbose)
     try:
         plan = make_plan(args)
     except UsageMistake as mistake:
@@ -45,14 +43,24 @@ def _run_command(args: argparse.Namespace) -> int:
     except OSError:
         write_stderr("dragoman run: standard output is closed\n")
         return EXITS["output_closed"].status
-    return asyncio.run(_start_and_run(plan, args))
-
-
-async def _start_and_run(plan: RunPlan, args: argparse.Namespace) -> int:
     early = EarlyAgent(plan)
     try:
-        from dragoman.apps.run.running import run_plan  # loaded while the agent starts
+        import asyncio
 
+        _set_up_logging(verbose=args.verbose)
+        return asyncio.run(_run_plan(plan, args, early))
+    finally:
+        early.kill()  # does nothing unless we were interrupted before anybody took it
+
+
+async def _run_plan(plan: RunPlan, args: argparse.Namespace, early: EarlyAgent) -> int:
+    early.adopt()
+    try:
+        # `drive` is half of all our code; it is needed next.
+        from dragoman.apps.run import drive  # noqa: F401
+        from dragoman.apps.run.running import run_plan
+
+        gc.enable()  # a turn may be long; it was off while we were loaded
         return await run_plan(plan, args, early)
     finally:
         await early.aclose()
@@ -60,6 +68,11 @@ async def _start_and_run(plan: RunPlan, args: argparse.Namespace) -> int:
 
 def _set_up_logging(*, verbose: bool) -> None:
     """Our log is for those who asked for it: it may quote what an agent sent."""
+    import logging
+
+    from dragoman.apps.log_lines import SafeFormatter, sanitize_log_lines
+
+    sanitize_log_lines()
     log = logging.getLogger("dragoman")
     log.propagate = False
     if verbose:

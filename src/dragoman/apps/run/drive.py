@@ -100,10 +100,8 @@ class RunDriver:
             self.stream = history.stream
             self._brief = await self._find_brief(history)
             lending = LentWorkspace(
-                plan.rules,
+                plan,
                 self._reporter,
-                agent=plan.target.agent.name,
-                roots=plan.roots,
                 on_open_question=self._stop.question_left_open,
                 is_remote=self._is_remote,
             )
@@ -228,9 +226,8 @@ class RunDriver:
             if self._steering is not None:
                 self._steering.finish()
             await _put_away(looking)
-        decisions = lending.decisions
         outcome = outcome_of_turn(
-            result, last_was_denied=decisions.last_was_denied, last_refusal=decisions.last_refusal
+            result, last_was_denied=lending.last_was_denied, last_refusal=lending.last_refusal
         )
         return outcome_of_changes(outcome, unasked) if self._plan.is_strict else outcome
 
@@ -244,7 +241,7 @@ class RunDriver:
             self._reporter,
             self._plan.changes,
             is_attended=self._plan.is_attended,
-            effects=lending.decisions.effects,
+            effects=lending.effects,
             modes=session.modes,
         )
 
@@ -281,7 +278,13 @@ class RunDriver:
             await asyncio.sleep(min(QUIET, quiet_at - loop.time()))
 
     async def _listen(self, session: Session) -> None:
-        """Some agents speak on after their answer: until they pause, what they say belongs to this run."""
+        """Some agents speak on after their answer: until they pause, what they say belongs to this run. An
+        agent that promises not to is taken at its word, unless it has subagents, who promised nothing.
+        """
+        if session.agent.answers_last and not session.agent.subagents:
+            self._tell_late(session, "after")
+            await self._output.flow()
+            return
         loop, link = asyncio.get_running_loop(), session.agent.link
         give_up = loop.time() + LINGER
         while True:

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 
 from dragoman.apps.run.plan import LAST
 from dragoman.apps.run.reporter import RunReporter
-from dragoman.apps.running_marks import RunningMark
 from dragoman.errors import JournalError
-from dragoman.journal.history import HistoryRecorder, history_path, new_stream
 
 if TYPE_CHECKING:  # a run that is not recorded loads no database
     from dragoman.journal import Journal, StreamInfo
     from dragoman.journal.brief import ConversationBrief
+    from dragoman.journal.history import HistoryRecorder
     from dragoman.transport.tapped import Tap
 
 
@@ -32,16 +31,22 @@ class RunHistory:
         self._stack = AsyncExitStack()
         self._journal: Journal | None = None
         self._recorder: HistoryRecorder | None = None
-        self._stream = new_stream()
-        self.stream = self._stream if record else ""
-        """The name of this run in the history; empty if it is not there."""
+        self._stream = ""
         self.tap: Tap | None = None
+
+    @property
+    def stream(self) -> str:
+        """The name of this run in the history; empty if it is not there."""
+        return self._stream if self._record else ""
 
     async def __aenter__(self) -> RunHistory:
         if not (self._record or self._look_up):
             return self
+        from dragoman.apps.running_marks import RunningMark
         from dragoman.journal import open_journal
+        from dragoman.journal.history import HistoryRecorder, history_path, new_stream
 
+        self._stream = new_stream()
         try:
             # Survives our own death; that the lights go out is not what a local history is for.
             journal_context = open_journal(history_path(), durability="normal")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Literal, Protocol, TypeAlias
 
 from dragoman.apps.console import UsageMistake
@@ -11,7 +12,6 @@ from dragoman.errors import CallFailed
 from dragoman.schema import v1
 from dragoman.sdk.client.agent_handle import AgentHandle, Session
 from dragoman.workspace.settings import FileSettings
-from dragoman.workspace.workspace import Workspace
 
 METHOD_NOT_FOUND = -32601
 
@@ -31,8 +31,30 @@ class SettableSession(Protocol):
     ) -> Sequence[v1.SessionConfigOption]: ...
 
 
+class SettlesSession(Protocol):
+    """Folders of a session that is being made."""
+
+    def settle(self, session_id: str) -> None: ...
+
+
+class LendsFolders(Protocol):
+    """Who lends the folders of sessions; `Workspace` and `LentFolders` do."""
+
+    def open(
+        self,
+        session_id: str,
+        *,
+        cwd: str,
+        additional_directories: Sequence[str],
+        settings: FileSettings | None,
+    ) -> object: ...
+    def opening(
+        self, *, cwd: str, additional_directories: Sequence[str], settings: FileSettings | None
+    ) -> AbstractContextManager[SettlesSession]: ...
+
+
 async def open_session(
-    agent: AgentHandle, workspace: Workspace | None, request: SessionRequest
+    agent: AgentHandle, workspace: LendsFolders | None, request: SessionRequest
 ) -> tuple[Session, How]:
     """The session; its agent may use the workspace from the first moment. There is none for an agent that is
     lent files elsewhere.
@@ -58,7 +80,7 @@ async def open_session(
 
 
 async def _reopen(
-    agent: AgentHandle, workspace: Workspace | None, request: SessionRequest, session_id: str
+    agent: AgentHandle, workspace: LendsFolders | None, request: SessionRequest, session_id: str
 ) -> tuple[Session, How]:
     # To resume is cheaper: nothing is replayed that nobody would look at.
     ways: dict[str, tuple[How, str]] = {

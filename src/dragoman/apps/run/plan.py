@@ -18,9 +18,7 @@ from dragoman.apps.console import UsageMistake
 from dragoman.apps.run.prompt import STDIN, read_prompt
 from dragoman.apps.target import ChosenAgent, find_target, remote_folder
 from dragoman.apps.terminals import is_terminal
-from dragoman.workspace.policy.policy import Approve, Policy
-from dragoman.workspace.policy.policy_files import load_policy
-from dragoman.workspace.policy.policy_parser import PolicyError
+from dragoman.workspace.policy.policy_paths import has_policy_files
 
 if TYPE_CHECKING:
     from dragoman.apps.run.attach import Attachment
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
     from dragoman.schema import v1
     from dragoman.schema.steering import SteerFallback
     from dragoman.workspace.policy.form_answers import FormAnswers
+    from dragoman.workspace.policy.policy import Approve, Policy
 
 LAST = "last"
 
@@ -49,7 +48,9 @@ class SessionRequest(Struct, frozen=True, kw_only=True):
 class RunRules(Struct, frozen=True, kw_only=True):
     """What was said about permissions on the command line."""
 
-    policy: Policy
+    approve: Approve | None
+    loaded_policy: Policy | None
+    """The rules of all files; None where there is no file, and so nothing in it that could be wrong."""
     policy_file: str
     """Where its first rules come from; empty if no file was named."""
     answers: FormAnswers | None
@@ -85,6 +86,12 @@ class RunPlan(Struct, frozen=True, kw_only=True):
     brief: ConversationBrief | None = None
     """What the agent is told of it; None if that is still to be read."""
 
+    def policy(self) -> Policy:
+        """What the agent may do without asking; without files, it is made here, while the agent starts."""
+        return self.rules.loaded_policy or load_chosen_policy(
+            self.roots, file=None, approve=self.rules.approve
+        )
+
     @property
     def roots(self) -> list[str]:
         return [self.session_request.cwd, *self.session_request.directories]
@@ -101,6 +108,8 @@ def make_plan(args: argparse.Namespace) -> RunPlan:
         successor = find_target(args.continue_with, ())  # what --env hands to an agent is for the first
     is_attended = args.format != "json" and is_terminal(0) and is_terminal(2)
     roots = _roots(args, target)
+    approve: Approve | None = args.approve or (None if is_attended else "reads")
+    has_rules = args.policy is not None or has_policy_files(roots)
     return RunPlan(
         target=target,
         prompt=read_prompt(args.words, args.prompt_file),
@@ -114,9 +123,8 @@ def make_plan(args: argparse.Namespace) -> RunPlan:
             options=[_pair(text) for text in args.options],
         ),
         rules=RunRules(
-            policy=load_chosen_policy(
-                roots, file=args.policy, approve=args.approve or (None if is_attended else "reads")
-            ),
+            approve=approve,
+            loaded_policy=load_chosen_policy(roots, file=args.policy, approve=approve) if has_rules else None,
             policy_file=os.path.abspath(args.policy) if args.policy else "",
             answers=_answers(args.answers),
             shell_lines=args.shell_lines,
@@ -149,6 +157,9 @@ def _steering(args: argparse.Namespace) -> SteerFallback | None:
 
 def load_chosen_policy(roots: Sequence[str], *, file: str | None, approve: Approve | None) -> Policy:
     """Raises `UsageMistake` with the file and the line."""
+    from dragoman.workspace.policy.policy_files import load_policy
+    from dragoman.workspace.policy.policy_parser import PolicyError
+
     try:
         return load_policy(roots=roots, file=file, approve=approve)
     except PolicyError as error:

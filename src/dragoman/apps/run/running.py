@@ -117,7 +117,9 @@ class _RunningAgent:
         handover.tell_handover(
             self._reporter, successor, agent=plan.target.agent.name, reason=outcome.name, brief=brief
         )
-        return await self._run_agent(successor, EarlyAgent(successor))
+        early = EarlyAgent(successor)
+        early.adopt()
+        return await self._run_agent(successor, early)
 
     async def _run_agent(
         self, plan: RunPlan, early: EarlyAgent, record: RunRecord | None = None

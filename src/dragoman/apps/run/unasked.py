@@ -9,10 +9,12 @@ all the same is. Whoever else changes files in the folder meanwhile looks the sa
 from __future__ import annotations
 
 import os
-from typing import Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from dragoman.schema import v1
-from dragoman.workspace.policy.audit import AuditEntry
+
+if TYPE_CHECKING:
+    from dragoman.workspace.policy.audit import AuditEntry
 
 ChangeDecision: TypeAlias = Literal["file", "command", "denied", "none"]
 """What was decided of a changed file: that it may be, that a command may run, that it may not be, nothing."""

@@ -32,6 +32,7 @@ from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.engine.ports import Receipt
 from dragoman.hub.session.events import BroughtBack
 from dragoman.hub.session.frames import (
+    BlockLines,
     encode_json,
     no_result,
     passable,
@@ -449,9 +450,7 @@ class AgentProcess:
         """Notifications of one session that follow each other stay together. Every line has its number, also
         one that is blank or dropped, and numbers of a run have no gaps.
         """
-        lines = block.split(b"\n")
-        if not lines[-1]:
-            lines.pop()
+        lines = BlockLines(block)
         receipt = Receipt(first + len(lines) - 1)
         self.last_frame = receipt.last
         self._receipts.append(receipt)

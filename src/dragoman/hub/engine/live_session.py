@@ -37,6 +37,7 @@ from dragoman.hub.session.state import (
     OpenRequest,
     PromptAnswer,
     SessionState,
+    are_chunks,
     tool_call_updates,
 )
 from dragoman.journal.entry_runs import FrameRun, RunPage
@@ -310,7 +311,7 @@ class LiveSession:
         if self._state.parent:
             self.used = asyncio.get_running_loop().time()
         verdict = self.dispatch(ev.UpdatesReceived(frames=frames, number=number))
-        if verdict == "done":
+        if verdict == "done" and not are_chunks(self.id, frames):
             for update in tool_call_updates(self.id, frames):
                 self.calls.hear(self.id, update)
             self.hub.changes.on_updates(self.id, frames)

@@ -296,12 +296,10 @@ class ApprovalBroker:
         that counts, also where a node that was cut off brings an older one here afterwards.
         """
         self._risks.warm_up()
+        if not client.name:  # nobody can tell whether it was here before
+            return
         who = (client.name, client.grant.name)
-        same = [
-            candidate
-            for candidate in self._hub.clients
-            if client.name and (candidate.name, candidate.grant.name) == who
-        ]
+        same = [candidate for candidate in self._hub.clients if (candidate.name, candidate.grant.name) == who]
         latest = max(same, key=lambda candidate: candidate.since, default=client)
         for candidate in same:
             if candidate is not latest:

@@ -34,8 +34,9 @@ from dragoman.workspace.policy.options import choose_option, select_option, usab
 from dragoman.workspace.policy.permission_prompt import PermissionChoice, PermissionPrompt
 from dragoman.workspace.policy.permission_service import PermissionService, policy_refusal, why_of
 from dragoman.workspace.policy.policy import BUILT_IN, Policy, PolicyLayer
-from dragoman.workspace.policy.policy_files import load_policy, policy_paths, read_file
+from dragoman.workspace.policy.policy_files import load_policy, read_file
 from dragoman.workspace.policy.policy_parser import PolicyError
+from dragoman.workspace.policy.policy_paths import policy_paths
 from dragoman.workspace.policy.question import (
     PolicyQuestion,
     QuestionContext,

@@ -31,7 +31,7 @@ from dragoman.workspace.policy.judge import LENT_OPTIONS, with_real_paths
 from dragoman.workspace.policy.options import choose_option
 from dragoman.workspace.policy.permission_prompt import PermissionChoice
 from dragoman.workspace.policy.permission_service import why_of
-from dragoman.workspace.policy.policy_files import policy_paths
+from dragoman.workspace.policy.policy_paths import policy_paths
 from dragoman.workspace.policy.question import PolicyQuestion, QuestionContext, about_mcp_server
 
 ASKING_KEY: Final = ASKING.ljust(KEY_LENGTH + 1, "-")

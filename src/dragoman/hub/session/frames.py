@@ -125,6 +125,18 @@ def update_kind(frame: bytes, start: bytes) -> bytes | None:
     return frame[begin : frame.find(b'"', begin)]
 
 
+class BlockLines(list[bytes]):
+    """The lines of a block, with the block itself as `text`: what is asked of all of them is asked of it."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, block: bytes) -> None:
+        super().__init__(block.split(b"\n"))
+        if not self[-1]:
+            self.pop()
+        self.text = block if block.endswith(b"\n") else block + b"\n"
+
+
 def all_begin(frames: Sequence[bytes], *heads: bytes) -> bool:
     """Whether each frame begins with one of these, none of which begins with another. Much faster than to
     look at one after the other.
@@ -139,7 +151,7 @@ def all_begin(frames: Sequence[bytes], *heads: bytes) -> bool:
 
 
 def _text_of(frames: Sequence[bytes]) -> bytes:
-    """Frames without newlines, each with one behind it; a journal's page may have that text already."""
+    """Frames without newlines, each with one behind it; a block or a journal's page has that text already."""
     text: bytes | None = getattr(frames, "text", None)
     return b"\n".join((*frames, b"")) if text is None else text
 

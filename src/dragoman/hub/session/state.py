@@ -401,11 +401,19 @@ def apply(state: SessionState, direction: Direction, frames: Sequence[bytes], ti
     return state
 
 
+def are_chunks(session_id: str, frames: Sequence[bytes]) -> bool:
+    """Whether all of these are pieces of text of this session, as nearly everything is. They change nothing
+    but the count of entries.
+    """
+    start = update_start(session_id)
+    return all_begin(frames, *(start + kind for kind in CHUNKS))
+
+
 def tool_call_updates(session_id: str, frames: Sequence[bytes]) -> Iterator[Raw]:
     """What frames of an agent say about tool calls."""
-    start = update_start(session_id)
-    if all_begin(frames, *(start + kind for kind in CHUNKS)):
+    if are_chunks(session_id, frames):
         return
+    start = update_start(session_id)
     for frame in frames:
         kind = update_kind(frame, start)
         if kind is None or kind in TOOL_CALLS:
@@ -416,10 +424,10 @@ def tool_call_updates(session_id: str, frames: Sequence[bytes]) -> Iterator[Raw]
 
 
 def _apply_from_agent(state: SessionState, frames: Sequence[bytes], time: float) -> SessionState:
-    start = update_start(state.id)
     first, last = state.last + 1, state.last + len(frames)
-    if all_begin(frames, *(start + kind for kind in CHUNKS)):
+    if are_chunks(state.id, frames):
         return replace(state, last=last)
+    start = update_start(state.id)
     latest: dict[bytes, bytes] = {}
     requests: dict[int, OpenRequest] = {}
     announcements: list[bytes] = []

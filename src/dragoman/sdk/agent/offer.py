@@ -33,13 +33,29 @@ def offer(agent: Agent, request: v1.InitializeRequest, version: int) -> v1.Initi
         ),
         agent_capabilities=convert(_capabilities(agent), v1.AgentCapabilities),
         auth_methods=_auth_methods(agent, peer_capabilities(request.client_capabilities)),
-        meta=_meta(agent) or UNSET,
+        meta=_meta(agent, request) or UNSET,
     )
 
 
-def _meta(agent: Agent) -> dict[str, Any]:
-    tools = {"dragoman": {"tools": to_builtins(agent.tools)}} if agent.tools else {}
-    return {**tools, **(announced_steering() if agent.is_steerable else {})}
+def _meta(agent: Agent, request: v1.InitializeRequest) -> dict[str, Any]:
+    ours: dict[str, Any] = {"tools": to_builtins(agent.tools)} if agent.tools else {}
+    if _is_our_client(request):
+        # A turn that was answered can say nothing more (`TurnOver`), so nobody has to wait for it.
+        ours["answersLast"] = True
+    return {
+        **({"dragoman": ours} if ours else {}),
+        **(announced_steering() if agent.is_steerable else {}),
+    }
+
+
+def _is_our_client(request: v1.InitializeRequest) -> bool:
+    """Whether the client knows what we say in `_meta`: other clients are not bothered with it."""
+    capabilities = request.client_capabilities
+    return (
+        isinstance(capabilities, v1.ClientCapabilities)
+        and isinstance(capabilities.meta, dict)
+        and "dragoman" in capabilities.meta
+    )
 
 
 def _capabilities(agent: Agent) -> dict[str, Any]:

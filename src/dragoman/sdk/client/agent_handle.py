@@ -302,6 +302,7 @@ class AgentHandle(SessionOpener[Coroutine[object, None, Session]]):
     """
 
     __slots__ = (
+        "answers_last",
         "auth_methods",
         "capabilities",
         "env_methods",
@@ -320,6 +321,10 @@ class AgentHandle(SessionOpener[Coroutine[object, None, Session]]):
         self.auth_methods: Sequence[v1.AuthMethod] = ()
         self.env_methods: Sequence[EnvMethod] = ()
         self.protocol_version = 0
+        self.answers_last = False
+        """Whether it promises that all updates of a turn come before the turn's answer. The protocol demands
+        that, and not every agent does it.
+        """
         self.steering_way: SteeringWay = "restart"
         """How it is given a message while a turn runs."""
 
@@ -329,6 +334,8 @@ class AgentHandle(SessionOpener[Coroutine[object, None, Session]]):
         self.info = answer.agent_info or None
         self.auth_methods = answer.auth_methods or ()
         self.protocol_version = answer.protocol_version
+        ours = answer.meta.get("dragoman") if isinstance(answer.meta, dict) else None
+        self.answers_last = isinstance(ours, dict) and ours.get("answersLast") is True
 
     # Sessions.
 

@@ -24,7 +24,8 @@ from dragoman.workspace.policy.audit import AuditLog, audit_entry
 from dragoman.workspace.policy.decision import PolicyDecision
 from dragoman.workspace.policy.options import choose_option
 from dragoman.workspace.policy.policy import Policy
-from dragoman.workspace.policy.policy_files import load_policy, policy_paths
+from dragoman.workspace.policy.policy_files import load_policy
+from dragoman.workspace.policy.policy_paths import policy_paths
 from dragoman.workspace.policy.question import PolicyQuestion, QuestionContext, about_tool_call
 
 log = logging.getLogger(__name__)

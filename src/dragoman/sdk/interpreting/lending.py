@@ -88,8 +88,9 @@ class RequestLending:
     async def _guard(self, access: Access) -> None:
         from dragoman.workspace.policy.audit import AuditLog
         from dragoman.workspace.policy.permission_service import PermissionService, policy_refusal
-        from dragoman.workspace.policy.policy_files import load_policy, policy_paths
+        from dragoman.workspace.policy.policy_files import load_policy
         from dragoman.workspace.policy.policy_parser import PolicyError
+        from dragoman.workspace.policy.policy_paths import policy_paths
 
         folders = self._folders.get(access.session_id, ())
         try:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 
 class AgentSource(StrEnum):
@@ -34,15 +35,14 @@ class AgentSource(StrEnum):
     """A peer that runs already."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownAgent:
+class KnownAgent(Struct, frozen=True, kw_only=True):
     """What it takes to start one agent."""
 
     name: str
     command: tuple[str, ...]
     """The words of its command; empty when it is reached at `address` instead."""
 
-    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    env: Mapping[str, str] = field(default_factory=dict)
     """Variables set for it, whatever our own environment says. Values may be secrets."""
 
     allow: tuple[str, ...] = ()
@@ -61,6 +61,10 @@ class KnownAgent:
 
     maps: tuple[str, ...] = ()
     """Folders here and there, `HERE=THERE`, of an agent elsewhere."""
+
+    def __repr__(self) -> str:
+        fields = ((name, getattr(self, name)) for name in self.__struct_fields__ if name != "env")
+        return f"KnownAgent({', '.join(f'{name}={value!r}' for name, value in fields)})"
 
     @property
     def command_line(self) -> str:

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn
@@ -29,7 +28,6 @@ from dragoman.errors import LocalMistake
 from dragoman.sdk.known.agent import AgentSource, KnownAgent
 from dragoman.sdk.known.places import Machine, our_config
 from dragoman.sdk.known.remote_place import is_map, parse_place
-from dragoman.sdk.known.toml_text import line_of
 
 TOP = ("agents", "default_agent", "$schema")
 KEYS = ("command", "env", "allow", "title", "dialect", "place", "map")
@@ -84,6 +82,10 @@ def read_text(path: Path) -> str:
 
 def parse_config(text: str, *, path: str) -> AgentConfig:
     """Read the text of the file. Raises `ConfigMistake`."""
+    if not text:  # most people have no such file, and need no reader of TOML
+        return AgentConfig(path=path)
+    import tomllib
+
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -199,6 +201,8 @@ class _ConfigReader:
                 self._refuse((*where, key), f"unknown key {key!r}; known are {', '.join(allowed_keys)}")
 
     def _refuse(self, where: tuple[str, ...], reason: str) -> NoReturn:
+        from dragoman.sdk.known.toml_text import line_of  # at a mistake alone
+
         raise ConfigMistake(self._path, line_of(self._text, *where), reason)
 
 

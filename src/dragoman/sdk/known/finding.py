@@ -9,12 +9,12 @@ Looks at files and along PATH; starts nothing. `path` is the PATH to search wher
 
 from __future__ import annotations
 
-import difflib
 import os
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dragoman.errors import LocalMistake
 from dragoman.sdk.known.agent import AgentSource, KnownAgent
@@ -197,6 +197,8 @@ def _nothing_called(word: str, config: AgentConfig, path: str | None) -> str:
 
 
 def _suggestion(word: str, known_names: list[str]) -> str:
+    import difflib  # at a mistake alone: it would slow every start
+
     names = {name.casefold(): name for name in (*(entry.name for entry in WELL_KNOWN), *known_names)}
     near = [names[name] for name in difflib.get_close_matches(word.casefold(), names, n=3, cutoff=0.6)]
     if near:

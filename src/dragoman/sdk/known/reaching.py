@@ -16,7 +16,6 @@ from dragoman.errors import LocalMistake
 from dragoman.sdk.known.agent import KnownAgent
 from dragoman.sdk.known.config import AgentConfig, read_config
 from dragoman.sdk.known.finding import find_agent
-from dragoman.sdk.login_path import login_path
 
 
 class AgentAccess(Struct, frozen=True, kw_only=True):
@@ -27,8 +26,21 @@ class AgentAccess(Struct, frozen=True, kw_only=True):
     """The PATH to start it with; None when ours will do."""
 
 
+def find_on_our_path(text: str) -> AgentAccess | None:
+    """The agent, if it needs no other PATH than ours, which is the common case and starts nothing. None if
+    `reach_agent` may find it elsewhere.
+    """
+    try:
+        agent = find_agent(text)
+    except LocalMistake:
+        return None  # `reach_agent` says it, if it is still so
+    return AgentAccess(agent=agent) if _is_reached(agent) else None
+
+
 async def reach_agent(text: str, *, config: AgentConfig | None = None) -> AgentAccess:
     """Find an agent on our PATH, else on the login shell's. Raises `LocalMistake` as `find_agent` does."""
+    from dragoman.sdk.login_path import login_path  # with the asyncio that it needs; seldom asked
+
     config = config or read_config()
     try:
         agent = find_agent(text, config=config)

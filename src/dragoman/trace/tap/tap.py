@@ -17,9 +17,9 @@ from dragoman.errors import SpawnFailed
 from dragoman.trace.tap.guard import StdoutGuard
 from dragoman.trace.tap.pump import Pump
 from dragoman.trace.tap.recorder import TapRecorder
+from dragoman.transport.child_pipes import close_all, open_pipes
 from dragoman.transport.launch import start_tree, why_not
 from dragoman.transport.owned import Grace, OwnedTree, Program
-from dragoman.transport.process import close_all, open_pipes
 
 LAST_BYTES = 2.0
 """Seconds that bytes on their way get when one side has ended."""

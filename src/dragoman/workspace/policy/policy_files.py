@@ -1,8 +1,6 @@
-"""Where policies are kept, and how they are put in layers.
+"""How policies are read, and put in layers; `policy_paths` knows where they are.
 
-Only reads. The user's file is `dragoman/policy.toml` in the configuration folder (XDG_CONFIG_HOME), answers
-given for good are beside it in `remembered.toml`, and a project's file is `.dragoman/policy.toml` in the
-session's first folder. A project is trusted if the user's file says so (`trust = ["~/work/mine"]`), never
+Only reads. A project is trusted if the user's file says so (`trust = ["~/work/mine"]`), never
 because it says so itself.
 """
 
@@ -14,13 +12,11 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
-from msgspec import Struct
-
 from dragoman.system.files import UNBLOCKED
-from dragoman.system.folders import home_folder, user_folder
 from dragoman.workspace.policy import globs
 from dragoman.workspace.policy.policy import Approve, Policy, PolicyLayer
 from dragoman.workspace.policy.policy_parser import PolicyError, Rulebook, read_policy
+from dragoman.workspace.policy.policy_paths import policy_paths, project_file
 
 MOST_BYTES: Final = 1_048_576
 """A larger file is no policy, and reading it would be a way to stop us."""
@@ -29,40 +25,6 @@ PARSED: Final = 256
 """Texts whose rules are remembered: to parse one takes a hundred times as long as to read it."""
 
 _NOTHING: Final = Rulebook((), None, ())
-
-
-class PolicyPaths(Struct, frozen=True, kw_only=True):
-    """The files and folders that belong to a user."""
-
-    home: str
-    config: str
-    state: str
-
-    @property
-    def policy(self) -> str:
-        return f"{self.config}/policy.toml"
-
-    @property
-    def remembered_file(self) -> str:
-        return f"{self.config}/remembered.toml"
-
-    @property
-    def audit(self) -> str:
-        return f"{self.state}/audit.jsonl"
-
-
-def policy_paths(environ: Mapping[str, str] | None = None) -> PolicyPaths:
-    """Where they are. Relative folders in XDG variables do not count, as their specification asks."""
-    env = os.environ if environ is None else environ
-    return PolicyPaths(
-        home=str(home_folder(env)),
-        config=str(user_folder("config", env)),
-        state=str(user_folder("state", env)),
-    )
-
-
-def project_file(roots: Sequence[str]) -> str | None:
-    return f"{roots[0].rstrip('/')}/.dragoman/policy.toml" if roots else None
 
 
 def load_policy(

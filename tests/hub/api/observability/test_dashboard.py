@@ -7,7 +7,7 @@ import logging
 import re
 from pathlib import Path
 
-from dragoman.apps.console import JsonFormatter
+from dragoman.apps.log_lines import JsonFormatter
 from dragoman.hub.api.observability import hub_meters
 
 ROOT = Path(__file__).parents[4]

@@ -26,7 +26,6 @@ from dragoman.sdk.known.agent import AgentSource, KnownAgent
 from dragoman.sdk.known.wellknown import WELL_KNOWN
 from dragoman.system.files import try_lock
 from dragoman.system.folders import user_folder
-from dragoman.system.replacement import replace_file
 
 STATE, RECORD, LOCK = "state.json", "install.json", ".lock"
 T = TypeVar("T")
@@ -168,11 +167,15 @@ def locked_store() -> Iterator[None]:
 
 def write_record(folder: Path, record: InstallRecord) -> None:
     """Say what lies in the folder of an installation."""
+    from dragoman.system.replacement import replace_file  # who only looks an agent up writes nothing
+
     replace_file(folder / RECORD, msgspec.json.format(msgspec.json.encode(record), indent=2))
 
 
 def use_installation(home: Path, state: InstallState) -> None:
     """Make an installation the one that counts, and remove those that the state does not name."""
+    from dragoman.system.replacement import replace_file
+
     replace_file(home / STATE, msgspec.json.encode(state))
     _remove_strays(home)
 
