@@ -19,7 +19,7 @@ from dragoman.sdk.known import KnownAgent, reach_agent, read_config
 from dragoman.sdk.known.finding import OURS, find_agent_in
 from dragoman.sdk.known.reaching import AgentAccess
 from dragoman.sdk.known.redacting import redact_shapes
-from dragoman.sdk.known.remote_place import with_variables
+from dragoman.sdk.remote_place import with_variables
 from dragoman.transport.address import RemoteAddress, UnixAddress, parse_address, remote
 from dragoman.transport.contract import Transport
 from dragoman.transport.pipe import PipeTransport

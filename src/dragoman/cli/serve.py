@@ -23,9 +23,9 @@ from dragoman.hub.api.agent_per_connection import AgentPerConnection
 from dragoman.hub.api.endpoint import AcpEndpoint
 from dragoman.hub.api.listener import Tls, open_listener, open_socket, parse_listen
 from dragoman.hub.gate.admission import Admission, Grant, hash_token, local_hosts, names_of, new_token
-from dragoman.sdk.proxy.target import stderr_writer
 from dragoman.sdk.shutdown import ShutdownSignals
 from dragoman.text.sanitize import sanitize_line
+from dragoman.transport.nonblocking import stderr_writer
 
 END_WITHIN = 8.0
 """Seconds from the signal to the end of the process: requests that run, and then the agent."""
