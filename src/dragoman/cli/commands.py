@@ -54,7 +54,7 @@ COMMANDS: tuple[CommandRow, ...] = (
         group="talk to agents",
         help="one turn with any agent; the exit status tells how it ended",
         description="Start an agent, give it a task, and always learn how it ended and what it changed.",
-        run="dragoman.apps.run.command:run",
+        run="dragoman.cli.run_traced:run",
         options="apps",
         examples="""\
 examples:

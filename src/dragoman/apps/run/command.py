@@ -13,6 +13,8 @@ import asyncio
 import logging
 import os
 import signal
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
 
 from dragoman.apps.console import SafeFormatter, UsageMistake, write_stderr
 from dragoman.apps.run.exits import EXITS
@@ -21,18 +23,26 @@ from dragoman.apps.run.starting import EarlyAgent
 from dragoman.text.sanitize import sanitize
 from dragoman.transport.patient import claim_stderr
 
+if TYPE_CHECKING:
+    from dragoman.apps.run.reporter import RunListener
 
-def run(args: argparse.Namespace) -> int:
-    """`dragoman run`; returns the exit status."""
+
+ListenerOpener: TypeAlias = "Callable[[], RunListener | None]"
+
+
+def run(args: argparse.Namespace, *, open_listener: ListenerOpener = lambda: None) -> int:
+    """`dragoman run`; returns the exit status. Whoever `open_listener` gives hears everything; it is called
+    when the agent has been started.
+    """
     try:
-        return _run_command(args)
+        return _run_command(args, open_listener)
     except KeyboardInterrupt:  # before anything was started, or after all of it has ended
         return EXITS["cancelled"].status
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is decided; Python's own end is not interrupted
 
 
-def _run_command(args: argparse.Namespace) -> int:
+def _run_command(args: argparse.Namespace, open_listener: ListenerOpener) -> int:
     claim_stderr(2)
     _set_up_logging(verbose=args.verbose)
     try:
@@ -45,15 +55,15 @@ def _run_command(args: argparse.Namespace) -> int:
     except OSError:
         write_stderr("dragoman run: standard output is closed\n")
         return EXITS["output_closed"].status
-    return asyncio.run(_start_and_run(plan, args))
+    return asyncio.run(_start_and_run(plan, args, open_listener))
 
 
-async def _start_and_run(plan: RunPlan, args: argparse.Namespace) -> int:
+async def _start_and_run(plan: RunPlan, args: argparse.Namespace, open_listener: ListenerOpener) -> int:
     early = EarlyAgent(plan)
     try:
         from dragoman.apps.run.running import run_plan  # loaded while the agent starts
 
-        return await run_plan(plan, args, early)
+        return await run_plan(plan, args, early, listener=open_listener())
     finally:
         await early.aclose()
 
