@@ -5,6 +5,7 @@
 #
 # ENGINE         podman, else docker
 # BASE           the image below ours; `debian` makes one with mmdebstrap, for machines that reach no registry
+# SUITE          the release of Debian for that (bookworm)
 # BUILD_OPTIONS  more words for `build`, such as --volume for an index of packages
 # RUN_OPTIONS    more words for `run`
 # PYTHON         a Python with dragoman, for an agent in the container (--in); without one that is left out
@@ -45,7 +46,7 @@ base=()
 if [ "${BASE:-}" = debian ]; then
     mmdebstrap --quiet --variant=essential --include=python3,python3-venv,ca-certificates,passwd \
         --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
-        --dpkgopt='path-exclude=/usr/share/locale/*' stable "$scratch/base.tar" >&2 || exit 2
+        --dpkgopt='path-exclude=/usr/share/locale/*' "${SUITE:-bookworm}" "$scratch/base.tar" >&2 || exit 2
     "$ENGINE" import "$scratch/base.tar" "$image-base" >/dev/null || exit 2
     base=(--build-arg "BASE=$image-base")
 elif [ -n "${BASE:-}" ]; then

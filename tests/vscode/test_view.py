@@ -24,9 +24,10 @@ MILLISECONDS = 60_000
 EDITOR = """
 window.acquireVsCodeApi = () => {
   let state;
-  new EventSource("/events").onmessage = (event) => window.postMessage(JSON.parse(event.data), "*");
+  const events = new EventSource("/events");
+  events.onmessage = (event) => window.postMessage(JSON.parse(event.data), "*");
   const post = (message) => fetch("/message", { method: "POST", body: JSON.stringify(message) });
-  let last = Promise.resolve();
+  let last = new Promise((resolve) => { events.onopen = resolve; });
   return {
     postMessage: (message) => { last = last.then(() => post(message)); },
     getState: () => state,
@@ -34,7 +35,9 @@ window.acquireVsCodeApi = () => {
   };
 };
 """
-"""What an editor gives a view; messages arrive in the order in which they were sent."""
+"""What an editor gives a view. Messages arrive in the order in which they were sent, and none before the
+answers can come back.
+"""
 
 
 @contextmanager
