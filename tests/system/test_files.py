@@ -45,7 +45,8 @@ without_posix.hide_names()
 from dragoman.cli import main
 from dragoman.cli.commands import COMMANDS
 lines = [[*row.name.split(), "--help"] for row in COMMANDS]
-lines += [["where"], ["where", "--json"], ["where", "address"], ["config", "show", "hub"], ["config", "check"]]
+lines += [["where"], ["where", "--json"], ["where", "address"]]
+lines += [["config", "show", "hub"], ["config", "check"]]
 for words in lines:
     sys.argv, out, err = ["dragoman", *words], io.StringIO(), io.StringIO()
     try:
