@@ -29,7 +29,7 @@ WEB      := web
 READY_WEB := $(if $(wildcard $(WEB)/package.json),$(WEB)/node_modules/.ready)
 READY_ACPX := $(if $(wildcard $(ACPX)/package.json),build/ready/acpx)
 
-.PHONY: setup run quick test test-all check-format check-lint check-types check-mypy check-examples check-tests check-cluster bytecode fix explore simulate interop bench bench-cluster manual docs pictures dist try-release schema web clean vscode
+.PHONY: setup run quick test test-all check-format check-lint check-types check-mypy check-examples check-tests check-cluster bytecode fix explore simulate interop bench bench-cluster manual docs pictures dist try-release image schema web clean vscode
 .DEFAULT_GOAL := test
 
 setup: $(READY_PY) $(READY_TS) $(READY_SDK) $(READY_ACPX) $(READY_BROWSER) $(READY_WEB)
@@ -216,6 +216,10 @@ dist: $(RELEASE)/.ready
 # What was built, in empty environments: each Python at hand, each extra alone, uvx, pipx and the zipapp.
 try-release: dist
 	@PATH="$(CURDIR)/$(RELEASE)/bin:$$PATH" tools/try_release.sh dist
+
+# The image of the Containerfile, built and tried with podman or docker; tools/try_image.sh says how without a registry.
+image:
+	@tools/try_image.sh
 
 schema: setup
 	@$(PY) tools/generate_schema.py $(ARGS)

@@ -44,6 +44,8 @@ SMALL_REASONS: dict[str, str] = {
     "src/dragoman/schema/scalars.py": "generated modules import it, and nothing else of the room",
     "src/dragoman/schema/surrogates.py": "loaded only for a text that cannot be read without it",
     "src/dragoman/text/diff.py": "one of the room's tools; the others are larger",
+    "src/dragoman/hub/agents/host/__main__.py": "`python -m dragoman.hub.agents.host` needs it",
+    "src/dragoman/hub/agents/host/host_reply.py": "both ends of a pipe read it, and neither loads the other",
     "src/dragoman/review/worker.py": "the program of a worker process",
     "src/dragoman/review/worker_messages.py": "both ends of a pipe read it, and neither loads the other",
     "src/dragoman/trace/frames.py": "all parts of the room read frames with it",

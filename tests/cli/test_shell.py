@@ -16,6 +16,7 @@ import pytest
 from dragoman.cli import main
 from dragoman.cli.complete import complete
 from dragoman.cli.config_schemas import SCHEMAS, write_schema
+from dragoman.cli.hub_client import find_hub
 from dragoman.testing.pace import patience
 
 ROOT = Path(__file__).parents[2]
@@ -115,6 +116,21 @@ def test_where_names_every_place(home: Path, capsys: pytest.CaptureFixture[str])
     assert main(["where", "policy"]) == 0
     assert capsys.readouterr().out == f"{home}/config/dragoman/policy.toml\n"
     assert main(["where", "nowhere"]) == 2
+
+
+def test_where_address_is_the_file_in_which_clients_look_for_the_hub(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["where", "address"]) == 0
+    path = Path(capsys.readouterr().out.rstrip("\n"))
+    assert path.is_relative_to(home)
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"url": "http://127.0.0.1:8765", "pid": os.getpid()}))
+    path.chmod(0o600)
+    assert find_hub(path) == "ws://127.0.0.1:8765/acp"
+    assert main(["where", "--json"]) == 0
+    places = {place["name"]: place for place in json.loads(capsys.readouterr().out)["places"]}
+    assert places["address"]["exists"]
 
 
 def test_where_works_with_a_configuration_that_cannot_be_used(

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.remote.reach import RemoteAccess
-from dragoman.sdk.known.remote_place import RemotePlace
+from dragoman.sdk.remote_place import RemotePlace
 from dragoman.testing.pace import patience
 
 SSHD = shutil.which("sshd", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin:/usr/bin")
@@ -77,6 +77,11 @@ class SshServer:
             except OSError:
                 time.sleep(0.01)
         raise AssertionError((self.folder / "sshd.log").read_text())
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
 
     def stop(self) -> None:
         if self._process is not None:

@@ -22,6 +22,7 @@ from typing import Any
 from msgspec import Struct
 
 from dragoman.remote.bundle import make_bundle
+from dragoman.remote.client_process import start_client
 from dragoman.remote.connection import RemoteConnection, open_connection
 from dragoman.remote.line import Act, LineTransport
 from tests.remote.cutting_proxy import CuttingProxy
@@ -97,7 +98,8 @@ async def run_cuts(server: SshServer, *, cuts: int, seed: int = 0) -> CutsReport
         order |= {"linger": 60.0, "buffer": 1 << 24}
 
         async def opener(act: Act) -> RemoteConnection:
-            connection, _ = await open_connection(access, {**order, "act": act}, bundle, shares=False)
+            client = start_client(access, shares=False)
+            connection, _ = await open_connection(client, {**order, "act": act}, bundle)
             return connection
 
         line = LineTransport(opener, give_up=60.0, on_notice=lambda _: None, on_stderr=lambda _: None)

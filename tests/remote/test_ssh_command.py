@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from dragoman.errors import LocalMistake
-from dragoman.sdk.known.remote_place import parse_place
+from dragoman.sdk.remote_place import parse_place
 from dragoman.testing.pace import patience
 from tests.remote.other_side import SshServer, make_fake_docker, needs_sshd
 
@@ -177,6 +177,10 @@ def test_a_container_is_entered_as_docker_does_it(home: Path, tmp_path: Path, ca
     there = json.loads(finished.stdout)["params"]
     assert there["INSIDE"] == "box"
     assert "TOKEN" not in there
+    finished = dragoman("ssh", "docker:box", "--", "/no/such/agent", env=env)
+    assert finished.returncode == 8
+    assert "/no/such/agent" in finished.stderr
+    assert "To go on: see that --cwd and the agent's command are right" in finished.stderr
 
 
 def test_a_container_that_is_not_there_is_named_with_what_to_do(

@@ -36,9 +36,14 @@ NAMES: dict[types.ModuleType, tuple[str, ...]] = {
         "getuid",
         "geteuid",
         "fork",
+        "forkpty",
+        "getpgid",
         "killpg",
+        "openpty",
+        "setsid",
+        "wait4",
     ),
-    signal: ("SIGHUP", "SIGUSR1", "SIGWINCH", "SIGALRM", "SIGSTOP", "SIGCONT"),
+    signal: ("SIGHUP", "SIGUSR1", "SIGWINCH", "SIGALRM", "SIGKILL", "SIGSTOP", "SIGCONT"),
     socket: ("AF_UNIX",),
 }
 # Built for this system, these look at what is hidden when they are imported.

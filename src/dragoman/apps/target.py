@@ -16,7 +16,7 @@ from dragoman.sdk.environment import agent_environment
 from dragoman.sdk.known import KnownAgent, reach_agent, read_config
 from dragoman.sdk.known.finding import OURS, find_agent_in
 from dragoman.sdk.known.reaching import AgentAccess, find_on_our_path
-from dragoman.sdk.known.remote_place import with_variables
+from dragoman.sdk.remote_place import with_variables
 from dragoman.transport.address import RemoteAddress, UnixAddress, parse_address, remote
 
 if TYPE_CHECKING:  # a command that only names its agent does not pay for transports

@@ -21,13 +21,13 @@ from dragoman.apps.target import display_command
 from dragoman.cli.agents_show import describe_agent, refuse
 from dragoman.errors import LocalMistake
 from dragoman.sdk.known import AgentSource, KnownAgent, read_config
-from dragoman.sdk.known.config import VARIABLE, config_path
+from dragoman.sdk.known.config import config_path
 from dragoman.sdk.known.editing import add_agents, remove_agent
 from dragoman.sdk.known.finding import BUILT_IN
 from dragoman.sdk.known.importing import PRODUCTS, ImportedAgents
 from dragoman.sdk.known.installing.store import find_installed
 from dragoman.sdk.known.places import ACPX_PROJECT, Machine
-from dragoman.sdk.known.remote_place import is_map, parse_place
+from dragoman.sdk.remote_place import VARIABLE, is_map, parse_place
 from dragoman.text.sanitize import sanitize_line
 
 

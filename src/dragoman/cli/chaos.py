@@ -13,10 +13,10 @@ import msgspec
 from dragoman.apps.console import say
 from dragoman.apps.files import explain_error
 from dragoman.errors import SpawnFailed
-from dragoman.sdk.proxy.target import stderr_writer
 from dragoman.sdk.shutdown import ShutdownSignals, first_of
 from dragoman.trace.chaos.faults import ChaosFault, Plan, Scripted, Seeded, read_script, shrink, write_script
 from dragoman.trace.chaos.relay import Chaos
+from dragoman.transport.nonblocking import stderr_writer
 from dragoman.transport.process import spawn
 from dragoman.transport.stdio import claim_stdio
 

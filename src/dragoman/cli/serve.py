@@ -18,9 +18,9 @@ from dragoman.hub.api.admitted import AdmittedRequests
 from dragoman.hub.api.agent_per_connection import AgentPerConnection
 from dragoman.hub.api.endpoint import AcpEndpoint
 from dragoman.hub.api.listener import open_listener
-from dragoman.sdk.proxy.target import stderr_writer
 from dragoman.sdk.shutdown import ShutdownSignals
 from dragoman.text.sanitize import sanitize_line
+from dragoman.transport.nonblocking import stderr_writer
 
 END_WITHIN = 8.0
 """Seconds from the signal to the end of the process: requests that run, and then the agent."""

@@ -13,10 +13,10 @@ from dragoman.apps.console import say
 from dragoman.apps.files import explain_error
 from dragoman.cli.tap_attach import attach
 from dragoman.errors import SpawnFailed
-from dragoman.sdk.proxy.target import stderr_writer
 from dragoman.trace.tap.hiding import Hiding
 from dragoman.trace.tap.recorder import TapRecorder, taps_folder
 from dragoman.trace.tap.tap import tap
+from dragoman.transport.nonblocking import stderr_writer
 from dragoman.transport.stdio import claim_stdio
 
 MEGABYTE = 1_000_000

@@ -23,7 +23,8 @@ from dragoman.hub.api.app import HubApp
 from dragoman.hub.api.listener import Tls, open_listener, open_socket, parse_listen
 from dragoman.hub.api.observability.asgi import HEALTH, PATHS, ObservingPages
 from dragoman.hub.api.observability.observer import Observer
-from dragoman.hub.api.observability.spans import TurnSpans, are_spans_off, open_spans
+from dragoman.hub.api.observability.otel_variables import are_spans_off, are_spans_wanted
+from dragoman.hub.api.observability.spans import TurnSpans, open_spans
 from dragoman.hub.api.observability.status import Status, StatusSource
 from dragoman.hub.cluster.cluster import Cluster
 from dragoman.hub.cluster.node import node_name, place_of
@@ -278,9 +279,18 @@ def _folder(settings: HubSettings) -> Path:
 
 
 def _spans(settings: HubSettings) -> TurnSpans | None:
-    """Who is told of turns, if somebody is: variables of OpenTelemetry may forbid it."""
-    is_tracing = settings.telemetry.traces and not are_spans_off(os.environ)
-    return open_spans(settings.telemetry.otlp) if is_tracing else None
+    """Who is told of turns, if somebody is: variables of OpenTelemetry may ask for it, or forbid it."""
+    if are_spans_off(os.environ):
+        return None
+    if settings.telemetry.traces:
+        return open_spans(settings.telemetry.otlp)
+    if not are_spans_wanted(os.environ):
+        return None
+    try:
+        return open_spans(settings.telemetry.otlp)
+    except LocalMistake as error:  # the variables are for every program; this one runs without spans too
+        log.warning("no spans are sent, although variables of OpenTelemetry ask for them: %s", error)
+        return None
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from dragoman.dialect.names import CHOICES
 from dragoman.errors import LocalMistake
 from dragoman.hub.gate.rates import Rate
 from dragoman.hub.settings import Kind
-from dragoman.sdk.known.remote_place import is_map, parse_place
+from dragoman.sdk.remote_place import is_map, parse_place
 
 BYTES = {"": 1, "b": 1, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "kb": 1000, "mb": 10**6, "gb": 10**9}
 TIMES = {"s": 1.0, "sec": 1.0, "second": 1.0, "min": 60.0, "minute": 60.0, "h": 3600.0, "hour": 3600.0}

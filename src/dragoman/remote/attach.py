@@ -11,13 +11,15 @@ from __future__ import annotations
 import json
 import os
 import socket
+import subprocess
 import sys
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NoReturn
 
-from dragoman.hub.agents.host import place, records
+from dragoman.hub.agents.host.host_reply import READY, READY_WITHIN, reason_of
 
 CHUNK = 64 * 1024
 
@@ -27,9 +29,13 @@ BATCH = 4 * 1024
 
 def main(order: Mapping[str, Any], stdin: BinaryIO, *, run: Path) -> None:
     """Carry out `start` or `find`, then pass everything on until one end is gone."""
-    path = place.of(run / f"{order['name']}.sock")
-    if order["act"] == "start":
-        _start(order, path)
+    path = run / f"{order['name']}.sock"
+    host = _start(order, path) if order["act"] == "start" else None
+    # Imported here: meanwhile the host does so too.
+    from dragoman.hub.agents.host import place, records
+
+    if host is not None:
+        _wait_until_ready(host, {**os.environ, **order["env"]})
     connection = place.connect(path)
     if connection is None:
         _say(error="the agent host is gone, and the agent with it", next="start it again", gone=True)
@@ -42,6 +48,8 @@ def main(order: Mapping[str, Any], stdin: BinaryIO, *, run: Path) -> None:
 
 def end_all(run: Path) -> None:
     """End every agent of ours, with its host."""
+    from dragoman.hub.agents.host import place, records
+
     for path in sorted(run.glob("*.sock")):
         connection = place.connect(path)
         if connection is None:
@@ -58,33 +66,45 @@ def end_all(run: Path) -> None:
                 continue
 
 
-def _start(order: Mapping[str, Any], path: Path) -> None:
-    import asyncio  # an attachment to a host that runs needs no loop, and is faster without
-
-    from dragoman.errors import DragomanError
-    from dragoman.hub.agents.host.launcher import launch
-
-    words = [sys.executable, "-P", "-m", "dragoman.remote.lender", "--", *order["command"]]
+def _start(order: Mapping[str, Any], path: Path) -> subprocess.Popen[bytes]:
+    """Start the agent host. If it cannot be started, say why, and end."""
     cwd = os.path.expanduser(order["cwd"] or "~")
+    if not os.path.isdir(cwd):
+        _fail(f"there is no folder {cwd} on the other side")
+    options = ["--linger", repr(order["linger"]), "--buffer", str(order["buffer"]), "--cwd", cwd]
+    options += ["--batch", str(BATCH), "--env", "stdin"]
+    # -P: what lies in the folder that we stand in is not ours to run.
+    words = [sys.executable, "-P", "-m", "dragoman.remote.lending_host", str(path), *options, "--"]
     try:
-        if not os.path.isdir(cwd):
-            raise NotADirectoryError(f"there is no folder {cwd} on the other side")
-        asyncio.run(
-            launch(
-                words,
-                socket=path,
-                cwd=cwd,
-                env={**os.environ, **order["env"]},
-                linger=order["linger"],
-                buffer=order["buffer"],
-                lease=None,
-                lease_linger=0.0,
-                batch=BATCH,
-            )
+        return subprocess.Popen(
+            [*words, *order["command"]],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
         )
-    except (DragomanError, OSError) as error:
-        _say(error=str(error), next="see that --cwd and the agent's command are right on the other side")
-        sys.exit(3)
+    except OSError as error:
+        _fail(f"the agent host cannot be started: {error}")
+
+
+def _wait_until_ready(host: subprocess.Popen[bytes], env: Mapping[str, str]) -> None:
+    """Give the host the agent's environment, and wait until it listens. If it cannot, say why, and end."""
+    assert host.stdin is not None and host.stdout is not None  # noqa: PT018
+    watch = threading.Timer(READY_WITHIN, host.kill)
+    watch.daemon = True
+    watch.start()
+    with suppress(BrokenPipeError), host.stdin:  # it did not even read: what it says tells why
+        host.stdin.write(json.dumps(dict(env)).encode())
+    with host.stdout:
+        reply = host.stdout.read()  # until it lets go of its output
+    watch.cancel()
+    if reply != READY:
+        _fail(reason_of(reply))
+
+
+def _fail(reason: str) -> NoReturn:
+    _say(error=reason, next="see that --cwd and the agent's command are right on the other side")
+    sys.exit(3)
 
 
 def _pass_on(connection: socket.socket, stdin: BinaryIO) -> None:

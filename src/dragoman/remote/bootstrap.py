@@ -7,22 +7,16 @@ one order (a line of JSON), says what it needs, and answers with lines of JSON: 
 
 The archive is compared with its SHA-256 before anything of it is written; its folder appears under its name
 when it is whole, and is used only if it is this user's and nobody else can write to it.
+
+What is only needed to unpack is imported there: once the folder is made, each start is waited for.
 """
 
 from __future__ import annotations
 
-import hashlib
-import io
 import json
 import os
-import platform
-import shutil
 import stat
-import subprocess
 import sys
-import sysconfig
-import tempfile
-import zipfile
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
@@ -76,6 +70,11 @@ def receive(stdin: BinaryIO, size: int) -> bytes:
 
 def unpack(data: bytes, folder: Path) -> None:
     """Make the folder of the archive, whole or not at all."""
+    import io
+    import shutil
+    import tempfile
+    import zipfile
+
     made = Path(tempfile.mkdtemp(prefix=".unpack-", dir=folder.parent))
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -98,12 +97,19 @@ def unpack(data: bytes, folder: Path) -> None:
 
 def is_loadable(wheel: dict[str, str]) -> bool:
     """Whether this interpreter can load what is compiled in a wheel."""
+    import platform
+    import sysconfig
+
     suffix, machine = sysconfig.get_config_var("EXT_SUFFIX"), platform.machine().lower()
     return bool(wheel["suffix"] == suffix and wheel["machine"] in ("", machine))
 
 
 def extract(data: bytes, wheel: dict[str, str], target: Path) -> None:
     """Unpack one wheel, if it is the one that was packed."""
+    import hashlib
+    import io
+    import zipfile
+
     digest = hashlib.sha256(data).hexdigest()
     if digest != wheel["sha256"]:
         fail(f"{wheel['name']} arrived with SHA-256 {digest}, not {wheel['sha256']}", "try again")
@@ -113,6 +119,8 @@ def extract(data: bytes, wheel: dict[str, str], target: Path) -> None:
 
 def imports_msgspec(paths: list[str]) -> bool:
     """Whether msgspec is in these folders, and this interpreter can load it."""
+    import subprocess
+
     code = "import sys; sys.path[:0] = sys.argv[1:]; import msgspec.json"
     return subprocess.run([sys.executable, "-Ic", code, *paths], capture_output=True).returncode == 0
 
@@ -121,6 +129,10 @@ def find_msgspec(made: Path, folder: Path, contents: dict[str, Any]) -> str:
     """msgspec from elsewhere, because what we bring along is compiled for another Python: one that is
     installed here, else one from an index, in an environment of our own.
     """
+    import platform
+    import subprocess
+    import sysconfig
+
     code = "import os, msgspec.json; print(os.path.dirname(msgspec.__path__[0]))"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd="/")
     place = result.stdout.strip()
@@ -156,25 +168,38 @@ def prepare(order: dict[str, Any], stdin: BinaryIO) -> Path:
     # Each Python has its own: what is compiled for one, another cannot load.
     folder = base / f"{order['folder']}-{sys.implementation.cache_tag}"
     if not (folder / PATHS).is_file():
-        say(need=True)
-        data = receive(stdin, order["size"])
-        digest = hashlib.sha256(data).hexdigest()
-        if digest != order["sha256"]:
-            fail(f"what arrived has SHA-256 {digest}, not {order['sha256']}", "try again")
-        shutil.rmtree(folder, ignore_errors=True)  # one without `paths.json` is a half of something
-        unpack(data, folder)
+        make_folder(folder, order, stdin)
     check_owner(folder)
     return folder
 
 
+def make_folder(folder: Path, order: dict[str, Any], stdin: BinaryIO) -> None:
+    """Ask for the archive, and unpack it if it is the one of the order."""
+    import hashlib
+    import shutil
+
+    say(need=True)
+    data = receive(stdin, order["size"])
+    digest = hashlib.sha256(data).hexdigest()
+    if digest != order["sha256"]:
+        fail(f"what arrived has SHA-256 {digest}, not {order['sha256']}", "try again")
+    shutil.rmtree(folder, ignore_errors=True)  # one without `paths.json` is a half of something
+    unpack(data, folder)
+
+
 def remove_all() -> None:
     """Take away everything of ours."""
+    import shutil
+
     shutil.rmtree(base_folder(), ignore_errors=True)
     say(removed=str(base_folder()))
 
 
 def describe() -> None:
     """Say what of ours is here: folders with their sizes, and agents whose host listens."""
+    import platform
+    import sysconfig
+
     base = base_folder()
     folders = [
         {"name": path.parent.name, "bytes": sum(file.lstat().st_size for file in path.parent.rglob("*"))}

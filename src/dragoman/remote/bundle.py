@@ -10,20 +10,14 @@ the package changes.
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
-import io
-import json
 import os
-import platform
 import sysconfig
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
-from dragoman.errors import LocalMistake
 from dragoman.system.folders import user_folder
 from dragoman.system.replacement import replace_file
 from dragoman.version import VERSION
@@ -38,8 +32,6 @@ KEPT = 3
 """Archives that stay in the cache; more are of versions that nobody runs any more."""
 
 PACKAGE = Path(__file__).parents[1]
-
-DATE = (1980, 1, 1, 0, 0, 0)
 
 
 class Bundle(Struct, frozen=True, kw_only=True):
@@ -57,31 +49,20 @@ class Bundle(Struct, frozen=True, kw_only=True):
 def make_bundle(pyz: str | None = None) -> Bundle:
     """The archive: the one that is named, or one of the package that runs here. Raises `LocalMistake`."""
     if pyz is not None:
-        return _read_released(pyz)
+        from dragoman.remote.packing import read_released
+
+        data = read_released(pyz)
+        return Bundle(data=data, sha256=hashlib.sha256(data).hexdigest(), version=VERSION)
     folder = user_folder("cache") / "bundles"
     path = folder / f"{VERSION}-{_fingerprint()}.zip"
     try:
         data = path.read_bytes()
     except OSError:
-        data = _pack()
+        from dragoman.remote.packing import pack  # needed once for each version
+
+        data = pack()
         _keep(path, data)
     return Bundle(data=data, sha256=hashlib.sha256(data).hexdigest(), version=VERSION)
-
-
-def _read_released(pyz: str) -> Bundle:
-    try:
-        data = Path(pyz).read_bytes()
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            wheels = json.loads(archive.read("contents.json"))["wheels"]
-        name = next(wheel["name"] for wheel in wheels if wheel["name"].startswith("dragoman-"))
-    except (OSError, zipfile.BadZipFile, KeyError, ValueError, StopIteration) as error:
-        raise LocalMistake(f"{pyz} is no dragoman.pyz that could be brought along: {error}") from error
-    version = name.split("-")[1]
-    if version != VERSION:
-        raise LocalMistake(
-            f"{pyz} is version {version}, this is {VERSION}; both sides must be the same version"
-        )
-    return Bundle(data=data, sha256=hashlib.sha256(data).hexdigest(), version=version)
 
 
 def _keep(path: Path, data: bytes) -> None:
@@ -95,54 +76,7 @@ def _keep(path: Path, data: bytes) -> None:
         pass  # without a cache it is made each time
 
 
-def _pack() -> bytes:
-    package, compiled = PACKAGE, Path(msgspec.__file__).parent
-    suffix = next((_suffix(file) for file in _files(compiled) if _is_compiled(file)), "")
-    machine = platform.machine().lower() if "darwin" in suffix else ""
-    wheels = [
-        (f"dragoman-{VERSION}-py3-none-any.whl", _zip_of(package), "", ""),
-        (f"msgspec-{sysconfig.get_platform()}.whl", _zip_of(compiled), suffix, machine),
-    ]
-    contents = {
-        "systems": sysconfig.get_platform(),
-        "msgspec": f"msgspec=={importlib.metadata.version('msgspec')}",
-        "wheels": [
-            {
-                "name": name,
-                "sha256": hashlib.sha256(data).hexdigest(),
-                "suffix": suffix,
-                "machine": machine,
-            }
-            for name, data, suffix, machine in wheels
-        ],
-    }
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w") as archive:
-        _add(archive, "contents.json", json.dumps(contents, indent=1).encode())
-        for name, data, _, _ in wheels:
-            _add(archive, f"wheels/{name}", data)
-    return content.getvalue()
-
-
-def _zip_of(package: Path) -> bytes:
-    """A package as it is imported, below its name."""
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w", compression=zipfile.ZIP_DEFLATED) as archive:
-        for file in _files(package):
-            name = f"{package.name}/{file.relative_to(package).as_posix()}"
-            _add(archive, name, file.read_bytes(), compression=zipfile.ZIP_DEFLATED)
-    return content.getvalue()
-
-
-def _add(archive: zipfile.ZipFile, name: str, data: bytes, *, compression: int = zipfile.ZIP_STORED) -> None:
-    entry = zipfile.ZipInfo(name, DATE)
-    entry.external_attr = 0o644 << 16
-    entry.create_system = 3
-    entry.compress_type = compression
-    archive.writestr(entry, data)
-
-
-def _files(package: Path) -> Iterator[Path]:
+def package_files(package: Path) -> Iterator[Path]:
     """The files of a package, in order."""
     for folder, folders, names in os.walk(package):
         way = Path(folder).relative_to(package).parts
@@ -164,19 +98,11 @@ def _is_needed(way: tuple[str, ...]) -> bool:
     return way[0] not in NOT_NEEDED
 
 
-def _is_compiled(file: Path) -> bool:
-    return file.suffix in (".so", ".pyd")
-
-
-def _suffix(file: Path) -> str:
-    return "." + file.name.split(".", 1)[1]
-
-
 def _fingerprint() -> str:
     """Changes when a file does: names, sizes and times are looked at, and nothing is read."""
     digest = hashlib.sha256(sysconfig.get_platform().encode())
     for package in (PACKAGE, Path(msgspec.__file__).parent):
-        for file in _files(package):
+        for file in package_files(package):
             status = file.stat()
             digest.update(f"{file}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
     return digest.hexdigest()[:16]

@@ -1,7 +1,5 @@
 """Stands before an agent on the other side, and lends it that side's files and terminals.
 
-    python -m dragoman.remote.lender -- COMMAND…
-
 What the agent asks of files and terminals is done here, in the folders of its session; before each access the
 client is asked for its leave (`_dragoman/access/permit`, see `dragoman.workspace.remote_access`). Everything
 else passes in both directions as it is, but for the capabilities in `initialize`: an agent is told that there
@@ -12,29 +10,29 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import shutil
-import sys
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable
 from contextlib import AbstractContextManager, suppress
 
 import msgspec
 from msgspec import UNSET
 
-from dragoman.errors import DragomanError, ErrorAnswer, LocalMistake, SpawnFailed
+from dragoman.errors import ErrorAnswer, LocalMistake
 from dragoman.remote.own_calls import OwnCalls, params_in
-from dragoman.runtime.relay import Relay, RelayDirection
+from dragoman.runtime.owner import TaskOwner
 from dragoman.schema import v1
 from dragoman.schema.codec import read
 from dragoman.schema.errors import SchemaError
 from dragoman.sdk.client.subagents import ANNOUNCEMENTS, SubagentTree
-from dragoman.sdk.login_path import login_path
-from dragoman.sdk.proxy.target import stderr_writer
-from dragoman.sdk.shutdown import ShutdownSignals, first_of
-from dragoman.transport.contract import Transport
-from dragoman.transport.process import spawn
-from dragoman.transport.stdio import claim_stdio
-from dragoman.wire import Failure, Response, decode, error_object, failure, request, response
+from dragoman.wire import (
+    ErrorObject,
+    Failure,
+    Response,
+    decode,
+    error_object,
+    failure,
+    request,
+    response,
+)
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
 from dragoman.wire.envelope import Request, id_key
 from dragoman.wire.glance import Glance, glance_block, lines_of
@@ -51,42 +49,50 @@ OPENS = frozenset({"session/new", "session/load", "session/resume", "session/for
 MOST_WAITING = 1024
 """Requests of the agent that are carried out at the same time; of more, no agent needs an answer."""
 
-OURS = ("PYTHONPATH", "DRAGOMAN_AGENT_PYTHONPATH")
-"""Variables for processes of ours alone."""
-
 
 class RemoteLender:
-    """One conversation. `relay` runs it."""
+    """One conversation. `to_agent` writes an answer of ours, `drain` waits until the agent has read them, and
+    `to_client` writes a question.
+    """
 
-    def __init__(self, client: Transport, agent: Transport) -> None:
-        self.relay = Relay(client, agent, interpreter=self, name="lender")
+    def __init__(
+        self,
+        *,
+        to_agent: Callable[[bytes], None],
+        drain: Callable[[], Awaitable[None]],
+        to_client: Callable[[bytes], None],
+    ) -> None:
+        self._to_agent = to_agent
+        self._drain = drain
+        self._owner = TaskOwner("lender")
         self._subagents = SubagentTree()
         self._workspace = Workspace(guard=self._guard, root_of=self._subagents.root_of)
         self._handlers = MethodHandlers(self._workspace)
-        self._calls = OwnCalls("lender", self.relay.to_client.send)
-        self._opened_ids: dict[Hashable, str] = {}
+        self._calls = OwnCalls("lender", to_client)
         self._openings: dict[Hashable, tuple[AbstractContextManager[SessionOpening], SessionOpening]] = {}
         self._tasks: dict[Hashable, asyncio.Task[None]] = {}
 
+    def from_client(self, block: bytes) -> bytes:
+        """What of a block of whole frames goes on to the agent."""
+        return self._passed(block, self._from_client)
+
+    def from_agent(self, block: bytes) -> bytes:
+        """What of a block of whole frames goes on to the client."""
+        return self._passed(block, self._from_agent)
+
+    def give_up(self) -> None:
+        """The agent has ended: nobody needs the answers that are still waited for."""
+        self._calls.give_up()
+
     async def aclose(self) -> None:
-        """End both sides, and every command that was lent."""
-        await self.relay.aclose()
+        """End what is still being done, and every command that was lent."""
+        await self._owner.aclose()
         await self._workspace.aclose()
 
-    # The interpreter of the relay.
-
-    def take(self, way: RelayDirection, block: bytes) -> None:
-        step = self._from_client if way.direction == "to_agent" else self._from_agent
-        frames = [
-            step(line, glance) for line, glance in zip(lines_of(block), glance_block(block), strict=True)
-        ]
-        passed = b"".join(frame for frame in frames if frame is not None)
-        if passed:
-            way.send(passed)
-
-    async def finish(self, way: RelayDirection, seconds: float) -> None:
-        """A side has ended."""
-        self._calls.give_up()
+    def _passed(self, block: bytes, step: Callable[[bytes, Glance], bytes | None]) -> bytes:
+        lines = zip(lines_of(block), glance_block(block), strict=True)
+        frames = [step(line, glance) for line, glance in lines]
+        return b"".join(frame for frame in frames if frame is not None)
 
     # From the client.
 
@@ -138,7 +144,7 @@ class RemoteLender:
                     self._subagents.hear(read(msgspec.json.encode(params_in(line)), v1.SessionNotification))
             return line
         if glance.method == PERMIT_METHOD:  # ours to ask, and nobody else's
-            self.relay.to_agent.send(failure(glance.id, error_object(METHOD_NOT_FOUND)))
+            self._refuse(glance, error_object(METHOD_NOT_FOUND))
             return None
         if glance.method not in self._handlers:
             return line
@@ -166,12 +172,15 @@ class RemoteLender:
         key = id_key(glance.id)
         if len(self._tasks) >= MOST_WAITING or key in self._tasks:
             why = "Internal error: too many requests wait" if key not in self._tasks else "Invalid request"
-            assert glance.id is not UNSET
-            self.relay.to_agent.send(failure(glance.id, error_object(INTERNAL_ERROR, why)))
+            self._refuse(glance, error_object(INTERNAL_ERROR, why))
             return
-        task = self.relay.owner.start(self._answer(line))
+        task = self._owner.start(self._answer(line))
         self._tasks[key] = task
         task.add_done_callback(lambda _: self._tasks.pop(key, None))
+
+    def _refuse(self, glance: Glance, error: ErrorObject) -> None:
+        assert glance.id is not UNSET
+        self._to_agent(failure(glance.id, error))
 
     async def _answer(self, line: bytes) -> None:
         envelope = decode(line)
@@ -185,12 +194,13 @@ class RemoteLender:
         except SchemaError:
             reply = failure(envelope.id, error_object(INVALID_PARAMS))
         except asyncio.CancelledError:
-            self.relay.to_agent.send(failure(envelope.id, error_object(-32800, "Request cancelled")))
+            self._to_agent(failure(envelope.id, error_object(-32800, "Request cancelled")))
             raise
         except Exception:  # a mistake of ours must not leave the agent without an answer
             log.exception("%s failed", envelope.method)
             reply = failure(envelope.id, error_object(INTERNAL_ERROR))
-        self.relay.to_agent.send(reply)
+        self._to_agent(reply)
+        await self._drain()  # an agent that does not read its answers gets no more of them
 
     async def _guard(self, access: Access) -> None:
         """Ask the client's side; raises what it refuses with."""
@@ -214,58 +224,3 @@ def _with_files(line: bytes) -> bytes:
     capabilities["terminal"] = True
     params["clientCapabilities"] = capabilities
     return request(envelope.id, envelope.method, msgspec.json.encode(params))
-
-
-async def plan(command: Sequence[str], environ: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
-    """The words and the environment of the agent. `dragoman` is what we brought along, unless there is one;
-    a program that the PATH does not have is looked for on the login shell's.
-    """
-    env = {name: value for name, value in environ.items() if name not in OURS}
-    if "DRAGOMAN_AGENT_PYTHONPATH" in environ:
-        env["PYTHONPATH"] = environ["DRAGOMAN_AGENT_PYTHONPATH"]
-    words = [_at_home(command[0]), *command[1:]]
-    if os.path.dirname(words[0]) or shutil.which(words[0], path=env.get("PATH")):
-        return words, env
-    if words[0] == "dragoman":
-        return [sys.executable, "-P", "-m", "dragoman", *words[1:]], {
-            **env,
-            "PYTHONPATH": environ.get("PYTHONPATH", ""),
-        }
-    env["PATH"] = (await login_path()).path
-    return words, env
-
-
-def _at_home(word: str) -> str:
-    return os.path.expanduser(word)
-
-
-async def lend(command: Sequence[str], leaving: ShutdownSignals) -> int:
-    """Run the conversation on stdio; the exit status is the agent's."""
-    leaving.listen()
-    client = claim_stdio().open()
-    words, env = await plan(command, os.environ)
-    agent = spawn(words, env=env, on_stderr=stderr_writer())
-    lender = RemoteLender(client, agent)
-    lender.relay.start()
-    try:
-        await first_of(lender.relay.wait_ended(), leaving.end_event.wait())
-    finally:
-        leaving.begin()
-        await lender.aclose()
-    return agent.tree.returncode or 0
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Run until one side ends."""
-    claim_stdio()
-    with ShutdownSignals() as leaving:
-        try:
-            status = asyncio.run(lend(arguments[1:], leaving))
-        except (SpawnFailed, DragomanError) as error:
-            sys.stderr.write(f"{error}\n")
-            return 127
-    return status if status >= 0 else 128 - status
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -17,7 +17,8 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from dragoman.errors import LinkClosed, PeerDied
 from dragoman.hub.agents.host.host_connection import HostedAgent
-from dragoman.remote.connection import RemoteConnection, RemoteFailed
+from dragoman.remote.client_process import RemoteFailed
+from dragoman.remote.connection import RemoteConnection
 from dragoman.transport.contract import DEFAULT_LIMITS, Sink, TransportLimits
 from dragoman.transport.waiting import Waiters
 

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from dragoman.errors import LocalMistake
 from dragoman.sdk.environment import agent_environment
-from dragoman.sdk.known.remote_place import CLIENT_VARIABLES, RemotePlace
+from dragoman.sdk.remote_place import CLIENT_VARIABLES, RemotePlace
 from dragoman.system.folders import user_folder
 
 START = "exec(open(0,'rb',0,closefd=False).readline())"

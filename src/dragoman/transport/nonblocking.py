@@ -23,6 +23,8 @@ from functools import partial
 
 Put = Callable[[bytes | bytearray | memoryview], int]
 
+STDERR = 2
+
 
 class FileOutlet:
     """A descriptor to write to. `put` takes what the system takes at once, or raises `BlockingIOError`."""
@@ -86,3 +88,18 @@ def writable(fd: int, *, seconds: float = 0.0) -> bool:
     poll = select.poll()
     poll.register(fd, select.POLLOUT)
     return bool(poll.poll(seconds * 1000))
+
+
+def stderr_writer() -> Callable[[bytes], None] | None:
+    """A program behind us complains where it would without us. What nobody reads is dropped."""
+    if os.name == "nt":  # there is no way to ask whether a write would block
+        return None
+
+    def show(text: bytes) -> None:
+        try:
+            while text and writable(STDERR):
+                text = text[os.write(STDERR, text[:4096]) :]
+        except OSError:
+            pass  # standard error is closed
+
+    return show

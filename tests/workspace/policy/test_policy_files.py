@@ -5,6 +5,7 @@ import pytest
 
 from dragoman.workspace.policy.policy import Policy
 from dragoman.workspace.policy.policy_files import (
+from dragoman.workspace.policy.policy_paths import policy_paths
     is_trusted,
     load_policy,
     policy_paths,

@@ -28,12 +28,12 @@ from dragoman.apps.run.plan import load_chosen_policy
 from dragoman.apps.target import ChosenAgent
 from dragoman.errors import CrashLoop, DragomanError, LocalMistake, LoginRequired
 from dragoman.schema import v1
-from dragoman.sdk.proxy.target import stderr_writer
 from dragoman.sdk.supervision.deadlines import Deadlines
 from dragoman.sdk.supervision.events import SupervisionEvent
 from dragoman.sdk.supervision.starting import Startable
 from dragoman.sdk.supervision.supervisor import Supervised
 from dragoman.transport.contract import Transport
+from dragoman.transport.nonblocking import stderr_writer
 from dragoman.version import VERSION
 from dragoman.workspace.lent_files import Access
 from dragoman.workspace.policy.audit import AuditLog

@@ -12,6 +12,8 @@ import argparse
 import gc
 import os
 import signal
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
 
 from dragoman.apps.console import UsageMistake, write_stderr
 from dragoman.apps.run.exits import EXITS
@@ -20,18 +22,26 @@ from dragoman.apps.run.starting import EarlyAgent
 from dragoman.text.sanitize import sanitize
 from dragoman.transport.patient import claim_stderr
 
+if TYPE_CHECKING:
+    from dragoman.apps.run.reporter import RunListener
 
-def run(args: argparse.Namespace) -> int:
-    """`dragoman run`; returns the exit status."""
+
+ListenerOpener: TypeAlias = "Callable[[], RunListener | None]"
+
+
+def run(args: argparse.Namespace, *, open_listener: ListenerOpener = lambda: None) -> int:
+    """`dragoman run`; returns the exit status. Whoever `open_listener` gives hears everything; it is called
+    when the agent has been started.
+    """
     try:
-        return _run_command(args)
+        return _run_command(args, open_listener)
     except KeyboardInterrupt:  # before anything was started, or after all of it has ended
         return EXITS["cancelled"].status
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is decided; Python's own end is not interrupted
 
 
-def _run_command(args: argparse.Namespace) -> int:
+def _run_command(args: argparse.Namespace, open_listener: ListenerOpener) -> int:
     claim_stderr(2)
     try:
         plan = make_plan(args)
@@ -48,12 +58,14 @@ def _run_command(args: argparse.Namespace) -> int:
         import asyncio
 
         _set_up_logging(verbose=args.verbose)
-        return asyncio.run(_run_plan(plan, args, early))
+        return asyncio.run(_run_plan(plan, args, early, open_listener))
     finally:
         early.kill()  # does nothing unless we were interrupted before anybody took it
 
 
-async def _run_plan(plan: RunPlan, args: argparse.Namespace, early: EarlyAgent) -> int:
+async def _run_plan(
+    plan: RunPlan, args: argparse.Namespace, early: EarlyAgent, open_listener: ListenerOpener
+) -> int:
     early.adopt()
     try:
         # `drive` is half of all our code; it is needed next.
@@ -61,7 +73,7 @@ async def _run_plan(plan: RunPlan, args: argparse.Namespace, early: EarlyAgent) 
         from dragoman.apps.run.running import run_plan
 
         gc.enable()  # a turn may be long; it was off while we were loaded
-        return await run_plan(plan, args, early)
+        return await run_plan(plan, args, early, listener=open_listener())
     finally:
         await early.aclose()
 

@@ -246,7 +246,9 @@ class RunDriver:
         )
 
     async def _turn(self, session: Session, blocks: list[v1.ContentBlock]) -> TurnResult:
-        turn = session.prompt(*blocks, silence=self._plan.silence, keep_text=False)
+        listener = self._reporter.listener
+        meta = None if listener is None else listener.on_prompt(session.id)
+        turn = session.prompt(*blocks, silence=self._plan.silence, keep_text=False, meta=meta)
         cancelling: list[asyncio.Task[None]] = []
         self._stop.turn(lambda: cancelling.append(asyncio.create_task(session.cancel())))
         if self._plan.steer is not None and self._steering is None:

@@ -8,7 +8,8 @@ output holds nothing but what the format promises. Everything that comes from an
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from dragoman.apps.console import write_stderr
 from dragoman.apps.run import events
@@ -22,14 +23,33 @@ if TYPE_CHECKING:
     from dragoman.apps.run.progress import ProgressLine
 
 
+class RunListener(Protocol):
+    """Hears everything that happens in a run. It raises nothing, and waits for nobody."""
+
+    def on_event(self, event: AnyEvent) -> None: ...
+
+    def on_prompt(self, session_id: str) -> Mapping[str, Any] | None:
+        """The turn begins; gives the `_meta` for its prompt."""
+
+    async def aclose(self) -> None:
+        """The run is over."""
+
+
 class RunReporter:
     """One run's mouth."""
 
     def __init__(
-        self, view: EventView, output: OutputWriter, *, verbose: bool, progress: ProgressLine | None = None
+        self,
+        view: EventView,
+        output: OutputWriter,
+        *,
+        verbose: bool,
+        progress: ProgressLine | None = None,
+        listener: RunListener | None = None,
     ) -> None:
         self._view = view
         self._progress = progress
+        self.listener = listener
         self.question_lock = asyncio.Lock()
         """Held by whoever asks the person at the terminal something."""
         self._output = output
@@ -39,6 +59,8 @@ class RunReporter:
 
     def emit(self, event: AnyEvent) -> None:
         """Never waits; see `OutputWriter.flow`."""
+        if self.listener is not None:
+            self.listener.on_event(event)
         data = self._view.show(event)
         if self._progress is not None:
             self._progress.on_event(event)

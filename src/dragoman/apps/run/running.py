@@ -20,7 +20,7 @@ from dragoman.apps.run.outcome import RunOutcome, outcome_of_error
 from dragoman.apps.run.output import STDOUT, OutputClosed, OutputWriter
 from dragoman.apps.run.plan import RunPlan
 from dragoman.apps.run.progress import ProgressLine, shown_progress
-from dragoman.apps.run.reporter import RunReporter
+from dragoman.apps.run.reporter import RunListener, RunReporter
 from dragoman.apps.run.starting import EarlyAgent
 from dragoman.apps.run.stop import RunStop
 from dragoman.apps.run.texts import TextView
@@ -39,12 +39,14 @@ LAST_WORDS = 1.0
 """Seconds for the reader of standard output when everything is to end; otherwise it has all the time."""
 
 
-async def run_plan(plan: RunPlan, args: argparse.Namespace, early: EarlyAgent) -> int:
+async def run_plan(
+    plan: RunPlan, args: argparse.Namespace, early: EarlyAgent, *, listener: RunListener | None = None
+) -> int:
     """Talk to the agent that was started, tell everything, and return the exit status."""
     output = OutputWriter(STDOUT)
     view = _view(args)
     progress = _progress(args, plan, view)
-    reporter = RunReporter(view, output, verbose=args.verbose, progress=progress)
+    reporter = RunReporter(view, output, verbose=args.verbose, progress=progress, listener=listener)
     began = time.monotonic()
     reporter.emit(
         events.StartEvent(
@@ -70,6 +72,8 @@ async def run_plan(plan: RunPlan, args: argparse.Namespace, early: EarlyAgent) -
     finally:
         stop.close()
         output.close()
+        if listener is not None:
+            await listener.aclose()
 
 
 class _RunningAgent:

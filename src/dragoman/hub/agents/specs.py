@@ -26,7 +26,7 @@ from dragoman.hub.settings import AgentSettings
 from dragoman.sdk.environment import agent_environment
 from dragoman.sdk.known import AgentSource, KnownAgent
 from dragoman.sdk.known.finding import BUILT_IN
-from dragoman.sdk.known.remote_place import CLIENT_VARIABLES, command_in, parse_place
+from dragoman.sdk.remote_place import CLIENT_VARIABLES, command_in, parse_place
 from dragoman.workspace.policy.redaction import is_secret_name, redact
 
 EXAMINE_SECONDS = 30.0

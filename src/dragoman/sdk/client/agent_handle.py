@@ -7,7 +7,7 @@ out in order.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Hashable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import msgspec
@@ -169,14 +169,18 @@ class Session:
             self.listener = None
 
     def prompt(
-        self, *content: str | v1.ContentBlock, silence: float | None = None, keep_text: bool = True
+        self,
+        *content: str | v1.ContentBlock,
+        silence: float | None = None,
+        keep_text: bool = True,
+        meta: Mapping[str, Any] | None = None,
     ) -> PromptTurn:
         """One turn. Iterate over it for the updates, or await it for the result; nothing is sent before
         that. Whoever shows updates as they come, and may get very many, has no use for all text again at the
-        end: `keep_text=False`.
+        end: `keep_text=False`. `meta` is the `_meta` of the prompt, such as a `traceparent`.
         """
         blocks = [as_block(block, f"content[{at}]") for at, block in enumerate(content)]
-        return PromptTurn(self, blocks, silence=silence, keep_text=keep_text)
+        return PromptTurn(self, blocks, silence=silence, keep_text=keep_text, meta=meta)
 
     @property
     def steering_way(self) -> SteeringWay:

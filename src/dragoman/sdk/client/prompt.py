@@ -7,13 +7,13 @@ queue is bounded in bytes: a reader that falls behind makes the link stop readin
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncGenerator, Generator, Sequence
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from contextlib import aclosing
 from io import BytesIO
-from typing import TYPE_CHECKING, ClassVar, Protocol, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import UNSET, Raw, Struct
 
 from dragoman.errors import CallFailed, CallTimeout, DragomanError, LinkClosed, LocalMistake
 from dragoman.runtime.deferred import DeferredModule
@@ -133,9 +133,11 @@ class PromptTurn:
         *,
         silence: float | None,
         keep_text: bool = True,
+        meta: Mapping[str, Any] | None = None,
     ) -> None:
         self._session = session
         self._blocks = list(blocks)
+        self._meta = None if meta is None else dict(meta)
         self._request = self._write_request(self._blocks)
         self._silence = silence
         self._messages: deque[list[v1.ContentBlock]] = deque()  # that follow, in the order of `steer`
@@ -280,7 +282,9 @@ class PromptTurn:
             capability = _BLOCK_CAPABILITIES.get(type(block).__name__)
             if capability is not None:
                 self._session.capabilities.require(capability, "session/prompt")
-        params = v1.PromptRequest(session_id=self._session.id, prompt=blocks)
+        params = v1.PromptRequest(
+            session_id=self._session.id, prompt=blocks, meta=UNSET if self._meta is None else self._meta
+        )
         return write_out(params, v1.PromptRequest, "session/prompt")
 
     def _open_call(self, request: bytes, silence: float | None) -> OutgoingCall[PendingCall]:

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from dragoman.dialect import DialectDecision, EdgeSettings, Ledger, LedgerEntry
 from dragoman.sdk.interpreting.conversation import InterpretedConversation
-from dragoman.sdk.proxy.target import stderr_writer
 from dragoman.sdk.shutdown import ShutdownSignals, first_of
+from dragoman.transport.nonblocking import stderr_writer
 
 EOF_GRACE = 2.0
 

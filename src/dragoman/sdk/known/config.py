@@ -27,15 +27,13 @@ from msgspec import Struct, field
 from dragoman.errors import LocalMistake
 from dragoman.sdk.known.agent import AgentSource, KnownAgent
 from dragoman.sdk.known.places import Machine, our_config
-from dragoman.sdk.known.remote_place import is_map, parse_place
+from dragoman.sdk.remote_place import VARIABLE, is_map, parse_place
 
 TOP = ("agents", "default_agent", "$schema")
 KEYS = ("command", "env", "allow", "title", "dialect", "place", "map")
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 """What an agent may be called: one word that is no option, no path and no address."""
-
-VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class ConfigMistake(LocalMistake):

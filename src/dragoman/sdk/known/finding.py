@@ -20,8 +20,8 @@ from dragoman.errors import LocalMistake
 from dragoman.sdk.known.agent import AgentSource, KnownAgent
 from dragoman.sdk.known.config import AgentConfig, read_config
 from dragoman.sdk.known.installing.store import find_installed, installed_agents
-from dragoman.sdk.known.remote_place import CLIENT_VARIABLES, command_in, parse_place
 from dragoman.sdk.known.wellknown import WELL_KNOWN, WellKnown
+from dragoman.sdk.remote_place import CLIENT_VARIABLES, command_in, parse_place
 from dragoman.transport.address import CommandAddress, StdioAddress, parse_address
 
 OURS = (sys.executable or "python3", "-m", "dragoman", "agent")

@@ -15,9 +15,10 @@ from typing import Any
 
 from dragoman.errors import LocalMistake
 from dragoman.sdk.known.agent import AgentSource, KnownAgent
-from dragoman.sdk.known.config import NAME, VARIABLE
+from dragoman.sdk.known.config import NAME
 from dragoman.sdk.known.jsonc import parse_jsonc
 from dragoman.sdk.known.places import Machine, acpx_config, jetbrains_acp, zed_settings
+from dragoman.sdk.remote_place import VARIABLE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

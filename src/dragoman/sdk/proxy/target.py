@@ -6,7 +6,7 @@ Whatever is opened is closed with the stack that it was opened on.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import TypeAlias
 
@@ -17,8 +17,6 @@ from dragoman.transport.contract import Transport
 
 Target: TypeAlias = str | Sequence[str] | Agent | Servable | Transport
 """Whom a proxy stands before: a command, something that can be served in this process, or a transport."""
-
-STDERR = 2
 
 
 async def open_target(
@@ -31,6 +29,7 @@ async def open_target(
 ) -> Transport:
     """Open a transport to a target; it is not started yet."""
     if isinstance(target, str | Sequence):
+        from dragoman.transport.nonblocking import stderr_writer
         from dragoman.transport.owned import Grace
         from dragoman.transport.process import spawn
 
@@ -47,19 +46,3 @@ async def open_target(
         return ours
     stack.push_async_callback(target.aclose)
     return target
-
-
-def stderr_writer() -> Callable[[bytes], None] | None:
-    """A program behind us complains where it would without us. What nobody reads is dropped."""
-    if os.name == "nt":  # there is no way to ask whether a write would block
-        return None
-    from dragoman.transport.nonblocking import writable
-
-    def show(text: bytes) -> None:
-        try:
-            while text and writable(STDERR):
-                text = text[os.write(STDERR, text[:4096]) :]
-        except OSError:
-            pass  # standard error is closed
-
-    return show

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import pytest
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -27,11 +22,15 @@ from dragoman.hub.api.observability.otel import (
     provider_for,
     traces_url,
 )
-from dragoman.hub.api.observability.spans import NoSpans, TurnSpans, are_spans_off, open_spans, update
+from dragoman.hub.api.observability.otel_variables import are_spans_off, are_spans_wanted, other_protocol
+from dragoman.hub.api.observability.spans import NoSpans, TurnSpans, open_spans, update
 from dragoman.hub.api.observability.trace_context import read_meta
 from dragoman.hub.api.observability.usage import Tokens
+from dragoman.hub.runner import _spans as hub_spans
+from dragoman.hub.settings import HubSettings
 from dragoman.journal import MemoryJournal
 from tests.hub.api.observability import fakes
+from tests.hub.api.observability.collector import Collector
 
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 
@@ -82,6 +81,7 @@ def test_a_turn_is_a_span_with_its_tools_and_waits_inside() -> None:
     assert (turn.kind, turn.parent) == (SpanKind.CLIENT, None)
     assert attributes(turn) == {
         "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.provider.name": "dragoman",
         "gen_ai.agent.name": "review",
         "gen_ai.conversation.id": "s",
         "dragoman.turn": "k",
@@ -246,40 +246,6 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("no_proxy", "*")  # the collector is here
 
 
-class Collector:
-    """A collector that takes spans over HTTP, or refuses them with `status`."""
-
-    def __init__(self) -> None:
-        self.status = 200
-        self.posted: list[tuple[str, str, ExportTraceServiceRequest]] = []
-        self.address = ""
-
-    @contextmanager
-    def running(self) -> Iterator[Collector]:
-        collector = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["content-length"]))
-                request = ExportTraceServiceRequest.FromString(body)
-                collector.posted.append((self.path, self.headers.get("authorization", ""), request))
-                self.send_response(collector.status)
-                self.end_headers()
-
-            def log_message(self, *args: object) -> None:
-                pass
-
-        with HTTPServer(("127.0.0.1", 0), Handler) as server:
-            self.address = f"http://127.0.0.1:{server.server_port}"
-            thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-            thread.start()
-            try:
-                yield self
-            finally:
-                server.shutdown()
-                thread.join()
-
-
 @pytest.mark.bound(30)
 async def test_a_collector_has_all_spans_when_the_hub_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20key")
@@ -331,6 +297,50 @@ def test_variables_of_opentelemetry_hold() -> None:
     assert are_spans_off({"OTEL_SDK_DISABLED": "TRUE"})
     assert are_spans_off({"OTEL_TRACES_EXPORTER": "none"})
     assert not are_spans_off({"OTEL_SDK_DISABLED": "false", "OTEL_TRACES_EXPORTER": "otlp"})
+
+
+def test_variables_alone_ask_for_spans() -> None:
+    collector = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c:4318"}
+    assert are_spans_wanted(collector)
+    assert are_spans_wanted({"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://c:4318/v1/traces"})
+    assert are_spans_wanted({"OTEL_TRACES_EXPORTER": "console, otlp"})
+    for off in (
+        {},
+        {"OTEL_SERVICE_NAME": "mine"},
+        collector | {"OTEL_SDK_DISABLED": "true"},
+        collector | {"OTEL_TRACES_EXPORTER": "none"},
+        collector | {"OTEL_TRACES_EXPORTER": "console"},
+    ):
+        assert not are_spans_wanted(off)
+    assert other_protocol({"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}) == "grpc"
+    assert other_protocol({"OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf"}) == ""
+
+
+async def test_a_hub_sends_spans_with_variables_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = HubSettings()
+    assert hub_spans(settings) is None
+    with Collector().running() as collector:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.address)
+        spans = hub_spans(settings)
+        assert spans is not None
+        spans.turn_started("s", "k", None, agent="claude")
+        spans.tool("s", ToolCallEntry("c", "execute", "completed", "Bash"))
+        spans.turn_ended("s", "k", "end_turn")
+        await spans.aclose()
+    ours = collector.spans
+    assert ours["invoke_agent claude"]["gen_ai.provider.name"] == "anthropic"
+    assert ours["execute_tool Bash"]["gen_ai.tool.name"] == "Bash"
+    monkeypatch.setenv("OTEL_SDK_DISABLED", "true")
+    assert hub_spans(settings) is None
+
+
+def test_a_hub_without_the_extra_runs_though_variables_ask_for_spans(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setitem(sys.modules, "dragoman.hub.api.observability.otel", None)
+    assert hub_spans(HubSettings()) is None
+    assert "dragoman[otel]" in caplog.text
 
 
 def test_the_environment_may_name_the_service(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ that does not acknowledge soon slows the agent down. Without a hub, it goes on k
 full, and ends the agent and itself after `linger` seconds. A hub may give it a lease: from then on the agent
 acts only while a lease lasts (see `leased`).
 
-It does not know what frames mean. How the process is started is `__main__`'s to know.
+It does not know what frames mean. How the process is started is `host_process`'s to know.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 from msgspec import Struct
@@ -27,7 +28,8 @@ from dragoman.hub.agents.host.deliveries import Deliveries
 from dragoman.hub.agents.host.frames import KeptFrames
 from dragoman.hub.agents.host.hub_connection import HubConnection, Pieces
 from dragoman.hub.agents.host.last_lines import LastLines
-from dragoman.transport.contract import DEFAULT_LIMITS, TransportLimits
+from dragoman.transport.contract import DEFAULT_LIMITS, Transport, TransportLimits
+from dragoman.transport.owned import OwnedTree
 from dragoman.transport.process import ChildTransport, obituary, spawn
 
 STRANGERS = 8
@@ -66,10 +68,19 @@ class HostOrder(Struct, frozen=True, kw_only=True):
     """Seconds that it stands still without a lease before it is ended."""
 
 
+class HostedTransport(Transport, Protocol):
+    """The transport to an agent whose processes are ours."""
+
+    @property
+    def tree(self) -> OwnedTree: ...
+
+
 class AgentHost:
     """Listens and starts the agent when it is made; `run` lasts until both are gone. Needs a running loop."""
 
-    def __init__(self, order: HostOrder) -> None:
+    def __init__(
+        self, order: HostOrder, *, wrap: Callable[[ChildTransport], HostedTransport] = lambda child: child
+    ) -> None:
         self._order = order
         self._loop = asyncio.get_running_loop()
         self._frames = KeptFrames()
@@ -84,7 +95,7 @@ class AgentHost:
         self._reported_bytes = 0
         self._listener, self._secret = place.listen(order.socket)
         try:
-            self._agent = self._spawn()
+            self._agent = wrap(self._spawn())
         except BaseException:
             self._stop_listening()
             raise

@@ -18,12 +18,10 @@ from pathlib import Path
 import msgspec
 
 from dragoman.errors import LinkClosed, SpawnFailed, SpawnTimeout
-from dragoman.transport.contract import DEFAULT_LIMITS, READ_SIZE
+from dragoman.hub.agents.host.host_reply import READY, READY_WITHIN, reason_of
+from dragoman.transport.contract import DEFAULT_LIMITS
 from dragoman.transport.reading import open_reader
 from dragoman.transport.writing import open_writer
-
-READY_WITHIN = 60.0
-"""Seconds. An ordinary start takes a tenth of one; a machine that swaps takes its time."""
 
 BURIED_WITHIN = 10.0
 """Seconds from an agent host's last word to its exit. Nothing is left to do for it then."""
@@ -47,14 +45,13 @@ async def launch(
     buffer: int,
     lease: float | None,
     lease_linger: float,
-    batch: int = READ_SIZE,
 ) -> None:
     """Start an agent host and return when it listens. Raises `SpawnFailed` with its words when it cannot."""
     if os.name == "nt":
         raise SpawnFailed("no agent can be kept here: this system has no sockets that Python can listen on")
     bury_the_dead()
     options = ["--linger", repr(linger), "--buffer", str(buffer), "--cwd", cwd or os.getcwd()]
-    options += ["--lease-linger", repr(lease_linger), "--batch", str(batch)]
+    options += ["--lease-linger", repr(lease_linger)]
     if lease is not None:
         options += ["--lease", repr(lease)]
     if env is not None:
@@ -71,9 +68,9 @@ async def launch(
     except asyncio.CancelledError:
         _give_up(host)
         raise
-    if reply != b"ready\n":
+    if reply != READY:
         await bury(host.pid)
-        raise SpawnFailed(_why(reply))
+        raise SpawnFailed(reason_of(reply))
 
 
 def bury_the_dead() -> None:
@@ -160,12 +157,3 @@ async def _ask(order: int, text: bytes, answer: int) -> bytes:
         writer.close()
         reader.close()
     return bytes(reply.text)
-
-
-def _why(reply: bytes) -> str:
-    text = reply.decode(errors="replace").strip()
-    kind, _, why = text.partition(" ")
-    if kind == "failed":
-        return why
-    last = text.splitlines()[-1] if text else "it said nothing"
-    return f"cannot start an agent host for the agent: {last}"

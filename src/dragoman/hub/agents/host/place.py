@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import socket
 import stat
 import struct
@@ -59,7 +58,7 @@ def listen(path: Path) -> tuple[socket.socket, bytes]:
         if _answers(path):
             raise Occupied(f"an agent host listens at {path} already; find it, or choose another path")
         remove(path)
-        secret = secrets.token_bytes(32)
+        secret = os.urandom(32)
         _write_secret(secret_of(path), secret)
         try:
             return _bind(path), secret

@@ -69,6 +69,8 @@ class ToolCallEntry(Struct, frozen=True):
     call: str
     kind: str
     status: str
+    name: str = ""
+    """What the agent's code calls the tool, if it says so."""
 
 
 StreamEvent: TypeAlias = (
@@ -87,6 +89,7 @@ class _EntryCall(Struct, frozen=True):
     sessionUpdate: str = ""
     kind: str | None = None
     status: str | None = None
+    name: str | None = None
 
 
 class _Ours(Struct, frozen=True):
@@ -168,7 +171,7 @@ def _tool(note: Notification) -> ToolCallEntry | None:
     update = _EntryCall() if note.params is None else _params.decode(note.params).update
     if update.sessionUpdate not in ("tool_call", "tool_call_update") or not update.toolCallId:
         return None
-    return ToolCallEntry(update.toolCallId, update.kind or "", update.status or "")
+    return ToolCallEntry(update.toolCallId, update.kind or "", update.status or "", update.name or "")
 
 
 def _to_agent(entry: Stored) -> StreamEvent | None:

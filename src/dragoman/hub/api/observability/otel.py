@@ -37,12 +37,31 @@ from opentelemetry.trace import (
 
 from dragoman.errors import LocalMistake
 from dragoman.hub.api.observability.digest import ToolCallEntry
+from dragoman.hub.api.observability.otel_variables import HTTP, has_own_name, other_protocol
+from dragoman.hub.api.observability.spans import EXPORT_SECONDS, HUB
 from dragoman.hub.api.observability.trace_context import Meta, TraceContext, read_meta, with_context
 from dragoman.hub.api.observability.usage import Tokens
+from dragoman.version import VERSION
 
 log = logging.getLogger(__name__)
 
 SCOPE = "dragoman.hub"
+
+PROVIDERS = {
+    "claude": "anthropic",
+    "code": "dragoman",
+    "codex": "openai",
+    "copilot": "github.copilot",
+    "echo": "dragoman",
+    "gemini": "gcp.gemini",
+    "grok": "x_ai",
+    "review": "dragoman",
+    "vibe": "mistral_ai",
+}
+"""Whose agents are known by these names. The provider of any other agent is called as the agent is: which
+models it uses, it does not say.
+"""
+
 MOST_SPANS = 2000
 """Tool calls and questions of one turn that are open at once, for agents that never end one."""
 
@@ -90,6 +109,7 @@ class OtelSpans:
     def _start(self, session: str, key: str, meta: Meta, agent: str) -> _TurnSpan:
         attributes = {
             "gen_ai.operation.name": "invoke_agent",
+            "gen_ai.provider.name": PROVIDERS.get(agent, agent),
             "gen_ai.agent.name": agent,
             "gen_ai.conversation.id": session,
             "dragoman.turn": key,
@@ -127,14 +147,15 @@ class OtelSpans:
         if span is None:
             if len(turn.calls) >= MOST_SPANS:
                 return
-            kind = (call.kind or "other")[:50]
+            # The agent's title of it may quote what was said; its name, where there is one, does not.
+            name = (call.name or call.kind or "other")[:50]
             attributes = {
                 "gen_ai.operation.name": "execute_tool",
                 "gen_ai.tool.call.id": call.call[:256],
-                "gen_ai.tool.name": kind,  # the agent's title of it may quote what was said
+                "gen_ai.tool.name": name,
             }
             span = turn.calls[call.call] = self._tracer.start_span(
-                f"execute_tool {kind}", context=turn.context, attributes=attributes
+                f"execute_tool {name}", context=turn.context, attributes=attributes
             )
         if call.status in ("completed", "failed"):
             del turn.calls[call.call]
@@ -204,23 +225,32 @@ def _parent(context: TraceContext | None) -> Context:
 
 # The way to a collector.
 
-EXPORT_SECONDS = 10.0
-"""For one batch with its retries; the next one waits meanwhile, in the SDK's bounded queue."""
-
-
-SERVICE = "dragoman-hub"
+TIMEOUTS = ("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "OTEL_EXPORTER_OTLP_TIMEOUT")
 DEFAULT_COLLECTOR = "http://localhost:4318"
 
 
-def provider_for(endpoint: str, environ: Mapping[str, str] | None = None) -> TracerProvider:
+def provider_for(
+    endpoint: str,
+    environ: Mapping[str, str] | None = None,
+    *,
+    service: str = HUB,
+    seconds: float = EXPORT_SECONDS,
+) -> TracerProvider:
     """Sends what has ended every few seconds, from a thread of its own. Without an endpoint of ours the
     variables of OpenTelemetry name one; what else they say (names, sampling, batches) holds too.
     """
     env = os.environ if environ is None else environ
-    has_own_name = env.get("OTEL_SERVICE_NAME") or "service.name=" in env.get("OTEL_RESOURCE_ATTRIBUTES", "")
-    provider = TracerProvider(resource=Resource.create({} if has_own_name else {"service.name": SERVICE}))
+    names = (
+        {"service.version": VERSION}
+        if has_own_name(env)
+        else {"service.name": service, "service.version": VERSION}
+    )
+    provider = TracerProvider(resource=Resource.create(names))
     url = traces_url(endpoint) if endpoint else collector_url(env)
-    provider.add_span_processor(BatchSpanProcessor(LoggedExporter(url)))
+    if protocol := other_protocol(env):
+        log.warning("spans are sent to %s as %s: there is no %s here", url, HTTP, protocol)
+    timeout = None if any(env.get(name) for name in TIMEOUTS) else seconds
+    provider.add_span_processor(BatchSpanProcessor(LoggedExporter(url, seconds=timeout)))
     return provider
 
 
@@ -245,8 +275,8 @@ def traces_url(endpoint: str) -> str:
 class LoggedExporter(SpanExporter):
     """Drops what cannot be sent, and logs that once and not with every batch."""
 
-    def __init__(self, url: str) -> None:
-        self._exporter: SpanExporter = OTLPSpanExporter(url, timeout=EXPORT_SECONDS)
+    def __init__(self, url: str, *, seconds: float | None) -> None:
+        self._exporter: SpanExporter = OTLPSpanExporter(url, timeout=seconds)
         self._logger = logging.getLogger(OTLPSpanExporter.__module__)
         self._filter = FirstFailure()
         self._logger.addFilter(self._filter)

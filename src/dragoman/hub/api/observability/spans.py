@@ -7,7 +7,6 @@ said is told, neither prompts nor titles nor paths: names of agents and tools' k
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from dragoman.errors import LocalMistake
@@ -70,16 +69,25 @@ def update(spans: TurnSpans, session: str, frame: bytes) -> None:
         spans.tool(session, event)
 
 
-def are_spans_off(environ: Mapping[str, str]) -> bool:
-    """Whether the variables of OpenTelemetry switch spans off for every program."""
-    is_disabled = environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true"
-    return is_disabled or environ.get("OTEL_TRACES_EXPORTER", "").strip().lower() == "none"
+HUB = "dragoman-hub"
+
+EXPORT_SECONDS = 10.0
+"""For one batch with its retries; the next one waits meanwhile, in the SDK's bounded queue."""
 
 
-def open_spans(endpoint: str = "", *, provider: TracerProvider | None = None) -> TurnSpans:
-    """Spans for the collector at `endpoint` (OTLP over HTTP), or for a provider of one's own."""
+def open_spans(
+    endpoint: str = "",
+    *,
+    provider: TracerProvider | None = None,
+    service: str = HUB,
+    seconds: float = EXPORT_SECONDS,
+) -> TurnSpans:
+    """Spans for the collector at `endpoint` (OTLP over HTTP), or for a provider of one's own. A batch may
+    take so many `seconds`, unless a variable of OpenTelemetry says otherwise.
+    """
     try:
         from dragoman.hub.api.observability.otel import OtelSpans, provider_for
     except ImportError:
         raise LocalMistake("traces need the extra 'otel': pip install 'dragoman[otel]'") from None
-    return OtelSpans(provider or provider_for(endpoint), is_owner=provider is None)
+    own = provider or provider_for(endpoint, service=service, seconds=seconds)
+    return OtelSpans(own, is_owner=provider is None)

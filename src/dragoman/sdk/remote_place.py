@@ -21,6 +21,9 @@ PlaceKind: TypeAlias = Literal["ssh", "docker", "podman"]
 CONTAINER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 """What docker and podman call a container: a name or an id."""
 
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+"""The name of a variable that goes along."""
+
 CLIENT_VARIABLES = (
     *("SSH_AUTH_SOCK", "SSH_ASKPASS", "SSH_ASKPASS_REQUIRE", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY"),
     *(

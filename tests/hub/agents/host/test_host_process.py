@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.hub.agents.host.__main__ import order_of
+from dragoman.hub.agents.host.host_process import order_of
 
 
 def test_the_command_line_says_what_to_keep(monkeypatch: pytest.MonkeyPatch) -> None:

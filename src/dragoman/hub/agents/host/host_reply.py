@@ -1,0 +1,19 @@
+"""What an agent host says on its standard output while it starts: that it is ready, or why it cannot be."""
+
+from __future__ import annotations
+
+READY = b"ready\n"
+
+FAILED = b"failed "
+"""Stands before a reason. A host that says neither had no time for one: then its last line is the reason."""
+
+READY_WITHIN = 60.0
+"""Seconds. An ordinary start takes a tenth of one; a machine that swaps takes its time."""
+
+
+def reason_of(reply: bytes) -> str:
+    """Why a host is not ready, out of everything that it said."""
+    if reply.startswith(FAILED):
+        return reply.removeprefix(FAILED).decode(errors="replace").strip()
+    lines = reply.decode(errors="replace").strip().splitlines()
+    return f"cannot start an agent host for the agent: {lines[-1] if lines else 'it said nothing'}"
