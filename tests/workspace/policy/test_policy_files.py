@@ -5,14 +5,13 @@ import pytest
 
 from dragoman.workspace.policy.policy import Policy
 from dragoman.workspace.policy.policy_files import (
-from dragoman.workspace.policy.policy_paths import policy_paths
     is_trusted,
     load_policy,
-    policy_paths,
     read_file,
     read_text,
 )
 from dragoman.workspace.policy.policy_parser import PolicyError
+from dragoman.workspace.policy.policy_paths import policy_paths
 from tests.workspace.policy.making import command
 
 ALLOW_MAKE = '[[rule]]\ndecision = "allow"\ncommand = "make"\n'
