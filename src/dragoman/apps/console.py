@@ -31,6 +31,11 @@ def say_json(data: bytes, *, flush: bool = False) -> None:
     print(sanitize_json(data).decode(), flush=flush)
 
 
+def say_of(command: str, text: str) -> None:
+    """Tell the person at standard error how a command gets on."""
+    say(f"{command}: {text}", file=sys.stderr, flush=True)
+
+
 def write_stderr(text: str) -> None:
     """Write a text that is sanitized already to standard error, at once. A closed standard error is no
     failure: its owner wants to read nothing.

@@ -6,9 +6,10 @@ import argparse
 import asyncio
 import os
 import secrets
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dragoman.cli.ssh import tell
+from dragoman.apps.console import say_of
 from dragoman.errors import LocalMistake
 from dragoman.remote.bundle import Bundle, make_bundle
 from dragoman.remote.client_process import ClientProcess, start_client
@@ -59,7 +60,7 @@ def run_agent(client: ClientProcess, args: argparse.Namespace) -> int:
                 await conversation.relay.aclose(grace=0 if leaving.end_event.is_set() else LAST_WORDS)
             if reason is None:
                 return 0
-            tell(f"{client.access.place}: {reason}")
+            say_of("dragoman ssh", f"{client.access.place}: {reason}")
             return GONE if line.exit_status is None else max(1, line.exit_status % 256)
 
         return asyncio.run(converse())
@@ -94,7 +95,9 @@ async def _open_line(
     async def opener(act: Act) -> RemoteConnection:
         # A shared connection that was cut may hang for a while: coming back, we do not wait for it.
         process = client if act == "start" else start_client(client.access, shares=False)
-        connection, _ = await open_connection(process, {**order, "act": act}, bundle, on_progress=tell)
+        connection, _ = await open_connection(
+            process, {**order, "act": act}, bundle, on_progress=partial(say_of, "dragoman ssh")
+        )
         return connection
 
     show = stderr_writer() or (lambda _: None)
@@ -129,7 +132,7 @@ class LineProgress:
     def __call__(self, notice: LineNotice) -> None:
         if notice.kind == "back":
             self._reason = ""
-            tell(f"{self._place}: back after {notice.seconds:.1f} s")
+            say_of("dragoman ssh", f"{self._place}: back after {notice.seconds:.1f} s")
         elif notice.reason != self._reason:
             self._reason = notice.reason
-            tell(f"{self._place}: {notice.reason}; trying again")
+            say_of("dragoman ssh", f"{self._place}: {notice.reason}; trying again")

@@ -14,6 +14,12 @@ PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"
 HTTP = "http/protobuf"
 """The protocol that we have; a collector listens for it on port 4318."""
 
+HUB = "dragoman-hub"
+"""The name of the service, unless a variable says another."""
+
+EXPORT_SECONDS = 10.0
+"""For one batch with its retries; the next one waits meanwhile, in the library's bounded queue."""
+
 
 def are_spans_off(environ: Mapping[str, str]) -> bool:
     """Whether spans are switched off for every program."""
