@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 from dragoman.blocking.signals import ThreadSignal
 from dragoman.sdk.client.prompt import PromptSession, PromptTurn
@@ -28,8 +28,9 @@ class BlockingPrompt(PromptTurn):
         *,
         silence: float | None,
         keep_text: bool = True,
+        meta: Mapping[str, Any] | None = None,
     ) -> None:
-        super().__init__(session, blocks, silence=silence, keep_text=keep_text)
+        super().__init__(session, blocks, silence=silence, keep_text=keep_text, meta=meta)
         self._news = ThreadSignal()
         self._waits = False
         self._lock = threading.Lock()  # of the messages that follow: another thread may steer

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from dragoman.apps.run import events
+from dragoman.decoders import decode_json
 from dragoman.hub.api.observability.digest import ToolCallEntry
 from dragoman.hub.api.observability.spans import TurnSpans
 from dragoman.hub.api.observability.usage import Tokens
@@ -45,7 +46,7 @@ class RunSpans:
         tokens = None
         if usage is not msgspec.UNSET:
             try:
-                tokens = msgspec.json.decode(msgspec.json.encode(usage), type=Tokens)
+                tokens = decode_json(msgspec.json.encode(usage), Tokens)
             except msgspec.MsgspecError:
                 pass  # counts of the agent's own making
         self._spans.turn_ended(self._session_id, TURN, how, tokens=tokens)

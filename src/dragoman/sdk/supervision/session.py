@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import aclosing
 from functools import partial
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
 from dragoman.errors import (
     BadAnswer,
@@ -146,12 +146,15 @@ class SupervisedSession:
         silence: float | None = None,
         first_byte: float | None = None,
         keep_text: bool = True,
+        meta: Mapping[str, Any] | None = None,
     ) -> SupervisedTurn:
         """One turn. Iterate over it for the updates, or await it for the result; nothing happens before
-        that.
+        that. `meta` is the `_meta` of the prompt.
         """
         blocks = [as_block(block, f"content[{at}]") for at, block in enumerate(content)]
-        return SupervisedTurn(self, blocks, silence=silence, first_byte=first_byte, keep_text=keep_text)
+        return SupervisedTurn(
+            self, blocks, silence=silence, first_byte=first_byte, keep_text=keep_text, meta=meta
+        )
 
     async def steer(
         self, *content: str | v1.ContentBlock, otherwise: SteerFallback = "restart"
@@ -271,7 +274,9 @@ class SupervisedTurn:
         silence: float | None,
         first_byte: float | None,
         keep_text: bool,
+        meta: Mapping[str, Any] | None,
     ) -> None:
+        self._meta = meta
         self._session = session
         self._blocks = blocks
         self._silence = silence
@@ -342,7 +347,7 @@ class SupervisedTurn:
 
     async def _once(self, *, keep_text: bool) -> AsyncGenerator[list[v1.SessionUpdate], None]:
         session = await self._session.ready()
-        turn = self._turn = session.prompt(*self._blocks, silence=self._silence)
+        turn = self._turn = session.prompt(*self._blocks, silence=self._silence, meta=self._meta)
         supervisor, life = self._session.agent, self._session.life
         watch = self._watch_first_byte(turn)
         supervisor.turns += 1

@@ -7,7 +7,7 @@ those are awaited or iterated with `async for`, these are called or iterated.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dragoman.sdk.client.agent_handle import _DEFAULT
@@ -180,13 +180,18 @@ class SyncSession:
         return self._session.late
 
     def prompt(
-        self, *content: str | ContentBlock, silence: float | None = None, keep_text: bool = True
+        self,
+        *content: str | ContentBlock,
+        silence: float | None = None,
+        keep_text: bool = True,
+        meta: Mapping[str, Any] | None = None,
     ) -> SyncPromptTurn:
         """One turn. Iterate over it for the updates, or take its `result`; nothing is sent before that.
         Whoever shows updates as they come has no use for all text again at the end: `keep_text=False`.
+        `meta` is the `_meta` of the prompt.
         """
         blocks = [as_block(block, f"content[{at}]") for at, block in enumerate(content)]
-        turn = self.agent._prompts(self._session, blocks, silence=silence, keep_text=keep_text)
+        turn = self.agent._prompts(self._session, blocks, silence=silence, keep_text=keep_text, meta=meta)
         return SyncPromptTurn(turn, self._run)
 
     def steer(self, *content: str | ContentBlock, otherwise: SteerFallback = "restart") -> SteerOutcome:
