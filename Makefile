@@ -7,8 +7,6 @@ MAKEFLAGS += --no-builtin-rules
 PYTHON  ?= python3
 # Half of a test's time is spent waiting for processes, browsers and leases: one worker more than there are processors.
 WORKERS ?= $(shell expr $$(nproc 2>/dev/null || echo 1) + 1)
-# A file's tests share processes, and some run side by side: they stay with one worker, the dear ones not at the end.
-BY_FILE := --dist loadfile --no-loadscope-reorder
 # What is run beside the others instead of among them.
 WAITING := tests/cluster/test_scl.py tests/cluster/test_storm.py
 ARGS    ?=
@@ -155,7 +153,7 @@ build/ready/bytecode: $(READY_PY) $(filter src/% tests/%,$(SOURCES))
 	@mkdir -p $(@D) && touch $@
 
 check-tests: setup bytecode
-	@HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-ci} $(PY) tools/run_tests.py -n $(WORKERS) $(BY_FILE) \
+	@HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-ci} $(PY) tools/run_tests.py --workers $(WORKERS) \
 	    $(WAITING:%=--ignore=%) $(ARGS)
 
 # The cluster's tests mostly wait, beside everything else; what little they need they get at once, where that is
