@@ -18,7 +18,6 @@ import struct
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from itertools import groupby
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -35,6 +34,8 @@ REPORTING = ("terminalreporter", "lfplugin", "nfplugin", "junitxml", "dragoman-p
 NUMBER = struct.Struct("=i")
 
 Items: TypeAlias = list[pytest.Item]
+Message: TypeAlias = tuple[str, Any]
+"""`file` and its number, `start` and `finish` with the test's id, `report` with the report."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -60,7 +61,12 @@ class Controller:
 
     def __init__(self, session: pytest.Session, count: int) -> None:
         self._session = session
-        self._files = [list(items) for _, items in groupby(session.items, key=lambda item: item.path)]
+        files: dict[Path, Items] = {}
+        for (
+            item
+        ) in session.items:  # pytest may put the tests of a file apart, by the fixtures that they share
+            files.setdefault(item.path, []).append(item)
+        self._files = list(files.values())
         self._count = min(count, len(self._files))
         self._workers: dict[Connection, WorkerState] = {}
         self._started = 0
@@ -108,16 +114,20 @@ class Controller:
         """In a worker: its files, each asked for when the one before has a single test left."""
         while number := os.read(self._queue, NUMBER.size):
             (index,) = NUMBER.unpack(number)
-            writer.send(("file", index))
+            writer.send([("file", index)])
             yield self._files[index]
 
     def _receive(self, connection: Connection) -> None:
         worker = self._workers[connection]
         try:
-            name, value = connection.recv()
+            messages = connection.recv()
         except (EOFError, OSError):
             self._on_end(connection, worker)
             return
+        for name, value in messages:
+            self._on_message(worker, name, value)
+
+    def _on_message(self, worker: WorkerState, name: str, value: Any) -> None:
         hook = self._session.config.hook
         if name == "file":
             worker.items += self._files[value]
@@ -181,23 +191,35 @@ class WorkerState:
 
 
 class Sender:
-    """The plugin that stands for the terminal in a worker."""
+    """The plugin that stands for the terminal in a worker.
 
-    def __init__(self, config: pytest.Config, send: Callable[[tuple[str, Any]], None]) -> None:
+    What it has to say waits for the start of the next test, unless a test has failed: messages cost time.
+    """
+
+    def __init__(self, config: pytest.Config, send: Callable[[list[Message]], None]) -> None:
         self._config = config
         self._send = send
+        self._messages: list[Message] = []
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
-        self._send(("start", nodeid))
+        self._messages.append(("start", nodeid))
+        self.flush()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """How the body went, and all that did not pass: nobody asks whether a fixture went well."""
         if report.outcome != "passed" or report.when == "call":
             hook = self._config.hook
-            self._send(("report", hook.pytest_report_to_serializable(config=self._config, report=report)))
+            data = hook.pytest_report_to_serializable(config=self._config, report=report)
+            self._messages.append(("report", data))
+        if report.failed:
+            self.flush()
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
-        self._send(("finish", nodeid))
+        self._messages.append(("finish", nodeid))
+
+    def flush(self) -> None:
+        self._send(self._messages)
+        self._messages = []
 
 
 def chain(first: Items, files: Iterator[Items]) -> Iterator[pytest.Item]:
@@ -212,8 +234,10 @@ def work(
     """The whole life of a worker."""
     status = 1
     try:
-        _prepare(session, name, folder, Sender(session.config, writer.send))
+        sender = Sender(session.config, writer.send)
+        _prepare(session, name, folder, sender)
         _run(session, items)
+        sender.flush()
         status = 0
     except KeyboardInterrupt:
         session._setupstate.teardown_exact(None)
