@@ -7,8 +7,6 @@ MAKEFLAGS += --no-builtin-rules
 PYTHON  ?= python3
 # Half of a test's time is spent waiting for processes, browsers and leases: one worker more than there are processors.
 WORKERS ?= $(shell expr $$(nproc 2>/dev/null || echo 1) + 1)
-# A file's tests share processes, and some run side by side: they stay with one worker, the dear ones not at the end.
-BY_FILE := --dist loadfile --no-loadscope-reorder
 # What is run beside the others instead of among them.
 WAITING := tests/cluster/test_scl.py tests/cluster/test_storm.py
 ARGS    ?=
@@ -18,6 +16,9 @@ comma   := ,
 PY      := $(VENV)/bin/python
 TS      := tests/interop/ts
 CHECKED := $(wildcard src tests examples tools bench)
+# `make test` runs every test, which says more of its types than mypy does: mypy looks at what the tests share. `make
+# test-all` looks at all of them, and `make quick` at those that changed.
+TYPED := $(filter-out tests,$(CHECKED)) $(shell find tests -name node_modules -prune -o -name '*.py' ! -name 'test_*' -print)
 
 READY_PY := $(VENV)/.ready
 READY_RUN := $(VENV)/.ready-run
@@ -121,7 +122,7 @@ test-all:
 	    DRAGOMAN_DROPS=$${DRAGOMAN_DROPS:-100} DRAGOMAN_CUTS=$${DRAGOMAN_CUTS:-100} DRAGOMAN_KILLS=$${DRAGOMAN_KILLS:-40} \
 	    DRAGOMAN_MUTATIONS=$${DRAGOMAN_MUTATIONS:-20000} DRAGOMAN_COMPANY=$${DRAGOMAN_COMPANY:-1200} \
 	    DRAGOMAN_SEEDS=$${DRAGOMAN_SEEDS:-2000} DRAGOMAN_PLANTED_SEEDS=$${DRAGOMAN_PLANTED_SEEDS:-200}; \
-	    $(MAKE) --no-print-directory test
+	    $(MAKE) --no-print-directory test TYPED='$(CHECKED)'
 
 check-format: $(READY_PY)
 	@$(PY) -m ruff format --check --quiet $(CHECKED) || { echo "not formatted: make fix"; exit 1; }
@@ -132,7 +133,7 @@ check-lint: $(READY_PY)
 check-types: check-mypy check-examples
 
 check-mypy: $(READY_PY)
-	@nice -n 10 $(PY) -m mypy --no-error-summary $(CHECKED)
+	@nice -n 10 $(PY) -m mypy --no-error-summary $(TYPED)
 
 # What was found good stays so until a source changes.
 SOURCES := $(shell find src tests examples -name node_modules -prune -o -name '*.py' -print)
@@ -156,7 +157,7 @@ build/ready/bytecode: $(READY_PY) $(filter src/% tests/%,$(SOURCES))
 	@mkdir -p $(@D) && touch $@
 
 check-tests: setup bytecode
-	@HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-ci} $(PY) tools/run_tests.py -n $(WORKERS) $(BY_FILE) \
+	@HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-ci} $(PY) tools/run_tests.py --workers $(WORKERS) \
 	    $(WAITING:%=--ignore=%) $(ARGS)
 
 # The cluster's tests mostly wait, beside everything else; what little they need they get at once, where that is

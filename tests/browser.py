@@ -17,6 +17,8 @@ WHOLE = ("chromium", "chromium-browser")
 FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"),
     *("--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"),
+    # All pages in one process: a process for each compiles and warms up everything anew.
+    *("--renderer-process-limit=1", "--disable-site-isolation-trials"),
 ]
 
 

@@ -42,7 +42,7 @@ HANG_FACTOR = 4.0
 
 # No deadlines: they measure the machine's load, not our code. pytest-timeout catches what hangs.
 hypothesis.settings.register_profile("dev", deadline=None)
-hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, max_examples=30)
+hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, database=None, max_examples=20)
 hypothesis.settings.register_profile("thorough", deadline=None, max_examples=2_000)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
@@ -158,22 +158,6 @@ class Watchdog:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Watchdog(), "dragoman-watchdog")
-    for plugin in config.pluginmanager.get_plugins():
-        if type(plugin).__name__ == "WorkerInteractor":  # of xdist
-            plugin.sendevent = sends_what_is_heard(plugin.sendevent)
-
-
-def sends_what_is_heard(send: Callable[..., None]) -> Callable[..., None]:
-    """A worker tells the controller when a test begins, how its body went and when it is over. That its
-    fixtures went well, too, would be half of all that it sends, and nobody there listens to it.
-    """
-
-    def send_event(name: str, **values: Any) -> None:
-        report = values["data"] if name == "testreport" else {}
-        if report.get("outcome") != "passed" or report["when"] == "call":
-            send(name, **values)
-
-    return send_event
 
 
 def _guard(item: pytest.Function) -> None:

@@ -1,9 +1,8 @@
 """Names every failure when it happens, and ends a run in which nothing happens any more.
 
-`tools/run_tests.py` loads this into pytest. In a parallel run the controller alone reports; a worker does
-nothing. A worker that is killed can leave the controller waiting for ever for tests that nobody runs: after
-`QUIET` seconds without any report, the tests under way are named with the time they have taken, and the run
-ends as failed.
+`tools/run_tests.py` loads this into pytest. In a parallel run the controller alone reports. A worker that
+hangs can leave the controller waiting for ever for tests that nobody runs: after `QUIET` seconds without any
+report, the tests under way are named with the time they have taken, and the run ends as failed.
 """
 
 from __future__ import annotations
@@ -28,8 +27,7 @@ STUCK = 9
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Progress(config), "dragoman-progress")
+    config.pluginmanager.register(Progress(config), "dragoman-progress")
 
 
 class Progress:

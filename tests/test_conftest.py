@@ -6,14 +6,12 @@ import subprocess
 import sys
 import threading
 from collections.abc import AsyncGenerator
-from itertools import product
-from typing import Any
 
 import pytest
 import pytest_timeout  # type: ignore[import-untyped]
 
 from dragoman.testing.pace import patience
-from tests.conftest import FIRST, ROOT, Watchdog, children, guarded, sends_what_is_heard
+from tests.conftest import FIRST, ROOT, Watchdog, children, guarded
 
 
 async def test_a_task_left_behind_fails_the_test_and_is_ended() -> None:
@@ -111,15 +109,3 @@ def test_children_lists_running_and_unreaped_processes() -> None:
 
 def test_every_file_that_begins_first_is_there() -> None:
     assert [name for name in FIRST if not (ROOT / name).exists()] == []
-
-
-def test_a_worker_reports_how_bodies_went_and_all_that_did_not_pass() -> None:
-    sent: list[Any] = []
-    send = sends_what_is_heard(lambda name, **values: sent.append((name, *values["data"].values())))
-    for when, outcome in product(("setup", "call", "teardown"), ("passed", "failed", "skipped")):
-        send("testreport", data={"when": when, "outcome": outcome})
-    send("logfinish", data={})
-    assert [row for row in sent if row[0] == "testreport" and row[2] == "passed"] == [
-        ("testreport", "call", "passed")
-    ]
-    assert len(sent) == 1 + 6 + 1

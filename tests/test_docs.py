@@ -124,21 +124,32 @@ def run(command: list[str], page: str, folder: Path) -> subprocess.CompletedProc
     )
 
 
-@pytest.mark.parametrize("block", in_language("python"), ids=str)
+PYTHON = [(kind(block.text), block) for block in in_language("python")]
+"""Every Python block with its kind: what is no Python raises here."""
+TESTS = [block for what, block in PYTHON if what == "tests"]
+
+
+@pytest.mark.parametrize("block", [block for what, block in PYTHON if what == "program"], ids=str)
 @together
-def test_a_python_block_works_with_the_wheel_alone(block: Block, tmp_path: Path) -> None:
-    what = kind(block.text)
-    if what == "fragment":
-        return
+def test_a_program_works_with_the_wheel_alone(block: Block, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    program = "test_block.py" if what == "tests" else "block.py"
-    (tmp_path / "empty" / program).write_text(block.text, encoding="utf-8")
-    command = ["python", program]
-    if what == "tests":
-        (tmp_path / "empty" / "pyproject.toml").write_text(pytest_settings(block.page), encoding="utf-8")
-        command = ["python", "-m", "pytest", "-q", "--update-golden", program]
-    done = run(command, block.page, tmp_path)
+    (tmp_path / "empty" / "block.py").write_text(block.text, encoding="utf-8")
+    done = run(["python", "block.py"], block.page, tmp_path)
     assert done.returncode == 0, f"{block} ended with {done.returncode}\n{done.stdout}\n{done.stderr}"
+
+
+@pytest.mark.parametrize("page", sorted({block.page for block in TESTS}))
+@together
+def test_the_tests_of_a_page_pass_with_the_wheel_alone(page: str, tmp_path: Path) -> None:
+    """Each in a folder of its own, all in one run of pytest."""
+    for block in TESTS:
+        if block.page == page:
+            folder = tmp_path / "empty" / f"line_{block.line}"
+            folder.mkdir(parents=True)
+            (folder / f"test_line_{block.line}.py").write_text(block.text, encoding="utf-8")
+    (tmp_path / "empty" / "pyproject.toml").write_text(pytest_settings(page), encoding="utf-8")
+    done = run(["python", "-m", "pytest", "-q", "--update-golden"], page, tmp_path)
+    assert done.returncode == 0, f"{page} ended with {done.returncode}\n{done.stdout}\n{done.stderr}"
 
 
 def test_the_checkout_is_on_no_path_of_a_reader(tmp_path: Path) -> None:

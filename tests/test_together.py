@@ -49,7 +49,7 @@ async def test_that_never_ends():
 def test_each_keeps_its_own_end(pytester: pytest.Pytester) -> None:
     pytester.makeini(SETTINGS)
     pytester.makepyfile(FIVE)
-    result = pytester.runpytest("-p", "no:cacheprovider", "-p", "no:dragoman", "-v", "-n", "0")
+    result = pytester.runpytest("-p", "no:cacheprovider", "-p", "no:dragoman", "-v")
     result.assert_outcomes(passed=3, failed=2)
     result.stdout.re_match_lines_random(
         [r".*test_of_three\[bad\] FAILED.*", r".*test_that_never_ends FAILED.*"]
@@ -71,6 +71,6 @@ async def test_that_leaves_a_task():
 def test_a_task_left_behind_is_a_failure(pytester: pytest.Pytester) -> None:
     pytester.makeini(SETTINGS)
     pytester.makepyfile(LEAKY)
-    result = pytester.runpytest("-p", "no:cacheprovider", "-p", "no:dragoman", "-n", "0")
+    result = pytester.runpytest("-p", "no:cacheprovider", "-p", "no:dragoman")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*tasks left behind: left*"])

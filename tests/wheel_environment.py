@@ -24,14 +24,15 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from dragoman.testing.pace import patience
+from tests.workers import folder_of_run
 
 ROOT = Path(__file__).parent.parent
 SCRIPT = "#!{python}\nimport sys\n\nfrom dragoman.cli import main\n\nsys.exit(main())\n"
 
 
 def shared_folder(tmp_path: Path) -> Path:
-    """The folder of this test run, for a test's own: workers of xdist each have one below it."""
-    return tmp_path.parent.parent if "PYTEST_XDIST_WORKER" in os.environ else tmp_path.parent
+    """The folder of this test run, for a test's own."""
+    return folder_of_run(tmp_path.parent)
 
 
 def environment(folder: Path, installs: Iterable[str]) -> Path:

@@ -52,7 +52,7 @@ def main() -> int:
         "format": ["ruff", "format", "--check", "--quiet", *python],
         "lint": ["ruff", "check", "--quiet", *python],
         "types": ["mypy", "--no-error-summary", *python],
-        "tests": ["pytest", "-q", "-n", "2", "--dist", "loadfile", *tests],
+        "tests": ["pytest", "-q", "-p", "tests.workers", "--workers", "2", *tests],
     }
     if not python:
         for name in ("format", "lint", "types"):

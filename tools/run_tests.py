@@ -34,14 +34,15 @@ def main(arguments: list[str]) -> int:
     cache = ".pytest_cache"
     if arguments[:1] == ["--cache"]:
         cache, arguments = arguments[1], arguments[2:]
-    pytest = [sys.executable, "-m", "pytest", "-q", "-p", "tests.progress", "-o", f"cache_dir={cache}"]
+    plugins = ["-p", "tests.progress", "-p", "tests.workers"]
+    pytest = [sys.executable, "-m", "pytest", "-q", *plugins, "-o", f"cache_dir={cache}"]
     adopt_orphans()
     status = run([*pytest, "--cache-clear", *arguments])
     if status == FAILED:
         print(
             "\nwhat failed is run once more, one test after the other; it has failed all the same", flush=True
         )
-        again = ["-n", "0", "--last-failed", "--maxfail", str(FEW), "--tb=no", "-rfEp"]
+        again = ["--workers", "1", "--last-failed", "--maxfail", str(FEW), "--tb=no", "-rfEp"]
         run([*pytest, *arguments, *again])
     left = end_orphans()
     for process in left:

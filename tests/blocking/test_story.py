@@ -29,6 +29,7 @@ PAIRS = {
 }
 SLOW = {
     "blocking client, ours",
+    "blocking client, official agent",
     "ours, agent of threads",
     "ours, plain handlers in a loop",
     "blocking client, agent of threads",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.conversations.kinds import KINDS
 from tests.runtime.clock import Clockwork
 
-EXAMPLES = max(60, settings().max_examples)
+EXAMPLES = max(30, settings().max_examples)
 
 
 @pytest.fixture(scope="module")

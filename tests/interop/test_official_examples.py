@@ -29,9 +29,7 @@ needs_sources = pytest.mark.skipif(
 pytestmark = [needs_sources, pytest.mark.bound(30)]
 together = SideBySide(2)
 
-every_version = pytest.mark.parametrize("version", VERSIONS)
 SERVED = ("by the official SDK", "by us")
-whoever_serves = pytest.mark.parametrize("served", SERVED)
 
 
 def example(version: str, file: str, class_: str, served: str) -> list[str]:
@@ -61,7 +59,8 @@ async def test_their_echo_agent_answers_us(version: str, served: str) -> None:
     assert update.meta == {"echo": True}
 
 
-@whoever_serves
+@pytest.mark.in_turn("served")
+@pytest.mark.parametrize("served", SERVED)
 @together
 async def test_their_example_agent_gives_back_what_we_sent(served: str) -> None:
     command = example(VERSIONS[0], "agent.py", "ExampleAgent", served)
@@ -74,7 +73,8 @@ async def test_their_example_agent_gives_back_what_we_sent(served: str) -> None:
     assert said == [AgentMessageChunk(content=block) for block in sent]
 
 
-@every_version
+@pytest.mark.in_turn("version")
+@pytest.mark.parametrize("version", VERSIONS)
 @together
 def test_their_example_client_talks_to_our_agent(version: str) -> None:
     client = [sys.executable, str(sources(version) / "examples" / "client.py")]
@@ -93,6 +93,7 @@ def test_their_example_client_talks_to_our_agent(version: str) -> None:
     assert "| Agent: You said: hello" in run.stdout
 
 
+@pytest.mark.in_turn("client", "agent")
 @pytest.mark.parametrize(
     ("client", "agent"),
     [

@@ -32,6 +32,8 @@ told_once = pytest.mark.parametrize(
     "agent", [pytest.param(AGENTS["official-python"], id="python", marks=pytest.mark.slow), STORIES[1]]
 )
 """For what depends little on the agent: the other one takes seconds to start."""
+slow = pytest.mark.slow
+"""For what `tests/apps/run` tries with an agent of ours, and depends on the agent even less."""
 
 
 async def run(agent: list[str], place: Path, *options: str, words: str, **more: Any) -> Run:
@@ -45,6 +47,7 @@ async def run(agent: list[str], place: Path, *options: str, words: str, **more: 
 
 
 @needs_sources
+@pytest.mark.in_turn("version")
 @pytest.mark.parametrize("version", VERSIONS)
 @together
 async def test_their_echo_agent_is_run(version: str, tmp_path: Path) -> None:
@@ -67,6 +70,7 @@ async def test_their_example_agent_gets_text_and_file(tmp_path: Path) -> None:
     assert [(block["type"], block["uri"]) for block in blocks] == [("resource_link", attached.as_uri())]
 
 
+@pytest.mark.in_turn("agent")
 @told
 @together
 async def test_a_story_is_streamed(agent: list[str], tmp_path: Path) -> None:
@@ -103,6 +107,7 @@ async def test_files_are_lent(agent: list[str], tmp_path: Path) -> None:
     assert [(file["path"], file["kind"]) for file in changes["files"]] == [(str(written), "added")]
 
 
+@slow
 @told_once
 @together
 async def test_modes_and_options_are_set(agent: list[str], tmp_path: Path) -> None:
@@ -110,6 +115,7 @@ async def test_modes_and_options_are_set(agent: list[str], tmp_path: Path) -> No
     assert (done.status, done.text) == (0, "loud large")
 
 
+@slow
 @told_once
 @together
 async def test_a_session_is_loaded(agent: list[str], tmp_path: Path) -> None:
@@ -119,6 +125,7 @@ async def test_a_session_is_loaded(agent: list[str], tmp_path: Path) -> None:
     assert replayed == ["earlier", "answered"]
 
 
+@slow
 @told_once
 @pytest.mark.parametrize(("order", "status"), [("refuse", 8), ("crash", 11), ("elicit", 6)])
 @together
@@ -127,6 +134,7 @@ async def test_every_end_has_its_status(agent: list[str], order: str, status: in
     assert done.status == status
 
 
+@slow
 @told_once
 @together
 async def test_ctrl_c_cancels_the_turn(agent: list[str], tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from tests.misbehaviour.tour import walk_all, walk_connected
 pytestmark = pytest.mark.bound(90)
 
 ALL = ["connect", "new", "mode", "prompt", "cancelled prompt", "load", "leave"]
-EVERY = 6
-"""In a usual run every sixth point of each way is tried, the others in the next; `run_many` tries all."""
+EVERY = len(WAYS)
+"""In a usual run each point is tried in one way, and the next point in the next; `run_many` tries all."""
 
 SHORTER = (["connect"], ["connect", "new", "leave"])
 """Walks that ended early: there is nobody, or there is no session."""

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from tests.requirements.heard import Recording
 from tests.requirements.recording import recorded
+from tests.workers import folder_of_run
 
 
 def _recording(agent: str, factory: pytest.TempPathFactory) -> Recording:
-    base = factory.getbasetemp()
-    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    return recorded(agent, shared / "requirements")
+    return recorded(agent, folder_of_run(factory.getbasetemp()) / "requirements")
 
 
 @pytest.fixture(scope="session", params=["review", "code"])

@@ -6,6 +6,8 @@ from dragoman.review import ReviewSource
 from dragoman.review.suppression import NAMELESS, WITHOUT_REASON
 from tests.review.making import reviewed, rules_of
 
+pytestmark = pytest.mark.usefixtures("rules_in_this_process")
+
 CALL = "x = eval('1')"
 
 

@@ -78,7 +78,7 @@ def test_the_unions_were_found() -> None:
 KEEPING = sorted(UNIONS.keys() - REFUSING - GUESSING)
 
 
-@settings(max_examples=max(100, settings().max_examples))
+@settings(max_examples=max(40, settings().max_examples))
 @each(st.text(), st.dictionaries(st.text(), values, max_size=3), st.booleans())
 def test_a_member_with_an_unknown_tag_is_kept_byte_for_byte(
     tag: str, others: dict[str, Any], spaced: bool

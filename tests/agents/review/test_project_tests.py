@@ -43,7 +43,7 @@ def folder(tmp_path: Path) -> Path:
     (folder / "test_shop.py").write_text(TESTS)
     (folder / ".venv").symlink_to(sys.prefix)  # its interpreter has pytest
     (folder / "pytest.ini").write_text(
-        "[pytest]\naddopts = -p no:xdist -p no:hypothesispytest -p no:dragoman -p no:asyncio -p no:anyio\n"
+        "[pytest]\naddopts = -p no:hypothesispytest -p no:dragoman -p no:asyncio -p no:anyio\n"
     )
     return folder
 

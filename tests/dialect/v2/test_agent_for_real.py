@@ -34,6 +34,7 @@ LEDGER = {
 
 
 @needs_node
+@pytest.mark.in_turn("client")
 @pytest.mark.parametrize("client", CLIENTS)
 @together
 def test_v1_clients_tell_the_story_to_a_v2_agent(client: str, tmp_path: Path) -> None:

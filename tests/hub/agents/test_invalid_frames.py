@@ -23,7 +23,7 @@ from tests.hub.mutations import SESSION, is_of_session, message_in, strictly
 from tests.hub.outside.process import UNHURRIED, HubProcess, leave, running_hub
 from tests.hub.sessions.stage import Talker
 
-MUTATED = int(os.environ.get("DRAGOMAN_MUTATIONS", "3000"))
+MUTATED = int(os.environ.get("DRAGOMAN_MUTATIONS", "1500"))
 """Lines of the storm that something happened to; `make test-all` sends twenty thousand."""
 
 AGENT = """

@@ -14,6 +14,8 @@ from dragoman.review.rules import ReviewRule
 from tests.review.formats.sarif_facts import problems
 from tests.review.making import reviewed
 
+pytestmark = pytest.mark.usefixtures("rules_in_this_process")
+
 PATH = "notes.py"
 Shown = dict[str, str]
 """How severe a format says that a rule's finding is, by the rule."""

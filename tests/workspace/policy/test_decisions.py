@@ -162,7 +162,7 @@ def hidden_lines(draw: st.DrawFn) -> str:
     return line
 
 
-@settings(max_examples=max(100, settings().max_examples))
+@settings(max_examples=max(50, settings().max_examples))
 @given(hidden_lines())
 def test_hiding_a_denied_command_never_gets_it_allowed(line: str) -> None:
     assert POLICIES["all-but"].decide(command(line)).outcome != "allow"
