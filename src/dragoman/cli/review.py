@@ -28,7 +28,7 @@ from dragoman.review import (
 from dragoman.review.caller_search import broken_callers
 from dragoman.review.catalogue import BASELINE, load_rules, project_rules
 from dragoman.review.finding_cache import default_cache_folder
-from dragoman.review.formats import as_github, as_json, as_junit, as_sarif, as_text, summary
+from dragoman.review.formats import as_github, as_json, as_sarif, as_text, summary
 from dragoman.review.git import GitChanges, changes
 from dragoman.review.rule_links import rules_page
 from dragoman.review.rules import secret_rules
@@ -151,6 +151,8 @@ class _Run:
             case "sarif":
                 out.write(sanitize_json(as_sarif(findings, self._notes, version=VERSION, page=page)).decode())
             case "junit":
+                from dragoman.review.junit import as_junit
+
                 out.write(as_junit(findings, self._notes, files=self._paths))
             case "github":
                 out.writelines(sanitize(as_github(finding)) for finding in findings)

@@ -9,13 +9,16 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from dragoman.errors import LocalMistake
 from dragoman.review import ReviewNote, ReviewSource
 from dragoman.review import git as repository
 from dragoman.review.source_files import SourceText, decode, files_below, is_worth_it, read_text
+
+AT_ONCE = 16
+"""Files that are read before the first of them is reviewed."""
 
 
 class NothingThere(LocalMistake):
@@ -45,8 +48,8 @@ class ReviewSources:
                 if source is not None:
                     yield source
                 continue
-            for path in await _expand(Path(name)):
-                if (source := await self._read(path)) is not None:
+            for some in _batches(await _expand(Path(name))):
+                for source in await self._read_all(some):
                     yield source
 
     async def changed_files(
@@ -56,8 +59,7 @@ class ReviewSources:
         for file in changes.files:
             path = changes.top / file.path
             if is_worth_it(file.path) and not path.is_symlink():
-                source = await self._read(path)
-                if source is not None:
+                for source in await self._read_all([path]):
                     yield self._narrow(source, None if whole else file.lines)
 
     async def staged_files(
@@ -78,15 +80,15 @@ class ReviewSources:
             self.changed_lines[source.path] = lines
         return source._replace(changed_lines=lines)
 
-    async def _read(self, path: Path) -> ReviewSource | None:
-        name = _short_path(path)
-        if name in self.texts:
-            return None
-        read = await asyncio.to_thread(_read_text, path)
-        if read is None:
-            return None
-        self.paths[name] = path
-        return self._keep(name, read)
+    async def _read_all(self, paths: Sequence[Path]) -> list[ReviewSource]:
+        """Those that are there and were not read before; one thread reads all of them."""
+        new_paths = {name: path for path in paths if (name := _short_path(path)) not in self.texts}
+        sources: list[ReviewSource] = []
+        for name, read in (await asyncio.to_thread(_read_texts, new_paths)).items():
+            self.paths[name] = new_paths[name]
+            if (source := self._keep(name, read)) is not None:
+                sources.append(source)
+        return sources
 
     def _keep(self, name: str, read: SourceText | ReviewNote) -> ReviewSource | None:
         if isinstance(read, ReviewNote):
@@ -96,9 +98,14 @@ class ReviewSources:
         return ReviewSource(name, read.text)
 
 
-def _read_text(path: Path) -> SourceText | ReviewNote | None:
-    """None of what is not there: git lists what was deleted, too."""
-    return read_text(path) if path.exists() else None
+def _read_texts(paths: Mapping[str, Path]) -> dict[str, SourceText | ReviewNote]:
+    """Nothing of what is not there: git lists what was deleted, too."""
+    return {name: read_text(path) for name, path in paths.items() if path.exists()}
+
+
+def _batches(paths: Sequence[Path]) -> Iterator[Sequence[Path]]:
+    """A few files at a time: to hand one over to a thread takes longer than to read it."""
+    return (paths[first : first + AT_ONCE] for first in range(0, len(paths), AT_ONCE))
 
 
 async def _expand(path: Path) -> list[Path]:

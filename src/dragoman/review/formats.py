@@ -3,7 +3,7 @@
 In text for a terminal, control characters of the reviewed text are escaped, so that a file cannot write to
 the terminal of its reviewer, and a secret is not shown at all. In JSON, `version` grows when a field changes
 its meaning or goes; new fields may come at any time. In SARIF 2.1.0, paths are relative URIs, columns count
-characters and a fix replaces characters; no text of the reviewed files is in it, nor in JUnit XML.
+characters and a fix replaces characters; no text of the reviewed files is in it. JUnit XML is in `junit`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import urllib.parse
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
-from xml.etree import ElementTree as xml
 
 import msgspec
 
@@ -156,43 +155,6 @@ def _github_message(text: str) -> str:
 
 def _github_field(text: str) -> str:
     return _github_message(text).replace(":", "%3A").replace(",", "%2C")
-
-
-def as_junit(findings: Sequence[Finding], notes: Sequence[ReviewNote], *, files: Sequence[str]) -> str:
-    """JUnit XML: a test case for each finding, which failed, and one for each file without any.
-
-    What a tool could not do is an error, so that a build does not take a half review for a whole one.
-    """
-    paths_with_findings = {finding.path for finding in findings}
-    failures = [note for note in notes if note.is_failure]
-    cases = [_junit_finding(finding) for finding in findings]
-    cases += [
-        xml.Element("testcase", classname=plain(path), name="no findings")
-        for path in dict.fromkeys(files)
-        if path not in paths_with_findings
-    ]
-    cases += [_junit_failure(note) for note in failures]
-    totals = {"tests": len(cases), "failures": len(findings), "errors": len(failures), "skipped": 0}
-    numbers = {name: str(number) for name, number in totals.items()}
-    root = xml.Element("testsuites", {"name": "dragoman review", **numbers})
-    xml.SubElement(root, "testsuite", {"name": "dragoman review", **numbers}).extend(cases)
-    xml.indent(root)
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{xml.tostring(root, encoding="unicode")}\n'
-
-
-def _junit_finding(finding: Finding) -> xml.Element:
-    path, line = plain(finding.path), str(finding.line)
-    name = f"{finding.rule} in line {line}"
-    case = xml.Element("testcase", classname=path, name=name, file=path, line=line)
-    failure = xml.SubElement(case, "failure", type=finding.severity.value, message=plain(finding.title))
-    failure.text = f"{path}:{line}: {plain(finding.why)}"
-    return case
-
-
-def _junit_failure(note: ReviewNote) -> xml.Element:
-    case = xml.Element("testcase", classname=plain(note.path or "dragoman review"), name="review")
-    xml.SubElement(case, "error", type="tool", message=plain(note.text))
-    return case
 
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

@@ -9,7 +9,8 @@ from xml.etree import ElementTree as xml
 import pytest
 
 from dragoman.review import Baseline, Finding, ReviewSettings, ReviewSource, Severity
-from dragoman.review.formats import as_github, as_json, as_junit, as_sarif, as_text
+from dragoman.review.formats import as_github, as_json, as_sarif, as_text
+from dragoman.review.junit import as_junit
 from dragoman.review.rules import ReviewRule
 from tests.review.formats.sarif_facts import problems
 from tests.review.making import reviewed

@@ -3,7 +3,7 @@
 from xml.etree import ElementTree as xml
 
 from dragoman.review import ReviewNote
-from dragoman.review.formats import as_junit
+from dragoman.review.junit import as_junit
 from tests.review.formats.findings import finding
 
 
