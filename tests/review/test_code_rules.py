@@ -75,3 +75,16 @@ def test_a_dictionary_must_not_lose_entries_while_it_is_walked_through(text: str
     rule = "logic/changed-while-iterating"
     hits = [f.line for f in inspect("x.py", text, (), has_ruff=True).findings if f.rule == rule]
     assert hits == ([] if line is None else [line])
+
+
+SOURCES = {
+    "ws.py": "import os\nasync def f(ws):\n    name = await ws.receive_text()\n    os.system(name)\n",
+    "argv.py": "import os, sys\ndef f():\n    name = sys.argv[1]\n    other = 1\n    os.system(name)\n",
+    "page.js": "function f() {\n  const text = document.URL;\n  const other = 1;\n  eval(text);\n}\n",
+    "at_once.js": "function f(req) {\n  eval(req.body.code);\n}\n",
+}
+
+
+@every("name", sorted(SOURCES))
+def test_what_a_stranger_says_is_followed_from_the_statement_that_brings_it(name: str) -> None:
+    assert found(name, SOURCES[name]) & {"flow/command-injection", "flow/code-injection"}

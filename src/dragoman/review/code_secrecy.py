@@ -35,6 +35,8 @@ _EQUALS = re.compile(
     rf"|\b(?:Arrays\.equals|bytes\.Equal|reflect\.DeepEqual"
     rf"|strings\.Compare)\(\s*(?P<first>{_SIDE})\s*,\s*(?P<second>{_SIDE})\s*\)"
 )
+_COMPARING = re.compile(r"[=!]=|quals?\(|compareTo\(")
+"""What every comparison has; to look for one pattern is faster than for six texts."""
 _CONSTANT = re.compile(r"(?:none|null|nil|undefined|true|false|\d.*|[\"'`].*)", re.IGNORECASE)
 _SECRET_NAME = re.compile(rf"(?:[\w.$]*\.)?{_NAME}(?:\.\w+\(\))?", re.IGNORECASE)
 _HEADER = re.compile(r"headers?\b.*|.*\.(?:headers?|Header)\b.*|.*getHeader\(.*")
@@ -48,10 +50,7 @@ def early_comparisons(code: CodeText) -> Iterator[CodeHit]:
     for function in code.functions:
         macs = _macs(function) if has_macs else set()
         for statement in function.statements:
-            if not any(
-                sign in statement.text
-                for sign in ("==", "!=", "quals(", ".Equal(", "compareTo(", "DeepEqual(")
-            ):
+            if not _COMPARING.search(statement.text):
                 continue
             if statement.line is function.head and code.language != "kotlin":
                 continue

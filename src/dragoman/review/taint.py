@@ -87,7 +87,7 @@ class FlowLanguage(Struct, frozen=True, forbid_unknown_fields=True):
 
     sources: tuple[str, ...]
     words: tuple[str, ...] = ()
-    """A text with none of these has no source; none for a language of which this cannot be said."""
+    """A statement with none of these has no source; none for a language of which this cannot be said."""
     parameters: tuple[str, ...] = ()
     """Patterns of parameters that strangers fill in; the group is the name."""
     routes: str | None = None
@@ -175,9 +175,18 @@ def _has_sources(code: CodeText, table: _CompiledTable) -> bool:
     )
 
 
+def _may_bring(text: str, table: _CompiledTable) -> bool:
+    """Whether a statement may use or keep what comes from a stranger though nothing has come before it."""
+    if not table.words or any(word in text for word in table.words):
+        return True
+    return _FILLED.search(text) is not None
+
+
 def _follow(code: CodeText, function: Function, table: _CompiledTable) -> Iterator[TaintHit]:
     tainted_names = _parameters(code, function, table)
     for statement in function.statements:
+        if not tainted_names and not _may_bring(statement.text, table):
+            continue
         yield from _harm(statement, tainted_names, table, family(code.language))
         if tainted_names and table.check_pattern.search(statement.text):
             tainted_names = {name for name in tainted_names if not re.search(rf"\b{name}\b", statement.text)}

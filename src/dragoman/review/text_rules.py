@@ -11,7 +11,7 @@ import functools
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from dragoman.review.finding import Edit, Finding, Fix
 from dragoman.review.lexer import LexicalSpans
@@ -48,6 +48,17 @@ def text_findings(
             yield from _rule_findings(rule, path, lines, spans, begin, end, longest)
 
 
+class _HitLines(dict[str, tuple[int, ...]]):
+    """The numbers of the lines with a keyword, by keyword; found when they are first asked for."""
+
+    def __init__(self, find: Callable[[str], tuple[int, ...]]) -> None:
+        self._find = find
+
+    def __missing__(self, word: str) -> tuple[int, ...]:
+        numbers = self[word] = self._find(word)
+        return numbers
+
+
 class SearchedText:
     """Where the keywords of rules stand in a text. Rules share keywords, so each is looked for once."""
 
@@ -56,51 +67,43 @@ class SearchedText:
         lower_text = lines.text.lower()
         # Some letters become two: then offsets of the one are none of the other, and all of it is searched.
         self._lower_text = lower_text if len(lower_text) == len(lines.text) else ""
-        self._hits: dict[str, tuple[int, ...]] = {}
+        self._hits = _HitLines(self._hit_lines)
         # Most keywords are in no line: whether one may be there is asked of the words of the text, each once.
         self._words = frozenset(_WORD.findall(self._lower_text))
         self._vocabulary = f"\n{chr(10).join(self._words)}\n"
 
-    def windows(self, rule: ReviewRule) -> Iterator[tuple[int, int]]:
-        """The parts of the text that a rule has to be tried on, in whole lines."""
-        everything = (0, len(self._lines.text))
+    def windows(self, rule: ReviewRule) -> Sequence[tuple[int, int]]:
+        """The parts of the text that a rule has to be tried on, in whole lines. Most rules have none: this is
+        asked of every rule for every text.
+        """
         if rule.beyond_ascii and not rule.spans_lines and self._lower_text:
-            yield from self._around(self._foreign_lines)
-            return
+            return self._around(self._foreign_lines)
         if not rule.keywords or not self._lower_text:
-            yield everything
-        elif rule.spans_lines:
-            if any(word in self._lower_text for word in rule.keywords):
-                yield everything
-        else:
-            yield from self._near(rule.keywords)
-
-    def _near(self, keywords: tuple[str, ...]) -> Iterator[tuple[int, int]]:
-        hits = {line for word in keywords for line in self._hit_lines(word)}
-        if hits:
-            yield from self._around(sorted(hits))
-
-    def _around(self, hits: Sequence[int]) -> Iterator[tuple[int, int]]:
+            return ((0, len(self._lines.text)),)
+        if rule.spans_lines:
+            has_any = any(word in self._lower_text for word in rule.keywords)
+            return ((0, len(self._lines.text)),) if has_any else ()
+        hits = [lines for word in rule.keywords if (lines := self._hits[word])]
         if not hits:
-            return
-        first = last = -1
+            return ()
+        return self._around(hits[0] if len(hits) == 1 else sorted(set().union(*hits)))
+
+    def _around(self, hits: Sequence[int]) -> list[tuple[int, int]]:
+        windows: list[tuple[int, int]] = []
+        if not hits:
+            return windows
+        first = last = hits[0]
         for line in hits:
             # Hits that follow closely share a window: a pattern may begin in one and end in the next.
-            if first < 0 or line > last + _LINES_AFTER:
-                if first >= 0:
-                    yield self._lines.span(first, last + _LINES_AFTER)
+            if line > last + _LINES_AFTER:
+                windows.append(self._lines.span(first, last + _LINES_AFTER))
                 first = line
             last = line
-        yield self._lines.span(first, last + _LINES_AFTER)
+        windows.append(self._lines.span(first, last + _LINES_AFTER))
+        return windows
 
     def _hit_lines(self, word: str) -> tuple[int, ...]:
-        numbers = self._hits.get(word)
-        if numbers is None:
-            numbers = ()
-            if self._may_have(word) and word in self._lower_text:
-                numbers = tuple(self._find_lines(word))
-            self._hits[word] = numbers
-        return numbers
+        return tuple(self._find_lines(word)) if self._may_have(word) and word in self._lower_text else ()
 
     def _find_lines(self, word: str) -> Iterator[int]:
         """The numbers of the lines with a word. From hit to hit: most words of rules are rare."""

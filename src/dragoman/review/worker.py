@@ -8,6 +8,7 @@ its input does, and also by itself when one text takes too long, whoever may sti
 from __future__ import annotations
 
 import faulthandler
+import gc
 import os
 import sys
 
@@ -17,11 +18,17 @@ from dragoman.decoders import decode_json, json_decoder
 from dragoman.review.inspection import inspect
 from dragoman.review.worker_messages import WorkerAnswer, WorkerRequest, WorkerSetup
 
+COLLECT_AFTER = 20_000
+"""Objects, more than are freed, after which garbage is looked for; Python's own 700 come with every text."""
+
 
 def main() -> int:
     requests, answers = sys.stdin.buffer, sys.stdout.buffer
     setup = decode_json(requests.readline(), WorkerSetup)
     decode = json_decoder(WorkerRequest).decode
+    # Code and rules stay until the end, and a text leaves little that only a collection finds.
+    gc.freeze()
+    gc.set_threshold(COLLECT_AFTER)
     # A deadline of the system and not of Python: it holds in the middle of a regular expression, too.
     silent = open(os.devnull, "w")  # noqa: SIM115 - for as long as we are
     while line := requests.readline():
@@ -32,6 +39,7 @@ def main() -> int:
         faulthandler.cancel_dump_traceback_later()
         answers.write(msgspec.json.encode(answer) + b"\n")
         answers.flush()
+    gc.freeze()  # it goes with the process
     return 0
 
 
