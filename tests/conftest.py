@@ -40,10 +40,12 @@ BOUND = 5.0
 HANG_FACTOR = 4.0
 """pytest-timeout ends the whole worker, and its clock knows no load: it is for hangs alone, and has time."""
 
-# No deadlines: they measure the machine's load, not our code. pytest-timeout catches what hangs.
-hypothesis.settings.register_profile("dev", deadline=None)
-hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, database=None, max_examples=20)
-hypothesis.settings.register_profile("thorough", deadline=None, max_examples=2_000)
+# No deadlines, and no check how fast values are drawn: they measure the machine's load, not our code.
+# pytest-timeout catches what hangs.
+UNTIMED = hypothesis.settings(deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.register_profile("dev", UNTIMED)
+hypothesis.settings.register_profile("ci", UNTIMED, derandomize=True, database=None, max_examples=20)
+hypothesis.settings.register_profile("thorough", UNTIMED, max_examples=2_000)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 # Each client of a model reads the certificates of all authorities, hundreds of times. Nobody here speaks TLS.
