@@ -655,8 +655,8 @@ loopback only, and whoever comes must bring the token that is printed once (or t
 `Authorization: Bearer …`. Pages of others are refused. Off loopback TLS is demanded.
 
 With --openai the agent is a model for clients of OpenAI's API, at /v1/chat/completions, /v1/responses and
-/v1/models; the token is their API key. A conversation that goes on goes on in its session. What the agent may do is decided
-by the policy and --approve, because nobody can be asked. docs/openai.md has all of it.
+/v1/models; the token is their API key. A conversation that goes on goes on in its session. What the agent may
+do is decided by the policy and --approve, because nobody can be asked. docs/openai.md has all of it.
 
 exit status: 0 when it was told to end, 2 when it cannot listen
 """,
