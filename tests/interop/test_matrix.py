@@ -186,6 +186,14 @@ def test_a_newer_run_replaces_its_rows_and_leaves_the_others() -> None:
     assert merged.dragoman == "9"
 
 
+def test_a_program_that_cannot_be_tried_is_named_with_its_reason() -> None:
+    catalogue = load_catalogue()
+    assert catalogue.untried
+    page = render_page(Matrix(agents=[result()], untried=list(catalogue.untried[:1])))
+    assert f"| `{catalogue.untried[0].package}` | {catalogue.untried[0].reason} |" in page
+    assert catalogue.choose(["claude"]).untried == catalogue.untried
+
+
 def test_evidence_is_never_markup() -> None:
     page = render_page(Matrix(agents=[result(text=no("`<b>` | ``x``"))]))
     assert "- One, text: ``` `<b>` | ``x`` ```" in page

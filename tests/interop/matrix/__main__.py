@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def write_results(matrix: Matrix, whole: Catalogue) -> None:
     """Put these rows into the committed table, its page and the badges."""
     order = [row.name for row in (*whole.agent, *whole.client)]
-    merged = read_results().merge(matrix, order=order)
+    merged = msgspec.structs.replace(read_results().merge(matrix, order=order), untried=list(whole.untried))
     DATA.write_bytes(_encode(merged))
     PAGE.write_text(render_page(merged), encoding="utf-8")
     BADGES.mkdir(exist_ok=True)

@@ -70,11 +70,20 @@ class CatalogueRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         return Template(text).substitute(values)
 
 
+class UntriedProgram(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A program that cannot be driven on a scripted model, and why."""
+
+    title: str
+    package: str
+    reason: str
+
+
 class Catalogue(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All rows, in the order of the table."""
 
     agent: tuple[CatalogueRow, ...]
     client: tuple[CatalogueRow, ...] = ()
+    untried: tuple[UntriedProgram, ...] = ()
 
     def check(self) -> None:
         """Raises `BadCatalogue` at the first row that cannot be meant."""
@@ -94,6 +103,7 @@ class Catalogue(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         return Catalogue(
             agent=tuple(row for row in self.agent if row.name in only),
             client=tuple(row for row in self.client if row.name in only),
+            untried=self.untried,
         )
 
 

@@ -12,6 +12,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from tests.interop.matrix.catalogue import UntriedProgram
+
 Verdict: TypeAlias = Literal["yes", "no", "not offered", "not tried"]
 
 EVIDENCE_LIMIT = 400
@@ -80,6 +82,7 @@ class Matrix(msgspec.Struct, frozen=True, kw_only=True):
     system: str = ""
     agents: list[MatrixRow] = []
     clients: list[MatrixRow] = []
+    untried: list[UntriedProgram] = []
 
     def merge(self, newer: Matrix, *, order: list[str]) -> Matrix:
         """This table with the rows of a newer run in place of its own, in this order; others are dropped."""
@@ -88,6 +91,7 @@ class Matrix(msgspec.Struct, frozen=True, kw_only=True):
             system=newer.system,
             agents=_merge_rows(self.agents, newer.agents, order),
             clients=_merge_rows(self.clients, newer.clients, order),
+            untried=newer.untried,
         )
 
 

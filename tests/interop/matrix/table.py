@@ -46,6 +46,10 @@ def render_page(matrix: Matrix) -> str:
     parts += _section("Agents", matrix.agents, AGENT_EFFECTS)
     if matrix.clients:
         parts += _section("Clients", matrix.clients, CLIENT_EFFECTS)
+    if matrix.untried:
+        parts += ["## Looked at, and not tried\n\n", "| program | package | why |\n|---|---|---|\n"]
+        parts += [f"| {row.title} | `{row.package}` | {row.reason} |\n" for row in matrix.untried]
+        parts.append("\n")
     return "".join([*parts, TAIL])
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections import deque
 from collections.abc import Callable, Hashable
 from typing import Protocol
 
@@ -91,7 +90,7 @@ class McpHttpSession:
         self._backlog = Backlog()
         self._streams: dict[str, SseOutlet] = {}
         self._stream_count = 0
-        self._ended: deque[str] = deque()
+        self._ended: list[str] = []
         self._listening = self._open_stream()[1]
         self._calls: dict[object, FrameOutlet] = {}
         self._loop = asyncio.get_running_loop()
@@ -170,8 +169,11 @@ class McpHttpSession:
 
     def _on_stream_end(self, name: str) -> None:
         self._ended.append(name)
-        if len(self._ended) > ENDED_STREAMS:
-            self._streams.pop(self._ended.popleft()).discard()
+        # One that is read this moment is needed, however old it is; there are no more of these than calls.
+        unread = [ended for ended in self._ended if not self._streams[ended].is_read]
+        if len(unread) > ENDED_STREAMS:
+            self._ended.remove(unread[0])
+            self._streams.pop(unread[0]).discard()
 
     def _look(self) -> None:
         """Is anybody still there?"""
