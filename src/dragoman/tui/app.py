@@ -22,6 +22,7 @@ from textual.screen import Screen
 from textual.theme import Theme
 
 from dragoman.tui.ports import ChatBackend, ChatRequest, EndRequest
+from dragoman.tui.screens.board import BoardScreen
 from dragoman.tui.screens.chat import ChatScreen
 from dragoman.tui.screens.help import HelpScreen
 from dragoman.tui.screens.sessions import SessionsScreen
@@ -54,6 +55,7 @@ class ChatApp(App[int]):
         Binding("ctrl+q", "leave", "Leave", show=False, priority=True),
         Binding("f1", "help", "Help", show=False),
         Binding("ctrl+o,ctrl+r", "sessions", "Sessions", show=False, priority=True),
+        Binding("f4", "board", "Board", show=False),
         Binding("ctrl+n", "new", "New session", show=False, priority=True),
     ]
 
@@ -160,6 +162,10 @@ class ChatApp(App[int]):
         if self._is_free:
             self.push_screen(SessionsScreen(self.backend), self._go_on)
 
+    def action_board(self) -> None:
+        if self._is_free:
+            self.push_screen(BoardScreen(self.backend), self._go_on)
+
     async def _go_on(self, request: ChatRequest | None) -> None:
         if request is None:
             return
@@ -176,6 +182,7 @@ class ChatApp(App[int]):
         yield SystemCommand(
             "Sessions", "Go on with an earlier session, or search in all", self.action_sessions
         )
+        yield SystemCommand("Board", "All sessions by what they need", self.action_board)
         yield SystemCommand("New session", "Choose an agent and a folder", self.action_new)
         chat = self.chat
         if chat is not None:

@@ -1,3 +1,4 @@
+import asyncio
 import sys
 from pathlib import Path
 
@@ -45,6 +46,19 @@ async def test_a_conversation_is_recorded_found_and_gone_on_with(tmp_path: Path)
     (found,) = await house.sessions("remembered")
     assert "plums" in found.excerpt
     assert await house.sessions("pears") == []
+
+    moved = asyncio.Event()
+    async with house.board(moved.set) as board:
+        await moved.wait()
+        (card,) = board.sessions
+        assert (card.title, card.state, card.line) == ("plums", "idle", "remembered plums")
+        assert card.request == row.request
+        moved.clear()
+        await board.set_title(card.id, "fruit")
+        await moved.wait()
+        assert [each.title for each in board.sessions] == ["fruit"]
+        with pytest.raises(LocalMistake, match="no archive"):
+            await board.archive(card.id, on=True)
 
     again = Quiet()
     async with house.open(ChatRequest(agent=agent, cwd=str(tmp_path), session="last"), again, again) as chat:

@@ -7,11 +7,12 @@ The files are the hub's: nothing of this machine is lent.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from dragoman import connect
+from dragoman import Client, connect
+from dragoman.apps.chat.hub_board import open_hub_board
 from dragoman.apps.chat.hub_chat import HubChat, call_hub
 from dragoman.apps.chat.hub_route import HubRoute
 from dragoman.apps.chat.local_backend import LocalBackend
@@ -20,7 +21,7 @@ from dragoman.apps.chat.rules import ChatRules
 from dragoman.errors import CallFailed, HandshakeTimeout, LinkClosed, LocalMistake, NotAdvertised
 from dragoman.sdk.client.agent_handle import AgentHandle
 from dragoman.transport.address import RemoteAddress, parse_address
-from dragoman.tui.ports import AgentChoice, ChatListener, ChatRequest, ChatUser, SessionRow
+from dragoman.tui.ports import AgentChoice, ChatListener, ChatRequest, ChatUser, SessionBoard, SessionRow
 
 LISTED = 60
 
@@ -92,19 +93,26 @@ class HubBackend(LocalBackend):
             return await self._sessions(agent, query)
 
     @asynccontextmanager
-    async def _for_a_question(self) -> AsyncIterator[AgentHandle]:
+    async def board(self, on_change: Callable[[], None]) -> AsyncIterator[SessionBoard]:
+        async with open_hub_board(self._for_a_question, on_change) as board:
+            yield board
+
+    @asynccontextmanager
+    async def _for_a_question(self, client: Client | None = None) -> AsyncIterator[AgentHandle]:
         """A connection of its own, to the first address where somebody is."""
         async with AsyncExitStack() as stack:
-            yield await self._connect_first(stack, self._urls)
+            yield await self._connect_first(stack, self._urls, client)
 
-    async def _connect_first(self, stack: AsyncExitStack, urls: Sequence[str]) -> AgentHandle:
+    async def _connect_first(
+        self, stack: AsyncExitStack, urls: Sequence[str], client: Client | None
+    ) -> AgentHandle:
         first, *other_urls = urls
         try:
-            return await stack.enter_async_context(connect(first, headers=self._headers))
+            return await stack.enter_async_context(connect(first, client=client, headers=self._headers))
         except LinkClosed:
             if not other_urls:
                 raise
-        return await self._connect_first(stack, other_urls)
+        return await self._connect_first(stack, other_urls, client)
 
     def find_stored(self, name: str, cwd: str) -> ChatRequest:
         if name == "last":
