@@ -66,6 +66,7 @@ def test_costs_are_added_in_each_currency_and_times_are_read_at_a_glance() -> No
 
 def test_a_wide_board_has_its_columns_side_by_side_and_a_narrow_one_below_each_other() -> None:
     hostile = [*SESSIONS, session("h", "idle", title="evil\x1b[31m [red]\u202e title", line="\x07[/]\nx")]
+    text = ""
     for width in (40, 78, 112, 198):
         drawing = draw_board(columns_of(hostile), width, chosen="works", now=1000.0)
         text = "\n".join(line.plain for line in drawing.lines)

@@ -29,6 +29,9 @@ TAIL = 64
 LINES_READ = 20
 """Sessions whose last line is read in one look, so that the first look is quick."""
 
+_SHOWN = frozenset({"prompt", "message", "thought", "tool", "permission", "error"})
+"""Kinds of moments that say what a session is doing."""
+
 _FAILED = frozenset({INTERRUPTED, "failed", "error", "refusal"})
 
 RequestOf = Callable[[StreamInfo], ChatRequest | None]
@@ -129,7 +132,8 @@ async def _last_line(journal: Journal, info: StreamInfo) -> str:
         for entry in page
         if entry.direction != "note"
     ]
-    for moment in reversed(list(moments(entries))):
+    shown = [moment for moment in moments(entries) if moment.kind in _SHOWN]
+    for moment in reversed(shown):
         lines = [line for line in map(str.strip, moment.text.splitlines()) if line]
         if lines:
             return lines[-1] if moment.kind in ("message", "thought") else lines[0]
