@@ -12,19 +12,22 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterable
+from collections.abc import Awaitable, Sequence
+from functools import partial
+from inspect import isawaitable
 from typing import ClassVar
 
-from textual.app import App, SystemCommand
+from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.driver import Driver
-from textual.screen import Screen
 from textual.theme import Theme
 
+from dragoman.tui.commands import fetch_items, palette_items, search_item
 from dragoman.tui.ports import ChatBackend, ChatRequest, EndRequest
 from dragoman.tui.screens.board import BoardScreen
 from dragoman.tui.screens.chat import ChatScreen
 from dragoman.tui.screens.help import HelpScreen
+from dragoman.tui.screens.palette import PaletteItem, PaletteScreen
 from dragoman.tui.screens.sessions import SessionsScreen
 from dragoman.tui.screens.start import StartScreen
 
@@ -42,6 +45,20 @@ CALM = Theme(
     panel="#1f2329",
     dark=True,
 )
+BRIGHT = Theme(
+    name="dragoman-light",
+    primary="#2f5f8f",
+    secondary="#3d6e5d",
+    accent="#6b4a8c",
+    warning="#8a6100",
+    error="#a8332c",
+    success="#3d6b1f",
+    foreground="#23272d",
+    background="#fbfbf9",
+    surface="#f1f1ee",
+    panel="#e9e9e5",
+    dark=False,
+)
 PLAIN = "ansi-dark"
 """The terminal's own colours; without colours, its attributes alone."""
 
@@ -50,9 +67,10 @@ class ChatApp(App[int]):
     """`dragoman chat`. Without a request it asks first which conversation to open."""
 
     TITLE = "dragoman chat"
-    COMMAND_PALETTE_BINDING = "ctrl+p"
+    ENABLE_COMMAND_PALETTE = False  # ours knows sessions and agents, and reads no markup
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+q", "leave", "Leave", show=False, priority=True),
+        Binding("ctrl+p", "palette", "Palette", show=False, priority=True),
         Binding("f1", "help", "Help", show=False),
         Binding("ctrl+o,ctrl+r", "sessions", "Sessions", show=False, priority=True),
         Binding("f4", "board", "Board", show=False),
@@ -77,6 +95,7 @@ class ChatApp(App[int]):
         self.failure: BaseException | None = None
         """What went wrong in a way that nobody foresaw."""
         self.register_theme(CALM)
+        self.register_theme(BRIGHT)
         self.theme = CALM.name if with_colours else PLAIN
 
     def on_mount(self) -> None:
@@ -177,18 +196,36 @@ class ChatApp(App[int]):
         if isinstance(self.screen, ChatScreen):
             self._ask_what()
 
-    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        yield from super().get_system_commands(screen)
-        yield SystemCommand(
-            "Sessions", "Go on with an earlier session, or search in all", self.action_sessions
-        )
-        yield SystemCommand("Board", "All sessions by what they need", self.action_board)
-        yield SystemCommand("New session", "Choose an agent and a folder", self.action_new)
-        chat = self.chat
-        if chat is not None:
-            yield SystemCommand("Review changes", "Keep or put back what changed", chat.action_review)
-            yield SystemCommand("Modes and options", "Of this session", chat.action_settings)
-            yield SystemCommand("Copy the last answer", "To the clipboard", chat.action_copy)
+    # The palette; the methods of `PaletteHost`.
+
+    def action_palette(self) -> None:
+        if self._is_free:
+            fetch = partial(fetch_items, self)
+            palette = PaletteScreen(
+                "Everything", palette_items(self), fetch=fetch, otherwise=search_item(self)
+            )
+            self.push_screen(palette, self._act)
+
+    async def _act(self, item: PaletteItem | None) -> None:
+        result = None if item is None else item.act()
+        if isawaitable(result):
+            await result
+
+    @property
+    def theme_names(self) -> Sequence[str]:
+        return (CALM.name, BRIGHT.name, *sorted({*self.available_themes} - {CALM.name, BRIGHT.name}))
+
+    def set_theme(self, name: str) -> None:
+        self.theme = name
+
+    def run_command(self, action: str) -> Awaitable[object]:
+        return self.run_action(action, default_namespace=self.chat or self)
+
+    async def go_on(self, request: ChatRequest) -> None:
+        await self._go_on(request)
+
+    def search_all(self, words: str) -> None:
+        self.push_screen(SessionsScreen(self.backend, words=words), self._go_on)
 
 
 def _driver_class() -> type[Driver] | None:

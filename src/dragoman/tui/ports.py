@@ -57,6 +57,8 @@ class ChatRequest(Struct, frozen=True, kw_only=True):
     """A stored one: its id, or `last` for the latest of this agent in this folder."""
     source: str | None = None
     """A stored one of another agent that goes on in a new one: its id."""
+    words: str = ""
+    """What to search for in it, once it is open."""
 
 
 class SessionRow(Struct, frozen=True, kw_only=True):
@@ -94,6 +96,18 @@ class BoardSession(Struct, frozen=True, kw_only=True):
     """What its last turn changed on disk, in a few words."""
     questions: int = 0
     """Questions that wait for somebody, also those of its subagents."""
+
+
+class FileText(Struct, frozen=True, kw_only=True):
+    """A text file, or the lines of it that were wanted."""
+
+    path: str
+    text: str
+    first: int = 1
+    """The number of its first line here."""
+    is_whole: bool = True
+    is_covered: bool = False
+    """Whether something that looks like a secret was covered."""
 
 
 class Caution(Struct, frozen=True, kw_only=True):
@@ -309,6 +323,15 @@ class ChatSession(Protocol):
 
     async def files(self, query: str) -> Sequence[str]:
         """Paths in the folder that fit a few letters, the best first."""
+
+    async def read_file(self, path: str, line: int = 0) -> FileText:
+        """A text file of the session, or what stands around a line of a large one. Raises `DragomanError`."""
+
+    async def set_title(self, title: str) -> None:
+        """Raises `DragomanError` where nobody keeps titles."""
+
+    async def archive(self) -> None:
+        """Put the session into the archive. Raises `DragomanError` where there is none."""
 
     async def attachments(self, paths: Sequence[str]) -> Sequence[v1.ContentBlock]:
         """Files that a prompt names, as far as they exist, in a form that the agent takes."""

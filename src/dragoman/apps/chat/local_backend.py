@@ -92,6 +92,8 @@ class LocalBackend:
             if journal is not None and request.source is not None:
                 await self._brief(journal, chat, request, stream)
             name = self._remember(target, chat, request)
+            if journal is not None and recorder is not None:
+                chat.keep_title = partial(_keep_title, journal, stream)
             try:
                 yield chat
             finally:
@@ -224,6 +226,13 @@ def _dial(target: ChosenAgent) -> Transport:
 
 def _record_stderr(recorder: HistoryRecorder, stream: str, chunk: bytes) -> None:
     recorder.note(stream, stderr=chunk.decode(errors="replace"))
+
+
+async def _keep_title(journal: Journal, stream: str, title: str) -> None:
+    try:
+        await journal.describe(stream, title=title)
+    except JournalError as error:
+        raise LocalMistake(f"the history cannot keep the title: {error}") from error
 
 
 async def _describe(recorder: HistoryRecorder, journal: Journal, stream: str, agent: str) -> None:
