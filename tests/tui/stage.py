@@ -58,10 +58,8 @@ class StageBackend:
             raise LocalMistake(f"there is no agent {agent}")
         return ChatRequest(agent=agent, cwd=request.cwd, source=request.session)
 
-    @asynccontextmanager
-    async def board(self, on_change: Callable[[], None]) -> AsyncIterator[SessionBoard]:
+    def board(self, on_change: Callable[[], None]) -> AbstractAsyncContextManager[SessionBoard]:
         raise LocalMistake("this stage has no board")
-        yield
 
     async def sessions(self, query: str) -> Sequence[SessionRow]:
         self.asked.append(query)

@@ -20,7 +20,7 @@ from typing import ClassVar
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.driver import Driver
-from textual.theme import Theme
+from textual.theme import BUILTIN_THEMES, Theme
 
 from dragoman.tui.commands import fetch_items, palette_items, search_item
 from dragoman.tui.ports import ChatBackend, ChatRequest, EndRequest
@@ -63,6 +63,11 @@ PLAIN = "ansi-dark"
 """The terminal's own colours; without colours, its attributes alone."""
 
 
+def theme_names() -> Sequence[str]:
+    """Ours first, then those of Textual."""
+    return (CALM.name, BRIGHT.name, *sorted(BUILTIN_THEMES))
+
+
 class ChatApp(App[int]):
     """`dragoman chat`. Without a request it asks first which conversation to open."""
 
@@ -83,6 +88,8 @@ class ChatApp(App[int]):
         request: ChatRequest | None = None,
         *,
         colours: bool = True,
+        theme: str = CALM.name,
+        with_board: bool = False,
         end_request: EndRequest | None = None,
     ) -> None:
         if not colours:
@@ -91,12 +98,13 @@ class ChatApp(App[int]):
         super().__init__(driver_class=_driver_class(), ansi_color=None if with_colours else True)
         self.backend = backend
         self.request = request
+        self._with_board = with_board
         self._end_request = end_request
         self.failure: BaseException | None = None
         """What went wrong in a way that nobody foresaw."""
         self.register_theme(CALM)
         self.register_theme(BRIGHT)
-        self.theme = CALM.name if with_colours else PLAIN
+        self.theme = theme if with_colours else PLAIN
 
     def on_mount(self) -> None:
         if self._end_request is not None:
@@ -105,6 +113,8 @@ class ChatApp(App[int]):
             self.push_screen(ChatScreen(self.backend, self.request))
         else:
             self._ask_what()
+        if self._with_board:
+            self.call_after_refresh(self.action_board)
 
     async def _leave_when_asked(self, end_request: EndRequest) -> None:
         """Whoever ends us, or hangs up, gets the terminal back as it was, and no process is left."""
@@ -202,7 +212,10 @@ class ChatApp(App[int]):
         if self._is_free:
             fetch = partial(fetch_items, self)
             palette = PaletteScreen(
-                "Everything", palette_items(self), fetch=fetch, otherwise=search_item(self)
+                "Everything",
+                palette_items(self, themes=theme_names()),
+                fetch=fetch,
+                otherwise=search_item(self),
             )
             self.push_screen(palette, self._act)
 
@@ -210,10 +223,6 @@ class ChatApp(App[int]):
         result = None if item is None else item.act()
         if isawaitable(result):
             await result
-
-    @property
-    def theme_names(self) -> Sequence[str]:
-        return (CALM.name, BRIGHT.name, *sorted({*self.available_themes} - {CALM.name, BRIGHT.name}))
 
     def set_theme(self, name: str) -> None:
         self.theme = name

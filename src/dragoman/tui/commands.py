@@ -20,15 +20,13 @@ class PaletteHost(Protocol):
     def backend(self) -> ChatBackend: ...
     @property
     def chat(self) -> ChatScreen | None: ...
-    @property
-    def theme_names(self) -> Sequence[str]: ...
     def run_command(self, action: str) -> Awaitable[object]: ...
     def set_theme(self, name: str) -> None: ...
     async def go_on(self, request: ChatRequest) -> None: ...
     def search_all(self, words: str) -> None: ...
 
 
-def palette_items(host: PaletteHost) -> list[PaletteItem]:
+def palette_items(host: PaletteHost, *, themes: Sequence[str]) -> list[PaletteItem]:
     """What is there without asking anybody."""
     chat = host.chat
     items = [
@@ -39,7 +37,7 @@ def palette_items(host: PaletteHost) -> list[PaletteItem]:
     items += [] if chat is None else _session_items(chat)
     items += [
         PaletteItem(f"Theme: {name}", "colours of this client", partial(host.set_theme, name))
-        for name in host.theme_names
+        for name in themes
     ]
     return items
 

@@ -11,6 +11,8 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
+from msgspec.structs import replace
+
 from dragoman import Client, connect
 from dragoman.apps.chat.hub_board import open_hub_board
 from dragoman.apps.chat.hub_chat import HubChat, call_hub
@@ -57,6 +59,8 @@ class HubBackend(LocalBackend):
     async def open(
         self, request: ChatRequest, person: ChatUser, listener: ChatListener
     ) -> AsyncIterator[LocalChat]:
+        if request.session == "last":
+            request = await self._latest(request)
         urls = ",".join(with_agent(url, request.agent) for url in self._urls)
         route = self._route = HubRoute(urls, self._headers, listener)
         source = ChatAgent(
@@ -74,6 +78,20 @@ class HubBackend(LocalBackend):
             raise
         finally:
             self._chat = None
+
+    async def _latest(self, request: ChatRequest) -> ChatRequest:
+        """The session of this folder, and of this agent if one is named, that moved last."""
+        async with self._for_a_question() as hub:
+            params: dict[str, object] = {"cwd": request.cwd, "limit": 1}
+            answer = await call_hub(
+                hub, "_dragoman/hub/sessions", params | ({"agent": request.agent} if request.agent else {})
+            )
+        sessions = answer.get("sessions") if isinstance(answer, dict) else None
+        latest = sessions[0] if isinstance(sessions, list) and sessions else None
+        session = latest.get("sessionId") if isinstance(latest, dict) else None
+        if not isinstance(session, str):
+            raise LocalMistake(f"the hub has no session in {request.cwd} to go on with; F4 shows all of them")
+        return replace(request, session=session)
 
     async def hand_over(self, request: ChatRequest, agent: str) -> ChatRequest:
         if request.session is None:
@@ -115,8 +133,6 @@ class HubBackend(LocalBackend):
         return await self._connect_first(stack, other_urls, client)
 
     def find_stored(self, name: str, cwd: str) -> ChatRequest:
-        if name == "last":
-            raise LocalMistake("name a session of the hub with --resume ID, or choose one with Ctrl+O")
         return ChatRequest(agent="", cwd=cwd, session=name)
 
     async def _sessions(self, agent: AgentHandle, query: str) -> list[SessionRow]:

@@ -32,13 +32,11 @@ from dragoman.tui.ports import ChatBackend, ChatHost, ChatRequest
 from dragoman.tui.screen_user import ScreenUser
 from dragoman.tui.screens.detail import DetailScreen
 from dragoman.tui.screens.entry import EntryScreen
-from dragoman.tui.screens.file import FileScreen
-from dragoman.tui.screens.palette import PaletteItem, PaletteScreen
+from dragoman.tui.screens.opening import FileOpener
 from dragoman.tui.screens.review import ReviewScreen
 from dragoman.tui.screens.searching import TranscriptSearch
 from dragoman.tui.screens.settings import SettingChoice, SettingsScreen
 from dragoman.tui.text.lines import cut
-from dragoman.tui.text.places import FilePlace
 from dragoman.tui.widgets.completions import Completion, Completions
 from dragoman.tui.widgets.find_bar import FindBar
 from dragoman.tui.widgets.prompt_box import PromptBox
@@ -95,6 +93,7 @@ class ChatScreen(Screen[None]):
         self.completions = Completions(self._complete)
         self.find_bar = FindBar()
         self._search = TranscriptSearch(self.transcript, self.view, self.find_bar, self._earlier)
+        self._files = FileOpener(lambda: self.app, lambda: self.conversation.chat, self._start_task)
         self._talking: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[object]] = set()
         self._clock: Timer | None = None
@@ -483,54 +482,13 @@ class ChatScreen(Screen[None]):
     # Files.
 
     def action_open_file(self) -> None:
-        chat = self.conversation.chat
-        if chat is not None:
-            self.app.push_screen(PaletteScreen("Open a file", (), search=self._find_files), self._act)
-
-    async def _find_files(self, words: str) -> Sequence[PaletteItem]:
-        chat = self.conversation.chat
-        paths = () if chat is None else await chat.files(words)
-        return [PaletteItem(path, "", partial(self.open_place, FilePlace(path))) for path in paths]
+        self._files.choose_file()
 
     def on_transcript_view_places_wanted(self, event: TranscriptView.PlacesWanted) -> None:
-        places = event.places
-        if not places:
-            self.app.notify("This names no file.", markup=False)
-        elif len(places) == 1:
-            self.open_place(places[0])
-        else:
-            items = [
-                PaletteItem(_place_text(place, self.request.cwd), "", partial(self.open_place, place))
-                for place in places
-            ]
-            self.app.push_screen(PaletteScreen("Files that it names", items), self._act)
-
-    def _act(self, item: PaletteItem | None) -> None:
-        if item is not None:
-            item.act()
-
-    def open_place(self, place: FilePlace) -> None:
-        """Show a file at a line."""
-        self._start_task(self._open_place(place))
-
-    async def _open_place(self, place: FilePlace) -> None:
-        chat = self.conversation.chat
-        if chat is None:
-            return
-        try:
-            file = await chat.read_file(place.path, place.line)
-        except DragomanError as error:
-            self.app.notify(sanitize_line(str(error)), severity="error", markup=False)
-            return
-        await self.app.push_screen(FileScreen(file, line=place.line, cwd=self.request.cwd))
+        self._files.choose_place(event.places)
 
     def on_transcript_view_entry_opened(self, event: TranscriptView.EntryOpened) -> None:
         self.app.push_screen(DetailScreen(event.entry, self.around))
-
-
-def _place_text(place: FilePlace, cwd: str) -> str:
-    path = place.path.removeprefix(f"{cwd}/")
-    return f"{path}:{place.line}" if place.line else path
 
 
 def _mention(path: str) -> str:
