@@ -27,6 +27,7 @@ from dragoman.sdk.known import AgentSource, KnownAgent
 from dragoman.text.sanitize import sanitize
 from dragoman.tui.app import ChatApp, theme_names
 from dragoman.tui.ports import ChatBackend, ChatRequest
+from dragoman.tui.widgets.native_picture import prepare_pictures
 
 USAGE = 2
 
@@ -99,6 +100,8 @@ def _show(
     log = logging.getLogger("dragoman")
     log.propagate = False
     log.addHandler(logging.NullHandler())
+    if colours and "NO_COLOR" not in os.environ:
+        prepare_pictures()
     end = TerminalEnd()
     app = ChatApp(backend, request, colours=colours, theme=theme, with_board=with_board, end_request=end)
     end.abandon = app.give_terminal_back

@@ -116,6 +116,7 @@ class ChatScreen(Screen[None]):
 
     async def on_mount(self) -> None:
         self.transcript.wake = self._mark
+        self.around.has_colours = not self.app.no_color
         self.box.chooser = self.completions.take_key
         self._clock = self.set_interval(1 / BEATS, self._look)
         self.box.focus()

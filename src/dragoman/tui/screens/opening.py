@@ -19,7 +19,7 @@ StartTask: TypeAlias = Callable[[Coroutine[object, None, object]], None]
 
 
 class FileOpener:
-    """For one screen. `chat_of` gives the open conversation, if there is one; `start` owns what takes long."""
+    """For one screen. `chat_of` gives the open conversation, if there is one; `start` owns tasks."""
 
     def __init__(
         self, app_of: Callable[[], App[Any]], chat_of: Callable[[], ChatSession | None], start: StartTask
