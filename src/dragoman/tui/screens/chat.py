@@ -133,6 +133,7 @@ class ChatScreen(Screen[None]):
     async def open(self, request: ChatRequest) -> None:
         """Leave what was open, and begin this."""
         await self.close()
+        self.find_bar.close()
         self.request = request
         self.transcript.clear()
         self.conversation = ChatConversation(self.transcript, self._mark)

@@ -45,9 +45,11 @@ class FindBar(Horizontal):
         """Show it, with these words or with those that were there."""
         self.display = True
         find = self.query_one("#find", Input)
-        if words:
-            find.value = words
         find.focus()
+        if words and words != find.value:
+            find.value = words  # which tells that it changed
+        elif find.value:
+            self.post_message(self.Moved(find.value, 0))
 
     def close(self) -> None:
         """Hide it; the words stay for the next time."""
