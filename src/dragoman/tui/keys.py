@@ -114,7 +114,7 @@ KEYS: Final[Sequence[KeySection]] = (
     KeySection(
         "In a file",
         (
-            KeyRow("Up, Down, k, j, Space", "scroll", "k,j,space"),
+            KeyRow("j, k, Space", "scroll; arrows do as well", "k,j,space"),
             KeyRow("g, G", "to the beginning, to the end", "g,G"),
             KeyRow("/, n, N", "search; the next, the one before", "slash,n,N"),
             KeyRow("Esc, q", "close", "escape,q"),

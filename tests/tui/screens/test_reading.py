@@ -55,7 +55,9 @@ async def check_file(eyes: Eyes) -> None:
     await eyes.press("enter")
     await eyes.see("▶ 3 line [3] = 3", "src/a.py", "read only")
     assert "\x1b" not in eyes.screen
-    await eyes.press("slash", *"line [4]", "enter")
+    await eyes.press("slash", *"line [4", "enter")
+    await eyes.see("▶ 4 line [4]")
+    await eyes.press("n")
     await eyes.see("▶40 line [40]")
     await eyes.press("N")
     await eyes.see("▶ 4 line [4]")

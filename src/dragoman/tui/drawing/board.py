@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from textual.content import Content
 
 from dragoman.text.sanitize import sanitize_line
-from dragoman.tui.model.board import TITLES, BoardColumn, ColumnName, column_of, cost_text, duration
+from dragoman.tui.model.board import TITLES, BoardColumn, ColumnName, age, cost_text, duration
 from dragoman.tui.ports import BoardSession
 from dragoman.tui.text.lines import cut, line, plain
 
@@ -19,7 +19,7 @@ GAP: Final = 2
 """Cells between two columns."""
 
 MARKS: Final[dict[ColumnName, tuple[str, str]]] = {
-    "needs": ("?", "bold $text-warning"),
+    "needs": ("?", "$text-warning"),
     "running": ("◐", "$text-primary"),
     "done": ("✓", "$text-success"),
     "failed": ("✗", "$text-error"),
@@ -86,7 +86,7 @@ def _side_by_side(columns: Sequence[BoardColumn], width: int, chosen: str, now: 
 
 def _heading(column: BoardColumn) -> Content:
     mark, style = MARKS[column.name]
-    return line([(f"{mark} {TITLES[column.name]}", style), (f"  {len(column.sessions)}", "dim")])
+    return line([(f"{mark} {TITLES[column.name]}", f"bold {style}"), (f"  {len(column.sessions)}", "dim")])
 
 
 def _card(session: BoardSession, width: int, is_chosen: bool, now: float) -> list[Content]:
@@ -105,12 +105,12 @@ def _row(session: BoardSession, width: int, is_chosen: bool, now: float) -> list
     title = _title(session, room, is_chosen)
     lines = [title + plain(f"  {cut(about, width - room - 2)}", "dim")]
     if session.line:
-        lines.append(plain(cut(f"    {sanitize_line(session.line)}", width), "dim"))
+        lines.append(plain(cut(f"  {sanitize_line(session.line)}", width), "dim"))
     return lines
 
 
 def _title(session: BoardSession, width: int, is_chosen: bool) -> Content:
-    mark = "?" if session.questions else "▫" if session.state == "archived" else MARKS[column_of(session)][0]
+    mark = "▫" if session.state == "archived" else " "
     title = sanitize_line(session.title) or "(without a title)"
     content = _fill(plain(cut(f"{mark} {title}", width), "bold"), width)
     return content.stylize("reverse") if is_chosen else content
@@ -125,7 +125,7 @@ def _about(session: BoardSession, now: float) -> str:
     if session.turn_started is not None:
         parts.append(duration(now - session.turn_started))
     elif session.updated:
-        parts.append(f"{duration(now - session.updated)} ago")
+        parts.append(age(now - session.updated))
     if session.cost is not None:
         parts.append(sanitize_line(cost_text(session.cost)))
     if session.changes:

@@ -79,12 +79,18 @@ def cost_text(cost: tuple[float, str]) -> str:
 
 
 def duration(seconds: float) -> str:
-    """How long, to be read at a glance: `8 s`, `4:05 min`, `2 h 07 min`, `3 days`."""
+    """How long a turn runs: `8 s`, `4:05 min`, `2 h 07 min`."""
     whole = max(0, int(seconds))
     if whole < 60:
         return f"{whole} s"
     if whole < 3600:
         return f"{whole // 60}:{whole % 60:02} min"
-    if whole < 2 * 86_400:
-        return f"{whole // 3600} h {whole % 3600 // 60:02} min"
-    return f"{whole // 86_400} days"
+    return f"{whole // 3600} h {whole % 3600 // 60:02} min"
+
+
+def age(seconds: float) -> str:
+    """How long something is over, in the largest unit that fits."""
+    for size, unit in ((86_400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{int(seconds // size)} {unit} ago"
+    return "just now"

@@ -64,9 +64,7 @@ class BoardScreen(Dialog[ChatRequest]):
     def compose(self) -> ComposeResult:
         dialog = Vertical(classes="dialog")
         dialog.border_title = "Board"
-        dialog.border_subtitle = (
-            "enter opens · A answers · / filters · r title · x archive · v archived · esc"
-        )
+        dialog.border_subtitle = "enter opens · A answers · / filters · r title · x archive · esc"
         with dialog:
             yield Input(id="words", placeholder="words of title, agent or folder", compact=True)
             yield Static("", id="state", markup=False)
