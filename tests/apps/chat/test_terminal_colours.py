@@ -21,8 +21,9 @@ def test_the_theme_is_as_wished_or_as_the_terminal_is() -> None:
     assert theme_for("auto", {"NO_COLOR": "1"}, never) == "dragoman"
     assert theme_for("auto", {"COLORFGBG": "0;default;15"}, never) == "dragoman-light"
     assert theme_for("auto", {"COLORFGBG": "15;0"}, never) == "dragoman"
-    assert theme_for("auto", {"COLORFGBG": "?"}, lambda: LIGHT) == "dragoman-light"
-    assert theme_for("auto", {}, lambda: b"\x1b]11;rgb:1/2/3\x07") == "dragoman"
+    assert theme_for("auto", {"COLORFGBG": "?", "COLORTERM": "1"}, lambda: LIGHT) == "dragoman-light"
+    assert theme_for("auto", {}, never) == "dragoman"
+    assert theme_for("auto", {"COLORTERM": "truecolor"}, lambda: b"\x1b]11;rgb:1/2/3\x07") == "dragoman"
     assert not is_light_answer(b"\x1b]11;rgb:zz/2/3")
 
 

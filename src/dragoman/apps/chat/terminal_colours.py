@@ -1,7 +1,7 @@
 """Which colours suit the terminal: whether its background is light, asked before the screen is drawn.
 
-`COLORFGBG` says it where it is set. Else the terminal is asked (OSC 11), with a question behind it that every
-terminal answers (DA1), so that nobody waits for a terminal that does not know the first one.
+`COLORFGBG` says it where it is set. Else a terminal that calls itself able (`COLORTERM`) is asked (OSC 11), with
+a question behind it that every terminal answers (DA1), so that nobody waits for one that does not know the first.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 QUESTION: Final = b"\x1b]11;?\x1b\\\x1b[c"
-SECONDS: Final = 0.2
+SECONDS: Final = 0.15
 """For both answers; a terminal far away that is slower gets the dark theme."""
 
 LONGEST: Final = 4096
@@ -37,7 +37,7 @@ def _is_light(environ: Mapping[str, str], ask: Callable[[], bytes]) -> bool:
     background = environ.get("COLORFGBG", "").rpartition(";")[2]
     if background.isdecimal():
         return int(background) == 7 or int(background) > 8
-    return is_light_answer(ask())
+    return "COLORTERM" in environ and is_light_answer(ask())
 
 
 def is_light_answer(answer: bytes) -> bool:
