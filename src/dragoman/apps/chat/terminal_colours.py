@@ -1,7 +1,8 @@
 """Which colours suit the terminal: whether its background is light, asked before the screen is drawn.
 
-`COLORFGBG` says it where it is set. Else a terminal that calls itself able (`COLORTERM`) is asked (OSC 11), with
-a question behind it that every terminal answers (DA1), so that nobody waits for one that does not know the first.
+`COLORFGBG` says it where it is set. Else a terminal that calls itself able (`COLORTERM`) is asked (OSC 11),
+with a question behind it that every terminal answers (DA1), so that nobody waits for one that does not know
+the first.
 """
 
 from __future__ import annotations

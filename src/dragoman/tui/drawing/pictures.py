@@ -7,7 +7,7 @@ are bounded before anything is unpacked, and what cannot be read is named.
 from __future__ import annotations
 
 import base64
-import binascii
+import warnings
 from collections.abc import Iterator
 from functools import lru_cache
 from importlib.util import find_spec
@@ -69,18 +69,13 @@ def open_picture(data: str) -> Image | None:
     """The picture, not unpacked yet; None if it is none that we show."""
     if not has_pixels() or len(data) > MOST_BYTES * 4 // 3:
         return None
-    from PIL import Image, UnidentifiedImageError
+    from PIL import Image
 
     try:
-        image = Image.open(BytesIO(base64.b64decode(data, validate=True)), formats=FORMATS)
-    except (
-        binascii.Error,
-        ValueError,
-        OSError,
-        SyntaxError,
-        UnidentifiedImageError,
-        Image.DecompressionBombError,
-    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", Image.DecompressionBombWarning)  # else it writes over the screen
+            image = Image.open(BytesIO(base64.b64decode(data, validate=True)), formats=FORMATS)
+    except (ValueError, OSError, SyntaxError, Image.DecompressionBombWarning, Image.DecompressionBombError):
         return None
     return image if 0 < image.width * image.height <= MOST_PIXELS else None
 
