@@ -22,7 +22,7 @@ from textual.binding import Binding, BindingType
 from textual.driver import Driver
 from textual.theme import BUILTIN_THEMES, Theme
 
-from dragoman.tui.commands import fetch_items, palette_items, search_item
+from dragoman.tui.commands import fetch_items, palette_items, search_item, theme_items
 from dragoman.tui.ports import ChatBackend, ChatRequest, EndRequest
 from dragoman.tui.screens.board import BoardScreen
 from dragoman.tui.screens.chat import ChatScreen
@@ -210,11 +210,11 @@ class ChatApp(App[int]):
 
     def action_palette(self) -> None:
         if self._is_free:
-            fetch = partial(fetch_items, self)
             palette = PaletteScreen(
                 "Everything",
-                palette_items(self, themes=theme_names()),
-                fetch=fetch,
+                palette_items(self),
+                last_items=theme_items(self, theme_names()),
+                fetch=partial(fetch_items, self),
                 otherwise=search_item(self),
             )
             self.push_screen(palette, self._act)

@@ -26,7 +26,7 @@ class PaletteHost(Protocol):
     def search_all(self, words: str) -> None: ...
 
 
-def palette_items(host: PaletteHost, *, themes: Sequence[str]) -> list[PaletteItem]:
+def palette_items(host: PaletteHost) -> list[PaletteItem]:
     """What is there without asking anybody."""
     chat = host.chat
     items = [
@@ -35,11 +35,15 @@ def palette_items(host: PaletteHost, *, themes: Sequence[str]) -> list[PaletteIt
         if chat is not None or not command.needs_chat
     ]
     items += [] if chat is None else _session_items(chat)
-    items += [
-        PaletteItem(f"Theme: {name}", "colours of this client", partial(host.set_theme, name))
-        for name in themes
-    ]
     return items
+
+
+def theme_items(host: PaletteHost, names: Sequence[str]) -> list[PaletteItem]:
+    """What is chosen seldom."""
+    return [
+        PaletteItem(f"Theme: {name}", "colours of this client", partial(host.set_theme, name))
+        for name in names
+    ]
 
 
 def _session_items(chat: ChatScreen) -> Iterator[PaletteItem]:

@@ -54,14 +54,17 @@ class PaletteScreen(Dialog[PaletteItem]):
         title: str,
         items: Sequence[PaletteItem],
         *,
+        last_items: Sequence[PaletteItem] = (),
         fetch: Callable[[], Awaitable[Sequence[PaletteItem]]] | None = None,
         search: Callable[[str], Awaitable[Sequence[PaletteItem]]] | None = None,
         otherwise: Callable[[str], PaletteItem] | None = None,
     ) -> None:
-        """With `search`, it finds the items for what is written, and nothing is filtered here."""
+        """`last_items` stay behind what is fetched. With `search`, it finds the items for what is written, and
+        nothing is filtered here.
+        """
         super().__init__()
         self._title = title
-        self._items = list(items)
+        self._items, self._last_items = list(items), last_items
         self._fetch, self._search, self._otherwise = fetch, search, otherwise
         self._offered: Sequence[PaletteItem] = ()
 
@@ -85,7 +88,10 @@ class PaletteScreen(Dialog[PaletteItem]):
             self._items += await fetch()
         except DragomanError:
             return  # what is there already can be used without it
+        rows = self.query_one("#items", OptionList)
+        at = rows.highlighted
         self._offer(self.query_one("#words", Input).value)
+        rows.highlighted = at  # somebody may be on the way to it
 
     def on_input_changed(self, event: Input.Changed) -> None:
         self._offer(event.value)
@@ -94,7 +100,9 @@ class PaletteScreen(Dialog[PaletteItem]):
         if self._search is not None:
             self._find(words, self._search)
             return
-        matches = fuzzy_search(words, self._items, key=lambda item: item.title, most=MOST)
+        matches = fuzzy_search(
+            words, [*self._items, *self._last_items], key=lambda item: item.title, most=MOST
+        )
         if words.strip() and self._otherwise is not None:
             matches.append(self._otherwise(words.strip()))
         self._list(matches)
@@ -135,7 +143,7 @@ class PaletteScreen(Dialog[PaletteItem]):
 
 def _item_line(item: PaletteItem, width: int) -> Content:
     title = cut(sanitize_line(item.title), width - len(item.key) - 2)
-    room = width - len(Content(title).plain) - len(item.key) - 4
+    room = width - Content(title).cell_length - len(item.key) - 4
     detail = cut(sanitize_line(item.detail), room) if item.detail and room > 8 else ""
     left = Content.assemble((title, "bold"), (f"  {detail}" if detail else "", "dim"))
     space = " " * max(1, width - left.cell_length - len(item.key))
