@@ -59,8 +59,8 @@ class PaletteScreen(Dialog[PaletteItem]):
         search: Callable[[str], Awaitable[Sequence[PaletteItem]]] | None = None,
         otherwise: Callable[[str], PaletteItem] | None = None,
     ) -> None:
-        """`last_items` stay behind what is fetched. With `search`, it finds the items for what is written, and
-        nothing is filtered here.
+        """`last_items` stay behind what is fetched. With `search`, it finds the items for what is written:
+        nothing is filtered here then.
         """
         super().__init__()
         self._title = title
