@@ -105,7 +105,7 @@ def _row(session: BoardSession, width: int, is_chosen: bool, now: float) -> list
     title = _title(session, room, is_chosen)
     lines = [title + plain(f"  {cut(about, width - room - 2)}", "dim")]
     if session.line:
-        lines.append(plain(cut(f"  {sanitize_line(session.line)}", width), "dim"))
+        lines.append(plain(cut(f"    {sanitize_line(session.line)}", width), "dim"))
     return lines
 
 
