@@ -1,5 +1,6 @@
 """The board of `dragoman chat`, on a real hub."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from dragoman.apps.chat import hub_board
 from dragoman.apps.chat.hub_backend import HubBackend
 from dragoman.apps.chat.hub_board import make_board_session, make_permission
 from dragoman.apps.chat.rules import ChatRules
+from dragoman.errors import LocalMistake
 from dragoman.schema import v1
 from dragoman.tui.ports import ChatRequest
 from dragoman.tui.screens import permission
@@ -104,3 +106,15 @@ async def test_a_question_is_whole_with_who_asks_and_what_is_risky_and_a_form_is
     ]
     assert make_permission({**fields, "method": "elicitation/create"}, cwd="/p") is None
     assert make_permission({**fields, "params": {"toolCall": 3}}, cwd="/p") is None
+
+
+async def test_a_board_says_that_its_token_is_refused_and_does_not_try_again(tmp_path: Path) -> None:
+    async with hub_of(Gate()) as (_, url):
+        backend = HubBackend(str(tmp_path), ChatRules(), url=url, headers={})
+        moved = asyncio.Event()
+        async with backend.board(moved.set) as board:
+            await moved.wait()
+            assert "status 401" in board.trouble
+            assert board.sessions == []
+            with pytest.raises(LocalMistake, match="no connection"):
+                await board.set_title("s", "t")

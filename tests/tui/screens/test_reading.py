@@ -1,6 +1,7 @@
 """Finding one's way: the palette, search in a session, and files that are named in it."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,6 +56,8 @@ async def check_file(eyes: Eyes) -> None:
     await eyes.press("enter")
     await eyes.see("▶ 3 line [3] = 3", "src/a.py", "read only")
     assert "\x1b" not in eyes.screen
+    view: Any = eyes.app.screen
+    await eyes.until(lambda: any(line.spans for line in view._lines), "colours")
     await eyes.press("slash", *"line [4", "enter")
     await eyes.see("▶ 4 line [4]")
     await eyes.press("n")

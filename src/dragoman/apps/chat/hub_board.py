@@ -23,6 +23,7 @@ from dragoman.schema.codec import read
 from dragoman.schema.errors import SchemaError
 from dragoman.sdk.client.agent_handle import AgentHandle
 from dragoman.sdk.resuming import Backoff
+from dragoman.sdk.resuming.opening import is_final
 from dragoman.tui.ports import BoardQuestion, BoardSession, Caution, ChatRequest, PermissionQuestion
 from dragoman.version import VERSION
 from dragoman.workspace.policy.options import usable_options
@@ -94,15 +95,18 @@ class HubBoard:
     # Keeping up.
 
     async def follow(self) -> None:
-        """Until it is cancelled."""
-        failures, backoff = 0, Backoff(most=LONGEST_WAIT)
+        """Until it is cancelled, or the hub does not want us."""
+        failures, backoff, was_there = 0, Backoff(most=LONGEST_WAIT), False
         while True:
             try:
                 async with self._dial(self._client) as hub:
-                    self._hub, failures = hub, 0
+                    self._hub, failures, was_there = hub, 0, True
                     await self._follow(hub)
             except (DragomanError, OSError) as error:
                 self.trouble = str(error) or "the connection to the hub broke"
+                if is_final(error, was_there):
+                    self._on_change()
+                    return
             finally:
                 self._hub = None
             self._on_change()
@@ -138,7 +142,10 @@ class HubBoard:
                 raise
             sessions, inbox = await _plain_sessions(hub), {}
         self._sessions = {fields["sessionId"]: fields for fields in sessions}
-        self._questions = {(q["sessionId"], q["request"]): q for q in _objects(inbox, "requests")}
+        self._questions = {
+            (_text(question, "sessionId"), _text(question, "request")): question
+            for question in _objects(inbox, "requests")
+        }
         self.trouble = ""
 
     async def _pages(self, hub: AgentHandle) -> list[Fields]:

@@ -87,7 +87,7 @@ class BoardScreen(Dialog[ChatRequest]):
                 self._board = board
                 self._show()
                 await asyncio.Event().wait()  # until the screen is closed
-        except DragomanError as error:
+        except (DragomanError, OSError) as error:
             self._board = None
             self._say(str(error))
 
