@@ -26,8 +26,8 @@ from dragoman.errors import LocalMistake
 from dragoman.sdk.known import AgentSource, KnownAgent
 from dragoman.text.sanitize import sanitize
 from dragoman.tui.app import ChatApp, theme_names
+from dragoman.tui.drawing.pictures import prepare_pictures
 from dragoman.tui.ports import ChatBackend, ChatRequest
-from dragoman.tui.widgets.native_picture import prepare_pictures
 
 USAGE = 2
 

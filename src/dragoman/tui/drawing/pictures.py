@@ -1,12 +1,17 @@
-"""A picture of an agent, in a terminal: half blocks of two colours each, or a line that names it.
+"""A picture of an agent, in a terminal: as the terminal draws it, half blocks of two colours each, or a line
+that names it.
 
-Pixels need Pillow (the extra `pictures`). A picture is an agent's, hence hostile: its kind, bytes and pixels
-are bounded before anything is unpacked, and what cannot be read is named.
+Pixels need the extra `pictures`. A picture is an agent's, hence hostile: its kind, bytes and pixels are bounded
+before anything is unpacked, and what cannot be read is named.
+
+The library for the terminal's own pictures asks the terminal what it can when it is imported, which must be
+before the screen takes the terminal over: `prepare_pictures` does that, and without it there are none.
 """
 
 from __future__ import annotations
 
 import base64
+import sys
 import warnings
 from collections.abc import Iterator
 from functools import lru_cache
@@ -16,6 +21,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from textual.content import Content
+from textual.widget import Widget
 
 from dragoman.text.sanitize import sanitize_line
 from dragoman.tui.text.lines import hanging, line, plain
@@ -110,3 +116,22 @@ def _colour(pixel: object) -> str:
     assert isinstance(pixel, tuple)
     red, green, blue, alpha = pixel
     return "#{:02x}{:02x}{:02x}".format(*(part * alpha // 255 for part in (red, green, blue)))
+
+
+def prepare_pictures() -> None:
+    """Let the library find out what the terminal can, if it is installed."""
+    if find_spec("textual_image") is not None:
+        import textual_image.widget  # noqa: F401  # the import asks
+
+
+def native_picture(data: str) -> Widget | None:
+    """A widget that lets the terminal draw it; None if it is broken, or nothing was prepared."""
+    if "textual_image.widget" not in sys.modules or (image := open_picture(data)) is None:
+        return None
+    from textual_image.widget import Image
+
+    try:
+        widget: Widget = Image(image.convert("RGBA"), classes="picture")
+    except (OSError, ValueError, SyntaxError, MemoryError):  # it was cut off, or lied about itself
+        return None
+    return widget

@@ -11,13 +11,12 @@ from textual.containers import Vertical
 from textual.content import Content
 
 from dragoman.tui.drawing.entries import DrawingContext, DrawnEntry
-from dragoman.tui.drawing.pictures import draw_picture
+from dragoman.tui.drawing.pictures import draw_picture, native_picture
 from dragoman.tui.drawing.tools import draw_tool
 from dragoman.tui.model.entries import CommandEntry, PictureEntry, SpeechEntry, ToolEntry, TranscriptEntry
 from dragoman.tui.screens.dialog import Dialog
 from dragoman.tui.text.lines import block, output_lines, wrap_content
 from dragoman.tui.widgets.lines_view import LinesView
-from dragoman.tui.widgets.native_picture import native_picture
 
 
 class DetailScreen(Dialog[bool]):
@@ -41,7 +40,7 @@ class DetailScreen(Dialog[bool]):
         dialog.border_title = "All of it"
         dialog.border_subtitle = "arrows and space scroll · esc closes"
         with dialog:
-            native = native_picture(self.entry)
+            native = native_picture(self.entry.data) if isinstance(self.entry, PictureEntry) else None
             yield LinesView(self._lines, id="detail") if native is None else native
 
     def on_mount(self) -> None:
