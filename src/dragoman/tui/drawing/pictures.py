@@ -1,8 +1,8 @@
 """A picture of an agent, in a terminal: as the terminal draws it, half blocks of two colours each, or a line
 that names it.
 
-Pixels need the extra `pictures`. A picture is an agent's, hence hostile: its kind, bytes and pixels are bounded
-before anything is unpacked, and what cannot be read is named.
+Pixels need the extra `pictures`. A picture is an agent's, hence hostile: its kind, bytes and pixels are
+bounded before anything is unpacked, and what cannot be read is named.
 
 The library for the terminal's own pictures asks the terminal what it can when it is imported, which must be
 before the screen takes the terminal over: `prepare_pictures` does that, and without it there are none.
