@@ -91,7 +91,7 @@ THIRD_PARTY: dict[str, frozenset[str]] = {
     "testing": frozenset({"hypothesis", "pytest"}),
     "review": frozenset({"ast_grep_py"}),
     "agents": frozenset({"pydantic_ai"}),
-    "tui": frozenset({"textual"}),
+    "tui": frozenset({"PIL", "textual", "textual_image"}),
     "text": frozenset({"markdown_it"}),
 }
 

@@ -19,7 +19,15 @@ from dragoman.errors import LocalMistake
 from dragoman.sdk.supervision.starting import Startable
 from dragoman.testing.pace import patience
 from dragoman.tui.app import ChatApp
-from dragoman.tui.ports import AgentChoice, ChatListener, ChatRequest, ChatSession, ChatUser, SessionRow
+from dragoman.tui.ports import (
+    AgentChoice,
+    ChatListener,
+    ChatRequest,
+    ChatSession,
+    ChatUser,
+    SessionBoard,
+    SessionRow,
+)
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 PICTURES = Path(__file__).parent.parent.parent / "docs" / "pictures"
@@ -49,6 +57,9 @@ class StageBackend:
         if agent not in self._agents:
             raise LocalMistake(f"there is no agent {agent}")
         return ChatRequest(agent=agent, cwd=request.cwd, source=request.session)
+
+    def board(self, on_change: Callable[[], None]) -> AbstractAsyncContextManager[SessionBoard]:
+        raise LocalMistake("this stage has no board")
 
     async def sessions(self, query: str) -> Sequence[SessionRow]:
         self.asked.append(query)

@@ -92,6 +92,8 @@ examples:
   dragoman chat --agent claude --continue      go on with the last session of this folder
   dragoman chat --resume 20260102-0304         go on with this one (see `dragoman sessions`)
   DRAGOMAN_TOKEN=… dragoman chat --hub ws://127.0.0.1:8765/acp
+  DRAGOMAN_TOKEN=… dragoman chat --hub ws://127.0.0.1:8765/acp --board
+  dragoman chat --theme light
 
 F1 shows the keys. docs/chat.md describes everything. Needs the extra 'tui': pip install 'dragoman[tui]'.
 

@@ -45,6 +45,7 @@ async def handshake(agent: AgentHandle, client: Client, limits: Limits) -> None:
             name=client.name, version=client.version, title=UNSET if client.title is None else client.title
         ),
         client_capabilities=client.capabilities(),
+        meta=client.introduction_meta or UNSET,
     )
     try:
         raw = await agent.link.call("initialize", write(request), deadline=limits.handshake_seconds)

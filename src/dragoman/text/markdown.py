@@ -59,6 +59,8 @@ class CodeBlock(NamedTuple):
     is_closed: bool
     is_continued: bool = False
     """Its beginning was given out before."""
+    info: str = ""
+    """All that stands behind the opening fence; the language is its first word."""
 
 
 class HtmlBlock(NamedTuple):
@@ -182,8 +184,10 @@ class _Builder:
             case "fence":
                 count = token.content.count("\n") + (token.content[-1:] not in ("", "\n"))
                 is_closed = end - line > count + 1
-                language = sanitize_line(token.info.strip().partition(" ")[0])
-                return CodeBlock(line, gap, _code(token), language, fence=True, is_closed=is_closed)
+                info = sanitize_line(token.info.strip())
+                language = info.partition(" ")[0]
+                code = _code(token)
+                return CodeBlock(line, gap, code, language, fence=True, is_closed=is_closed, info=info)
             case "code_block":
                 return CodeBlock(line, gap, _code(token), "", fence=False, is_closed=False)
             case "hr":

@@ -12,18 +12,22 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterable
+from collections.abc import Awaitable, Sequence
+from functools import partial
+from inspect import isawaitable
 from typing import ClassVar
 
-from textual.app import App, SystemCommand
+from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.driver import Driver
-from textual.screen import Screen
-from textual.theme import Theme
+from textual.theme import BUILTIN_THEMES, Theme
 
+from dragoman.tui.commands import fetch_items, palette_items, search_item, theme_items
 from dragoman.tui.ports import ChatBackend, ChatRequest, EndRequest
+from dragoman.tui.screens.board import BoardScreen
 from dragoman.tui.screens.chat import ChatScreen
 from dragoman.tui.screens.help import HelpScreen
+from dragoman.tui.screens.palette import PaletteItem, PaletteScreen
 from dragoman.tui.screens.sessions import SessionsScreen
 from dragoman.tui.screens.start import StartScreen
 
@@ -41,19 +45,40 @@ CALM = Theme(
     panel="#1f2329",
     dark=True,
 )
+BRIGHT = Theme(
+    name="dragoman-light",
+    primary="#2f5f8f",
+    secondary="#3d6e5d",
+    accent="#6b4a8c",
+    warning="#8a6100",
+    error="#a8332c",
+    success="#3d6b1f",
+    foreground="#23272d",
+    background="#fbfbf9",
+    surface="#f1f1ee",
+    panel="#e9e9e5",
+    dark=False,
+)
 PLAIN = "ansi-dark"
 """The terminal's own colours; without colours, its attributes alone."""
+
+
+def theme_names() -> Sequence[str]:
+    """Ours first, then those of Textual."""
+    return (CALM.name, BRIGHT.name, *sorted(BUILTIN_THEMES))
 
 
 class ChatApp(App[int]):
     """`dragoman chat`. Without a request it asks first which conversation to open."""
 
     TITLE = "dragoman chat"
-    COMMAND_PALETTE_BINDING = "ctrl+p"
+    ENABLE_COMMAND_PALETTE = False  # ours knows sessions and agents, and reads no markup
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+q", "leave", "Leave", show=False, priority=True),
+        Binding("ctrl+p", "palette", "Palette", show=False, priority=True),
         Binding("f1", "help", "Help", show=False),
         Binding("ctrl+o,ctrl+r", "sessions", "Sessions", show=False, priority=True),
+        Binding("f4", "board", "Board", show=False),
         Binding("ctrl+n", "new", "New session", show=False, priority=True),
     ]
 
@@ -63,6 +88,8 @@ class ChatApp(App[int]):
         request: ChatRequest | None = None,
         *,
         colours: bool = True,
+        theme: str = CALM.name,
+        with_board: bool = False,
         end_request: EndRequest | None = None,
     ) -> None:
         if not colours:
@@ -71,11 +98,13 @@ class ChatApp(App[int]):
         super().__init__(driver_class=_driver_class(), ansi_color=None if with_colours else True)
         self.backend = backend
         self.request = request
+        self._with_board = with_board
         self._end_request = end_request
         self.failure: BaseException | None = None
         """What went wrong in a way that nobody foresaw."""
         self.register_theme(CALM)
-        self.theme = CALM.name if with_colours else PLAIN
+        self.register_theme(BRIGHT)
+        self.theme = theme if with_colours else PLAIN
 
     def on_mount(self) -> None:
         if self._end_request is not None:
@@ -84,6 +113,8 @@ class ChatApp(App[int]):
             self.push_screen(ChatScreen(self.backend, self.request))
         else:
             self._ask_what()
+        if self._with_board:
+            self.call_after_refresh(self.action_board)
 
     async def _leave_when_asked(self, end_request: EndRequest) -> None:
         """Whoever ends us, or hangs up, gets the terminal back as it was, and no process is left."""
@@ -160,6 +191,10 @@ class ChatApp(App[int]):
         if self._is_free:
             self.push_screen(SessionsScreen(self.backend), self._go_on)
 
+    def action_board(self) -> None:
+        if self._is_free:
+            self.push_screen(BoardScreen(self.backend), self._go_on)
+
     async def _go_on(self, request: ChatRequest | None) -> None:
         if request is None:
             return
@@ -171,17 +206,35 @@ class ChatApp(App[int]):
         if isinstance(self.screen, ChatScreen):
             self._ask_what()
 
-    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        yield from super().get_system_commands(screen)
-        yield SystemCommand(
-            "Sessions", "Go on with an earlier session, or search in all", self.action_sessions
-        )
-        yield SystemCommand("New session", "Choose an agent and a folder", self.action_new)
-        chat = self.chat
-        if chat is not None:
-            yield SystemCommand("Review changes", "Keep or put back what changed", chat.action_review)
-            yield SystemCommand("Modes and options", "Of this session", chat.action_settings)
-            yield SystemCommand("Copy the last answer", "To the clipboard", chat.action_copy)
+    # The palette; the methods of `PaletteHost`.
+
+    def action_palette(self) -> None:
+        if self._is_free:
+            palette = PaletteScreen(
+                "Everything",
+                palette_items(self),
+                last_items=theme_items(self, theme_names()),
+                fetch=partial(fetch_items, self),
+                otherwise=search_item(self),
+            )
+            self.push_screen(palette, self._act)
+
+    async def _act(self, item: PaletteItem | None) -> None:
+        result = None if item is None else item.act()
+        if isawaitable(result):
+            await result
+
+    def set_theme(self, name: str) -> None:
+        self.theme = name
+
+    def run_command(self, action: str) -> Awaitable[object]:
+        return self.run_action(action, default_namespace=self.chat or self)
+
+    async def go_on(self, request: ChatRequest) -> None:
+        await self._go_on(request)
+
+    def search_all(self, words: str) -> None:
+        self.push_screen(SessionsScreen(self.backend, words=words), self._go_on)
 
 
 def _driver_class() -> type[Driver] | None:

@@ -57,6 +57,8 @@ class ChatRequest(Struct, frozen=True, kw_only=True):
     """A stored one: its id, or `last` for the latest of this agent in this folder."""
     source: str | None = None
     """A stored one of another agent that goes on in a new one: its id."""
+    words: str = ""
+    """What to search for in it, once it is open."""
 
 
 class SessionRow(Struct, frozen=True, kw_only=True):
@@ -70,6 +72,42 @@ class SessionRow(Struct, frozen=True, kw_only=True):
     when: str
     excerpt: str = ""
     """What was found in it, where something was looked for."""
+
+
+class BoardSession(Struct, frozen=True, kw_only=True):
+    """A session on the board, and how it gets on. Times are seconds since 1970."""
+
+    id: str
+    request: ChatRequest | None
+    """How to open it; None if it cannot be."""
+    title: str
+    agent: str
+    cwd: str
+    state: str
+    """`running`, `waiting`, `failed` or `archived`; any other word is for one that rests."""
+    updated: float = 0.0
+    turn_started: float | None = None
+    """While a turn runs, since when."""
+    line: str = ""
+    """The last line that was said in it."""
+    cost: tuple[float, str] | None = None
+    """An amount and its currency."""
+    changes: str = ""
+    """What its last turn changed on disk, in a few words."""
+    questions: int = 0
+    """Questions that wait for somebody, also those of its subagents."""
+
+
+class FileText(Struct, frozen=True, kw_only=True):
+    """A text file, or the lines of it that were wanted."""
+
+    path: str
+    text: str
+    first: int = 1
+    """The number of its first line here."""
+    is_whole: bool = True
+    is_covered: bool = False
+    """Whether something that looks like a secret was covered."""
 
 
 class Caution(Struct, frozen=True, kw_only=True):
@@ -88,6 +126,16 @@ class PermissionQuestion(Struct, frozen=True, kw_only=True):
     options: tuple[v1.PermissionOption, ...]
     cautions: Callable[[], Awaitable[Sequence[Caution]]] | None = None
     """What is risky about it, as soon as that is known; asked for once, and nobody waits for it."""
+
+
+class BoardQuestion(Struct, frozen=True, kw_only=True):
+    """Something that a session on the board waits for."""
+
+    session_id: str
+    """The session that asks: one of the board, or a subagent's."""
+    request_id: str
+    permission: PermissionQuestion | None
+    """None for a form, which is filled in where the session is open."""
 
 
 class FormField(Struct, frozen=True, kw_only=True):
@@ -276,6 +324,15 @@ class ChatSession(Protocol):
     async def files(self, query: str) -> Sequence[str]:
         """Paths in the folder that fit a few letters, the best first."""
 
+    async def read_file(self, path: str, line: int = 0) -> FileText:
+        """A text file of the session, or what stands around a line of a large one. Raises `DragomanError`."""
+
+    async def set_title(self, title: str) -> None:
+        """Raises `DragomanError` where nobody keeps titles."""
+
+    async def archive(self) -> None:
+        """Put the session into the archive. Raises `DragomanError` where there is none."""
+
     async def attachments(self, paths: Sequence[str]) -> Sequence[v1.ContentBlock]:
         """Files that a prompt names, as far as they exist, in a form that the agent takes."""
 
@@ -284,6 +341,33 @@ class ChatSession(Protocol):
 
     async def review(self) -> ChangeReview | None:
         """What the turn has changed; None if nobody can say, or nothing has."""
+
+
+class SessionBoard(Protocol):
+    """All sessions of a backend, kept up to date while it is open."""
+
+    @property
+    def sessions(self) -> Sequence[BoardSession]: ...
+    @property
+    def trouble(self) -> str:
+        """Why what is shown may be old; nothing if it is not."""
+
+    @property
+    def can_archive(self) -> bool: ...
+    def show_archived(self, on: bool) -> None:
+        """Whether `sessions` has archived ones as well, from the next time that they are listed."""
+
+    def question(self, session_id: str) -> BoardQuestion | None:
+        """What this session has waited for longest."""
+
+    async def answer(self, question: BoardQuestion, option_id: str) -> bool:
+        """Answer it; False if somebody was faster. Raises `DragomanError`."""
+
+    async def set_title(self, session_id: str, title: str) -> None:
+        """Raises `DragomanError`."""
+
+    async def archive(self, session_id: str, *, on: bool) -> None:
+        """Put it into the archive, or take it out. Raises `DragomanError`."""
 
 
 class ChatBackend(Protocol):
@@ -302,3 +386,6 @@ class ChatBackend(Protocol):
 
     async def sessions(self, query: str) -> Sequence[SessionRow]:
         """Stored conversations, the latest first; with words, those in which they were said."""
+
+    def board(self, on_change: Callable[[], None]) -> AbstractAsyncContextManager[SessionBoard]:
+        """All sessions, for the length of an `async with`. `on_change` is called whenever one moved."""

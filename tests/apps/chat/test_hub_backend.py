@@ -9,6 +9,7 @@ import pytest
 from dragoman import Agent, ClientHandle, Turn
 from dragoman.apps.chat.hub_backend import HubBackend, with_agent
 from dragoman.apps.chat.rules import ChatRules
+from dragoman.errors import ErrorAnswer, LocalMistake
 from dragoman.schema import v1
 from dragoman.sdk.serve import serving
 from dragoman.tui.ports import ChatRequest
@@ -44,6 +45,17 @@ def hub_like() -> Agent:
         lambda params: {"agents": [{"name": "review", "title": "Reviews"}]}
     )
     agent.extension("_dragoman/hub/files")(lambda params: {"files": ["src/far.py"]})
+    agent.extension("_dragoman/hub/sessions")(
+        lambda params: {"sessions": [{"sessionId": "far-1"}] if params["cwd"] == "/far" else []}
+    )
+
+    @agent.extension("_dragoman/hub/file")
+    def file(params: dict[str, object]) -> dict[str, object]:
+        if params["path"] != "src/far.py":
+            raise ErrorAnswer(-32002, "there is no such file")
+        text = f"line {params['line']}"
+        return {"path": "/far/src/far.py", "text": text, "first": 3, "isWhole": False, "isCovered": True}
+
     agent.extension("_dragoman/hub/changes")(lambda params: {"files": changed})
 
     @agent.extension("_dragoman/hub/revert")
@@ -97,6 +109,11 @@ async def test_through_a_hub_its_agents_sessions_files_and_changes_are_used(tmp_
         quiet = Quiet()
         async with house.open(ChatRequest(agent="review", cwd="/far", session="far-1"), quiet, quiet) as chat:
             assert await chat.files("f") == ["src/far.py"]
+            file = await chat.read_file("src/far.py", 3)
+            assert (file.path, file.text, file.first) == ("/far/src/far.py", "line 3", 3)
+            assert (file.is_whole, file.is_covered) == (False, True)
+            with pytest.raises(LocalMistake, match="no such file"):
+                await chat.read_file("gone.py")
             blocks = await chat.attachments(["src/far.py"])
             await chat.turn([v1.TextContent(text="look"), *blocks])
             assert quiet.words == ["from afar", "look ['file:///far/src/far.py']"]
@@ -107,4 +124,9 @@ async def test_through_a_hub_its_agents_sessions_files_and_changes_are_used(tmp_
             assert (review.files[0].added_lines, review.files[0].removed_lines) == (2, 1)
             await review.revert("/far/a.py")
             assert await chat.review() is None
+        async with house.open(ChatRequest(agent="", cwd="/far", session="last"), quiet, quiet) as chat:
+            assert chat.request.session == "far-1"
+        with pytest.raises(LocalMistake, match="no session in /elsewhere"):
+            async with house.open(ChatRequest(agent="", cwd="/elsewhere", session="last"), quiet, quiet):
+                pass
         nobody.close()

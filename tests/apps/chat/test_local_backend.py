@@ -1,3 +1,4 @@
+import asyncio
 import sys
 from pathlib import Path
 
@@ -25,6 +26,22 @@ on load
 """
 
 
+async def check_board(house: LocalBackend, request: ChatRequest) -> None:
+    """The board has the session with its last line, and names it."""
+    moved = asyncio.Event()
+    async with house.board(moved.set) as board:
+        await moved.wait()
+        (card,) = board.sessions
+        assert (card.title, card.state, card.line) == ("plums", "idle", "remembered plums")
+        assert card.request == request
+        moved.clear()
+        await board.set_title(card.id, "fruit")
+        await moved.wait()
+        assert [each.title for each in board.sessions] == ["fruit"]
+        with pytest.raises(LocalMistake, match="no archive"):
+            await board.archive(card.id, on=True)
+
+
 @pytest.mark.bound(60)
 async def test_a_conversation_is_recorded_found_and_gone_on_with(tmp_path: Path) -> None:
     script = tmp_path / "keeper.script"
@@ -46,6 +63,7 @@ async def test_a_conversation_is_recorded_found_and_gone_on_with(tmp_path: Path)
     assert "plums" in found.excerpt
     assert await house.sessions("pears") == []
 
+    await check_board(house, row.request)
     again = Quiet()
     async with house.open(ChatRequest(agent=agent, cwd=str(tmp_path), session="last"), again, again) as chat:
         assert chat.request.session == session

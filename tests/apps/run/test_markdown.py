@@ -4,7 +4,7 @@ import re
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dragoman.apps.run.markdown import (
@@ -93,6 +93,7 @@ def test_how_it_is_cut_changes_no_word(text: str, data: st.DataObject) -> None:
 
 
 @given(st.text(alphabet="ab *_`#->~\n1.", max_size=40))
+@example("~~~1 a")
 def test_letters_are_neither_lost_nor_moved(text: str) -> None:
     assert re.sub("[^ab]", "", STYLE.sub("", shown(text))) == re.sub("[^ab]", "", text)
 

@@ -3,7 +3,8 @@ from typing import Any
 import pytest
 
 from dragoman.tui.conversation import ChatConversation
-from dragoman.tui.drawing.status import footing
+from dragoman.tui.drawing.status import footing, heading
+from dragoman.tui.model.facts import Facts
 from dragoman.tui.model.transcript import Transcript
 from dragoman.tui.ports import ChatEvent, UpdatesBehind
 
@@ -76,3 +77,12 @@ def test_a_narrow_screen_keeps_what_matters() -> None:
     assert len(line) <= 40
     assert line.startswith("◌ away ")
     assert "trying again in" in line
+
+
+def test_the_heading_keeps_the_title_and_the_end_of_a_long_path() -> None:
+    facts = Facts()
+    facts.title = "Plums [b]"
+    line = heading("claude", "/tmp/" + "deep/" * 30 + "project", facts, 78).plain
+    assert line.startswith("claude · …")
+    assert line.rstrip().endswith("/project · Plums [b]")
+    assert len(line) <= 78

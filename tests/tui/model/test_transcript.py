@@ -2,7 +2,14 @@ from collections.abc import Sequence
 
 from dragoman.schema import v1
 from dragoman.schema.v1 import AgentMessageChunk, AgentThoughtChunk, TextContent, ToolCall, ToolCallProgress
-from dragoman.tui.model.entries import NoteEntry, PlannedSteps, SpeechEntry, ToolEntry, TranscriptEntry
+from dragoman.tui.model.entries import (
+    NoteEntry,
+    PictureEntry,
+    PlannedSteps,
+    SpeechEntry,
+    ToolEntry,
+    TranscriptEntry,
+)
 from dragoman.tui.model.transcript import Transcript
 
 
@@ -26,6 +33,8 @@ def _shown(entry: TranscriptEntry) -> str:
             return f"{entry.state.status}: {entry.state.title}"
         case PlannedSteps():
             return f"plan of {len(entry.steps)}"
+        case PictureEntry():
+            return f"picture: {entry.mime_type}"
         case NoteEntry():
             return f"{entry.level}: {entry.text}"
     raise AssertionError(entry)
@@ -100,7 +109,7 @@ def test_facts_are_learnt_and_make_no_entries() -> None:
 def test_a_notice_is_a_note_and_pictures_are_named() -> None:
     picture = AgentMessageChunk(content=v1.ImageContent(data="aGk=", mime_type="image/png"))
     transcript = on_update(v1.Notice(severity="warning", title="Old", description="very"), picture)
-    assert shown(transcript) == ["warning: Old: very", "agent: [image/png]"]
+    assert shown(transcript) == ["warning: Old: very", "picture: image/png"]
 
 
 def test_changes_are_gathered_until_somebody_takes_them() -> None:

@@ -18,13 +18,15 @@ from dragoman.apps.chat.ending import TerminalEnd
 from dragoman.apps.chat.hub_backend import HubBackend
 from dragoman.apps.chat.local_backend import LocalBackend
 from dragoman.apps.chat.rules import ChatRules
+from dragoman.apps.chat.terminal_colours import ask_terminal, theme_for
 from dragoman.apps.console import UsageMistake, say
 from dragoman.apps.files import authorization
 from dragoman.apps.target import remote_folder
 from dragoman.errors import LocalMistake
 from dragoman.sdk.known import AgentSource, KnownAgent
 from dragoman.text.sanitize import sanitize
-from dragoman.tui.app import ChatApp
+from dragoman.tui.app import ChatApp, theme_names
+from dragoman.tui.drawing.pictures import prepare_pictures
 from dragoman.tui.ports import ChatBackend, ChatRequest
 
 USAGE = 2
@@ -40,7 +42,11 @@ def run(args: argparse.Namespace) -> int:
         return _refuse(f"{mistake}\nTo go on: {mistake.next_step}.")
     except LocalMistake as error:
         return _refuse(str(error))
-    return _show(backend, request, colours=not args.no_color)
+    theme = theme_for(args.theme, os.environ, lambda: ask_terminal(0))
+    if theme not in theme_names():
+        names = ", ".join(["auto", "dark", "light", *theme_names()])
+        return _refuse(f"there is no theme {args.theme!r}\nTo go on: choose one of {names}.")
+    return _show(backend, request, colours=not args.no_color, theme=theme, with_board=args.board)
 
 
 def make_backend(args: argparse.Namespace) -> tuple[ChatBackend, ChatRequest | None]:
@@ -72,7 +78,7 @@ def make_backend(args: argparse.Namespace) -> tuple[ChatBackend, ChatRequest | N
     session = "last" if args.continue_ else args.resume
     if session is not None and args.agent is None:
         return backend, backend.find_stored(session, cwd)
-    agent = args.agent or ("" if args.hub and session is None else None)
+    agent = args.agent or ("" if args.hub and session is None and not args.board else None)
     if agent is None:
         return backend, None
     return backend, ChatRequest(agent=agent, cwd=cwd, session=session)
@@ -88,12 +94,16 @@ def _cwd(args: argparse.Namespace) -> str:
     return str(args.cwd) if args.hub and args.cwd else _folder(args.cwd)
 
 
-def _show(backend: ChatBackend, request: ChatRequest | None, *, colours: bool) -> int:
+def _show(
+    backend: ChatBackend, request: ChatRequest | None, *, colours: bool, theme: str, with_board: bool
+) -> int:
     log = logging.getLogger("dragoman")
     log.propagate = False
     log.addHandler(logging.NullHandler())
+    if colours and "NO_COLOR" not in os.environ:
+        prepare_pictures()
     end = TerminalEnd()
-    app = ChatApp(backend, request, colours=colours, end_request=end)
+    app = ChatApp(backend, request, colours=colours, theme=theme, with_board=with_board, end_request=end)
     end.abandon = app.give_terminal_back
     with end:
         status = app.run()

@@ -7,11 +7,14 @@ The files are the hub's: nothing of this machine is lent.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from dragoman import connect
+from msgspec.structs import replace
+
+from dragoman import Client, connect
+from dragoman.apps.chat.hub_board import open_hub_board
 from dragoman.apps.chat.hub_chat import HubChat, call_hub
 from dragoman.apps.chat.hub_route import HubRoute
 from dragoman.apps.chat.local_backend import LocalBackend
@@ -20,7 +23,7 @@ from dragoman.apps.chat.rules import ChatRules
 from dragoman.errors import CallFailed, HandshakeTimeout, LinkClosed, LocalMistake, NotAdvertised
 from dragoman.sdk.client.agent_handle import AgentHandle
 from dragoman.transport.address import RemoteAddress, parse_address
-from dragoman.tui.ports import AgentChoice, ChatListener, ChatRequest, ChatUser, SessionRow
+from dragoman.tui.ports import AgentChoice, ChatListener, ChatRequest, ChatUser, SessionBoard, SessionRow
 
 LISTED = 60
 
@@ -56,6 +59,8 @@ class HubBackend(LocalBackend):
     async def open(
         self, request: ChatRequest, person: ChatUser, listener: ChatListener
     ) -> AsyncIterator[LocalChat]:
+        if request.session == "last":
+            request = await self._latest(request)
         urls = ",".join(with_agent(url, request.agent) for url in self._urls)
         route = self._route = HubRoute(urls, self._headers, listener)
         source = ChatAgent(
@@ -73,6 +78,20 @@ class HubBackend(LocalBackend):
             raise
         finally:
             self._chat = None
+
+    async def _latest(self, request: ChatRequest) -> ChatRequest:
+        """The session of this folder, and of this agent if one is named, that moved last."""
+        async with self._for_a_question() as hub:
+            params: dict[str, object] = {"cwd": request.cwd, "limit": 1}
+            answer = await call_hub(
+                hub, "_dragoman/hub/sessions", params | ({"agent": request.agent} if request.agent else {})
+            )
+        sessions = answer.get("sessions") if isinstance(answer, dict) else None
+        latest = sessions[0] if isinstance(sessions, list) and sessions else None
+        session = latest.get("sessionId") if isinstance(latest, dict) else None
+        if not isinstance(session, str):
+            raise LocalMistake(f"the hub has no session in {request.cwd} to go on with; F4 shows all of them")
+        return replace(request, session=session)
 
     async def hand_over(self, request: ChatRequest, agent: str) -> ChatRequest:
         if request.session is None:
@@ -92,23 +111,28 @@ class HubBackend(LocalBackend):
             return await self._sessions(agent, query)
 
     @asynccontextmanager
-    async def _for_a_question(self) -> AsyncIterator[AgentHandle]:
+    async def board(self, on_change: Callable[[], None]) -> AsyncIterator[SessionBoard]:
+        async with open_hub_board(self._for_a_question, on_change) as board:
+            yield board
+
+    @asynccontextmanager
+    async def _for_a_question(self, client: Client | None = None) -> AsyncIterator[AgentHandle]:
         """A connection of its own, to the first address where somebody is."""
         async with AsyncExitStack() as stack:
-            yield await self._connect_first(stack, self._urls)
+            yield await self._connect_first(stack, self._urls, client)
 
-    async def _connect_first(self, stack: AsyncExitStack, urls: Sequence[str]) -> AgentHandle:
+    async def _connect_first(
+        self, stack: AsyncExitStack, urls: Sequence[str], client: Client | None
+    ) -> AgentHandle:
         first, *other_urls = urls
         try:
-            return await stack.enter_async_context(connect(first, headers=self._headers))
+            return await stack.enter_async_context(connect(first, client=client, headers=self._headers))
         except LinkClosed:
             if not other_urls:
                 raise
-        return await self._connect_first(stack, other_urls)
+        return await self._connect_first(stack, other_urls, client)
 
     def find_stored(self, name: str, cwd: str) -> ChatRequest:
-        if name == "last":
-            raise LocalMistake("name a session of the hub with --resume ID, or choose one with Ctrl+O")
         return ChatRequest(agent="", cwd=cwd, session=name)
 
     async def _sessions(self, agent: AgentHandle, query: str) -> list[SessionRow]:

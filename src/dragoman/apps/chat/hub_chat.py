@@ -19,7 +19,7 @@ from dragoman.errors import CallFailed, DragomanError, LocalMistake
 from dragoman.schema import v1
 from dragoman.sdk.client.agent_handle import AgentHandle
 from dragoman.sdk.supervision.events import SupervisionEvent
-from dragoman.tui.ports import ChangeReview, ReviewedFile, UpdatesBehind
+from dragoman.tui.ports import ChangeReview, FileText, ReviewedFile, UpdatesBehind
 
 MOST_FILES = 8
 
@@ -88,6 +88,27 @@ class HubChat(LocalChat):
             for path in _list_in(await call_hub(self._hub, "_dragoman/hub/files", params), "files")
             if isinstance(path, str)
         ]
+
+    async def read_file(self, path: str, line: int = 0) -> FileText:
+        """The hub shows files below the session's folders alone."""
+        params: dict[str, object] = {"sessionId": self.session.id, "path": path}
+        answer = await self._call("file", params | ({"line": line} if line else {}))
+        first = answer.get("first")
+        return FileText(
+            path=str(answer.get("path") or path),
+            text=str(answer.get("text") or ""),
+            first=first if isinstance(first, int) else 1,
+            is_whole=answer.get("isWhole") is not False,
+            is_covered=answer.get("isCovered") is True,
+        )
+
+    async def _call(self, name: str, params: dict[str, object]) -> dict[str, Any]:
+        """Raises `LocalMistake` with the hub's words if it refuses."""
+        try:
+            answer = await self._hub.call(f"_dragoman/hub/{name}", params)
+        except CallFailed as error:
+            raise LocalMistake(error.message) from error
+        return answer if isinstance(answer, dict) else {}
 
     async def attachments(self, paths: Sequence[str]) -> Sequence[v1.ContentBlock]:
         """Links: whether they lead anywhere, only the agent can tell."""

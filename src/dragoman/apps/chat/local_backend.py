@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
 
+from dragoman.apps.chat.local_board import open_local_board
 from dragoman.apps.chat.local_chat import ChatAgent, LocalChat, open_chat
 from dragoman.apps.chat.rules import ChatRules
 from dragoman.apps.chat.stored_history import StoredHistory
@@ -24,7 +25,7 @@ from dragoman.sdk.known import known_agents, reach_agent, read_config
 from dragoman.sdk.known.finding import find_agent_in
 from dragoman.sdk.known.reaching import AgentAccess
 from dragoman.transport.contract import Transport
-from dragoman.tui.ports import AgentChoice, ChatListener, ChatRequest, ChatUser, SessionRow
+from dragoman.tui.ports import AgentChoice, ChatListener, ChatRequest, ChatUser, SessionBoard, SessionRow
 
 LISTED = 60
 """Sessions in the list; words find the others."""
@@ -91,6 +92,8 @@ class LocalBackend:
             if journal is not None and request.source is not None:
                 await self._brief(journal, chat, request, stream)
             name = self._remember(target, chat, request)
+            if journal is not None and recorder is not None:
+                chat.keep_title = partial(_keep_title, journal, stream)
             try:
                 yield chat
             finally:
@@ -122,6 +125,12 @@ class LocalBackend:
                 if info is not None:
                     rows.append(self._row(info, agent_names, excerpt=hit.excerpt))
             return rows
+
+    @asynccontextmanager
+    async def board(self, on_change: Callable[[], None]) -> AsyncIterator[SessionBoard]:
+        agent_names = {known_agent.name for known_agent in await asyncio.to_thread(known_agents)}
+        async with open_local_board(partial(self._request_for, agent_names), on_change) as board:
+            yield board
 
     def find_stored(self, name: str, cwd: str) -> ChatRequest:
         """The conversation that is meant by an id, whoever it was with. Raises `LocalMistake`."""
@@ -192,16 +201,21 @@ class LocalBackend:
         return name
 
     def _row(self, info: StreamInfo, agent_names: set[str], *, excerpt: str = "") -> SessionRow:
-        can = bool(info.session) and (info.agent in agent_names or info.agent in self._names)
-        request = ChatRequest(agent=info.agent, cwd=info.cwd, session=info.session) if can else None
         return SessionRow(
-            request=request if os.path.isdir(info.cwd) else None,
+            request=self._request_for(agent_names, info),
             title=info.title or info.stream,
             agent=info.agent,
             cwd=info.cwd,
             when=_when(info.updated),
             excerpt=excerpt,
         )
+
+    def _request_for(self, agent_names: set[str], info: StreamInfo) -> ChatRequest | None:
+        """How to open it, if its agent and its folder are there."""
+        can = bool(info.session) and (info.agent in agent_names or info.agent in self._names)
+        if not can or not os.path.isdir(info.cwd):
+            return None
+        return ChatRequest(agent=info.agent, cwd=info.cwd, session=info.session)
 
 
 def _dial(target: ChosenAgent) -> Transport:
@@ -212,6 +226,13 @@ def _dial(target: ChosenAgent) -> Transport:
 
 def _record_stderr(recorder: HistoryRecorder, stream: str, chunk: bytes) -> None:
     recorder.note(stream, stderr=chunk.decode(errors="replace"))
+
+
+async def _keep_title(journal: Journal, stream: str, title: str) -> None:
+    try:
+        await journal.describe(stream, title=title)
+    except JournalError as error:
+        raise LocalMistake(f"the history cannot keep the title: {error}") from error
 
 
 async def _describe(recorder: HistoryRecorder, journal: Journal, stream: str, agent: str) -> None:

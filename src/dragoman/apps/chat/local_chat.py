@@ -6,15 +6,17 @@ for goes through the policy and, where that says so, to the person.
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from dragoman import Client, TurnResult, supervised
 from dragoman.apps.chat.changes import TurnSnapshot
+from dragoman.apps.chat.file_text import read_file_text
 from dragoman.apps.chat.files import FileFinder
 from dragoman.apps.chat.forms import ScreenForms
 from dragoman.apps.chat.risk_notes import RiskNotes
@@ -35,7 +37,15 @@ from dragoman.sdk.supervision.starting import Startable
 from dragoman.sdk.supervision.supervisor import Supervised
 from dragoman.transport.tapped import Tap
 from dragoman.tui.model.transcript import Transcript
-from dragoman.tui.ports import ChangeReview, ChatEvent, ChatListener, ChatRequest, ChatUser, UpdatesBehind
+from dragoman.tui.ports import (
+    ChangeReview,
+    ChatEvent,
+    ChatListener,
+    ChatRequest,
+    ChatUser,
+    FileText,
+    UpdatesBehind,
+)
 from dragoman.version import VERSION
 from dragoman.workspace.policy.elicitation import ElicitationService
 from dragoman.workspace.policy.tool_calls import ToolCalls
@@ -85,6 +95,8 @@ class LocalChat:
         self.past: StoredHistory | None = None
         self.brief: ConversationBrief | None = None
         """What the agent is told of another agent's conversation, until a turn has ended."""
+        self.keep_title: Callable[[str], Awaitable[object]] | None = None
+        """Stores a title of the session in the history, if there is one."""
         self._request = request
         self._listener = listener
         self._calls = ToolCalls()
@@ -199,6 +211,21 @@ class LocalChat:
     async def set_option(self, option_id: str, value: str | bool) -> None:
         await self.session.set_config_option(option_id, value)
 
+    async def set_title(self, title: str) -> None:
+        handle = self.session.agent.handle
+        if "sessionCapabilities.title" in handle.capabilities:
+            await handle.call("session/set_title", {"sessionId": self.session.id, "title": title})
+        elif self.keep_title is None:
+            raise LocalMistake("neither this agent nor a history keeps a title for this session")
+        if self.keep_title is not None:
+            await self.keep_title(title)
+
+    async def archive(self) -> None:
+        handle = self.session.agent.handle
+        if "sessionCapabilities.archive" not in handle.capabilities:
+            raise LocalMistake("this agent has no archive")
+        await handle.call("session/archive", {"sessionId": self.session.id})
+
     async def restart(self) -> None:
         self.session.agent.forgive()
         await self.session.ready()
@@ -267,6 +294,11 @@ class LocalChat:
 
     async def files(self, query: str) -> Sequence[str]:
         return await self._files.find(query)
+
+    async def read_file(self, path: str, line: int = 0) -> FileText:
+        if not self.is_local:
+            raise LocalMistake("the files of this session are on another machine, and cannot be shown here")
+        return await asyncio.to_thread(read_file_text, self.cwd, path, line)
 
     async def attachments(self, paths: Sequence[str]) -> Sequence[v1.ContentBlock]:
         there = [place for path in paths if (place := Path(self.cwd, path)).is_file()]

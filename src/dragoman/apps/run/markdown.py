@@ -206,7 +206,7 @@ def _text(spans: Sequence[TextSpan], style: str = "") -> Iterator[list[StyledTex
 
 def _code(block: CodeBlock) -> Iterator[list[StyledText]]:
     if block.fence and not block.is_continued:
-        yield [StyledText(f"```{block.language}", DIM)]
+        yield [StyledText(f"```{block.info}", DIM)]
     before = "" if block.fence else "    "
     if block.text:
         yield from ([StyledText(before + line, CODE)] for line in block.text.split("\n"))

@@ -157,7 +157,15 @@ def add_chat(parser: Parser) -> None:
         "--shell-lines", action="store_true", help="let a shell run lines of shell, once allowed"
     )
     parser.add_argument("--no-history", action="store_true", help="record nothing")
-    parser.add_argument("--no-color", "--no-colour", action="store_true", dest="no_color")
+    look = parser.add_argument_group("how it looks")
+    look.add_argument("--board", action="store_true", help="begin with the board of all sessions")
+    look.add_argument(
+        "--theme",
+        metavar="NAME",
+        default="auto",
+        help="auto (as the terminal's background is), dark, light, or a name of the palette (Ctrl+P)",
+    )
+    look.add_argument("--no-color", "--no-colour", action="store_true", dest="no_color")
 
 
 def add_mcp(parser: Parser) -> None:

@@ -100,6 +100,8 @@ class Client:
         self.subagents = subagents
         self.meta: dict[str, Any] = {}
         """`_meta` of what this client advertises; extension methods are added to it under `dragoman`."""
+        self.introduction_meta: dict[str, Any] = {}
+        """`_meta` of `initialize`, such as what docs/hub-protocol.md has for hubs."""
         self.handlers = Handlers()
         for attribute, method in _HOOKS.items():
             setattr(self, attribute, Hook(self.handlers, method))

@@ -12,10 +12,12 @@ from collections.abc import Sequence
 from textual.content import Content
 
 from dragoman.text.sanitize import sanitize, sanitize_line
+from dragoman.tui.drawing.pictures import draw_picture
 from dragoman.tui.drawing.tools import GUTTER, LEVELS, STEPS, UNFOLDED, Terminals, draw_tool
 from dragoman.tui.model.entries import (
     CommandEntry,
     NoteEntry,
+    PictureEntry,
     PlannedSteps,
     SpeechEntry,
     ToolEntry,
@@ -41,6 +43,7 @@ class DrawingContext:
         self.terminals = terminals
         self.cwd = cwd
         self.thoughts_open = False
+        self.has_colours = True
 
 
 def gap_between(before: TranscriptEntry | None, after: TranscriptEntry) -> int:
@@ -95,11 +98,17 @@ class DrawnEntry:
             case SpeechEntry():
                 return _prompt(self.entry, self._width)
             case ToolEntry():
-                return draw_tool(self.entry, self._width, self._around.terminals, cwd=self._around.cwd)
+                around = self._around
+                return draw_tool(
+                    self.entry, self._width, around.terminals, cwd=around.cwd, coloured=around.has_colours
+                )
             case PlannedSteps():
                 return _plan(self.entry, self._width)
             case NoteEntry():
                 return _note(self.entry, self._width)
+            case PictureEntry():
+                picture, coloured = self.entry, self._around.has_colours
+                return draw_picture(picture.mime_type, picture.data, self._width, coloured=coloured)
             case CommandEntry():
                 return _ran(self.entry, self._width)
         return []

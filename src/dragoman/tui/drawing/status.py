@@ -12,6 +12,9 @@ from dragoman.tui.conversation import Away, ChatConversation
 from dragoman.tui.model.facts import Facts
 from dragoman.tui.text.lines import cut, line, plain
 
+SHORTEST_PATH = 12
+"""Cells of a folder's path that stay, however long the title is."""
+
 _STATES = {
     "starting": ("◌", "starting the agent", "$text-warning"),
     "idle": ("●", "ready", "$text-success"),
@@ -24,12 +27,13 @@ _STATES = {
 
 def heading(agent: str, cwd: str, facts: Facts, width: int) -> Content:
     """Who and where."""
-    parts = [sanitize_line(agent), short_path(cwd)]
-    if facts.title:
-        parts.append(sanitize_line(facts.title))
     mode = sanitize_line(facts.mode_name)
     right = plain(cut(mode, width // 3), "$text-accent") if mode else Content("")
-    left = plain(cut(" · ".join(parts), width - right.cell_length - 1), "dim")
+    room = width - right.cell_length - 1
+    names = [sanitize_line(agent), *([sanitize_line(facts.title)] if facts.title else ())]
+    taken_cells = sum(Content(name).cell_length + 3 for name in names)
+    names.insert(1, _path_end(short_path(cwd), max(room - taken_cells, SHORTEST_PATH)))
+    left = plain(cut(" · ".join(names), room), "dim")
     return _apart(left, right, width)
 
 
@@ -108,6 +112,11 @@ def _short(number: int) -> str:
     if number >= 1_000_000:
         return f"{number / 1_000_000:.1f}M"
     return f"{number / 1000:.1f}k" if number >= 10_000 else f"{number}"
+
+
+def _path_end(path: str, width: int) -> str:
+    """The end of a path, which says more than its beginning."""
+    return path if len(path) <= width else f"…{path[1 - width :]}"
 
 
 def _apart(left: Content, right: Content, width: int) -> Content:

@@ -12,6 +12,7 @@ from textual.content import Content
 from dragoman.schema import v1
 from dragoman.schema.base import Unknown
 from dragoman.text.sanitize import sanitize_line
+from dragoman.tui.drawing.pictures import draw_picture
 from dragoman.tui.model.entries import CommandOutput, ToolEntry
 from dragoman.tui.model.faces import name_of
 from dragoman.tui.text.diff import CountedChange, count_changes, diff_lines
@@ -52,6 +53,8 @@ EXCERPT: Final = 8
 UNFOLDED: Final = 400
 """Lines of one that was unfolded; the whole of it has a screen of its own."""
 
+_BAR: Final = plain(" " * GUTTER + "│ ", "dim")
+
 Terminals = Callable[[str], CommandOutput | None]
 
 LONGEST = 1_000_000
@@ -59,16 +62,27 @@ LONGEST = 1_000_000
 
 
 def draw_tool(
-    entry: ToolEntry, width: int, terminals: Terminals, *, cwd: str = "", whole: bool = False
+    entry: ToolEntry,
+    width: int,
+    terminals: Terminals,
+    *,
+    cwd: str = "",
+    whole: bool = False,
+    coloured: bool = True,
 ) -> list[Content]:
-    """`whole` leaves nothing out."""
+    """`whole` leaves nothing out. Without colours, pictures are named."""
     lines = hanging(_title(entry, cwd), width, plain(*_mark(entry)) + " ")
     most = None if whole else UNFOLDED if entry.is_open else EXCERPT
     if entry.is_open is False and not whole:
         return lines
     room = width - GUTTER - 2
     for item in entry.state.content:
-        lines += _draw_content(item, room, terminals, most, cwd)
+        if isinstance(item, v1.Content) and isinstance(item.content, v1.ImageContent):
+            picture = item.content
+            drawn = draw_picture(picture.mime_type, picture.data, room, coloured=coloured)
+            lines += [_BAR + each for each in drawn]
+        else:
+            lines += _draw_content(item, room, terminals, most, cwd)
     if whole:
         lines += _raw(entry, room)
     return lines
@@ -141,8 +155,7 @@ def _draw_content(
             lines = wrap_content(plain(sanitize_line(f'[unknown content "{tag}"]'), "dim"), room)
         case _:
             return []
-    bar = plain(" " * GUTTER + "│ ", "dim")
-    return [bar + line for line in lines]
+    return [_BAR + line for line in lines]
 
 
 def _text(text: str, room: int, most: int | None) -> list[Content]:

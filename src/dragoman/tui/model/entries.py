@@ -94,6 +94,22 @@ class ToolEntry(TranscriptEntry):
         return 400 + sum(_size(item) for item in self.state.content)
 
 
+class PictureEntry(TranscriptEntry):
+    """A picture that was said: base64 as it came."""
+
+    __slots__ = ("data", "mime_type", "who")
+
+    def __init__(self, who: Who, mime_type: str, data: str) -> None:
+        super().__init__()
+        self.who = who
+        self.mime_type = mime_type
+        self.data = data
+
+    @property
+    def size(self) -> int:
+        return 200 + len(self.data)
+
+
 class PlannedSteps(TranscriptEntry):
     """A plan as it stands."""
 

@@ -19,6 +19,7 @@ from dragoman.tui.model.entries import (
     LONGEST,
     Level,
     NoteEntry,
+    PictureEntry,
     PlannedSteps,
     SpeechEntry,
     ToolEntry,
@@ -205,6 +206,9 @@ class Transcript:
 
     def _chunk(self, who: Who, update: _Chunk) -> None:
         content = update.content
+        if isinstance(content, v1.ImageContent):
+            self.add(PictureEntry(who, content.mime_type, content.data))
+            return
         text = content.text if isinstance(content, v1.TextContent) else f"[{name_of(content)}]"
         if who == "user" and self._is_expected(text):
             return

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from functools import partial
 from typing import ClassVar, cast
 
 from textual import work
@@ -30,10 +31,14 @@ from dragoman.tui.model.transcript import Transcript
 from dragoman.tui.ports import ChatBackend, ChatHost, ChatRequest
 from dragoman.tui.screen_user import ScreenUser
 from dragoman.tui.screens.detail import DetailScreen
+from dragoman.tui.screens.entry import EntryScreen
+from dragoman.tui.screens.opening import FileOpener
 from dragoman.tui.screens.review import ReviewScreen
+from dragoman.tui.screens.searching import TranscriptSearch
 from dragoman.tui.screens.settings import SettingChoice, SettingsScreen
 from dragoman.tui.text.lines import cut
 from dragoman.tui.widgets.completions import Completion, Completions
+from dragoman.tui.widgets.find_bar import FindBar
 from dragoman.tui.widgets.prompt_box import PromptBox
 from dragoman.tui.widgets.transcript_view import TranscriptView
 
@@ -64,6 +69,8 @@ class ChatScreen(Screen[None]):
         Binding("ctrl+c", "interrupt", "Stop", show=False, priority=True),
         Binding("ctrl+s", "steer", "Steer", show=False, priority=True),
         Binding("ctrl+g", "review", "Review changes", show=False),
+        Binding("ctrl+f", "find", "Search", show=False, priority=True),
+        Binding("ctrl+e", "open_file", "Open a file", show=False, priority=True),
         Binding("ctrl+t", "thoughts", "Thoughts", show=False),
         Binding("shift+tab", "next_mode", "Next mode", show=False, priority=True),
         Binding("f2", "settings", "Modes and options", show=False),
@@ -84,8 +91,11 @@ class ChatScreen(Screen[None]):
         self.view = TranscriptView(self.transcript, self.around)
         self.box = PromptBox(self._said_before, self.withdraw)
         self.completions = Completions(self._complete)
+        self.find_bar = FindBar()
+        self._search = TranscriptSearch(self.transcript, self.view, self.find_bar, self._earlier)
+        self._files = FileOpener(lambda: self.app, lambda: self.conversation.chat, self._start_task)
         self._talking: asyncio.Task[None] | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[object]] = set()
         self._clock: Timer | None = None
         self._beat = 0
         self._status_texts: dict[str, Content] = {}
@@ -96,6 +106,7 @@ class ChatScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         yield Static(id="heading", markup=False)
         yield self.view
+        yield self.find_bar
         yield Static(id="queue", markup=False)
         yield self.completions
         with Horizontal(id="writing"):
@@ -105,6 +116,7 @@ class ChatScreen(Screen[None]):
 
     async def on_mount(self) -> None:
         self.transcript.wake = self._mark
+        self.around.has_colours = not self.app.no_color
         self.box.chooser = self.completions.take_key
         self._clock = self.set_interval(1 / BEATS, self._look)
         self.box.focus()
@@ -121,6 +133,7 @@ class ChatScreen(Screen[None]):
     async def open(self, request: ChatRequest) -> None:
         """Leave what was open, and begin this."""
         await self.close()
+        self.find_bar.close()
         self.request = request
         self.transcript.clear()
         self.conversation = ChatConversation(self.transcript, self._mark)
@@ -151,7 +164,7 @@ class ChatScreen(Screen[None]):
         if not task.cancelled() and (error := task.exception()) is not None:
             self._host.fail(error)
 
-    def _start_task(self, doing: Coroutine[object, None, None]) -> None:
+    def _start_task(self, doing: Coroutine[object, None, object]) -> None:
         """Something that takes its time, owned by this screen."""
         task = asyncio.create_task(doing)
         self._tasks.add(task)
@@ -185,6 +198,8 @@ class ChatScreen(Screen[None]):
         if self._is_opening and self.conversation.state != "starting":
             self._is_opening = False
             self._host.after_opening()
+            if self.request.words:
+                self.call_after_refresh(self.find_bar.open, self.request.words)
         if self._was_busy and not self.conversation.is_busy:
             self._host.after_turn()
         self._was_busy = self.conversation.is_busy
@@ -234,7 +249,7 @@ class ChatScreen(Screen[None]):
         if text.startswith("!"):
             self._start_task(self.conversation.shell(text[1:].strip()))
         elif (handover := _HANDOVER.fullmatch(text)) and not self._has_command("handover"):
-            self._start_task(self._hand_over(handover[1] or ""))
+            self._start_task(self.hand_over(handover[1] or ""))
         elif self.conversation.state in ("failed",):
             self.app.notify(
                 "There is no agent to talk to: F5 tries again, Ctrl+O opens another session.", markup=False
@@ -251,7 +266,7 @@ class ChatScreen(Screen[None]):
         """Whether the agent has a command of this name: then it is the agent's."""
         return any(command.name == name for command in self.transcript.facts.commands)
 
-    async def _hand_over(self, agent: str) -> None:
+    async def hand_over(self, agent: str) -> None:
         """Go on with another agent, which is told of what was said."""
         if not agent:
             names = ", ".join(choice.name for choice in await self.backend.agents())
@@ -307,7 +322,9 @@ class ChatScreen(Screen[None]):
     # Keys.
 
     async def action_stop(self) -> None:
-        if self.view.has_focus:
+        if self.find_bar.display:
+            self.find_bar.close()
+        elif self.view.has_focus:
             self.box.focus()
         elif self.conversation.is_busy:
             await self.conversation.cancel()
@@ -337,6 +354,42 @@ class ChatScreen(Screen[None]):
         if text is not None:
             self.box.set_text(text)
         return text is not None
+
+    def write_prompt(self, text: str) -> None:
+        """Put this into the box, to be gone on with."""
+        self.box.set_text(text)
+        self.box.focus()
+
+    async def action_stop_turn(self) -> None:
+        await self.conversation.cancel()
+
+    def action_rename(self) -> None:
+        hint = "enter sets the title · esc leaves it"
+        self.app.push_screen(EntryScreen("Title", value=self.transcript.facts.title, hint=hint), self._rename)
+
+    def _rename(self, title: str | None) -> None:
+        chat = self.conversation.chat
+        if chat is not None and title:
+            self._start_task(self._try(chat.set_title(title), lambda: self._on_title(title)))
+
+    def _on_title(self, title: str) -> None:
+        self.transcript.facts.title = title
+        self._mark()
+
+    def action_archive(self) -> None:
+        chat = self.conversation.chat
+        if chat is not None:
+            done = partial(self.app.notify, "The session is in the archive: F4, then v shows it.")
+            self._start_task(self._try(chat.archive(), done))
+
+    async def _try(self, act: Awaitable[None], on_done: Callable[[], object]) -> None:
+        """Do it, and tell what goes wrong."""
+        try:
+            await act
+        except DragomanError as error:
+            self.app.notify(sanitize_line(str(error)), severity="error", markup=False)
+        else:
+            on_done()
 
     def action_review(self) -> None:
         review = self.conversation.review
@@ -370,16 +423,16 @@ class ChatScreen(Screen[None]):
     # Modes and options.
 
     def action_settings(self) -> None:
-        self.app.push_screen(SettingsScreen(self.transcript.facts), self._change_setting)
+        self.app.push_screen(SettingsScreen(self.transcript.facts), self.change_setting)
 
     def action_next_mode(self) -> None:
         facts = self.transcript.facts
         modes = [mode.id for mode in facts.modes]
         if modes:
             after = (modes.index(facts.mode) + 1) % len(modes) if facts.mode in modes else 0
-            self._change_setting(SettingChoice("mode", modes[after], modes[after]))
+            self.change_setting(SettingChoice("mode", modes[after], modes[after]))
 
-    def _change_setting(self, setting: SettingChoice | None) -> None:
+    def change_setting(self, setting: SettingChoice | None) -> None:
         if setting is not None:
             self._start_task(self._set(setting))
 
@@ -403,11 +456,38 @@ class ChatScreen(Screen[None]):
     def on_transcript_view_earlier_wanted(self) -> None:
         self._start_task(self._earlier())
 
-    async def _earlier(self) -> None:
+    async def _earlier(self) -> bool:
         try:
-            await self.conversation.earlier()
+            return await self.conversation.earlier()
         except DragomanError as error:
             self.transcript.note(f"What was said earlier cannot be read: {error}", "warning")
+            return False
+
+    def action_edge(self, side: int) -> None:
+        self.view.action_edge(side)
+
+    # Searching.
+
+    def action_find(self) -> None:
+        if self.find_bar.display and self.find_bar.has_focus_within:
+            self.find_bar.close()
+        else:
+            self.find_bar.open()
+
+    def on_find_bar_moved(self, event: FindBar.Moved) -> None:
+        self.run_worker(self._search.move(event.words, event.step), exclusive=True, group="search")
+
+    def on_find_bar_closed(self) -> None:
+        self._search.end()
+        self.box.focus()
+
+    # Files.
+
+    def action_open_file(self) -> None:
+        self._files.choose_file()
+
+    def on_transcript_view_places_wanted(self, event: TranscriptView.PlacesWanted) -> None:
+        self._files.choose_place(event.places)
 
     def on_transcript_view_entry_opened(self, event: TranscriptView.EntryOpened) -> None:
         self.app.push_screen(DetailScreen(event.entry, self.around))

@@ -11,8 +11,9 @@ from textual.containers import Vertical
 from textual.content import Content
 
 from dragoman.tui.drawing.entries import DrawingContext, DrawnEntry
+from dragoman.tui.drawing.pictures import draw_picture, native_picture
 from dragoman.tui.drawing.tools import draw_tool
-from dragoman.tui.model.entries import CommandEntry, SpeechEntry, ToolEntry, TranscriptEntry
+from dragoman.tui.model.entries import CommandEntry, PictureEntry, SpeechEntry, ToolEntry, TranscriptEntry
 from dragoman.tui.screens.dialog import Dialog
 from dragoman.tui.text.lines import block, output_lines, wrap_content
 from dragoman.tui.widgets.lines_view import LinesView
@@ -21,7 +22,12 @@ from dragoman.tui.widgets.lines_view import LinesView
 class DetailScreen(Dialog[bool]):
     """Shows it until it is closed."""
 
-    DEFAULT_CSS = "DetailScreen { & .dialog { height: 100%; max-width: 160; margin: 0; } }"
+    DEFAULT_CSS = """
+    DetailScreen {
+        & .dialog { height: 100%; max-width: 160; margin: 0; }
+        & .picture { width: auto; height: 100%; }
+    }
+    """
     BINDINGS: ClassVar[list[BindingType]] = [("q,o", "leave", "Close")]
 
     def __init__(self, entry: TranscriptEntry, around: DrawingContext) -> None:
@@ -34,10 +40,12 @@ class DetailScreen(Dialog[bool]):
         dialog.border_title = "All of it"
         dialog.border_subtitle = "arrows and space scroll · esc closes"
         with dialog:
-            yield LinesView(self._lines, id="detail")
+            native = native_picture(self.entry.data) if isinstance(self.entry, PictureEntry) else None
+            yield LinesView(self._lines, id="detail") if native is None else native
 
     def on_mount(self) -> None:
-        self.query_one("#detail").focus()
+        for view in self.query("#detail"):
+            view.focus()
 
     def _lines(self, width: int) -> Sequence[Content]:
         match self.entry:
@@ -45,6 +53,12 @@ class DetailScreen(Dialog[bool]):
                 return draw_tool(self.entry, width, self._around.terminals, cwd=self._around.cwd, whole=True)
             case SpeechEntry():
                 return block(self.entry.text, width)
+            case PictureEntry():
+                rows = max(4, self.app.size.height - 6)
+                coloured = self._around.has_colours
+                return draw_picture(
+                    self.entry.mime_type, self.entry.data, width, rows=rows, columns=width, coloured=coloured
+                )
             case CommandEntry():
                 return [
                     part

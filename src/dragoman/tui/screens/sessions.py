@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from msgspec.structs import replace
 from textual import work
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -35,9 +36,10 @@ class SessionsScreen(Dialog[ChatRequest]):
     }
     """
 
-    def __init__(self, backend: ChatBackend) -> None:
+    def __init__(self, backend: ChatBackend, *, words: str = "") -> None:
         super().__init__()
         self.backend = backend
+        self._words = words
         self._rows: Sequence[SessionRow] = ()
 
     def compose(self) -> ComposeResult:
@@ -45,13 +47,14 @@ class SessionsScreen(Dialog[ChatRequest]):
         dialog.border_title = "Sessions"
         dialog.border_subtitle = "type to search · enter goes on · esc closes"
         with dialog:
-            yield Input(id="words", placeholder="words that were said", compact=True)
+            placeholder = "words that were said"
+            yield Input(self._words, id="words", placeholder=placeholder, compact=True, select_on_focus=False)
             yield Static("", classes="quiet", id="about", markup=False)
             yield OptionList(id="rows", markup=False, compact=True)
 
     def on_mount(self) -> None:
         self.query_one("#words").focus()
-        self._find("")
+        self._find(self._words)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         self._find(event.value)
@@ -94,8 +97,10 @@ class SessionsScreen(Dialog[ChatRequest]):
         self._choose(event.option_index)
 
     def _choose(self, at: int) -> None:
-        if at < len(self._rows) and self._rows[at].request is not None:
-            self.end(self._rows[at].request)
+        row = self._rows[at] if at < len(self._rows) else None
+        if row is not None and row.request is not None:
+            words = self.query_one("#words", Input).value.strip() if row.excerpt else ""
+            self.end(replace(row.request, words=words))
 
 
 def _row_line(row: SessionRow, width: int) -> Content:

@@ -8,6 +8,7 @@ above is not moved by what comes below.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.binding import BindingType
@@ -21,10 +22,13 @@ from textual.selection import Selection
 from textual.strip import Strip
 from textual.visual import Visual
 
+from dragoman.text.cells import cell_width
 from dragoman.tui.drawing.entries import DrawingContext, DrawnEntry, gap_between
 from dragoman.tui.model.entries import PlannedSteps, SpeechEntry, ToolEntry, TranscriptEntry
 from dragoman.tui.model.transcript import Transcript
+from dragoman.tui.text.find import Hit, highlight_words, spans_of
 from dragoman.tui.text.lines import plain
+from dragoman.tui.text.places import FilePlace, place_at, places_of
 
 SCREENS = 2
 """Screens full that are laid out at a time."""
@@ -59,6 +63,11 @@ class TranscriptView(ScrollView, can_focus=True):
         ("down,j", "cursor(1)", "Down"),
         ("enter,space", "fold", "Fold"),
         ("o", "open", "Open"),
+        ("f", "files", "Files that it names"),
+        ("g", "edge(-1)", "To the beginning"),
+        ("G", "edge(1)", "To the end"),
+        ("slash", "screen.find", "Search"),
+        ("b", "app.board", "Board"),
     ]
 
     cursor: reactive[TranscriptEntry | None] = reactive(None)
@@ -73,6 +82,13 @@ class TranscriptView(ScrollView, can_focus=True):
             super().__init__()
             self.entry = entry
 
+    class PlacesWanted(Message):
+        """Somebody wants to see files that an entry names, or one that was clicked."""
+
+        def __init__(self, places: Sequence[FilePlace]) -> None:
+            super().__init__()
+            self.places = places
+
     def __init__(self, transcript: Transcript, around: DrawingContext) -> None:
         self._strips: dict[int, tuple[Content, Strip]] = {}  # by the line, and good for this content of it
         super().__init__()
@@ -82,6 +98,7 @@ class TranscriptView(ScrollView, can_focus=True):
         self._start = 0  # the entry that the first of them is for
         self._tops: list[int] = [0]  # the first line of each, and the end
         self._asked_at = -1
+        self._words = ""  # what is searched for
         self._follows = True  # its reader is at the end, and stays there
 
     # Keeping up.
@@ -232,6 +249,17 @@ class TranscriptView(ScrollView, can_focus=True):
         if self.cursor is not None:
             self.post_message(self.EntryOpened(self.cursor))
 
+    def action_files(self) -> None:
+        if self.cursor is not None:
+            self.post_message(self.PlacesWanted(places_of(self.cursor)))
+
+    def action_edge(self, side: int) -> None:
+        if side > 0:
+            self.follow()
+        else:
+            self.scroll_home(animate=False, force=True)
+            self.show_earlier()
+
     def fold(self, entry: TranscriptEntry) -> None:
         """Fold or unfold it, if it is of a kind that can be."""
         if isinstance(entry, SpeechEntry) and entry.who == "thought":
@@ -246,8 +274,14 @@ class TranscriptView(ScrollView, can_focus=True):
         self.transcript.touch(entry)
 
     def on_click(self, event: Click) -> None:
-        entry = self._entry_at(self.scroll_offset.y + event.y)
+        content_offset = event.get_content_offset(self)
+        y = self.scroll_offset.y + event.y
+        entry = self._entry_at(y)
         if entry is None:
+            return
+        place = None if content_offset is None else _place_at_cell(self._content(y).plain, content_offset.x)
+        if place is not None:
+            self.post_message(self.PlacesWanted([place]))
             return
         if entry is self.cursor:
             self.fold(entry)
@@ -259,6 +293,38 @@ class TranscriptView(ScrollView, can_focus=True):
 
     def on_blur(self) -> None:
         self.cursor = None
+
+    def show_hit(self, hit: Hit, words: str) -> bool:
+        """Bring these words of an entry to the screen, unfolded and marked; False if the lines that are shown
+        do not have them.
+        """
+        if all(drawn.entry is not hit.entry for drawn in self._drawn_entries):
+            self._lay_out(hit.entry)
+            self._settle(0)
+        rows = self._rows_with(hit.entry, words)
+        if not rows and hit.entry.is_open is not True:
+            hit.entry.is_open = True
+            hit.entry.touch()
+            self._redraw({hit.entry})
+            self._settle(0)
+            rows = self._rows_with(hit.entry, words)
+        at = next(at for at, drawn in enumerate(self._drawn_entries) if drawn.entry is hit.entry)
+        row = rows[min(hit.number, len(rows) - 1)] if rows else 0
+        self._follows = False
+        self.scroll_to(y=max(0, self._tops[at] + row - self.size.height // 3), animate=False, force=True)
+        self.mark_words(words)
+        return bool(rows)
+
+    def mark_words(self, words: str) -> None:
+        """Mark these words wherever they are shown; nothing marks none."""
+        self._words = words
+        self._strips.clear()
+        self.refresh()
+
+    def _rows_with(self, entry: TranscriptEntry, words: str) -> list[int]:
+        """The row of each time that an entry's lines have the words."""
+        drawn = next(drawn for drawn in self._drawn_entries if drawn.entry is entry)
+        return [row for row, line in enumerate(drawn.lines) for _ in spans_of(line.plain, words)]
 
     def _reveal(self, entry: TranscriptEntry) -> None:
         at = next(at for at, drawn in enumerate(self._drawn_entries) if drawn.entry is entry)
@@ -297,6 +363,8 @@ class TranscriptView(ScrollView, can_focus=True):
     def _strip(self, content: Content, y: int) -> Strip:
         width = self.scrollable_content_region.width
         style = self.visual_style
+        if self._words:
+            content = highlight_words(content, self._words)
         selection = self.text_selection
         if selection is not None and (span := selection.get_span(y)) is not None:
             content = content.stylize("reverse", span[0], len(content) if span[1] == -1 else span[1])
@@ -323,3 +391,13 @@ class TranscriptView(ScrollView, can_focus=True):
         if drawn.entry is self.cursor and row == drawn.gap:
             return drawn.lines[row].stylize("reverse", 0, 1)
         return drawn.lines[row]
+
+
+def _place_at_cell(text: str, x: int) -> FilePlace | None:
+    """The place of a file that stands in this cell of a line."""
+    cells = 0
+    for index, character in enumerate(text):
+        cells += cell_width(character)
+        if cells > x:
+            return place_at(text, index)
+    return None
