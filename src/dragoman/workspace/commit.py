@@ -83,8 +83,8 @@ async def make_commit(
 ) -> CommitResult:
     """Commit these files of a folder, if they and HEAD are what `identity` says.
 
-    Raises an answer that says what is in the way. Whoever cancels it may end a commit that was made half: let
-    it run to its end.
+    Raises an answer that says what is in the way. Cancelled, it ends git and the hooks; the commit is there
+    or it is not, and the index fits.
     """
     _check_message(message)
     if not paths:
@@ -98,7 +98,12 @@ async def make_commit(
             await work.stage(paths)
             if await asyncio.to_thread(view.identity, paths) != identity:
                 raise _moved()
-            output = await work.commit(message)
+            try:
+                output = await work.commit(message)
+            except asyncio.CancelledError:
+                if work.is_made():  # git was ended just behind it: the index must follow all the same
+                    lock.replace_with(work.index)
+                raise
             lock.replace_with(work.index)
             return await asyncio.to_thread(_describe, work, paths, output)
 
@@ -198,7 +203,7 @@ class _CommitWork:
         status, output = await self._git(
             ("commit", "--file", str(text)), {}, cwd=self.view.places.top, seconds=self._seconds
         )
-        if status and not await asyncio.to_thread(self._is_made):
+        if status and not await asyncio.to_thread(self.is_made):
             raise refusal(CONFLICT, "refused", await asyncio.to_thread(self._why_not, status), output=output)
         return output
 
@@ -212,7 +217,7 @@ class _CommitWork:
         who = f"git, or the repository's {hooks} hook," if hooks else "git"
         return f"{who} refused the commit; nothing was committed"
 
-    def _is_made(self) -> bool:
+    def is_made(self) -> bool:
         """Whether HEAD is a child of what it was: a hook behind the commit may have failed."""
         before = self.view.head
         now = self.view.read_head()

@@ -318,6 +318,12 @@ def _find(root: str) -> GitPlaces:
         ) from None
 
 
+def repository_top(folder: str) -> str:
+    """Where the files of the repository around a folder begin; raises an answer if there is none."""
+    with open_repository(folder) as view:
+        return view.places.top
+
+
 def preview_commit(
     folder: str, *, paths: Collection[str] | None = None, own_paths: Collection[str] = ()
 ) -> CommitPreview:
