@@ -16,6 +16,8 @@ from dragoman.workspace.refusals import reason_of
 from tests.system.hostile_repository import HostileRepository
 from tests.workspace.turns import records
 
+pytestmark = pytest.mark.bound(60)  # each starts git some twenty times
+
 
 @pytest.fixture
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

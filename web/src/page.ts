@@ -22,6 +22,7 @@ import { plain } from "./text/reveal";
 import { AgentsView } from "./view/agents";
 import { BoardView } from "./view/board";
 import { showChanges } from "./view/changes";
+import { showCommit } from "./view/commit";
 import { Composer } from "./view/composer";
 import { askText, confirm, help, leaving } from "./view/dialogs";
 import { el, shown } from "./view/dom";
@@ -269,7 +270,7 @@ function chooseFile(): void {
 }
 
 function palette(): void {
-  openPalette(commands({ app, current, board, go, openSession, openBeside, search, start, split, chooseFile, changes, rename, help, save, fork, handOver, decide: (id) => decide(app, id) }));
+  openPalette(commands({ app, current, board, go, openSession, openBeside, search, start, split, chooseFile, changes, commit: (open) => showCommit(app, open, redraw), rename, help, save, fork, handOver, decide: (id) => decide(app, id) }));
 }
 
 /** Where a message stands, as the hub numbers them; the name of a session looks different. */
@@ -347,6 +348,7 @@ function sessionMenu(event: Event, open: Conversation): void {
   const ends = (word: string, method: string) => (): void => confirm(`${word} this session?`, plain(open.info?.title || "Untitled session"), word, act(method));
   menu(event, [
     ["What the last turn changed", () => changes(open)],
+    app.may("approve") && ["Commit …", () => showCommit(app, open, redraw)],
     ...(surroundings.sessionActs?.(open.id) ?? []),
     ["Rename", () => rename(open)],
     ["Open another beside it", split],

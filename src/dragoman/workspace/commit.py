@@ -26,10 +26,10 @@ from msgspec import Struct
 from dragoman.system.git import GitPlaces
 from dragoman.text.sanitize import sanitize, sanitize_line
 from dragoman.workspace.commands import PlannedCommand
-from dragoman.workspace.commit_preview import RepositoryView, check_paths, open_repository
+from dragoman.workspace.commit_preview import REFUSED, RepositoryView, check_paths, open_repository
 from dragoman.workspace.environment import command_environment
 from dragoman.workspace.git_snapshot import git_program
-from dragoman.workspace.refusals import CONFLICT, INVALID_PARAMS, refusal
+from dragoman.workspace.refusals import INVALID_PARAMS, refusal
 from dragoman.workspace.terminal import TerminalProcess
 
 HOOK_SECONDS: Final = 300.0
@@ -124,7 +124,7 @@ def _check(view: RepositoryView, paths: Collection[str]) -> None:
 
 def _moved() -> Exception:
     return refusal(
-        CONFLICT,
+        REFUSED,
         "moved",
         "the files or the last commit have changed since you looked: look at the changes again, then commit",
     )
@@ -155,7 +155,7 @@ def _locked_index(places: GitPlaces) -> Iterator[_IndexLock]:
         descriptor = os.open(lock_file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
     except FileExistsError:
         raise refusal(
-            CONFLICT,
+            REFUSED,
             "locked",
             "another git command is at work in this repository: wait until it ends; "
             f"if none runs, remove {sanitize_line(str(lock_file))}",
@@ -194,7 +194,7 @@ class _CommitWork:
             words, {"GIT_LITERAL_PATHSPECS": "1"}, cwd=self.view.folder, seconds=HOOK_SECONDS
         )
         if status:
-            raise refusal(CONFLICT, "git_failed", "git could not take the files", output=output)
+            raise refusal(REFUSED, "git_failed", "git could not take the files", output=output)
 
     async def commit(self, message: str) -> str:
         """What was printed. A commit that is there is made, whatever was said afterwards."""
@@ -204,7 +204,7 @@ class _CommitWork:
             ("commit", "--file", str(text)), {}, cwd=self.view.places.top, seconds=self._seconds
         )
         if status and not await asyncio.to_thread(self.is_made):
-            raise refusal(CONFLICT, "refused", await asyncio.to_thread(self._why_not, status), output=output)
+            raise refusal(REFUSED, "refused", await asyncio.to_thread(self._why_not, status), output=output)
         return output
 
     def _why_not(self, status: int) -> str:

@@ -26,8 +26,13 @@ from dragoman.system import git
 from dragoman.system.git import GitPlaces
 from dragoman.text.sanitize import sanitize, sanitize_line
 from dragoman.workspace.git_snapshot import GitFailed, find_repository, git_program, run_git
-from dragoman.workspace.refusals import CONFLICT, INVALID_PARAMS, refusal
+from dragoman.workspace.refusals import INVALID_PARAMS, refusal
 from dragoman.workspace.snapshot_entries import OutOfTime
+
+REFUSED: Final = -32600
+"""The code of an answer that says why nothing can be committed now; JSON-RPC's for a request that does not
+fit.
+"""
 
 SECONDS: Final = 20.0
 """One git command may take so long here."""
@@ -149,14 +154,14 @@ class RepositoryView:
         for name, what in _UNDER_WAY.items():
             if (self.git_dir / name).exists():
                 raise refusal(
-                    CONFLICT,
+                    REFUSED,
                     "under_way",
                     f"{what} is under way in this repository: end it or abort it in a terminal, then commit",
                 )
         if self.staged_paths():
             names = ", ".join(self.staged_paths()[:5])
             raise refusal(
-                CONFLICT,
+                REFUSED,
                 "staged",
                 f"something is staged already ({sanitize_line(names)}): commit it in a terminal, "
                 "or take it back with `git restore --staged .`",
@@ -175,7 +180,7 @@ class RepositoryView:
             line = os.fsdecode(self._ask(*words)).strip()
         except GitFailed:
             raise refusal(
-                CONFLICT,
+                REFUSED,
                 "no_author",
                 "git does not know who commits: run `git config --global user.name NAME` and "
                 "`git config --global user.email ADDRESS` on the hub's machine",
@@ -299,10 +304,10 @@ def open_repository(folder: str) -> Iterator[RepositoryView]:
             yield RepositoryView(root, _find(root), Path(scratch))
         except OutOfTime:
             why = f"git took longer than {SECONDS:g} s in {sanitize_line(root)}: commit in a terminal"
-            raise refusal(CONFLICT, "too_slow", why) from None
+            raise refusal(REFUSED, "too_slow", why) from None
         except (GitFailed, OSError) as error:
             why = f"git could not look at {sanitize_line(root)}: {sanitize_line(str(error))}"
-            raise refusal(CONFLICT, "git_failed", why) from None
+            raise refusal(REFUSED, "git_failed", why) from None
 
 
 def _find(root: str) -> GitPlaces:
@@ -312,7 +317,7 @@ def _find(root: str) -> GitPlaces:
         if "not a git repository" not in str(error):
             raise
         raise refusal(
-            CONFLICT,
+            REFUSED,
             "no_repository",
             f"{sanitize_line(root)} is in no git repository: run `git init` there to make one",
         ) from None
@@ -337,7 +342,7 @@ def preview_commit(
         changed_files = view.changed_files()
         if not changed_files:
             why = "nothing differs from the last commit in the session's folder: there is nothing to commit"
-            raise refusal(CONFLICT, "nothing", why)
+            raise refusal(REFUSED, "nothing", why)
         warnings = list(_warnings(view, changed_files))
         if len(changed_files) > MOST_FILES:
             chosen = set(own_paths if paths is None else paths)
@@ -354,7 +359,7 @@ def check_paths(changed_files: Collection[str], paths: Collection[str]) -> set[s
     strange = sorted(set(paths) - set(changed_files))
     if strange:
         raise refusal(
-            CONFLICT if all(map(_is_inside, strange)) else INVALID_PARAMS,
+            REFUSED if all(map(_is_inside, strange)) else INVALID_PARAMS,
             "moved",
             f"{sanitize_line(strange[0], exact=True)} does not differ from the last commit, or is not below "
             "the session's folder: look at the changes again",
