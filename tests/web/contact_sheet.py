@@ -4,7 +4,7 @@
     .venv/bin/python -m tests.web.contact_sheet --only board --only palette
 
 A real hub, real agents and a real browser, as in the tests. Most states are drawn in light and dark, some on
-a phone and at twice the size. A state that cannot be reached is named at the end, and the others are drawn all
+a phone and at twice the size. A state that cannot be reached is named at the end; the others are drawn all
 the same.
 """
 
