@@ -94,13 +94,14 @@ class CommitWindow {
       this.preview = preview;
       this.chosen = new Set(preview.files.filter((file) => file.isChosen).map((file) => file.path));
       this.draw();
+      this.settle(); // what is hidden takes no focus
       if (isFirst) this.message.focus();
     } catch (error) {
       if (number !== this.number) return;
       if (!this.preview) this.about.replaceChildren();
       this.fail(error);
+      this.settle();
     }
-    this.settle();
   }
 
   private choose(paths: string[], isChosen: boolean): void {
@@ -158,7 +159,6 @@ class CommitWindow {
   private drawDifference(): void {
     const { diff, isDiffCut } = this.preview!;
     const isOpen = this.difference.open;
-    this.difference.hidden = !diff && !isDiffCut;
     this.difference.replaceChildren(el("summary", "", "Difference to the last commit"));
     for (const part of diff.split(/^(?=diff --git )/m)) {
       const name = /^(?:\+\+\+ b|--- a)\/(.*)$/m.exec(part.replace("+++ /dev/null", ""))?.[1] ?? part.split("\n")[0];
@@ -210,8 +210,8 @@ class CommitWindow {
     const count = this.chosen.size;
     this.go.textContent = count ? `Commit ${count} ${count === 1 ? "file" : "files"}` : "Commit";
     this.go.disabled = !this.preview?.identity || !count || !this.message.value.trim();
-    this.list.hidden = this.difference.hidden = !this.preview;
-    if (this.preview) this.difference.hidden = !this.preview.diff && !this.preview.isDiffCut;
+    this.list.hidden = !this.preview;
+    this.difference.hidden = !this.preview?.diff && !this.preview?.isDiffCut;
     this.message.parentElement!.hidden = this.go.hidden = !this.preview;
   }
 }
