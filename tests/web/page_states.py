@@ -156,7 +156,7 @@ def approval(page: Any, scene: Scene) -> None:
 
 @state("The inbox", "light", "phone")
 def inbox(page: Any, scene: Scene) -> None:
-    page.evaluate("location.hash = '#/inbox'")
+    page.evaluate("location.hash = '#/'")
     page.wait_for_selector(".card .risk")
 
 
@@ -238,7 +238,7 @@ def palette(page: Any, scene: Scene) -> None:
     scene.go(page, "done")
     page.wait_for_selector(".item.of-end")
     page.keyboard.press("Control+k")
-    page.wait_for_selector(".palette .option")
+    page.wait_for_selector(".palette-entry")
 
 
 @state("Search in all sessions")
@@ -254,7 +254,7 @@ def two_sessions(page: Any, scene: Scene) -> None:
     page.wait_for_selector(".item.of-end")
     page.keyboard.press("Escape")
     page.keyboard.press("s")
-    page.wait_for_selector(".palette .option")
+    page.wait_for_selector(".palette-entry")
     page.keyboard.press("Enter")
     page.wait_for_function("() => document.querySelectorAll('.pane').length === 2")
 
@@ -262,13 +262,13 @@ def two_sessions(page: Any, scene: Scene) -> None:
 @state("Agents, with reasons", "light", "dark", "phone")
 def agents(page: Any, scene: Scene) -> None:
     page.evaluate("location.hash = '#/agents'")
-    page.wait_for_selector(".agent-card, .agents-view, main h1")
+    page.wait_for_selector(".agent-list li")
 
 
 @state("Settings", "light", "dark", "phone")
 def settings(page: Any, scene: Scene) -> None:
     page.keyboard.press(",")
-    page.wait_for_selector("dialog")
+    page.wait_for_selector("#settings-title")
 
 
 @state("Keys")
@@ -292,7 +292,8 @@ def archived(page: Any, scene: Scene) -> None:
         page.click("text=Archive session")
         page.wait_for_selector(".pane", state="detached")
         del scene.sessions["first"]
-    page.click("text=/archived/i")
+    page.click("text=Archived sessions")
+    page.wait_for_selector(".dot.archived")
 
 
 @state("Sign in", "light", "phone")

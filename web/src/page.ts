@@ -105,7 +105,7 @@ function place() {
 
 /** A session, alone or on one side of a split view. */
 function pane(open: Conversation, at: number) {
-  const acts = { menu: (event: Event) => sessionMenu(event, open), changes: () => changes(open), rename: () => rename(open), close: app.beside ? () => leaveSide(open) : undefined };
+  const acts = { menu: (event: Event) => sessionMenu(event, open), changes: () => changes(open), rename: () => rename(open), handOver: handOverMenu(open), close: app.beside ? () => leaveSide(open) : undefined };
   const enter = (): void => {
     if (side === at) return;
     side = at;
@@ -353,12 +353,22 @@ function sessionMenu(event: Event, open: Conversation): void {
     ["Rename", () => rename(open)],
     ["Open another beside it", split],
     ["Fork from here", () => fork(open)],
-    ...(app.may("prompt") ? successors(app, open).map((agent): [string, () => void] => [`Hand over to ${agent.title || agent.name}`, () => handOver(open, agent.name)]) : []),
+    ...handOverEntries(open),
     ["Export as HTML", () => void save(open)],
     ["Close session", ends("Close", "session/close")],
     open.info?.state === "archived" ? ["Take out of the archive", act("session/unarchive")] : ["Archive session", act("session/archive")],
     ["Delete session", ends("Delete", "session/delete")],
   ]);
+}
+
+function handOverEntries(open: Conversation): [string, () => void][] {
+  if (!app.may("prompt")) return [];
+  return successors(app, open).map((agent) => [`Hand over to ${agent.title || agent.name}`, () => handOver(open, agent.name)]);
+}
+
+function handOverMenu(open: Conversation): ((event: Event) => void) | undefined {
+  const entries = handOverEntries(open);
+  return entries.length ? (event) => menu(event, entries) : undefined;
 }
 
 /** A new session with this one's past: all of it, or what was before the message with a cursor. */
