@@ -17,7 +17,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -63,31 +64,36 @@ def trace_tasks(browser: Any, page: Any, act: Callable[[], Any]) -> TracedTasks:
     return TracedTasks(result, round(longest, 1), round(max(processor, default=0.0), 1), above)
 
 
+@contextmanager
+def measured_hub(folder: Path, agents: Sequence[str] = ("guide",)) -> Iterator[tuple[str, str]]:
+    """The address of a hub of its own, and a token; each agent is the one that the tests talk to."""
+    command = json.dumps([sys.executable, "-m", "dragoman", "agent", "script", str(AGENT)])
+    (folder / "hub.toml").write_text(
+        f'journal = "{folder}/hub.db"\ndefault_agent = "{agents[0]}"\nknown_agents = false\n'
+        '[limits]\nprompt_rate = "1000/s"\n'
+        + "".join(f"[agents.{agent}]\ncommand = {command}\n" for agent in agents)
+    )
+    token = TokenStore(folder / "tokens.json").add("owner")
+    words = [sys.executable, "-m", "dragoman", "hub", "--config", str(folder / "hub.toml"), "--json"]
+    homes = {f"XDG_{kind}_HOME": str(folder) for kind in ("DATA", "CONFIG", "STATE", "CACHE")}
+    hub = subprocess.Popen(
+        [*words, "--listen", "127.0.0.1:0"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, **homes},
+    )
+    try:
+        assert hub.stdout is not None
+        yield json.loads(hub.stdout.readline())["page"].partition("#")[0], token
+    finally:
+        hub.terminate()
+        hub.wait(120)
+
+
 def main() -> None:
     messages = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        agent = json.dumps([sys.executable, "-m", "dragoman", "agent", "script", str(AGENT)])
-        (folder / "hub.toml").write_text(
-            f'journal = "{folder}/hub.db"\ndefault_agent = "guide"\nknown_agents = false\n'
-            f'[limits]\nprompt_rate = "1000/s"\n[agents.guide]\ncommand = {agent}\n'
-        )
-        token = TokenStore(folder / "tokens.json").add("owner")
-        command = [sys.executable, "-m", "dragoman", "hub", "--config", str(folder / "hub.toml"), "--json"]
-        homes = {f"XDG_{kind}_HOME": name for kind in ("DATA", "CONFIG", "STATE", "CACHE")}
-        hub = subprocess.Popen(
-            [*command, "--listen", "127.0.0.1:0"],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, **homes},
-        )
-        try:
-            assert hub.stdout is not None
-            url = json.loads(hub.stdout.readline())["page"].partition("#")[0]
-            print(json.dumps(measure(url, token, folder, messages)))
-        finally:
-            hub.terminate()
-            hub.wait(120)
+    with tempfile.TemporaryDirectory() as name, measured_hub(Path(name)) as (url, token):
+        print(json.dumps(measure(url, token, Path(name), messages)))
 
 
 def measure(url: str, token: str, folder: Path, messages: int) -> dict[str, object]:
