@@ -2,8 +2,8 @@
 
     .venv/bin/python -m tests.web.measure_board [SESSIONS]
 
-Fills a hub of its own with sessions of four agents, opens the board and scrolls its columns
-up and down. Printed as JSON: the longest task while it was scrolled, as time of the clock and of the processor,
+Fills a hub of its own with sessions of four agents, opens the board and scrolls its longest column
+up and down. Printed as JSON: the longest task meanwhile, as time of the clock and of the processor,
 and how many took the processor for longer than 50 ms. It takes minutes, so it is no part of `make test`.
 """
 
