@@ -91,13 +91,23 @@ def _draw(browser: Any, scene: Scene, page_state: PageState, variant: str, *, is
     return faults
 
 
+def _open(visitor: Visitor, viewport: dict[str, int]) -> Any:
+    """A page; a second try, because a browser gives up when a network of the machine comes or goes."""
+    from playwright.sync_api import Error
+
+    try:
+        return visitor.open(viewport=viewport)
+    except Error:
+        return visitor.open(viewport=viewport)
+
+
 @contextmanager
 def _page(browser: Any, hub: RunningHub, variant: str) -> Iterator[Any]:
     options = {"viewport": DESK, "reduced_motion": "reduce", **VARIANTS[variant]}
     viewport = options["viewport"]
     context = browser.new_context(**options)
     try:
-        page = Visitor(context, hub).open(viewport=viewport)
+        page = _open(Visitor(context, hub), viewport)
         page.set_default_timeout(SECONDS)
         yield page
     finally:
