@@ -30,7 +30,7 @@ WEB      := web
 READY_WEB := $(if $(wildcard $(WEB)/package.json),$(WEB)/node_modules/.ready)
 READY_ACPX := $(if $(wildcard $(ACPX)/package.json),build/ready/acpx)
 
-.PHONY: setup run quick test test-all check-format check-lint check-types check-mypy check-examples check-tests check-cluster bytecode fix explore simulate interop bench bench-cluster manual docs pictures dist try-release image schema web clean vscode
+.PHONY: setup run quick test test-all check-format check-lint check-types check-mypy check-examples check-tests check-cluster bytecode fix explore simulate interop bench bench-cluster manual docs pictures sheet dist try-release image schema web clean vscode
 .DEFAULT_GOAL := test
 
 setup: $(READY_PY) $(READY_TS) $(READY_SDK) $(READY_ACPX) $(READY_BROWSER) $(READY_WEB)
@@ -205,6 +205,10 @@ docs: $(DOCS_ENV)/.ready $(READY_WEB)
 # The demo's recording and the moving pictures, anew: a real hub, a real terminal and a real browser, for a minute.
 pictures: $(READY_PY) $(READY_WEB) $(READY_BROWSER)
 	@for name in record_demo terminal_picture page_picture; do $(PY) tools/docsite/$$name.py || exit 1; done
+
+# Every state of the page and of the terminal client as a picture, on one page: build/pictures/index.html. To look at, not to commit.
+sheet: $(READY_PY) $(READY_BROWSER)
+	@$(PY) -m tests.web.contact_sheet $(ARGS)
 
 # Everything that is published, into dist/: built twice and compared, inspected, with a list of its parts and of its hashes.
 RELEASE := build/release

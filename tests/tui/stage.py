@@ -119,17 +119,20 @@ class Eyes:
             path.write_text(self._steady, "utf-8")
         kept = path.read_text("utf-8")
         await self.until(lambda: self._steady == kept, f"the screen to be like {path.name}")
+        if sheet := os.environ.get("DRAGOMAN_SHEET"):  # see tests/web/contact_sheet.py
+            self._draw(Path(sheet) / f"terminal-{name}.svg")
 
     def picture(self, name: str) -> None:
         """For docs/chat.md, when the screens are written anew: what is on the screen now."""
         if os.environ.get("DRAGOMAN_SNAPSHOTS") == "write":
-            svg = re.sub(r"/tmp/dc\d{7}", "~/project/shop", self.app.export_screenshot())
-            svg = re.sub(r"@font-face \{.*?\}", "", svg, flags=re.DOTALL)  # nothing is fetched from anywhere
-            svg = re.sub(r"terminal-\d+-", "t-", svg)
-            lines = (line.rstrip() for line in svg.replace("Fira Code", "monospace").split("\n"))
-            (PICTURES / f"chat-{name}.svg").write_text(
-                "\n".join(line for line in lines if line) + "\n", "utf-8"
-            )
+            self._draw(PICTURES / f"chat-{name}.svg")
+
+    def _draw(self, path: Path) -> None:
+        svg = re.sub(r"/tmp/dc\d{7}", "~/project/shop", self.app.export_screenshot())
+        svg = re.sub(r"@font-face \{.*?\}", "", svg, flags=re.DOTALL)  # nothing is fetched from anywhere
+        svg = re.sub(r"terminal-\d+-", "t-", svg)
+        lines = (line.rstrip() for line in svg.replace("Fira Code", "monospace").split("\n"))
+        path.write_text("\n".join(line for line in lines if line) + "\n", "utf-8")
 
     @property
     def _steady(self) -> str:

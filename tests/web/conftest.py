@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -122,7 +122,13 @@ class RunningHub:
 
 @pytest.fixture(scope="module")
 def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningHub]:
-    folder = tmp_path_factory.mktemp("hub")
+    with running_hub(tmp_path_factory.mktemp("hub")) as hub:
+        yield hub
+
+
+@contextmanager
+def running_hub(folder: Path, *more_agents: str) -> Iterator[RunningHub]:
+    """A hub of its own whose files lie in a folder, with three agents; more of the first by their names."""
     wire = Wire()
     agent = [sys.executable, "-m", "dragoman", "agent", "script", str(AGENT)]
     (folder / "hub.toml").write_text(
@@ -132,6 +138,8 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningHub]:
         f"[agents.family]\ncommand = {json.dumps(arguments('claude'))}\n"
         f"[agents.steerable]\ncommand = {json.dumps([sys.executable, str(STEERABLE), 'steering'])}\n"
     )
+    with open(folder / "hub.toml", "a", encoding="utf-8") as config:
+        config.writelines(f"[agents.{name}]\ncommand = {json.dumps(agent)}\n" for name in more_agents)
     tokens = TokenStore(folder / "tokens.json")
     owner, watcher = tokens.add("owner"), tokens.add("watcher", scopes=["observe"])
     homes = {f"XDG_{name}_HOME": str(folder / name.lower()) for name in ("DATA", "CONFIG", "STATE", "CACHE")}

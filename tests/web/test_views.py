@@ -129,6 +129,10 @@ def test_the_palette_finds_acts_sessions_and_text(visitor: Visitor, sessions: di
         assert faults(page) == []
     page.keyboard.press("Enter")
     page.wait_for_selector(".pane .end.bad")
+    page.wait_for_selector(".trouble-bar >> text=The agent is out of quota.")
+    page.click(".trouble-bar >> text=Hand over")
+    page.wait_for_selector(".menu-item >> text=Hand over to family")
+    page.keyboard.press("Escape")
     page.keyboard.press("Control+k")
     page.keyboard.type("lost one character")
     page.wait_for_selector(".palette-entry >> text=Search all sessions for")

@@ -64,11 +64,16 @@ WANDER = """async ([steps, seed]) => {
 }"""
 
 
-def say(url: str, token: str, folder: Path, prompts: Iterable[str], *, may_fail: bool = False) -> str:
+def say(
+    url: str, token: str, folder: Path, prompts: Iterable[str], *, may_fail: bool = False, agent: str = ""
+) -> str:
     """A new session in which these prompts have run, one after the other; its id."""
     headers = {"authorization": f"Bearer {token}"}
     with connect(
-        f"{url.replace('http', 'ws', 1)}acp", additional_headers=headers, open_timeout=60, max_size=None
+        f"{url.replace('http', 'ws', 1)}acp{f'?agent={agent}' if agent else ''}",
+        additional_headers=headers,
+        open_timeout=60,
+        max_size=None,
     ) as hub:
 
         def call(name: str, method: str, **params: Any) -> dict[str, Any]:

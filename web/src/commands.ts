@@ -21,6 +21,7 @@ export interface CommandReach {
   split(): void;
   chooseFile(): void;
   changes(): void;
+  commit(open: Conversation): void;
   rename(): void;
   help(): void;
   save(open: Conversation): Promise<void>;
@@ -58,6 +59,7 @@ function ofSession(reach: CommandReach): PaletteEntry[] {
     { label: "Open another session beside this one", icon: "split", keys: "s", run: reach.split },
     { label: "Export this session as HTML", icon: "fetch", run: () => void reach.save(open) },
   ];
+  if (reach.app.may("approve")) acts.push({ label: "Commit what was changed", icon: "edit", run: () => reach.commit(open) });
   if (reach.app.may("prompt")) {
     acts.push({ label: "Rename this session", icon: "edit", run: () => reach.rename() });
     acts.push({ label: "Fork this session", icon: "fork", run: () => reach.fork(open) });

@@ -22,6 +22,7 @@ import { plain } from "./text/reveal";
 import { AgentsView } from "./view/agents";
 import { BoardView } from "./view/board";
 import { showChanges } from "./view/changes";
+import { showCommit } from "./view/commit";
 import { Composer } from "./view/composer";
 import { askText, confirm, help, leaving } from "./view/dialogs";
 import { el, shown } from "./view/dom";
@@ -104,7 +105,7 @@ function place() {
 
 /** A session, alone or on one side of a split view. */
 function pane(open: Conversation, at: number) {
-  const acts = { menu: (event: Event) => sessionMenu(event, open), changes: () => changes(open), rename: () => rename(open), close: app.beside ? () => leaveSide(open) : undefined };
+  const acts = { menu: (event: Event) => sessionMenu(event, open), changes: () => changes(open), rename: () => rename(open), handOver: handOverMenu(open), close: app.beside ? () => leaveSide(open) : undefined };
   const enter = (): void => {
     if (side === at) return;
     side = at;
@@ -269,7 +270,7 @@ function chooseFile(): void {
 }
 
 function palette(): void {
-  openPalette(commands({ app, current, board, go, openSession, openBeside, search, start, split, chooseFile, changes, rename, help, save, fork, handOver, decide: (id) => decide(app, id) }));
+  openPalette(commands({ app, current, board, go, openSession, openBeside, search, start, split, chooseFile, changes, commit: (open) => showCommit(app, open, redraw), rename, help, save, fork, handOver, decide: (id) => decide(app, id) }));
 }
 
 /** Where a message stands, as the hub numbers them; the name of a session looks different. */
@@ -347,16 +348,27 @@ function sessionMenu(event: Event, open: Conversation): void {
   const ends = (word: string, method: string) => (): void => confirm(`${word} this session?`, plain(open.info?.title || "Untitled session"), word, act(method));
   menu(event, [
     ["What the last turn changed", () => changes(open)],
+    app.may("approve") && ["Commit …", () => showCommit(app, open, redraw)],
     ...(surroundings.sessionActs?.(open.id) ?? []),
     ["Rename", () => rename(open)],
     ["Open another beside it", split],
     ["Fork from here", () => fork(open)],
-    ...(app.may("prompt") ? successors(app, open).map((agent): [string, () => void] => [`Hand over to ${agent.title || agent.name}`, () => handOver(open, agent.name)]) : []),
+    ...handOverEntries(open),
     ["Export as HTML", () => void save(open)],
     ["Close session", ends("Close", "session/close")],
     open.info?.state === "archived" ? ["Take out of the archive", act("session/unarchive")] : ["Archive session", act("session/archive")],
     ["Delete session", ends("Delete", "session/delete")],
   ]);
+}
+
+function handOverEntries(open: Conversation): [string, () => void][] {
+  if (!app.may("prompt")) return [];
+  return successors(app, open).map((agent) => [`Hand over to ${agent.title || agent.name}`, () => handOver(open, agent.name)]);
+}
+
+function handOverMenu(open: Conversation): ((event: Event) => void) | undefined {
+  const entries = handOverEntries(open);
+  return entries.length ? (event) => menu(event, entries) : undefined;
 }
 
 /** A new session with this one's past: all of it, or what was before the message with a cursor. */

@@ -53,7 +53,7 @@ class GitFailed(Exception):
 
 def find_repository(root: str, seconds: float) -> GitPlaces:
     """The work tree that a folder is in; `GitFailed` if there is none."""
-    output = _git(git.ask_repository(_program(), git.LOCATE), cwd=root, seconds=seconds)
+    output = run_git(git.ask_repository(git_program(), git.LOCATE), cwd=root, seconds=seconds)
     places = git.read_places(output, root)
     if places is None:
         raise GitFailed("a path with a line break")
@@ -105,9 +105,9 @@ class GitFolder:
             index_entries = self._run("ls-files", "-v", "-z").split(b"\0")
             if any(entry[:1].islower() or entry[:1] == b"S" for entry in index_entries):
                 return False
-            settings = _git(
+            settings = run_git(
                 git.ask_repository(
-                    _program(), ("config", "--get-regexp", r"^core\.(autocrlf|eol|attributesfile)$")
+                    git_program(), ("config", "--get-regexp", r"^core\.(autocrlf|eol|attributesfile)$")
                 ),
                 cwd=self.root,
                 seconds=self._deadline.seconds_left,
@@ -218,26 +218,28 @@ class GitFolder:
 
     def _run(self, *words: str, feed: bytes = b"", where: dict[str, str] | None = None) -> bytes:
         command = git.in_own_folder(
-            _program(),
+            git_program(),
             words,
             folder=str(self._folder),
             top=self._repository.top,
             where=where or self._where,
             settings=_SETTINGS,
         )
-        return _git(command, cwd=self.root, seconds=self._deadline.seconds_left, feed=feed)
+        return run_git(command, cwd=self.root, seconds=self._deadline.seconds_left, feed=feed)
 
 
-def _program() -> str:
+def git_program() -> str:
+    """The program; `GitFailed` if it is not installed."""
     program = git.find_git()
     if program is None:
         raise GitFailed("git is not installed")
     return program
 
 
-def _git(
+def run_git(
     command: git.GitCommand, *, cwd: str, seconds: float, feed: bytes = b"", may_be: tuple[int, ...] = (0,)
 ) -> bytes:
+    """Its standard output; `GitFailed` if its status is another than it may be, `OutOfTime`."""
     try:
         process = subprocess.run(
             command.words,

@@ -60,6 +60,8 @@ SCOPES: dict[str, Scope] = {
     "_dragoman/hub/terminal": "observe",
     "_dragoman/hub/changes": "observe",
     "_dragoman/hub/revert": "approve",
+    "_dragoman/hub/commit/preview": "approve",
+    "_dragoman/hub/commit": "approve",
     "_dragoman/hub/status": "admin",
     "_dragoman/hub/pair": "admin",
     "_dragoman/hub/pair/status": "admin",

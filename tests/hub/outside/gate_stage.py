@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -78,7 +79,7 @@ class Act(NamedTuple):
 
     params: Callable[[Scene], dict[str, Any]] = lambda scene: {}
     about_session: bool = True
-    needs: Literal["", "turn", "question", "queue", "terminal", "change"] = ""
+    needs: Literal["", "turn", "question", "queue", "terminal", "change", "commit"] = ""
     """What the session must have before."""
     reaches: str = ""
     """The method that an allowed one causes at the agent."""
@@ -173,6 +174,8 @@ ACTS: dict[tuple[str, bool], Act] = {
     (f"{HUB}changes", True): Act(),
     (f"{HUB}answer", True): Act(_choice, needs="question", reaches="response"),
     (f"{HUB}revert", True): Act(lambda scene: {"path": scene.detail}, needs="change"),
+    (f"{HUB}commit/preview", True): Act(needs="commit"),
+    (f"{HUB}commit", True): Act(lambda scene: {"message": "m", **json.loads(scene.detail)}, needs="commit"),
     (f"{HUB}queue/edit", True): Act(
         lambda scene: {"key": scene.detail, "prompt": text("changed")}, needs="queue"
     ),
@@ -408,12 +411,24 @@ class GateStage:
                 await self.owner.answer(self.owner.prompt(session, "change"))
                 changed = await self.owner.call(f"{HUB}changes", {"sessionId": session})
                 return scene._replace(detail=changed["files"][0]["path"])
+            case "commit":
+                return scene._replace(detail=await self._change_repository(scene))
             case "queue":
                 return scene._replace(detail=await self._queue(cell, session))
             case _:
                 if cell.method in (f"{HUB}search", *HISTORY):
                     await self.owner.answer(self.owner.prompt(session, "hello"))
         return scene
+
+    async def _change_repository(self, scene: Scene) -> str:
+        """A new file in a repository: what a commit of it names."""
+        for words in (("init", "--quiet"), ("config", "user.name", "a"), ("config", "user.email", "a@b")):
+            subprocess.run(("git", *words), cwd=scene.folder, check=True)
+        path = f"new-{next(self._numbers)}.txt"
+        Path(scene.folder, path).write_text("new\n")
+        params = {"sessionId": scene.session, "paths": [path]}
+        preview = await self.owner.call(f"{HUB}commit/preview", params)
+        return json.dumps({"paths": [path], "identity": preview["identity"]})
 
     async def _queue(self, cell: Cell, session: str) -> str:
         """A prompt that waits. It is the client's own if its token may prompt there at all."""

@@ -5,6 +5,7 @@ import type { Conversation } from "../model/conversation";
 import type { FileChange } from "../model/types";
 import { type Hunk, parseUnified } from "../text/diff";
 import { plain } from "../text/reveal";
+import { showCommit } from "./commit";
 import { type Layout, diffTable, tally } from "./diff";
 import { dialog } from "./dialogs";
 import { button, el, fileLink, shown } from "./dom";
@@ -23,11 +24,17 @@ export function showChanges(app: App, open: Conversation): void {
       nodes.push(...open.others.map((file) => foreignView(open, file)));
     }
     nodes.push(...open.changeNotes.map((note) => el("p", "faint", shown(note))));
-    body.replaceChildren(layoutSwitch(draw), ...nodes);
+    body.replaceChildren(el("div", "changes-head", layoutSwitch(draw), commitButton(app, open, draw)), ...nodes);
   };
   draw();
   const made = dialog("What the last turn changed", body);
   made.classList.add("wide");
+}
+
+function commitButton(app: App, open: Conversation, draw: () => void): HTMLButtonElement {
+  const made = button("Commit …", "small", () => showCommit(app, open, draw));
+  made.disabled = !app.may("approve");
+  return made;
 }
 
 function layoutSwitch(draw: () => void): HTMLElement {

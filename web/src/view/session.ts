@@ -7,6 +7,7 @@ import { nameOf } from "../model/app";
 import type { Conversation } from "../model/conversation";
 import { promptText } from "../model/items";
 import { OUTCOMES } from "../model/steering";
+import { troubleOf } from "../model/trouble";
 import type { ConfigOption, Queued } from "../model/types";
 import { plain } from "../text/reveal";
 import { parseUnified, counts } from "../text/diff";
@@ -22,6 +23,8 @@ export interface Acts {
   menu(event: Event): void;
   changes(): void;
   rename(): void;
+  /** Offers the agents that could go on; absent if there is none. */
+  handOver?(event: Event): void;
   /** Leaves this session of a split view; absent if it is alone. */
   close?(): void;
 }
@@ -40,7 +43,7 @@ export function sessionView(app: App, open: Conversation, timeline: Timeline, co
     </header>
     ${open.state === "failed" ? failed(app, open) : html`<div class="reading">${timeline.element}${timeline.rail.element}</div>`}
     <div class="dock">
-      ${lagging(open)} ${familyTree(app, open.id)} ${waiting(app, open)} ${changed(open, acts)} ${queue(app, open)}
+      ${lagging(open)} ${familyTree(app, open.id)} ${waiting(app, open)} ${trouble(app, open, acts)} ${changed(open, acts)} ${queue(app, open)}
       ${app.may("prompt") ? html`${composer.element} ${settings(app, open)}` : html`<p class="watching faint">Your token may watch this session, and say nothing in it.</p>`}
     </div>`;
 }
@@ -84,6 +87,15 @@ function waiting(app: App, open: Conversation): TemplateResult | typeof nothing 
   const asked = [...app.inbox.values()].filter((one) => one.sessionId === open.id || app.rootOf(one.sessionId) === open.id);
   if (!asked.length) return nothing;
   return html`<div class="asks" role="region" aria-label="Waits for you">${repeat(asked, nameOf, (one) => questionCard(app, one, true))}</div>`;
+}
+
+/** What can be done about an agent that is out of quota, logged out or dead; the reason stands at the end of the turn. */
+function trouble(app: App, open: Conversation, acts: Acts): TemplateResult | typeof nothing {
+  const found = open.fold.turn || !app.may("prompt") ? null : troubleOf(open.fold.items.at(-1), Boolean(open.fold.gone));
+  if (!found || (!acts.handOver && !found.isLogin)) return nothing;
+  return html`<div class="trouble-bar" role="group" aria-label="What now"><span>${found.words}</span>
+    ${found.isLogin ? html`<a class="small" href="#/agents">Sign in …</a>` : nothing}
+    ${acts.handOver ? html`<button type="button" class="small" aria-haspopup="menu" @click=${acts.handOver}>Hand over …</button>` : nothing}</div>`;
 }
 
 function changed(open: Conversation, acts: Acts): TemplateResult | typeof nothing {

@@ -16,6 +16,8 @@ import { TurnRail } from "./rail";
 import { LEAST_IN_RUN, ToolRun } from "./runs";
 
 const ITEMS_IN_GROUP = 32;
+/** Groups stand in chapters: a browser lays out the children of what changed, and of a list of 100,000 that would be thousands. */
+const GROUPS_IN_CHAPTER = 32;
 /** Whoever comes so close to the end stays there. */
 const NEAR_END = 40;
 /** Earlier pages are fetched when the beginning is so close. */
@@ -54,6 +56,8 @@ interface Group {
   element: HTMLElement;
   places: Place[];
   isOpen: boolean;
+  /** Whether the height of each of its places is known at this width. */
+  isMeasured: boolean;
   undrawn: number;
 }
 
@@ -171,7 +175,7 @@ export class Timeline {
   }
 
   private begin(items: Item[]): void {
-    for (const group of this.groups) group.element.remove();
+    this.list.replaceChildren();
     this.groups = [];
     this.undrawnGroups.clear();
     this.drawnGroups.clear();
@@ -187,7 +191,7 @@ export class Timeline {
       if (!group || group.places.length >= ITEMS_IN_GROUP) {
         group = this.group();
         this.groups.push(group);
-        this.list.append(group.element);
+        this.chapter("last").append(group.element);
       }
       this.place(item, group);
     }
@@ -202,17 +206,28 @@ export class Timeline {
       group.places = items.slice(Math.max(0, end - ITEMS_IN_GROUP), end).map((item) => this.newPlace(item, group));
       this.undrawnGroups.add(group);
       this.groups.unshift(group);
-      this.list.prepend(group.element);
+      this.chapter("first").prepend(group.element);
     }
   }
 
   private group(): Group {
-    return { element: el("div", "items"), places: [], isOpen: true, undrawn: 0 };
+    return { element: el("div", "items"), places: [], isOpen: true, isMeasured: false, undrawn: 0 };
+  }
+
+  /** The chapter at an end of the list, with room for one more group. */
+  private chapter(which: "first" | "last"): Element {
+    const chapter = which === "first" ? this.list.firstElementChild : this.list.lastElementChild;
+    if (chapter && chapter.childElementCount < GROUPS_IN_CHAPTER) return chapter;
+    const added = el("div", "chapter");
+    if (which === "first") this.list.prepend(added);
+    else this.list.append(added);
+    return added;
   }
 
   private place(item: Item, group: Group): void {
     this.open(group);
     const place = this.newPlace(item, group);
+    group.isMeasured = false;
     group.places.push(place);
     group.element.append(place.shell);
     this.countUndrawn(group, 1);
@@ -279,6 +294,7 @@ export class Timeline {
       place.shell.classList.toggle("run-first", isFirst && run.canFold);
       if (place.shell.classList.contains("folded") === run.isFolded) return;
       this.open(place.group); // a closed group would keep the height that it had
+      place.group.isMeasured = false;
       place.shell.style.minHeight = "";
       place.shell.classList.toggle("folded", run.isFolded);
     });
@@ -308,17 +324,26 @@ export class Timeline {
     to.add(group);
   }
 
-  private close(group: Group): void {
-    for (const place of group.places) place.height = place.shell.getBoundingClientRect().height;
-    group.element.style.height = `${group.element.getBoundingClientRect().height}px`;
-    group.isOpen = false;
-    group.element.replaceChildren();
-    for (const place of group.places) {
-      place.view = null;
-      place.shell.classList.remove("drawn");
-      place.shell.replaceChildren();
-    }
-    this.drawnGroups.delete(group);
+  /** All heights are read before anything is changed: a look at the layout behind each change would lay out everything again. */
+  private close(groups: Group[]): void {
+    const heights = groups.map(({ element, places }) => {
+      for (const place of places) place.height = place.shell.getBoundingClientRect().height;
+      return element.getBoundingClientRect().height;
+    });
+    groups.forEach((group, at) => {
+      group.element.style.height = `${heights[at]}px`;
+      group.isOpen = false;
+      group.isMeasured = true;
+      group.undrawn = 0;
+      group.element.replaceChildren();
+      for (const place of group.places) {
+        place.view = null;
+        place.shell.classList.remove("drawn");
+        place.shell.replaceChildren();
+      }
+      this.drawnGroups.delete(group);
+      this.undrawnGroups.delete(group);
+    });
   }
 
   private fill(place: Place): void {
@@ -453,10 +478,12 @@ export class Timeline {
     const isFar = ({ element }: Group): boolean =>
       element.offsetTop + element.offsetHeight < scrollTop - FAR_MARGIN || element.offsetTop > scrollTop + clientHeight + FAR_MARGIN;
     const isWhole = (group: Group): boolean => group.places.every((place) => !this.unfinished.has(place));
-    // The last group still grows.
-    for (const group of this.drawnGroups) {
-      if (group !== this.groups.at(-1) && isFar(group) && isWhole(group) && !isHeld(group.element)) this.close(group);
-    }
+    // What was measured before need not be drawn to its end; the last group still grows.
+    const halfDrawn = [...this.undrawnGroups].filter((group) => group.isOpen && group.isMeasured);
+    const last = this.groups.at(-1);
+    const isUnused = (group: Group): boolean => group !== last && isFar(group) && isWhole(group) && !isHeld(group.element);
+    const unused = [...this.drawnGroups, ...halfDrawn].filter(isUnused);
+    if (unused.length) this.close(unused);
   }
 
   // Where the person is
@@ -486,7 +513,10 @@ export class Timeline {
     if (!this.element.isConnected) return;
     if (this.list.clientWidth !== this.width) {
       this.width = this.list.clientWidth;
-      for (const group of this.groups) if (!group.isOpen) this.undrawnGroups.add(group);
+      for (const group of this.groups) {
+        group.isMeasured = false;
+        if (!group.isOpen) this.undrawnGroups.add(group);
+      }
       this.frame ||= requestAnimationFrame(() => this.work());
     }
     this.keep();

@@ -10,6 +10,7 @@ from msgspec import Raw
 
 from dragoman.errors import Elsewhere, ErrorAnswer
 from dragoman.hub.clients.client import ClientHub, HubClient
+from dragoman.hub.clients.commit_methods import CommitMethods
 from dragoman.hub.clients.entry_messages import HistoryView, messages
 from dragoman.hub.clients.pairing_methods import PairingMethods
 from dragoman.hub.clients.questions import is_answer
@@ -48,6 +49,7 @@ class HubMethods:
         self._progress_of = SessionProgress(hub, views)
         self._examining = asyncio.Lock()
         pairing = PairingMethods(hub)
+        commits = CommitMethods(hub, self._progress_of)
         self._handlers: dict[str, HubHandler] = {
             "sessions": self._sessions,
             "inbox": self._inbox,
@@ -69,6 +71,8 @@ class HubMethods:
             "terminal": self._terminal,
             "changes": self._changes,
             "revert": self._revert,
+            "commit": commits.commit,
+            "commit/preview": commits.preview,
             "status": self._status,
             "pair": pairing.begin,
             "pair/status": pairing.status,

@@ -102,6 +102,9 @@ REQUESTS: dict[str, GateRow] = {
     f"{HUB}changes": GateRow(scopes=("observe",), effect="look"),
     f"{HUB}answer": GateRow(scopes=("approve",), effect="answer"),
     f"{HUB}revert": GateRow(scopes=("approve",), effect="answer"),
+    # Files of the session's folder alone; that the token may use the repository is seen there.
+    f"{HUB}commit/preview": GateRow(scopes=("approve",), effect="look"),
+    f"{HUB}commit": GateRow(scopes=("approve",), effect="answer"),
     f"{HUB}queue/edit": GateRow(scopes=("prompt",), effect="drive", places=(("prompt", "blocks"),)),
     f"{HUB}queue/withdraw": GateRow(scopes=("prompt",), effect="drive"),
     # It names another agent than the session's; the folders are the session's.

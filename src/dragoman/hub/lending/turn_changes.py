@@ -352,6 +352,30 @@ class TurnChanges:
         except DragomanError as error:
             raise ErrorAnswer(INTERNAL_ERROR, f"Internal error: {error}") from None
 
+    async def own_paths(self, session_id: str) -> list[str]:
+        """The files that the last turn is known to have changed; none if nothing is known."""
+        turn = self._turns.get(session_id)
+        if turn is None:
+            return []
+        files, _ = await self._compare(turn)
+        own, _ = await asyncio.to_thread(_attribute, turn, files)
+        return [change.path for change in own]
+
+    async def accept(self, session_id: str, paths: Sequence[str]) -> None:
+        """These files are committed: what the turn did to them is no change any more, for nobody."""
+        turn = self._turns.get(session_id)
+        if turn is None or turn.before is None:
+            return
+        await self._wait_for_looks(turn)
+        try:
+            later = turn.after or await turn.before.retake()
+            for path in paths:
+                turn.before.adopt(path, later)
+            if later is not turn.after:
+                await later.aclose()
+        except (DragomanError, OSError) as error:  # the commit is made: they are shown once more, and no harm
+            log.info("changes in %s are told again although they are committed: %s", turn.cwd, error)
+
     async def _compare(self, turn: FolderTurn) -> tuple[Sequence[FileChange], list[str]]:
         await self._wait_for_looks(turn)
         if turn.before is None or (turn.after is None and not turn.is_running):
