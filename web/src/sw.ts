@@ -6,6 +6,8 @@
 declare const FILES: string[];
 declare const VERSION: string;
 
+const PATIENCE_MS = 5000;
+
 const worker = self as unknown as ServiceWorkerGlobal;
 interface ServiceWorkerGlobal {
   addEventListener(name: string, act: (event: any) => void): void; // the types of workers are not those of pages
@@ -28,8 +30,17 @@ worker.addEventListener("fetch", (event) => {
   if (request.method !== "GET" || address.origin !== location.origin || !FILES.includes(address.pathname)) return;
   const fresh = address.pathname === "/";
   // The first page comes from the hub if it can, so that a new version is seen at once; its parts never change.
-  event.respondWith(fresh ? fetch(request).catch(() => kept(request)) : kept(request));
+  event.respondWith(fresh ? fetched(request).catch(() => kept(request)) : kept(request));
 });
+
+/** A network that takes everything and gives nothing is as good as none. */
+async function fetched(request: Request): Promise<Response> {
+  const late = new Promise<never>((_, reject) => setTimeout(() => reject(new Error("the hub does not answer")), PATIENCE_MS));
+  const answer = await Promise.race([fetch(request), late]);
+  // A proxy or a tunnel whose hub is gone answers in its place.
+  if (answer.status >= 502 && answer.status <= 530) throw new Error(`the hub cannot be reached: ${answer.status}`);
+  return answer;
+}
 
 async function kept(request: Request): Promise<Response> {
   return (await caches.match(request, { ignoreSearch: true })) ?? fetch(request);
