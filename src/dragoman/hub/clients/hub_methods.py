@@ -12,6 +12,7 @@ from dragoman.errors import Elsewhere, ErrorAnswer
 from dragoman.hub.clients.client import ClientHub, HubClient
 from dragoman.hub.clients.entry_messages import HistoryView, messages
 from dragoman.hub.clients.pairing_methods import PairingMethods
+from dragoman.hub.clients.push_methods import PushMethods
 from dragoman.hub.clients.questions import is_answer
 from dragoman.hub.clients.request_checks import check_no_child, checked_key
 from dragoman.hub.clients.session_list import archive_filter
@@ -47,7 +48,7 @@ class HubMethods:
         self._views = views
         self._progress_of = SessionProgress(hub, views)
         self._examining = asyncio.Lock()
-        pairing = PairingMethods(hub)
+        pairing, push = PairingMethods(hub), PushMethods(hub)
         self._handlers: dict[str, HubHandler] = {
             "sessions": self._sessions,
             "inbox": self._inbox,
@@ -73,6 +74,9 @@ class HubMethods:
             "pair": pairing.begin,
             "pair/status": pairing.status,
             "pair/withdraw": pairing.withdraw,
+            "push": push.describe,
+            "push/subscribe": push.subscribe,
+            "push/unsubscribe": push.unsubscribe,
         }
 
     async def call(self, client: HubClient, method: str, params: Params) -> JsonObject:

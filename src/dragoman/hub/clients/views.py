@@ -29,7 +29,7 @@ ArchiveFilter: TypeAlias = Literal["exclude", "include", "only"]
 
 @lru_cache(maxsize=1024)
 def title_without_secrets(title: str) -> str:
-    """A title as the journal stores it: it is often the first prompt, and stands in lists that devices keep."""
+    """A title as the journal stores it: it is often a prompt, and stands in lists that devices keep."""
     return redact(title.encode(errors="replace")).decode(errors="replace")
 
 
