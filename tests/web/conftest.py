@@ -131,6 +131,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningHub]:
         f'[agents.guide]\ncommand = {json.dumps(agent)}\ntitle = "Guide"\ndescription = "Shows everything"\n'
         f"[agents.family]\ncommand = {json.dumps(arguments('claude'))}\n"
         f"[agents.steerable]\ncommand = {json.dumps([sys.executable, str(STEERABLE), 'steering'])}\n"
+        "[push]\nprivate = true\n"  # the push service of the tests is on this machine
     )
     tokens = TokenStore(folder / "tokens.json")
     owner, watcher = tokens.add("owner"), tokens.add("watcher", scopes=["observe"])

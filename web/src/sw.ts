@@ -1,6 +1,7 @@
 /**
- * Keeps the shell of the page, so that it opens without a network and says so. Never touches what is said with the
- * hub: only the files of the build are kept, by names that change with their content.
+ * Keeps the shell of the page, so that it opens without a network and says so, and shows what the hub pushes while the
+ * page is closed. Never touches what is said with the hub: only the files of the build are kept, by names that change
+ * with their content. It has no token: to answer a question, the page is opened.
  */
 
 declare const FILES: string[];
@@ -12,6 +13,7 @@ const worker = self as unknown as ServiceWorkerGlobal;
 interface ServiceWorkerGlobal {
   addEventListener(name: string, act: (event: any) => void): void; // the types of workers are not those of pages
   skipWaiting(): Promise<void>;
+  registration: { showNotification(title: string, options: object): Promise<void> };
   clients: { claim(): Promise<void>; matchAll(options: object): Promise<any[]>; openWindow(url: string): Promise<unknown> };
 }
 
@@ -44,6 +46,29 @@ async function fetched(request: Request): Promise<Response> {
 
 async function kept(request: Request): Promise<Response> {
   return (await caches.match(request, { ignoreSearch: true })) ?? fetch(request);
+}
+
+/** Safari takes the permission away from a page that shows nothing for a message; others let one that is looked at be. */
+const mustShow = /Safari/.test(navigator.userAgent) && !/Chrom|Android/.test(navigator.userAgent);
+
+worker.addEventListener("push", (event) => event.waitUntil(showPush(event.data)));
+
+async function showPush(data: { json(): any } | null): Promise<void> { // of the hub, but it came through others
+  let message: any = {};
+  try {
+    message = data?.json() ?? {};
+  } catch {
+    // a message without words is still a message
+  }
+  const pages = await worker.clients.matchAll({ type: "window" });
+  if (!mustShow && pages.some((page) => page.visibilityState === "visible")) return;
+  const session = typeof message.session === "string" ? message.session : "";
+  await worker.registration.showNotification("Dragoman", {
+    body: typeof message.text === "string" ? message.text.slice(0, 200) : "Something waits for you.",
+    tag: `${session}/${message.about ?? ""}`, // as the page has it: what both tell is shown once
+    icon: "/icon-192.png",
+    data: session ? `#/s/${encodeURIComponent(session)}` : "",
+  });
 }
 
 worker.addEventListener("notificationclick", (event) => {

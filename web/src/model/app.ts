@@ -11,6 +11,7 @@ import { Conversation } from "./conversation";
 import { forgetAll, recall, recallJson, remember, takeToken, uniqueName } from "./memory";
 import { OfflineReading } from "./offline";
 import { outboxCounts } from "./outbox";
+import { isPushOn, leavePush, subscribe } from "./push";
 import { exchangeCode, takePairingCode } from "./pairing";
 import type { AgentInfo, Asked, Message, SessionInfo } from "./types";
 
@@ -109,6 +110,7 @@ export class App implements Owner {
     this.token = "";
     this.connection.stop();
     void this.offline.wipe().catch(() => null);
+    void leavePush().catch(() => null);
     this.couriers.clear();
     this.seen = {};
     this.fresh = true;
@@ -150,6 +152,7 @@ export class App implements Owner {
     await this.refresh(rpc);
     for (const shown of this.shown()) await shown.attach(rpc);
     void this.sendWaiting(rpc);
+    if (isPushOn()) void subscribe(rpc).catch(() => null); // settings say why, when somebody looks
   }
 
   /** What was written in sessions that are not shown is sent as well. */

@@ -43,9 +43,10 @@ class PushMethods:
 
     async def subscribe(self, client: HubClient, params: dict[str, Raw]) -> JsonObject:
         """`push/subscribe`: the same subscription may come again, and counts once."""
+        notifier = self._notifier
         try:
             wanted = convert({name: value_of(raw) for name, raw in params.items()}, _SubscribeParams)
-            await self._notifier.subscribe(
+            await notifier.subscribe(
                 client.grant, endpoint=wanted.endpoint, p256dh=wanted.keys.p256dh, auth=wanted.keys.auth
             )
         except (LocalMistake, msgspec.ValidationError) as error:
