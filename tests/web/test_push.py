@@ -108,9 +108,10 @@ def test_a_device_subscribes_is_told_and_the_notification_leads_to_the_session(
 ) -> None:
     origin = hub.url.rstrip("/")
     visitor.context.grant_permissions(["notifications"], origin=origin)
+    stand_in = json.dumps([push.service.url + "phone", push.keys.public])
+    visitor.context.add_init_script(f"({STAND_IN})({stand_in})")
     page = visitor.open()
     worker = WorkerPush(page, origin)
-    page.evaluate(STAND_IN, [push.service.url + "phone", push.keys.public])
     page.keyboard.press(",")
     setting = page.locator(".setting", has_text="Also when the page is closed")
     setting.get_by_role("button", name="Switch on").click()

@@ -88,7 +88,11 @@ function database(): Promise<IDBDatabase> {
       request.result.createObjectStore("lists", { keyPath: "id" });
     };
     opening = done(request).then((opened) => {
-      opened.onversionchange = () => opened.close(); // another tab signs out
+      // Another tab signs out: what is kept from then on is kept in a new one.
+      opened.onversionchange = () => {
+        opened.close();
+        opening = null;
+      };
       return opened;
     });
     opening.catch(() => (opening = null));
