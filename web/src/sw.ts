@@ -32,11 +32,11 @@ worker.addEventListener("fetch", (event) => {
   if (request.method !== "GET" || address.origin !== location.origin || !FILES.includes(address.pathname)) return;
   const fresh = address.pathname === "/";
   // The first page comes from the hub if it can, so that a new version is seen at once; its parts never change.
-  event.respondWith(fresh ? fetched(request).catch(() => kept(request)) : kept(request));
+  event.respondWith(fresh ? fetchShell(request).catch(() => kept(request)) : kept(request));
 });
 
 /** A network that takes everything and gives nothing is as good as none. */
-async function fetched(request: Request): Promise<Response> {
+async function fetchShell(request: Request): Promise<Response> {
   const late = new Promise<never>((_, reject) => setTimeout(() => reject(new Error("the hub does not answer")), PATIENCE_MS));
   const answer = await Promise.race([fetch(request), late]);
   // A proxy or a tunnel whose hub is gone answers in its place.

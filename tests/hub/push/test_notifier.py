@@ -41,7 +41,7 @@ class PushScene:
 
 @asynccontextmanager
 async def scene(tmp_path: Path, *grants: Grant) -> AsyncIterator[PushScene]:
-    known = {grant.token: grant for grant in grants or (OWNER,)}
+    grants_by_token = {grant.token: grant for grant in grants or (OWNER,)}
     gate = Gate()
     async with push_service() as service, staged({"one": lambda: obedient(gate)}) as stage:
         notifier = PushNotifier(
@@ -49,7 +49,7 @@ async def scene(tmp_path: Path, *grants: Grant) -> AsyncIterator[PushScene]:
             VapidKey.open(tmp_path / "vapid.pem"),
             encrypt=encrypt,
             check_keys=check_keys,
-            grant_of=known.get,
+            grant_of=grants_by_token.get,
             may_be_private=True,
             ask_delay=0.0,
             pauses=(0.0, 0.0),

@@ -78,13 +78,13 @@ export class OfflineReading {
   }
 
   private async copyEnd(id: string, rpc: Rpc): Promise<void> {
-    const known = this.last.get(id) ?? 0;
+    const lastEntry = this.last.get(id) ?? 0;
     let messages: Stored[] = [];
     for (let pages = 0, more = true; pages < MOST_PAGES && more; pages += 1) {
       const before = messages[0]?.cursor;
       const page = await rpc.call<{ messages: Stored[]; more?: boolean }>("_dragoman/hub/history", { sessionId: id, limit: PAGE, ...(before ? { before } : {}) });
       messages = [...page.messages, ...messages];
-      more = Boolean(page.more) && page.messages.length > 0 && Number.parseInt(page.messages[0].cursor, 10) > known;
+      more = Boolean(page.more) && page.messages.length > 0 && Number.parseInt(page.messages[0].cursor, 10) > lastEntry;
     }
     await this.keep(id, messages, "");
   }

@@ -12,7 +12,7 @@ const LISTING = "listing";
 export const MOST_SESSIONS = 20;
 export const MOST_BYTES = 20_000_000;
 /** Of one session: its last messages are kept, so that one long session does not push out all others. */
-export const MOST_SESSION_BYTES = 4_000_000;
+export const MOST_SESSION_BYTES = 2_000_000;
 
 export interface SessionCopy {
   id: string;
@@ -33,7 +33,9 @@ export interface ListingCopy {
 /** The number of the entry that a message belongs to: entries are numbered, and one may be told in several messages. */
 const entryOf = ({ cursor }: Stored): number => Number.parseInt(cursor, 10);
 
-const sizeOf = (messages: Stored[]): number => messages.reduce((sum, message) => sum + JSON.stringify(message).length, 0);
+const encoder = new TextEncoder();
+
+const sizeOf = (messages: Stored[]): number => messages.reduce((sum, message) => sum + encoder.encode(JSON.stringify(message)).length, 0);
 
 /**
  * A page of the archive joined with what is kept; `before` is what it was asked to be before, empty for the end. Pages
@@ -71,36 +73,36 @@ export function surplus(copies: Pick<SessionCopy, "id" | "bytes" | "usedAt">[], 
   return byUse.filter((copy, at) => (bytes += copy.bytes) > most.bytes || at >= most.sessions).map(({ id }) => id);
 }
 
-function done<T>(request: IDBRequest<T>): Promise<T> {
+function resultOf<T>(request: IDBRequest<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     request.onsuccess = () => resolve(request.result);
     request.onerror = () => reject(request.error);
   });
 }
 
-let opening: Promise<IDBDatabase> | null = null;
+let databasePromise: Promise<IDBDatabase> | null = null;
 
 function database(): Promise<IDBDatabase> {
-  if (!opening) {
+  if (!databasePromise) {
     const request = indexedDB.open(NAME, 1);
     request.onupgradeneeded = () => {
       request.result.createObjectStore("sessions", { keyPath: "id" });
       request.result.createObjectStore("lists", { keyPath: "id" });
     };
-    opening = done(request).then((opened) => {
+    databasePromise = resultOf(request).then((opened) => {
       // Another tab signs out: what is kept from then on is kept in a new one.
       opened.onversionchange = () => {
         opened.close();
-        opening = null;
+        databasePromise = null;
       };
       return opened;
     });
-    opening.catch(() => (opening = null));
+    databasePromise.catch(() => (databasePromise = null));
   }
-  return opening;
+  return databasePromise;
 }
 
-async function stored(name: "sessions" | "lists", mode: IDBTransactionMode): Promise<IDBObjectStore> {
+async function objectStore(name: "sessions" | "lists", mode: IDBTransactionMode): Promise<IDBObjectStore> {
   return (await database()).transaction(name, mode).objectStore(name);
 }
 
@@ -121,31 +123,31 @@ async function sizes(sessions: IDBObjectStore): Promise<Pick<SessionCopy, "id" |
 }
 
 export async function keepPage(id: string, page: Stored[], before: string, now = Date.now()): Promise<void> {
-  const sessions = await stored("sessions", "readwrite");
-  const kept: SessionCopy | undefined = await done(sessions.get(id));
-  const copy = trim(joinPage(kept?.messages ?? [], page, before));
-  await done(sessions.put({ id, ...copy, asOf: before ? (kept?.asOf ?? now) : now, usedAt: now } satisfies SessionCopy));
-  for (const name of surplus(await sizes(sessions))) await done(sessions.delete(name));
+  const sessions = await objectStore("sessions", "readwrite");
+  const former: SessionCopy | undefined = await resultOf(sessions.get(id));
+  const copy = trim(joinPage(former?.messages ?? [], page, before));
+  await resultOf(sessions.put({ id, ...copy, asOf: before ? (former?.asOf ?? now) : now, usedAt: now } satisfies SessionCopy));
+  for (const name of surplus(await sizes(sessions))) await resultOf(sessions.delete(name));
 }
 
 export async function keepListing(sessions: SessionInfo[], scopes: string[], asOf = Date.now()): Promise<void> {
-  await done((await stored("lists", "readwrite")).put({ id: LISTING, sessions, scopes, asOf } satisfies ListingCopy));
+  await resultOf((await objectStore("lists", "readwrite")).put({ id: LISTING, sessions, scopes, asOf } satisfies ListingCopy));
 }
 
 export async function readSession(id: string): Promise<SessionCopy | undefined> {
-  const sessions = await stored("sessions", "readwrite");
-  const copy: SessionCopy | undefined = await done(sessions.get(id));
-  if (copy) await done(sessions.put({ ...copy, usedAt: Date.now() }));
+  const sessions = await objectStore("sessions", "readwrite");
+  const copy: SessionCopy | undefined = await resultOf(sessions.get(id));
+  if (copy) await resultOf(sessions.put({ ...copy, usedAt: Date.now() }));
   return copy;
 }
 
 export async function readListing(): Promise<ListingCopy | undefined> {
-  return done<ListingCopy | undefined>((await stored("lists", "readonly")).get(LISTING));
+  return resultOf<ListingCopy | undefined>((await objectStore("lists", "readonly")).get(LISTING));
 }
 
 /** Everything goes, also from tabs that have it open. */
 export async function wipe(): Promise<void> {
-  if (opening) (await opening.catch(() => null))?.close();
-  opening = null;
-  await done(indexedDB.deleteDatabase(NAME));
+  if (databasePromise) (await databasePromise.catch(() => null))?.close();
+  databasePromise = null;
+  await resultOf(indexedDB.deleteDatabase(NAME));
 }

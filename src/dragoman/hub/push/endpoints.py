@@ -97,23 +97,23 @@ def _is_loopback(host: str) -> bool:
 
 def is_public(address: str) -> bool:
     """Whether it is of the public internet. An IPv4 address that is written as IPv6 counts as itself."""
-    parsed = ipaddress.ip_address(address.partition("%")[0])
-    if isinstance(parsed, ipaddress.IPv6Address):
-        inner = parsed.ipv4_mapped or parsed.sixtofour or (parsed.teredo[1] if parsed.teredo else None)
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(ip, ipaddress.IPv6Address):
+        inner = ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None)
         if inner is not None:
             return inner.is_global
-        if parsed in ipaddress.ip_network(
+        if ip in ipaddress.ip_network(
             "64:ff9b::/96"
         ):  # NAT64 leads to the IPv4 address in its last bytes
-            return ipaddress.ip_address(parsed.packed[-4:]).is_global
-    return parsed.is_global and not parsed.is_multicast
+            return ipaddress.ip_address(ip.packed[-4:]).is_global
+    return ip.is_global and not ip.is_multicast
 
 
 async def resolve(endpoint: Endpoint, *, may_be_private: bool = False) -> list[str]:
     """The addresses to try. Raises `BadEndpoint` if one is not public, `OSError` if there are none."""
     loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
-    addresses = list(dict.fromkeys(str(place[0]) for *_, place in found))
+    results = await loop.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
+    addresses = list(dict.fromkeys(str(place[0]) for *_, place in results))
     if not may_be_private and (private := [each for each in addresses if not is_public(each)]):
         raise BadEndpoint(
             f"{endpoint.host} leads to {private[0]}, which is no address of the public internet"
