@@ -86,7 +86,7 @@ class PushService:
 @asynccontextmanager
 async def push_service() -> AsyncIterator[PushService]:
     service = PushService(0)
-    server = await asyncio.start_server(lambda *ends: service.serve(*ends), "127.0.0.1", 0)
+    server = await asyncio.start_server(service.serve, "127.0.0.1", 0)
     service.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/push/"
     async with server:
         yield service

@@ -43,7 +43,7 @@ class PushAnswer(Struct, frozen=True):
     """Seconds that it wants us to wait; 0 if it says nothing."""
 
 
-class Endpoint(Struct, frozen=True, kw_only=True):
+class PushEndpoint(Struct, frozen=True, kw_only=True):
     """An address, taken apart."""
 
     host: str
@@ -53,7 +53,7 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     netloc: str
 
 
-def parse_endpoint(url: str, *, may_be_private: bool = False) -> Endpoint:
+def parse_endpoint(url: str, *, may_be_private: bool = False) -> PushEndpoint:
     """Raises `BadEndpoint` for what can be refused by its looks."""
     if len(url) > LONGEST or any(not "!" <= character <= "~" for character in url):
         raise BadEndpoint(f"the endpoint must be an address of at most {LONGEST} ASCII characters")
@@ -70,7 +70,7 @@ def parse_endpoint(url: str, *, may_be_private: bool = False) -> Endpoint:
     if not (is_secure or is_local_http):
         raise BadEndpoint("the endpoint must be an https address")
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    endpoint = Endpoint(
+    endpoint = PushEndpoint(
         host=host,
         port=port or (443 if is_secure else 80),
         path=path,
@@ -102,14 +102,12 @@ def is_public(address: str) -> bool:
         inner = ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None)
         if inner is not None:
             return inner.is_global
-        if ip in ipaddress.ip_network(
-            "64:ff9b::/96"
-        ):  # NAT64 leads to the IPv4 address in its last bytes
+        if ip in ipaddress.ip_network("64:ff9b::/96"):  # NAT64 leads to the IPv4 address in its last bytes
             return ipaddress.ip_address(ip.packed[-4:]).is_global
     return ip.is_global and not ip.is_multicast
 
 
-async def resolve(endpoint: Endpoint, *, may_be_private: bool = False) -> list[str]:
+async def resolve(endpoint: PushEndpoint, *, may_be_private: bool = False) -> list[str]:
     """The addresses to try. Raises `BadEndpoint` if one is not public, `OSError` if there are none."""
     loop = asyncio.get_running_loop()
     results = await loop.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
@@ -140,7 +138,7 @@ async def post(
 
 
 async def _connect(
-    endpoint: Endpoint, addresses: list[str]
+    endpoint: PushEndpoint, addresses: list[str]
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     failure: OSError = ConnectionError(f"{endpoint.host} has no address")
     for address in addresses:
@@ -160,7 +158,7 @@ def _tls() -> ssl.SSLContext:
     return ssl.create_default_context()
 
 
-def _head(endpoint: Endpoint, headers: Mapping[str, str], length: int) -> bytes:
+def _head(endpoint: PushEndpoint, headers: Mapping[str, str], length: int) -> bytes:
     lines = {**headers, "Host": endpoint.netloc, "Content-Length": str(length), "Connection": "close"}
     text = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
     return f"POST {endpoint.path} HTTP/1.1\r\n{text}\r\n".encode("ascii")

@@ -30,16 +30,16 @@ from dragoman.wire.codes import AUTH_REQUIRED
 
 log = logging.getLogger(__name__)
 
-Kind: TypeAlias = Literal["permission", "question", "login", "ended", "failed"]
+PushKind: TypeAlias = Literal["permission", "question", "login", "ended", "failed"]
 
-SENTENCES: Mapping[Kind, str] = {
+SENTENCES: Mapping[PushKind, str] = {
     "permission": "An agent waits for your permission.",
     "question": "An agent has a question for you.",
     "login": "A turn has failed: the agent may need a login.",
     "ended": "An agent has finished its turn.",
     "failed": "A turn has failed.",
 }
-QUESTION_KINDS: Mapping[str, Kind] = {
+QUESTION_KINDS: Mapping[str, PushKind] = {
     "session/request_permission": "permission",
     "elicitation/create": "question",
 }
@@ -75,13 +75,13 @@ class PushMessage(Struct, frozen=True, kw_only=True):
     """What a device is told. Everything else it has to ask the hub for."""
 
     session: str
-    kind: Kind
+    kind: PushKind
     text: str
     about: str
     """Which event of the session, so that the same one is shown once."""
 
 
-class _Progress(Struct):
+class _SessionGlance(Struct):
     """What was seen of a session last."""
 
     turn: str = ""
@@ -117,7 +117,7 @@ class PushNotifier:
         self._send = send
         self._owner = TaskOwner("push")
         self._slots = asyncio.Semaphore(AT_ONCE)
-        self._progress: dict[str, _Progress] = {}
+        self._progress: dict[str, _SessionGlance] = {}
 
     async def aclose(self) -> None:
         await self._owner.aclose()
@@ -164,7 +164,7 @@ class PushNotifier:
             self._progress.clear()
             return
         state = session.state
-        before = self._progress.get(session.id) or _Progress()
+        before = self._progress.get(session.id) or _SessionGlance()
         questions = frozenset(number for number, request in state.requests.items() if request.is_question)
         for number in sorted(questions - before.questions):
             self._owner.start(self._ask(session, number))
@@ -173,7 +173,7 @@ class PushNotifier:
         if before.turn and not is_busy:
             self._on_turn_end(session, before.turn)
         if is_busy:
-            self._progress[session.id] = _Progress(turn or before.turn, questions)
+            self._progress[session.id] = _SessionGlance(turn or before.turn, questions)
         else:
             self._progress.pop(session.id, None)
 
@@ -189,7 +189,7 @@ class PushNotifier:
         if kind is not None and not session.state.parent and (kind == "login" or not session.followers):
             self._tell(session, kind, about="end")
 
-    def _tell(self, session: LiveSession, kind: Kind, *, about: str) -> None:
+    def _tell(self, session: LiveSession, kind: PushKind, *, about: str) -> None:
         state = session.state
         message = PushMessage(
             session=state.parent or session.id, kind=kind, text=SENTENCES[kind], about=about
@@ -253,7 +253,7 @@ class PushNotifier:
             log.error("push: %s", error)
 
 
-def kind_of_end(state: SessionState, key: str) -> Kind | None:
+def kind_of_end(state: SessionState, key: str) -> PushKind | None:
     """How a turn has ended; None if somebody stopped it, or if that is not known."""
     answer = state.answers.get(key)
     if answer is None:
@@ -274,6 +274,6 @@ def _code_of(answer: PromptAnswer) -> int:
         return 0
 
 
-def _may_hear(grant: Grant, kind: Kind) -> bool:
+def _may_hear(grant: Grant, kind: PushKind) -> bool:
     """Who only answers hears of questions, and of nothing else."""
     return grant.may("observe") or (kind in URGENT and grant.may("approve"))
