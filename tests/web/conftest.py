@@ -137,6 +137,7 @@ def running_hub(folder: Path, *more_agents: str) -> Iterator[RunningHub]:
         f'[agents.guide]\ncommand = {json.dumps(agent)}\ntitle = "Guide"\ndescription = "Shows everything"\n'
         f"[agents.family]\ncommand = {json.dumps(arguments('claude'))}\n"
         f"[agents.steerable]\ncommand = {json.dumps([sys.executable, str(STEERABLE), 'steering'])}\n"
+        "[push]\nprivate = true\n"  # the push service of the tests is on this machine
     )
     with open(folder / "hub.toml", "a", encoding="utf-8") as config:
         config.writelines(f"[agents.{name}]\ncommand = {json.dumps(agent)}\n" for name in more_agents)

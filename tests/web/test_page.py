@@ -229,7 +229,7 @@ def test_a_cut_wire_is_told_and_nothing_is_lost_or_doubled(visitor: Visitor, hub
     ended(other, 2)
     page.fill(".composer textarea", "count again")
     page.press(".composer textarea", "Enter")
-    assert "Sending" in page.inner_text(".sending")
+    assert "Waiting for the network" in page.inner_text(".sending")
     page.reload()  # the page itself is there without a network, and so is what was about to be sent
     page.wait_for_selector(".sending")
     hub.wire.mend()

@@ -14,7 +14,9 @@ import { listenToKeys } from "./keys";
 import { canNotify, notifyEnd, notifyOf, notifying, switchNotifications } from "./notify";
 import { takeToken } from "./model/memory";
 import { takePairingCode } from "./model/pairing";
-import { sendingLabel } from "./model/steering";
+import { promptText } from "./model/items";
+import { canTakeBack } from "./model/outbox";
+import { type Sending, sendingLabel } from "./model/steering";
 import { commands, successors } from "./commands";
 import { surroundings } from "./surroundings";
 import type { FilePlace } from "./text/places";
@@ -25,8 +27,8 @@ import { showChanges } from "./view/changes";
 import { showCommit } from "./view/commit";
 import { Composer } from "./view/composer";
 import { askText, confirm, help, leaving } from "./view/dialogs";
-import { el, shown } from "./view/dom";
-import { inbox, sessionList, sidebarHead, viewLinks } from "./view/home";
+import { button, el, shown } from "./view/dom";
+import { inbox, outboxLink, sessionList, sidebarHead, viewLinks } from "./view/home";
 import { blockView } from "./view/blocks";
 import { type PaletteEntry, openPalette } from "./view/palette";
 import { closeDecided, decide, forgetCards } from "./view/question";
@@ -71,7 +73,7 @@ function redraw(): void {
 
 function draw(): void {
   asked = false;
-  const more = app.shown().map((open) => open.work()).includes(true);
+  const more = app.conversations().map((open) => open.work()).includes(true);
   render(page(), root);
   after();
   if (more) redraw();
@@ -83,7 +85,7 @@ function page() {
   const acts = { search, start, menu: pageMenu };
   return html`<div class="app" data-route=${route} data-health=${app.health}>
     ${banner(app)}
-    <div class="side">${sidebarHead(app, acts)}${viewLinks(app, app.open ? "" : view)}<div class="phone-inbox">${route === "home" ? inboxFor("phone") : nothing}</div>${sessionList(app)}</div>
+    <div class="side">${sidebarHead(app, acts)}${viewLinks(app, app.open ? "" : view)}${outboxLink(app, openOutbox)}<div class="phone-inbox">${route === "home" ? inboxFor("phone") : nothing}</div>${sessionList(app)}</div>
     <main class="main ${app.beside ? "split" : ""}" id="main">${app.open ? repeat(app.shown(), (open) => open.id, pane) : place()}</main>
     <div class="toast" role="status" aria-live="polite">${app.said ? html`<span>${plain(app.said)}</span>` : nothing}</div>
     <div class="unseen" role="status" aria-live="polite">${announced}</div>
@@ -164,26 +166,47 @@ function updateList(open: Conversation, list: Timeline): void {
 }
 
 function pendingPrompts(open: Conversation, tail: HTMLElement, composer: Composer): void {
-  const key = open.sending.map((one) => one.key + sendingLabel(one)).join() + String(Boolean(open.fold.turn)) + open.state + open.info?.state + String(open.fold.items.length > 0);
+  const isConnected = app.health === "live";
+  const key = open.sending.map((sending) => JSON.stringify([sending.key, sendingLabel(sending, isConnected), sending.prompt.map(({ text }) => text)])).join() + app.health + String(Boolean(open.fold.turn)) + open.state + open.info?.state + String(open.fold.items.length > 0);
   if (tail.dataset.shown === key) return;
   tail.dataset.shown = key;
-  const nodes: HTMLElement[] = open.sending.filter((one) => !open.fold.taken.has(one.key)).map((one) => {
-    const bubble = el("div", "bubble", ...one.prompt.map((block) => block.type === "text" ? el("div", "said", shown(block.text ?? "")) : blockView(block, true)));
-    const made = el("div", `user sending ${one.error ? "bad" : ""}`, bubble, el("p", "faint", plain(sendingLabel(one))));
-    if (one.error) {
-      const back = el("button", "small", "Take it back");
-      back.addEventListener("click", () => {
-        open.forget(one);
-        composer.restore(one.prompt);
-      });
-      made.append(back);
-    }
-    return el("div", "item drawn", made);
-  });
+  const nodes: HTMLElement[] = open.sending.filter((sending) => !open.fold.taken.has(sending.key)).map((sending) => pendingPrompt(open, sending, composer));
   if (open.fold.turn && open.info?.state !== "waiting") nodes.push(el("div", "working", el("i"), el("i"), el("i")));
   if (open.state === "open" && !open.fold.items.length && !nodes.length) nodes.push(beginning(open));
-  if (open.state === "opening") nodes.push(el("div", "skeleton", el("i"), el("i"), el("i")));
+  if (open.state === "opening") {
+    const isMissing = app.health === "offline";
+    nodes.unshift(isMissing ? el("p", "empty faint", "This session is not kept on this device. It is shown when the network is back.") : el("div", "skeleton", el("i"), el("i"), el("i")));
+  }
   tail.replaceChildren(...nodes);
+}
+
+/** A message that is on its way, or waits for one. */
+function pendingPrompt(open: Conversation, sending: Sending, composer: Composer): HTMLElement {
+  const isConnected = app.health === "live";
+  const bubble = el("div", "bubble", ...sending.prompt.map((block) => block.type === "text" ? el("div", "said", shown(block.text ?? "")) : blockView(block, true)));
+  const made = el("div", `user sending ${sending.error ? "bad" : ""}`, bubble, el("p", "faint", plain(sendingLabel(sending, isConnected))));
+  if (canTakeBack(sending) && (sending.error || !isConnected)) {
+    const back = button("Take it back", "small", () => {
+      open.forget(sending);
+      composer.restore(sending.prompt);
+    });
+    const edit = button("Edit", "small", () => editSending(open, sending));
+    made.append(el("div", "sending-acts", ...(sending.way ? [back] : [edit, back])));
+  }
+  return el("div", "item drawn", made);
+}
+
+function editSending(open: Conversation, sending: Sending): void {
+  askText("Change what waits", promptText(sending.prompt), "Change", (text) => {
+    const rest = sending.prompt.filter((block) => block.type !== "text");
+    if (open.sending.includes(sending) && canTakeBack(sending)) open.edit(sending, [{ type: "text", text }, ...rest]);
+    else app.say("It was sent meanwhile, as it was.");
+  });
+}
+
+/** The list of what waits is loaded when somebody asks for it. */
+function openOutbox(): void {
+  void import("./view/outbox").then(({ showOutbox }) => showOutbox(app, openSession), () => app.say("The list could not be loaded."));
 }
 
 function beginning(open: Conversation): HTMLElement {

@@ -1,15 +1,19 @@
 /**
- * Keeps the shell of the page, so that it opens without a network and says so. Never touches what is said with the
- * hub: only the files of the build are kept, by names that change with their content.
+ * Keeps the shell of the page, so that it opens without a network and says so, and shows what the hub pushes while the
+ * page is closed. Never touches what is said with the hub: only the files of the build are kept, by names that change
+ * with their content. It has no token: to answer a question, the page is opened.
  */
 
 declare const FILES: string[];
 declare const VERSION: string;
 
+const PATIENCE_MS = 5000;
+
 const worker = self as unknown as ServiceWorkerGlobal;
 interface ServiceWorkerGlobal {
   addEventListener(name: string, act: (event: any) => void): void; // the types of workers are not those of pages
   skipWaiting(): Promise<void>;
+  registration: { showNotification(title: string, options: object): Promise<void> };
   clients: { claim(): Promise<void>; matchAll(options: object): Promise<any[]>; openWindow(url: string): Promise<unknown> };
 }
 
@@ -28,11 +32,43 @@ worker.addEventListener("fetch", (event) => {
   if (request.method !== "GET" || address.origin !== location.origin || !FILES.includes(address.pathname)) return;
   const fresh = address.pathname === "/";
   // The first page comes from the hub if it can, so that a new version is seen at once; its parts never change.
-  event.respondWith(fresh ? fetch(request).catch(() => kept(request)) : kept(request));
+  event.respondWith(fresh ? fetchShell(request).catch(() => kept(request)) : kept(request));
 });
+
+/** A network that takes everything and gives nothing is as good as none. */
+async function fetchShell(request: Request): Promise<Response> {
+  const late = new Promise<never>((_, reject) => setTimeout(() => reject(new Error("the hub does not answer")), PATIENCE_MS));
+  const answer = await Promise.race([fetch(request), late]);
+  // A proxy or a tunnel whose hub is gone answers in its place.
+  if (answer.status >= 502 && answer.status <= 530) throw new Error(`the hub cannot be reached: ${answer.status}`);
+  return answer;
+}
 
 async function kept(request: Request): Promise<Response> {
   return (await caches.match(request, { ignoreSearch: true })) ?? fetch(request);
+}
+
+/** Safari takes the permission away from a page that shows nothing for a message; others let one that is looked at be. */
+const mustShow = /Safari/.test(navigator.userAgent) && !/Chrom|Android/.test(navigator.userAgent);
+
+worker.addEventListener("push", (event) => event.waitUntil(showPush(event.data)));
+
+async function showPush(data: { json(): any } | null): Promise<void> { // of the hub, but it came through others
+  let message: any = {};
+  try {
+    message = data?.json() ?? {};
+  } catch {
+    // a message without words is still a message
+  }
+  const pages = await worker.clients.matchAll({ type: "window" });
+  if (!mustShow && pages.some((page) => page.visibilityState === "visible")) return;
+  const session = typeof message.session === "string" ? message.session : "";
+  await worker.registration.showNotification("Dragoman", {
+    body: typeof message.text === "string" ? message.text.slice(0, 200) : "Something waits for you.",
+    tag: `${session}/${message.about ?? ""}`, // as the page has it: what both tell is shown once
+    icon: "/icon-192.png",
+    data: session ? `#/s/${encodeURIComponent(session)}` : "",
+  });
 }
 
 worker.addEventListener("notificationclick", (event) => {

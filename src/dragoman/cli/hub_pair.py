@@ -126,7 +126,12 @@ def _show(args: argparse.Namespace, address: str, seconds: float) -> None:
     if is_loopback_host(parts.hostname or ""):
         say("This address works on this machine only. `dragoman hub reach` shows how others reach the hub.")
     elif parts.scheme != "https":
-        say("Notifications and installing the page need HTTPS: `dragoman hub reach` shows how to get it.")
+        say(
+            "Installing the page, reading it offline and notifications, also while it is closed, need HTTPS: "
+            "`dragoman hub reach` shows how to get it."
+        )
+    else:
+        say("The device can be notified while its page is closed: Settings, Also when the page is closed.")
     say("Waiting for the device; Ctrl-C withdraws the code.", flush=True)
 
 

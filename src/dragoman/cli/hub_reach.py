@@ -153,5 +153,5 @@ def _show(url: str, refusal: str, ways: list[ReachWay]) -> None:
         for command in way.commands:
             say(f"  {command}")
         say(f"  then open {way.address}\n")
-    say("Notifications and installing the page need HTTPS, or the machine itself (127.0.0.1).")
+    say("Notifications, also while the page is closed, and installing it need HTTPS, or 127.0.0.1.")
     say('A hub that runs as a service gets its name by `hosts = ["NAME"]` in hub.toml instead of --host.')

@@ -38,6 +38,7 @@ from dragoman.hub.gate.pairing import Pairings
 from dragoman.hub.judge.broker import ApprovalBroker
 from dragoman.hub.judge.servers import drop_asking_sessions
 from dragoman.hub.lending.turn_changes import TurnChanges
+from dragoman.hub.push.notifier import PushNotifier
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import encode_json
 from dragoman.journal import Journal
@@ -89,6 +90,8 @@ class Hub:
         """Says how the hub stands; whoever runs it sets it."""
         self.pairings: Pairings | None = None
         """Gives devices tokens of their own; whoever runs the hub sets it."""
+        self.push: PushNotifier | str = ""
+        """Tells devices whose page is closed, or why nobody does; whoever runs the hub sets it."""
         self.route: Callable[[Transport, Grant, str], HubClient] | None = None
         """Stands between a connection and us, in a cluster."""
         self.draining = False
@@ -342,6 +345,8 @@ class Hub:
 
     def on_session_change(self, session: LiveSession) -> None:
         self.views.on_change(session)
+        if isinstance(self.push, PushNotifier):
+            self.push.on_change(session)
         if self.ownership.is_shared and is_due(session) and not self._is_closed:
             self.owner.start(take_checkpoint(self, session))
 

@@ -36,6 +36,8 @@ from dragoman.hub.gate.pairing import Pairings
 from dragoman.hub.gate.rates import Buckets
 from dragoman.hub.gate.unadmitted import ConnectionLimits
 from dragoman.hub.hub import Hub
+from dragoman.hub.push.notifier import PushNotifier
+from dragoman.hub.push.opening import open_push
 from dragoman.hub.settings import HubSettings, changed_settings, offered_agents
 from dragoman.runtime.owner import TaskOwner
 from dragoman.system.files import try_lock
@@ -119,7 +121,9 @@ async def run_hub(settings: HubSettings, *, page: object = None) -> AsyncIterato
         live = LiveGrants(store, admission, on_revoked=lambda _: _end_strangers(hub, admission))
         live.refresh()
         hub.pairings = Pairings(admission, store, on_added=live.refresh)
-        await stack.enter_async_context(_open_hub(hub, place.cluster))
+        await stack.enter_async_context(
+            _open_hub(hub, place.cluster, push=_push(settings, folder, admission))
+        )
         snapshot = observer.see(hub, url=door.url, journal=place.shown_address)
         hub.status_of = lambda: _status(observer, snapshot, place.cluster)
         app = _app(
@@ -164,11 +168,16 @@ async def run_hub(settings: HubSettings, *, page: object = None) -> AsyncIterato
 
 
 @asynccontextmanager
-async def _open_hub(hub: Hub, cluster: Cluster | None) -> AsyncIterator[None]:
+async def _open_hub(hub: Hub, cluster: Cluster | None, *, push: PushNotifier | str) -> AsyncIterator[None]:
     """The hub, at its place among others if it has one."""
+    hub.push = push
     if cluster is None:
-        async with hub:
-            yield
+        try:
+            async with hub:
+                yield
+        finally:
+            if isinstance(push, PushNotifier):
+                await push.aclose()
         return
     await cluster.join(hub)
     try:
@@ -177,6 +186,19 @@ async def _open_hub(hub: Hub, cluster: Cluster | None) -> AsyncIterator[None]:
             yield
     finally:
         await cluster.leave()
+
+
+def _push(settings: HubSettings, folder: Path, admission: Admission) -> PushNotifier | str:
+    """Who tells devices whose page is closed, or why nobody does."""
+    if node_name(settings):
+        return "several hubs share this journal, and none of them knows the devices of the others"
+    return open_push(
+        folder,
+        grant_of=admission.grant_of,
+        contact=settings.push.contact,
+        hosts=settings.hosts,
+        may_be_private=settings.push.private,
+    )
 
 
 async def _status(observer: Observer, source: StatusSource, cluster: Cluster | None) -> Status:

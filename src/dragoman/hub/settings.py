@@ -136,6 +136,15 @@ class TelemetrySettings(Struct, frozen=True, kw_only=True):
     traces: Flag = False
 
 
+class PushSettings(Struct, frozen=True, kw_only=True):
+    """Messages to devices whose page is closed."""
+
+    contact: Text = ""
+    """An address (mailto: or https:) for whoever runs a push service; the hub's own name if it is empty."""
+    private: Flag = False
+    """Whether push services may be at private addresses, and without TLS on this machine."""
+
+
 class ClusterSettings(Struct, frozen=True, kw_only=True):
     """This hub as one of several on the same journal; only for a journal that can be shared."""
 
@@ -167,6 +176,7 @@ class HubSettings(Struct, frozen=True, kw_only=True):
     detached: DetachedSettings = DetachedSettings()
     encryption: EncryptionSettings = EncryptionSettings()
     telemetry: TelemetrySettings = TelemetrySettings()
+    push: PushSettings = PushSettings()
     cluster: ClusterSettings = ClusterSettings()
 
     @property
@@ -182,7 +192,7 @@ class HubSettings(Struct, frozen=True, kw_only=True):
 
 
 NEEDS_RESTART = (
-    *("listen", "journal", "durability", "insecure", "http2", "tls", "encryption", "telemetry"),
+    *("listen", "journal", "durability", "insecure", "http2", "tls", "encryption", "telemetry", "push"),
     *(
         "cluster",
         "limits.message",

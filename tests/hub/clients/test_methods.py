@@ -66,6 +66,9 @@ SCOPES: dict[str, Scope] = {
     "_dragoman/hub/pair": "admin",
     "_dragoman/hub/pair/status": "admin",
     "_dragoman/hub/pair/withdraw": "admin",
+    "_dragoman/hub/push": "observe",
+    "_dragoman/hub/push/subscribe": "observe",
+    "_dragoman/hub/push/unsubscribe": "observe",
 }
 """What a token needs for each method."""
 

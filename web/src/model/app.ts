@@ -8,7 +8,10 @@ import type { Health, Owner } from "../wire/connection";
 import type { Rpc } from "../wire/rpc";
 import { type Progress, ProgressFeed } from "./board";
 import { Conversation } from "./conversation";
-import { recall, recallJson, remember, takeToken, uniqueName } from "./memory";
+import { forgetAll, recall, recallJson, remember, takeToken, uniqueName } from "./memory";
+import { OfflineReading } from "./offline";
+import { outboxCounts } from "./outbox";
+import { isPushOn, leavePush, subscribe } from "./push";
 import { exchangeCode, takePairingCode } from "./pairing";
 import type { AgentInfo, Asked, Message, SessionInfo } from "./types";
 
@@ -48,6 +51,9 @@ export class App implements Owner {
   open: Conversation | null = null;
   /** The second session of a split view. */
   beside: Conversation | null = null;
+  /** Sessions that are not shown and have something to send. */
+  private couriers = new Map<string, Conversation>();
+  readonly offline = new OfflineReading(this);
   readonly feed = new ProgressFeed(this, () => this.changed());
   /** What a person is told once, and a screen reader with them. */
   said = "";
@@ -70,6 +76,8 @@ export class App implements Owner {
   }
 
   start(): void {
+    window.addEventListener("storage", (event) => this.onStorage(event.key));
+    this.offline.start();
     if (this.pairingCode) void this.pair(this.pairingCode);
     else if (this.token || !this.connection.needsToken) this.connection.start();
     else this.refuse("");
@@ -89,16 +97,24 @@ export class App implements Owner {
   }
 
   signIn(token: string): void {
+    if (token.trim() !== this.token) void this.offline.wipe().catch(() => null); // what it may read may differ
     this.token = token.trim();
     remember("token", this.token);
     this.connection.stop();
     this.connection.start();
   }
 
+  /** Forgets the token and everything that was read or written with it. */
   signOut(): void {
-    remember("token", "");
+    forgetAll();
     this.token = "";
     this.connection.stop();
+    void this.offline.wipe().catch(() => null);
+    void leavePush().catch(() => null);
+    this.couriers.clear();
+    this.seen = {};
+    this.fresh = true;
+    this.loaded = false;
     this.sessions.clear();
     this.inbox.clear();
     this.open = null;
@@ -111,6 +127,12 @@ export class App implements Owner {
     this.health = "refused";
     this.why = why;
     this.changed();
+  }
+
+  /** Another tab has written something. */
+  private onStorage(key: string | null): void {
+    if (this.token && !recall("token") && this.connection.needsToken) return this.signOut();
+    if (key?.startsWith("dragoman.outbox")) for (const conversation of this.conversations()) conversation.readOutbox();
   }
 
   async opened(rpc: Rpc): Promise<void> {
@@ -129,6 +151,45 @@ export class App implements Owner {
     await rpc.call("_dragoman/hub/watch", { on: true });
     await this.refresh(rpc);
     for (const shown of this.shown()) await shown.attach(rpc);
+    void this.sendWaiting(rpc);
+    if (isPushOn()) void subscribe(rpc).catch(() => null); // settings say why, when somebody looks
+  }
+
+  /** What was written in sessions that are not shown is sent as well. */
+  private async sendWaiting(rpc: Rpc): Promise<void> {
+    const shown = this.shown().map(({ id }) => id);
+    for (const id of Object.keys(outboxCounts()).filter((id) => !shown.includes(id))) {
+      const courier = this.couriers.get(id) ?? this.conversation(id)!;
+      if (!courier.hasToSend) continue;
+      this.couriers.set(id, courier);
+      await courier.attach(rpc);
+    }
+  }
+
+  /** A session that is not shown is followed until the hub has what was written in it. */
+  private dismissCouriers(): void {
+    for (const [id, courier] of this.couriers) {
+      if (courier.hasToSend) continue;
+      this.couriers.delete(id);
+      this.detach(id);
+    }
+  }
+
+  private detach(sessionId: string): void {
+    void this.rpc.call("_dragoman/hub/detach", { sessionId }).catch(() => null);
+  }
+
+  /** Messages that wait to be sent. Those that are on their way in a session that is shown are not counted. */
+  get toSend(): number {
+    const counted = Object.values(outboxCounts()).reduce((sum, count) => sum + count, 0);
+    const onTheirWay = this.health === "live" ? this.shown().flatMap(({ sending }) => sending.filter(({ error }) => !error)).length : 0;
+    return Math.max(0, counted - onTheirWay);
+  }
+
+  /** The list as it was when the hub last told it. */
+  restore(sessions: SessionInfo[], scopes: string[]): void {
+    this.sessions = new Map(sessions.map((session) => [session.sessionId, session]));
+    this.scopes = new Set(scopes);
   }
 
   /** Reads everything anew, what is shown included: the other end has gone back in time. */
@@ -144,6 +205,11 @@ export class App implements Owner {
     return [this.open, this.beside].filter((conversation) => conversation !== null);
   }
 
+  /** Those that are shown, and those that are followed because something is to be sent. */
+  conversations(): Conversation[] {
+    return [...this.shown(), ...this.couriers.values()];
+  }
+
   async refresh(rpc = this.rpc): Promise<void> {
     const [listed, waiting] = await Promise.all([
       rpc.call<{ sessions: SessionInfo[]; nextCursor?: string }>("_dragoman/hub/sessions", this.listing()),
@@ -155,6 +221,7 @@ export class App implements Owner {
     this.loaded = true;
     if (this.fresh) for (const session of listed.sessions) this.markSeen(session);
     this.fresh = false;
+    this.offline.onListing();
     this.changed();
     void this.readLastLines(rpc, listed.sessions);
   }
@@ -195,6 +262,12 @@ export class App implements Owner {
     this.health = health;
     this.why = detail.why;
     this.retryAt = detail.retryAt;
+    if (health === "offline") {
+      for (const shown of this.shown()) shown.onOffline();
+      void this.offline.restore();
+    }
+    // A device whose token was taken from it keeps nothing to read; what was written on it waits for its next token.
+    if (health === "refused") void this.offline.wipe().catch(() => null);
     this.changed();
   }
 
@@ -214,9 +287,10 @@ export class App implements Owner {
     }
     if (message.id !== undefined) this.request(message);
     if (message.method === "session/update") this.keepWords(params.sessionId, params.update);
-    for (const shown of this.shown()) {
-      if (params.sessionId !== shown.id) continue;
-      shown.hear(message);
+    for (const conversation of this.conversations()) {
+      if (params.sessionId !== conversation.id) continue;
+      conversation.hear(message);
+      this.offline.onHeard(conversation);
       this.heardMany();
     }
   }
@@ -264,6 +338,7 @@ export class App implements Owner {
       if (ended) void shown.review(this.rpc);
       if (document.visibilityState === "visible") this.markSeen(session);
     }
+    this.offline.onListing();
     this.feed.hurry();
     this.changed();
   }
@@ -316,17 +391,26 @@ export class App implements Owner {
     if (this.open?.id === wanted[0] && (this.beside?.id ?? null) === wanted[1]) return;
     [this.open, this.beside] = wanted.map((one) => kept(one) ?? this.conversation(one));
     for (const left of before.filter((shown) => !this.shown().includes(shown))) {
-      void this.rpc.call("_dragoman/hub/detach", { sessionId: left.id }).catch(() => null);
+      if (left.hasToSend) this.couriers.set(left.id, left);
+      else this.detach(left.id);
     }
     for (const opened of this.shown().filter((shown) => !before.includes(shown))) {
-      if (this.health === "live") void opened.attach(this.rpc);
+      const isAttached = this.couriers.delete(opened.id);
+      if (this.health === "live" && !isAttached) void opened.attach(this.rpc);
     }
+    if (this.health !== "live") void this.offline.restore();
     this.looked();
     this.changed();
   }
 
   private conversation(id: string | null): Conversation | null {
-    return id === null ? null : new Conversation(id, this.sessions.get(id) ?? null, () => this.changed());
+    if (id === null) return null;
+    const onChange = (): void => {
+      this.dismissCouriers();
+      this.changed();
+    };
+    const courier = this.couriers.get(id);
+    return courier ?? new Conversation(id, this.sessions.get(id) ?? null, onChange, (page, before) => this.offline.onPage(id, page, before));
   }
 
   unread(session: SessionInfo): boolean {

@@ -6,14 +6,16 @@
 
 import { Gone, type Rpc, RpcError } from "../wire/rpc";
 import { Fold } from "./fold";
-import { recallJson, remember, uniqueName } from "./memory";
+import { uniqueName } from "./memory";
+import { drop, store, waitingIn } from "./outbox";
 import { prepend } from "./joining";
 import { DOUBT, type Sending, type SteeringWay, blocksOf, isAccepted, joinPrompts, steerCall } from "./steering";
 import { Terminals } from "./terminals";
 import { moment } from "./time";
 import type { ContentBlock, FileChange, Message, SessionInfo, Snapshot } from "./types";
 
-interface Stored {
+/** A message of the archive, where secrets are covered. */
+export interface Stored {
   cursor: string;
   time?: string | number;
   message: Message;
@@ -36,6 +38,8 @@ export class Conversation {
   changeNotes: string[] = [];
   /** The cursor up to which a reconnected page still has to hear; empty when it is up to date. */
   behind = "";
+  /** When the hub last told what is shown, if it cannot be asked now; 0 while it can. */
+  asOf = 0;
   private kept = new Set<string>();
   private fetching: Promise<boolean> | null = null;
   private earliest = "";
@@ -48,10 +52,12 @@ export class Conversation {
     readonly id: string,
     public info: SessionInfo | null,
     private changed: () => void,
+    /** Hears of each page of the archive, and of what it was asked to be before. */
+    private onPage: (page: Stored[], before: string) => void = () => {},
   ) {
     this.fold = new Fold(id);
     this.terminals = new Terminals(id, () => this.fold, changed);
-    this.sending = recallJson<Sending[]>(`outbox.${id}`, []);
+    this.sending = waitingIn(id);
   }
 
   get waiting(): number {
@@ -63,13 +69,15 @@ export class Conversation {
       if (this.ready) await this.resume(rpc);
       else await this.open(rpc);
       this.rpc = rpc;
-      this.sending = this.sending.filter((sending) => !this.fold.taken.has(sending.key));
+      this.asOf = 0;
+      this.dropTaken();
       for (const sending of [...this.sending]) this.sendAgain(rpc, sending);
       this.terminals.follow(rpc);
     } catch (error) {
       if (error instanceof Gone) return; // the next connection tries again
       this.state = "failed";
       this.why = error instanceof Error ? error.message : String(error);
+      for (const sending of this.sending) if (!sending.isTried) this.refuse(sending, this.why);
     }
     this.changed();
   }
@@ -96,6 +104,23 @@ export class Conversation {
     while (await this.earlier(rpc));
   }
 
+  /** What was read before, while the hub cannot be asked. The next connection reads everything anew. */
+  restore(messages: Stored[], info: SessionInfo | null, asOf: number): void {
+    if (this.ready || this.asOf) return;
+    this.fold = this.folded(messages);
+    this.fold.turn = null; // whether it still runs, nobody knows
+    this.fold.open.clear();
+    this.info ??= info;
+    this.state = "open";
+    this.asOf = asOf;
+    this.changed();
+  }
+
+  /** The connection is gone: what is shown is of now, and gets older. */
+  onOffline(): void {
+    if (this.ready && !this.asOf) this.asOf = Date.now();
+  }
+
   private async resume(rpc: Rpc): Promise<void> {
     const answer = await rpc.call<{ session: SessionInfo }>(
       "_dragoman/hub/attach", { sessionId: this.id, after: this.cursor },
@@ -118,6 +143,7 @@ export class Conversation {
     const page = await rpc.call<{ messages: Stored[]; more?: boolean }>("_dragoman/hub/history", params);
     this.more = Boolean(page.more) && page.messages.length > 0;
     this.earliest = page.messages[0]?.cursor ?? this.earliest;
+    this.onPage(page.messages, before);
     return page;
   }
 
@@ -163,8 +189,7 @@ export class Conversation {
       done += 1;
     }
     this.line.splice(0, done);
-    this.sending = this.sending.filter((one) => !this.fold.taken.has(one.key));
-    this.keepOutbox();
+    this.dropTaken();
     return this.line.length > 0;
   }
 
@@ -181,14 +206,42 @@ export class Conversation {
     this.others = [];
     this.changeNotes = [];
     const sending = this.addSending({ key: uniqueName(), prompt });
-    void this.deliver(rpc, sending);
+    // Else what waits already would come behind it: the next connection sends all of it, in its order.
+    if (this.rpc === rpc) void this.deliver(rpc, sending);
   }
 
   private addSending(sending: Sending): Sending {
     this.sending.push(sending);
-    this.keepOutbox();
+    this.keepSending(sending);
     this.changed();
     return sending;
+  }
+
+  private keepSending(sending: Sending, formerKey = sending.key): void {
+    sending.isFleeting = !store(this.id, sending, formerKey) || undefined;
+  }
+
+  /** Another tab has changed the outbox. */
+  readOutbox(): void {
+    this.sending = waitingIn(this.id).map((stored) => Object.assign(this.sending.find(({ key }) => key === stored.key) ?? stored, stored));
+    this.changed();
+  }
+
+  /** Other words for a message that the hub does not have. One that was refused is sent once more, as a new one. */
+  edit(sending: Sending, prompt: ContentBlock[]): void {
+    const formerKey = sending.key;
+    Object.assign(sending, { key: sending.isTried ? uniqueName() : formerKey, prompt, error: undefined, isTried: undefined });
+    this.keepSending(sending, formerKey);
+    if (this.rpc) void this.deliver(this.rpc, sending);
+    this.changed();
+  }
+
+  private dropTaken(): void {
+    const taken = this.sending.filter((sending) => this.fold.taken.has(sending.key));
+    if (!taken.length) return;
+    for (const { key } of taken) drop(this.id, key);
+    this.sending = this.sending.filter((sending) => !taken.includes(sending));
+    this.changed();
   }
 
   /** How the agent is given a message while its turn runs. Of one that is not known to take any, the turn restarts. */
@@ -202,7 +255,8 @@ export class Conversation {
    */
   async steer(rpc: Rpc, prompt: ContentBlock[]): Promise<void> {
     const turn = this.fold.turn?.key;
-    if (!turn) return this.prompt(rpc, prompt);
+    // Whether that turn will still run when the network is back, nobody knows.
+    if (!turn || rpc.isEnded) return this.prompt(rpc, prompt);
     const sending = this.addSending({ key: uniqueName(), prompt, way: this.steeringWay, turn });
     if (sending.way === "restart") this.stopTurn(rpc, turn);
     else await this.offer(rpc, sending);
@@ -213,7 +267,7 @@ export class Conversation {
       const result = await rpc.call(...steerCall(this.id, sending));
       if (isAccepted(sending.way, result)) return this.forget(sending); // it is in the stream
       sending.way = undefined; // no turn took it: it is a prompt like any other, under the same key
-      this.keepOutbox();
+      this.keepSending(sending);
       void this.deliver(rpc, sending);
     } catch (error) {
       if (!(error instanceof Gone)) {
@@ -221,7 +275,7 @@ export class Conversation {
         throw error;
       }
       sending.error = DOUBT; // should the agent have it, the stream will tell
-      this.keepOutbox();
+      this.keepSending(sending);
     }
     this.changed();
   }
@@ -242,44 +296,53 @@ export class Conversation {
     first.prompt = joinPrompts(first.prompt, ...others.map(({ prompt }) => prompt));
     first.way = undefined;
     this.sending = this.sending.filter((sending) => !others.includes(sending));
-    this.keepOutbox();
+    for (const { key } of others) drop(this.id, key);
+    this.keepSending(first);
     void this.deliver(this.rpc, first);
   }
 
   /** After a new connection: prompts have keys and never run twice, a message into a turn might. */
   private sendAgain(rpc: Rpc, sending: Sending): void {
+    if (!sending.way && sending.error) return; // the hub has refused it: a person decides
     if (!sending.way) void this.deliver(rpc, sending);
     else if (sending.way !== "restart") sending.error = DOUBT;
     else if (this.fold.turn?.key === sending.turn) this.stopTurn(rpc, sending.turn ?? "");
     else this.beginAgain();
   }
 
-  private async deliver(rpc: Rpc, one: Sending): Promise<void> {
-    one.error = undefined;
-    const meta = { dragoman: { key: one.key } };
-    const prompt = one.base ? joinPrompts(one.base, one.prompt) : one.prompt;
+  private async deliver(rpc: Rpc, sending: Sending): Promise<void> {
+    if (rpc.isEnded) return;
+    if (!waitingIn(this.id).some(({ key }) => key === sending.key)) return this.forget(sending); // taken back in another tab
+    sending.error = undefined;
+    sending.isTried = true;
+    this.keepSending(sending);
+    const meta = { dragoman: { key: sending.key } };
+    const prompt = sending.base ? joinPrompts(sending.base, sending.prompt) : sending.prompt;
     try {
       await rpc.call("session/prompt", { sessionId: this.id, prompt, _meta: meta });
-      this.forget(one);
+      this.forget(sending);
     } catch (error) {
       if (error instanceof Gone) return; // it is sent again with the same key, and never run twice
-      if (error instanceof RpcError && this.fold.taken.has(one.key)) this.forget(one);
-      else one.error = error instanceof Error ? error.message : String(error);
+      if (error instanceof RpcError && this.fold.taken.has(sending.key)) this.forget(sending);
+      else this.refuse(sending, error instanceof Error ? error.message : String(error));
     }
     this.changed();
   }
 
-  forget(one: Sending): void {
-    this.sending = this.sending.filter((other) => other !== one);
-    this.keepOutbox();
-    this.changed();
+  private refuse(sending: Sending, reason: string): void {
+    sending.error = reason;
+    this.keepSending(sending);
   }
 
-  private stored = 0;
-  private keepOutbox(): void {
-    if (!this.sending.length && !this.stored) return;
-    this.stored = this.sending.length;
-    remember(`outbox.${this.id}`, this.sending.length ? JSON.stringify(this.sending) : "");
+  /** Whether something is still to be sent. What was refused waits for a person. */
+  get hasToSend(): boolean {
+    return this.sending.some(({ error }) => error === undefined);
+  }
+
+  forget(sending: Sending): void {
+    this.sending = this.sending.filter((other) => other !== sending);
+    drop(this.id, sending.key);
+    this.changed();
   }
 
   /** A person has looked at it and lets it be: a file, or one hunk of it. */

@@ -2,6 +2,10 @@
 
 import { surroundings } from "../surroundings";
 
+const PREFIX = "dragoman.";
+/** How the page looks is nobody's secret: signing out leaves it. */
+const APPEARANCE = ["theme", "density"];
+/** What the storage could not take. */
 const held = new Map<string, string>();
 
 function storage(): Pick<Storage, "getItem" | "setItem" | "removeItem"> | null {
@@ -13,19 +17,31 @@ function storage(): Pick<Storage, "getItem" | "setItem" | "removeItem"> | null {
 }
 
 export function recall(name: string): string {
-  const key = `dragoman.${name}`;
-  return storage()?.getItem(key) ?? held.get(key) ?? "";
+  const key = PREFIX + name;
+  return held.get(key) ?? storage()?.getItem(key) ?? "";
 }
 
-export function remember(name: string, value: string): void {
-  const key = `dragoman.${name}`;
-  held.set(key, value);
+/** False if it is gone after a reload, because the storage is full or switched off. */
+export function remember(name: string, value: string): boolean {
+  const key = PREFIX + name;
+  const kept = storage();
   try {
-    if (value) storage()?.setItem(key, value);
-    else storage()?.removeItem(key);
+    if (value) kept?.setItem(key, value);
+    else kept?.removeItem(key);
   } catch {
-    // full: what is held in memory has to do
+    held.set(key, value);
+    return false;
   }
+  if (kept) held.delete(key);
+  else held.set(key, value);
+  return kept !== null;
+}
+
+/** Signing out: nothing of what was said, written or read stays. */
+export function forgetAll(): void {
+  held.clear();
+  const names = surroundings.storage ? [] : Object.keys(storage() ?? {}).filter((key) => key.startsWith(PREFIX));
+  for (const name of names.map((key) => key.slice(PREFIX.length))) if (!APPEARANCE.includes(name)) remember(name, "");
 }
 
 export function recallJson<T>(name: string, otherwise: T): T {

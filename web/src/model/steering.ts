@@ -33,6 +33,10 @@ export interface Sending {
   /** The prompt of a turn that was stopped, which begins again with this. */
   base?: ContentBlock[];
   error?: string;
+  /** Whether it was given to a connection: then the hub may have it, whatever became of the connection. */
+  isTried?: boolean;
+  /** Whether it is gone after a reload, because the browser's storage cannot take it. */
+  isFleeting?: boolean;
 }
 
 /** Method and params that give the agent this message. */
@@ -70,7 +74,9 @@ export function blocksOf(parts: Part[]): ContentBlock[] {
 }
 
 /** What a person reads below a message that is on its way. */
-export function sendingLabel({ error, way }: Sending): string {
+export function sendingLabel({ error, way, isTried, isFleeting }: Sending, isConnected = true): string {
   if (error) return way ? error : `Not sent: ${error}`;
+  if (!isConnected && isTried) return "Sent, but not confirmed by the hub. It is sent again when the network is back, and never runs twice.";
+  if (!isConnected) return `Waiting for the network${isFleeting ? "; too large to be kept if this page is closed" : ""}`;
   return way === "restart" ? OUTCOMES["will restart"] : way ? "Steering …" : "Sending …";
 }

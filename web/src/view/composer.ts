@@ -105,10 +105,11 @@ export class Composer {
       this.shelve();
       this.fit();
     }
-    const running = Boolean(open.fold.turn) || open.info?.state === "running" || open.info?.state === "waiting";
+    const isConnected = this.app.health === "live";
+    const running = isConnected && (Boolean(open.fold.turn) || open.info?.state === "running" || open.info?.state === "waiting");
     this.stop.hidden = !running;
-    this.send.setAttribute("aria-label", running ? "Send when the turn has ended" : "Send");
-    this.send.title = running ? "Joins the queue" : "Send (Enter)";
+    this.send.setAttribute("aria-label", running ? "Send when the turn has ended" : isConnected ? "Send" : "Send when the network is back");
+    this.send.title = running ? "Joins the queue" : isConnected ? "Send (Enter)" : "Sent when the network is back (Enter)";
     const able = this.app.may("prompt") && !open.fold.ended;
     this.field.disabled = !able;
     this.send.disabled = !able || (!this.field.value.trim() && !this.attached.length);

@@ -128,3 +128,10 @@ export function ago(time: string | number | undefined, now = Date.now()): string
 export function lastPart(path: string): string {
   return path.replace(/[\\/]+$/, "").split(/[\\/]/).pop() || path;
 }
+
+/** A moment as a person of today would say it: "14:03", and with the day if that is another one. */
+export function clock(time: number): string {
+  const at = new Date(time);
+  const hours = at.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+  return at.toDateString() === new Date().toDateString() ? hours : `${at.toLocaleDateString("en-GB", { day: "numeric", month: "short" })}, ${hours}`;
+}

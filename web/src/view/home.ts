@@ -32,6 +32,7 @@ export function inbox(app: App, startNew: () => void): TemplateResult {
   return html`<section class="inbox" aria-labelledby="inbox-title">
     <h2 id="inbox-title">${waiting.length ? `${waiting.length} ${waiting.length === 1 ? "thing waits" : "things wait"} for you` : "Inbox"}</h2>
     <div class="cards">${repeat(waiting, nameOf, (asked) => questionCard(app, asked, false))}</div>
+    ${app.offline.asOf ? html`<p class="faint none">What waits for you is not known without the hub.</p>` : nothing}
     ${waiting.length || !app.loaded ? nothing : empty(app, startNew)}
   </section>`;
 }
@@ -59,7 +60,7 @@ export function sessionList(app: App): TemplateResult {
     ${app.nextCursor ? html`<button type="button" class="quiet wide" @click=${() => void app.moreSessions()}>Older sessions</button>` : nothing}
     ${app.loaded && !all.length ? html`<p class="faint none">No sessions yet.</p>` : nothing}
     ${app.loaded ? html`<button type="button" class="quiet wide" aria-pressed=${app.withArchived ? "true" : "false"} @click=${() => void app.toggleArchived()}>${app.withArchived ? "Hide archived sessions" : "Archived sessions"}</button>` : nothing}
-    ${app.loaded ? nothing : html`<div class="skeleton" aria-hidden="true"><i></i><i></i><i></i></div>`}
+    ${app.loaded || app.offline.asOf ? nothing : html`<div class="skeleton" aria-hidden="true"><i></i><i></i><i></i></div>`}
   </nav>`;
 }
 
@@ -77,6 +78,14 @@ function row(app: App, session: SessionInfo): TemplateResult {
       ${session.asking ? html`<span class="badge">${session.asking}</span>` : unread ? html`<span class="new" role="img" aria-label="unread"></span>` : nothing}
     </a>
   </li>`;
+}
+
+/** How many messages wait to be sent, of all sessions; opens the list of them. */
+export function outboxLink(app: App, open: () => void): TemplateResult | typeof nothing {
+  const count = app.toSend;
+  if (!count) return nothing;
+  const words = app.health === "live" ? "Not sent yet" : "Waiting for the network";
+  return html`<button type="button" class="view-link outbox-link" @click=${open}>${icon("send")}<span>${words}</span><span class="badge">${count}<span class="unseen"> ${count === 1 ? "message" : "messages"}</span></span></button>`;
 }
 
 /** The places of the page besides sessions. */

@@ -13,7 +13,7 @@ import { plain } from "../text/reveal";
 import { parseUnified, counts } from "../text/diff";
 import type { Composer } from "./composer";
 import { askText } from "./dialogs";
-import { lastPart } from "./dom";
+import { clock, lastPart } from "./dom";
 import { familyTree } from "./family";
 import { icon } from "./icons";
 import { questionCard } from "./question";
@@ -79,6 +79,7 @@ function usage(open: Conversation): TemplateResult | typeof nothing {
 }
 
 function lagging(open: Conversation): TemplateResult | typeof nothing {
+  if (open.asOf) return html`<p class="lag" role="status">Offline, as of ${clock(open.asOf)}</p>`;
   if (open.waiting > 1500) return html`<p class="lag" role="status">${open.waiting.toLocaleString("en")} updates behind, catching up</p>`;
   return open.behind ? html`<p class="lag" role="status">Catching up with what happened meanwhile</p>` : nothing;
 }

@@ -3,8 +3,10 @@
 import { type TemplateResult, html, nothing } from "lit";
 import type { App } from "../model/app";
 import { DENSITIES, THEMES, chooseDensity, chooseTheme, chosenDensity, chosenTheme } from "../model/appearance";
+import { isPushOn, obstacle, switchPush } from "../model/push";
 import { canNotify, notifying, switchNotifications } from "../notify";
 import { surroundings } from "../surroundings";
+import { plain } from "../text/reveal";
 import { KEYS } from "./dialogs";
 import { icon } from "./icons";
 
@@ -14,7 +16,7 @@ export function settingsView(app: App): TemplateResult {
     <div class="sheet-body">
       ${surroundings.isEmbedded ? nothing : choice(app, "Theme", "As your system has it, or always the same.", THEMES, chosenTheme(), chooseTheme)}
       ${choice(app, "Density", "How much room everything has.", DENSITIES, chosenDensity(), chooseDensity)}
-      ${surroundings.isEmbedded ? nothing : notifications(app)}
+      ${surroundings.isEmbedded ? nothing : html`${notifications(app)}${push(app)}`}
       <section class="setting tall-setting"><div><h3>Keys</h3><p class="faint">Nothing is taken from somebody who writes.</p></div>
         <dl class="keys">${KEYS.map(([key, what]) => html`<dt><kbd>${key}</kbd></dt><dd>${what}</dd>`)}</dl></section>
       ${surroundings.isEmbedded ? nothing : html`<section class="setting"><div><h3>This browser</h3><p class="faint">Your token may ${[...app.scopes].join(", ") || "do everything"}.</p></div>
@@ -37,4 +39,16 @@ function notifications(app: App): TemplateResult | typeof nothing {
   return html`<section class="setting"><div><h3>Notifications</h3><p class="faint">${about}</p></div>
     <button type="button" class="small" ?disabled=${!canNotify() || isRefused} aria-pressed=${String(notifying())}
       @click=${() => void switchNotifications().then(() => app.changed())}>${notifying() ? "Switch off" : "Switch on"}</button></section>`;
+}
+
+/** Why the last try did not work, for as long as the page is open. */
+let pushFault = "";
+
+function push(app: App): TemplateResult {
+  const reason = obstacle() || (app.health === "live" ? "" : "The hub cannot be asked now.");
+  const about = reason || pushFault || "Questions and permissions, and turns that end while nobody has the session open. The message names no file and quotes nobody.";
+  const isOn = isPushOn();
+  const change = (): void => void switchPush(app.rpc, !isOn).then(() => (pushFault = ""), (error: Error) => (pushFault = `It does not work: ${plain(error.message)}.`)).then(() => app.changed());
+  return html`<section class="setting"><div><h3>Also when the page is closed</h3><p class="faint" role="status">${about}</p></div>
+    <button type="button" class="small" ?disabled=${Boolean(reason)} aria-pressed=${String(isOn)} @click=${change}>${isOn ? "Switch off" : "Switch on"}</button></section>`;
 }

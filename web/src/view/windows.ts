@@ -6,7 +6,7 @@ import { recallJson, remember } from "../model/memory";
 import { surroundings } from "../surroundings";
 import { plain } from "../text/reveal";
 import { dialog } from "./dialogs";
-import { button, el, shown } from "./dom";
+import { button, clock, el, shown } from "./dom";
 import { FolderPicker } from "./folders";
 
 export function signIn(app: App): TemplateResult {
@@ -32,7 +32,7 @@ export function banner(app: App): TemplateResult | typeof nothing {
   if (app.health === "live" || app.health === "refused") return nothing;
   const seconds = Math.max(0, Math.ceil((app.retryAt - Date.now()) / 1000));
   const words = app.health === "connecting" ? (app.loaded ? "Connecting again …" : "Connecting …")
-    : `Not connected: ${plain(app.why)}. What you see may be out of date. ${seconds ? `Next try in ${seconds} s.` : ""}`;
+    : `Not connected: ${plain(app.why)}. ${app.offline.asOf ? `Offline, as of ${clock(app.offline.asOf)}.` : "What you see may be out of date."} ${seconds ? `Next try in ${seconds} s.` : ""}`;
   return html`<div class="banner ${app.health}" role="status"><span>${words}</span>
     ${app.health === "offline" ? html`<button type="button" class="small" @click=${app.connection.hurry}>Try now</button>` : nothing}</div>`;
 }

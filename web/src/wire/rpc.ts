@@ -33,6 +33,11 @@ export class Rpc {
     private heard: (message: Message) => void,
   ) {}
 
+  /** Whether nothing can be said any more. */
+  get isEnded(): boolean {
+    return this.ended;
+  }
+
   call<T = any>(method: string, params: object): Promise<T> {
     if (this.ended) return Promise.reject(new Gone("not connected"));
     const id = this.next++;

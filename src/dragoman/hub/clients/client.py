@@ -26,6 +26,7 @@ from dragoman.hub.gate.admission import Grant
 from dragoman.hub.gate.pairing import Pairings
 from dragoman.hub.gate.table import check, check_session
 from dragoman.hub.lending.turn_changes import TurnChanges
+from dragoman.hub.push.notifier import PushNotifier
 from dragoman.hub.session.frames import encode_json, object_of, value_of
 from dragoman.hub.session.state import OpenRequest
 from dragoman.runtime.budget import HeldBytes
@@ -416,6 +417,7 @@ class ClientHub(EngineHub, Protocol):
     clients: set[HubClient]
     default_agent: str
     pairings: Pairings | None
+    push: PushNotifier | str
     route: Callable[[Transport, Grant, str], HubClient] | None
 
     @property

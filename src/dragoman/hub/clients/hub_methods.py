@@ -13,6 +13,7 @@ from dragoman.hub.clients.client import ClientHub, HubClient
 from dragoman.hub.clients.commit_methods import CommitMethods
 from dragoman.hub.clients.entry_messages import HistoryView, messages
 from dragoman.hub.clients.pairing_methods import PairingMethods
+from dragoman.hub.clients.push_methods import PushMethods
 from dragoman.hub.clients.questions import is_answer
 from dragoman.hub.clients.request_checks import check_no_child, checked_key
 from dragoman.hub.clients.session_list import archive_filter
@@ -48,7 +49,7 @@ class HubMethods:
         self._views = views
         self._progress_of = SessionProgress(hub, views)
         self._examining = asyncio.Lock()
-        pairing = PairingMethods(hub)
+        pairing, push = PairingMethods(hub), PushMethods(hub)
         commits = CommitMethods(hub, self._progress_of)
         self._handlers: dict[str, HubHandler] = {
             "sessions": self._sessions,
@@ -77,6 +78,9 @@ class HubMethods:
             "pair": pairing.begin,
             "pair/status": pairing.status,
             "pair/withdraw": pairing.withdraw,
+            "push": push.describe,
+            "push/subscribe": push.subscribe,
+            "push/unsubscribe": push.unsubscribe,
         }
 
     async def call(self, client: HubClient, method: str, params: Params) -> JsonObject:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 from weakref import WeakSet
 
@@ -13,6 +14,7 @@ from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.session.frames import encode_json, object_of, value_of
 from dragoman.hub.session.notes import read_note
 from dragoman.journal import StreamInfo
+from dragoman.journal.redaction import redact
 from dragoman.schema.steering import SteeringWay, steering_way
 from dragoman.version import VERSION
 from dragoman.wire import notification
@@ -23,6 +25,12 @@ PARENTS = 10_000
 
 ArchiveFilter: TypeAlias = Literal["exclude", "include", "only"]
 """What a list does with archived sessions."""
+
+
+@lru_cache(maxsize=1024)
+def title_without_secrets(title: str) -> str:
+    """A title as the journal stores it: it is often a prompt, and stands in lists that devices keep."""
+    return redact(title.encode(errors="replace")).decode(errors="replace")
 
 
 class SessionViews:
@@ -115,7 +123,7 @@ class SessionViews:
             "sessionId": session.id,
             "agent": state.agent,
             "cwd": state.cwd,
-            "title": state.title,
+            "title": title_without_secrets(state.title),
             "state": session.shown_state,
             "cursor": str(session.log.last),
             "queue": len(state.queue),

@@ -178,6 +178,10 @@ class Admission:
         """Whether a grant of somebody who came in earlier is still good."""
         return grant in self._grants.values()
 
+    def grant_of(self, token: str) -> Grant | None:
+        """What a token is good for now, by what tells it from others (`Grant.token`)."""
+        return next((grant for grant in self._grants.values() if grant.token == token), None)
+
     @property
     def hosts(self) -> list[str]:
         """The names that we go by, with their ports."""

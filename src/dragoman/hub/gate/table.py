@@ -85,6 +85,10 @@ REQUESTS: dict[str, GateRow] = {
     # Who only answers sees the questions, and nothing else.
     f"{HUB}inbox": GateRow(scopes=("observe", "approve"), effect="look"),
     f"{HUB}watch": GateRow(scopes=("observe", "approve"), effect="look"),
+    # What a device then hears depends on its token: see `push`.
+    f"{HUB}push": GateRow(scopes=("observe", "approve"), effect="look"),
+    f"{HUB}push/subscribe": GateRow(scopes=("observe", "approve"), effect="look"),
+    f"{HUB}push/unsubscribe": GateRow(scopes=("observe", "approve"), effect="look"),
     f"{HUB}attach": GateRow(scopes=("observe",), effect="look"),
     f"{HUB}detach": GateRow(scopes=("observe",), effect="look"),
     f"{HUB}history": GateRow(scopes=("observe",), effect="look"),

@@ -1,0 +1,109 @@
+"""The subscriptions of devices: where to send, for whom to encrypt, and whose token it was that asked.
+
+They lie in one file beside the hub's other files, for its owner's eyes, which is replaced as a whole. A token
+has a bounded number of them: one more takes the place of its oldest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from dragoman.decoders import decode_json
+from dragoman.errors import LocalMistake
+
+log = logging.getLogger(__name__)
+
+OF_ONE_TOKEN = 8
+"""Browsers that one token is used in at once, and some that forgot to say that they left."""
+
+MOST = 64
+
+_CLOEXEC = getattr(os, "O_CLOEXEC", 0)
+
+
+class PushSubscription(Struct, frozen=True, kw_only=True):
+    """One browser of one device. Times are seconds since 1970."""
+
+    endpoint: str
+    p256dh: str
+    auth: str
+    owner: str
+    """The name of the token."""
+    token: str
+    """Which token of that name: see `Grant.token`."""
+    created: float
+
+    @property
+    def id(self) -> str:
+        """For logs: an endpoint is a secret of its own, because whoever knows it can send to it."""
+        return hashlib.sha256(self.endpoint.encode()).hexdigest()[:12]
+
+
+class _SubscriptionFile(Struct, frozen=True):
+    subscriptions: tuple[PushSubscription, ...] = ()
+    version: int = 1
+
+
+class SubscriptionStore:
+    """All subscriptions, in memory and in the file."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises `LocalMistake` for a file that cannot be read."""
+        self._path = path
+        self._all: dict[str, PushSubscription] = {}
+        try:
+            stored = decode_json(path.read_bytes(), _SubscriptionFile)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise LocalMistake(f"{path}: cannot be read: {error.strerror}") from None
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            raise LocalMistake(
+                f"{path}: is no file of subscriptions; without it, devices subscribe again"
+            ) from None
+        self._all = {subscription.endpoint: subscription for subscription in stored.subscriptions}
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def __iter__(self) -> Iterator[PushSubscription]:
+        return iter(list(self._all.values()))
+
+    def find(self, endpoint: str) -> PushSubscription | None:
+        return self._all.get(endpoint)
+
+    def add(self, subscription: PushSubscription) -> None:
+        """Raises `LocalMistake` if there are too many, or if the file cannot be written."""
+        self._all.pop(subscription.endpoint, None)
+        others = [each for each in self._all.values() if each.owner == subscription.owner]
+        if len(others) >= OF_ONE_TOKEN:
+            del self._all[min(others, key=lambda each: each.created).endpoint]
+        if len(self._all) >= MOST:
+            raise LocalMistake(f"the hub sends to {MOST} devices already; one of them has to leave first")
+        self._all[subscription.endpoint] = subscription
+        self._write()
+
+    def remove(self, endpoint: str) -> bool:
+        if self._all.pop(endpoint, None) is None:
+            return False
+        self._write()
+        return True
+
+    def _write(self) -> None:
+        data = msgspec.json.encode(_SubscriptionFile(tuple(self._all.values())))
+        fresh = self._path.with_name(f".{self._path.name}.{os.getpid()}")
+        try:
+            fresh.unlink(missing_ok=True)
+            descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _CLOEXEC, 0o600)
+            with open(descriptor, "wb") as file:
+                file.write(data)
+            fresh.replace(self._path)
+        except OSError as error:
+            raise LocalMistake(f"{self._path}: cannot be written: {error.strerror}") from None

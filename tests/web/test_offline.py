@@ -1,0 +1,120 @@
+"""The page without a network: what is written waits and is sent once, what was read can be read again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.web.conftest import RunningHub, Visitor, send, start_session
+from tests.web.seeing import asked, ended, reads
+
+pytestmark = pytest.mark.timeout(240)
+
+SECRET = "sk-ant-api03-" + "a1B2c3D4e5F6g7H8" * 4
+
+KEPT = """async () => {
+    const names = (await indexedDB.databases()).map(({ name }) => name);
+    if (!names.includes("dragoman-reading")) return "";
+    const opened = await new Promise((resolve, reject) => {
+        const request = indexedDB.open("dragoman-reading");
+        request.onsuccess = () => resolve(request.result);
+        request.onerror = () => reject(request.error);
+    });
+    const all = (name) => new Promise((resolve) => {
+        const request = opened.transaction(name).objectStore(name).getAll();
+        request.onsuccess = () => resolve(request.result);
+    });
+    const kept = JSON.stringify([await all("sessions"), await all("lists")]);
+    opened.close();
+    return kept;
+}"""
+"""Everything that is in the page's IndexedDB, as text."""
+
+
+def go(page: Any, route: str) -> None:
+    page.evaluate("hash => { location.hash = hash }", route)
+
+
+def write(page: Any, text: str) -> None:
+    """As `send`, for a session that was just gone to."""
+    page.wait_for_selector(".composer textarea:enabled")
+    send(page, text)
+    page.wait_for_selector(f".sending >> text={text}")
+
+
+def test_what_is_written_without_a_network_is_sent_once_and_in_order(
+    visitor: Visitor, hub: RunningHub
+) -> None:
+    page = visitor.open()
+    routes = []
+    for _ in range(2):
+        start_session(page, hub.folder)
+        page.wait_for_selector("text=What shall it do?")
+        routes.append(page.evaluate("location.hash"))
+        send(page, "count")
+        ended(page, 1)
+    page.wait_for_function("() => navigator.serviceWorker.controller !== null")
+    page.wait_for_function(f"async () => (await ({KEPT})()).split('turn_ended').length === 3")
+    hub.wire.cut()
+    page.wait_for_selector(".banner.offline")
+    write(page, "count the second")
+    go(page, routes[0])
+    for words in ("count a", "count b", "count c"):
+        write(page, words)
+    assert page.inner_text(".sending >> nth=0").split("\n\n")[:2] == ["count a", "Waiting for the network"]
+    page.locator(".sending", has_text="count b").get_by_text("Edit").click()
+    page.fill("dialog textarea", "count B")
+    page.click("dialog button[type=submit]")
+    page.locator(".sending", has_text="count c").get_by_text("Take it back").click()
+    assert page.input_value(".composer textarea") == "count c"
+    assert page.inner_text(".outbox-link .badge").startswith("3")
+    page.reload()
+    page.wait_for_selector(".sending >> nth=1")
+    asked(page, ["count", "count a", "count B"])
+    assert page.inner_text(".outbox-link .badge").startswith("3")
+    page.click(".outbox-link")
+    assert page.locator(".outbox li").count() == 3
+    page.keyboard.press("Escape")
+    hub.wire.mend()
+    page.evaluate("() => dispatchEvent(new Event('online'))")
+    page.wait_for_selector(".app[data-health=live]")
+    ended(page, 3)
+    asked(page, ["count", "count a", "count B"])
+    page.wait_for_selector(".outbox-link", state="detached")
+    go(page, routes[1])  # which was not open when the network came back
+    ended(page, 2)
+    asked(page, ["count", "count the second"])
+    page.reload()
+    ended(page, 2)
+    asked(page, ["count", "count the second"])
+
+
+def test_what_was_read_is_read_without_a_network_and_signing_out_leaves_nothing(
+    visitor: Visitor, hub: RunningHub
+) -> None:
+    page = visitor.open()
+    start_session(page, hub.folder)
+    send(page, f"count with {SECRET}")
+    ended(page, 1)
+    reads(page, SECRET)  # what is said live is not covered
+    page.wait_for_function("() => navigator.serviceWorker.controller !== null")
+    page.wait_for_function(f"async () => /turn_ended.*count with/.test(await ({KEPT})())")
+    kept = page.evaluate(KEPT)
+    assert "[redacted]" in kept
+    assert SECRET not in kept
+    assert hub.token not in kept
+    hub.wire.cut()
+    page.wait_for_selector(".banner.offline")
+    page.wait_for_selector(".lag >> text=/Offline, as of [0-9]{2}:[0-9]{2}/")
+    page.reload()
+    page.wait_for_selector(".lag >> text=/Offline, as of [0-9]{2}:[0-9]{2}/")
+    reads(page, "one two three")
+    assert page.locator(".session .session-title", has_text="count with").count() == 1
+    page.wait_for_selector(".composer textarea:enabled")
+    page.click("button[aria-label='Menu']")
+    page.click("text=Sign out")
+    page.wait_for_selector("#token")
+    page.wait_for_function(f"async () => (await ({KEPT})()) === ''")
+    assert page.evaluate("Object.keys(localStorage)") == []
+    hub.wire.mend()
