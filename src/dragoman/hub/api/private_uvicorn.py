@@ -169,5 +169,6 @@ class ManyProtocol(WebSocketsSansIOProtocol):
     def _forget_handshake(self) -> None:
         """Nobody asks for its headers any more, and a connection that is idle for days is to cost little."""
         protocol: Any = self
+        protocol.request.headers.clear()  # the parser of `websockets` holds the request as long as it runs
         protocol.request = protocol.response = None
         protocol.scope["headers"] = []

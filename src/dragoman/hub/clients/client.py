@@ -30,6 +30,7 @@ from dragoman.hub.push.notifier import PushNotifier
 from dragoman.hub.session.frames import encode_json, object_of, value_of
 from dragoman.hub.session.state import OpenRequest
 from dragoman.runtime.budget import HeldBytes
+from dragoman.runtime.locks import LazyEvent
 from dragoman.runtime.owner import TaskOwner
 from dragoman.schema.v1.methods import METHODS
 from dragoman.transport.contract import Transport
@@ -114,7 +115,7 @@ class HubClient:
         self._dismissed_ids: set[Id] = set()  # of these, the ones that it may have to answer without a person
         self.since = asyncio.get_running_loop().time()
         """When its connection came, by our clock."""
-        self.closed_event = asyncio.Event()
+        self.closed_event = LazyEvent()
         self.transport = transport
         self.unanswered_bytes = hub.bounds.client()
         """Bytes of its requests that have no answer; prompts are counted for their session."""

@@ -23,6 +23,7 @@ from dragoman.hub.session import events as ev
 from dragoman.hub.session.state import ChildSession, OpenRequest, PromptAnswer, SessionState
 from dragoman.journal import Journal, Stored
 from dragoman.runtime.budget import ByteBudget
+from dragoman.runtime.locks import LazyEvent
 from dragoman.runtime.owner import TaskOwner
 from dragoman.wire import ErrorObject
 from dragoman.wire.envelope import Id
@@ -150,7 +151,7 @@ class ClientPort(Protocol):
     @property
     def is_full(self) -> bool: ...
     @property
-    def closed_event(self) -> asyncio.Event: ...
+    def closed_event(self) -> LazyEvent: ...
     @property
     def waiting(self) -> Mapping[tuple[str, str], tuple[Id, ...]]: ...
     def can_answer(self, request: OpenRequest) -> bool: ...
