@@ -20,6 +20,8 @@ REASONS: dict[str, str] = {
     "tests/hub/explore/moves.py": "a method for each thing that happens to a world",
     "tests/hub/explore/planted.py": "one table: a row for each planted bug",
     "tests/hub/simulate/clients.py": "one person: a method for each thing that people do",
+    "tests/web/test_page.py": "what a visitor does on the page, one story after the other",
+    "tests/hub/outside/gate_stage.py": "one table: an `Act` for each row of the gate's table",
     "src/dragoman/hub/agents/process.py": "one process of an agent: its words, its calls, its bytes",
     "src/dragoman/hub/agents/pool.py": "processes, and how they bring sessions back: one owner ends both",
 }
@@ -46,7 +48,6 @@ SMALL_REASONS: dict[str, str] = {
     "src/dragoman/text/diff.py": "one of the room's tools; the others are larger",
     "src/dragoman/hub/agents/host/__main__.py": "`python -m dragoman.hub.agents.host` needs it",
     "src/dragoman/hub/agents/host/host_reply.py": "both ends of a pipe read it, and neither loads the other",
-    "src/dragoman/review/worker.py": "the program of a worker process",
     "src/dragoman/review/worker_messages.py": "both ends of a pipe read it, and neither loads the other",
     "src/dragoman/trace/frames.py": "all parts of the room read frames with it",
     "src/dragoman/transport/waiting.py": "one class, which rooms above use too",

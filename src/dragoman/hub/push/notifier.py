@@ -19,6 +19,7 @@ from typing import Literal, Protocol, TypeAlias
 import msgspec
 from msgspec import Struct
 
+from dragoman.decoders import decode_json
 from dragoman.errors import LocalMistake
 from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.gate.admission import Grant
@@ -269,7 +270,7 @@ class _ErrorCode(Struct):
 
 def _code_of(answer: PromptAnswer) -> int:
     try:
-        return msgspec.json.decode(answer.content, type=_ErrorCode).code
+        return decode_json(answer.content, _ErrorCode).code
     except msgspec.MsgspecError:
         return 0
 
