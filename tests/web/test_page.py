@@ -60,51 +60,6 @@ def test_the_first_run_leads_from_the_printed_address_to_a_reviewed_change(
     assert (folder / "poem.txt").read_text() == POEM.replace("TEN", "ten")
 
 
-def test_what_a_turn_changed_is_committed_from_its_changes(visitor: Visitor, hub: RunningHub) -> None:
-    folder = hub.folder / "committed"
-    folder.mkdir()
-    (folder / "poem.txt").write_text(POEM.replace("tulips", "violets"))
-    git(folder, "init", "--quiet")
-    git(folder, "config", "user.name", "Ann")
-    git(folder, "config", "user.email", "ann@example.org")
-    git(folder, "add", ".")
-    git(folder, "commit", "--quiet", "-m", "poem: begin")
-    (folder / "other.txt").write_text("not of the turn\n")
-    hook = folder / ".git/hooks/commit-msg"
-    hook.parent.mkdir(exist_ok=True)
-    hook.write_text("#!/bin/sh\ngrep -q tulips $1 || { echo 'say which flowers'; exit 1; }\n")
-    hook.chmod(0o755)
-    page = visitor.open()
-    start_session(page, folder)
-    send(page, "Please fix the parser")
-    ended(page, 1)
-    page.click(".changed-bar")
-    page.click(".changes-head >> text=Commit")
-    page.wait_for_selector(".commit-files input[data-path='poem.txt']:checked")
-    assert not page.is_checked(".commit-files input[data-path='other.txt']")
-    assert page.input_value("#commit-message") == "Fix the parser"
-    assert "commit-msg" in page.inner_text(".commit-about")
-    if AXE.is_file():
-        assert faults(page) == []
-    page.keyboard.press("Control+Enter")
-    page.wait_for_selector(".commit .output >> text=say which flowers")
-    draw(page, "commit-desk")
-    page.fill("#commit-message", "poem: tulips")
-    page.check(".commit-files input[data-path='other.txt']")
-    page.click(".commit button[type=submit] >> text=Commit 2 files")
-    page.wait_for_selector(".commit", state="detached")
-    page.wait_for_selector(".changes p.faint >> text=Nothing is left")
-    assert git(folder, "log", "-1", "--name-only", "--format=%s").split() == [
-        *("poem:", "tulips", "other.txt", "poem.txt")
-    ]
-    assert git(folder, "status", "--porcelain") == ""
-
-
-def git(folder: Path, *words: str) -> str:
-    done = subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True, text=True)
-    return done.stdout
-
-
 def test_a_permission_shows_the_whole_command_and_is_answered_once_for_all_screens(
     visitor: Visitor, hub: RunningHub
 ) -> None:

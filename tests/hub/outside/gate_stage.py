@@ -175,7 +175,7 @@ ACTS: dict[tuple[str, bool], Act] = {
     (f"{HUB}answer", True): Act(_choice, needs="question", reaches="response"),
     (f"{HUB}revert", True): Act(lambda scene: {"path": scene.detail}, needs="change"),
     (f"{HUB}commit/preview", True): Act(needs="commit"),
-    (f"{HUB}commit", True): Act(lambda scene: {"message": "m", **json.loads(scene.detail)}, needs="commit"),
+    (f"{HUB}commit", True): Act(lambda scene: json.loads(scene.detail), needs="commit"),
     (f"{HUB}queue/edit", True): Act(
         lambda scene: {"key": scene.detail, "prompt": text("changed")}, needs="queue"
     ),
@@ -422,13 +422,12 @@ class GateStage:
 
     async def _change_repository(self, scene: Scene) -> str:
         """A new file in a repository: what a commit of it names."""
-        for words in (("init", "--quiet"), ("config", "user.name", "a"), ("config", "user.email", "a@b")):
-            subprocess.run(("git", *words), cwd=scene.folder, check=True)
-        path = f"new-{next(self._numbers)}.txt"
-        Path(scene.folder, path).write_text("new\n")
-        params = {"sessionId": scene.session, "paths": [path]}
-        preview = await self.owner.call(f"{HUB}commit/preview", params)
-        return json.dumps({"paths": [path], "identity": preview["identity"]})
+        for words in ("init --quiet", "config user.name a", "config user.email a@b"):
+            subprocess.run(("git", *words.split()), cwd=scene.folder, check=True)
+        paths = [f"new-{next(self._numbers)}.txt"]
+        Path(scene.folder, *paths).write_text("new\n")
+        look = {"sessionId": scene.session, "paths": paths}
+        return json.dumps({**look, **await self.owner.call(f"{HUB}commit/preview", look), "message": "m"})
 
     async def _queue(self, cell: Cell, session: str) -> str:
         """A prompt that waits. It is the client's own if its token may prompt there at all."""
