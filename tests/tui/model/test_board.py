@@ -64,7 +64,7 @@ def test_a_wide_board_has_its_columns_side_by_side_and_a_narrow_one_below_each_o
     hostile = [*SESSIONS, session("h", "idle", title="evil\x1b[31m [red]\u202e title", line="\x07[/]\nx")]
     text = ""
     for width in (40, 78, 112, 198):
-        drawing = draw_board(columns_of(hostile), width, chosen="works", now=1000.0)
+        drawing = draw_board(columns_of(hostile), width, chosen_id="works", now=1000.0)
         text = "\n".join(line.plain for line in drawing.lines)
         assert all(line.cell_length <= width for line in drawing.lines)
         assert "\x1b" not in text

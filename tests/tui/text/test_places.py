@@ -17,7 +17,7 @@ PLACES = {
 
 def test_places_are_found_in_words_and_addresses_are_none() -> None:
     for text, places in PLACES.items():
-        assert [tuple(found.place) for found in places_in(text)] == places, text
+        assert [tuple(named_place.place) for named_place in places_in(text)] == places, text
     assert place_at("see src/a.py:12", 5) == FilePlace("src/a.py", 12)
     assert place_at("see src/a.py:12", 3) is None
 

@@ -164,18 +164,18 @@ class HubBoard:
         """Ask how those sessions get on that may have moved."""
         if self._must_list:
             await self._list(hub)
-        moved = [session_id for session_id in self._sessions if self._may_have_moved(session_id)]
-        if not moved:
+        moved_ids = [session_id for session_id in self._sessions if self._may_have_moved(session_id)]
+        if not moved_ids:
             return
         try:
-            answer = await hub.call(f"{HUB}progress", {"sessionIds": moved[:PROGRESS]})
+            answer = await hub.call(f"{HUB}progress", {"sessionIds": moved_ids[:PROGRESS]})
         except CallFailed:  # no hub, or an older one: the board goes without
-            answer = {"progress": [{"sessionId": session_id} for session_id in moved[:PROGRESS]]}
+            answer = {"progress": [{"sessionId": session_id} for session_id in moved_ids[:PROGRESS]]}
         for progress in _objects(answer, "progress"):
             self._progress[_text(progress, "sessionId")] = progress
-        for session_id in moved[:PROGRESS]:
+        for session_id in moved_ids[:PROGRESS]:
             self._progress.setdefault(session_id, {})  # of one that we may not see nothing is told
-        if len(moved) > PROGRESS:
+        if len(moved_ids) > PROGRESS:
             self._news.set()
 
     def _may_have_moved(self, session_id: str) -> bool:
@@ -242,10 +242,14 @@ class HubBoard:
         self._news.set()
 
     def question(self, session_id: str) -> BoardQuestion | None:
-        waiting = [q for (asker, _), q in self._questions.items() if self._root_of(asker) == session_id]
-        if not waiting:
+        questions = [
+            question
+            for (asker_id, _), question in self._questions.items()
+            if self._root_of(asker_id) == session_id
+        ]
+        if not questions:
             return None
-        fields = min(waiting, key=lambda question: _number(question, "askedAt"))
+        fields = min(questions, key=lambda question: _number(question, "askedAt"))
         cwd = _text(self._sessions.get(session_id, {}), "cwd")
         return BoardQuestion(
             session_id=_text(fields, "sessionId"),

@@ -46,10 +46,10 @@ class BoardDrawing(NamedTuple):
     cards: Sequence[Card]
 
 
-def draw_board(columns: Sequence[BoardColumn], width: int, *, chosen: str, now: float) -> BoardDrawing:
+def draw_board(columns: Sequence[BoardColumn], width: int, *, chosen_id: str, now: float) -> BoardDrawing:
     """The columns at this width; `now` is in seconds since 1970."""
     if width >= WIDE:
-        return _side_by_side(columns, width, chosen, now)
+        return _side_by_side(columns, width, chosen_id, now)
     lines: list[Content] = []
     cards: list[Card] = []
     for column in columns:
@@ -59,22 +59,22 @@ def draw_board(columns: Sequence[BoardColumn], width: int, *, chosen: str, now: 
             lines.append(Content(""))
         lines.append(_heading(column))
         for session in column.sessions:
-            drawn = _row(session, width, session.id == chosen, now)
-            cards.append(Card(session.id, 0, len(lines), width, len(drawn)))
-            lines += drawn
+            card_lines = _row(session, width, session.id == chosen_id, now)
+            cards.append(Card(session.id, 0, len(lines), width, len(card_lines)))
+            lines += card_lines
     return BoardDrawing(lines, cards)
 
 
-def _side_by_side(columns: Sequence[BoardColumn], width: int, chosen: str, now: float) -> BoardDrawing:
+def _side_by_side(columns: Sequence[BoardColumn], width: int, chosen_id: str, now: float) -> BoardDrawing:
     room = (width - GAP * (len(columns) - 1)) // len(columns)
     cards: list[Card] = []
     stacks: list[list[Content]] = []
     for number, column in enumerate(columns):
         stack = [_heading(column), plain("─" * room, "dim")]
         for session in column.sessions:
-            drawn = _card(session, room, session.id == chosen, now)
-            cards.append(Card(session.id, number * (room + GAP), len(stack), room, len(drawn)))
-            stack += [*drawn, Content("")]
+            card_lines = _card(session, room, session.id == chosen_id, now)
+            cards.append(Card(session.id, number * (room + GAP), len(stack), room, len(card_lines)))
+            stack += [*card_lines, Content("")]
         stacks.append(stack)
     height = max(map(len, stacks))
     lines = []

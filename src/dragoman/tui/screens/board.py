@@ -119,9 +119,9 @@ class BoardScreen(Dialog[ChatRequest]):
         state.display = bool(text)
 
     @property
-    def _chosen(self) -> BoardSession | None:
+    def _chosen_session(self) -> BoardSession | None:
         sessions = () if self._board is None else self._board.sessions
-        return next((session for session in sessions if session.id == self.view.chosen), None)
+        return next((session for session in sessions if session.id == self.view.chosen_id), None)
 
     # Filtering.
 
@@ -148,7 +148,7 @@ class BoardScreen(Dialog[ChatRequest]):
     # Doing something with the chosen session.
 
     def on_board_view_opened(self, event: BoardView.Opened) -> None:
-        session = self._chosen
+        session = self._chosen_session
         if session is not None and session.request is not None:
             self.end(session.request)
         elif session is not None and session.state == "running":
@@ -157,7 +157,7 @@ class BoardScreen(Dialog[ChatRequest]):
             self.app.notify("Its agent or its folder is not here, so it cannot be opened.", markup=False)
 
     def action_question(self) -> None:
-        session, board = self._chosen, self._board
+        session, board = self._chosen_session, self._board
         question = None if session is None or board is None else board.question(session.id)
         if question is None:
             self.app.notify("This session asks nothing here.", markup=False)
@@ -177,7 +177,7 @@ class BoardScreen(Dialog[ChatRequest]):
             self.app.notify("Somebody else has answered it already.", markup=False)
 
     def action_rename(self) -> None:
-        session = self._chosen
+        session = self._chosen_session
         if session is not None:
             dialog = EntryScreen("Title", value=session.title, hint="enter sets the title · esc leaves it")
             self.app.push_screen(dialog, lambda title: self._rename(session.id, title))
@@ -187,7 +187,7 @@ class BoardScreen(Dialog[ChatRequest]):
             self._act(self._board.set_title(session_id, title))
 
     def action_archive(self) -> None:
-        session, board = self._chosen, self._board
+        session, board = self._chosen_session, self._board
         if session is None or board is None:
             return
         if not board.can_archive:

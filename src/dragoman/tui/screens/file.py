@@ -89,9 +89,9 @@ class FileScreen(Dialog[bool]):
     async def _colour(self) -> None:
         text = "\n".join(line.plain for line in self._lines)
         if len(text) <= COLOURED:
-            coloured = await asyncio.to_thread(_highlight, text, self.file.path)
-            if len(coloured) == len(self._lines):
-                self._lines = coloured
+            lines = await asyncio.to_thread(_highlight, text, self.file.path)
+            if len(lines) == len(self._lines):
+                self._lines = lines
                 self._redraw()
 
     def _redraw(self) -> None:
@@ -109,8 +109,8 @@ class FileScreen(Dialog[bool]):
             is_marked = number == self._line
             sign = "▶" if is_marked else " "
             gutter = plain(f"{sign}{number:>{digits}} ", "reverse" if is_marked else "dim")
-            shown = highlight_words(content, self._words)
-            rows += hanging(shown.stylize("bold") if is_marked else shown, width, gutter)
+            text = highlight_words(content, self._words)
+            rows += hanging(text.stylize("bold") if is_marked else text, width, gutter)
         return rows
 
     def _go_to(self, line: int) -> None:

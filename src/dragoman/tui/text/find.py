@@ -30,13 +30,13 @@ class Hit(NamedTuple):
 
 def find_words(entries: Iterable[TranscriptEntry], words: str) -> list[Hit]:
     """Every place that has these words, upper and lower case alike."""
-    wanted = words.casefold()
-    if not wanted:
+    folded_words = words.casefold()
+    if not folded_words:
         return []
     return [
         Hit(entry, number)
         for entry in entries
-        for number in range("\n".join(_texts(entry)).casefold().count(wanted))
+        for number in range("\n".join(_texts(entry)).casefold().count(folded_words))
     ]
 
 
@@ -49,14 +49,14 @@ def highlight_words(content: Content, words: str) -> Content:
 
 def spans_of(text: str, words: str) -> Iterator[tuple[int, int]]:
     """Where the words stand in a line. Letters that are several in lower case, such as İ, move nothing."""
-    wanted = words.casefold()
+    folded_words = words.casefold()
     folded = text.casefold()
-    if not wanted or len(folded) != len(text):
+    if not folded_words or len(folded) != len(text):
         return
-    at = folded.find(wanted)
+    at = folded.find(folded_words)
     while at >= 0:
-        yield at, at + len(wanted)
-        at = folded.find(wanted, at + len(wanted))
+        yield at, at + len(folded_words)
+        at = folded.find(folded_words, at + len(folded_words))
 
 
 def _texts(entry: TranscriptEntry) -> Iterator[str]:

@@ -35,7 +35,7 @@ class FilePlace(NamedTuple):
     line: int = 0
 
 
-class FoundPlace(NamedTuple):
+class NamedPlace(NamedTuple):
     """A place, and where it stands in a text."""
 
     place: FilePlace
@@ -43,26 +43,33 @@ class FoundPlace(NamedTuple):
     end: int
 
 
-def places_in(text: str) -> Iterator[FoundPlace]:
+def places_in(text: str) -> Iterator[NamedPlace]:
     """All places that a text names."""
     for match in _PLACE.finditer(text[:LONGEST]):
         path, line = match["path"], int(match["mark"] or match["line"] or 0)
         if match["scheme"]:
             path = unquote(path)
         if line or "/" in path:
-            yield FoundPlace(FilePlace(path, line), match.start(), match.end())
+            yield NamedPlace(FilePlace(path, line), match.start(), match.end())
 
 
 def place_at(text: str, index: int) -> FilePlace | None:
     """The place that stands at this character."""
-    return next((found.place for found in places_in(text) if found.start <= index < found.end), None)
+    return next(
+        (
+            named_place.place
+            for named_place in places_in(text)
+            if named_place.start <= index < named_place.end
+        ),
+        None,
+    )
 
 
 def places_of(entry: TranscriptEntry) -> list[FilePlace]:
     """What an entry names, each place once: a tool call's locations and changes first, then its words."""
     places = dict.fromkeys(_places_of(entry))
-    lined = {place.path for place in places if place.line}
-    return [place for place in places if place.line or place.path not in lined][:MOST]
+    paths_with_line = {place.path for place in places if place.line}
+    return [place for place in places if place.line or place.path not in paths_with_line][:MOST]
 
 
 def _places_of(entry: TranscriptEntry) -> Iterator[FilePlace]:
@@ -80,7 +87,7 @@ def _places_of(entry: TranscriptEntry) -> Iterator[FilePlace]:
 
 
 def _named(text: str) -> Iterator[FilePlace]:
-    return (found.place for found in places_in(text))
+    return (named_place.place for named_place in places_in(text))
 
 
 def _changed(content: Iterable[object]) -> Iterator[FilePlace]:

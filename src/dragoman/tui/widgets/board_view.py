@@ -51,7 +51,7 @@ class BoardView(ScrollView, can_focus=True):
 
     def __init__(self, *, id: str | None = None) -> None:  # Textual's name
         super().__init__(id=id)
-        self.chosen = ""
+        self.chosen_id = ""
         self._columns: Sequence[BoardColumn] = ()
         self._drawing = BoardDrawing((), ())
 
@@ -59,8 +59,8 @@ class BoardView(ScrollView, can_focus=True):
         """These from now on; the chosen session stays chosen if it is still there."""
         self._columns = columns
         ids = {session.id for column in columns for session in column.sessions}
-        if self.chosen not in ids:
-            self.chosen = step_down(columns, "", 0)
+        if self.chosen_id not in ids:
+            self.chosen_id = step_down(columns, "", 0)
         self._draw()
 
     def on_resize(self, event: Resize) -> None:
@@ -71,37 +71,37 @@ class BoardView(ScrollView, can_focus=True):
         width = self.scrollable_content_region.width
         if width <= 0:
             return
-        self._drawing = draw_board(self._columns, width, chosen=self.chosen, now=time.time())
+        self._drawing = draw_board(self._columns, width, chosen_id=self.chosen_id, now=time.time())
         self.virtual_size = Size(width, len(self._drawing.lines))
         self.refresh()
 
     def action_step(self, by: int) -> None:
-        self._choose(step_down(self._columns, self.chosen, by))
+        self._choose(step_down(self._columns, self.chosen_id, by))
 
     def action_across(self, by: int) -> None:
-        self._choose(step_across(self._columns, self.chosen, by))
+        self._choose(step_across(self._columns, self.chosen_id, by))
 
     def action_open(self) -> None:
-        if self.chosen:
-            self.post_message(self.Opened(self.chosen))
+        if self.chosen_id:
+            self.post_message(self.Opened(self.chosen_id))
 
     def on_click(self, event: Click) -> None:
         x, y = event.x, event.y + self.scroll_offset.y
         card = next((card for card in self._drawing.cards if card.has(x, y)), None)
         if card is None:
             return
-        if card.session_id == self.chosen:
+        if card.session_id == self.chosen_id:
             self.action_open()
         else:
             self._choose(card.session_id)
 
     def _choose(self, session_id: str) -> None:
-        self.chosen = session_id
+        self.chosen_id = session_id
         self._draw()
         self._reveal()
 
     def _reveal(self) -> None:
-        card = next((card for card in self._drawing.cards if card.session_id == self.chosen), None)
+        card = next((card for card in self._drawing.cards if card.session_id == self.chosen_id), None)
         if card is None:
             return
         height = self.scrollable_content_region.height
