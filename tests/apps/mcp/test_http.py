@@ -151,12 +151,15 @@ async def test_a_stream_begins_with_an_empty_event_where_the_version_knows_it(
 async def test_a_client_that_stays_away_is_forgotten_and_its_turn_ends(folder: Path) -> None:
     waiting = Waiting()
     gateway = make_gateway(folder, agent=waiting.agent)
-    async with http_stage(gateway, folder, idle_seconds=0.05) as stage, stage.plain_client() as client:
+    async with http_stage(gateway, folder) as stage, stage.plain_client() as client:
         await client.initialize()
         call = client.http.build_request("POST", "", json=message("tools/call", prompt("wait")))
         answer = await client.http.send(call, stream=True)
         await waiting.began.wait()
         await answer.aclose()
+        (session,) = stage.server._sessions.values()
+        session._idle_seconds = 0.01  # from now on: a slow machine shall not lose it before its call
+        session._look()
         await waiting.cancelled.wait()
         assert (await client.post("ping")).status_code == 404
 
