@@ -9,9 +9,8 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import sys
 
-from dragoman.apps.console import say
+from dragoman.apps.console import tell_person
 from dragoman.errors import LocalMistake
 from dragoman.remote.client_process import RemoteFailed, start_client
 from dragoman.remote.reach import RemoteAccess
@@ -34,10 +33,10 @@ def run(args: argparse.Namespace) -> int:
 
             return run_agent(client, args)
     except RemoteFailed as error:
-        tell(f"{error}\nTo go on: {error.next_step}.")
+        tell_person("ssh", f"{error}\nTo go on: {error.next_step}.")
         return FAILED
     except LocalMistake as error:
-        tell(str(error))
+        tell_person("ssh", error)
         return USAGE
 
 
@@ -58,8 +57,3 @@ def _log_in(access: RemoteAccess) -> None:
         raise RemoteFailed(
             f"{access.place} cannot be reached", f"see whether `ssh {access.place.name}` works"
         )
-
-
-def tell(text: str) -> None:
-    """Tell the person at standard error what goes on."""
-    say(f"dragoman ssh: {text}", file=sys.stderr, flush=True)

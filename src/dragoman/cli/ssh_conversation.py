@@ -6,9 +6,10 @@ import argparse
 import asyncio
 import os
 import secrets
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dragoman.cli.ssh import tell
+from dragoman.apps.console import tell_person
 from dragoman.errors import LocalMistake
 from dragoman.remote.bundle import Bundle, make_bundle
 from dragoman.remote.client_process import ClientProcess, start_client
@@ -30,6 +31,8 @@ BUFFER = 64 * 1024 * 1024
 """Bytes that the other side keeps of what the agent says while nobody is connected."""
 
 LAST_WORDS = 2.0
+
+tell = partial(tell_person, "ssh")
 
 
 def run_agent(client: ClientProcess, args: argparse.Namespace) -> int:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+from functools import partial
 from typing import Any
 
-from dragoman.apps.console import say
-from dragoman.cli.ssh import tell
+from dragoman.apps.console import say, tell_person
 from dragoman.remote.bundle import make_bundle
 from dragoman.remote.client_process import ClientProcess
 from dragoman.remote.connection import open_connection
@@ -30,7 +30,9 @@ def show_status(client: ClientProcess, args: argparse.Namespace) -> int:
 
 async def _ask(client: ClientProcess, act: str, args: argparse.Namespace) -> dict[str, Any]:
     bundle = make_bundle(args.pyz)
-    connection, answer = await open_connection(client, {"act": act}, bundle, on_progress=tell)
+    connection, answer = await open_connection(
+        client, {"act": act}, bundle, on_progress=partial(tell_person, "ssh")
+    )
     await connection.aclose()
     return answer
 

@@ -10,28 +10,19 @@ the package changes.
 from __future__ import annotations
 
 import hashlib
-import os
 import sysconfig
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
+from dragoman.remote.package_files import PACKAGE, package_files
 from dragoman.system.folders import user_folder
 from dragoman.system.replacement import replace_file
 from dragoman.version import VERSION
 
-LEFT_OUT = ("__pycache__",)
-NOT_NEEDED = ("check", "trace", "tui", "web")
-"""Rooms that nobody needs on the other side. Of the hub, only its agent host is."""
-
-HOST = ("hub", "agents", "host")
-
 KEPT = 3
 """Archives that stay in the cache; more are of versions that nobody runs any more."""
-
-PACKAGE = Path(__file__).parents[1]
 
 
 class Bundle(Struct, frozen=True, kw_only=True):
@@ -74,28 +65,6 @@ def _keep(path: Path, data: bytes) -> None:
             old.unlink(missing_ok=True)
     except OSError:
         pass  # without a cache it is made each time
-
-
-def package_files(package: Path) -> Iterator[Path]:
-    """The files of a package, in order."""
-    for folder, folders, names in os.walk(package):
-        way = Path(folder).relative_to(package).parts
-        folders[:] = [
-            name
-            for name in sorted(folders)
-            if name not in LEFT_OUT and (package != PACKAGE or _is_needed((*way, name)))
-        ]
-        is_way_to_host = package == PACKAGE and way in (HOST[:1], HOST[:2])
-        for name in sorted(names):
-            if not is_way_to_host or name == "__init__.py":
-                yield Path(folder, name)
-
-
-def _is_needed(way: tuple[str, ...]) -> bool:
-    """Whether a folder of ours is needed on the other side, by the names on the way to it."""
-    if way[0] == "hub":
-        return way[: len(HOST)] == HOST[: len(way)]
-    return way[0] not in NOT_NEEDED
 
 
 def _fingerprint() -> str:

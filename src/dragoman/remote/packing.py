@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from dragoman.errors import LocalMistake
-from dragoman.remote.bundle import PACKAGE, package_files
+from dragoman.remote.package_files import PACKAGE, package_files
 from dragoman.version import VERSION
 
 DATE = (1980, 1, 1, 0, 0, 0)

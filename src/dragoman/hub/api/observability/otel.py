@@ -37,8 +37,13 @@ from opentelemetry.trace import (
 
 from dragoman.errors import LocalMistake
 from dragoman.hub.api.observability.digest import ToolCallEntry
-from dragoman.hub.api.observability.otel_variables import HTTP, has_own_name, other_protocol
-from dragoman.hub.api.observability.spans import EXPORT_SECONDS, HUB
+from dragoman.hub.api.observability.otel_variables import (
+    EXPORT_SECONDS,
+    HTTP,
+    HUB,
+    has_own_name,
+    other_protocol,
+)
 from dragoman.hub.api.observability.trace_context import Meta, TraceContext, read_meta, with_context
 from dragoman.hub.api.observability.usage import Tokens
 from dragoman.version import VERSION

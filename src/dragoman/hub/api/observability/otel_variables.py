@@ -11,6 +11,12 @@ from collections.abc import Mapping
 COLLECTORS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
 
+HUB = "dragoman-hub"
+"""The service, where no variable names it."""
+
+EXPORT_SECONDS = 10.0
+"""For one batch with its retries; the next one waits meanwhile, in the SDK's bounded queue."""
+
 HTTP = "http/protobuf"
 """The protocol that we have; a collector listens for it on port 4318."""
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from dragoman.errors import LocalMistake
 from dragoman.hub.api.observability.digest import ToolCallEntry, read_entry
+from dragoman.hub.api.observability.otel_variables import EXPORT_SECONDS, HUB
 from dragoman.hub.api.observability.trace_context import Meta
 from dragoman.hub.api.observability.usage import Tokens
 from dragoman.journal import Stored
@@ -67,12 +68,6 @@ def update(spans: TurnSpans, session: str, frame: bytes) -> None:
     event = read_entry(Stored(0, "to_client", frame, 0.0))
     if isinstance(event, ToolCallEntry):
         spans.tool(session, event)
-
-
-HUB = "dragoman-hub"
-
-EXPORT_SECONDS = 10.0
-"""For one batch with its retries; the next one waits meanwhile, in the SDK's bounded queue."""
 
 
 def open_spans(
