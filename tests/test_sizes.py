@@ -48,6 +48,7 @@ SMALL_REASONS: dict[str, str] = {
     "src/dragoman/text/diff.py": "one of the room's tools; the others are larger",
     "src/dragoman/hub/agents/host/__main__.py": "`python -m dragoman.hub.agents.host` needs it",
     "src/dragoman/hub/agents/host/host_reply.py": "both ends of a pipe read it, and neither loads the other",
+    "src/dragoman/remote/package_files.py": "a start needs it, and needs nothing of the packing beside it",
     "src/dragoman/review/worker_messages.py": "both ends of a pipe read it, and neither loads the other",
     "src/dragoman/trace/frames.py": "all parts of the room read frames with it",
     "src/dragoman/transport/waiting.py": "one class, which rooms above use too",

@@ -26,14 +26,14 @@ def say(text: object = "", *, file: TextIO | None = None, end: str = "\n", flush
     print(sanitize(str(text)), file=file, end=end, flush=flush)
 
 
+def tell_person(command: str, text: object) -> None:
+    """Print what goes on in a command to standard error, at once."""
+    say(f"dragoman {command}: {text}", file=sys.stderr, flush=True)
+
+
 def say_json(data: bytes, *, flush: bool = False) -> None:
     """Print encoded JSON to standard output; its value stays the same."""
     print(sanitize_json(data).decode(), flush=flush)
-
-
-def say_of(command: str, text: str) -> None:
-    """Tell the person at standard error how a command gets on."""
-    say(f"{command}: {text}", file=sys.stderr, flush=True)
 
 
 def write_stderr(text: str) -> None:

@@ -10,7 +10,7 @@ import argparse
 import os
 import re
 
-from dragoman.apps.console import say_of
+from dragoman.apps.console import tell_person
 from dragoman.errors import LocalMistake
 from dragoman.remote.client_process import RemoteFailed, start_client
 from dragoman.remote.reach import RemoteAccess
@@ -33,10 +33,10 @@ def run(args: argparse.Namespace) -> int:
 
             return run_agent(client, args)
     except RemoteFailed as error:
-        say_of("dragoman ssh", f"{error}\nTo go on: {error.next_step}.")
+        tell_person("ssh", f"{error}\nTo go on: {error.next_step}.")
         return FAILED
     except LocalMistake as error:
-        say_of("dragoman ssh", str(error))
+        tell_person("ssh", error)
         return USAGE
 
 

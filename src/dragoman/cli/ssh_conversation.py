@@ -9,7 +9,7 @@ import secrets
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dragoman.apps.console import say_of
+from dragoman.apps.console import tell_person
 from dragoman.errors import LocalMistake
 from dragoman.remote.bundle import Bundle, make_bundle
 from dragoman.remote.client_process import ClientProcess, start_client
@@ -31,6 +31,8 @@ BUFFER = 64 * 1024 * 1024
 """Bytes that the other side keeps of what the agent says while nobody is connected."""
 
 LAST_WORDS = 2.0
+
+tell = partial(tell_person, "ssh")
 
 
 def run_agent(client: ClientProcess, args: argparse.Namespace) -> int:
@@ -60,7 +62,7 @@ def run_agent(client: ClientProcess, args: argparse.Namespace) -> int:
                 await conversation.relay.aclose(grace=0 if leaving.end_event.is_set() else LAST_WORDS)
             if reason is None:
                 return 0
-            say_of("dragoman ssh", f"{client.access.place}: {reason}")
+            tell(f"{client.access.place}: {reason}")
             return GONE if line.exit_status is None else max(1, line.exit_status % 256)
 
         return asyncio.run(converse())
@@ -95,9 +97,7 @@ async def _open_line(
     async def opener(act: Act) -> RemoteConnection:
         # A shared connection that was cut may hang for a while: coming back, we do not wait for it.
         process = client if act == "start" else start_client(client.access, shares=False)
-        connection, _ = await open_connection(
-            process, {**order, "act": act}, bundle, on_progress=partial(say_of, "dragoman ssh")
-        )
+        connection, _ = await open_connection(process, {**order, "act": act}, bundle, on_progress=tell)
         return connection
 
     show = stderr_writer() or (lambda _: None)
@@ -132,7 +132,7 @@ class LineProgress:
     def __call__(self, notice: LineNotice) -> None:
         if notice.kind == "back":
             self._reason = ""
-            say_of("dragoman ssh", f"{self._place}: back after {notice.seconds:.1f} s")
+            tell(f"{self._place}: back after {notice.seconds:.1f} s")
         elif notice.reason != self._reason:
             self._reason = notice.reason
-            say_of("dragoman ssh", f"{self._place}: {notice.reason}; trying again")
+            tell(f"{self._place}: {notice.reason}; trying again")

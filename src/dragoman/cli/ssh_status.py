@@ -8,7 +8,7 @@ import json
 from functools import partial
 from typing import Any
 
-from dragoman.apps.console import say, say_of
+from dragoman.apps.console import say, tell_person
 from dragoman.remote.bundle import make_bundle
 from dragoman.remote.client_process import ClientProcess
 from dragoman.remote.connection import open_connection
@@ -31,7 +31,7 @@ def show_status(client: ClientProcess, args: argparse.Namespace) -> int:
 async def _ask(client: ClientProcess, act: str, args: argparse.Namespace) -> dict[str, Any]:
     bundle = make_bundle(args.pyz)
     connection, answer = await open_connection(
-        client, {"act": act}, bundle, on_progress=partial(say_of, "dragoman ssh")
+        client, {"act": act}, bundle, on_progress=partial(tell_person, "ssh")
     )
     await connection.aclose()
     return answer

@@ -10,11 +10,13 @@ the package changes.
 from __future__ import annotations
 
 import hashlib
+import sysconfig
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
-from dragoman.remote.package_files import fingerprint
+from dragoman.remote.package_files import PACKAGE, package_files
 from dragoman.system.folders import user_folder
 from dragoman.system.replacement import replace_file
 from dragoman.version import VERSION
@@ -43,7 +45,7 @@ def make_bundle(pyz: str | None = None) -> Bundle:
         data = read_released(pyz)
         return Bundle(data=data, sha256=hashlib.sha256(data).hexdigest(), version=VERSION)
     folder = user_folder("cache") / "bundles"
-    path = folder / f"{VERSION}-{fingerprint()}.zip"
+    path = folder / f"{VERSION}-{_fingerprint()}.zip"
     try:
         data = path.read_bytes()
     except OSError:
@@ -63,3 +65,13 @@ def _keep(path: Path, data: bytes) -> None:
             old.unlink(missing_ok=True)
     except OSError:
         pass  # without a cache it is made each time
+
+
+def _fingerprint() -> str:
+    """Changes when a file does: names, sizes and times are looked at, and nothing is read."""
+    digest = hashlib.sha256(sysconfig.get_platform().encode())
+    for package in (PACKAGE, Path(msgspec.__file__).parent):
+        for file in package_files(package):
+            status = file.stat()
+            digest.update(f"{file}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
+    return digest.hexdigest()[:16]

@@ -1,14 +1,10 @@
-"""Which files of an installed package are brought to the other side, and whether one has changed."""
+"""Which files of a package are brought along: all of msgspec, and of ours what the other side needs."""
 
 from __future__ import annotations
 
-import hashlib
 import os
-import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
-
-import msgspec
 
 LEFT_OUT = ("__pycache__",)
 NOT_NEEDED = ("check", "trace", "tui", "web")
@@ -39,13 +35,3 @@ def _is_needed(way: tuple[str, ...]) -> bool:
     if way[0] == "hub":
         return way[: len(HOST)] == HOST[: len(way)]
     return way[0] not in NOT_NEEDED
-
-
-def fingerprint() -> str:
-    """Changes when a file does: names, sizes and times are looked at, and nothing is read."""
-    digest = hashlib.sha256(sysconfig.get_platform().encode())
-    for package in (PACKAGE, Path(msgspec.__file__).parent):
-        for file in package_files(package):
-            status = file.stat()
-            digest.update(f"{file}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
-    return digest.hexdigest()[:16]

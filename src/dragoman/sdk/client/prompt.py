@@ -13,7 +13,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
 import msgspec
-from msgspec import UNSET, Raw, Struct
+from msgspec import UNSET, Raw, Struct, UnsetType
 
 from dragoman.errors import CallFailed, CallTimeout, DragomanError, LinkClosed, LocalMistake
 from dragoman.runtime.deferred import DeferredModule
@@ -137,7 +137,7 @@ class PromptTurn:
     ) -> None:
         self._session = session
         self._blocks = list(blocks)
-        self._meta = UNSET if meta is None else dict(meta)
+        self._meta: dict[str, Any] | UnsetType = UNSET if meta is None else dict(meta)
         self._request = self._write_request(self._blocks)
         self._silence = silence
         self._messages: deque[list[v1.ContentBlock]] = deque()  # that follow, in the order of `steer`

@@ -11,14 +11,14 @@ from collections.abc import Mapping
 COLLECTORS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
 
-HTTP = "http/protobuf"
-"""The protocol that we have; a collector listens for it on port 4318."""
-
 HUB = "dragoman-hub"
-"""The name of the service, unless a variable says another."""
+"""The service, where no variable names it."""
 
 EXPORT_SECONDS = 10.0
-"""For one batch with its retries; the next one waits meanwhile, in the library's bounded queue."""
+"""For one batch with its retries; the next one waits meanwhile, in the SDK's bounded queue."""
+
+HTTP = "http/protobuf"
+"""The protocol that we have; a collector listens for it on port 4318."""
 
 
 def are_spans_off(environ: Mapping[str, str]) -> bool:
