@@ -133,5 +133,5 @@ async def test_a_title_is_set_where_somebody_keeps_it_and_refused_where_nobody_d
             await eyes.press("ctrl+p", *"settit", "enter")
             await eyes.see("enter sets the title")
             await eyes.press(*"Plums", "enter")
-            await eyes.see("· Plums" if name == "named" else "nor a history keeps a title")
+            await eyes.see("· Plums" if name == "named" else "neither this agent nor a history keeps a title")
     assert titles == ["Plums"]

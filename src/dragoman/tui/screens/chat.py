@@ -387,7 +387,7 @@ class ChatScreen(Screen[None]):
         try:
             await act
         except DragomanError as error:
-            self.app.notify(sanitize_line(str(error)), severity="error", markup=False)
+            self.transcript.note(str(error), "error")
         else:
             on_done()
 
