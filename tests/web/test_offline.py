@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -32,6 +33,12 @@ KEPT = """async () => {
 """Everything that is in the page's IndexedDB, as text."""
 
 
+def wait_until_kept(page: Any, pattern: str) -> None:
+    """Until what is kept looks so. `evaluate` waits for a promise, which others may take for true."""
+    check = f"new RegExp({json.dumps(pattern)}).test(await ({KEPT})())"
+    page.evaluate(f"async () => {{ while (!({check})) await new Promise((next) => setTimeout(next, 50)); }}")
+
+
 def go(page: Any, route: str) -> None:
     page.evaluate("hash => { location.hash = hash }", route)
 
@@ -55,7 +62,7 @@ def test_what_is_written_without_a_network_is_sent_once_and_in_order(
         send(page, "count")
         ended(page, 1)
     page.wait_for_function("() => navigator.serviceWorker.controller !== null")
-    page.wait_for_function(f"async () => (await ({KEPT})()).split('turn_ended').length === 3")
+    wait_until_kept(page, "turn_ended.*turn_ended")
     hub.wire.cut()
     page.wait_for_selector(".banner.offline")
     write(page, "count the second")
@@ -98,7 +105,7 @@ def test_what_was_read_is_read_without_a_network_and_signing_out_leaves_nothing(
     send(page, f"count with {SECRET}")
     ended(page, 1)
     page.wait_for_function("() => navigator.serviceWorker.controller !== null")
-    page.wait_for_function(f"async () => /turn_ended.*count with/.test(await ({KEPT})())")
+    wait_until_kept(page, "turn_ended.*count with")
     kept = page.evaluate(KEPT)
     assert "[redacted]" in kept
     assert SECRET not in kept
@@ -114,6 +121,6 @@ def test_what_was_read_is_read_without_a_network_and_signing_out_leaves_nothing(
     page.click("button[aria-label='Menu']")
     page.click("text=Sign out")
     page.wait_for_selector("#token")
-    page.wait_for_function(f"async () => (await ({KEPT})()) === ''")
+    wait_until_kept(page, "^$")
     assert page.evaluate("Object.keys(localStorage)") == []
     hub.wire.mend()

@@ -26,6 +26,10 @@ NOTED = """async () => {
     return shown.map(({ title, body, tag, data }) => ({ title, body, tag, data }));
 }"""
 
+SHOWN = f"""async () => {{
+    while (!(await ({NOTED})()).length) await new Promise((next) => setTimeout(next, 50));
+}}"""
+
 STAND_IN = """([endpoint, keys]) => {
     let now = null;
     PushManager.prototype.getSubscription = async () => now;
@@ -128,7 +132,7 @@ def test_a_device_subscribes_is_told_and_the_notification_leads_to_the_session(
     page.goto("about:blank")  # no page of the hub is open any more
     worker.deliver(message)
     page.goto(hub.url)
-    page.wait_for_function(f"async () => (await ({NOTED})()).length > 0")
+    page.evaluate(SHOWN)
     assert page.evaluate(NOTED) == [
         {
             "title": "Dragoman",
