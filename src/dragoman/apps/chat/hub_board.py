@@ -194,6 +194,8 @@ class HubBoard:
                 self._sessions.pop(session_id, None)
             else:
                 self._sessions[session_id] = fields
+            # One that goes into the archive is closed on the way, and only a listing tells which it is.
+            self._must_list = self._must_list or fields.get("state") == "closed"
             self._news.set()
 
     def _on_asked(self, params: object) -> None:
