@@ -72,7 +72,7 @@ class HubBoard:
     can_archive = True
 
     def __init__(self, dial: Dial, on_change: Callable[[], None]) -> None:
-        self.trouble = "connecting to the hub"
+        self.trouble = "no connection to the hub yet"
         self._dial = dial
         self._on_change = on_change
         self._hub: AgentHandle | None = None
@@ -103,7 +103,7 @@ class HubBoard:
                     self._hub, failures, was_there = hub, 0, True
                     await self._follow(hub)
             except (DragomanError, OSError) as error:
-                self.trouble = str(error) or "the connection to the hub broke"
+                self.trouble = f"no connection to the hub: {error}"
                 if is_final(error, was_there):
                     self._on_change()
                     return
@@ -194,6 +194,8 @@ class HubBoard:
                 self._sessions.pop(session_id, None)
             else:
                 self._sessions[session_id] = fields
+            # One that goes into the archive is closed on the way, and only a listing tells which it is.
+            self._must_list = self._must_list or fields.get("state") == "closed"
             self._news.set()
 
     def _on_asked(self, params: object) -> None:
@@ -278,7 +280,7 @@ class HubBoard:
 
     async def _call(self, method: str, params: Fields) -> object:
         if self._hub is None:
-            raise LocalMistake(f"there is no connection to the hub now: {self.trouble}")
+            raise LocalMistake(self.trouble)
         return await self._hub.call(method, params)
 
 
