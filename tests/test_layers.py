@@ -97,7 +97,7 @@ THIRD_PARTY: dict[str, frozenset[str]] = {
 }
 
 # Distributions that two rooms import, and why.
-IN_TWO_ROOMS = {"cryptography": "docs/adr/0040: both need a cipher, and neither should need the other"}
+IN_TWO_ROOMS = {"cryptography": "docs/adr/0038: both need a cipher, and neither should need the other"}
 
 # Modules of a room that only these rooms may import, because an extra must be installed for them.
 RESERVED = {"dragoman.text.markdown": ("text", "tui", "apps")}
