@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
 
 from dragoman.cli import main
 from dragoman.testing.pace import patience
@@ -24,7 +25,8 @@ async def test_the_official_client_talks_to_the_command(tmp_path: Path) -> None:
         args=["-m", "dragoman", "mcp", "--agent", "echo", "--cwd", str(tmp_path)],
         env={**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")},
     )
-    async with Client(parameters) as client:
+    # By default it writes to what was standard error when it was imported.
+    async with Client(stdio_client(parameters, errlog=sys.stderr)) as client:
         assert [tool.name for tool in (await client.list_tools()).tools] == [
             "prompt",
             "sessions",

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import stat
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -181,7 +182,7 @@ async def test_the_official_package_lists_and_calls_the_tools_of_the_program() -
         env = await edge.offered()
         edge.bind()
         program = StdioServerParameters(command=edge.server["command"], args=edge.server["args"], env=env)
-        async with mcp.Client(stdio_client(program), mode="auto") as client:
+        async with mcp.Client(stdio_client(program, errlog=sys.stderr), mode="auto") as client:
             listed = await client.list_tools()
             assert [tool.name for tool in listed.tools] == TOOLS
             answering = asyncio.get_running_loop().create_task(edge.answers({"content": "fish"}))
