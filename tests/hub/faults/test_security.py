@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack
 import pytest
 
 from dragoman.cli.parser import make_parser
+from dragoman.cli.served_address import DEFAULT_LISTEN
 from dragoman.errors import LocalMistake
 from dragoman.hub.api.listener import open_socket
 from dragoman.hub.settings import HubSettings
@@ -118,7 +119,8 @@ async def test_nse_16_garbage_instead_of_http_hurts_nobody(stage: Stage, garbage
 
 async def test_nse_17_only_this_machine_is_listened_to(stage: Stage) -> None:
     assert stage.address == "127.0.0.1"
-    assert make_parser().parse_args(["serve", "--", "agent"]).listen.startswith("127.0.0.1:")
+    assert make_parser().parse_args(["serve", "--", "agent"]).listen is None
+    assert DEFAULT_LISTEN.startswith("127.0.0.1:")
     assert HubSettings().listen.startswith("127.0.0.1:")
     for everybody in ("0.0.0.0", "::"):
         with pytest.raises(LocalMistake, match="TLS is needed"):

@@ -32,7 +32,11 @@ from dragoman.transport.passing import PassingTransport
 from dragoman.transport.websocket import open_websocket
 from tests.hub.outside import recording_agent
 from tests.hub.outside.process import HubProcess, leave
+from tests.hub.push.test_encryption import AUTH, P256DH
 from tests.hub.sessions.stage import WITHIN, Talker, text
+
+DEVICE = {"endpoint": "http://127.0.0.1:9/device", "keys": {"p256dh": P256DH, "auth": AUTH}}
+"""A subscription to push messages; nobody listens there."""
 
 CONFIG = """
 durability = "off"
@@ -45,6 +49,9 @@ prompt_rate = "100000/s"
 
 [approvals]
 policy = {policy}
+
+[push]
+private = true
 
 [agents.recorder]
 command = {command}
@@ -160,6 +167,9 @@ ACTS: dict[tuple[str, bool], Act] = {
     (f"{HUB}sessions", True): Act(lambda scene: {"cwd": scene.folder}, False),
     (f"{HUB}inbox", True): Act(about_session=False),
     (f"{HUB}watch", True): Act(about_session=False),
+    (f"{HUB}push", True): Act(about_session=False),
+    (f"{HUB}push/subscribe", True): Act(lambda _: DEVICE, about_session=False),
+    (f"{HUB}push/unsubscribe", True): Act(lambda _: {"endpoint": "of nobody"}, False),
     (f"{HUB}attach", True): Act(),
     (f"{HUB}detach", True): Act(lambda _: {"sessionId": "of nobody"}, False),
     (f"{HUB}history", True): Act(),

@@ -95,6 +95,7 @@ class AgentProcess:
     """The number of the last frame that we had from it."""
     is_dismissed = False
     """Whether we have ended it ourselves, because nobody needs it."""
+    _acknowledged_frame = 0  # frames up to this one are not said again
     _refused_bytes = 0  # bytes of refusals since it has last taken everything
     _is_leaving = False  # the hub stops, or the process has ended: no session is looked for any more
 
@@ -222,7 +223,8 @@ class AgentProcess:
         """No hub answers requests about this session up to the frame `number`: the journal had the answers,
         and is about to forget them.
         """
-        self._write_refusal(b"", name, number)
+        if number > self._acknowledged_frame:
+            self._write_refusal(b"", name, number)
 
     def _write_refusal(self, block: bytes, name: str, number: int) -> None:
         stream = self._refusals.add(name, number) if self.survives else ""
@@ -668,6 +670,7 @@ class AgentProcess:
         while self._receipts and self._receipts[0].open == 0:
             last = self._receipts.popleft().last
         if last and not self.over:
+            self._acknowledged_frame = last
             self.channel.acknowledge(last)
             for stream in self._refusals.take_acknowledged(last):
                 self.forget_numbers(stream)
