@@ -660,12 +660,23 @@ class LiveSession:
             log.info(
                 "agent %s did not close session %s: %s", self._state.agent, self.id, str(error) or "late"
             )
+        self._refuse_unanswered()
         process = self.unbind()
         own = self.id if process is None else process.forget(self, for_good=True)
         self.pending.agent_gone()
         self.dispatch(
             ev.AgentClosed(), None if process is None else partial(self._on_closed_in_agent, process, own)
         )
+
+    def _refuse_unanswered(self) -> None:
+        """The agent is done with the session. What it asked there has no answer, or one that the journal
+        still stores and that finds no process then.
+        """
+        process, ids = self.process, self.unanswered_requests()
+        if process is not None and ids and not process.over:
+            error = error_object(REQUEST_CANCELLED, SESSION_CLOSED)
+            own = process.own_ids.get(self.id, self.id)
+            process.refuse(ids, error, number=self._state.last_received, name=own)
 
     def _on_closed_in_agent(self, process: SessionProcess, own: str) -> None:
         """The journal says that the session is closed in this process, which called it `own`."""
