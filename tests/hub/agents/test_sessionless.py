@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -145,3 +146,33 @@ def written(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(kept, "write", watch)
     return answers
+
+
+async def test_a_request_is_answered_though_the_journal_is_slower_than_the_close(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What cancels the request waits to be stored while the agent has closed the session already."""
+    async with staged({"one": obedient}) as stage:
+        client = await stage.client().begin()
+        session = await client.new()
+        await client.answer(client.prompt(session, "say 1"))
+        answers = written(stage, monkeypatch)
+        asks = {"sessionId": session, "toolCall": {"toolCallId": "t", "title": "Go on"}, "options": OPTIONS}
+        append, gate = stage.hub.journal.append, asyncio.Event()
+
+        async def append_slowly(stream: str, entries: Any, **options: Any) -> Any:
+            if any(b'"released"' in entry.frame for entry in entries):
+                monkeypatch.setattr(stage.hub.journal, "append", append_when_open)
+                says(stage, id="late", method="session/request_permission", params=asks)
+            return await append(stream, entries, **options)
+
+        async def append_when_open(stream: str, entries: Any, **options: Any) -> Any:
+            await gate.wait()
+            return await append(stream, entries, **options)
+
+        monkeypatch.setattr(stage.hub.journal, "append", append_slowly)
+        closing = asyncio.create_task(client.call("session/close", {"sessionId": session}))
+        await eventually(lambda: answers == ["late"])
+        gate.set()
+        await closing
+        assert answers == ["late"]
