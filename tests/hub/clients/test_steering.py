@@ -254,3 +254,25 @@ async def test_a_message_that_waits_for_the_agent_over_a_kill_of_the_hub_gets_it
         await stage.end_agent("one")
         again = await bob.refusal("_session/steering", {**params, "_meta": {"dragoman": {"key": "m"}}})
         assert again == error
+
+
+async def test_a_message_for_an_agent_that_has_just_ended_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was there when it was asked for: nobody who would answer for the message is left."""
+    async with staged({"one": steerable(asyncio.Event())}) as stage:
+        ann = await stage.client().begin()
+        session = await ann.new()
+        bind = stage.hub.pool.bind
+
+        async def bind_and_end(live: Any) -> Any:
+            process: Any = await bind(live)
+            live.process = None  # as if it had not been joined before its end
+            process.sessions.clear()
+            await stage.end_agent("one")
+            await eventually(lambda: process.over)
+            return process
+
+        monkeypatch.setattr(stage.hub.pool, "bind", bind_and_end)
+        params = {"sessionId": session, "prompt": text("also"), "_meta": IDLE}
+        answer = await ann.answer(ann.ask("_session/steering", params))
+        assert "agent one" in answer["error"]["message"]
+        assert not stage.hub.sessions[session].state.steers

@@ -67,6 +67,8 @@ async def _submit(
         number = process.next_id()
         frame = request(number, method, encode_json(without_ours(params)))[:-1]
         with await session.bounds.answers.take(len(frame)):
+            if process.over:  # it has ended since, and nobody would answer for the message
+                raise process.failure()
             verdict = session.dispatch(ev.SteerReceived(key=key, by=by, id=number, frame=frame))
     finally:
         session.on_change()
