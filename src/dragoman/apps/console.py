@@ -12,6 +12,9 @@ from typing import TextIO
 from dragoman.errors import LocalMistake
 from dragoman.text.sanitize import sanitize, sanitize_json
 
+MISTAKEN = 2
+"""The exit status of a command that was asked for what cannot be."""
+
 
 class UsageMistake(LocalMistake):
     """A command cannot do what its arguments say: what is wrong, and what to do next."""
@@ -29,6 +32,13 @@ def say(text: object = "", *, file: TextIO | None = None, end: str = "\n", flush
 def tell_person(command: str, text: object) -> None:
     """Print what goes on in a command to standard error, at once."""
     say(f"dragoman {command}: {text}", file=sys.stderr, flush=True)
+
+
+def refuse(command: str, mistake: LocalMistake) -> int:
+    """Say on standard error why a command cannot do what was asked of it; returns its exit status."""
+    next_step = f"\nTo go on: {mistake.next_step}." if isinstance(mistake, UsageMistake) else ""
+    tell_person(command, f"{mistake}{next_step}")
+    return MISTAKEN
 
 
 def say_json(data: bytes, *, flush: bool = False) -> None:

@@ -1,8 +1,9 @@
 """The command `dragoman`: reads the command line and starts what it names.
 
 Every failure says what happened, why, and what to do next, on standard error and with exit status 2 for a
-mistaken command line and 1 for anything else, unless a command documents more. `commands` is the table of all
-commands, `options` what they take, `parser` makes a parser of both.
+mistaken command line and 1 for anything else, unless a command documents more. What was asked of a command
+and cannot be, it raises as `LocalMistake`; the message and status 2 are made of it here. `commands` is the
+table of all commands, `options` what they take, `parser` makes a parser of both.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import sys
 from collections.abc import Sequence
 
 from dragoman.cli.parser import load, make_parser
+from dragoman.errors import LocalMistake
 
 __all__ = ["main"]
 
@@ -53,6 +55,9 @@ def _run(words: Sequence[str]) -> int:
         status: int = run(options)
         if sys.stdout is not None:  # as it is for a program that was started with its output closed
             sys.stdout.flush()
+    except LocalMistake as mistake:
+        refused: int = load("dragoman.apps.console:refuse")(command.name, mistake)
+        return refused
     except BrokenPipeError:
         # `dragoman … | head`: nobody reads any more, and Python shall not complain about it at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

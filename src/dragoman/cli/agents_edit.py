@@ -18,7 +18,7 @@ import msgspec
 from dragoman.apps.console import say, say_json
 from dragoman.apps.files import explain_error
 from dragoman.apps.target import display_command
-from dragoman.cli.agents_show import describe_agent, refuse
+from dragoman.cli.agents_show import describe_agent
 from dragoman.errors import LocalMistake
 from dragoman.sdk.known import AgentSource, KnownAgent, read_config
 from dragoman.sdk.known.config import config_path
@@ -42,14 +42,11 @@ class _Haul:
 
 def run_import(args: argparse.Namespace) -> int:
     product, file, dry_run = args.product, args.file, args.dry_run
-    try:
-        source = _file_of(product, file)
-        imported_agents = PRODUCTS[product].parse(_bytes_of(source), str(source))
-        haul = _sorted_out(imported_agents, replace=args.replace)
-        if haul.new_agents and not dry_run:
-            add_agents(haul.new_agents, path=config_path())
-    except LocalMistake as mistake:
-        return refuse(mistake)
+    source = _file_of(product, file)
+    imported_agents = PRODUCTS[product].parse(_bytes_of(source), str(source))
+    haul = _sorted_out(imported_agents, replace=args.replace)
+    if haul.new_agents and not dry_run:
+        add_agents(haul.new_agents, path=config_path())
     if args.json:
         _print_haul_json(haul, source, dry_run=dry_run)
     else:
@@ -60,25 +57,20 @@ def run_import(args: argparse.Namespace) -> int:
 def run_add(args: argparse.Namespace) -> int:
     name = args.name
     path = config_path()
-    try:
-        agent = KnownAgent(
-            name=name,
-            command=_command(args.words),
-            env=dict(map(_variable, args.env)),
-            allow=tuple(_check_variable(name) for name in args.allow),
-            source=AgentSource.CONFIG,
-            title=args.title,
-            dialect=args.dialect,
-            place="" if args.place is None else str(parse_place(args.place)),
-            maps=tuple(_check_map(text) for text in args.map),
-        )
-        if name in read_config().agents and not args.replace:
-            raise LocalMistake(
-                f"{path} has an agent {name!r} already; --replace puts the new one in its place"
-            )
-        add_agents([agent], path=path)
-    except LocalMistake as mistake:
-        return refuse(mistake)
+    agent = KnownAgent(
+        name=name,
+        command=_command(args.words),
+        env=dict(map(_variable, args.env)),
+        allow=tuple(_check_variable(name) for name in args.allow),
+        source=AgentSource.CONFIG,
+        title=args.title,
+        dialect=args.dialect,
+        place="" if args.place is None else str(parse_place(args.place)),
+        maps=tuple(_check_map(text) for text in args.map),
+    )
+    if name in read_config().agents and not args.replace:
+        raise LocalMistake(f"{path} has an agent {name!r} already; --replace puts the new one in its place")
+    add_agents([agent], path=path)
     say(f"Added {sanitize_line(name)}: {sanitize_line(display_command(agent))}\nConfiguration: {path}")
     _warn_of_readers(path, [agent])
     return 0
@@ -86,18 +78,15 @@ def run_add(args: argparse.Namespace) -> int:
 
 def run_remove(args: argparse.Namespace) -> int:
     name, path = args.name, config_path()
-    try:
-        config = read_config()
-        if name not in config.agents and any(agent.name == name for agent in BUILT_IN):
-            raise LocalMistake(f"{name} comes with dragoman; there is nothing to remove")
-        installed = find_installed(name)
-        if name not in config.agents and installed is not None:
-            raise LocalMistake(
-                f"{name} is not in {path}, but installed: dragoman agents uninstall {name} removes it"
-            )
-        remove_agent(name, path=path)
-    except LocalMistake as mistake:
-        return refuse(mistake)
+    config = read_config()
+    if name not in config.agents and any(agent.name == name for agent in BUILT_IN):
+        raise LocalMistake(f"{name} comes with dragoman; there is nothing to remove")
+    installed = find_installed(name)
+    if name not in config.agents and installed is not None:
+        raise LocalMistake(
+            f"{name} is not in {path}, but installed: dragoman agents uninstall {name} removes it"
+        )
+    remove_agent(name, path=path)
     say(f"Removed {sanitize_line(name)} from {path}")
     if installed is not None:
         version = sanitize_line(installed.record.version)

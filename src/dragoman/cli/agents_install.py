@@ -17,7 +17,6 @@ from typing import NoReturn
 import msgspec
 
 from dragoman.apps.console import say, say_json
-from dragoman.cli.agents_show import refuse
 from dragoman.errors import LocalMistake
 from dragoman.sdk.known import read_config
 from dragoman.sdk.known.installing.archives import InstallFailed
@@ -72,8 +71,6 @@ def _guard(act: Callable[[], int]) -> int:
     handlers = {number: signal.signal(number, _end) for number in ENDING}
     try:
         return act()
-    except LocalMistake as mistake:
-        return refuse(mistake)
     except InstallFailed as failure:
         say(f"dragoman agents: {failure}", file=sys.stderr)
         return FAILED

@@ -15,7 +15,6 @@ from pathlib import Path
 import msgspec
 
 from dragoman.apps.console import say, say_json
-from dragoman.cli.agents_show import refuse
 from dragoman.errors import LocalMistake
 from dragoman.sdk.known.installing.archives import InstallFailed, download
 from dragoman.sdk.known.installing.registry import (
@@ -34,10 +33,7 @@ SECONDS = 60.0
 
 
 def run_show(args: argparse.Namespace) -> int:
-    try:
-        registry = read_registry()
-    except LocalMistake as mistake:
-        return refuse(mistake)
+    registry = read_registry()
     age = (date.today() - registry.made).days
     if args.json:
         return _print_json(_describe(registry, age))
@@ -57,8 +53,6 @@ def run_refresh(args: argparse.Namespace) -> int:
         before = read_registry().entries
         if not args.dry_run:
             _keep(file)
-    except LocalMistake as mistake:
-        return refuse(mistake)
     except InstallFailed as failure:
         say(f"dragoman agents: {failure}", file=sys.stderr)
         return 1

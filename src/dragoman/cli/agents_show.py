@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from msgspec.structs import replace
 
 from dragoman.apps.console import say, say_json
 from dragoman.apps.target import display_command
-from dragoman.errors import LocalMistake
 from dragoman.sdk.known import AgentConfig, AgentSource, KnownAgent, find_agent, known_agents, read_config
 from dragoman.sdk.known.finding import install_hint, missing_agents
 from dragoman.sdk.known.redacting import redact_shapes
@@ -27,10 +25,7 @@ HEADINGS = ("NAME", "FROM", "COMMAND", "")
 
 
 def run_list(args: argparse.Namespace) -> int:
-    try:
-        config = read_config()
-    except LocalMistake as mistake:
-        return refuse(mistake)
+    config = read_config()
     agents = known_agents(config=config)
     if args.json:
         return _print_json(_listing(config, agents))
@@ -50,10 +45,7 @@ def run_list(args: argparse.Namespace) -> int:
 
 
 def run_show(args: argparse.Namespace) -> int:
-    try:
-        agent = find_agent(args.agent)
-    except LocalMistake as mistake:
-        return refuse(mistake)
+    agent = find_agent(args.agent)
     if args.json:
         return _print_json(describe_agent(agent))
     rows = [("name", agent.name), ("title", agent.title), ("from", agent.source.value)]
@@ -86,11 +78,6 @@ def describe_agent(agent: KnownAgent) -> dict[str, object]:
         "place": agent.place or None,
         "map": list(agent.maps),
     }
-
-
-def refuse(mistake: LocalMistake) -> int:
-    say(f"dragoman agents: {sanitize_line(str(mistake))}", file=sys.stderr)
-    return 2
 
 
 def _listing(config: AgentConfig, agents: list[KnownAgent]) -> dict[str, object]:

@@ -33,14 +33,9 @@ _seconds.__name__ = "number of seconds"  # for argparse's own words
 
 
 def run(args: argparse.Namespace) -> int:
-    try:
-        if not isinstance(parse_address(args.url), RemoteAddress):
-            raise LocalMistake(f"{args.url!r} is no address of a server: give ws://… or https://…")
-        headers = authorization(args.token_file)
-    except LocalMistake as error:
-        say(f"dragoman connect: {error}", file=sys.stderr)
-        return 2
-
+    if not isinstance(parse_address(args.url), RemoteAddress):
+        raise LocalMistake(f"{args.url!r} is no address of a server: give ws://… or https://…")
+    headers = authorization(args.token_file)
     stdio = claim_stdio()
     with ShutdownSignals() as leaving:
         return asyncio.run(_join(args, headers, stdio, leaving))

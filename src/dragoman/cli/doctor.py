@@ -9,7 +9,6 @@ import argparse
 import asyncio
 import os
 import shlex
-import sys
 
 import msgspec
 from msgspec.structs import replace
@@ -36,15 +35,11 @@ STATUSES = {
 
 
 def run(args: argparse.Namespace) -> int:
-    try:
-        agent = _agent(args.agent) if args.place is None else _agent_in(args)
-        if args.dialect is not None:
-            agent = replace(agent, dialect=args.dialect)
-        if args.cwd is not None and not agent.place and not os.path.isdir(args.cwd):
-            raise LocalMistake(f"--cwd {args.cwd}: there is no such folder")
-    except LocalMistake as mistake:
-        say(f"dragoman doctor: {sanitize_line(str(mistake))}", file=sys.stderr)
-        return 2
+    agent = _agent(args.agent) if args.place is None else _agent_in(args)
+    if args.dialect is not None:
+        agent = replace(agent, dialect=args.dialect)
+    if args.cwd is not None and not agent.place and not os.path.isdir(args.cwd):
+        raise LocalMistake(f"--cwd {args.cwd}: there is no such folder")
     if not args.json:
         _print_heading(agent)
     on_step = None if args.json else _print_step

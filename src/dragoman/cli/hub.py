@@ -32,9 +32,6 @@ def run(args: argparse.Namespace) -> int:
         if args.check:
             return _show(settings)
         return asyncio.run(_serve(args, settings))
-    except LocalMistake as error:
-        say(f"dragoman hub: {error}", file=sys.stderr)
-        return 2
     except JournalError as error:  # of a running hub, whoever needs the journal hears of it
         say(f"dragoman hub: the journal cannot be used: {error}", file=sys.stderr)
         return 1

@@ -16,9 +16,8 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct
 
-from dragoman.apps.console import say, say_json
+from dragoman.apps.console import say, say_json, tell_person
 from dragoman.cli.hub_client import HubNotAnswered, address_file, find_hub, socket_address
-from dragoman.errors import LocalMistake
 from dragoman.text.sanitize import sanitize_line
 
 TAILSCALE_SECONDS = 5.0
@@ -46,10 +45,9 @@ class ReachWay(Struct, frozen=True, kw_only=True):
 def run(args: argparse.Namespace) -> int:
     try:
         url = socket_address(args.url) if args.url else find_hub(address_file())
-    except LocalMistake as error:
-        return _fail(error, 2)
     except HubNotAnswered as error:
-        return _fail(error, error.status)
+        tell_person("hub reach", sanitize_line(str(error)))
+        return error.status
     refusal = "" if is_safe(url) else UNSAFE.format(url=url)
     ways = reach_ways(urlsplit(url).port or 8765, tailscale_name=_tailscale_name())
     if args.json:
@@ -58,11 +56,6 @@ def run(args: argparse.Namespace) -> int:
     else:
         _show(url, refusal, ways)
     return 1 if refusal else 0
-
-
-def _fail(why: object, status: int) -> int:
-    say(f"dragoman hub reach: {sanitize_line(str(why))}", file=sys.stderr)
-    return status
 
 
 def is_loopback_host(host: str) -> bool:

@@ -41,9 +41,6 @@ def run_install(args: argparse.Namespace) -> int:
         if args.dry_run:
             return 0
         kept = _write(path, text)
-    except LocalMistake as error:
-        say(f"dragoman hub install: {error}", file=sys.stderr)
-        return 2
     except OSError as error:
         say(f"dragoman hub install: {explain_error(error, act='write')}", file=sys.stderr)
         return 1

@@ -41,9 +41,6 @@ def run(args: argparse.Namespace) -> int:
             raise LocalMistake(WANTED)
         url = socket_address(args.url) if args.url else find_hub(address_file())
         return asyncio.run(_watch(args, url, headers))
-    except LocalMistake as error:
-        say(f"dragoman hub status: {sanitize_line(str(error))}", file=sys.stderr)
-        return 2
     except HubNotAnswered as error:
         say(f"dragoman hub status: {sanitize_line(str(error))}", file=sys.stderr)
         return error.status

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import sys
 
-from dragoman.apps.console import UsageMistake, say
+from dragoman.apps.console import UsageMistake, tell_person
 from dragoman.apps.gateway.gateway import Gateway
 from dragoman.apps.gateway.plan import GatewayPlan, make_gateway_plan
 from dragoman.apps.mcp.http_server import PATH, McpHttpServer, refusal_body
 from dragoman.cli.options.gateway import MOST_CLIENTS
 from dragoman.cli.served_address import ServedAddress
-from dragoman.errors import LocalMistake
 from dragoman.hub.api.admitted import AdmittedRequests
 from dragoman.hub.api.listener import open_listener
 from dragoman.sdk.shutdown import ShutdownSignals
@@ -24,19 +22,12 @@ END_WITHIN = 8.0
 
 def serve_http(args: argparse.Namespace) -> int:
     """Serve until a signal; returns the exit status."""
-    try:
-        if args.no_token and args.token_file:
-            raise UsageMistake("both --no-token and --token-file were given", "give one of them")
-        plan = make_gateway_plan(args, roots=args.root)
-        if plan.target.note is not None:
-            say(f"dragoman mcp: {sanitize_line(plan.target.note)}", file=sys.stderr)
-        asyncio.run(_serve(args, plan))
-    except UsageMistake as mistake:
-        say(f"dragoman mcp: {mistake}\nTo go on: {mistake.next_step}.", file=sys.stderr)
-        return 2
-    except LocalMistake as error:
-        say(f"dragoman mcp: {error}", file=sys.stderr)
-        return 2
+    if args.no_token and args.token_file:
+        raise UsageMistake("both --no-token and --token-file were given", "give one of them")
+    plan = make_gateway_plan(args, roots=args.root)
+    if plan.target.note is not None:
+        tell_person("mcp", sanitize_line(plan.target.note))
+    asyncio.run(_serve(args, plan))
     return 0
 
 

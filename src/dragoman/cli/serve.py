@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import sys
 
-from dragoman.apps.console import UsageMistake, say
+from dragoman.apps.console import UsageMistake, tell_person
 from dragoman.apps.gateway.gateway import Gateway
 from dragoman.apps.gateway.plan import GatewayPlan, make_gateway_plan
 from dragoman.apps.openai.failures import refusal_body
 from dragoman.apps.openai.server import OpenaiServer
 from dragoman.cli.options.gateway import MOST_SESSIONS, SILENCE_SECONDS
 from dragoman.cli.served_address import ServedAddress
-from dragoman.errors import LocalMistake
 from dragoman.hub.api.admitted import AdmittedRequests
 from dragoman.hub.api.agent_per_connection import AgentPerConnection
 from dragoman.hub.api.endpoint import AcpEndpoint
@@ -27,21 +25,14 @@ END_WITHIN = 8.0
 
 
 def run(args: argparse.Namespace) -> int:
-    try:
-        _check_options(args)
-        if args.openai:
-            plan = make_gateway_plan(args)
-            if plan.target.note is not None:
-                say(f"dragoman serve: {sanitize_line(plan.target.note)}", file=sys.stderr)
-            asyncio.run(_serve_openai(args, plan))
-        else:
-            asyncio.run(_serve_acp(args))
-    except UsageMistake as mistake:
-        say(f"dragoman serve: {mistake}\nTo go on: {mistake.next_step}.", file=sys.stderr)
-        return 2
-    except LocalMistake as error:
-        say(f"dragoman serve: {error}", file=sys.stderr)
-        return 2
+    _check_options(args)
+    if args.openai:
+        plan = make_gateway_plan(args)
+        if plan.target.note is not None:
+            tell_person("serve", sanitize_line(plan.target.note))
+        asyncio.run(_serve_openai(args, plan))
+    else:
+        asyncio.run(_serve_acp(args))
     return 0
 
 

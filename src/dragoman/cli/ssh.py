@@ -16,7 +16,7 @@ from dragoman.remote.client_process import RemoteFailed, start_client
 from dragoman.remote.reach import RemoteAccess
 from dragoman.sdk.remote_place import RemotePlace, check_host, parse_place
 
-USAGE, FAILED = 2, 8
+FAILED = 8
 
 
 def run(args: argparse.Namespace) -> int:
@@ -35,9 +35,6 @@ def run(args: argparse.Namespace) -> int:
     except RemoteFailed as error:
         tell_person("ssh", f"{error}\nTo go on: {error.next_step}.")
         return FAILED
-    except LocalMistake as error:
-        tell_person("ssh", error)
-        return USAGE
 
 
 def _access(args: argparse.Namespace) -> RemoteAccess:

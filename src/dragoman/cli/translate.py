@@ -22,12 +22,8 @@ LOST = 3
 
 
 def run(args: argparse.Namespace) -> int:
-    try:
-        settings = _settings(args)
-        _try_to_write(args.ledger)
-    except LocalMistake as error:
-        say(f"dragoman translate: {error}", file=sys.stderr)
-        return 2
+    settings = _settings(args)
+    _try_to_write(args.ledger)
     try:
         ledger, stopped_by, status = stand_between(
             args.command,

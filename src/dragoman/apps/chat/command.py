@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import logging
 import os
-import sys
 import traceback
 from pathlib import Path
 
@@ -19,33 +18,25 @@ from dragoman.apps.chat.hub_backend import HubBackend
 from dragoman.apps.chat.local_backend import LocalBackend
 from dragoman.apps.chat.rules import ChatRules
 from dragoman.apps.chat.terminal_colours import ask_terminal, theme_for
-from dragoman.apps.console import UsageMistake, say
+from dragoman.apps.console import UsageMistake
 from dragoman.apps.files import authorization
 from dragoman.apps.target import remote_folder
 from dragoman.errors import LocalMistake
 from dragoman.sdk.known import AgentSource, KnownAgent
-from dragoman.text.sanitize import sanitize
 from dragoman.tui.app import ChatApp, theme_names
 from dragoman.tui.drawing.pictures import prepare_pictures
 from dragoman.tui.ports import ChatBackend, ChatRequest
-
-USAGE = 2
 
 
 def run(args: argparse.Namespace) -> int:
     """`dragoman chat`; returns the exit status."""
     if not (os.isatty(0) and os.isatty(2)):  # where Textual reads and draws
-        return _refuse("needs a terminal; `dragoman run` does one turn without one")
-    try:
-        backend, request = make_backend(args)
-    except UsageMistake as mistake:
-        return _refuse(f"{mistake}\nTo go on: {mistake.next_step}.")
-    except LocalMistake as error:
-        return _refuse(str(error))
+        raise LocalMistake("needs a terminal; `dragoman run` does one turn without one")
+    backend, request = make_backend(args)
     theme = theme_for(args.theme, os.environ, lambda: ask_terminal(0))
     if theme not in theme_names():
         names = ", ".join(["auto", "dark", "light", *theme_names()])
-        return _refuse(f"there is no theme {args.theme!r}\nTo go on: choose one of {names}.")
+        raise UsageMistake(f"there is no theme {args.theme!r}", f"choose one of {names}")
     return _show(backend, request, colours=not args.no_color, theme=theme, with_board=args.board)
 
 
@@ -118,8 +109,3 @@ def _folder(path: str | None) -> str:
     if not place.is_dir():
         raise UsageMistake(f"{str(path)!r} is no folder", "check the path")
     return os.path.normpath(place)
-
-
-def _refuse(why: str) -> int:
-    say(f"dragoman chat: {sanitize(why)}", file=sys.stderr)
-    return USAGE

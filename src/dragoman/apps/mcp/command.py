@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import sys
 
-from dragoman.apps.console import UsageMistake, say
+from dragoman.apps.console import tell_person
 from dragoman.apps.gateway.folders import FolderRules
 from dragoman.apps.gateway.gateway import Gateway
 from dragoman.apps.gateway.plan import GatewayPlan, make_gateway_plan
@@ -29,13 +28,9 @@ END_WITHIN = 8.0
 
 def serve_stdio(args: argparse.Namespace) -> int:
     """Serve until the client hangs up; returns the exit status."""
-    try:
-        plan = make_gateway_plan(args, roots=args.root)
-    except UsageMistake as mistake:
-        say(f"dragoman mcp: {mistake}\nTo go on: {mistake.next_step}.", file=sys.stderr)
-        return 2
+    plan = make_gateway_plan(args, roots=args.root)
     if plan.target.note is not None:
-        say(f"dragoman mcp: {sanitize_line(plan.target.note)}", file=sys.stderr)
+        tell_person("mcp", sanitize_line(plan.target.note))
     with ShutdownSignals(within=END_WITHIN) as leaving, contextlib.suppress(KeyboardInterrupt):
         asyncio.run(_serve(plan, claim_stdio().open(), leaving))
     return 0
