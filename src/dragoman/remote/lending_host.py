@@ -9,13 +9,8 @@ lender between host and agent. Started by `attach`, and by nobody else.
 from __future__ import annotations
 
 import os
-import sys
-
-if __name__ == "__main__":
-    # asyncio and hashlib bring OpenSSL along where it can be had, of which nothing is needed here.
-    sys.modules.update(dict.fromkeys(("ssl", "_hashlib")))  # type: ignore[arg-type]  # None: not to be had
-
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
 
 import msgspec

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ from mcp import Client
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
+from dragoman import Agent, Turn
 from dragoman.apps.gateway.folders import FolderRules
 from dragoman.apps.gateway.gateway import Gateway
 from dragoman.apps.mcp.server import McpServer
@@ -48,3 +50,44 @@ async def official_client(
             yield client
     finally:
         await server.aclose()
+
+
+class Waiting:
+    """An agent that waits until it is cancelled, or until so many wait."""
+
+    def __init__(self, together: int = 1000) -> None:
+        self.agent = Agent("waiting")
+        self.count = 0
+        self.began = asyncio.Event()
+        self.cancelled = asyncio.Event()
+        everybody = asyncio.Event()
+
+        @self.agent.prompt
+        async def reply(turn: Turn) -> None:
+            self.count += 1
+            self.began.set()
+            if turn.text == "quick":
+                await turn.say("quick")
+                return
+            if self.count >= together:
+                everybody.set()
+            try:
+                await everybody.wait()
+            except asyncio.CancelledError:
+                self.cancelled.set()
+                raise
+            await turn.say(turn.text)
+
+
+async def check_cancelled_call(client: Client, waiting: Waiting) -> None:
+    """A call that its client cancels ends the turn, and the session takes another prompt."""
+    first = await client.call_tool("prompt", {"text": "quick"})
+    session = first.structured_content["session"]
+    waiting.began.clear()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(client.call_tool, "prompt", {"text": "wait", "session": session})
+        await waiting.began.wait()
+        tasks.cancel_scope.cancel()
+    await waiting.cancelled.wait()
+    again = await client.call_tool("prompt", {"text": "quick", "session": session})
+    assert again.structured_content["text"] == "quick"

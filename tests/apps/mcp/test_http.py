@@ -15,7 +15,8 @@ from dragoman.apps.gateway.gateway import Gateway
 from dragoman.apps.mcp import http_server
 from tests.apps.gateway.stage import make_gateway
 from tests.apps.mcp.http_stage import OTHER_TOKEN, PAGE, http_stage, message
-from tests.apps.mcp.test_server import Waiting, accept, person
+from tests.apps.mcp.stage import Waiting, check_cancelled_call
+from tests.apps.mcp.test_server import accept, person
 
 
 @pytest.fixture(autouse=True)
@@ -64,16 +65,7 @@ async def test_a_cancelled_call_over_http_cancels_the_turn_and_the_session_goes_
         http_stage(make_gateway(folder, agent=waiting.agent), folder) as stage,
         stage.official_client() as client,
     ):
-        first = await client.call_tool("prompt", {"text": "quick"})
-        session = first.structured_content["session"]
-        waiting.began.clear()
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(client.call_tool, "prompt", {"text": "wait", "session": session})
-            await waiting.began.wait()
-            tasks.cancel_scope.cancel()
-        await waiting.cancelled.wait()
-        again = await client.call_tool("prompt", {"text": "quick", "session": session})
-        assert again.structured_content["text"] == "quick"
+        await check_cancelled_call(client, waiting)
 
 
 async def test_each_client_has_its_own_sessions_and_the_agent_ends_with_the_last_client(folder: Path) -> None:

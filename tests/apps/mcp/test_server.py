@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import anyio
 import mcp_types
 import pytest
 from mcp import MCPError
@@ -15,7 +14,7 @@ from pydantic import FileUrl
 
 from dragoman import Agent, Turn
 from tests.apps.gateway.stage import MORTAL, make_gateway
-from tests.apps.mcp.stage import official_client
+from tests.apps.mcp.stage import Waiting, check_cancelled_call, official_client
 from tests.cli.hostile_agent import EVIL
 
 
@@ -136,49 +135,13 @@ async def test_what_the_command_line_approves_is_not_asked(folder: Path) -> None
     assert questions == []
 
 
-class Waiting:
-    """An agent that waits until it is cancelled, or until so many wait."""
-
-    def __init__(self, together: int = 1000) -> None:
-        self.agent = Agent("waiting")
-        self.count = 0
-        self.began = asyncio.Event()
-        self.cancelled = asyncio.Event()
-        everybody = asyncio.Event()
-
-        @self.agent.prompt
-        async def reply(turn: Turn) -> None:
-            self.count += 1
-            self.began.set()
-            if turn.text == "quick":
-                await turn.say("quick")
-                return
-            if self.count >= together:
-                everybody.set()
-            try:
-                await everybody.wait()
-            except asyncio.CancelledError:
-                self.cancelled.set()
-                raise
-            await turn.say(turn.text)
-
-
 async def test_a_cancelled_call_cancels_the_turn_and_the_session_goes_on(folder: Path) -> None:
     waiting = Waiting()
     async with (
         make_gateway(folder, agent=waiting.agent) as gateway,
         official_client(gateway, folder) as client,
     ):
-        first = await client.call_tool("prompt", {"text": "quick"})
-        session = first.structured_content["session"]
-        waiting.began.clear()
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(client.call_tool, "prompt", {"text": "wait", "session": session})
-            await waiting.began.wait()
-            tasks.cancel_scope.cancel()
-        await waiting.cancelled.wait()
-        again = await client.call_tool("prompt", {"text": "quick", "session": session})
-        assert again.structured_content["text"] == "quick"
+        await check_cancelled_call(client, waiting)
 
 
 async def test_the_tool_cancel_ends_the_turn_as_cancelled(folder: Path) -> None:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 
+import openai
+
 from dragoman import Agent, Turn
 from dragoman.apps.gateway.gateway import Gateway
 from dragoman.apps.openai.failures import refusal_body
@@ -20,6 +22,11 @@ from dragoman.testing.pace import patience
 TOKEN, OTHER_TOKEN = "t" * 40, "o" * 40
 
 EVIL = "\x1b]0;owned\x07\x9b2J\u202eevil\r\ndata: [DONE]\n\n"
+
+
+def official_client(url: str, token: str = TOKEN) -> openai.OpenAI:
+    """The client that asks a server once more."""
+    return openai.OpenAI(base_url=url, api_key=token, max_retries=1)
 
 
 class BenchAgent:

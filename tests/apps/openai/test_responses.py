@@ -15,20 +15,9 @@ from dragoman.apps.openai.requests import ChatMessage
 from dragoman.apps.openai.stored_responses import StoredResponse, StoredResponses
 from dragoman.testing.pace import patience
 from tests.apps.gateway.stage import make_gateway
-from tests.apps.openai.stage import EVIL, OTHER_TOKEN, TOKEN, BenchAgent, OpenaiStage
+from tests.apps.openai.stage import EVIL, OTHER_TOKEN, TOKEN, BenchAgent, OpenaiStage, official_client
 
 PICTURE = {"type": "input_image", "image_url": "data:image/png;base64,AAAA", "detail": "auto"}
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("project")
-
-
-@pytest.fixture(scope="module")
-def stage() -> Iterator[OpenaiStage]:
-    with OpenaiStage().running() as stage:
-        yield stage
 
 
 @pytest.fixture(scope="module")
@@ -38,19 +27,7 @@ def url(stage: OpenaiStage, folder: Path) -> str:
 
 @pytest.fixture(scope="module")
 def echo(url: str) -> Iterator[openai.OpenAI]:
-    with openai.OpenAI(base_url=url, api_key=TOKEN, max_retries=1) as client:
-        yield client
-
-
-@pytest.fixture(scope="module")
-def bench_agent() -> BenchAgent:
-    return BenchAgent()
-
-
-@pytest.fixture(scope="module")
-def bench(stage: OpenaiStage, bench_agent: BenchAgent, folder: Path) -> Iterator[openai.OpenAI]:
-    address = stage.serve(lambda: make_gateway(folder, agent=bench_agent.agent), folder)
-    with openai.OpenAI(base_url=address, api_key=TOKEN, max_retries=1) as client:
+    with official_client(url) as client:
         yield client
 
 

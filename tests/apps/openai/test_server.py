@@ -13,41 +13,14 @@ import pytest
 
 from dragoman.testing.pace import patience
 from tests.apps.gateway.stage import MORTAL, make_gateway
-from tests.apps.openai.stage import EVIL, OTHER_TOKEN, TOKEN, BenchAgent, OpenaiStage
+from tests.apps.openai.stage import EVIL, OTHER_TOKEN, BenchAgent, OpenaiStage, official_client
 
 PNG = base64.b64encode(b"\x89PNG picture").decode()
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("project")
-
-
-@pytest.fixture(scope="module")
-def stage() -> Iterator[OpenaiStage]:
-    with OpenaiStage().running() as stage:
-        yield stage
-
-
-def official_client(url: str, token: str = TOKEN) -> openai.OpenAI:
-    return openai.OpenAI(base_url=url, api_key=token, max_retries=1)
-
-
-@pytest.fixture(scope="module")
 def echo(stage: OpenaiStage, folder: Path) -> Iterator[openai.OpenAI]:
     with official_client(stage.serve(lambda: make_gateway(folder), folder)) as client:
-        yield client
-
-
-@pytest.fixture(scope="module")
-def bench_agent() -> BenchAgent:
-    return BenchAgent()
-
-
-@pytest.fixture(scope="module")
-def bench(stage: OpenaiStage, bench_agent: BenchAgent, folder: Path) -> Iterator[openai.OpenAI]:
-    url = stage.serve(lambda: make_gateway(folder, agent=bench_agent.agent, most_sessions=4), folder)
-    with official_client(url) as client:
         yield client
 
 

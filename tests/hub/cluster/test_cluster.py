@@ -8,14 +8,28 @@ from typing import Any
 import pytest
 
 from dragoman.errors import JournalError
-from tests.hub.cluster.together import LEASE, nodes
+from tests.hub.cluster.together import LEASE, Group, nodes
 from tests.hub.sessions.agents import Gate, obedient
 from tests.hub.sessions.raw_agents import eventually
+from tests.hub.sessions.stage import Talker
 
 pytestmark = pytest.mark.bound(25)
 
 AWARE: dict[str, Any] = {"cursors": True, "events": True}
 LOAD = {"cwd": "/tmp", "mcpServers": []}
+
+
+async def far_client(group: Group) -> tuple[Talker, str, str, str]:
+    """A client of another node than the session's, which has loaded it: the client, the session, the node
+    that has it, and the client's node.
+    """
+    client = await group["a"].client().begin()
+    session = await client.new()
+    owner = group.owner(session)
+    other = next(name for name in group.nodes if name != owner)
+    far = await group[other].client().begin()
+    await far.call("session/load", {"sessionId": session, **LOAD})
+    return far, session, owner, other
 
 
 async def test_a_session_of_one_node_is_prompted_and_followed_from_another() -> None:
@@ -60,11 +74,7 @@ async def test_a_question_is_answered_from_another_node() -> None:
 async def test_a_turn_on_a_lost_node_is_ended_honestly_and_the_queue_goes_on_at_another() -> None:
     gate = Gate()
     async with nodes("a", "b", "c", agents={"one": lambda: obedient(gate)}, lease=LEASE) as group:
-        client = await group["a"].client().begin()
-        session = await client.new()
-        owner = group.owner(session)
-        far = await group[next(name for name in "abc" if name != owner)].client().begin()
-        await far.call("session/load", {"sessionId": session, **LOAD})
+        far, session, owner, _ = await far_client(group)
         waits = far.prompt(session, "wait")
         queued = far.prompt(session, "say 2")
         await gate.waiting.wait()
@@ -79,11 +89,7 @@ async def test_a_turn_on_a_lost_node_is_ended_honestly_and_the_queue_goes_on_at_
 async def test_who_loads_a_session_whose_node_is_lost_is_told_all_of_it() -> None:
     """Though the client was told a part of it before, by the node that is gone."""
     async with nodes("a", "b", agents={"one": obedient}, lease=LEASE) as group:
-        client = await group["a"].client().begin()
-        session = await client.new()
-        owner = group.owner(session)
-        far = await group["b" if owner == "a" else "a"].client().begin()
-        await far.call("session/load", {"sessionId": session, **LOAD})
+        far, session, owner, _ = await far_client(group)
         await far.answer(far.prompt(session, "say 2"))
         await group.crash(owner)
         far.heard.clear()
@@ -112,12 +118,7 @@ async def test_what_a_node_tells_while_it_is_asked_to_tell_it_again_is_heard_onc
 ) -> None:
     gate = Gate()
     async with nodes("a", "b", agents={"one": lambda: obedient(gate)}) as group:
-        client = await group["a"].client().begin()
-        session = await client.new()
-        owner = group.owner(session)
-        other = "b" if owner == "a" else "a"
-        far = await group[other].client().begin()
-        await far.call("session/load", {"sessionId": session, **LOAD})
+        far, session, owner, other = await far_client(group)
         prompt = far.prompt(session, "wait")
         await gate.waiting.wait()
         router = next(router for router in group[other].cluster.routers if prompt in router.pending)
@@ -146,12 +147,7 @@ async def test_what_a_node_tells_while_it_is_asked_to_tell_it_again_is_heard_onc
 async def test_a_node_that_was_cut_off_loses_its_sessions_and_writes_nothing_more() -> None:
     gate = Gate()
     async with nodes("a", "b", agents={"one": lambda: obedient(gate)}, lease=LEASE) as group:
-        client = await group["a"].client().begin()
-        session = await client.new()
-        owner = group.owner(session)
-        other = "b" if owner == "a" else "a"
-        far = await group[other].client().begin()
-        await far.call("session/load", {"sessionId": session, **LOAD})
+        far, session, owner, _ = await far_client(group)
         waits = far.prompt(session, "wait")
         await gate.waiting.wait()
         group[owner].network.cut = True
@@ -229,12 +225,8 @@ async def test_a_node_is_drained_although_the_journal_cannot_be_read(monkeypatch
 async def test_a_node_that_starts_again_goes_on_with_its_agents_and_its_turns() -> None:
     gate = Gate()
     async with nodes("a", "b", agents={"one": lambda: obedient(gate)}) as group:
-        client = await group["a"].client().begin()
-        session = await client.new()
-        owner = group.owner(session)
+        far, session, owner, _ = await far_client(group)
         member = group[owner]
-        far = await group["b" if owner == "a" else "a"].client().begin()
-        await far.call("session/load", {"sessionId": session, **LOAD})
         waits = far.prompt(session, "wait")
         await gate.waiting.wait()
         kept = dict(member.kept)

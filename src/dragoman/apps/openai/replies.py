@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
+from abc import ABC, abstractmethod
 from typing import Any
 
 import msgspec
@@ -38,7 +39,7 @@ STREAM_HEADERS = [
 ]
 
 
-class AgentReply:
+class AgentReply(ABC):
     """Collects what the agent says, for an answer as one object."""
 
     def __init__(self, send: Send, *, show_tools: bool = False) -> None:
@@ -74,15 +75,15 @@ class AgentReply:
         self._pieces.append(piece)
         self._size += len(piece)
 
-    async def _comment(self, text: str) -> None:
+    async def _comment(self, text: str) -> None:  # noqa: B027  streams have a place for it
         """One object has no place for it; its member `dragoman` names the tool calls."""
 
-    async def keep_alive(self) -> None:
+    async def keep_alive(self) -> None:  # noqa: B027  as above
         """Show that the turn goes on, where that is possible."""
 
+    @abstractmethod
     async def finish(self, report: TurnReport) -> None:
         """The turn has ended."""
-        raise NotImplementedError
 
     async def fail(self, failure: ApiFailure) -> None:
         """There is no answer."""

@@ -25,6 +25,7 @@ from dragoman.decoders import decode_json
 from dragoman.errors import LocalMistake
 from dragoman.hub.gate.admission import ALL, Grant, Scope, hash_token, new_token
 from dragoman.system.files import lock
+from dragoman.system.replacement import PRIVATE, replacement_of
 
 OWNER = "owner"
 """The token that the first start of a hub makes."""
@@ -245,14 +246,8 @@ class TokenStore:
 
     def _write(self, tokens: Sequence[Token]) -> None:
         data = msgspec.json.format(msgspec.json.encode(_TokenFile(tuple(tokens))), indent=1) + b"\n"
-        fresh = self.path.with_name(f".{self.path.name}.{os.getpid()}")
-        fresh.unlink(missing_ok=True)
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _CLOEXEC, 0o600)
-        with open(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(self.path)
+        with replacement_of(self.path, mode=PRIVATE) as copy:
+            copy.write_bytes(data)
 
 
 def _find_token(tokens: Sequence[Token], name: str) -> Token:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from msgspec import Struct
 
 from dragoman.decoders import decode_json
 from dragoman.errors import LocalMistake
+from dragoman.system.replacement import PRIVATE, replacement_of
 
 log = logging.getLogger(__name__)
 
@@ -24,8 +24,6 @@ OF_ONE_TOKEN = 8
 """Browsers that one token is used in at once, and some that forgot to say that they left."""
 
 MOST = 64
-
-_CLOEXEC = getattr(os, "O_CLOEXEC", 0)
 
 
 class PushSubscription(Struct, frozen=True, kw_only=True):
@@ -98,12 +96,8 @@ class SubscriptionStore:
 
     def _write(self) -> None:
         data = msgspec.json.encode(_SubscriptionFile(tuple(self._all.values())))
-        fresh = self._path.with_name(f".{self._path.name}.{os.getpid()}")
         try:
-            fresh.unlink(missing_ok=True)
-            descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _CLOEXEC, 0o600)
-            with open(descriptor, "wb") as file:
-                file.write(data)
-            fresh.replace(self._path)
+            with replacement_of(self._path, mode=PRIVATE) as copy:
+                copy.write_bytes(data)
         except OSError as error:
             raise LocalMistake(f"{self._path}: cannot be written: {error.strerror}") from None
