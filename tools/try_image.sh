@@ -53,9 +53,12 @@ elif [ -n "${BASE:-}" ]; then
     base=(--build-arg "BASE=$BASE")
 fi
 
+: "${BUILD_OPTIONS:=}"
+case $(basename "$ENGINE") in podman*) BUILD_OPTIONS="--format docker $BUILD_OPTIONS" ;; esac
+
 # Words of options are separated by blanks.
 # shellcheck disable=SC2086
-"$ENGINE" build ${BUILD_OPTIONS:-} "${base[@]}" --tag "$image" --file Containerfile . || exit 2
+"$ENGINE" build $BUILD_OPTIONS "${base[@]}" --tag "$image" --file Containerfile . || exit 2
 
 start() {
     # shellcheck disable=SC2086
@@ -73,9 +76,10 @@ healthy() {
 }
 inside() { "$ENGINE" exec "$name" "$@"; }
 
-size=$("$ENGINE" image inspect --format '{{.Size}}' "$image")
-echo "the image has $((size / 1000000)) MB"
-check "it has at most $((LIMIT / 1000000)) MB" test "$size" -le "$LIMIT"
+unpacked=$("$ENGINE" image inspect --format '{{.Size}}' "$image")
+size=$("$ENGINE" save "$image" | gzip | wc -c)
+echo "the image has $((size / 1000000)) MB as it is pulled, $((unpacked / 1000000)) MB on the disk"
+check "at most $((LIMIT / 1000000)) MB are pulled" test "$size" -le "$LIMIT"
 check "it starts with a root that nobody can write to" start
 check "it is healthy" healthy
 check "it runs as user 10001" test "$(inside id -u)" = 10001
