@@ -72,7 +72,11 @@ QUESTIONS = frozenset({"session/request_permission", "elicitation/create"})
 OWN_ID = "hub:"
 """How the ids of the hub's own questions begin; no agent may use such an id."""
 
-_RESULTS = {text: text for text in (b'{"stopReason":"end_turn"}', b'{"stopReason":"cancelled"}')}
+_RESULTS = {
+    text: text
+    for reason in (b"end_turn", b"cancelled")
+    for text in (b'{"stopReason":"%b"}' % reason, b'{"stopReason": "%b"}' % reason)
+}
 """Results of nearly all prompts, of which one copy is enough."""
 
 ANSWERS = 64
@@ -673,7 +677,7 @@ def _apply_bound(state: SessionState, note: StreamNote) -> SessionState:
         agent_session=state.id if note.session == state.id else note.session or state.agent_session,
         agent_answer=state.agent_answer
         if answer is None
-        else {name: Raw(bytes(raw)) for name, raw in answer.items()},
+        else {name: Raw(bytes(raw)) for name, raw in answer.items()} or _NOTHING,
     )
 
 
