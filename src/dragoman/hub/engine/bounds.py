@@ -115,6 +115,13 @@ class SessionBounds:
             budget.close()
         return budget
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is counted in any share, nobody waits for room, and it is not closed."""
+        budgets = (self._entries, self._answers, self._lent, self._requests, self._prompts)
+        is_used = any(budget is not None and (budget.held_bytes or budget.waiting) for budget in budgets)
+        return not (is_used or self._is_closed)
+
     def count_prompts(self, prompts: Sequence[Raw]) -> None:
         """These wait for their turn, and no others."""
         if prompts or self._prompts is not None:
