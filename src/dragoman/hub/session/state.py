@@ -618,7 +618,8 @@ def _apply_settled(state: SessionState, note: StreamNote) -> SessionState:
     sequence = int(note.request or "0")
     if sequence not in state.requests:
         return state
-    return replace(state, requests={at: request for at, request in state.requests.items() if at != sequence})
+    requests = {at: request for at, request in state.requests.items() if at != sequence}
+    return replace(state, requests=requests or _NOTHING)
 
 
 def _apply_queued(state: SessionState, note: StreamNote) -> SessionState:
@@ -729,7 +730,7 @@ def restore(
     queue = tuple(
         _restored_prompt(prompt, originals.get(prompt.sequence, b""), is_redacted) for prompt in state.queue
     )
-    return replace(state, requests=requests, queue=queue)
+    return replace(state, requests=requests or _NOTHING, queue=queue)
 
 
 def with_listing(
