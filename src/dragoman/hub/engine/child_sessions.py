@@ -398,8 +398,4 @@ class ChildSessions:
         is_asked_for = any(follower.through is None for follower in child.followers)
         is_quiet = not (state.requests or state.queue or is_asked_for) and child.root.state.turn is None
         is_stored = child.log.last == state.last and state.phase == "open"
-        return is_quiet and is_stored and not any(map(_is_active, self.open_children(child)))
-
-
-def _is_active(child: LiveSession) -> bool:
-    return bool(child.state.requests)
+        return is_quiet and is_stored and not any(other.state.requests for other in self.open_children(child))

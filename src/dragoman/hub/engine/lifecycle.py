@@ -148,7 +148,7 @@ async def _read(hub: EngineHub, session_id: str, end: int, *, is_taken_over: boo
             raise session_not_found(session_id)
         if not is_taken_over:
             return reading
-        entry = _taken_over()
+        entry = Entry("note", note("owned"), time.time())
         try:
             await hub.journal.append(session_id, [entry], after=reading.state.last)
         except StreamMoved:  # its owner before has written something meanwhile: that counts
@@ -156,10 +156,6 @@ async def _read(hub: EngineHub, session_id: str, end: int, *, is_taken_over: boo
         else:
             state = apply(reading.state, entry.direction, (entry.frame,), entry.time)
             return reading._replace(state=state)
-
-
-def _taken_over() -> Entry:
-    return Entry("note", note("owned"), time.time())
 
 
 async def hand_over(hub: EngineHub, session: LiveSession) -> None:
