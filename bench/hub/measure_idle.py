@@ -1,8 +1,8 @@
 """What an open, idle session costs a hub, line by line: sessions of one turn that a client follows.
 
 Argument: how many sessions. The hub, its agent and its client are in this process, and agent and client keep
-nothing, so that `tracemalloc` sees what each line of the hub holds. Printed: bytes for each session, the
-growth of the resident set, and the lines that hold most.
+nothing. Printed: by how much the resident set has grown for each session, or with `--lines`, what
+`tracemalloc` sees for each, and the lines that hold most.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import json
 import sys
 import tempfile
 import tracemalloc
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +103,9 @@ def resident_kb() -> int:
     return pages * 4
 
 
-async def main(count: int, *, traced: bool) -> None:
+@asynccontextmanager
+async def hub_with_sessions(count: int) -> AsyncIterator[Callable[[int], Awaitable[None]]]:
+    """A hub with so many sessions; the function that it gives opens more of them."""
     with tempfile.TemporaryDirectory() as place:
         async with (
             open_journal(Path(place, "hub.db"), durability="off") as journal,
@@ -115,21 +119,40 @@ async def main(count: int, *, traced: bool) -> None:
             client = QuickClient(here)
             hub.accept(there, Grant("owner"))
             await client.call("initialize", protocolVersion=1, clientCapabilities={})
-            await client.open_sessions(WARM, place)
-            gc.collect()
-            if traced:
-                tracemalloc.start()
-            before = tracemalloc.take_snapshot() if traced else None
-            resident = resident_kb()
             await client.open_sessions(count, place)
+            yield lambda more: client.open_sessions(more, place)
+
+
+async def traced_lines(count: int, *, warm: int = WARM) -> list[tracemalloc.StatisticDiff]:
+    """What each line holds after so many more sessions, most first. The hub has had `warm` before."""
+    async with hub_with_sessions(warm) as open_sessions:
+        gc.collect()
+        tracemalloc.start()
+        try:
+            before = tracemalloc.take_snapshot()
+            await open_sessions(count)
             gc.collect()
-            print(f"resident: {(resident_kb() - resident) * 1024 / count:.0f} bytes for each of {count}")
-            if before is not None:
-                grown = tracemalloc.take_snapshot().compare_to(before, "lineno")
-                print(f"traced: {sum(one.size_diff for one in grown) / count:.0f} bytes for each")
-                for one in grown[:SHOWN]:
-                    print(f"{one.size_diff / count:8.0f}  {one.traceback}")
+            return tracemalloc.take_snapshot().compare_to(before, "lineno")
+        finally:
+            tracemalloc.stop()
+
+
+async def print_lines(count: int) -> None:
+    lines = await traced_lines(count)
+    print(f"traced: {sum(line.size_diff for line in lines) / count:.0f} bytes for each of {count}")
+    for line in lines[:SHOWN]:
+        print(f"{line.size_diff / count:8.0f}  {line.traceback}")
+
+
+async def print_resident(count: int) -> None:
+    async with hub_with_sessions(WARM) as open_sessions:
+        gc.collect()
+        before = resident_kb()
+        await open_sessions(count)
+        gc.collect()
+        print(f"resident: {(resident_kb() - before) * 1024 / count:.0f} bytes for each of {count}")
 
 
 if __name__ == "__main__":
-    asyncio.run(main(int(sys.argv[1]), traced="--lines" in sys.argv))
+    report = print_lines if "--lines" in sys.argv else print_resident
+    asyncio.run(report(int(sys.argv[1])))

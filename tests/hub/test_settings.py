@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
+from msgspec import Struct
 from msgspec.structs import replace
 
 from dragoman.errors import LocalMistake
 from dragoman.hub.gate.rates import Rate
 from dragoman.hub.settings import (
+    MIB,
     AgentSettings,
     HubSettings,
+    Kind,
     LimitSettings,
     changed_settings,
-    describe_settings,
+    fields_of,
+    kind_of,
+    needs_restart,
     offered_agents,
     settings_path,
 )
@@ -24,6 +32,51 @@ from dragoman.sdk.known import AgentSource, KnownAgent
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "hub-configuration.md"
 ROW = re.compile(r"^\| `([\w.]+)` \| ([^|]+) \| `([^|]+)` \| (yes|restart) \| [^|]+ \|$", re.MULTILINE)
+
+
+class Described(Struct, frozen=True, kw_only=True):
+    """One key of the file."""
+
+    name: str
+    kind: str
+    default: str
+    """As one would write it in the file."""
+    reload: bool
+
+
+def describe_settings() -> list[Described]:
+    """Every key of the file, in the order of the classes."""
+    return list(_describe_table(HubSettings, ""))
+
+
+def _describe_table(table: type[Struct], prefix: str) -> Iterator[Described]:
+    for info in msgspec.structs.fields(table):
+        hint = fields_of(table)[info.name]
+        name = f"{prefix}{info.name}"
+        if name == "agents":
+            yield from _describe_table(AgentSettings, "agents.NAME.")
+        elif isinstance(hint, type) and issubclass(hint, Struct):
+            yield from _describe_table(hint, f"{name}.")
+        else:
+            default = {} if info.default is msgspec.NODEFAULT else info.default
+            yield Described(
+                name=name,
+                kind=kind_of(hint).word,
+                default=_as_written(default, kind_of(hint)),
+                reload=not needs_restart(name),
+            )
+
+
+def _as_written(value: Any, kind: Kind) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if kind.word == "size":
+        return f'"{value // MIB} MiB"'
+    if isinstance(value, int | float):
+        return str(value)
+    if isinstance(value, tuple):
+        return str(list(value))
+    return str(value) if isinstance(value, dict) else f'"{value}"'
 
 
 def test_the_page_lists_every_key_with_its_kind_default_and_reload() -> None:

@@ -183,7 +183,8 @@ class Hub:
         follower.own |= set(own)
         if before is not None:
             follower.own |= before.own
-        client.followers[session.id] = session.followers[client] = follower
+        client.followers[session.id] = follower
+        session.add_follower(follower)
         if client.seat is not None and not follower.is_silent:
             client.seat.stands(session.id, position)
         self.broker.on_attach(client, session)
@@ -193,7 +194,7 @@ class Hub:
 
     def detach(self, client: HubClient, session: LiveSession) -> None:
         follower = client.followers.pop(session.id, None)
-        session.followers.pop(client, None)
+        session.remove_follower(client)
         if follower is not None:
             follower.withdraw()
             if not client.closed_event.is_set():
@@ -258,7 +259,7 @@ class Hub:
     async def forget_closed(self, session: LiveSession, *, deletes: bool) -> None:
         """The session is closed: nobody has it open any more, and nobody finds it if it was deleted."""
         await session.lookups.finish()  # a prompt that has its answer gets it, and any other is refused
-        for follower in list(session.followers.values()):
+        for follower in session.followers:
             follower.end()
         self.pending_descriptions.get(session.stream, {}).pop("state", None)
         try:
@@ -273,8 +274,8 @@ class Hub:
         await self._forget(session)
 
     async def _forget(self, session: LiveSession) -> None:
-        for client in list(session.followers):
-            client.on_session_closed(session.id)
+        for follower in session.followers:
+            follower.client.on_session_closed(session.id)
         self.sessions.pop(session.id, None)
         self.broker.forget(session)
         self.reminders.forget(session.id)

@@ -7,11 +7,10 @@ docs/hub-configuration.md is held to these classes by a test.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
-import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
@@ -240,17 +239,7 @@ def settings_path(environ: Mapping[str, str] | None = None) -> Path:
     return user_folder("config", environ) / "hub.toml"
 
 
-# What the classes say of themselves, for the reader and for the documentation.
-
-
-class Described(Struct, frozen=True, kw_only=True):
-    """One key of the file."""
-
-    name: str
-    kind: str
-    default: str
-    """As one would write it in the file."""
-    reload: bool
+# What the classes say of themselves, for the reader of the file and for its schema.
 
 
 def fields_of(table: type[Struct]) -> dict[str, Any]:
@@ -267,41 +256,6 @@ def kind_of(hint: object) -> Kind:
     if get_origin(hint) is Annotated:
         return next(arg for arg in get_args(hint) if isinstance(arg, Kind))
     return Kind("one of " + ", ".join(choices_of(hint)))
-
-
-def describe_settings() -> list[Described]:
-    """Every key of the file, in the order of the classes."""
-    return list(_describe_table(HubSettings, ""))
-
-
-def _describe_table(table: type[Struct], prefix: str) -> Iterator[Described]:
-    for info in msgspec.structs.fields(table):
-        hint = fields_of(table)[info.name]
-        name = f"{prefix}{info.name}"
-        if name == "agents":
-            yield from _describe_table(AgentSettings, "agents.NAME.")
-        elif isinstance(hint, type) and issubclass(hint, Struct):
-            yield from _describe_table(hint, f"{name}.")
-        else:
-            default = {} if info.default is msgspec.NODEFAULT else info.default
-            yield Described(
-                name=name,
-                kind=kind_of(hint).word,
-                default=_as_written(default, kind_of(hint)),
-                reload=not needs_restart(name),
-            )
-
-
-def _as_written(value: Any, kind: Kind) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if kind.word == "size":
-        return f'"{value // MIB} MiB"'
-    if isinstance(value, int | float):
-        return str(value)
-    if isinstance(value, tuple):
-        return str(list(value))
-    return str(value) if isinstance(value, dict) else f'"{value}"'
 
 
 def offered_agents(

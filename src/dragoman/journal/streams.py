@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from sys import intern
 
 from msgspec.structs import replace
 
@@ -67,7 +68,7 @@ PAGE = (
 
 def clean(text: str) -> str:
     """Text that can be stored: a path may hold bytes that are no character."""
-    return text.encode(errors="replace").decode()
+    return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 def append(
@@ -342,7 +343,10 @@ def _find_or_new(
             f"its last {row.lost_entries} entries are gone", stream=stream, sequence=row.info.last
         )
     if row is not None:
-        return row.number, row.info
+        # One copy of each text, however many streams are remembered: see `ENDS`.
+        info = row.info
+        agent, cwd, state = intern(info.agent), intern(info.cwd), intern(info.state)
+        return row.number, replace(info, stream=clean(stream), agent=agent, cwd=cwd, state=state)
     return None, StreamInfo(stream=clean(stream), created=now, updated=now)
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from dragoman.hub.engine.bounds import HubBounds
 from dragoman.hub.engine.log import AT_ONCE_BYTES, EntryLog
 from dragoman.hub.engine.ownership import SoleOwnership
 from dragoman.hub.session.events import NewEntry
 from dragoman.journal import Entry
-from dragoman.journal.entry_runs import FrameRun
 from dragoman.journal.memory import MemoryJournal
+from tests.hub.engine.stream_session import StreamSession
 
 
 class CountingJournal(MemoryJournal):
@@ -25,17 +24,9 @@ class CountingJournal(MemoryJournal):
 
 
 async def test_one_append_holds_no_more_than_its_bytes_and_the_entry_that_reaches_them() -> None:
-    journal, bounds = CountingJournal(), HubBounds().session("agent")
-    unstored = bounds.entries
-    log = EntryLog(
-        journal,
-        "s",
-        bounds,
-        ownership=SoleOwnership(),
-        last=0,
-        on_stored=lambda *_: None,
-        on_failure=lambda *_: False,
-    )
+    journal, session = CountingJournal(), StreamSession()
+    unstored = session.bounds.entries
+    log = EntryLog(journal, session, ownership=SoleOwnership(), last=0)
     size = AT_ONCE_BYTES * 2 // 3
     for _ in range(10):
         log.add([NewEntry("to_agent", (b"x" * size,), 1.0)])
@@ -59,15 +50,7 @@ class LeaseOfANode(SoleOwnership):
 async def test_nothing_is_appended_while_the_session_may_be_another_nodes() -> None:
     """Another node may have deleted the session and loaded it again, with as many entries as we know."""
     journal, lease = CountingJournal(), LeaseOfANode()
-    log = EntryLog(
-        journal,
-        "s",
-        HubBounds().session("agent"),
-        ownership=lease,
-        last=0,
-        on_stored=lambda *_: None,
-        on_failure=lambda *_: False,
-    )
+    log = EntryLog(journal, StreamSession(), ownership=lease, last=0)
     log.add([NewEntry("to_agent", (b"{}",), 1.0)])
     for _ in range(20):
         await asyncio.sleep(0)
@@ -79,19 +62,11 @@ async def test_nothing_is_appended_while_the_session_may_be_another_nodes() -> N
 
 
 async def test_requests_that_a_policy_decides_on_are_stored_a_few_at_a_time() -> None:
-    journal = CountingJournal()
-    stored: list[int] = []
-
-    def acts(first: int, runs: Sequence[FrameRun]) -> None:
-        stored.extend(range(first, first + len(runs)))
-
-    bounds = HubBounds().session("agent")
-    log = EntryLog(
-        journal, "s", bounds, ownership=SoleOwnership(), last=0, on_stored=acts, on_failure=lambda *_: False
-    )
+    journal, session = CountingJournal(), StreamSession()
+    log = EntryLog(journal, session, ownership=SoleOwnership(), last=0)
     for _ in range(100):
         log.add([NewEntry("to_client", (b"{}",), 1.0, pending=True)])
     await log.flush(20)
-    assert stored == list(range(1, 101))
+    assert session.stored == list(range(1, 101))
     assert max(journal.appends) == 2 * 32
     await log.aclose()

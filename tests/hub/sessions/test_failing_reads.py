@@ -11,13 +11,13 @@ import pytest
 
 from dragoman.errors import JournalError, JournalUncertain
 from dragoman.hub.engine import recovery
-from dragoman.hub.engine.bounds import HubBounds
 from dragoman.hub.engine.log import EntryLog
 from dragoman.hub.engine.ownership import SoleOwnership
 from dragoman.hub.session.events import NewEntry
 from dragoman.journal import Entry, StreamInfo
 from dragoman.journal.contract import Page
 from dragoman.journal.memory import MemoryJournal
+from tests.hub.engine.stream_session import StreamSession
 from tests.hub.sessions.agents import Gate, obedient
 from tests.hub.sessions.stage import staged
 
@@ -164,19 +164,11 @@ class SilentJournal(MemoryJournal):
 
 async def test_a_stream_whose_first_append_was_lost_is_begun_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dragoman.hub.engine.log.AGAIN_SECONDS", 0.0)
-    stored = asyncio.Event()
-    kept = EntryLog(
-        SilentJournal(),
-        "s",
-        HubBounds().session("one"),
-        ownership=SoleOwnership(),
-        last=0,
-        on_stored=lambda first, runs: stored.set(),
-        on_failure=lambda error, certain: True,
-    )
+    session = StreamSession(tries_again=True)
+    kept = EntryLog(SilentJournal(), session, ownership=SoleOwnership(), last=0)
     kept.add([NewEntry("note", (b"{}",), 1.0)])
-    await stored.wait()
-    assert kept.last == 1
+    await kept.flush(20)
+    assert (kept.last, session.stored) == (1, [1])
     await kept.aclose()
 
 
@@ -199,9 +191,8 @@ async def test_a_client_that_left_while_it_was_answered_follows_nothing() -> Non
         first = await stage.client().begin()
         session = await first.new()
         second = await stage.client().begin()
-        (gone,) = [
-            client for client in stage.hub.clients if client not in stage.hub.sessions[session].followers
-        ]
+        live = stage.hub.sessions[session]
+        (gone,) = [client for client in stage.hub.clients if live.follower_of(client) is None]
         second.ask("session/resume", {"sessionId": session, "cwd": "/tmp", "mcpServers": []})
         for _ in range(100):
             if len(gone._owner):  # its request is being answered
@@ -209,7 +200,7 @@ async def test_a_client_that_left_while_it_was_answered_follows_nothing() -> Non
             await asyncio.sleep(0)
         gone.on_end(None)
         await first.answer(first.prompt(session, "say 1"))
-        assert gone not in stage.hub.sessions[session].followers
+        assert live.follower_of(gone) is None
 
 
 class SlowListing(MemoryJournal):

@@ -83,9 +83,9 @@ def _append_anywhere(self: EntryLog, journal: Any, *more: Any, **options: Any) -
     _begin_log(self, _WithoutAfter(journal), *more, **options)
 
 
-async def _nothing_found(self: EntryLog) -> None:
+async def _nothing_found(self: EntryLog, backlog: log.Backlog) -> None:
     """Nobody asks the journal what it has."""
-    self._is_unknown = False
+    backlog.is_unknown = False
 
 
 # The machine.

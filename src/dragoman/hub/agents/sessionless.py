@@ -50,7 +50,8 @@ class SessionlessNotifications:
         """Whoever follows a session of this process. One who is confined to some folders is not told what may
         be about others; a slow reader is not told at all.
         """
-        for client in {client for session in self._sessions.values() for client in session.followers}:
+        followers = (follower for session in self._sessions.values() for follower in session.followers)
+        for client in {follower.client for follower in followers}:
             if not client.is_full and (is_harmless or not client.grant.roots):
                 client.tell(frame + b"\n")
 

@@ -306,7 +306,7 @@ class HubClient:
         if request is None:
             return  # somebody else was first
         if request_id in self._dismissed_ids and is_cancelled(result):
-            session.followers[self].ask_anew(sequence)
+            self.followers[session.id].ask_anew(sequence)
             return
         if result is not None and bytes(result) == b"null":
             result, error = _without_result(request.method)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -26,7 +26,6 @@ from dragoman.hub.session.notes import read_note
 from dragoman.hub.session.state import PromptAnswer
 from dragoman.journal import Stored
 from dragoman.journal.entry_runs import first_of, last_of
-from dragoman.runtime.locks import LazyEvent
 from dragoman.schema import v1
 from dragoman.schema.base import given
 from dragoman.schema.codec import read
@@ -41,7 +40,8 @@ AGAIN_SECONDS = 5.0
 
 
 NONE: frozenset[str] = frozenset()
-"""Of which there is one, however many sessions are followed."""
+NO_IDS: Mapping[int, int] = {}
+"""Of which there is one each, however many sessions are followed."""
 
 
 class ClientFollower:
@@ -53,7 +53,7 @@ class ClientFollower:
             "expected_keys",
             "is_ended",
             "_old_answers",
-            "_come",
+            "_come_event",
             "_question_ids",
             "_notices",
             "_task",
@@ -87,8 +87,9 @@ class ClientFollower:
         self.is_ended = False
         """Whether the session is closed, so that nothing more is told in its place."""
         self._old_answers: dict[str, PromptAnswer] | None = None  # by key, those that were looked up
-        self._come = LazyEvent()
-        self._question_ids: dict[int, int] = {}  # requests by their sequence → the id that it was asked under
+        self._come_event: asyncio.Event | None = None  # while it is waited for: a prompt has come again
+        # Requests by their sequence → the id that it was asked under.
+        self._question_ids: Mapping[int, int] = NO_IDS
         self._notices: tuple[int, ...] = ()  # open questions of which it was told, because it cannot be asked
         self._task: asyncio.Task[None] | None = None
         self._on_failure: Callable[[str], None] | None = None  # hears that it will never be up
@@ -128,7 +129,7 @@ class ClientFollower:
 
     def ask_anew(self, sequence: int) -> None:
         """Its answer does not count: it is asked under another id."""
-        del self._question_ids[sequence]
+        self._forget_question(sequence)
         self.ask_again()
 
     def withdraw(self) -> None:
@@ -143,7 +144,7 @@ class ClientFollower:
         on_failure, self._on_failure = self._on_failure, None
         for number in self._question_ids.values():
             self.client.questions.take(number)
-        self._question_ids.clear()
+        self._question_ids = NO_IDS
         if self._task is not None:
             self._task.cancel()
             self._task = None
@@ -235,10 +236,12 @@ class ClientFollower:
         try:
             async with asyncio.timeout(AGAIN_SECONDS):
                 while _ended_key(part[0]) in self.expected_keys:
-                    self._come.clear()
-                    await self._come.wait()
+                    self._come_event = asyncio.Event()
+                    await self._come_event.wait()
         except TimeoutError:
             self.expected_keys = NONE
+        finally:
+            self._come_event = None
 
     def _seeking_process(self, entries: Sequence[Stored]) -> SessionProcess | None:
         """The process, if an entry may announce a child of it that is being made: what is told of the child
@@ -255,7 +258,8 @@ class ClientFollower:
 
     def came_again(self, key: str) -> None:
         self.expected_keys = self.expected_keys - {key} or NONE
-        self._come.set()
+        if self._come_event is not None:
+            self._come_event.set()
 
     def _tell(self, entries: Sequence[Stored]) -> None:
         visible = [entry for entry in entries if _is_about_requests(entry)] if self.is_silent else entries
@@ -320,7 +324,7 @@ class ClientFollower:
         elif not self.client.can_answer(open_request):
             return UNSET
         number = self.client.questions.next_id()
-        self._question_ids[sequence] = number
+        self._question_ids = {**self._question_ids, sequence: number}
         self.client.questions.expect(number, method, (self.session, sequence))
         return number
 
@@ -343,9 +347,17 @@ class ClientFollower:
     def settles(self, sequence: int, /) -> Id | UnsetType:
         if sequence in self._notices:
             self._notices = tuple(number for number in self._notices if number != sequence)
-        number = self._question_ids.pop(sequence, None)
+        number = self._forget_question(sequence)
         if number is None or self.client.questions.take(number) is None:
             return UNSET
+        return number
+
+    def _forget_question(self, sequence: int) -> int | None:
+        """Returns the id under which it was asked, if it was."""
+        number = self._question_ids.get(sequence)
+        if number is not None:
+            ids = {at: other for at, other in self._question_ids.items() if at != sequence}
+            self._question_ids = ids or NO_IDS
         return number
 
 

@@ -66,70 +66,40 @@ def size_of_request(params: bytes | Raw) -> int:
 
 
 class SessionBounds:
-    """The shares of one session, each made when it is needed first. It is closed with its session."""
+    """The shares of one session, which has them while something is counted. They are closed with it."""
 
-    __slots__ = ("_agent", "_answers", "_entries", "_is_closed", "_lent", "_prompts", "_requests")
+    __slots__ = ("_is_closed", "answers", "entries", "lent", "prompts", "requests")
 
     def __init__(self, agent: AgentBounds) -> None:
-        self._agent = agent
         self._is_closed = False
-        self._entries: ByteBudget | None = None
-        self._answers: ByteBudget | None = None
-        self._lent: ByteBudget | None = None
-        self._requests: ByteBudget | None = None
-        self._prompts: ByteBudget | None = None
+        self.entries = agent.entries.child(UNSTORED.session)
+        self.answers = agent.answers.child(ANSWERS.session)
+        self.lent = agent.lent.child(LENT.session)
+        self.requests = agent.requests.child(REQUESTS.session)
+        self.prompts = agent.prompts.child(PROMPTS.session)
 
     @property
-    def entries(self) -> ByteBudget:
-        if self._entries is None:
-            self._entries = self._child(self._agent.entries, UNSTORED)
-        return self._entries
+    def _budgets(self) -> tuple[ByteBudget, ...]:
+        return (self.entries, self.answers, self.lent, self.requests, self.prompts)
 
     @property
-    def answers(self) -> ByteBudget:
-        if self._answers is None:
-            self._answers = self._child(self._agent.answers, ANSWERS)
-        return self._answers
-
-    @property
-    def lent(self) -> ByteBudget:
-        if self._lent is None:
-            self._lent = self._child(self._agent.lent, LENT)
-        return self._lent
-
-    @property
-    def requests(self) -> ByteBudget:
-        if self._requests is None:
-            self._requests = self._child(self._agent.requests, REQUESTS)
-        return self._requests
-
-    @property
-    def prompts(self) -> ByteBudget:
-        if self._prompts is None:
-            self._prompts = self._child(self._agent.prompts, PROMPTS)
-        return self._prompts
-
-    def _child(self, parent: ByteBudget, limits: TrafficLimits) -> ByteBudget:
-        budget = parent.child(limits.session)
-        if self._is_closed:
-            budget.close()
-        return budget
+    def is_idle(self) -> bool:
+        """Whether nothing is counted in any share, nobody waits for room, and it is not closed."""
+        is_used = any(budget.held_bytes or budget.waiting for budget in self._budgets)
+        return not (is_used or self._is_closed)
 
     def count_prompts(self, prompts: Sequence[Raw]) -> None:
         """These wait for their turn, and no others."""
-        if prompts or self._prompts is not None:
-            self.prompts.set(sum(memoryview(params).nbytes for params in prompts))
+        self.prompts.set(sum(memoryview(params).nbytes for params in prompts))
 
     def count_requests(self, requests: Sequence[Raw]) -> None:
         """These have no answer, and no others."""
-        if requests or self._requests is not None:
-            self.requests.set(sum(size_of_request(params) for params in requests))
+        self.requests.set(sum(size_of_request(params) for params in requests))
 
     def close(self) -> None:
         self._is_closed = True
-        for budget in (self._entries, self._answers, self._lent, self._requests, self._prompts):
-            if budget is not None:
-                budget.close()
+        for budget in self._budgets:
+            budget.close()
 
 
 class AgentBounds:

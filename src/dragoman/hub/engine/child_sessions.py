@@ -193,9 +193,7 @@ class ChildSessions:
                 session_id = await free_id(self._hub, own)
                 if keeps_name and session_id != own:
                     return False
-                session = LiveSession(
-                    self._hub, new_state(session_id), agent=parent.state.agent, listed_state="idle"
-                )
+                session = LiveSession(self._hub, new_state(session_id), listed_state="idle")
                 async with session.binding:  # it does not rest before the process is bound to it
                     await self._make(process, parent, session, own)
         return True
@@ -267,7 +265,7 @@ class ChildSessions:
         if parent is None:
             return
         made_at = self.entry_of(parent, child).made_at
-        for follower in list(parent.followers.values()):
+        for follower in parent.followers:
             if made_at and follower.position.sequence >= made_at:
                 follower.follow_child(child, Position(child.log.last))
 
@@ -295,7 +293,7 @@ class ChildSessions:
     def on_detached(self, follower: SessionFollower) -> None:
         """Whoever does not follow the parent any more follows no child that it did not ask for."""
         for child in list(self.open_children(follower.session)):
-            own = child.followers.get(follower.client)
+            own = child.follower_of(follower.client)
             if own is not None and own.through is follower:
                 own.detach()
 
@@ -388,7 +386,7 @@ class ChildSessions:
         now = asyncio.get_running_loop().time()
         for child in list(self._hub.sessions.values()):
             if child.state.parent and now - child.used >= (seconds or REST_SECONDS) and self._can_rest(child):
-                for follower in list(child.followers.values()):
+                for follower in child.followers:
                     follower.detach()
                 process = child.unbind()
                 if process is not None:
@@ -397,11 +395,7 @@ class ChildSessions:
 
     def _can_rest(self, child: LiveSession) -> bool:
         state = child.state
-        is_asked_for = any(follower.through is None for follower in child.followers.values())
+        is_asked_for = any(follower.through is None for follower in child.followers)
         is_quiet = not (state.requests or state.queue or is_asked_for) and child.root.state.turn is None
         is_stored = child.log.last == state.last and state.phase == "open"
-        return is_quiet and is_stored and not any(map(_is_active, self.open_children(child)))
-
-
-def _is_active(child: LiveSession) -> bool:
-    return bool(child.state.requests)
+        return is_quiet and is_stored and not any(other.state.requests for other in self.open_children(child))

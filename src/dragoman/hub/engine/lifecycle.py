@@ -82,7 +82,7 @@ async def open_session(hub: EngineHub, session_id: str) -> LiveSession:
         await _give_up(hub, lease)
         raise
     # From here on nothing waits: whoever finds the session finds it whole.
-    session = LiveSession(hub, state, agent=state.agent, listed_state=info.state)
+    session = LiveSession(hub, state, listed_state=info.state)
     session.lease = lease
     session.checkpoint_at = reading.checkpoint_at
     session.calls = reading.calls
@@ -148,7 +148,7 @@ async def _read(hub: EngineHub, session_id: str, end: int, *, is_taken_over: boo
             raise session_not_found(session_id)
         if not is_taken_over:
             return reading
-        entry = _taken_over()
+        entry = Entry("note", note("owned"), time.time())
         try:
             await hub.journal.append(session_id, [entry], after=reading.state.last)
         except StreamMoved:  # its owner before has written something meanwhile: that counts
@@ -156,10 +156,6 @@ async def _read(hub: EngineHub, session_id: str, end: int, *, is_taken_over: boo
         else:
             state = apply(reading.state, entry.direction, (entry.frame,), entry.time)
             return reading._replace(state=state)
-
-
-def _taken_over() -> Entry:
-    return Entry("note", note("owned"), time.time())
 
 
 async def hand_over(hub: EngineHub, session: LiveSession) -> None:
@@ -195,15 +191,15 @@ async def lose(hub: EngineHub, session: LiveSession) -> None:
             process.refuse(ids, SESSION_MOVED, number=number, name=own)
         process.part_from(session)
         session.unbind()
-    followers = list(session.followers)
-    for follower in session.followers.values():
+    followers = session.followers
+    for follower in followers:
         follower.leave(moves=True)
     await session.aclose()
     hub.broker.forget(session)
     hub.reminders.forget(session.id)
     hub.changes.forget(session.id)
-    for client in followers:
-        client.forget(session.id)
+    for follower in followers:
+        follower.client.forget(session.id)
 
 
 # New sessions.
@@ -256,7 +252,7 @@ async def make(
         _, answer = await hub.pool.make(agent, params)
         own = str(answer.pop("sessionId"))
         session_id = await free_id(hub, own)
-        session = LiveSession(hub, new_state(session_id), agent=agent, listed_state="idle")
+        session = LiveSession(hub, new_state(session_id), listed_state="idle")
         session.lease = await hub.ownership.claim(session_id)
         hub.sessions[session_id] = session
         folders = value_of(params.get("additionalDirectories"), [])
@@ -350,7 +346,7 @@ async def _load(
     process = await hub.pool.ensure_process(agent)
     if not process.can("loadSession"):
         return None
-    session = LiveSession(hub, new_state(session_id), agent=agent, listed_state="idle")
+    session = LiveSession(hub, new_state(session_id), listed_state="idle")
     session.lease = await hub.ownership.claim(session_id)
     event = ev.SessionMade(
         agent=agent,

@@ -21,7 +21,7 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from dragoman.errors import AgentFailed, CallFailed, DragomanError, JournalError, LinkClosed
-from dragoman.hub.engine.bounds import TOO_MANY_REQUESTS, size_of_request
+from dragoman.hub.engine.bounds import TOO_MANY_REQUESTS, SessionBounds, size_of_request
 from dragoman.hub.engine.key_lookup import KeyLookups
 from dragoman.hub.engine.log import EntryLog
 from dragoman.hub.engine.ownership import SessionLease
@@ -69,33 +69,29 @@ class LiveSession:
     """Made by the hub when it is new, or when somebody asks for it. There may be thousands that are idle."""
 
     __slots__ = (
-        *("hub", "id", "stream", "followers", "process", "bounds", "log", "lease", "checkpoint_at"),
-        *("listed_state", "is_replaying", "needs_reminder", "setup", "binding", "used", "closed_event"),
-        *("pending", "lookups", "_state", "_calls", "_effects", "_receipts", "_storage_callbacks"),
-        *("_steer_events", "_waiting", "_acted_upon", "_timer", "_close_at", "_trouble", "__weakref__"),
+        *("hub", "id", "stream", "followers", "process", "log", "lease", "checkpoint_at", "listed_state"),
+        *("is_replaying", "needs_reminder", "setup", "used", "closed_event", "_state", "_calls", "_bounds"),
+        *("_binding", "_pending", "_lookups", "_effects", "_receipts", "_storage_callbacks", "_steer_events"),
+        *("_waiting", "_acted_upon", "_timer", "_close_at", "_trouble", "__weakref__"),
     )
 
-    def __init__(self, hub: EngineHub, state: SessionState, *, agent: str, listed_state: str = "") -> None:
+    def __init__(self, hub: EngineHub, state: SessionState, *, listed_state: str = "") -> None:
         """`listed_state` is how the session stands in listings."""
         self.hub, self._state = hub, state
         self.id = self.stream = state.id
-        self.followers: dict[ClientPort, SessionFollower] = {}
+        self.followers: tuple[SessionFollower, ...] = ()
         self.process: SessionProcess | None = None
         """The process that knows this session; None if none does."""
-        self.bounds = hub.bounds.session(agent)
-        self.log = EntryLog(
-            hub.journal,
-            state.id,
-            self.bounds,
-            ownership=hub.ownership,
-            last=state.last,
-            on_stored=self._on_stored,
-            on_failure=self._on_failure,
-        )
+        self.log = EntryLog(hub.journal, self, ownership=hub.ownership, last=state.last)
         self.lease = SessionLease(state.id)
         self.checkpoint_at = 0
         """The last entry that a checkpoint in the stream covers."""
         self.listed_state = listed_state
+        # Made when they are needed, and dropped when the session rests: see `shed`.
+        self._bounds: SessionBounds | None = None
+        self._binding: KeyedLock | None = None
+        self._pending: PendingEntries | None = None
+        self._lookups: KeyLookups | None = None
         self._calls: ToolCalls | None = None
         self.is_replaying = False
         """Whether the agent tells what is in the stream already."""
@@ -103,13 +99,10 @@ class LiveSession:
         """Whether the agent was never told what the session is about: it needs a reminder."""
         self.setup: Mapping[str, Any] = NO_SETUP
         """What a client brought along for its agent, such as MCP servers; kept in memory only."""
-        self.binding = KeyedLock()
         self.used = asyncio.get_running_loop().time()
         """When a client or a turn of it was there last."""
         self.closed_event = LazyEvent()
         """The session is closed, or lost: nothing happens here any more."""
-        self.pending = PendingEntries(hub.journal, hub.owner, state.id)
-        self.lookups = KeyLookups(self, hub.journal, hub.owner)
         self._effects: SmallQueue[ev.Effect] = SmallQueue()  # of entries that are not stored yet
         self._receipts: SmallQueue[tuple[int, SessionProcess, Receipt]] = SmallQueue()  # with the last entry
         self._storage_callbacks: SmallQueue[tuple[int, Callable[[], None]]] = SmallQueue()
@@ -121,8 +114,7 @@ class LiveSession:
         # By the loop's time: somebody may set the clock back while it is closed. And why the journal does
         # not store what happens.
         self._close_at, self._trouble = 0.0, ""
-        self.bounds.count_prompts([prompt.params for prompt in state.queue])
-        self.bounds.count_requests([request.params for request in state.requests.values()])
+        self._count_bytes()
         self.dispatch(ev.EntriesStored(last=state.last))
         if hub.draining:
             self.dispatch(ev.Draining())
@@ -130,6 +122,42 @@ class LiveSession:
     @property
     def state(self) -> SessionState:
         return self._state
+
+    @property
+    def bounds(self) -> SessionBounds:
+        if self._bounds is None:
+            self._bounds = self.hub.bounds.session(self._state.agent)
+        return self._bounds
+
+    @property
+    def binding(self) -> KeyedLock:
+        """Held by whoever brings the session to a process, or takes it from there."""
+        if self._binding is None:
+            self._binding = KeyedLock()
+        return self._binding
+
+    @property
+    def pending(self) -> PendingEntries:
+        if self._pending is None:
+            self._pending = PendingEntries(self.hub.journal, self.hub.owner, self.id, on_idle=self.shed)
+        return self._pending
+
+    @property
+    def lookups(self) -> KeyLookups:
+        if self._lookups is None:
+            self._lookups = KeyLookups(self, self.hub.journal, self.hub.owner)
+        return self._lookups
+
+    def shed(self) -> None:
+        """Let go of what has nothing to do: it is made again when it is needed."""
+        if self._bounds is not None and self._bounds.is_idle:
+            self._bounds = None
+        if self._binding is not None and not self._binding.in_use:
+            self._binding = None
+        if self._pending is not None and self._pending.is_idle:
+            self._pending = None
+        if not self._lookups:
+            self._lookups = None
 
     def bring_servers(self, servers: object) -> None:
         """MCP servers of a client, for its agent. An agent that gets none needs no mention of them."""
@@ -146,6 +174,18 @@ class LiveSession:
     @calls.setter
     def calls(self, calls: ToolCalls) -> None:
         self._calls = calls or None
+
+    def follower_of(self, client: ClientPort) -> SessionFollower | None:
+        """How this client follows the session; None if it does not."""
+        return next((follower for follower in self.followers if follower.client is client), None)
+
+    def add_follower(self, follower: SessionFollower) -> None:
+        """In the place of the one that its client had before."""
+        self.remove_follower(follower.client)
+        self.followers = (*self.followers, follower)
+
+    def remove_follower(self, client: ClientPort) -> None:
+        self.followers = tuple(follower for follower in self.followers if follower.client is not client)
 
     def ancestors(self) -> Iterator[LiveSession]:
         """The session itself, its parent, and so on, as far as they are open."""
@@ -247,10 +287,8 @@ class LiveSession:
             self.hub.describe(self, title=after.title)
         if after.children is not before.children:
             self.hub.children.on_change(self, before)
-        if after.queue is not before.queue:
-            self.bounds.count_prompts([prompt.params for prompt in after.queue])
-        if after.requests is not before.requests:
-            self.bounds.count_requests([request.params for request in after.requests.values()])
+        if after.queue is not before.queue or after.requests is not before.requests:
+            self._count_bytes()
         if after.requests is not before.requests or after.phase is not before.phase:
             self._set_timer()
         if (
@@ -262,6 +300,13 @@ class LiveSession:
             or after.loading != before.loading
         ):
             self.on_change()
+
+    def _count_bytes(self) -> None:
+        """Of prompts that wait, and of requests that have no answer."""
+        state = self._state
+        if state.queue or state.requests or self._bounds is not None:
+            self.bounds.count_prompts([prompt.params for prompt in state.queue])
+            self.bounds.count_requests([request.params for request in state.requests.values()])
 
     @property
     def shown_state(self) -> str:
@@ -553,7 +598,7 @@ class LiveSession:
         answer yet gets it in its place.
         """
         self.hub.broker.answer_detached(self.id, key, answer)
-        for follower in list(self.followers.values()):
+        for follower in self.followers:
             waiting = follower.waits_for(key)
             if waiting and (follower.is_ended or follower.position.sequence >= answer.sequence):
                 follower.on_answered(key)
@@ -698,9 +743,9 @@ class LiveSession:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        for follower in list(self.followers.values()):
+        for follower in self.followers:
             follower.leave()
-        self.followers.clear()
+        self.followers = ()
         self._effects.clear()
         self._storage_callbacks.clear()
         for waiting in [*self._waiting, *(self._steer_events or {}).values()]:
@@ -725,7 +770,7 @@ class LiveSession:
         if self.closed_event.is_set() and self.log.last < self._state.last:
             raise JournalError("the session was closed before everything was stored")
 
-    def _on_stored(self, first: int, runs: Sequence[FrameRun]) -> None:
+    def on_stored(self, first: int, runs: Sequence[FrameRun]) -> None:
         """Do what waited for each entry before it is shown to clients, and behind all entries before it."""
         number, begin, next_run = first, first, 0
         for place, run in enumerate(runs):
@@ -749,6 +794,7 @@ class LiveSession:
         """Everything is stored for the moment."""
         if self._state.listed_state != self.listed_state:
             self.on_change()
+        self.shed()
         if not self._state.is_busy:
             self.hub.resting(self)
 
@@ -765,14 +811,14 @@ class LiveSession:
         if not runs:
             return first
         page = RunPage(first, runs)
-        for follower in list(self.followers.values()):
+        for follower in self.followers:
             try:
                 follower.show(page)
             except LinkClosed:
                 pass  # the client's own end is on its way
         return first + len(page)
 
-    def _on_failure(self, error: JournalError, certain: bool) -> bool:
+    def on_failure(self, error: JournalError, certain: bool) -> bool:
         """Nothing can be acted upon now; whether it is tried again."""
         if str(error) != self._trouble:
             self._trouble = str(error)

@@ -2,7 +2,7 @@
 
 `add` never waits. Entries that gather while a commit lasts are stored together with the next one. Entries
 that were added together are stored together. If the journal refuses, nothing has an effect, the entries
-stay, and they are tried again if `on_failure`, which hears of it, says so. If nobody knows whether they
+stay, and they are tried again if the session, which hears of it, says so. If nobody knows whether they
 were stored, the journal is asked before anything else happens: what it has counts.
 """
 
@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
+from typing import Protocol
 
 from dragoman.errors import JournalError, JournalUncertain, NoSuchStream, StreamMoved
 from dragoman.hub.engine.bounds import SessionBounds
@@ -42,8 +42,21 @@ AGAIN_SECONDS = 1.0
 STORE_SECONDS = 5.0
 """How long anybody waits for a session's last entries."""
 
-StoredCallback: TypeAlias = Callable[[int, Sequence[FrameRun]], None]
-"""These runs are stored, the first entry under this number."""
+
+class LogSession(Protocol):
+    """The session whose entries they are (`live_session.LiveSession`)."""
+
+    stream: str
+
+    @property
+    def bounds(self) -> SessionBounds: ...
+    def on_stored(self, first: int, runs: Sequence[FrameRun]) -> None:
+        """These runs are stored, the first entry under this number."""
+
+    def on_failure(self, error: JournalError, certain: bool) -> bool:
+        """The waiting entries are not stored, for this reason, and whether that is certain; returns whether
+        they are tried again.
+        """
 
 
 class OpenRun(FrameRun):
@@ -52,91 +65,86 @@ class OpenRun(FrameRun):
     frames: list[bytes]
 
 
+class Backlog:
+    """What waits for the journal. A log has none while everything is stored, as nearly all logs have."""
+
+    __slots__ = (
+        *("runs", "groups", "open", "size", "counted_bytes", "is_unknown", "task", "again", "empty_event"),
+    )
+
+    def __init__(self) -> None:
+        self.runs: list[FrameRun] = []
+        self.groups: list[int] = []  # how many of `runs` stand before the end of each `add`
+        self.open: OpenRun | None = None  # the last of `runs`, if more may be added to it
+        self.size = 0  # bytes of `runs`
+        self.counted_bytes = 0  # how many of them are counted as unstored
+        self.is_unknown = False  # whether the journal may have some of `runs`
+        self.task: asyncio.Task[None] | None = None
+        self.again: asyncio.TimerHandle | None = None
+        self.empty_event = LazyEvent()
+
+    def cut(self) -> int:
+        """How many of the runs are stored next: as many as it takes to reach a bound, in whole groups."""
+        count = size = 0
+        for place, run in enumerate(self.runs, 1):
+            count += len(run.frames) * (PENDING_ENTRIES if run.pending else 1)
+            size += size_of(run.frames)
+            if count >= AT_ONCE or size >= AT_ONCE_BYTES:
+                return next((end for end in self.groups if end >= place), len(self.runs))
+        return len(self.runs)
+
+
 class EntryLog:
     """One session's end of its stream. Nobody else writes to it."""
 
-    __slots__ = (
-        *(
-            "stream",
-            "last",
-            "_journal",
-            "_ownership",
-            "_on_stored",
-            "_on_failure",
-            "_waiting",
-            "_groups",
-            "_open",
-            "_size",
-        ),
-        *("_counted_bytes", "_bounds", "_is_unknown", "_task", "_again", "_is_closed", "_empty_event"),
-    )
+    __slots__ = ("_backlog", "_is_closed", "_journal", "_ownership", "_session", "last")
 
-    def __init__(
-        self,
-        journal: Journal,
-        stream: str,
-        bounds: SessionBounds,
-        *,
-        ownership: Ownership,
-        last: int,
-        on_stored: StoredCallback,
-        on_failure: Callable[[JournalError, bool], bool],
-    ) -> None:
-        """`on_failure` hears why the waiting entries are not stored, and whether that is certain; it says
-        whether they are tried again.
-        """
-        self.stream = stream
+    def __init__(self, journal: Journal, session: LogSession, *, ownership: Ownership, last: int) -> None:
         self.last = last
         """The number of the last entry that is stored."""
         self._journal = journal
+        self._session = session
         self._ownership = ownership
-        self._on_stored = on_stored
-        self._on_failure = on_failure
-        self._waiting: list[FrameRun] = []
-        self._groups: list[int] = []  # how many runs of `_waiting` stand before the end of each `add`
-        self._open: OpenRun | None = None  # the last of `_waiting`, if more may be added to it
-        self._size = 0  # bytes of `_waiting`
-        self._counted_bytes = 0  # how many of them are counted as unstored
-        self._bounds = bounds
-        self._is_unknown = False  # whether the journal may have some of `_waiting`
-        self._task: asyncio.Task[None] | None = None
-        self._again: asyncio.TimerHandle | None = None
+        self._backlog: Backlog | None = None
         self._is_closed = False
-        self._empty_event = LazyEvent(is_set=True)
 
     def add(self, entries: Sequence[NewEntry]) -> None:
         """Store these together, behind what was added before."""
+        if not entries:
+            return
+        if self._backlog is None:
+            self._backlog = Backlog()
         if len(entries) == 1 and entries[0].direction == "to_client" and not entries[0].pending:
-            self._add_updates(entries[0])
-        elif entries:
-            self._open = None
-            self._add(
-                [FrameRun(entry.direction, entry.frames, entry.time, entry.pending) for entry in entries]
-            )
+            self._add_updates(self._backlog, entries[0])
+        else:
+            self._backlog.open = None
+            runs = [FrameRun(entry.direction, entry.frames, entry.time, entry.pending) for entry in entries]
+            self._add(self._backlog, runs)
 
-    def _add_updates(self, entry: NewEntry) -> None:
+    def _add_updates(self, backlog: Backlog, entry: NewEntry) -> None:
         """What an agent says comes in many small pieces: those of one moment are one run."""
-        last = self._open
+        last = backlog.open
         if last is not None and entry.time - last.time < MOMENT and len(last.frames) < AT_ONCE:
             last.frames.extend(entry.frames)
-            self._resize(size_of(entry.frames))
+            self._resize(backlog, size_of(entry.frames))
         else:
-            self._open = OpenRun("to_client", list(entry.frames), entry.time)
-            self._add([self._open])
+            backlog.open = OpenRun("to_client", list(entry.frames), entry.time)
+            self._add(backlog, [backlog.open])
 
-    def _add(self, runs: Sequence[FrameRun]) -> None:
-        self._waiting += runs
-        self._resize(sum(size_of(run.frames) for run in runs))
-        self._groups.append(len(self._waiting))
-        self._go()
+    def _add(self, backlog: Backlog, runs: Sequence[FrameRun]) -> None:
+        backlog.runs += runs
+        self._resize(backlog, sum(size_of(run.frames) for run in runs))
+        backlog.groups.append(len(backlog.runs))
+        self._go(backlog)
 
     def replace(self, number: int, frame: bytes) -> None:
         """Store this note in the place of an entry that is not stored yet."""
-        first = self.last + 1
-        for place, run in enumerate(self._waiting):
+        backlog, first = self._backlog, self.last + 1
+        for place, run in enumerate(() if backlog is None else backlog.runs):
             if first == number and len(run.frames) == 1:
-                self._resize(len(frame) - size_of(run.frames))
-                self._waiting[place] = FrameRun("note", (frame,), run.time)
+                assert backlog is not None
+                self._resize(backlog, len(frame) - size_of(run.frames))
+                backlog.runs[place] = FrameRun("note", (frame,), run.time)
                 return
             first += len(run.frames)
         raise ValueError(f"entry {number} does not wait to be stored")
@@ -144,29 +152,33 @@ class EntryLog:
     @property
     def is_full(self) -> bool:
         """Whether too much waits for the journal: here, or in others that count together with it."""
-        return self._counted_bytes > 0 and self._bounds.entries.is_full
+        backlog = self._backlog
+        return backlog is not None and backlog.counted_bytes > 0 and self._session.bounds.entries.is_full
 
-    def _resize(self, size: int) -> None:
-        self._size += size
-        difference = self._size - self._counted_bytes
-        if difference and (not self._size or abs(difference) > UNCOUNTED_BYTES):
-            self._bounds.entries.add(difference)
-            self._counted_bytes = self._size
+    def _resize(self, backlog: Backlog, size: int) -> None:
+        backlog.size += size
+        difference = backlog.size - backlog.counted_bytes
+        if difference and (not backlog.size or abs(difference) > UNCOUNTED_BYTES):
+            self._session.bounds.entries.add(difference)
+            backlog.counted_bytes = backlog.size
 
     @property
     def is_idle(self) -> bool:
-        return self._empty_event.is_set()
+        return self._backlog is None or self._backlog.empty_event.is_set()
 
     async def flush(self, within: float) -> None:
         """Until everything is stored, or `within` seconds have passed. Raises `JournalError` if the log was
         closed before.
         """
+        backlog = self._backlog
+        if backlog is None:
+            return
         try:
             async with asyncio.timeout(within):
-                await self._empty_event.wait()
+                await backlog.empty_event.wait()
         except TimeoutError:
             log.warning("a session's last entries could not be stored within %g s", within)
-        if self._is_closed and self._waiting:
+        if self._is_closed and backlog.runs:
             raise JournalError("the session was closed before everything was stored")
 
     async def aclose(self) -> None:
@@ -174,98 +186,95 @@ class EntryLog:
         taken any more.
         """
         self._is_closed = True
-        self._empty_event.set()
-        if self._again is not None:
-            self._again.cancel()
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait((self._task,))
-
-    def _go(self) -> None:
-        if self._is_closed:
+        backlog = self._backlog
+        if backlog is None:
             return
-        self._empty_event.clear()
-        if self._task is None and self._again is None:
-            self._task = asyncio.get_running_loop().create_task(self._store_all(), name="hub log")
+        backlog.empty_event.set()
+        if backlog.again is not None:
+            backlog.again.cancel()
+        if backlog.task is not None:
+            backlog.task.cancel()
+            await asyncio.wait((backlog.task,))
 
-    async def _store_all(self) -> None:
+    def _go(self, backlog: Backlog) -> None:
+        if self._is_closed:
+            backlog.empty_event.set()  # nobody waits for what nobody stores
+        elif backlog.task is None and backlog.again is None:
+            loop = asyncio.get_running_loop()
+            backlog.task = loop.create_task(self._store_all(backlog), name="hub log")
+
+    async def _store_all(self, backlog: Backlog) -> None:
         try:
-            while self._waiting:
-                await self._store()
-            self._empty_event.set()
+            while backlog.runs:
+                await self._store(backlog)
+            self._backlog = None
+            backlog.empty_event.set()
         except JournalError as error:
-            self._is_unknown = self._is_unknown or isinstance(error, JournalUncertain)
-            if not self._is_closed and self._on_failure(error, not self._is_unknown):
-                self._again = asyncio.get_running_loop().call_later(AGAIN_SECONDS, self._retry)
+            backlog.is_unknown = backlog.is_unknown or isinstance(error, JournalUncertain)
+            if not self._is_closed and self._session.on_failure(error, not backlog.is_unknown):
+                loop = asyncio.get_running_loop()
+                backlog.again = loop.call_later(AGAIN_SECONDS, self._retry, backlog)
         finally:
-            self._task = None
+            backlog.task = None
 
-    def _retry(self) -> None:
-        self._again = None
-        self._go()
+    def _retry(self, backlog: Backlog) -> None:
+        backlog.again = None
+        self._go(backlog)
 
-    def _cut(self) -> int:
-        """How many of the runs are stored next: as many as it takes to reach a bound, in whole groups."""
-        count = size = 0
-        for place, run in enumerate(self._waiting, 1):
-            count += len(run.frames) * (PENDING_ENTRIES if run.pending else 1)
-            size += size_of(run.frames)
-            if count >= AT_ONCE or size >= AT_ONCE_BYTES:
-                return next((end for end in self._groups if end >= place), len(self._waiting))
-        return len(self._waiting)
-
-    async def _store(self) -> None:
-        if self._is_unknown:
-            await self._find_out()
-            if not self._waiting:
+    async def _store(self, backlog: Backlog) -> None:
+        if backlog.is_unknown:
+            await self._find_out(backlog)
+            if not backlog.runs:
                 return
         # The end of the stream does not tell everything: another node may have deleted the session and loaded
         # it again since, and written as many entries as we know.
         await self._ownership.may_act()
-        size = self._cut()
-        self._open = None
+        size = backlog.cut()
+        backlog.open = None
         try:
-            last = await self._journal.append(self.stream, EntryBatch(self._waiting[:size]), after=self.last)
+            batch = EntryBatch(backlog.runs[:size])
+            last = await self._journal.append(self._session.stream, batch, after=self.last)
         except StreamMoved as error:
-            if self._is_unknown:  # the answer before came from a server that is behind
+            if backlog.is_unknown:  # the answer before came from a server that is behind
                 raise JournalUncertain(str(error)) from error
             raise
-        self._is_unknown = False
-        self._finish_runs(size, last)
+        backlog.is_unknown = False
+        self._finish_runs(backlog, size, last)
 
-    def _finish_runs(self, size: int, last: int) -> None:
+    def _finish_runs(self, backlog: Backlog, size: int, last: int) -> None:
         """The first `size` runs are stored."""
-        runs, self._waiting = self._waiting[:size], self._waiting[size:]
-        self._groups = [end - size for end in self._groups if end > size]
+        runs, backlog.runs = backlog.runs[:size], backlog.runs[size:]
+        backlog.groups = [end - size for end in backlog.groups if end > size]
         first, self.last = self.last + 1, last
-        self._resize(-sum(size_of(run.frames) for run in runs))
-        self._on_stored(first, runs)
+        self._resize(backlog, -sum(size_of(run.frames) for run in runs))
+        self._session.on_stored(first, runs)
 
-    async def _find_out(self) -> None:
+    async def _find_out(self, backlog: Backlog) -> None:
         """Which of the waiting entries the journal has. An entry of ours is one that has the time and the
         direction of ours, and its text where it is not redacted.
         """
+        stream = self._session.stream
         entries: list[Stored] = []
         try:
-            async for page in self._journal.replay(self.stream, after=self.last):
+            async for page in self._journal.replay(stream, after=self.last):
                 entries += page
         except NoSuchStream as error:
             if self.last:  # it was deleted, by whoever has it now
-                raise StreamMoved(self.stream, self.last, 0) from error
+                raise StreamMoved(stream, self.last, 0) from error
         place = size = 0
-        for run in self._waiting:
+        for run in backlog.runs:
             if place == len(entries):
                 break
             for frame in run.frames:
                 if place == len(entries) or not _is_same(entries[place], run, frame):
-                    raise StreamMoved(self.stream, self.last + place, self.last + len(entries))
+                    raise StreamMoved(stream, self.last + place, self.last + len(entries))
                 place += 1
             size += 1
         if place < len(entries):
-            raise StreamMoved(self.stream, self.last + place, self.last + len(entries))
+            raise StreamMoved(stream, self.last + place, self.last + len(entries))
         if size:
-            self._is_unknown = False
-            self._finish_runs(size, self.last + len(entries))
+            backlog.is_unknown = False
+            self._finish_runs(backlog, size, self.last + len(entries))
 
 
 def _is_same(entry: Stored, run: FrameRun, frame: bytes) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from dragoman.errors import JournalError
 from dragoman.hub.engine.ports import AgentPort, Session
@@ -43,15 +43,24 @@ NOTHING: frozenset[int] = frozenset()
 class PendingEntries:
     """Of one session: drops originals in the background, those that gather meanwhile together."""
 
-    __slots__ = ("_journal", "_owner", "_settled_sequences", "_stream", "_task", "_to_agent")
+    __slots__ = ("_journal", "_on_idle", "_owner", "_settled_sequences", "_stream", "_task", "_to_agent")
 
-    def __init__(self, journal: Journal, owner: TaskOwner, stream: str) -> None:
+    def __init__(
+        self, journal: Journal, owner: TaskOwner, stream: str, *, on_idle: Callable[[], None]
+    ) -> None:
+        """`on_idle` hears that nothing is left to drop."""
         self._journal = journal
         self._owner = owner
         self._stream = stream
         self._to_agent: tuple[int, ...] = ()  # frames that the agent's keeper may not have yet
         self._settled_sequences = NOTHING
         self._task: asyncio.Task[None] | None = None
+        self._on_idle = on_idle
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether there is nothing to drop, now or later."""
+        return not (self._to_agent or self._settled_sequences or self._task)
 
     def settle(self, *sequences: int) -> None:
         """Nobody has to act upon these any more."""
@@ -119,3 +128,4 @@ class PendingEntries:
                 await self.flush()
         finally:
             self._task = None
+            self._on_idle()

@@ -17,7 +17,7 @@ from msgspec import Raw
 from dragoman.errors import ErrorAnswer, JournalError
 from dragoman.hub.clients.client import ClientHub, HubClient
 from dragoman.hub.engine.bounds import WORK_BYTES
-from dragoman.hub.engine.live_session import LiveSession
+from dragoman.hub.engine.live_session import LiveSession, SessionFollower
 from dragoman.hub.engine.pending import REDACTED_REQUEST
 from dragoman.hub.engine.ports import ClientPort
 from dragoman.hub.judge.hub_judge import HubJudge, about_of, refusal_of
@@ -102,9 +102,10 @@ class ApprovalBroker:
         """Whether people are there, and none of their clients can show a form. When nobody is there, somebody
         may come.
         """
-        able = any(client.can_answer(request) or client.events for client in session.followers)
+        clients = [follower.client for follower in session.followers]
+        able = any(client.can_answer(request) or client.events for client in clients)
         is_watched = any(client.watches and client.grant.may("approve") for client in self._hub.clients)
-        return bool(session.followers) and not (able or is_watched)
+        return bool(clients) and not (able or is_watched)
 
     def on_assessment(self, session: LiveSession, request: OpenRequest) -> None:
         """The reviewer's rules have come to an end after it was told."""
@@ -234,12 +235,13 @@ class ApprovalBroker:
 
     def _ask_lender(self, session: LiveSession, request: OpenRequest) -> None:
         """Its client was told of the stream up to here before it was the one to answer."""
-        lender = self.lender(session, request.sequence)
-        if lender is not None:
-            session.followers[lender].ask_again()
+        follower = self._lender_on(session, request.sequence)
+        if follower is not None:
+            follower.ask_again()
 
     def _give_lender(self, session: LiveSession, request: OpenRequest) -> None:
-        lender = next((client for client in session.followers if self._has_turn(client, session)), None)
+        clients = (follower.client for follower in session.followers)
+        lender = next((client for client in clients if self._has_turn(client, session)), None)
         if lender is None:  # it was cut off, and may come back; else its follower asks it
             self._wait_for_lender(session, request)
         else:
@@ -248,6 +250,10 @@ class ApprovalBroker:
     def lender(self, session: LiveSession, sequence: int) -> ClientPort | None:
         """The client whose files or terminals a request needs."""
         return self._lenders.get((session.id, sequence))
+
+    def _lender_on(self, session: LiveSession, sequence: int) -> SessionFollower | None:
+        lender = self.lender(session, sequence)
+        return None if lender is None else session.follower_of(lender)
 
     async def _ask_for_client(self, session: LiveSession, request: OpenRequest) -> None:
         try:
@@ -266,7 +272,7 @@ class ApprovalBroker:
     def _has_turn(self, client: ClientPort, session: LiveSession) -> bool:
         """Whether the turn that runs is this client's; a child works for the turn of another session."""
         session = session.root
-        turn, follower = session.state.turn, session.followers.get(client)
+        turn, follower = session.state.turn, session.follower_of(client)
         if turn is None or follower is None:
             return False
         return turn.key in follower.own or (session.id, turn.key) in client.waiting
@@ -328,7 +334,7 @@ class ApprovalBroker:
 
     def _lender_is_gone(self, session: LiveSession, request: OpenRequest) -> None:
         self._timers.pop((session.id, request.sequence), None)
-        is_there = self.lender(session, request.sequence) in session.followers
+        is_there = self._lender_on(session, request.sequence) is not None
         if is_there or request.sequence not in session.state.requests:
             return
         if request.method == "fs/read_text_file":

@@ -114,7 +114,7 @@ async def asking_session(hub: EngineHub, *, agent: str, cwd: str) -> AsyncIterat
     when the question is over.
     """
     session_id = f"{ASKING}{uuid.uuid4()}"
-    session = LiveSession(hub, new_state(session_id), agent=agent, listed_state="waiting")
+    session = LiveSession(hub, new_state(session_id), listed_state="waiting")
     session.lease = await hub.ownership.claim(session_id)
     hub.sessions[session_id] = session
     event = ev.SessionMade(agent=agent, cwd=cwd, folders=(), session=session_id, process=0, result={})

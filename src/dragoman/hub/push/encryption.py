@@ -30,7 +30,6 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from dragoman.errors import LocalMistake
 
 CURVE = ec.SECP256R1()
-POINT_BYTES = 65
 AUTH_BYTES = 16
 RECORD = 4096
 PADDED = 512

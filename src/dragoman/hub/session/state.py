@@ -72,7 +72,11 @@ QUESTIONS = frozenset({"session/request_permission", "elicitation/create"})
 OWN_ID = "hub:"
 """How the ids of the hub's own questions begin; no agent may use such an id."""
 
-_RESULTS = {text: text for text in (b'{"stopReason":"end_turn"}', b'{"stopReason":"cancelled"}')}
+_RESULTS = {
+    text: text
+    for reason in (b"end_turn", b"cancelled")
+    for text in (b'{"stopReason":"%b"}' % reason, b'{"stopReason": "%b"}' % reason)
+}
 """Results of nearly all prompts, of which one copy is enough."""
 
 ANSWERS = 64
@@ -614,7 +618,8 @@ def _apply_settled(state: SessionState, note: StreamNote) -> SessionState:
     sequence = int(note.request or "0")
     if sequence not in state.requests:
         return state
-    return replace(state, requests={at: request for at, request in state.requests.items() if at != sequence})
+    requests = {at: request for at, request in state.requests.items() if at != sequence}
+    return replace(state, requests=requests or _NOTHING)
 
 
 def _apply_queued(state: SessionState, note: StreamNote) -> SessionState:
@@ -673,7 +678,7 @@ def _apply_bound(state: SessionState, note: StreamNote) -> SessionState:
         agent_session=state.id if note.session == state.id else note.session or state.agent_session,
         agent_answer=state.agent_answer
         if answer is None
-        else {name: Raw(bytes(raw)) for name, raw in answer.items()},
+        else {name: Raw(bytes(raw)) for name, raw in answer.items()} or _NOTHING,
     )
 
 
@@ -725,7 +730,7 @@ def restore(
     queue = tuple(
         _restored_prompt(prompt, originals.get(prompt.sequence, b""), is_redacted) for prompt in state.queue
     )
-    return replace(state, requests=requests, queue=queue)
+    return replace(state, requests=requests or _NOTHING, queue=queue)
 
 
 def with_listing(

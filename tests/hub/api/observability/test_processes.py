@@ -10,12 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.hub.api.observability.processes import Root, TreeUse, tree_use, trees_use
+from dragoman.hub.api.observability.processes import PROC, Root, TreeUse, trees_use
 
 linux = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="there is no /proc on this system")
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def tree_use(root: Root, *, proc: str = PROC) -> TreeUse | None:
+    return trees_use({"": root}, proc=proc)[""]
 
 
 def put(

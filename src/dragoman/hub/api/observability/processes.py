@@ -53,13 +53,10 @@ class _ProcessLine(NamedTuple):
     pages: int
 
 
-def tree_use(root: Root, *, proc: str = PROC) -> TreeUse | None:
-    """One tree; None if its root's tree is gone, or nothing can be known here."""
-    return trees_use({"": root}, proc=proc)[""]
-
-
 def trees_use(roots: Mapping[str, Root], *, proc: str = PROC) -> dict[str, TreeUse | None]:
-    """All these trees, by the names that they were given."""
+    """All these trees, by the names that they were given; None for one that is gone, or of which nothing can
+    be known here.
+    """
     table = _table(proc) if roots else []
     children: dict[int, list[_ProcessLine]] = {}
     for line in table:
