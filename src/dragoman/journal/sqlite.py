@@ -260,7 +260,7 @@ class SqliteJournal:
     async def drop_originals(self, stream: str, sequences: Iterable[int]) -> None:
         """Looks first: mostly there are none, and a look costs no commit."""
         name, wanted_sequences = streams.clean(stream), list(sequences)
-        if await self._read.ask(lambda base: originals.has_any(base, name, wanted_sequences)):
+        if await self._read.ask_here(partial(originals.has_any, stream=name, sequences=wanted_sequences)):
             await self._write.do(lambda base: originals.drop(base, name, wanted_sequences))
             await self._write.do(streams.empty_log, alone=True)
 

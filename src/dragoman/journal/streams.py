@@ -33,6 +33,7 @@ from dragoman.journal.tables import (
     SELECT,
     StreamEnd,
     StreamRow,
+    describe_stream,
     entry_sum,
     find_stream,
     move_stream,
@@ -262,14 +263,21 @@ def describe(
     seal: Seal | None = None,
     ends: dict[str, StreamEnd] | None = None,
 ) -> StreamInfo:
-    """Change what is known of a stream; `ends` is that of `append`, which need not look again after this."""
-    number, old_info = _find_or_new(connection, stream, now, seal)
-    new_info = replace(old_info, updated=now, **{name: clean(value) for name, value in changes.items()})
-    end = write_stream(connection, number, new_info, seal=seal)
+    """Change what is known of a stream. `ends` is that of `append`: neither looks at a stream again that it
+    knows from the other.
+    """
+    clean_changes = {name: clean(value) for name, value in changes.items()}
+    old_end = None if ends is None else ends.pop(stream, None)
+    end: StreamEnd | None = None
+    if old_end is not None:
+        new_info = replace(old_end.info, updated=now, **clean_changes)
+        end = describe_stream(connection, new_info, old_end=old_end)
+    if end is None:
+        number, old_info = _find_or_new(connection, stream, now, seal)
+        end = write_stream(connection, number, replace(old_info, updated=now, **clean_changes), seal=seal)
     if ends is not None:
-        ends.pop(stream, None)
         _remember_end(ends, stream, end)
-    return new_info
+    return end.info
 
 
 def listing(

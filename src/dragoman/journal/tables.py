@@ -89,6 +89,10 @@ MOVE_KNOWN = MOVE + " and updated = ? and last = ? and sum = ?"
 MOVE_WITHIN_SECOND = (
     "update streams set last = ?, sum = ? where number = ? and updated = ? and last = ? and sum = ?"
 )
+DESCRIBE_KNOWN = """
+update streams set agent = ?, cwd = ?, title = ?, state = ?, session = ?, updated = ?, sum = ?
+where number = ? and updated = ? and last = ? and sum = ?
+"""
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -212,6 +216,16 @@ def move_stream(
     else:
         cursor = connection.execute(MOVE_KNOWN, (*values, *before))
     return StreamEnd(number, info, row_sum, is_moved=True) if cursor.rowcount else None
+
+
+def describe_stream(connection: sqlite3.Connection, info: StreamInfo, *, old_end: StreamEnd) -> StreamEnd | None:
+    """`write_stream` for what is known of a stream, if its row still says `old_end`, else None; not sealed."""
+    number = old_end.number
+    row_sum = _row_sum(number, [getattr(info, name) for name in FIELDS])
+    values = (info.agent, info.cwd, info.title, info.state, info.session, info.updated, row_sum)
+    before = (old_end.info.updated, old_end.info.last, old_end.sum)
+    cursor = connection.execute(DESCRIBE_KNOWN, (*values, number, *before))
+    return StreamEnd(number, info, row_sum) if cursor.rowcount else None
 
 
 def carry_stream(connection: sqlite3.Connection, row: StreamRow) -> None:
