@@ -148,9 +148,10 @@ def _rows(number: int, last: int, runs: Iterable[FrameRun]) -> list[tuple[object
     """The runs as they are stored behind `last`."""
     rows: list[tuple[object, ...]] = []
     for run in runs:
-        for frames in cut(run.frames):
+        moment = _moment(run)
+        for frames in (run.frames,) if len(run.frames) == 1 else cut(run.frames):
             last += len(frames)
-            direction, moment = DIRECTION_NUMBERS[run.direction], _moment(run)
+            direction = DIRECTION_NUMBERS[run.direction]
             if len(frames) == 1:
                 direction, payload = pack(direction, frames[0])
             else:

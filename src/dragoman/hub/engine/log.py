@@ -18,7 +18,7 @@ from dragoman.hub.engine.bounds import SessionBounds
 from dragoman.hub.engine.ownership import Ownership
 from dragoman.hub.session.events import NewEntry
 from dragoman.journal import Journal, Stored
-from dragoman.journal.entry_runs import EntryBatch, FrameRun, size_of
+from dragoman.journal.entry_runs import EntryBatch, FrameRun, size_of, size_of_runs
 from dragoman.journal.redaction import is_redacted
 from dragoman.runtime.locks import LazyEvent
 
@@ -126,7 +126,7 @@ class EntryLog:
 
     def _add(self, runs: Sequence[FrameRun]) -> None:
         self._waiting += runs
-        self._resize(sum(size_of(run.frames) for run in runs))
+        self._resize(size_of_runs(runs))
         self._groups.append(len(self._waiting))
         self._go()
 
@@ -206,6 +206,8 @@ class EntryLog:
 
     def _cut(self) -> int:
         """How many of the runs are stored next: as many as it takes to reach a bound, in whole groups."""
+        if len(self._groups) < 2:
+            return len(self._waiting)
         count = size = 0
         for place, run in enumerate(self._waiting, 1):
             count += len(run.frames) * (PENDING_ENTRIES if run.pending else 1)
@@ -235,10 +237,15 @@ class EntryLog:
 
     def _finish_runs(self, size: int, last: int) -> None:
         """The first `size` runs are stored."""
-        runs, self._waiting = self._waiting[:size], self._waiting[size:]
-        self._groups = [end - size for end in self._groups if end > size]
+        if size == len(self._waiting):  # nearly always
+            runs, self._waiting = self._waiting, []
+            self._groups.clear()
+            self._resize(-self._size)
+        else:
+            runs, self._waiting = self._waiting[:size], self._waiting[size:]
+            self._groups = [end - size for end in self._groups if end > size]
+            self._resize(-size_of_runs(runs))
         first, self.last = self.last + 1, last
-        self._resize(-sum(size_of(run.frames) for run in runs))
         self._on_stored(first, runs)
 
     async def _find_out(self) -> None:
