@@ -60,8 +60,8 @@ DRAIN_SECONDS = 30.0
 """How long turns that run may take to their end when the hub is asked to go."""
 
 COLLECT_AFTER = 10_000
-"""Objects, more than are freed, after which garbage is looked for. With Python's own 700, what belongs to turns
-that run is looked through again and again; that takes a seventh of what a thousand of them take at once.
+"""Objects, more than are freed, after which garbage is looked for. With Python's own 700, what belongs to
+turns that run is looked through again and again: a seventh of what a thousand of them cost at once.
 """
 
 
