@@ -23,6 +23,7 @@ from dragoman.hub.agents.pool import AgentSpec
 from dragoman.hub.engine.options import HubOptions
 from dragoman.hub.gate.admission import Grant
 from dragoman.hub.hub import Hub
+from dragoman.hub.runner import collect_seldom
 from dragoman.journal import open_journal
 from dragoman.sdk.serve import serving
 from dragoman.transport.memory import memory_pair
@@ -119,6 +120,7 @@ class Progress:
 
 
 async def measure(total: int, sessions: int) -> dict[str, Any]:
+    collect_seldom()
     progress, gate = Progress(total), Gate(sessions)
     served = []
 

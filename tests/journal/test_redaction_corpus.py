@@ -149,8 +149,16 @@ def test_the_corpus_is_large_and_each_of_its_frames_holds_its_secret() -> None:
 
 
 def test_no_secret_of_the_corpus_is_stored() -> None:
-    leaks = [written for written, secret in CORPUS if has_secret(redact(written), secret)]
-    assert leaks == []
+    for _ in range(2):  # a beginning that comes again is looked at in another way
+        leaks = [written for written, secret in CORPUS if has_secret(redact(written), secret)]
+        assert leaks == []
+
+
+def test_a_secret_behind_a_marker_of_the_hub_is_not_stored() -> None:
+    marker = b'{"hub":"heard","n":17}'
+    assert redact(marker) is marker
+    assert b"hunter2" not in redact(b'{"hub":"heard","n":17,"token":"hunter2-heron"}')
+    assert b"hunter2" not in redact(marker + b'{"token":"x"} --token hunter2-heron')
 
 
 def test_no_secret_is_stored_among_ordinary_frames() -> None:

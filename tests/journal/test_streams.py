@@ -52,3 +52,28 @@ def test_a_description_by_another_process_is_kept_by_the_next_append(connection:
     info = streams.info(connection, "s")
     assert info is not None
     assert (info.title, info.last) == ("by another", 2)
+
+
+def test_a_description_after_an_append_does_not_read_the_stream_again(connection: sqlite3.Connection) -> None:
+    ends: dict[str, tables.StreamEnd] = {}
+    append(connection, ends, 1.0)
+    statements: list[str] = []
+    connection.set_trace_callback(statements.append)
+    known = streams.describe(connection, "s", {"state": "running", "title": "t"}, now=2.0, ends=ends)
+    assert not [statement for statement in statements if statement.lower().startswith("select")]
+    assert streams.info(connection, "s") == known
+    assert (known.state, known.title, known.last, known.updated) == ("running", "t", 1, 2.0)
+
+
+def test_what_another_process_has_written_is_kept_by_the_next_description(
+    connection: sqlite3.Connection,
+) -> None:
+    ends: dict[str, tables.StreamEnd] = {}
+    append(connection, ends, 1.0)
+    streams.describe(connection, "s", {"title": "by another"}, now=1.0)
+    append(connection, {}, 1.5)
+    streams.describe(connection, "s", {"state": "idle"}, now=1.5, ends=ends)
+    info = streams.info(connection, "s")
+    assert info is not None
+    assert (info.title, info.state, info.last) == ("by another", "idle", 2)
+    assert append(connection, ends, 2.0) == 3

@@ -19,7 +19,7 @@ from dragoman.apps.terminals import is_hung_up, standard_terminals
 from dragoman.errors import JournalError, LocalMistake
 from dragoman.hub.cluster.node import node_name, shown_place
 from dragoman.hub.hub import Hub
-from dragoman.hub.runner import RunningHub, drain, run_hub
+from dragoman.hub.runner import RunningHub, collect_seldom, drain, run_hub
 from dragoman.hub.settings import HubSettings, offered_agents
 from dragoman.hub.settings_file import load_settings
 from dragoman.sdk.shutdown import first_of
@@ -81,6 +81,7 @@ async def _serve(args: argparse.Namespace, settings: HubSettings) -> int:
         with suppress(NotImplementedError):  # Windows: the interrupt cancels the task by itself
             loop.add_signal_handler(number, leave)
     async with run_hub(settings, page=Page()) as run:
+        collect_seldom()
         if args.link and run.token is None:
             run.token = run.store.add_link()  # links that were printed before stay good
             run.refresh_tokens()

@@ -9,7 +9,6 @@ the very type: for classes like these, `isinstance` takes many times as long.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
 from typing import NamedTuple, TypeVar, overload
 
 from dragoman.journal.contract import PAGE_BYTES, PAGE_ROWS, Direction, Entry, Stored
@@ -54,6 +53,15 @@ def size_of(frames: Sequence[bytes]) -> int:
     return len(frames.text) - len(frames) if type(frames) is FrameLines else sum(map(len, frames))
 
 
+def size_of_runs(runs: Iterable[FrameRun]) -> int:
+    """How many bytes the frames of all runs have."""
+    size = 0
+    for run in runs:
+        frames = run.frames
+        size += len(frames[0]) if len(frames) == 1 else size_of(frames)
+    return size
+
+
 class FrameRun(NamedTuple):
     """Frames that follow each other."""
 
@@ -70,8 +78,11 @@ class _Lazy(Sequence[T]):
 
     def __init__(self, runs: Iterable[FrameRun]) -> None:
         self.runs = tuple(runs)
-        self._size = sum(len(run.frames) for run in self.runs)
         self._items: list[T] | None = None
+        size = 0  # a loop, here and below: mostly there is one run, and a generator costs more than the sum
+        for run in self.runs:
+            size += len(run.frames)
+        self._size = size
 
     def __len__(self) -> int:
         return self._size
@@ -98,7 +109,10 @@ class _Lazy(Sequence[T]):
 
     @property
     def frames(self) -> list[bytes]:
-        return list(chain.from_iterable(run.frames for run in self.runs))
+        frames: list[bytes] = []
+        for run in self.runs:
+            frames += run.frames
+        return frames
 
 
 class EntryBatch(_Lazy[Entry]):

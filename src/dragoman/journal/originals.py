@@ -27,6 +27,7 @@ ORIGINAL = 64
 INSERT = "insert into originals (place, direction, time, frame, sum) values (?, ?, ?, ?, ?)"
 SELECT = "select place, direction, time, frame, sum from originals where place between ? and ?"
 NUMBER = "select number from streams where stream = ?"
+HAS_ORIGINAL = "select 1 from streams join originals on place = (number << 32) | ? where stream = ?"
 
 
 def originals_of(runs: Sequence[FrameRun], redacted_runs: Sequence[FrameRun], last: int) -> list[Stored]:
@@ -96,9 +97,8 @@ def _read_row(row: StreamRow, sequence: int, fields: Sequence[object], seal: Sea
 
 
 def has_any(connection: sqlite3.Connection, stream: str, sequences: Sequence[int]) -> bool:
-    query = "select 1 from originals where place = ?"
     return any(
-        connection.execute(query, place).fetchone() for place in _places(connection, stream, sequences)
+        connection.execute(HAS_ORIGINAL, (sequence, stream)).fetchone() is not None for sequence in sequences
     )
 
 

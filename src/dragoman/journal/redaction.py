@@ -11,6 +11,7 @@ that was cut in two by a stream of chunks. A frame that holds nothing of this is
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -24,6 +25,8 @@ from dragoman.journal.secret_search import secret_places
 
 REDACTED = "[redacted]"
 _MARK = REDACTED.encode()
+_MARKER = re.compile(rb'\{"hub":"heard","n":[0-9]+\}')
+"""The note behind each update of an agent that outlives its hub: it holds a number and no more."""
 _BETWEEN = b'\n"'
 _VALUE = b':"'
 """How a string in an object begins."""
@@ -37,15 +40,24 @@ TOGETHER_BYTES = 64 * 1024
 LONGEST_HEAD = 1024
 """Bytes of what frames begin with that are compared: beyond the protocol's own words, little is alike."""
 
-FEW = 3
+MOST_HEADS = 256
+_heads: set[bytes] = set()
+"""With what frames have begun lately, and how many of these are remembered."""
+
+FEW = 4
 """Below it, finding out what frames share costs more than it saves."""
 
 
 def redact(frame: bytes) -> bytes:
     """The frame without what is known to be secret; the same object if there is nothing."""
+    if _MARKER.fullmatch(frame):
+        return frame
     head = frame[: frame.rfind(_VALUE, 0, LONGEST_HEAD) + len(_VALUE)]
-    rest = b'"' + frame[len(head) :] if head.endswith(_VALUE) and _is_plain_head(head) else frame
-    return _hide_shapes(_hide_structure(frame)) if secret_places(rest) else frame
+    if _comes_again(head) and head.endswith(_VALUE) and _is_plain_head(head):
+        suspect_part = b'"' + frame[len(head) :]
+    else:
+        suspect_part = frame
+    return _hide_shapes(_hide_structure(frame)) if secret_places(suspect_part) else frame
 
 
 def redact_all(frames: Sequence[bytes], how: Callable[[bytes], bytes] = redact) -> Sequence[bytes]:
@@ -110,7 +122,19 @@ def _shared_head(frame: bytes, neighbour: bytes) -> bytes:
     return common[: common.rfind(_VALUE) + len(_VALUE)] if _VALUE in common else b""
 
 
-@lru_cache(256)
+def _comes_again(head: bytes) -> bool:
+    """Whether a frame has begun so before. To look at the head apart pays if others begin so too; those with
+    an id or a key of their own do not.
+    """
+    if head in _heads:
+        return True
+    if len(_heads) >= MOST_HEADS:
+        _heads.clear()
+    _heads.add(head)
+    return False
+
+
+@lru_cache(MOST_HEADS)
 def _is_plain_head(head: bytes) -> bool:
     """Whether a frame that begins so can be judged by the rest of it."""
     # Data of a login are known by the method, and what comes after `Authorization` by that word: wherever the

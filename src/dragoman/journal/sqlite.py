@@ -31,7 +31,7 @@ from dragoman.journal.contract import (
     StreamInfo,
     StreamListing,
 )
-from dragoman.journal.entry_runs import FrameRun, runs_of_entries, size_of
+from dragoman.journal.entry_runs import FrameRun, runs_of_entries, size_of_runs
 from dragoman.journal.readers import Readers
 from dragoman.journal.redaction import redact as redact_secrets
 from dragoman.journal.redaction import redact_runs
@@ -135,7 +135,7 @@ class SqliteJournal:
         redact, now, seal = self._redact, self._clock, self._seal
         ends = self._ends if seal is None else None
         batch = runs_of_entries(entries)
-        text = sum(size_of(run.frames) for run in batch.runs)
+        text = size_of_runs(batch.runs)
         size = text + 64 * len(batch)
         redacted_runs: Sequence[FrameRun] | None = None
         if redact is not None and text > LARGE_BYTES:
@@ -260,7 +260,7 @@ class SqliteJournal:
     async def drop_originals(self, stream: str, sequences: Iterable[int]) -> None:
         """Looks first: mostly there are none, and a look costs no commit."""
         name, wanted_sequences = streams.clean(stream), list(sequences)
-        if await self._read.ask(lambda base: originals.has_any(base, name, wanted_sequences)):
+        if await self._read.ask_here(partial(originals.has_any, stream=name, sequences=wanted_sequences)):
             await self._write.do(lambda base: originals.drop(base, name, wanted_sequences))
             await self._write.do(streams.empty_log, alone=True)
 

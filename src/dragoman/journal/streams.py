@@ -34,6 +34,7 @@ from dragoman.journal.tables import (
     SELECT,
     StreamEnd,
     StreamRow,
+    describe_stream,
     entry_sum,
     find_stream,
     move_stream,
@@ -148,9 +149,10 @@ def _rows(number: int, last: int, runs: Iterable[FrameRun]) -> list[tuple[object
     """The runs as they are stored behind `last`."""
     rows: list[tuple[object, ...]] = []
     for run in runs:
-        for frames in cut(run.frames):
+        moment = _moment(run)
+        for frames in (run.frames,) if len(run.frames) == 1 else cut(run.frames):
             last += len(frames)
-            direction, moment = DIRECTION_NUMBERS[run.direction], _moment(run)
+            direction = DIRECTION_NUMBERS[run.direction]
             if len(frames) == 1:
                 direction, payload = pack(direction, frames[0])
             else:
@@ -263,14 +265,21 @@ def describe(
     seal: Seal | None = None,
     ends: dict[str, StreamEnd] | None = None,
 ) -> StreamInfo:
-    """Change what is known of a stream; `ends` is that of `append`, which need not look again after this."""
-    number, old_info = _find_or_new(connection, stream, now, seal)
-    new_info = replace(old_info, updated=now, **{name: clean(value) for name, value in changes.items()})
-    end = write_stream(connection, number, new_info, seal=seal)
+    """Change what is known of a stream. `ends` is that of `append`: neither looks at a stream again that it
+    knows from the other.
+    """
+    clean_changes = {name: clean(value) for name, value in changes.items()}
+    old_end = None if ends is None else ends.pop(stream, None)
+    end: StreamEnd | None = None
+    if old_end is not None:
+        new_info = replace(old_end.info, updated=now, **clean_changes)
+        end = describe_stream(connection, new_info, old_end=old_end)
+    if end is None:
+        number, old_info = _find_or_new(connection, stream, now, seal)
+        end = write_stream(connection, number, replace(old_info, updated=now, **clean_changes), seal=seal)
     if ends is not None:
-        ends.pop(stream, None)
         _remember_end(ends, stream, end)
-    return new_info
+    return end.info
 
 
 def listing(

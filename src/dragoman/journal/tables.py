@@ -10,6 +10,8 @@ from __future__ import annotations
 import sqlite3
 import struct
 import zlib
+from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -73,6 +75,8 @@ DIRECTIONS: tuple[Direction, ...] = ("to_agent", "to_client", "note")
 FIELDS = ("stream", "agent", "cwd", "title", "state", "session", "created", "updated", "last")
 """Of a `StreamInfo`, as they are stored; behind them comes the checksum."""
 
+_fields_of = attrgetter(*FIELDS)
+
 SELECT = """
 select number, stream, agent, cwd, title, state, session, created, updated, last, sum from streams
 """
@@ -89,6 +93,10 @@ MOVE_KNOWN = MOVE + " and updated = ? and last = ? and sum = ?"
 MOVE_WITHIN_SECOND = (
     "update streams set last = ?, sum = ? where number = ? and updated = ? and last = ? and sum = ?"
 )
+DESCRIBE_KNOWN = """
+update streams set agent = ?, cwd = ?, title = ?, state = ?, session = ?, updated = ?, sum = ?
+where number = ? and updated = ? and last = ? and sum = ?
+"""
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -201,7 +209,7 @@ def move_stream(
     the index of names alone. With `old_end`, it writes only if the row still says that; if not, it returns
     None. If the time is also the same, the index of times is left alone as well.
     """
-    row_sum = _row_sum(number, [getattr(info, name) for name in FIELDS])
+    row_sum = _row_sum(number, _fields_of(info))
     values = (info.updated, info.last, row_sum, number)
     if old_end is None:
         connection.execute(MOVE, values)
@@ -214,6 +222,20 @@ def move_stream(
     return StreamEnd(number, info, row_sum, is_moved=True) if cursor.rowcount else None
 
 
+def describe_stream(
+    connection: sqlite3.Connection, info: StreamInfo, *, old_end: StreamEnd
+) -> StreamEnd | None:
+    """`write_stream` for what is known of a stream that is not sealed. It writes only if the row still says
+    `old_end`; if not, it returns None.
+    """
+    number = old_end.number
+    row_sum = _row_sum(number, _fields_of(info))
+    values = (info.agent, info.cwd, info.title, info.state, info.session, info.updated, row_sum)
+    before = (old_end.info.updated, old_end.info.last, old_end.sum)
+    cursor = connection.execute(DESCRIBE_KNOWN, (*values, number, *before))
+    return StreamEnd(number, info, row_sum) if cursor.rowcount else None
+
+
 def carry_stream(connection: sqlite3.Connection, row: StreamRow) -> None:
     """Insert it under the number that it had, with which the checksums of its entries begin."""
     connection.execute(INSERT, (row.number, *_values(row.number, row.info)))
@@ -221,11 +243,11 @@ def carry_stream(connection: sqlite3.Connection, row: StreamRow) -> None:
 
 def _values(number: int, info: StreamInfo) -> list[Any]:
     """What is stored of it; the last is the checksum."""
-    fields = [getattr(info, name) for name in FIELDS]
+    fields = _fields_of(info)
     return [*fields, _row_sum(number, fields)]
 
 
-def _row_sum(number: object, fields: list[object]) -> int:
+def _row_sum(number: object, fields: Sequence[object]) -> int:
     try:
         return zlib.crc32(msgspec.msgpack.encode([number, *fields]))
     except (TypeError, UnicodeEncodeError):  # a type byte that changed can make any value of a field

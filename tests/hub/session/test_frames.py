@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dragoman.hub.session.frames import UPDATE, passable, sessions_of
+from dragoman.hub.session.frames import UPDATE, all_begin, passable, sessions_of
 from dragoman.wire import Malformed, Notification, decode
 from tests.hub import mutations
 from tests.hub.mutations import strictly
@@ -80,3 +80,8 @@ def test_what_is_passed_on_is_json_in_utf8_on_one_line_and_means_the_same(line: 
 )
 def test_only_half_pairs_and_carriage_returns_are_changed(line: bytes, passed: bytes) -> None:
     assert passable(line) == passed
+
+
+@given(lines=st.lists(st.sampled_from([b"ab", b"abc", b"b", b"", b"c"]), min_size=1, max_size=4))
+def test_all_begin_with_one_of_the_heads_if_each_does(lines: list[bytes]) -> None:
+    assert all_begin(lines, b"ab", b"c") == all(line[:2] == b"ab" or line == b"c" for line in lines)

@@ -30,7 +30,7 @@ from dragoman.hub.session.frames import (
     with_ours,
     with_session_id,
 )
-from dragoman.hub.session.notes import EVENT_KINDS, StreamNote, event_of, read_note
+from dragoman.hub.session.notes import EVENT_KINDS, HEARD, StreamNote, event_of, read_note
 from dragoman.hub.session.state import QUESTIONS
 from dragoman.journal.entry_runs import FrameRun, RunPage, text_of
 from dragoman.wire import Notification, Request, decode, notification, request, response
@@ -140,6 +140,9 @@ def block_of(session: str, entries: Sequence[Stored], view: ClientView, *, skip:
     block: list[bytes] = []
     first = entries.first
     for run in entries.runs:
+        if run.direction == "note" and len(run.frames) == 1 and run.frames[0].startswith(HEARD):  # not told
+            first += 1
+            continue
         block.append(_told_run(first, run, view) or _tell_each(session, RunPage(first, (run,)), view))
         first += len(run.frames)
     return b"".join(block)

@@ -147,6 +147,8 @@ class SessionViews:
 
     def on_change(self, session: LiveSession) -> None:
         """It has changed: whoever watches is told."""
+        if not self._watching:
+            return
         # Those alone, because this is said of every session whenever it changes, and few of many clients ask.
         watching = [client for client in self._watching if client.watches and client in self._hub.clients]
         if not watching:

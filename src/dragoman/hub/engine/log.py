@@ -18,7 +18,7 @@ from dragoman.hub.engine.bounds import SessionBounds
 from dragoman.hub.engine.ownership import Ownership
 from dragoman.hub.session.events import NewEntry
 from dragoman.journal import Journal, Stored
-from dragoman.journal.entry_runs import EntryBatch, FrameRun, size_of
+from dragoman.journal.entry_runs import EntryBatch, FrameRun, size_of, size_of_runs
 from dragoman.journal.redaction import is_redacted
 from dragoman.runtime.locks import LazyEvent
 
@@ -85,6 +85,8 @@ class Backlog:
 
     def cut(self) -> int:
         """How many of the runs are stored next: as many as it takes to reach a bound, in whole groups."""
+        if len(self.groups) < 2:
+            return len(self.runs)
         count = size = 0
         for place, run in enumerate(self.runs, 1):
             count += len(run.frames) * (PENDING_ENTRIES if run.pending else 1)
@@ -133,7 +135,7 @@ class EntryLog:
 
     def _add(self, backlog: Backlog, runs: Sequence[FrameRun]) -> None:
         backlog.runs += runs
-        self._resize(backlog, sum(size_of(run.frames) for run in runs))
+        self._resize(backlog, size_of_runs(runs))
         backlog.groups.append(len(backlog.runs))
         self._go(backlog)
 
@@ -243,10 +245,15 @@ class EntryLog:
 
     def _finish_runs(self, backlog: Backlog, size: int, last: int) -> None:
         """The first `size` runs are stored."""
-        runs, backlog.runs = backlog.runs[:size], backlog.runs[size:]
-        backlog.groups = [end - size for end in backlog.groups if end > size]
+        if size == len(backlog.runs):  # nearly always
+            runs, backlog.runs = backlog.runs, []
+            backlog.groups.clear()
+            self._resize(backlog, -backlog.size)
+        else:
+            runs, backlog.runs = backlog.runs[:size], backlog.runs[size:]
+            backlog.groups = [end - size for end in backlog.groups if end > size]
+            self._resize(backlog, -size_of_runs(runs))
         first, self.last = self.last + 1, last
-        self._resize(backlog, -sum(size_of(run.frames) for run in runs))
         self._session.on_stored(first, runs)
 
     async def _find_out(self, backlog: Backlog) -> None:

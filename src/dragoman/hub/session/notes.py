@@ -87,6 +87,9 @@ class StreamNote(Struct, frozen=True, omit_defaults=True):
 
 _notes = json_decoder(StreamNote)
 
+HEARD = b'{"hub":"heard",'
+"""How the note begins that stands behind nearly every update of an agent that outlives the hub."""
+
 
 def note(kind: str, **members: object) -> bytes:
     return _encode({"hub": kind, **members})

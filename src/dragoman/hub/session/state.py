@@ -12,6 +12,7 @@ something is still to be acted upon.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from sys import intern
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -319,7 +320,7 @@ class SessionState(Struct, frozen=True, kw_only=True):
     @property
     def listed_state(self) -> str:
         """One word for listings."""
-        if any(request.is_question for request in self.requests.values()):
+        if self.requests and any(request.is_question for request in self.requests.values()):
             return "waiting"
         if self.is_busy or self.queue or self.requests or self.steers or self.loading:
             return "running"  # the next hub looks for it after a crash: the agent waits for something
@@ -409,8 +410,13 @@ def are_chunks(session_id: str, frames: Sequence[bytes]) -> bool:
     """Whether all of these are pieces of text of this session, as nearly everything is. They change nothing
     but the count of entries.
     """
+    return all_begin(frames, *_chunk_starts(session_id))
+
+
+@lru_cache(1024)
+def _chunk_starts(session_id: str) -> tuple[bytes, ...]:
     start = update_start(session_id)
-    return all_begin(frames, *(start + kind for kind in CHUNKS))
+    return tuple(start + kind for kind in CHUNKS)
 
 
 def tool_call_updates(session_id: str, frames: Sequence[bytes]) -> Iterator[Raw]:

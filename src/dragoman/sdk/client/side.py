@@ -26,7 +26,7 @@ from dragoman.schema.errors import SchemaError
 from dragoman.sdk.capabilities import CLIENT_NOTIFICATIONS, CLIENT_REQUESTS
 from dragoman.sdk.client.client import Client
 from dragoman.sdk.client.runs import NoteFrame, UpdateFrame, as_notification, run_reader
-from dragoman.sdk.client.subagents import ANNOUNCEMENTS, SubagentTree
+from dragoman.sdk.client.subagents import SubagentTree
 from dragoman.sdk.handlers import Handler
 from dragoman.sdk.reading import params_reader, read_params, read_plain
 from dragoman.sdk.writing import write_out
@@ -146,8 +146,6 @@ class ClientSide:
         """Updates come in long runs; a run is read by one call into C, envelopes and all."""
         if block.startswith(_WITH_ID):  # a request or an answer, of which there is nothing to try
             return 0
-        if any(words in block for words in ANNOUNCEMENTS):  # what follows may be for a session announced here
-            return 0
         # Frames that do not keep to their lines would be refused one by one. Here it is enough that there are
         # as many: nothing is run for an update, and looking closer would cost a tenth of all the reading.
         lines = count_lines(block)
@@ -156,6 +154,10 @@ class ClientSide:
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return 0  # something else is among them, or something that only the lenient reader understands
         if not lines or len(frames) != lines:
+            return 0
+        # What follows an announcement may be for the session that it announces. Those of the early draft are
+        # not read here at all.
+        if v1.SubagentUpdate in {type(frame.params.update) for frame in frames}:
             return 0
         if self._on_update is not None:
             self._take_and_call(frames, len(block) // lines)
