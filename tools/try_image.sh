@@ -86,7 +86,7 @@ check "it runs as user 10001" test "$(inside id -u)" = 10001
 check "its root cannot be written" inside sh -c '! touch /opt/dragoman/x 2>/dev/null && ! touch /x 2>/dev/null'
 check "its health check passes" inside python -c \
     "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8765/healthz', timeout=2)"
-check "a token can be added" inside dragoman hub token add owner
+check "a token can be added" inside dragoman hub token add laptop
 check "the journal is in the volume" inside sh -c 'ls -R /data/share | grep -q hub.db'
 if [ -n "${PYTHON:-}" ]; then
     check "an agent in the container answers" "$PYTHON" -m dragoman run "Hello" --agent echo \
@@ -96,5 +96,5 @@ check "it ends within its time" "$ENGINE" stop --time 45 "$name"
 "$ENGINE" rm "$name" >/dev/null
 check "it starts again with the same volume" start
 check "it is healthy again" healthy
-check "the token is still there" sh -c "'$ENGINE' exec '$name' dragoman hub token list | grep -q owner"
+check "the token is still there" sh -c "'$ENGINE' exec '$name' dragoman hub token list | grep -q laptop"
 exit "$failures"
