@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from dragoman.runtime.limits import DEFAULT_LIMITS, Limits
 from dragoman.sdk.client.client import Client
+from dragoman.transport.contract import Grace
 
 if TYPE_CHECKING:  # loaded when `connect` is called
     from dragoman.blocking.child import Child
@@ -59,7 +60,6 @@ def connect(
         def start() -> Child:
             from dragoman.blocking.child import Child
             from dragoman.sdk.environment import resolve_environment
-            from dragoman.transport.owned import Grace
 
             grace = Grace.steps((limits or DEFAULT_LIMITS).end_seconds)
             return Child(target, cwd=cwd, env=resolve_environment(env), grace=grace, on_stderr=on_stderr)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from dragoman.runtime.limits import DEFAULT_LIMITS, Limits
 from dragoman.sdk.agent.agent import Agent
 from dragoman.sdk.client.client import Client
-from dragoman.transport.contract import Transport
+from dragoman.transport.contract import Grace, Transport
 
 if TYPE_CHECKING:  # who serves, starts, taps and translates nothing does not pay for it
     from dragoman.dialect import Ledger
@@ -92,7 +92,6 @@ def connect(
             return remote(target, headers=headers), None
         if isinstance(target, str | Sequence):
             from dragoman.sdk.environment import resolve_environment
-            from dragoman.transport.owned import Grace
             from dragoman.transport.process import spawn
 
             grace = Grace.steps((limits or DEFAULT_LIMITS).end_seconds)

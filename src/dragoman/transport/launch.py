@@ -13,7 +13,8 @@ import shutil
 import sys
 from collections.abc import Callable
 
-from dragoman.transport.owned import Grace, OwnedTree, Program
+from dragoman.transport.contract import Grace
+from dragoman.transport.owned import OwnedTree, Program
 
 if sys.platform == "win32":
     from dragoman.transport.windows import WindowsTree

@@ -14,7 +14,8 @@ import threading
 from collections.abc import Callable
 
 from dragoman.transport import tree
-from dragoman.transport.owned import UNKILLABLE, Grace, OwnedTree
+from dragoman.transport.contract import Grace
+from dragoman.transport.owned import UNKILLABLE, OwnedTree
 from dragoman.transport.started import StartedProgram
 
 POLL = 0.01

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from dragoman.errors import SpawnFailed
+from dragoman.transport.contract import Grace
 
 if TYPE_CHECKING:  # loaded while the agent starts
     from dragoman.apps.run.plan import RunPlan
@@ -52,7 +53,6 @@ class EarlyAgent:
         target = self._plan.target
         if target.agent.address is not None or self._failure is not None:
             return
-        from dragoman.transport.owned import Grace
         from dragoman.transport.process import ChildTransport, spawn
 
         grace, child = Grace.steps(self._plan.limits.end_seconds), self._child
