@@ -53,8 +53,9 @@ def connect(
     Specification: https://agentclientprotocol.com/protocol/v1/initialization
     """
     is_address = isinstance(target, str) and "://" in target.partition(" ")[0]
+    from dragoman.blocking.client_conversation import LoopConversation, PipeConversation
+
     if isinstance(target, str | Sequence) and not is_address and os.name != "nt":
-        from dragoman.blocking.client_conversation import PipeConversation
         from dragoman.sdk.interpreting.speaking import agent_interpreter
 
         def start() -> Child:
@@ -68,7 +69,6 @@ def connect(
         return PipeConversation(
             start, client or Client(), limits or DEFAULT_LIMITS, interpreter=interpreter, policy=policy
         )
-    from dragoman.blocking.client_conversation import LoopConversation
     from dragoman.sdk.connect import connect as connect_in_loop
 
     return LoopConversation(

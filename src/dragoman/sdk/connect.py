@@ -101,11 +101,9 @@ def connect(
         return target, None
 
     def interpret(transport: Transport) -> Transport:
-        from dragoman.sdk.interpreting.lending import LendingTransport
-        from dragoman.sdk.interpreting.speaking import agent_interpreter
+        from dragoman.sdk.interpreting.speaking import agent_in_v1
 
-        interpreter = agent_interpreter(dialect, cwd=cwd, ledger=ledger, quirks=quirks)
-        return transport if interpreter is None else LendingTransport(transport, interpreter, policy=policy)
+        return agent_in_v1(transport, dialect, cwd=cwd, ledger=ledger, quirks=quirks, policy=policy)
 
     speaks_v1 = isinstance(target, Agent) or resume
     if not speaks_v1 and dialect not in ("auto", "v1"):  # for these, nothing of the dialects is loaded yet
