@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
-from typing import Any
 
 import msgspec
 
@@ -107,7 +106,7 @@ class CompletionReply(AgentReply):
         reason = "length" if report.is_cut else finish_reason(report)
         message = {"role": "assistant", "content": self.text, "refusal": None}
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": reason}
-        whole: dict[str, Any] = {**self._head, "choices": [choice], "dragoman": details_of(report)}
+        whole: dict[str, object] = {**self._head, "choices": [choice], "dragoman": details_of(report)}
         usage = usage_of(report.usage)
         if usage is not None:
             whole["usage"] = usage
@@ -173,7 +172,7 @@ def finish_reason(report: TurnReport) -> str:
     return FINISH_REASONS.get(report.stop_reason, "stop")
 
 
-def usage_of(usage: v1.Usage | None) -> dict[str, Any] | None:
+def usage_of(usage: v1.Usage | None) -> dict[str, object] | None:
     """The counts of an agent that tells them. OpenAI counts what was cached as part of the prompt, and
     thoughts as part of the completion. Agents count them so or by themselves, which the total shows.
     """
