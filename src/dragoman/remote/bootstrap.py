@@ -104,24 +104,24 @@ def unpack(data: bytes, folder: Path) -> None:
     """Make the folder of the archive, whole or not at all."""
     import tempfile
 
-    made = Path(tempfile.mkdtemp(prefix=".unpack-", dir=folder.parent))
+    draft = Path(tempfile.mkdtemp(prefix=".unpack-", dir=folder.parent))
     try:
         with open_zip(data) as archive:
             contents = json.loads(archive.read("contents.json"))
             for wheel in contents["wheels"]:
                 if not wheel["suffix"] or is_loadable(wheel):
-                    extract(archive.read(f"wheels/{wheel['name']}"), wheel, made / "lib")
+                    extract(archive.read(f"wheels/{wheel['name']}"), wheel, draft / "lib")
         paths = ["lib"]
-        if not imports_msgspec([str(made / "lib")]):
-            paths.append(find_msgspec(made, folder, contents))
-        (made / PATHS).write_text(json.dumps({"paths": paths}))
+        if not imports_msgspec([str(draft / "lib")]):
+            paths.append(find_msgspec(draft, folder, contents))
+        (draft / PATHS).write_text(json.dumps({"paths": paths}))
         try:
-            made.rename(folder)
+            draft.rename(folder)
         except OSError:
             if not (folder / PATHS).is_file():  # else another process was faster, and has made the same
                 raise
     finally:
-        remove_folder(made)
+        remove_folder(draft)
 
 
 def is_loadable(wheel: dict[str, str]) -> bool:
@@ -149,7 +149,7 @@ def imports_msgspec(paths: list[str]) -> bool:
     return subprocess.run([sys.executable, "-Ic", code, *paths], capture_output=True).returncode == 0
 
 
-def find_msgspec(made: Path, folder: Path, contents: dict[str, Any]) -> str:
+def find_msgspec(draft: Path, folder: Path, contents: dict[str, Any]) -> str:
     """msgspec from elsewhere, because what we bring along is compiled for another Python: one that is
     installed here, else one from an index, in an environment of our own.
     """
@@ -161,7 +161,7 @@ def find_msgspec(made: Path, folder: Path, contents: dict[str, Any]) -> str:
     if result.returncode == 0 and place:
         return place
     say(progress="msgspec is installed on the other side, because its Python or system differs from ours")
-    venv, requirement = made / "venv", contents.get("msgspec", "msgspec>=0.19")
+    venv, requirement = draft / "venv", contents.get("msgspec", "msgspec>=0.19")
     try:
         subprocess.run(
             [sys.executable, "-m", "venv", str(venv)], check=True, capture_output=True, timeout=120
@@ -179,7 +179,7 @@ def find_msgspec(made: Path, folder: Path, contents: dict[str, Any]) -> str:
         )
     # Environments cannot be moved: only its packages are used, and they can.
     packages = next((venv / "lib").glob("python*/site-packages"))
-    return str(folder / packages.relative_to(made))
+    return str(folder / packages.relative_to(draft))
 
 
 def prepare(order: dict[str, Any], stdin: BinaryIO) -> Path:

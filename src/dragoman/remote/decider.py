@@ -173,18 +173,18 @@ class AccessDecider:
         answer = await self._calls.call(ASK, msgspec.json.encode(params))
         return _option_in(answer)
 
-    def _note_grant(self, asked: v1.RequestPermissionRequest, line: bytes) -> None:
+    def _note_grant(self, request: v1.RequestPermissionRequest, line: bytes) -> None:
         """The client has permitted something: what follows from it is not asked again."""
         envelope = decode(line)
         option = _option_in(envelope) if isinstance(envelope, Response) else None
-        kinds = {option.option_id: option.kind for option in usable_options(asked.options)}
+        kinds = {option.option_id: option.kind for option in usable_options(request.options)}
         if option is None or kinds.get(option) not in ("allow_once", "allow_always"):
             return
-        roots = tuple(self._roots.get(asked.session_id, ()))
+        roots = tuple(self._roots.get(request.session_id, ()))
         context = QuestionContext(agent=self._agent_name, roots=roots, home=self._home)
-        question = about_tool_call(asked.tool_call, context, session_id=asked.session_id)
-        allowed = PolicyDecision(outcome="allow", rule="", why="a person said so")
-        self._judge.settle(question, allowed, asked.options, option, by="person")
+        question = about_tool_call(request.tool_call, context, session_id=request.session_id)
+        decision = PolicyDecision(outcome="allow", rule="", why="a person said so")
+        self._judge.settle(question, decision, request.options, option, by="person")
 
 
 def _option_in(answer: Response | Failure) -> str | None:

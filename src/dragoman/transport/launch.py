@@ -20,7 +20,7 @@ if sys.platform == "win32":
     from dragoman.transport.windows import WindowsTree
 else:
     from dragoman.transport.posix import PosixTree
-    from dragoman.transport.started import StartedProgram
+    from dragoman.transport.program_start import StartedProgram
 
 
 def start_tree(program: Program, *, grace: Grace, on_exit: Callable[[], None]) -> OwnedTree:

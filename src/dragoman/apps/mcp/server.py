@@ -202,15 +202,15 @@ class McpServer:
     async def _stored_sessions(self, roots: list[str]) -> AsyncIterator[dict[str, object]]:
         handle = (await (await self._gateway.agent()).living()).handle
         count = 0
-        async for stored in handle.list_sessions():
+        async for session in handle.list_sessions():
             if count >= MOST_STORED:
                 return
             try:
-                await asyncio.to_thread(self._folders.choose, stored.cwd, roots)
+                await asyncio.to_thread(self._folders.choose, session.cwd, roots)
             except UsageMistake:
                 continue  # not a folder of this client
             count += 1
-            yield {"session": stored.session_id, "cwd": stored.cwd, "title": stored.title or ""}
+            yield {"session": session.session_id, "cwd": session.cwd, "title": session.title or ""}
 
     async def _cancel(self, arguments: object, meta: object, request_id: Id) -> dict[str, object]:
         session = self._own_session(arguments)

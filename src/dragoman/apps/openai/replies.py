@@ -179,16 +179,16 @@ def usage_of(usage: v1.Usage | None) -> dict[str, object] | None:
     counts = token_counts(usage)
     if counts is None:
         return None
-    cached, thoughts = counts.get("cachedReadTokens", 0), counts.get("thoughtTokens", 0)
+    cache_reads, thoughts = counts.get("cachedReadTokens", 0), counts.get("thoughtTokens", 0)
     prompt, completion, total = counts["inputTokens"], counts["outputTokens"], counts["totalTokens"]
-    all_cached = cached + counts.get("cachedWriteTokens", 0)
+    all_cached = cache_reads + counts.get("cachedWriteTokens", 0)
     if prompt + all_cached + completion + thoughts <= total:
         prompt, completion = prompt + all_cached, completion + thoughts
     return {
         "prompt_tokens": prompt,
         "completion_tokens": completion,
         "total_tokens": total,
-        "prompt_tokens_details": {"cached_tokens": cached},
+        "prompt_tokens_details": {"cached_tokens": cache_reads},
         "completion_tokens_details": {"reasoning_tokens": thoughts},
     }
 

@@ -188,13 +188,13 @@ class StreamedResponse(ResponseReply):
             return
         code = "rate_limit_exceeded" if failure.status == 429 else "server_error"
         message = msgspec.json.decode(failure.body)["error"]["message"]
-        failed = {
+        response = {
             **self._head,
             "status": "failed",
             "error": {"code": code, "message": message},
             "output": [self._item("incomplete")],
         }
-        await self._write({"type": "response.failed", "response": failed}, is_last=True)
+        await self._write({"type": "response.failed", "response": response}, is_last=True)
 
 
 def _usage(report: TurnReport) -> dict[str, object] | None:

@@ -17,7 +17,7 @@ from dragoman.transport.contract import Grace
 if TYPE_CHECKING:  # loaded while the agent starts
     from dragoman.apps.run.plan import RunPlan
     from dragoman.transport.process import ChildTransport
-    from dragoman.transport.started import StartedChild
+    from dragoman.transport.program_start import StartedChild
 
 EARLY_BYTES = 64 * 1024
 """Of what an agent writes to its standard error before somebody listens; the oldest is left out."""
@@ -37,7 +37,7 @@ class EarlyAgent:
         self._listener: Callable[[bytes], None] | None = None
         self._transport: ChildTransport | None = None
         if os.name != "nt" and plan.target.agent.address is None:
-            from dragoman.transport.started import StartedChild
+            from dragoman.transport.program_start import StartedChild
 
             try:
                 self._child = StartedChild(plan.target.agent.command, cwd=self._cwd, env=plan.target.env)
