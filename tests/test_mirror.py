@@ -1,7 +1,8 @@
 """Whoever looks for the test of a file finds it by its path.
 
-`tests/X/test_Y.py` tests `src/dragoman/X/Y.py` or the package `src/dragoman/X/Y`; `test_Y_ASPECT.py` stands beside it and tests one
-aspect. Tests of whole systems have folders of their own, which CONTRIBUTING.md lists. What is neither has its reason here.
+`tests/X/test_Y.py` tests `src/dragoman/X/Y.py` or the package `src/dragoman/X/Y`; `test_Y_ASPECT.py` stands
+beside it and tests one aspect. Tests of whole systems have folders of their own, which CONTRIBUTING.md lists.
+What is neither has its reason here.
 """
 
 from __future__ import annotations
@@ -25,11 +26,19 @@ PACKAGE_TESTS = (
     "properties",
     "recordings",
 )
-"""Names of tests of the package that a folder mirrors: whole conversations through it, properties of all its modules, what its
-page in docs says, its `__main__`.
+"""Names of tests of the package that a folder mirrors: whole conversations through it, properties of all its
+modules, what its page in docs says, its `__main__`.
 """
 
 REASONS: dict[str, str] = {
+    "cli/test_agents.py": "ready agents, each the work of another command",
+    "cli/test_ending.py": "every command that holds a terminal or an agent",
+    "cli/test_hostile_text.py": "every command that shows texts of an agent",
+    "remote/test_hub_place.py": "a hub, the line and both of its ends",
+    "remote/test_light_starts.py": "what three modules import",
+    "remote/test_ssh_command.py": "both ends of the line over a real sshd",
+    "review/test_room.py": "the `__init__.py` of the package",
+    "schema/test_versions.py": "the generated packages of all versions",
 }
 """Why a test is neither the mirror of a file nor in the folder of a system."""
 
@@ -42,7 +51,9 @@ def system_folders(text: str) -> set[str]:
 
 
 def is_mirror(name: str, modules: set[str]) -> bool:
-    """Whether the test of this path below `tests` has a file or a package of the source; `modules` are their paths."""
+    """Whether the test at this path below `tests` has a file or a package of the source; `modules` are their
+    paths.
+    """
     folder, _, stem = name.removesuffix(".py").rpartition("/")
     words = stem.removeprefix("test_").split("_")
     prefix = f"{folder}/" if folder else ""
@@ -60,7 +71,9 @@ def complaints(names: set[str], modules: set[str], systems: set[str], reasons: d
         if name in reasons and has_place:
             found.append(f"tests/{name} needs no reason any more")
         elif name not in reasons and not has_place:
-            found.append(f"tests/{name} tests no src/dragoman/{folder}/…: name it after the file that it tests")
+            found.append(
+                f"tests/{name} tests no src/dragoman/{folder}/…: name it after the file that it tests"
+            )
     return found + [f"tests/{name} has a reason and does not exist" for name in reasons if name not in names]
 
 
@@ -95,7 +108,13 @@ def test_a_mirror_has_the_path_of_its_source(name: str, expected: bool) -> None:
 
 
 def test_what_has_no_place_is_named_and_a_reason_that_is_not_needed_too() -> None:
-    names = {"test_house.py", "wire/test_decode.py", "wire/test_json.py", "web/test_page.py", "wire/test_lost.py"}
+    names = {
+        "test_house.py",
+        "wire/test_decode.py",
+        "wire/test_json.py",
+        "web/test_page.py",
+        "wire/test_lost.py",
+    }
     reasons = {"wire/test_json.py": "a reason", "wire/test_decode.py": "none", "wire/test_gone.py": "none"}
     assert complaints(names, MODULES, {"web"}, reasons) == [
         "tests/wire/test_decode.py needs no reason any more",

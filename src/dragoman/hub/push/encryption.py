@@ -33,7 +33,7 @@ CURVE = ec.SECP256R1()
 POINT_BYTES = 65
 AUTH_BYTES = 16
 RECORD = 4096
-MESSAGE_BYTES = 512
+PADDED = 512
 """Bytes of every message before encryption, so that its size says nothing."""
 
 TOKEN_SECONDS = 12 * 3600
@@ -79,7 +79,7 @@ def encrypt(
     auth: str,
     salt: bytes | None = None,
     sender: ec.EllipticCurvePrivateKey | None = None,
-    padded: int = MESSAGE_BYTES,
+    padded: int = PADDED,
 ) -> bytes:
     """The body of a request, for the holder of the keys. `salt` and `sender` are new for each message."""
     salt = salt or os.urandom(16)
