@@ -7,7 +7,7 @@ Imports inside functions and literal `import_module` calls count: late is not in
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -106,11 +106,19 @@ RESERVED = {"dragoman.text.markdown": ("text", "tui", "apps")}
 TYPING_IS_FREE = frozenset({"sdk", "testing"})
 
 
+LATE_IMPORTS = 150
+"""Import statements inside functions. Each makes a start faster, and hides what its module needs. Code that
+needs something heavy goes into a module of its own, which imports at its top and is loaded late in one place.
+"""
+
+
 @dataclass(frozen=True)
 class Import:
     module: str
     line: int
     typing_only: bool
+    is_late: bool = False
+    """Whether it is a statement inside a function."""
 
 
 class Imports(ast.NodeVisitor):
@@ -120,6 +128,14 @@ class Imports(ast.NodeVisitor):
         self.found: list[Import] = []
         self._package = package
         self._typing_only = False
+        self._in_function = False
+
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        self._in_function, before = True, self._in_function
+        self.generic_visit(node)
+        self._in_function = before
+
+    visit_AsyncFunctionDef = visit_FunctionDef
 
     def visit_Import(self, node: ast.Import) -> None:
         for alias in node.names:
@@ -155,7 +171,8 @@ class Imports(ast.NodeVisitor):
             self.visit(child)
 
     def _add(self, module: str, node: ast.stmt | ast.expr) -> None:
-        self.found.append(Import(module, node.lineno, self._typing_only))
+        is_late = self._in_function and isinstance(node, ast.Import | ast.ImportFrom)
+        self.found.append(Import(module, node.lineno, self._typing_only, is_late))
 
 
 def room_of(module: str) -> str:
@@ -288,6 +305,24 @@ def test_no_room_of_the_hub_imports_one_above_it() -> None:
         if (why := hub_objection(module, found.module))
     ]
     assert found == []
+
+
+def late_lines(found: Iterable[Import]) -> set[int]:
+    return {statement.line for statement in found if statement.is_late}
+
+
+def test_few_imports_are_inside_functions() -> None:
+    late = [f"{module}:{line}" for module, path in modules() for line in late_lines(imports_of(module, path))]
+    assert len(late) <= LATE_IMPORTS, "\n".join(late)
+
+
+def test_only_statements_inside_functions_are_late() -> None:
+    text = (
+        "import a\nif a:\n    from b import c\nclass C:\n    import d\n"
+        "    async def f():\n        if a:\n            from e import f, g\n"
+        "def h():\n    import i\n    import_module('j')\n"
+    )
+    assert late_lines(imports_in(text, "")) == {8, 10}
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:

@@ -32,6 +32,9 @@ SMALL = 40
 SMALL_REASONS: dict[str, str] = {
     "src/dragoman/__main__.py": "`python -m dragoman` needs it",
     "src/dragoman/version.py": "the build reads it",
+    "src/dragoman/agents/code/anthropic_models.py": "a vendor's client: imported only for its models",
+    "src/dragoman/agents/code/openai_models.py": "a vendor's client: imported only for its models",
+    "src/dragoman/review/plain_rules.py": "rules that take long to load: imported with the first judgement",
     "src/dragoman/cli/agent_code.py": "a command: imported only when it runs",
     "src/dragoman/cli/agent_echo.py": "a command: imported only when it runs",
     "src/dragoman/cli/agent_script.py": "a command: imported only when it runs",

@@ -23,18 +23,18 @@ STRUCTURE = ("tests/test_layers.py", "tests/test_sizes.py", "tests/test_exports.
 """Cheap tests about all modules, for every change of `src`."""
 
 HOLDERS: dict[str, tuple[str, ...]] = {
-    "docs/check.md": ("tests/check/test_coverage.py",),
-    "docs/dialects/quirks.md": ("tests/dialect/quirks/test_quirks.py",),
+    "docs/check.md": ("tests/check/test_rules_coverage.py",),
+    "docs/dialects/quirks.md": ("tests/dialect/quirks/test_edge.py",),
     "docs/hub-protocol.md": ("tests/hub/gate/test_table.py",),
     "mkdocs.yml": ("tests/docsite/test_site.py",),
     "src/dragoman/check/requirements.json": (
-        "tests/check/test_coverage.py",
+        "tests/check/test_rules_coverage.py",
         "tests/requirements/test_ledger.py",
     ),
-    "src/dragoman/check/rules/": ("tests/check/test_coverage.py",),
+    "src/dragoman/check/rules/": ("tests/check/test_rules_coverage.py",),
     "src/dragoman/cli/options/": ("tests/cli/test_commands.py", "tests/cli/test_options.py"),
-    "src/dragoman/review/data/": ("tests/review/test_own_rules.py",),
-    "tests/golden/quirks/": ("tests/dialect/quirks/test_quirks.py",),
+    "src/dragoman/review/data/": ("tests/review/test_rules_own.py",),
+    "tests/golden/quirks/": ("tests/dialect/quirks/test_edge.py",),
     "tests/interop/matrix/catalogue.toml": ("tests/interop/test_matrix.py",),
     "web/": ("tests/web/test_build.py",),
 }

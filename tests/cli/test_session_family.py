@@ -13,7 +13,7 @@ from dragoman.cli.recordings import read_entries
 from dragoman.journal import open_journal
 from dragoman.trace.view.model import make_model
 from tests.hub.engine.test_child_sessions import client_of
-from tests.hub.engine.test_renamed_children import work
+from tests.hub.engine.test_child_sessions_renamed import work
 from tests.hub.sessions.raw_agents import eventually, raw_stage
 
 CHAIN = {

@@ -24,7 +24,7 @@ from dragoman.sdk.environment import agent_environment
 from dragoman.sdk.supervision.deadlines import Deadlines
 from dragoman.sdk.supervision.restarts import Restarts
 from dragoman.testing.pace import deadline
-from dragoman.transport.owned import Grace
+from dragoman.transport.contract import Grace
 from dragoman.transport.process import ChildTransport, spawn
 from dragoman.workspace.workspace import Workspace
 

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from dragoman.runtime.relay import Direction, Relay
 from dragoman.testing.transports import SinkRecorder
-from dragoman.transport.contract import Transport, TransportLimits
+from dragoman.transport.contract import Grace, Transport, TransportLimits
 from dragoman.transport.memory import MemoryTransport, memory_pair
-from dragoman.transport.owned import Grace
 from dragoman.transport.pipe import PipeTransport
 from dragoman.transport.process import spawn
 from dragoman.wire.glance import Glance, glance_block

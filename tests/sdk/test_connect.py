@@ -20,8 +20,8 @@ from dragoman.errors import (
     SpawnFailed,
     VersionMismatch,
 )
+from dragoman.transport.contract import Grace
 from dragoman.transport.memory import memory_pair
-from dragoman.transport.owned import Grace
 from tests.runtime.clock import virtually
 from tests.sdk.ends import RawAgent
 from tests.transport.programs import eventually, python

@@ -13,9 +13,8 @@ import pytest
 from dragoman.errors import LinkClosed
 from dragoman.testing import check_transport
 from dragoman.testing.transports import Pair
-from dragoman.transport.contract import Sink, TransportLimits
+from dragoman.transport.contract import Grace, Sink, TransportLimits
 from dragoman.transport.memory import MemoryTransport, memory_pair
-from dragoman.transport.owned import Grace
 from dragoman.transport.pipe import PipeTransport
 from dragoman.transport.process import spawn
 from dragoman.transport.reading import ThreadReader

@@ -13,7 +13,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from dragoman.testing.transports import SinkRecorder
-from dragoman.transport.owned import Grace, owned_trees
+from dragoman.transport.contract import Grace
+from dragoman.transport.owned import owned_trees
 from dragoman.transport.process import ChildTransport, spawn
 from tests.transport.programs import BROOD, alive, eventually, shell
 

@@ -14,8 +14,8 @@ import pytest
 
 from dragoman.errors import LinkClosed, PeerDied, SpawnFailed
 from dragoman.testing.transports import SinkRecorder
-from dragoman.transport.contract import TransportLimits
-from dragoman.transport.owned import Grace, owned_trees
+from dragoman.transport.contract import Grace, TransportLimits
+from dragoman.transport.owned import owned_trees
 from dragoman.transport.process import ChildTransport, spawn
 from tests.transport.programs import alive, eventually, python, shell
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from dragoman.runtime.limits import DEFAULT_LIMITS, Limits
 from dragoman.sdk.client.client import Client
+from dragoman.transport.contract import Grace
 
 if TYPE_CHECKING:  # loaded when `connect` is called
     from dragoman.blocking.child import Child
@@ -52,14 +53,14 @@ def connect(
     Specification: https://agentclientprotocol.com/protocol/v1/initialization
     """
     is_address = isinstance(target, str) and "://" in target.partition(" ")[0]
+    from dragoman.blocking.client_conversation import LoopConversation, PipeConversation
+
     if isinstance(target, str | Sequence) and not is_address and os.name != "nt":
-        from dragoman.blocking.client_conversation import PipeConversation
         from dragoman.sdk.interpreting.speaking import agent_interpreter
 
         def start() -> Child:
             from dragoman.blocking.child import Child
             from dragoman.sdk.environment import resolve_environment
-            from dragoman.transport.owned import Grace
 
             grace = Grace.steps((limits or DEFAULT_LIMITS).end_seconds)
             return Child(target, cwd=cwd, env=resolve_environment(env), grace=grace, on_stderr=on_stderr)
@@ -68,7 +69,6 @@ def connect(
         return PipeConversation(
             start, client or Client(), limits or DEFAULT_LIMITS, interpreter=interpreter, policy=policy
         )
-    from dragoman.blocking.client_conversation import LoopConversation
     from dragoman.sdk.connect import connect as connect_in_loop
 
     return LoopConversation(

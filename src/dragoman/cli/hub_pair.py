@@ -61,25 +61,25 @@ def _fail(why: object, status: int) -> int:
 
 async def _pair(args: argparse.Namespace, url: str, headers: dict[str, str]) -> int:
     async with open_hub(url, headers) as hub:
-        wanted = {"name": args.name, "seconds": args.lifetime, "tokenSeconds": args.expires}
+        request = {"name": args.name, "seconds": args.lifetime, "tokenSeconds": args.expires}
         pairing = await hub.call(
-            "_dragoman/hub/pair", {**wanted, **({"scopes": args.scope} if args.scope else {})}
+            "_dragoman/hub/pair", {**request, **({"scopes": args.scope} if args.scope else {})}
         )
-        known = {"id": pairing["id"]}
+        pairing_id = {"id": pairing["id"]}
         try:
             page = page_address(url, args.address, pairing["hosts"], insecure=args.insecure)
             _show(args, f"{page}#pair={pairing['code']}", pairing["seconds"])
-            return _tell(args, await _wait(hub, known))
+            return _tell(args, await _wait(hub, pairing_id))
         except BaseException:  # an interrupt, too: nobody waits for a device any more
             with suppress(HubNotAnswered, DragomanError):  # a hub that is gone does not hide the first error
-                await hub.call("_dragoman/hub/pair/withdraw", known)
+                await hub.call("_dragoman/hub/pair/withdraw", pairing_id)
             raise
 
 
-async def _wait(hub: HubCaller, known: JsonObject) -> JsonObject:
+async def _wait(hub: HubCaller, pairing_id: JsonObject) -> JsonObject:
     """What became of the pairing; the hub's clock ends it."""
     while True:
-        status = await hub.call("_dragoman/hub/pair/status", known)
+        status = await hub.call("_dragoman/hub/pair/status", pairing_id)
         if status["state"] != "open":
             return status
         await asyncio.sleep(EVERY)
@@ -110,8 +110,8 @@ def _own_address(url: str, hosts: list[str]) -> str:
     """The hub's address as we know it; for a hub on loopback, a name that it was given for others."""
     parts = urlsplit(url)
     own = f"{'https' if parts.scheme == 'wss' else 'http'}://{parts.netloc}/"
-    others = [host for host in hosts if not is_loopback_host(urlsplit(f"//{host}").hostname or "")]
-    return f"https://{others[0]}/" if others and is_loopback_host(parts.hostname or "") else own
+    public_hosts = [host for host in hosts if not is_loopback_host(urlsplit(f"//{host}").hostname or "")]
+    return f"https://{public_hosts[0]}/" if public_hosts and is_loopback_host(parts.hostname or "") else own
 
 
 def _show(args: argparse.Namespace, address: str, seconds: float) -> None:

@@ -80,15 +80,9 @@ def _decider(args: argparse.Namespace) -> AccessDecider | None:
     """None if the client decides."""
     if args.decide == "client":
         return None
-    from dragoman.remote.decider import AccessDecider
-    from dragoman.workspace.policy.policy_files import load_policy
-    from dragoman.workspace.policy.policy_parser import PolicyError
+    from dragoman.remote.decider import load_decider
 
-    try:
-        policy = load_policy(file=args.policy, approve=args.approve)
-    except PolicyError as error:
-        raise LocalMistake(str(error)) from error
-    return AccessDecider(policy, agent=os.path.basename(args.command[0]))
+    return load_decider(args.policy, approve=args.approve, agent=os.path.basename(args.command[0]))
 
 
 async def _open_line(

@@ -24,10 +24,12 @@ from dragoman.dialect.fixes import (
 )
 from dragoman.dialect.message import Json, Message, Object, as_object
 from dragoman.dialect.names import Position
+from dragoman.schema.base import Unknown
 from dragoman.schema.codec import examine
 from dragoman.schema.errors import SchemaError
 from dragoman.schema.method import Kind
 from dragoman.schema.v1.methods import METHODS
+from dragoman.schema.v1.update import SessionUpdate
 
 FORGIVEN = ("unknown field", "null")
 """What anybody may do: a member that v1 does not know, and null for absent."""
@@ -146,3 +148,12 @@ def _by_schema(value: Json, kind: object, place: str) -> Iterator[FoundDeviation
 def _place(path: str) -> str:
     """The same for every item of a list."""
     return re.sub(r"\[\d+\]", "[]", path.removeprefix("$"))
+
+
+def is_update(fields: Object) -> bool:
+    """Whether v1 has such an update, and this is a whole one."""
+    try:
+        update, deviations = examine(msgspec.json.encode(fields), SessionUpdate)
+    except SchemaError:
+        return False
+    return not deviations and not isinstance(update, Unknown)

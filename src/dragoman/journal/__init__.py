@@ -7,6 +7,7 @@ text, `conversation` reads frames as a person would; `sealed` makes what is on d
 Implementations are loaded when they are first used: most programs need the words of the contract alone.
 """
 
+import importlib as _importlib
 import typing as _typing
 
 from dragoman.journal.contract import (
@@ -61,8 +62,6 @@ def __getattr__(name: str) -> object:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'dragoman.journal' has no attribute {name!r}")
-    from importlib import import_module
-
-    value: object = getattr(import_module(home), name)
+    value: object = getattr(_importlib.import_module(home), name)
     globals()[name] = value  # the next look-up does not come here
     return value

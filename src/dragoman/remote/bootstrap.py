@@ -13,12 +13,16 @@ What is only needed to unpack is imported there: once the folder is made, each s
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import stat
 import sys
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
+
+if TYPE_CHECKING:
+    import zipfile
 
 PIP_SECONDS = 300.0
 """For a compiled package over a slow network."""
@@ -68,52 +72,72 @@ def receive(stdin: BinaryIO, size: int) -> bytes:
     return bytes(data)
 
 
-def unpack(data: bytes, folder: Path) -> None:
-    """Make the folder of the archive, whole or not at all."""
-    import io
-    import shutil
-    import tempfile
+def sha256(data: bytes) -> str:
+    import hashlib
+
+    return hashlib.sha256(data).hexdigest()
+
+
+def open_zip(data: bytes) -> zipfile.ZipFile:
     import zipfile
 
-    made = Path(tempfile.mkdtemp(prefix=".unpack-", dir=folder.parent))
+    return zipfile.ZipFile(io.BytesIO(data))
+
+
+def remove_folder(folder: Path) -> None:
+    import shutil
+
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def python_version() -> str:
+    return "{}.{}.{}".format(*sys.version_info)
+
+
+def system_name() -> str:
+    import sysconfig
+
+    return sysconfig.get_platform()
+
+
+def unpack(data: bytes, folder: Path) -> None:
+    """Make the folder of the archive, whole or not at all."""
+    import tempfile
+
+    draft = Path(tempfile.mkdtemp(prefix=".unpack-", dir=folder.parent))
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        with open_zip(data) as archive:
             contents = json.loads(archive.read("contents.json"))
             for wheel in contents["wheels"]:
                 if not wheel["suffix"] or is_loadable(wheel):
-                    extract(archive.read(f"wheels/{wheel['name']}"), wheel, made / "lib")
+                    extract(archive.read(f"wheels/{wheel['name']}"), wheel, draft / "lib")
         paths = ["lib"]
-        if not imports_msgspec([str(made / "lib")]):
-            paths.append(find_msgspec(made, folder, contents))
-        (made / PATHS).write_text(json.dumps({"paths": paths}))
+        if not imports_msgspec([str(draft / "lib")]):
+            paths.append(find_msgspec(draft, folder, contents))
+        (draft / PATHS).write_text(json.dumps({"paths": paths}))
         try:
-            made.rename(folder)
+            draft.rename(folder)
         except OSError:
             if not (folder / PATHS).is_file():  # else another process was faster, and has made the same
                 raise
     finally:
-        shutil.rmtree(made, ignore_errors=True)
+        remove_folder(draft)
 
 
 def is_loadable(wheel: dict[str, str]) -> bool:
     """Whether this interpreter can load what is compiled in a wheel."""
-    import platform
     import sysconfig
 
-    suffix, machine = sysconfig.get_config_var("EXT_SUFFIX"), platform.machine().lower()
+    suffix, machine = sysconfig.get_config_var("EXT_SUFFIX"), os.uname().machine.lower()
     return bool(wheel["suffix"] == suffix and wheel["machine"] in ("", machine))
 
 
 def extract(data: bytes, wheel: dict[str, str], target: Path) -> None:
     """Unpack one wheel, if it is the one that was packed."""
-    import hashlib
-    import io
-    import zipfile
-
-    digest = hashlib.sha256(data).hexdigest()
+    digest = sha256(data)
     if digest != wheel["sha256"]:
         fail(f"{wheel['name']} arrived with SHA-256 {digest}, not {wheel['sha256']}", "try again")
-    with zipfile.ZipFile(io.BytesIO(data)) as content:
+    with open_zip(data) as content:
         content.extractall(target)  # zipfile keeps every name below the folder
 
 
@@ -125,13 +149,11 @@ def imports_msgspec(paths: list[str]) -> bool:
     return subprocess.run([sys.executable, "-Ic", code, *paths], capture_output=True).returncode == 0
 
 
-def find_msgspec(made: Path, folder: Path, contents: dict[str, Any]) -> str:
+def find_msgspec(draft: Path, folder: Path, contents: dict[str, Any]) -> str:
     """msgspec from elsewhere, because what we bring along is compiled for another Python: one that is
     installed here, else one from an index, in an environment of our own.
     """
-    import platform
     import subprocess
-    import sysconfig
 
     code = "import os, msgspec.json; print(os.path.dirname(msgspec.__path__[0]))"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd="/")
@@ -139,7 +161,7 @@ def find_msgspec(made: Path, folder: Path, contents: dict[str, Any]) -> str:
     if result.returncode == 0 and place:
         return place
     say(progress="msgspec is installed on the other side, because its Python or system differs from ours")
-    venv, requirement = made / "venv", contents.get("msgspec", "msgspec>=0.19")
+    venv, requirement = draft / "venv", contents.get("msgspec", "msgspec>=0.19")
     try:
         subprocess.run(
             [sys.executable, "-m", "venv", str(venv)], check=True, capture_output=True, timeout=120
@@ -150,14 +172,14 @@ def find_msgspec(made: Path, folder: Path, contents: dict[str, Any]) -> str:
         words = getattr(error, "stderr", b"") or str(error).encode()
         last = (words.decode(errors="replace").strip().splitlines() or ["it said nothing"])[-1]
         fail(
-            f"the other side has Python {platform.python_version()} on {sysconfig.get_platform()}, for which "
-            f"we bring no msgspec, and it cannot be installed there: {last}",
+            f"the other side has Python {python_version()} on {system_name()}; we bring no msgspec for that, "
+            f"and it cannot be installed there: {last}",
             f"`{sys.executable} -m pip install --user '{requirement}'` on the other side (Debian also needs "
             "python3-venv), or bring a released dragoman.pyz along with --pyz FILE",
         )
     # Environments cannot be moved: only its packages are used, and they can.
     packages = next((venv / "lib").glob("python*/site-packages"))
-    return str(folder / packages.relative_to(made))
+    return str(folder / packages.relative_to(draft))
 
 
 def prepare(order: dict[str, Any], stdin: BinaryIO) -> Path:
@@ -175,31 +197,23 @@ def prepare(order: dict[str, Any], stdin: BinaryIO) -> Path:
 
 def make_folder(folder: Path, order: dict[str, Any], stdin: BinaryIO) -> None:
     """Ask for the archive, and unpack it if it is the one of the order."""
-    import hashlib
-    import shutil
-
     say(need=True)
     data = receive(stdin, order["size"])
-    digest = hashlib.sha256(data).hexdigest()
+    digest = sha256(data)
     if digest != order["sha256"]:
         fail(f"what arrived has SHA-256 {digest}, not {order['sha256']}", "try again")
-    shutil.rmtree(folder, ignore_errors=True)  # one without `paths.json` is a half of something
+    remove_folder(folder)  # one without `paths.json` is a half of something
     unpack(data, folder)
 
 
 def remove_all() -> None:
     """Take away everything of ours."""
-    import shutil
-
-    shutil.rmtree(base_folder(), ignore_errors=True)
+    remove_folder(base_folder())
     say(removed=str(base_folder()))
 
 
 def describe() -> None:
     """Say what of ours is here: folders with their sizes, and agents whose host listens."""
-    import platform
-    import sysconfig
-
     base = base_folder()
     folders = [
         {"name": path.parent.name, "bytes": sum(file.lstat().st_size for file in path.parent.rglob("*"))}
@@ -208,8 +222,8 @@ def describe() -> None:
     agents = [path.stem for path in sorted((base / "run").glob("*.sock"))]
     say(
         base=str(base),
-        python=platform.python_version(),
-        platform=sysconfig.get_platform(),
+        python=python_version(),
+        platform=system_name(),
         folders=folders,
         agents=agents,
     )

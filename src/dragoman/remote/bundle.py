@@ -21,7 +21,7 @@ from dragoman.system.folders import user_folder
 from dragoman.system.replacement import replace_file
 from dragoman.version import VERSION
 
-KEPT = 3
+MOST_ARCHIVES = 3
 """Archives that stay in the cache; more are of versions that nobody runs any more."""
 
 
@@ -61,7 +61,7 @@ def _keep(path: Path, data: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         replace_file(path, data)
         archives = sorted(path.parent.glob("*.zip"), key=lambda file: file.stat().st_mtime, reverse=True)
-        for old in archives[KEPT:]:
+        for old in archives[MOST_ARCHIVES:]:
             old.unlink(missing_ok=True)
     except OSError:
         pass  # without a cache it is made each time

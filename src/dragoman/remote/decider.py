@@ -15,7 +15,7 @@ from collections.abc import Callable, Hashable
 import msgspec
 from msgspec import UNSET
 
-from dragoman.errors import ErrorAnswer, LinkClosed
+from dragoman.errors import ErrorAnswer, LinkClosed, LocalMistake
 from dragoman.remote.own_calls import OwnCalls, params_in
 from dragoman.runtime.relay import Relay
 from dragoman.schema import v1
@@ -31,7 +31,9 @@ from dragoman.workspace.policy.judge import PermissionJudge
 from dragoman.workspace.policy.options import usable_options
 from dragoman.workspace.policy.permission_prompt import PermissionPrompt
 from dragoman.workspace.policy.permission_service import PermissionService
-from dragoman.workspace.policy.policy import Policy
+from dragoman.workspace.policy.policy import Approve, Policy
+from dragoman.workspace.policy.policy_files import load_policy
+from dragoman.workspace.policy.policy_parser import PolicyError
 from dragoman.workspace.policy.policy_paths import policy_paths
 from dragoman.workspace.policy.question import QuestionContext, about_tool_call
 from dragoman.workspace.remote_access import PERMIT_METHOD, read_access
@@ -42,6 +44,15 @@ ASK = "session/request_permission"
 OPENS = frozenset({"session/new", "session/load", "session/resume", "session/fork"})
 MOST_KEPT = 1024
 """Requests of either side that are waited for; of more, no peer needs an answer."""
+
+
+def load_decider(file: str | None, *, approve: Approve | None, agent: str) -> AccessDecider:
+    """By the rules of a policy file, if one is named, and of this user's. Raises `LocalMistake`."""
+    try:
+        policy = load_policy(file=file, approve=approve)
+    except PolicyError as error:
+        raise LocalMistake(str(error)) from error
+    return AccessDecider(policy, agent=agent)
 
 
 class AccessDecider:
@@ -162,18 +173,18 @@ class AccessDecider:
         answer = await self._calls.call(ASK, msgspec.json.encode(params))
         return _option_in(answer)
 
-    def _note_grant(self, asked: v1.RequestPermissionRequest, line: bytes) -> None:
+    def _note_grant(self, request: v1.RequestPermissionRequest, line: bytes) -> None:
         """The client has permitted something: what follows from it is not asked again."""
         envelope = decode(line)
         option = _option_in(envelope) if isinstance(envelope, Response) else None
-        kinds = {option.option_id: option.kind for option in usable_options(asked.options)}
+        kinds = {option.option_id: option.kind for option in usable_options(request.options)}
         if option is None or kinds.get(option) not in ("allow_once", "allow_always"):
             return
-        roots = tuple(self._roots.get(asked.session_id, ()))
+        roots = tuple(self._roots.get(request.session_id, ()))
         context = QuestionContext(agent=self._agent_name, roots=roots, home=self._home)
-        question = about_tool_call(asked.tool_call, context, session_id=asked.session_id)
-        allowed = PolicyDecision(outcome="allow", rule="", why="a person said so")
-        self._judge.settle(question, allowed, asked.options, option, by="person")
+        question = about_tool_call(request.tool_call, context, session_id=request.session_id)
+        decision = PolicyDecision(outcome="allow", rule="", why="a person said so")
+        self._judge.settle(question, decision, request.options, option, by="person")
 
 
 def _option_in(answer: Response | Failure) -> str | None:

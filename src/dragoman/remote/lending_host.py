@@ -20,7 +20,7 @@ from dragoman.hub.agents.host.agent_host import HostOrder
 from dragoman.hub.agents.host.host_process import main, run_host
 from dragoman.remote.lent_agent import LentAgent
 
-OURS = ("PYTHONPATH", "DRAGOMAN_AGENT_PYTHONPATH")
+OWN_VARIABLES = ("PYTHONPATH", "DRAGOMAN_AGENT_PYTHONPATH")
 """Variables for processes of ours alone."""
 
 
@@ -35,7 +35,7 @@ async def plan(command: Sequence[str], environ: Mapping[str, str]) -> tuple[list
     """The words and the environment of the agent. `dragoman` is what we brought along, unless there is one;
     a program that the PATH does not have is looked for on the login shell's.
     """
-    env = {name: value for name, value in environ.items() if name not in OURS}
+    env = {name: value for name, value in environ.items() if name not in OWN_VARIABLES}
     if "DRAGOMAN_AGENT_PYTHONPATH" in environ:
         env["PYTHONPATH"] = environ["DRAGOMAN_AGENT_PYTHONPATH"]
     words = [_at_home(command[0]), *command[1:]]

@@ -131,8 +131,8 @@ class LineTransport:
         self._forget_taken()
 
     def _forget_taken(self) -> None:
-        taken = 0 if self._agent is None else self._agent.taken_numbers.get(STREAM, 0)
-        while self._unsent and self._unsent[0][0] <= taken:
+        last_number = 0 if self._agent is None else self._agent.taken_numbers.get(STREAM, 0)
+        while self._unsent and self._unsent[0][0] <= last_number:
             self._unsent_bytes -= len(self._unsent.popleft()[1])
 
     @property
@@ -192,9 +192,9 @@ class LineTransport:
         last = first + block.count(b"\n") - 1
         if last <= self._last_fed:
             return
-        known = self._last_fed - first + 1
-        if known > 0:
-            block = block.split(b"\n", known)[known]
+        old_count = self._last_fed - first + 1
+        if old_count > 0:
+            block = block.split(b"\n", old_count)[old_count]
         self._last_fed = last
         assert self._sink is not None
         self._sink.feed(block)

@@ -25,12 +25,12 @@ DATE = (1980, 1, 1, 0, 0, 0)
 
 def pack() -> bytes:
     """The archive of the package that runs here."""
-    package, compiled = PACKAGE, Path(msgspec.__file__).parent
-    suffix = next((_suffix(file) for file in package_files(compiled) if _is_compiled(file)), "")
+    package, library = PACKAGE, Path(msgspec.__file__).parent
+    suffix = next((_suffix(file) for file in package_files(library) if _is_compiled(file)), "")
     machine = platform.machine().lower() if "darwin" in suffix else ""
     wheels = [
         (f"dragoman-{VERSION}-py3-none-any.whl", _zip_of(package), "", ""),
-        (f"msgspec-{sysconfig.get_platform()}.whl", _zip_of(compiled), suffix, machine),
+        (f"msgspec-{sysconfig.get_platform()}.whl", _zip_of(library), suffix, machine),
     ]
     contents = {
         "systems": sysconfig.get_platform(),

@@ -60,39 +60,43 @@ class FolderMap:
 
     def to_agent(self, line: bytes) -> bytes:
         """A frame of the client, with paths of the other side."""
-        return _translate(line, self._to_there, ours=self._asked_by_client, theirs=self._asked_by_agent)
+        return _translate(
+            line, self._to_there, open_requests=self._asked_by_client, answerable=self._asked_by_agent
+        )
 
     def to_client(self, line: bytes) -> bytes:
         """A frame of the agent, with paths of this side."""
-        return _translate(line, self._to_here, ours=self._asked_by_agent, theirs=self._asked_by_client)
+        return _translate(
+            line, self._to_here, open_requests=self._asked_by_agent, answerable=self._asked_by_client
+        )
 
 
 def _translate(
-    line: bytes, convert: Convert, *, ours: dict[Hashable, str], theirs: dict[Hashable, str]
+    line: bytes, convert: Convert, *, open_requests: dict[Hashable, str], answerable: dict[Hashable, str]
 ) -> bytes:
-    """`ours` are the open requests of the one who sends the line, `theirs` those that it may answer."""
-    seen = glance(line)
-    if seen.method is not UNSET:
-        if seen.id is not UNSET and seen.method in RESULT_TREES:
-            _note(ours, seen)
-        tree = PARAM_TREES.get(seen.method)
+    """`open_requests` are those of the one who sends the line; `answerable` are those that it may answer."""
+    message = glance(line)
+    if message.method is not UNSET:
+        if message.id is not UNSET and message.method in RESULT_TREES:
+            _note(open_requests, message)
+        tree = PARAM_TREES.get(message.method)
         return line if tree is None else _rewrite_member(line, "params", tree, convert)
-    method = None if seen.id is UNSET else theirs.pop(id_key(seen.id), None)
+    method = None if message.id is UNSET else answerable.pop(id_key(message.id), None)
     return line if method is None else _rewrite_member(line, "result", RESULT_TREES[method], convert)
 
 
-def _note(open_requests: dict[Hashable, str], seen: Glance) -> None:
-    open_requests[id_key(seen.id)] = str(seen.method)
+def _note(open_requests: dict[Hashable, str], message: Glance) -> None:
+    open_requests[id_key(message.id)] = str(message.method)
     if len(open_requests) > MOST_OPEN:
         del open_requests[next(iter(open_requests))]
 
 
 def _rewrite_member(line: bytes, member: str, tree: FieldTree, convert: Convert) -> bytes:
     try:
-        changed = _rewrite(line, {member: tree}, convert)
+        new_line = _rewrite(line, {member: tree}, convert)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return line  # no JSON that we understand: whoever it is for says what is wrong with it
-    return line if changed is None else changed + b"\n"
+    return line if new_line is None else new_line + b"\n"
 
 
 def _rewrite(raw: bytes, tree: FieldTree | str, convert: Convert) -> bytes | None:
@@ -141,10 +145,10 @@ def convert_uri(uri: str, convert: Convert) -> str:
 
 
 def _replacer(pairs: Iterable[tuple[str, str]]) -> Convert:
-    ordered = sorted(pairs, key=lambda pair: len(pair[0]), reverse=True)  # the deepest folder first
+    deepest_first = sorted(pairs, key=lambda pair: len(pair[0]), reverse=True)  # the deepest folder first
 
     def convert(path: str) -> str:
-        for old, new in ordered:
+        for old, new in deepest_first:
             if path == old:
                 return new
             below = old if old.endswith("/") else old + "/"

@@ -9,6 +9,7 @@ findings go (`formats`) is its caller's business. It knows nothing of agents and
 The names below are loaded when they are first used: a worker process needs the rules, but no event loop.
 """
 
+import importlib as _importlib
 import typing as _typing
 
 if _typing.TYPE_CHECKING:
@@ -98,8 +99,6 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
-
-    value = getattr(importlib.import_module(_HOMES[name]), name)
+    value = getattr(_importlib.import_module(_HOMES[name]), name)
     globals()[name] = value
     return value

@@ -86,13 +86,12 @@ class Assessor:
         return join_risks(risks, [f"Not judged: {', '.join(failures)}."] if failures else [])
 
     def _start_inspector(self) -> Inspector:
-        from dragoman.review.inspectors import Inspector
-        from dragoman.review.rules import own_rules
-
         if self._timer is not None:
             self._timer.cancel()
         if self._inspector is None:
-            self._inspector = Inspector(own_rules(), deadline=self._deadline)
+            from dragoman.review.inspectors import own_inspector
+
+            self._inspector = own_inspector(deadline=self._deadline)
         return self._inspector
 
     def _rest(self) -> None:

@@ -15,7 +15,7 @@ import msgspec
 
 from dragoman.decoders import json_decoder
 from dragoman.review.programs import ToolFailed, end
-from dragoman.review.rules import ReviewRule
+from dragoman.review.rules import ReviewRule, own_rules
 from dragoman.review.worker_messages import LONGEST_LINE, WorkerAnswer, WorkerRequest, WorkerSetup
 
 _LONGEST_ANSWER = 64 * 1024 * 1024
@@ -86,3 +86,8 @@ async def _start() -> asyncio.subprocess.Process:
         )
     except OSError as error:
         raise ToolFailed("rules", f"cannot be started: {error}") from None
+
+
+def own_inspector(*, deadline: float) -> Inspector:
+    """An inspector with our own rules."""
+    return Inspector(own_rules(), deadline=deadline)

@@ -23,7 +23,7 @@ from dragoman.review.finding import Finding, ReviewSource, Severity
 from dragoman.review.languages import language_of
 
 if TYPE_CHECKING:
-    from dragoman.review.rules import ReviewRule
+    from dragoman.review.plain_rules import PlainRules
 
 LONGEST_LINE = 2_000
 """Characters of a line that counts in a file, as for a review."""
@@ -142,7 +142,7 @@ def at_once(proposal: Proposal) -> RiskJudgement | None:
         return None
     risks = [*path_risks(proposal)]
     for look in looks_of(proposal):
-        risks += risks_in(look, _plainly(look))
+        risks += risks_in(look, _plain_rules().findings(look.source, longest=look.longest))
     return join_risks(risks)
 
 
@@ -176,7 +176,8 @@ def risks_in(look: RiskLook, findings: Iterable[Finding]) -> Iterator[Risk]:
     for finding in findings:
         rule, severity, title = finding.rule, finding.severity, finding.title
         if look.is_command:
-            yield Risk(rule=rule, severity=_when_run().get(rule, severity), text=title)
+            severity = _plain_rules().severity_when_run(rule, severity)
+            yield Risk(rule=rule, severity=severity, text=title)
         elif severity.is_at_least(_MILDEST) and (
             changed_lines is None or finding.place.touches(changed_lines)
         ):
@@ -230,30 +231,14 @@ def warm() -> None:
 
 
 def is_warm() -> bool:
-    return _patterns.cache_info().currsize > 0
-
-
-def _plainly(look: RiskLook) -> Iterator[Finding]:
-    from dragoman.review.lexer import LexicalSpans  # loaded late: whoever only names risks needs no rules
-    from dragoman.review.text_edits import TextLines
-    from dragoman.review.text_rules import text_findings
-
-    path, text, _ = look.source
-    language = language_of(path, text)
-    spans = LexicalSpans(text, language)
-    yield from text_findings(path, TextLines(text), spans, language, _patterns(), longest=look.longest)
+    return _plain_rules.cache_info().currsize > 0
 
 
 @functools.cache
-def _patterns() -> tuple[ReviewRule, ...]:
-    from dragoman.review.rules import own_rules
+def _plain_rules() -> PlainRules:
+    from dragoman.review.plain_rules import PlainRules  # whoever only names risks needs no rules
 
-    return tuple(rule for rule in own_rules() if rule.pattern is not None)
-
-
-@functools.cache
-def _when_run() -> dict[str, Severity]:
-    return {rule.id: rule.when_run for rule in _patterns() if rule.when_run is not None}
+    return PlainRules()
 
 
 def _is_inside(path: str, folder: str) -> bool:

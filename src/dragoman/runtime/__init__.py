@@ -3,6 +3,7 @@
 The names below are loaded when they are first used: `Limits` is for everybody, and `Link` needs asyncio.
 """
 
+import importlib as _importlib
 import typing as _typing
 
 if _typing.TYPE_CHECKING:
@@ -25,8 +26,6 @@ def __getattr__(name: str) -> object:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'dragoman.runtime' has no attribute {name!r}")
-    from importlib import import_module
-
-    found: object = getattr(import_module(f"dragoman.runtime.{home}"), name)
+    found: object = getattr(_importlib.import_module(f"dragoman.runtime.{home}"), name)
     globals()[name] = found  # the next look-up does not come here
     return found

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from dragoman.runtime.limits import DEFAULT_LIMITS, Limits
 from dragoman.sdk.agent.agent import Agent
 from dragoman.sdk.client.client import Client
-from dragoman.transport.contract import Transport
+from dragoman.transport.contract import Grace, Transport
 
 if TYPE_CHECKING:  # who serves, starts, taps and translates nothing does not pay for it
     from dragoman.dialect import Ledger
@@ -92,7 +92,6 @@ def connect(
             return remote(target, headers=headers), None
         if isinstance(target, str | Sequence):
             from dragoman.sdk.environment import resolve_environment
-            from dragoman.transport.owned import Grace
             from dragoman.transport.process import spawn
 
             grace = Grace.steps((limits or DEFAULT_LIMITS).end_seconds)
@@ -102,11 +101,9 @@ def connect(
         return target, None
 
     def interpret(transport: Transport) -> Transport:
-        from dragoman.sdk.interpreting.lending import LendingTransport
-        from dragoman.sdk.interpreting.speaking import agent_interpreter
+        from dragoman.sdk.interpreting.speaking import agent_in_v1
 
-        interpreter = agent_interpreter(dialect, cwd=cwd, ledger=ledger, quirks=quirks)
-        return transport if interpreter is None else LendingTransport(transport, interpreter, policy=policy)
+        return agent_in_v1(transport, dialect, cwd=cwd, ledger=ledger, quirks=quirks, policy=policy)
 
     speaks_v1 = isinstance(target, Agent) or resume
     if not speaks_v1 and dialect not in ("auto", "v1"):  # for these, nothing of the dialects is loaded yet

@@ -19,8 +19,9 @@ from weakref import WeakKeyDictionary
 
 from msgspec import Struct
 
+from dragoman.transport.contract import Grace
 from dragoman.transport.launch import start_tree
-from dragoman.transport.owned import Grace, Program
+from dragoman.transport.owned import Program
 from dragoman.transport.program_output import StderrTail
 from dragoman.transport.waiting import Waiters
 

@@ -4,6 +4,7 @@ The names below are loaded when they are first used: a scripted agent is started
 test run, and the pytest plugin is loaded in every run of whoever installed us.
 """
 
+import importlib as _importlib
 import typing as _typing
 
 if _typing.TYPE_CHECKING:
@@ -67,9 +68,7 @@ def __getattr__(name: str) -> object:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'dragoman.testing' has no attribute {name!r}")
-    from importlib import import_module
-
-    value: object = getattr(import_module(f"dragoman.testing.{home}"), name)
+    value: object = getattr(_importlib.import_module(f"dragoman.testing.{home}"), name)
     globals()[name] = value  # the next look-up does not come here
     return value
 

@@ -21,7 +21,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
-if TYPE_CHECKING:  # imported when used: most test runs of those who installed us use none of it
+from dragoman import testing
+
+if TYPE_CHECKING:  # `testing` imports them when they are used: most test runs use none of it
     from contextlib import AbstractAsyncContextManager
 
     from dragoman.testing import RawPeer, Script, ScriptedAgent, TranscriptFrame
@@ -57,7 +59,6 @@ class RawAgentFixture(Protocol):
 @pytest.fixture
 def raw_agent(request: pytest.FixtureRequest) -> RawAgentFixture:
     """`async with raw_agent() as peer:` drives the agent under test, byte by byte."""
-    from dragoman.testing import RawPeer
 
     def start(
         command: Sequence[str] | str | None = None,
@@ -72,7 +73,7 @@ def raw_agent(request: pytest.FixtureRequest) -> RawAgentFixture:
             raise pytest.UsageError(
                 "raw_agent needs a command: raw_agent(…), --dragoman-agent or dragoman_agent"
             )
-        return RawPeer(agent_command, cwd=cwd, env=env)
+        return testing.RawPeer(agent_command, cwd=cwd, env=env)
 
     return start
 
@@ -80,9 +81,7 @@ def raw_agent(request: pytest.FixtureRequest) -> RawAgentFixture:
 @pytest.fixture
 def scripted_agent(tmp_path: Path) -> Callable[[Script | str], ScriptedAgent]:
     """`scripted_agent('on prompt\\n  say "Hello"')`: in memory, or as a process by its `command()`."""
-    from dragoman.testing import ScriptedAgent
-
-    return lambda script: ScriptedAgent(script, folder=tmp_path)
+    return lambda script: testing.ScriptedAgent(script, folder=tmp_path)
 
 
 class ModelFixture(Protocol):
@@ -121,15 +120,13 @@ class GoldenFixture(Protocol):
 @pytest.fixture
 def golden(request: pytest.FixtureRequest) -> GoldenFixture:
     """Compare a transcript with `golden/NAME.ndjson` beside the test, or write it with `--update-golden`."""
-    from dragoman.testing import assert_golden
-
     folder = request.path.parent / "golden"
     update = True if request.config.getoption("--update-golden") else None
 
     def compare(
         frames: Iterable[TranscriptFrame | bytes], name: str, *, replace: Mapping[str, str] | None = None
     ) -> None:
-        assert_golden(frames, folder / f"{name}.ndjson", update=update, replace=replace)
+        testing.assert_golden(frames, folder / f"{name}.ndjson", update=update, replace=replace)
 
     return compare
 

@@ -142,11 +142,11 @@ def _patterns(version: int) -> tuple[CodeSquare, Callable[[int, int], bool]]:
     """A square with everything but data and format, and which modules are free for data."""
     size = 17 + 4 * version
     square = [[False] * size for _ in range(size)]
-    taken = [[False] * size for _ in range(size)]
+    has_pattern = [[False] * size for _ in range(size)]
 
     def put(row: int, column: int, is_dark: bool) -> None:
         if 0 <= row < size and 0 <= column < size:
-            square[row][column], taken[row][column] = is_dark, True
+            square[row][column], has_pattern[row][column] = is_dark, True
 
     for at in range(size):
         put(6, at, at % 2 == 0)
@@ -167,7 +167,7 @@ def _patterns(version: int) -> tuple[CodeSquare, Callable[[int, int], bool]]:
         for at in range(18):
             put(at // 3, size - 11 + at % 3, bool(value >> at & 1))
             put(size - 11 + at % 3, at // 3, bool(value >> at & 1))
-    return square, lambda row, column: not taken[row][column]
+    return square, lambda row, column: not has_pattern[row][column]
 
 
 def _rings(reach: int) -> Iterator[tuple[int, int, int]]:
@@ -202,15 +202,15 @@ def _zigzag(size: int) -> Iterator[tuple[int, int]]:
 
 
 def _masked(square: CodeSquare, places: list[tuple[int, int]], mask: int) -> CodeSquare:
-    masked = [list(row) for row in square]
+    result = [list(row) for row in square]
     for row, column in places:
-        masked[row][column] ^= _MASKS[mask](row, column)
+        result[row][column] ^= _MASKS[mask](row, column)
     level = 0b01 << 3 | mask  # 01 is level L
     value = (level << 10 | _remainder(level, 10, 0x537)) ^ 0x5412
     for part in _format_places(len(square)):
         for at, (row, column) in enumerate(part):
-            masked[row][column] = bool(value >> at & 1)
-    return masked
+            result[row][column] = bool(value >> at & 1)
+    return result
 
 
 def _penalty(square: CodeSquare) -> int:

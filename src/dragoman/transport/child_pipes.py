@@ -1,6 +1,7 @@
 """The three pipes of a child process, made before it starts.
 
-Imports nothing that takes long: a program is started before the rest of our code is loaded (see `started`).
+Imports nothing that takes long: a program is started before the rest of our code is loaded (see
+`program_start`).
 """
 
 from __future__ import annotations

@@ -13,13 +13,14 @@ import shutil
 import sys
 from collections.abc import Callable
 
-from dragoman.transport.owned import Grace, OwnedTree, Program
+from dragoman.transport.contract import Grace
+from dragoman.transport.owned import OwnedTree, Program
 
 if sys.platform == "win32":
     from dragoman.transport.windows import WindowsTree
 else:
     from dragoman.transport.posix import PosixTree
-    from dragoman.transport.started import StartedProgram
+    from dragoman.transport.program_start import StartedProgram
 
 
 def start_tree(program: Program, *, grace: Grace, on_exit: Callable[[], None]) -> OwnedTree:

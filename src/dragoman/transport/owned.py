@@ -19,29 +19,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
+from dragoman.transport.contract import Grace
 from dragoman.transport.tree import Process
 from dragoman.transport.waiting import Waiters
-
-
-class Grace(Struct, frozen=True, kw_only=True):
-    """Seconds that a program gets to end by itself, at each step of being ended."""
-
-    after_eof: float = 2.0
-    """From the end of its input to the request to end (SIGTERM)."""
-
-    after_terminate: float = 2.0
-    """From that request to the kill."""
-
-    leftovers: float = 0.3
-    """From the program's own exit to the kill of what it left running; most of those see it coming."""
-
-    @classmethod
-    def steps(cls, seconds: float) -> Grace:
-        """The same time after the end of input and after the request."""
-        return cls(after_eof=seconds, after_terminate=seconds)
-
-
-DEFAULT_GRACE = Grace()
 
 UNKILLABLE = 3.0
 """Seconds after which what survived a kill is given up, so that closing always comes to an end."""

@@ -1,5 +1,5 @@
-"""An owned tree on POSIX: a session of its own, a guard beside it, and a sweep behind it. `started` starts
-its program, this owns it.
+"""An owned tree on POSIX: a session of its own, a guard beside it, and a sweep behind it. Its program is
+started by `program_start`, and owned here.
 
 The program's exit is noticed through a pidfd, or by a waiting thread where there is none. Then what it left
 running is ended, and the program is reaped last: until then its number, which is also the number of its
@@ -14,8 +14,9 @@ import threading
 from collections.abc import Callable
 
 from dragoman.transport import tree
-from dragoman.transport.owned import UNKILLABLE, Grace, OwnedTree
-from dragoman.transport.started import StartedProgram
+from dragoman.transport.contract import Grace
+from dragoman.transport.owned import UNKILLABLE, OwnedTree
+from dragoman.transport.program_start import StartedProgram
 
 POLL = 0.01
 """Seconds between two looks at leftovers: they are no children of ours, so nobody tells us of their end."""

@@ -16,9 +16,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from dragoman.errors import PeerDied, SpawnFailed
 from dragoman.transport.child_pipes import close_all, open_pipes
-from dragoman.transport.contract import DEFAULT_LIMITS, Sink, TransportLimits
+from dragoman.transport.contract import DEFAULT_GRACE, DEFAULT_LIMITS, Grace, Sink, TransportLimits
 from dragoman.transport.launch import start_tree, why_not
-from dragoman.transport.owned import DEFAULT_GRACE, Grace, OwnedTree, Program
+from dragoman.transport.owned import OwnedTree, Program
 from dragoman.transport.pipe import PipeTransport
 from dragoman.transport.program_output import StderrTail
 from dragoman.transport.waiting import Waiters

@@ -7,10 +7,10 @@ messages are ignored, as the official server does.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from dragoman.errors import LinkClosed, LocalMistake
+from dragoman.errors import LocalMistake
 from dragoman.transport.contract import DEFAULT_LIMITS, TransportLimits
 from dragoman.transport.messages import MessageBatch, MessageTransport
 
@@ -20,14 +20,12 @@ if TYPE_CHECKING:
 KEEPALIVE = 20.0
 """Seconds between pings, and until a peer that answers none is taken for gone."""
 
-OPENING = 10.0
-
 
 def websocket(
     url: str, *, headers: Mapping[str, str] | None = None, limits: TransportLimits = DEFAULT_LIMITS
 ) -> MessageTransport:
     """A transport that connects when it is used; whoever reads from it hears why it could not."""
-    return MessageTransport(_ClientStream(lambda: _connect(url, headers, limits, KEEPALIVE)), limits=limits)
+    return MessageTransport(_ClientStream(url, headers, limits, KEEPALIVE), limits=limits)
 
 
 async def open_websocket(
@@ -38,39 +36,9 @@ async def open_websocket(
     keepalive: float = KEEPALIVE,
 ) -> MessageTransport:
     """The same, connected. Raises `LinkClosed` with what the server said, if it does not want us."""
-    stream = _ClientStream(lambda: _connect(url, headers, limits, keepalive))
+    stream = _ClientStream(url, headers, limits, keepalive)
     await stream.ensure_connection()  # before anybody uses it, so that it is closed even if nobody does
     return MessageTransport(stream, limits=limits)
-
-
-async def _connect(
-    url: str, headers: Mapping[str, str] | None, limits: TransportLimits, keepalive: float
-) -> ClientConnection:
-    try:
-        from websockets.asyncio.client import connect
-        from websockets.exceptions import InvalidStatus, InvalidURI, WebSocketException
-
-        from dragoman.transport.websocket_runs import SMALL, RunConnection
-    except ImportError:
-        raise LocalMistake(f"{url!r} needs the extra 'ws': pip install 'dragoman[ws]'") from None
-    try:
-        return await connect(
-            url,
-            additional_headers=dict(headers or {}),
-            max_size=hard_limit(limits),
-            compression=None,  # costs forty kilobytes a connection, and JSON is small
-            ping_interval=keepalive,
-            ping_timeout=keepalive,
-            open_timeout=min(OPENING, keepalive),
-            close_timeout=keepalive / 3,  # also for the goodbye to a peer that was just taken for gone
-            create_connection=RunConnection if limits.frame >= SMALL else None,
-        )
-    except InvalidURI as error:
-        raise LocalMistake(f"{url!r} is no address of a WebSocket: {error}") from None
-    except InvalidStatus as error:
-        raise LinkClosed(f"{url} refused the connection with status {error.response.status_code}") from None
-    except (OSError, TimeoutError, WebSocketException) as error:
-        raise LinkClosed(f"{url} cannot be reached: {str(error) or type(error).__name__}") from None
 
 
 def hard_limit(limits: TransportLimits) -> int:
@@ -79,8 +47,13 @@ def hard_limit(limits: TransportLimits) -> int:
 
 
 class _ClientStream:
-    def __init__(self, connect: Callable[[], Awaitable[ClientConnection]]) -> None:
-        self._connect = connect
+    def __init__(
+        self, url: str, headers: Mapping[str, str] | None, limits: TransportLimits, keepalive: float
+    ) -> None:
+        self._url = url
+        self._headers = dict(headers or {})
+        self._limits = limits
+        self._keepalive = keepalive
         self._connection: ClientConnection | None = None
         self._by_run = False  # whether it gives many messages at once
         self._orderly: type[Exception] | tuple[()] = ()
@@ -90,13 +63,23 @@ class _ClientStream:
         async with self._connecting:
             if self._connection is None:
                 self._connection = await self._connect()
-                from websockets.exceptions import ConnectionClosedOK
-
-                from dragoman.transport.websocket_runs import RunConnection
-
-                self._orderly = ConnectionClosedOK
-                self._by_run = isinstance(self._connection, RunConnection)
         return self._connection
+
+    async def _connect(self) -> ClientConnection:
+        try:
+            from dragoman.transport import websocket_runs
+        except ImportError:
+            raise LocalMistake(f"{self._url!r} needs the extra 'ws': pip install 'dragoman[ws]'") from None
+        connection = await websocket_runs.open_connection(
+            self._url,
+            headers=self._headers,
+            max_size=hard_limit(self._limits),
+            keepalive=self._keepalive,
+            by_run=self._limits.frame >= websocket_runs.SMALL,
+        )
+        self._orderly = websocket_runs.ConnectionClosedOK
+        self._by_run = isinstance(connection, websocket_runs.RunConnection)
+        return connection
 
     async def receive(self) -> bytes | None:
         connection = await self.ensure_connection() if self._connection is None else self._connection

@@ -9,9 +9,19 @@ message become blanks, so that a newline always ends one; what is blank altogeth
 
 from __future__ import annotations
 
-from websockets.asyncio.client import ClientConnection
+from collections.abc import Mapping
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosedOK, InvalidStatus, InvalidURI, WebSocketException
 from websockets.frames import Frame, Opcode
 from websockets.protocol import OPEN, Event
+
+from dragoman.errors import LinkClosed, LocalMistake
+
+__all__ = ["SMALL", "ConnectionClosedOK", "RunConnection", "open_connection"]
+
+OPENING = 10.0
+"""Seconds until a server that does not answer the handshake is taken for gone."""
 
 SMALL = 64 * 1024
 """Bytes of a message that is worth waiting for here. Above it nothing is gained."""
@@ -21,6 +31,30 @@ ENDLESS = 1 << 62
 _TEXT = 0x81  # the first byte of a message that is text and whole
 _FRAGMENTS = frozenset({0x01, 0x02})  # of one that begins here and goes on in another frame
 _END_OF_HANDSHAKE = b"\r\n\r\n"
+
+
+async def open_connection(
+    url: str, *, headers: Mapping[str, str], max_size: int, keepalive: float, by_run: bool
+) -> ClientConnection:
+    """Connect to a server. Raises `LinkClosed` with what it said, if it does not want us."""
+    try:
+        return await connect(
+            url,
+            additional_headers=headers,
+            max_size=max_size,
+            compression=None,  # costs forty kilobytes a connection, and JSON is small
+            ping_interval=keepalive,
+            ping_timeout=keepalive,
+            open_timeout=min(OPENING, keepalive),
+            close_timeout=keepalive / 3,  # also for the goodbye to a peer that was just taken for gone
+            create_connection=RunConnection if by_run else None,
+        )
+    except InvalidURI as error:
+        raise LocalMistake(f"{url!r} is no address of a WebSocket: {error}") from None
+    except InvalidStatus as error:
+        raise LinkClosed(f"{url} refused the connection with status {error.response.status_code}") from None
+    except (OSError, TimeoutError, WebSocketException) as error:
+        raise LinkClosed(f"{url} cannot be reached: {str(error) or type(error).__name__}") from None
 
 
 class RunConnection(ClientConnection):

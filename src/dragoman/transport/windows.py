@@ -56,7 +56,8 @@ if sys.platform == "win32":
     from contextlib import suppress
     from ctypes import wintypes
 
-    from dragoman.transport.owned import Grace, OwnedTree, Program
+    from dragoman.transport.contract import Grace
+    from dragoman.transport.owned import OwnedTree, Program
     from dragoman.transport.tree import Process
 
     CREATE_SUSPENDED = 0x4

@@ -38,7 +38,7 @@ HOOK_SECONDS: Final = 300.0
 MESSAGE_BYTES: Final = 64 * 1024
 OUTPUT_BYTES: Final = 16 * 1024
 
-_ALLOWED: Final = ("EMAIL", "GNUPGHOME", "SSH_AUTH_SOCK", "XDG_RUNTIME_DIR")
+_VARIABLES: Final = ("EMAIL", "GNUPGHOME", "SSH_AUTH_SOCK", "XDG_RUNTIME_DIR")
 """What git needs beyond the usual to know the person and to sign for them."""
 
 _QUIET: Final = {
@@ -180,7 +180,7 @@ class _CommitWork:
         self.index = folder / "index"
         self._folder = folder
         self._seconds = seconds
-        variables = command_environment(os.environ if environment is None else environment, allow=_ALLOWED)
+        variables = command_environment(os.environ if environment is None else environment, allow=_VARIABLES)
         self._env = {**variables, **_QUIET, "GIT_INDEX_FILE": str(self.index)}
         if view.places.index_file.is_file():
             shutil.copy2(view.places.index_file, self.index)
@@ -214,8 +214,8 @@ class _CommitWork:
                 "nothing was committed"
             )
         hooks = " or ".join(hook.name for hook in self.view.hooks() if hook.name != "post-commit")
-        who = f"git, or the repository's {hooks} hook," if hooks else "git"
-        return f"{who} refused the commit; nothing was committed"
+        program = f"git, or the repository's {hooks} hook," if hooks else "git"
+        return f"{program} refused the commit; nothing was committed"
 
     def is_made(self) -> bool:
         """Whether HEAD is a child of what it was: a hook behind the commit may have failed."""

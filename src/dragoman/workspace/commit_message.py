@@ -28,7 +28,7 @@ SHARE = 0.6
 
 TYPES = ("feat", "fix", "docs", "test", "refactor", "perf", "chore", "build", "ci", "style", "revert")
 
-_TYPED = re.compile(rf"(?:{'|'.join(TYPES)})(?:\((?P<scope>[^()]+)\))?!?: \S")
+_TYPE_PREFIX = re.compile(rf"(?:{'|'.join(TYPES)})(?:\((?P<scope>[^()]+)\))?!?: \S")
 _AREA = re.compile(r"(?P<area>[\w.+/-]+(?:, [\w.+/-]+)*): \S")
 _POLITE = re.compile(
     r"^(?:(?:hi|hello|hey|ok|okay|now|then|so|also|and|please|kindly)\b[,:!.]?\s*"
@@ -89,7 +89,7 @@ def _describe_files(files: Sequence[NamedChange]) -> str:
 
 
 def _typed_prefix(files: Sequence[NamedChange], summary: str, subjects: Sequence[str]) -> str:
-    matches = [match for match in map(_TYPED.match, subjects) if match]
+    matches = [match for match in map(_TYPE_PREFIX.match, subjects) if match]
     if not _is_form(len(matches), subjects):
         return ""
     scopes = Counter(match["scope"] for match in matches if match["scope"])

@@ -151,12 +151,13 @@ class RepositoryView:
 
     def check_ready(self) -> None:
         """Raise the answer that says why no commit can be made here now, and what to do."""
-        for name, what in _UNDER_WAY.items():
+        for name, operation in _UNDER_WAY.items():
             if (self.git_dir / name).exists():
                 raise refusal(
                     REFUSED,
                     "under_way",
-                    f"{what} is under way in this repository: end it or abort it in a terminal, then commit",
+                    f"{operation} is under way in this repository: "
+                    "end it or abort it in a terminal, then commit",
                 )
         if self.staged_paths():
             names = ", ".join(self.staged_paths()[:5])
@@ -203,8 +204,8 @@ class RepositoryView:
         files = {
             path: _KINDS.get(letter, "modified") for letter, path in zip(*[iter(fields)] * 2, strict=False)
         }
-        untracked = _names(self._run("ls-files", "-z", "-o", "--exclude-standard", "--", "."))
-        files |= {path: "added" for path in untracked if not path.endswith("/")}
+        new_files = _names(self._run("ls-files", "-z", "-o", "--exclude-standard", "--", "."))
+        files |= {path: "added" for path in new_files if not path.endswith("/")}
         return dict(sorted((path, kind) for path, kind in files.items() if _is_text(path)))
 
     def tree(self, paths: Collection[str]) -> str:
@@ -222,9 +223,9 @@ class RepositoryView:
         """Lines added and removed by the files of the last `tree`, by path; None for what is no text."""
         counts: dict[str, tuple[int | None, int | None]] = {}
         for row in _names(self._diff("--numstat", "-z")):
-            added, removed, path = row.split("\t", 2)
-            is_text = added.isdigit() and removed.isdigit()
-            counts[path] = (int(added), int(removed)) if is_text else (None, None)
+            plus, minus, path = row.split("\t", 2)
+            is_text = plus.isdigit() and minus.isdigit()
+            counts[path] = (int(plus), int(minus)) if is_text else (None, None)
         return counts
 
     def diff(self) -> tuple[str, bool]:
@@ -345,9 +346,9 @@ def preview_commit(
             raise refusal(REFUSED, "nothing", why)
         warnings = list(_warnings(view, changed_files))
         if len(changed_files) > MOST_FILES:
-            chosen = set(own_paths if paths is None else paths)
-            kept = sorted(changed_files, key=lambda path: (path not in chosen, path))[:MOST_FILES]
-            changed_files = {path: changed_files[path] for path in sorted(kept)}
+            preference = set(own_paths if paths is None else paths)
+            selection = sorted(changed_files, key=lambda path: (path not in preference, path))[:MOST_FILES]
+            changed_files = {path: changed_files[path] for path in sorted(selection)}
         chosen_paths = (
             check_paths(changed_files, paths) if paths is not None else set(own_paths) & set(changed_files)
         )

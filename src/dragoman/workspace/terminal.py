@@ -17,8 +17,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from dragoman.errors import ErrorAnswer
+from dragoman.transport.contract import Grace
 from dragoman.transport.launch import start_tree, why_not
-from dragoman.transport.owned import Grace, Program
+from dragoman.transport.owned import Program
 from dragoman.transport.reading import open_reader
 from dragoman.transport.waiting import Waiters
 from dragoman.workspace.commands import PlannedCommand

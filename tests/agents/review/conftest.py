@@ -8,7 +8,7 @@ from tests.review.local_inspector import rules_in_this_process
 
 __all__ = ["rules_in_this_process"]
 
-WITH_WORKERS = ("test_cancel.py",)
+WITH_WORKERS = ("test_agent_cancel.py",)
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ from dragoman.errors import LocalMistake
 from dragoman.schema import v1
 from dragoman.tui.ports import ChatRequest
 from dragoman.tui.screens import permission
-from tests.apps.chat.test_resumed import HEADERS, hub_of
+from tests.apps.chat.test_hub_backend_cuts import HEADERS, hub_of
 from tests.hub.sessions.agents import Gate
 from tests.tui.stage import on_stage
 

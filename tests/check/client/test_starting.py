@@ -9,7 +9,7 @@ import pytest
 
 from dragoman.check.client.starting import fill_command, run_client
 from dragoman.errors import LocalMistake
-from dragoman.transport.owned import Grace
+from dragoman.transport.contract import Grace
 
 STAND_IN = ["/opt/a python", "-m", "dragoman", "check", "stand-in"]
 

@@ -13,7 +13,7 @@ import pytest
 from dragoman.hub.engine.options import HubOptions
 from dragoman.hub.gate.admission import Grant
 from tests.hub.sessions.stage import Stage, staged
-from tests.hub.test_effects import logged, nobodys_own_policy, project, user
+from tests.hub.test_hub_effects import logged, nobodys_own_policy, project, user
 
 __all__ = ["nobodys_own_policy", "project"]  # fixtures
 

@@ -2,8 +2,8 @@
 
 First, one conversation of so many messages whose connection is cut after every single one of them. Then
 conversations in which connections are cut and the hub is killed at random moments, until it was killed often
-enough. What the client heard is compared with what it hears undisturbed. `tests/hub/test_killed.py` does the
-same with real processes: DRAGOMAN_KILLS=1000.
+enough. What the client heard is compared with what it hears undisturbed. `tests/hub/test_hub_killed.py` does
+the same with real processes: DRAGOMAN_KILLS=1000.
 """
 
 from __future__ import annotations

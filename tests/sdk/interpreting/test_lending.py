@@ -14,7 +14,8 @@ import pytest
 
 from dragoman.dialect import Edge, EdgeSettings, Ledger, Message, Out, Translator
 from dragoman.dialect.message import request
-from dragoman.sdk.interpreting.lending import MOST_SESSIONS, MOST_WAITING, LendingTransport, RequestLending
+from dragoman.sdk.interpreting.lending import LendingTransport
+from dragoman.sdk.interpreting.request_lending import MOST_SESSIONS, MOST_WAITING, RequestLending
 from dragoman.transport.memory import memory_pair
 from tests.dialect.edges import frame
 

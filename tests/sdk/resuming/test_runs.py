@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from dragoman.sdk.resuming.resumption import Resumption
 from dragoman.sdk.resuming.runs import remove_marks
 from tests.sdk.resuming.model import frame
-from tests.sdk.resuming.test_scenes import introduced
+from tests.sdk.resuming.test_resumption_scenes import introduced
 
 
 def update(session: str, cursor: str, text: str = "x", **meta: Any) -> bytes:

@@ -102,6 +102,10 @@ class CoderConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         return path if path.is_absolute() or self.config_dir is None else Path(self.config_dir) / path
 
 
+NO_KEY = "none"
+"""Sent to servers that want no key: the vendors' clients insist on sending one."""
+
+
 class ModelEndpoint(Struct, frozen=True, kw_only=True):
     """One model, and how it is reached."""
 

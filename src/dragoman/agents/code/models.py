@@ -2,7 +2,7 @@
 
 This module imports pydantic-ai, which takes a second: it is imported when a session has been asked for, in a
 thread. A vendor's client takes another, and comes with the first model of that vendor. Nothing is retried
-here and no error judged; `asking` does that.
+here and no error judged; `model_request` does that.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from importlib import import_module
+from types import ModuleType
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 from pydantic_ai.exceptions import ModelConnectionError
 from pydantic_ai.messages import (
@@ -34,9 +34,6 @@ from dragoman import Choice, KitSession, Option
 from dragoman.agents.code.config import BadConfig, CoderConfig, ModelEndpoint, endpoint
 
 log = logging.getLogger(__name__)
-
-NO_KEY = "none"
-"""Sent to servers that want no key: the vendors' clients insist on sending one."""
 
 CONTEXT = 128_000
 """Tokens that a model takes of which nothing is known. Fewer would compact too early, more would fail."""
@@ -134,48 +131,18 @@ async def _hear_part(part: object, hear: Hear) -> None:
 
 async def warm_up(endpoint: ModelEndpoint) -> None:
     """Import the vendor's client now, so that the first prompt need not wait for it."""
-    vendor = "anthropic" if endpoint.api == "anthropic" else "openai"
-    await asyncio.to_thread(import_module, f"pydantic_ai.models.{vendor}")
+    await asyncio.to_thread(_vendor, endpoint)
 
 
 def make_model(endpoint: ModelEndpoint) -> Model[Any]:
     """In a thread, for its imports."""
-    return _anthropic(endpoint) if endpoint.api == "anthropic" else _openai(endpoint)
+    model: Model[Any] = _vendor(endpoint).make_model(endpoint)
+    return model
 
 
-def _anthropic(endpoint: ModelEndpoint) -> Model[Any]:
-    from pydantic_ai.models.anthropic import AnthropicModel
-    from pydantic_ai.providers.anthropic import AnthropicProvider
-
-    address = _without_version(endpoint.base_url)
-    provider = AnthropicProvider(api_key=endpoint.key or NO_KEY, base_url=address)
-    return AnthropicModel(endpoint.model, provider=provider)
-
-
-def _openai(endpoint: ModelEndpoint) -> Model[Any]:
-    from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel, OpenAIResponsesModelSettings
-    from pydantic_ai.profiles.openai import OpenAIModelProfile
-    from pydantic_ai.providers.openai import OpenAIProvider
-    from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
-
-    key, address = endpoint.key or NO_KEY, endpoint.base_url
-    if address is None:
-        provider: Any = OpenAIProvider(api_key=key)
-    else:
-        name = urlsplit(address).hostname or "server"
-        provider = OpenAICompatibleProvider(name, base_url=address, api_key=key)
-    if endpoint.api == "responses":
-        # This format lets the vendor keep every conversation unless told not to. We keep them ourselves.
-        settings = OpenAIResponsesModelSettings(openai_store=False)
-        return OpenAIResponsesModel(endpoint.model, provider=provider, settings=settings)
-    # A stream that ends without a reason was cut off, also where the connection says nothing of it.
-    profile = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
-    return OpenAIChatModel(endpoint.model, provider=provider, profile=profile)
-
-
-def _without_version(address: str | None) -> str | None:
-    """Anthropic's client adds `/v1` by itself; people write it down all the same."""
-    return None if address is None else address.rstrip("/").removesuffix("/v1")
+def _vendor(endpoint: ModelEndpoint) -> ModuleType:
+    name = "anthropic_models" if endpoint.api == "anthropic" else "openai_models"
+    return import_module(f"dragoman.agents.code.{name}")
 
 
 MODEL = "model"

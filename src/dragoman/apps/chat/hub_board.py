@@ -179,10 +179,10 @@ class HubBoard:
             self._news.set()
 
     def _may_have_moved(self, session_id: str) -> bool:
-        session, known = self._sessions[session_id], self._progress.get(session_id)
-        if known is None or session.get("state") == "running" or "turnStarted" in known:
+        session, progress = self._sessions[session_id], self._progress.get(session_id)
+        if progress is None or session.get("state") == "running" or "turnStarted" in progress:
             return True
-        return "cursor" in known and known["cursor"] != session.get("cursor", known["cursor"])
+        return "cursor" in progress and progress["cursor"] != session.get("cursor", progress["cursor"])
 
     # What the hub tells.
 
@@ -210,9 +210,9 @@ class HubBoard:
 
     def _on_judged(self, params: object) -> None:
         if isinstance(params, dict):
-            known = self._questions.get((_text(params, "sessionId"), _text(params, "request")))
-            if known is not None:
-                known.update({name: params[name] for name in ("risks", "risksNote") if name in params})
+            question = self._questions.get((_text(params, "sessionId"), _text(params, "request")))
+            if question is not None:
+                question.update({name: params[name] for name in ("risks", "risksNote") if name in params})
 
     # What the screen sees and does.
 
@@ -230,11 +230,11 @@ class HubBoard:
 
     def _root_of(self, session_id: str) -> str:
         """The session that a subagent's works for in the end, as far as it is on the board."""
-        seen = {session_id}
+        path = {session_id}
         while (parent := _text(self._sessions.get(session_id, {}), "parent")) in self._sessions:
-            if parent in seen:
+            if parent in path:
                 break  # a circle, which only a broken hub tells
-            seen.add(parent)
+            path.add(parent)
             session_id = parent
         return session_id
 
@@ -287,7 +287,7 @@ class HubBoard:
 def make_board_session(fields: Fields, progress: Fields, questions: int) -> BoardSession:
     """A session as the hub describes it, with its progress."""
     session_id, agent, cwd = (_text(fields, name) for name in ("sessionId", "agent", "cwd"))
-    started = progress.get("turnStarted")
+    turn_start = progress.get("turnStarted")
     changes = _member(progress, "changes")
     return BoardSession(
         id=session_id,
@@ -297,7 +297,7 @@ def make_board_session(fields: Fields, progress: Fields, questions: int) -> Boar
         cwd=cwd,
         state=_text(fields, "state"),
         updated=_seconds(fields.get("updatedAt")),
-        turn_started=float(started) if isinstance(started, int | float) else None,
+        turn_started=float(turn_start) if isinstance(turn_start, int | float) else None,
         line=_text(_member(progress, "line"), "text"),
         cost=_cost(_member(_member(progress, "usage"), "cost")),
         changes=f"+{_number(changes, 'added'):.0f} -{_number(changes, 'removed'):.0f}" if changes else "",
@@ -342,13 +342,13 @@ async def _plain_sessions(hub: AgentHandle) -> list[Fields]:
     sessions: list[Fields] = []
     with suppress(NotAdvertised):
         async for info in hub.list_sessions():
-            updated = str(info.updated_at or "")
+            time = str(info.updated_at or "")
             sessions.append(
                 {
                     "sessionId": info.session_id,
                     "cwd": info.cwd,
                     "title": info.title or "",
-                    "updatedAt": updated,
+                    "updatedAt": time,
                     "agent": "",
                 }
             )

@@ -36,9 +36,9 @@ class FolderRules:
         folder = os.path.normpath(os.path.join(self.cwd, name))
         # Whether something is there is told only of places where a session may be.
         if not _is_inside_all(folder, limits):
-            allowed = ", ".join(dict.fromkeys(root for roots in limits for root in roots))
+            root_names = ", ".join(dict.fromkeys(root for roots in limits for root in roots))
             raise UsageMistake(
-                f"{name!r} is outside of the folders that are allowed here", f"choose one in {allowed}"
+                f"{name!r} is outside of the folders that are allowed here", f"choose one in {root_names}"
             )
         if not os.path.isdir(folder):
             raise UsageMistake(f"{name!r} is no folder", "check the path")

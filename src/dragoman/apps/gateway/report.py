@@ -88,10 +88,10 @@ class TurnReport(Struct, frozen=True, kw_only=True):
 
     def shorten(self, most: int) -> TurnReport:
         """The same with at most so many bytes of the agent's words."""
-        encoded = self.text.encode()
-        if len(encoded) <= most:
+        data = self.text.encode()
+        if len(data) <= most:
             return self
-        return replace(self, text=encoded[:most].decode(errors="ignore"), is_cut=True)
+        return replace(self, text=data[:most].decode(errors="ignore"), is_cut=True)
 
 
 class TurnCollector:

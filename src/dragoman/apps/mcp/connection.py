@@ -45,10 +45,10 @@ FrameWriter: TypeAlias = Callable[[bytes, Id], Awaitable[None]]
 while the client is behind.
 """
 
-Method: TypeAlias = Callable[[dict[str, Any], Id], Awaitable[object]]
+Method: TypeAlias = Callable[[dict[str, object], Id], Awaitable[object]]
 """Takes the params and the id of a request; what it returns is encoded as the result."""
 
-NoticeHandler: TypeAlias = Callable[[dict[str, Any]], None]
+NoticeHandler: TypeAlias = Callable[[dict[str, object]], None]
 
 
 class McpConnection:
@@ -193,7 +193,7 @@ class McpConnection:
             await asyncio.wait(running)
 
 
-def _read_params(params: Raw | None) -> dict[str, Any] | None:
+def _read_params(params: Raw | None) -> dict[str, object] | None:
     """The params as an object, which they must be; None if they are something else."""
     if params is None:
         return {}

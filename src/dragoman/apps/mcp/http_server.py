@@ -33,7 +33,7 @@ MOST_BODY = 16 * 1024 * 1024
 FIRST_BODY = 1024 * 1024
 """What opens a session is small, and comes before anything is known about who sends it."""
 
-ABANDONED = 10.0
+ABANDON_SECONDS = 10.0
 """Seconds without a stream and a request after which a client may be given up for another one."""
 
 _REFUSALS = {
@@ -168,7 +168,7 @@ class McpHttpServer:
             raise HttpRefusal(503, "the server is ending")
         if len(self._sessions) < self._most_clients:
             return
-        latest = asyncio.get_running_loop().time() - ABANDONED
+        latest = asyncio.get_running_loop().time() - ABANDON_SECONDS
         sessions = [entry for entry in self._sessions.values() if entry.is_idle and entry.used <= latest]
         if not sessions:
             raise HttpRefusal(503, f"{self._most_clients} clients are here already; try again later")

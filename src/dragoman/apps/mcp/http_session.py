@@ -170,7 +170,7 @@ class McpHttpSession:
     def _on_stream_end(self, name: str) -> None:
         self._ended.append(name)
         # One that is read this moment is needed, however old it is; there are no more of these than calls.
-        unread = [ended for ended in self._ended if not self._streams[ended].is_read]
+        unread = [stream for stream in self._ended if not self._streams[stream].is_read]
         if len(unread) > ENDED_STREAMS:
             self._ended.remove(unread[0])
             self._streams.pop(unread[0]).discard()

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 from urllib.parse import unquote, urlsplit
 
 import msgspec
@@ -59,9 +59,9 @@ class McpServer:
         self._folders = folders
         self._most_text = most_text
         self._is_initialized = False
-        self._capabilities: dict[str, Any] = {}
+        self._capabilities: dict[str, object] = {}
         self._roots: list[str] | None = None
-        self._tools: Mapping[str, Callable[[Any, Any, Id], Awaitable[dict[str, Any]]]] = {
+        self._tools: Mapping[str, Callable[[object, object, Id], Awaitable[dict[str, object]]]] = {
             "prompt": self._prompt,
             "sessions": self._list_sessions,
             "cancel": self._cancel,
@@ -84,7 +84,7 @@ class McpServer:
 
     # The protocol.
 
-    async def _initialize(self, params: dict[str, Any], request_id: Id) -> object:
+    async def _initialize(self, params: dict[str, object], request_id: Id) -> object:
         if self._is_initialized:
             raise invalid_request("the client has initialized already")
         capabilities = params.get("capabilities")
@@ -101,14 +101,14 @@ class McpServer:
             "Pass the `session` of its result to go on with the same conversation.",
         }
 
-    async def _ping(self, params: dict[str, Any], request_id: Id) -> object:
+    async def _ping(self, params: dict[str, object], request_id: Id) -> object:
         return {}
 
-    async def _list_tools(self, params: dict[str, Any], request_id: Id) -> object:
+    async def _list_tools(self, params: dict[str, object], request_id: Id) -> object:
         self._require_initialized()
         return {"tools": make_tools(self._gateway.target.agent.name)}
 
-    async def _call_tool(self, params: dict[str, Any], request_id: Id) -> object:
+    async def _call_tool(self, params: dict[str, object], request_id: Id) -> object:
         self._require_initialized()
         name = params.get("name")
         tool = self._tools.get(name) if isinstance(name, str) else None
@@ -129,7 +129,7 @@ class McpServer:
 
     # Folders.
 
-    def _on_roots_changed(self, params: dict[str, Any]) -> None:
+    def _on_roots_changed(self, params: dict[str, object]) -> None:
         self._roots = None
 
     async def _client_roots(self, request_id: Id) -> list[str]:
@@ -151,7 +151,7 @@ class McpServer:
 
     # Tools.
 
-    async def _prompt(self, arguments: object, meta: object, request_id: Id) -> dict[str, Any]:
+    async def _prompt(self, arguments: object, meta: object, request_id: Id) -> dict[str, object]:
         wish = _read_arguments(arguments, PromptArguments)
         if not wish.text.strip():
             raise UsageMistake("`text` is empty", "say what the agent shall do")
@@ -182,11 +182,11 @@ class McpServer:
         user = user_of(self._capabilities, self.connection, request_id)
         return await self._gateway.open_session(cwd=cwd, owner=self, user=user, stored_id=wish.session)
 
-    async def _list_sessions(self, arguments: object, meta: object, request_id: Id) -> dict[str, Any]:
+    async def _list_sessions(self, arguments: object, meta: object, request_id: Id) -> dict[str, object]:
         wish = _read_arguments(arguments, SessionsArguments)
         agent = await self._gateway.agent()
         info = agent.info
-        values: dict[str, Any] = {
+        values: dict[str, object] = {
             "agent": {
                 "name": self._gateway.target.agent.name if info is None else info.name,
                 "version": None if info is None else info.version,
@@ -199,20 +199,20 @@ class McpServer:
             values["stored"] = [entry async for entry in self._stored_sessions(roots)]
         return _result(msgspec.json.encode(values).decode(), values)
 
-    async def _stored_sessions(self, roots: list[str]) -> AsyncIterator[dict[str, Any]]:
+    async def _stored_sessions(self, roots: list[str]) -> AsyncIterator[dict[str, object]]:
         handle = (await (await self._gateway.agent()).living()).handle
         count = 0
-        async for stored in handle.list_sessions():
+        async for session in handle.list_sessions():
             if count >= MOST_STORED:
                 return
             try:
-                await asyncio.to_thread(self._folders.choose, stored.cwd, roots)
+                await asyncio.to_thread(self._folders.choose, session.cwd, roots)
             except UsageMistake:
                 continue  # not a folder of this client
             count += 1
-            yield {"session": stored.session_id, "cwd": stored.cwd, "title": stored.title or ""}
+            yield {"session": session.session_id, "cwd": session.cwd, "title": session.title or ""}
 
-    async def _cancel(self, arguments: object, meta: object, request_id: Id) -> dict[str, Any]:
+    async def _cancel(self, arguments: object, meta: object, request_id: Id) -> dict[str, object]:
         session = self._own_session(arguments)
         is_running = session.is_busy
         if is_running:
@@ -220,7 +220,7 @@ class McpServer:
         words = "The turn is being cancelled." if is_running else "No turn is running in this session."
         return _result(words, {"session": session.id, "cancelled": is_running})
 
-    async def _close(self, arguments: object, meta: object, request_id: Id) -> dict[str, Any]:
+    async def _close(self, arguments: object, meta: object, request_id: Id) -> dict[str, object]:
         session = self._own_session(arguments)
         await self._gateway.close_session(session)
         return _result("The session is closed.", {"session": session.id, "closed": True})
@@ -274,8 +274,8 @@ def _path_of(uri: str) -> str:
     return path if path.startswith("/") and "\0" not in path else ""
 
 
-def _session_entry(session: GatewaySession) -> dict[str, Any]:
-    entry: dict[str, Any] = {
+def _session_entry(session: GatewaySession) -> dict[str, object]:
+    entry: dict[str, object] = {
         "session": session.id,
         "cwd": session.cwd,
         "busy": session.is_busy,
@@ -299,8 +299,8 @@ def _session_entry(session: GatewaySession) -> dict[str, Any]:
     return entry
 
 
-def _prompt_result(report: TurnReport) -> dict[str, Any]:
-    values: dict[str, Any] = {
+def _prompt_result(report: TurnReport) -> dict[str, object]:
+    values: dict[str, object] = {
         "session": report.session_id,
         "stopReason": report.stop_reason,
         "text": report.text,
@@ -338,7 +338,7 @@ def _summary(report: TurnReport) -> str:
     return "\n".join(lines)
 
 
-def _result(text: str, values: dict[str, Any], *, more: str = "") -> dict[str, Any]:
+def _result(text: str, values: dict[str, object], *, more: str = "") -> dict[str, object]:
     texts = [text, more] if more else [text]
     return {
         "content": [{"type": "text", "text": text} for text in texts],
@@ -347,5 +347,5 @@ def _result(text: str, values: dict[str, Any], *, more: str = "") -> dict[str, A
     }
 
 
-def _failed(text: str) -> dict[str, Any]:
+def _failed(text: str) -> dict[str, object]:
     return {"content": [{"type": "text", "text": text}], "isError": True}

@@ -36,7 +36,7 @@ class SessionArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     session: str
 
 
-def _array(**properties: Any) -> dict[str, Any]:
+def _array(**properties: Any) -> dict[str, object]:
     return {"type": "array", "items": {"type": "object", "properties": properties}}
 
 
@@ -76,7 +76,7 @@ _SESSIONS_RESULT: Final = {
 }
 
 
-def make_tools(agent: str) -> list[dict[str, Any]]:
+def make_tools(agent: str) -> list[dict[str, object]]:
     """The list for `tools/list`; `agent` is the name by which people know the agent."""
     return [
         {
@@ -151,7 +151,7 @@ def make_tools(agent: str) -> list[dict[str, Any]]:
     ]
 
 
-def _one_session() -> dict[str, Any]:
+def _one_session() -> dict[str, object]:
     return {
         "type": "object",
         "properties": {"session": _SESSION},
@@ -160,7 +160,7 @@ def _one_session() -> dict[str, Any]:
     }
 
 
-def _outcome(name: str) -> dict[str, Any]:
+def _outcome(name: str) -> dict[str, object]:
     return {
         "type": "object",
         "properties": {"session": _TEXT, name: _FLAG},

@@ -11,7 +11,6 @@ import asyncio
 import time
 import uuid
 from abc import ABC, abstractmethod
-from typing import Any
 
 import msgspec
 
@@ -108,7 +107,7 @@ class CompletionReply(AgentReply):
         reason = "length" if report.is_cut else finish_reason(report)
         message = {"role": "assistant", "content": self.text, "refusal": None}
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": reason}
-        whole: dict[str, Any] = {**self._head, "choices": [choice], "dragoman": details_of(report)}
+        whole: dict[str, object] = {**self._head, "choices": [choice], "dragoman": details_of(report)}
         usage = usage_of(report.usage)
         if usage is not None:
             whole["usage"] = usage
@@ -174,23 +173,23 @@ def finish_reason(report: TurnReport) -> str:
     return FINISH_REASONS.get(report.stop_reason, "stop")
 
 
-def usage_of(usage: v1.Usage | None) -> dict[str, Any] | None:
+def usage_of(usage: v1.Usage | None) -> dict[str, object] | None:
     """The counts of an agent that tells them. OpenAI counts what was cached as part of the prompt, and
     thoughts as part of the completion. Agents count them so or by themselves, which the total shows.
     """
     counts = token_counts(usage)
     if counts is None:
         return None
-    cached, thoughts = counts.get("cachedReadTokens", 0), counts.get("thoughtTokens", 0)
+    cache_reads, thoughts = counts.get("cachedReadTokens", 0), counts.get("thoughtTokens", 0)
     prompt, completion, total = counts["inputTokens"], counts["outputTokens"], counts["totalTokens"]
-    all_cached = cached + counts.get("cachedWriteTokens", 0)
+    all_cached = cache_reads + counts.get("cachedWriteTokens", 0)
     if prompt + all_cached + completion + thoughts <= total:
         prompt, completion = prompt + all_cached, completion + thoughts
     return {
         "prompt_tokens": prompt,
         "completion_tokens": completion,
         "total_tokens": total,
-        "prompt_tokens_details": {"cached_tokens": cached},
+        "prompt_tokens_details": {"cached_tokens": cache_reads},
         "completion_tokens_details": {"reasoning_tokens": thoughts},
     }
 

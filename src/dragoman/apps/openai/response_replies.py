@@ -56,7 +56,7 @@ class ResponseReply(AgentReply):
         self.id = f"resp_{uuid.uuid4().hex}"
         self._item_id = f"msg_{uuid.uuid4().hex}"
         self._on_finish = on_finish
-        self._head: dict[str, Any] = {
+        self._head: dict[str, object] = {
             "id": self.id,
             "object": "response",
             "created_at": int(time.time()),
@@ -94,7 +94,7 @@ class ResponseReply(AgentReply):
             "content": content,
         }
 
-    def _whole(self, report: TurnReport) -> dict[str, Any]:
+    def _whole(self, report: TurnReport) -> dict[str, object]:
         reason = "max_output_tokens" if report.is_cut else INCOMPLETE.get(report.stop_reason)
         status = "incomplete" if reason else "completed"
         return {
@@ -176,7 +176,7 @@ class StreamedResponse(ResponseReply):
             {
                 "type": "response.output_item.done",
                 "output_index": 0,
-                "item": self._item(whole["status"]),
+                "item": self._item(str(whole["status"])),
             },
             {"type": f"response.{whole['status']}", "response": whole},
             is_last=True,
@@ -188,13 +188,13 @@ class StreamedResponse(ResponseReply):
             return
         code = "rate_limit_exceeded" if failure.status == 429 else "server_error"
         message = msgspec.json.decode(failure.body)["error"]["message"]
-        failed = {
+        response = {
             **self._head,
             "status": "failed",
             "error": {"code": code, "message": message},
             "output": [self._item("incomplete")],
         }
-        await self._write({"type": "response.failed", "response": failed}, is_last=True)
+        await self._write({"type": "response.failed", "response": response}, is_last=True)
 
 
 def _usage(report: TurnReport) -> dict[str, object] | None:

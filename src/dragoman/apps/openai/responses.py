@@ -8,7 +8,6 @@ one response, as in OpenAI's API: a session is told them when they are not those
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any
 
 import msgspec
 
@@ -109,7 +108,7 @@ def _to_store(
     )
 
 
-def _input_items(response: StoredResponse) -> dict[str, Any]:
+def _input_items(response: StoredResponse) -> dict[str, object]:
     """The newest first, which is the order of OpenAI's API."""
     messages = list(enumerate(response.messages[:-1]))
     items = [input_item(message, f"{response.id}_{number}") for number, message in reversed(messages)]

@@ -155,7 +155,7 @@ class OpenaiServer:
         done half of it, or all.
         """
         now = asyncio.get_running_loop().time()
-        self._begun = {begun: until for begun, until in self._begun.items() if until > now}
+        self._begun = {turn_key: until for turn_key, until in self._begun.items() if until > now}
         if headers.get(b"x-stainless-retry-count", b"0") != b"0" and turn in self._begun:
             raise ApiFailure(
                 409,
@@ -174,8 +174,10 @@ class OpenaiServer:
         tasks = (turn, disconnect, leaving)
         try:
             while not any(task.done() for task in tasks):
-                done, _ = await asyncio.wait(tasks, timeout=IDLE, return_when=asyncio.FIRST_COMPLETED)
-                if not done:
+                finished_tasks, _ = await asyncio.wait(
+                    tasks, timeout=IDLE, return_when=asyncio.FIRST_COMPLETED
+                )
+                if not finished_tasks:
                     await reply.keep_alive()
             is_leaving = leaving.done() and not disconnect.done()
         finally:
@@ -244,6 +246,8 @@ def _leaving_failure(*, has_begun: bool) -> ApiFailure:
     )
 
 
-def _require(method: str, allowed: str) -> None:
-    if method != allowed:
-        raise ApiFailure(405, f"the method here is {allowed}", headers=[(b"allow", allowed.encode())])
+def _require(method: str, expected_method: str) -> None:
+    if method != expected_method:
+        raise ApiFailure(
+            405, f"the method here is {expected_method}", headers=[(b"allow", expected_method.encode())]
+        )

@@ -12,6 +12,7 @@ from dragoman.apps.run.plan import ChangeHandling
 from dragoman.apps.run.reporter import RunReporter
 from dragoman.apps.run.unasked import ChangeDecision, DecidedEffects, mode_that_asks
 from dragoman.errors import LocalMistake
+from dragoman.journal.history import history_path
 from dragoman.schema import v1
 from dragoman.text.sanitize import sanitize, sanitize_line
 from dragoman.workspace.policy.policy_paths import policy_paths
@@ -123,7 +124,5 @@ def _changed_file(
 
 def is_our_file(path: str) -> bool:
     """Whether it is our own history or log, which change with every turn and may lie in the folder."""
-    from dragoman.journal.history import history_path  # most runs change nothing, or record nothing
-
     ours = (policy_paths().config, policy_paths().state, str(history_path().parent))
     return any(path.startswith(os.path.realpath(folder) + os.sep) for folder in ours)

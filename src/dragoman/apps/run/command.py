@@ -9,24 +9,19 @@ no more than that needs, neither asyncio nor `logging`.
 from __future__ import annotations
 
 import argparse
-import gc
 import os
 import signal
-from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from dragoman.apps.console import UsageMistake, write_stderr
 from dragoman.apps.run.exits import EXITS
-from dragoman.apps.run.plan import RunPlan, make_plan
+from dragoman.apps.run.plan import make_plan
 from dragoman.apps.run.starting import EarlyAgent
 from dragoman.text.sanitize import sanitize
 from dragoman.transport.patient import claim_stderr
 
 if TYPE_CHECKING:
-    from dragoman.apps.run.reporter import RunListener
-
-
-ListenerOpener: TypeAlias = "Callable[[], RunListener | None]"
+    from dragoman.apps.run.running import ListenerOpener
 
 
 def run(args: argparse.Namespace, *, open_listener: ListenerOpener = lambda: None) -> int:
@@ -55,41 +50,9 @@ def _run_command(args: argparse.Namespace, open_listener: ListenerOpener) -> int
         return EXITS["output_closed"].status
     early = EarlyAgent(plan)
     try:
-        import asyncio
+        # Half of all our code, loaded while the agent starts.
+        from dragoman.apps.run.running import run_in_loop
 
-        _set_up_logging(verbose=args.verbose)
-        return asyncio.run(_run_plan(plan, args, early, open_listener))
+        return run_in_loop(plan, args, early, open_listener)
     finally:
         early.kill()  # does nothing unless we were interrupted before anybody took it
-
-
-async def _run_plan(
-    plan: RunPlan, args: argparse.Namespace, early: EarlyAgent, open_listener: ListenerOpener
-) -> int:
-    early.adopt()
-    try:
-        # `drive` is half of all our code; it is needed next.
-        from dragoman.apps.run import drive  # noqa: F401
-        from dragoman.apps.run.running import run_plan
-
-        gc.enable()  # a turn may be long; it was off while we were loaded
-        return await run_plan(plan, args, early, listener=open_listener())
-    finally:
-        await early.aclose()
-
-
-def _set_up_logging(*, verbose: bool) -> None:
-    """Our log is for those who asked for it: it may quote what an agent sent."""
-    import logging
-
-    from dragoman.apps.log_lines import SafeFormatter, sanitize_log_lines
-
-    sanitize_log_lines()
-    log = logging.getLogger("dragoman")
-    log.propagate = False
-    if verbose:
-        handler = logging.StreamHandler()
-        handler.setFormatter(SafeFormatter("dragoman: %(levelname)s: %(message)s"))
-        log.addHandler(handler)
-    else:
-        log.addHandler(logging.NullHandler())

@@ -10,14 +10,16 @@ from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from dragoman import journal
 from dragoman.apps.run.plan import LAST
 from dragoman.apps.run.reporter import RunReporter
+from dragoman.apps.running_marks import RunningMark
 from dragoman.errors import JournalError
+from dragoman.journal import Journal, StreamInfo
+from dragoman.journal.history import HistoryRecorder, history_path, new_stream
 
-if TYPE_CHECKING:  # a run that is not recorded loads no database
-    from dragoman.journal import Journal, StreamInfo
+if TYPE_CHECKING:
     from dragoman.journal.brief import ConversationBrief
-    from dragoman.journal.history import HistoryRecorder
     from dragoman.transport.tapped import Tap
 
 
@@ -42,14 +44,10 @@ class RunHistory:
     async def __aenter__(self) -> RunHistory:
         if not (self._record or self._look_up):
             return self
-        from dragoman.apps.running_marks import RunningMark
-        from dragoman.journal import open_journal
-        from dragoman.journal.history import HistoryRecorder, history_path, new_stream
-
         self._stream = new_stream()
         try:
             # Survives our own death; that the lights go out is not what a local history is for.
-            journal_context = open_journal(history_path(), durability="normal")
+            journal_context = journal.open_journal(history_path(), durability="normal")
             self._journal = await self._stack.enter_async_context(journal_context)
         except (JournalError, OSError) as error:
             self._reporter.note(f"the history cannot be used: {error}", level="warning")

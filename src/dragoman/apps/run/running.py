@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import logging
 import os
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
 
+from dragoman.apps.log_lines import SafeFormatter, sanitize_log_lines
 from dragoman.apps.run import events
+from dragoman.apps.run.drive import RunDriver
 from dragoman.apps.run.exits import EXITS
 from dragoman.apps.run.narrate import now, raw
 from dragoman.apps.run.outcome import RunOutcome, outcome_of_error
@@ -29,14 +33,48 @@ from dragoman.apps.terminals import Paint, is_terminal, shows_colours
 from dragoman.errors import DragomanError
 from dragoman.version import VERSION
 
-if TYPE_CHECKING:
-    from dragoman.apps.run.drive import RunDriver
+if TYPE_CHECKING:  # few runs have a successor
     from dragoman.apps.run.handover import RunRecord
 
 log = logging.getLogger(__name__)
 
 LAST_WORDS = 1.0
 """Seconds for the reader of standard output when everything is to end; otherwise it has all the time."""
+
+
+ListenerOpener: TypeAlias = Callable[[], RunListener | None]
+
+
+def run_in_loop(
+    plan: RunPlan, args: argparse.Namespace, early: EarlyAgent, open_listener: ListenerOpener
+) -> int:
+    """Run the plan in an event loop of its own; returns the exit status."""
+    _set_up_logging(verbose=args.verbose)
+    gc.enable()  # a turn may be long; it was off while we were loaded
+    return asyncio.run(_adopt_and_run(plan, args, early, open_listener))
+
+
+async def _adopt_and_run(
+    plan: RunPlan, args: argparse.Namespace, early: EarlyAgent, open_listener: ListenerOpener
+) -> int:
+    early.adopt()
+    try:
+        return await run_plan(plan, args, early, listener=open_listener())
+    finally:
+        await early.aclose()
+
+
+def _set_up_logging(*, verbose: bool) -> None:
+    """Our log is for those who asked for it: it may quote what an agent sent."""
+    sanitize_log_lines()
+    log = logging.getLogger("dragoman")
+    log.propagate = False
+    if verbose:
+        handler = logging.StreamHandler()
+        handler.setFormatter(SafeFormatter("dragoman: %(levelname)s: %(message)s"))
+        log.addHandler(handler)
+    else:
+        log.addHandler(logging.NullHandler())
 
 
 async def run_plan(
@@ -130,10 +168,6 @@ class _RunningAgent:
     ) -> RunOutcome:
         self._stop.owns(early.kill)
         try:
-            from dragoman.apps.run.drive import (
-                RunDriver,  # half of all our code, loaded while the agent starts
-            )
-
             self._driver = RunDriver(
                 plan, self._reporter, self._output, self._stop, early=early, record=record
             )

@@ -12,11 +12,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from dragoman.errors import SpawnFailed
+from dragoman.transport.contract import Grace
 
 if TYPE_CHECKING:  # loaded while the agent starts
     from dragoman.apps.run.plan import RunPlan
     from dragoman.transport.process import ChildTransport
-    from dragoman.transport.started import StartedChild
+    from dragoman.transport.program_start import StartedChild
 
 EARLY_BYTES = 64 * 1024
 """Of what an agent writes to its standard error before somebody listens; the oldest is left out."""
@@ -36,7 +37,7 @@ class EarlyAgent:
         self._listener: Callable[[bytes], None] | None = None
         self._transport: ChildTransport | None = None
         if os.name != "nt" and plan.target.agent.address is None:
-            from dragoman.transport.started import StartedChild
+            from dragoman.transport.program_start import StartedChild
 
             try:
                 self._child = StartedChild(plan.target.agent.command, cwd=self._cwd, env=plan.target.env)
@@ -52,7 +53,6 @@ class EarlyAgent:
         target = self._plan.target
         if target.agent.address is not None or self._failure is not None:
             return
-        from dragoman.transport.owned import Grace
         from dragoman.transport.process import ChildTransport, spawn
 
         grace, child = Grace.steps(self._plan.limits.end_seconds), self._child

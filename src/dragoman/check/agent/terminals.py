@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable
 
 from dragoman.errors import SpawnFailed
-from dragoman.transport.owned import Grace
+from dragoman.transport.contract import Grace
 from dragoman.transport.process import ChildTransport, spawn
 from dragoman.wire.envelope import JsonObject
 

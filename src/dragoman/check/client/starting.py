@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from dragoman.errors import LinkClosed, LocalMistake
-from dragoman.transport.owned import Grace
+from dragoman.transport.contract import Grace
 from dragoman.transport.process import spawn
 
 PLACES = ("{agent}", "{agent_json}", "{agent_words}")

@@ -8,8 +8,6 @@ one too.
 
 from __future__ import annotations
 
-import msgspec
-
 from dragoman.dialect.acpex.blocks import read_blocks
 from dragoman.dialect.acpex.form import AcpexForm, with_original, written_update
 from dragoman.dialect.acpex.ledger_notes import PLAN_DEFAULTS, UNKNOWN_STEP, UNKNOWN_UPDATE
@@ -85,7 +83,11 @@ def _read_flat(kind: str, members: Object) -> Object | None:
     """An update of v1 that neither form describes."""
     rest = {name: value for name, value in members.items() if name not in ("type", "_meta")}
     flat = {**rest, "sessionUpdate": kind}
-    return flat if kind and is_v1(flat) else None
+    if not kind:
+        return None
+    from dragoman.dialect.deviations import is_update  # loaded for the few updates that no other rule knows
+
+    return flat if is_update(flat) else None
 
 
 def read_steps(content: Object, note: Note) -> list[Object]:
@@ -99,20 +101,6 @@ def read_steps(content: Object, note: Note) -> list[Object]:
 
 
 STEP = {"priority": "medium", "status": "pending"}
-
-
-def is_v1(update: Object) -> bool:
-    """Whether v1 has such an update, and this is a whole one."""
-    from dragoman.schema.base import Unknown  # loaded for the few updates that no other rule knows
-    from dragoman.schema.codec import examine
-    from dragoman.schema.errors import SchemaError
-    from dragoman.schema.v1.update import SessionUpdate
-
-    try:
-        read, deviations = examine(msgspec.json.encode(update), SessionUpdate)
-    except SchemaError:
-        return False
-    return not deviations and not isinstance(read, Unknown)
 
 
 def _with_meta(read: Object, update: Object) -> Object:

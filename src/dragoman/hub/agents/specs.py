@@ -27,6 +27,8 @@ from dragoman.sdk.environment import agent_environment
 from dragoman.sdk.known import AgentSource, KnownAgent
 from dragoman.sdk.known.finding import BUILT_IN
 from dragoman.sdk.remote_place import CLIENT_VARIABLES, command_in, parse_place
+from dragoman.transport.http_client import open_http
+from dragoman.transport.websocket import open_websocket
 from dragoman.workspace.policy.redaction import is_secret_name, redact
 
 EXAMINE_SECONDS = 30.0
@@ -164,11 +166,7 @@ async def open_remote(url: str) -> Any:
     token = os.environ.get("DRAGOMAN_AGENT_TOKEN", "")
     headers = {"authorization": f"Bearer {token}"} if token else {}
     if url.startswith("ws"):
-        from dragoman.transport.websocket import open_websocket
-
         return await open_websocket(url, headers=headers)
-    from dragoman.transport.http_client import open_http
-
     return open_http(url, headers=headers)
 
 

@@ -117,11 +117,11 @@ class CommitMethods:
         person.
         """
         info = await self._hub.journal.info(session.stream)
-        created = 0.0 if info is None else info.created
+        session_start = 0.0 if info is None else info.created
         return [
             f"the {hook.name} hook was changed since this session began: read {hook.path} before you commit"
             for hook in preview.hooks
-            if hook.modified > created
+            if hook.modified > session_start
         ]
 
 

@@ -35,17 +35,17 @@ class PairingMethods:
     async def begin(self, client: HubClient, params: dict[str, Raw]) -> JsonObject:
         """`pair`: the code is in this answer and nowhere else."""
         try:
-            wanted = convert({name: value_of(raw) for name, raw in params.items()}, _PairParams)
+            request = convert({name: value_of(raw) for name, raw in params.items()}, _PairParams)
             pairing, code = self._pairings.begin(
                 client.grant,
-                name=wanted.name,
-                scopes=wanted.scopes,
-                seconds=wanted.seconds,
-                token_seconds=wanted.tokenSeconds,
+                name=request.name,
+                scopes=request.scopes,
+                seconds=request.seconds,
+                token_seconds=request.tokenSeconds,
             )
         except (LocalMistake, msgspec.ValidationError) as error:
             raise invalid_params(str(error)) from None
-        return {"id": pairing.id, "code": code, "seconds": wanted.seconds, "hosts": self._pairings.hosts}
+        return {"id": pairing.id, "code": code, "seconds": request.seconds, "hosts": self._pairings.hosts}
 
     async def status(self, client: HubClient, params: dict[str, Raw]) -> JsonObject:
         """`pair/status`: what became of it, and which device came; `unknown` after a restart of the hub."""

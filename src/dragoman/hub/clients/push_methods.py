@@ -45,9 +45,9 @@ class PushMethods:
         """`push/subscribe`: the same subscription may come again, and counts once."""
         notifier = self._notifier
         try:
-            wanted = convert({name: value_of(raw) for name, raw in params.items()}, _SubscribeParams)
+            request = convert({name: value_of(raw) for name, raw in params.items()}, _SubscribeParams)
             await notifier.subscribe(
-                client.grant, endpoint=wanted.endpoint, p256dh=wanted.keys.p256dh, auth=wanted.keys.auth
+                client.grant, endpoint=request.endpoint, p256dh=request.keys.p256dh, auth=request.keys.auth
             )
         except (LocalMistake, msgspec.ValidationError) as error:
             raise invalid_params(str(error)) from None

@@ -116,9 +116,9 @@ class SessionList:
 
 def archive_filter(params: Params) -> ArchiveFilter:
     """Which sessions a list is asked for; a value that nobody knows is refused."""
-    wanted = value_of(params.get("archived"))
-    if wanted is None:
+    choice = value_of(params.get("archived"))
+    if choice is None:
         return "exclude"
-    if wanted not in get_args(ArchiveFilter):
+    if choice not in get_args(ArchiveFilter):
         raise invalid_params(f"archived is one of {', '.join(get_args(ArchiveFilter))}")
-    return cast(ArchiveFilter, wanted)
+    return cast(ArchiveFilter, choice)

@@ -34,10 +34,10 @@ TAIL_BYTES = 512 * 1024
 LINE = 240
 """Characters of the last line."""
 
-REMEMBERED = 2000
+MOST_RECORDS = 2000
 """Sessions whose progress is remembered; more than that, and all are forgotten."""
 
-SHOWN = frozenset({"prompt", "message", "thought", "tool", "permission", "error"})
+LINE_KINDS = frozenset({"prompt", "message", "thought", "tool", "permission", "error"})
 """Kinds of moments that say what a session is doing."""
 
 
@@ -70,11 +70,11 @@ class SessionProgress:
         info = await self._hub.journal.info(session_id)
         last = session.log.last if session is not None else 0 if info is None else info.last
         is_running = session is not None and session.state.turn is not None
-        known = self._known.get(session_id)
-        if known is not None and (known.last, known.is_running) == (last, is_running):
-            return known.progress
+        record = self._known.get(session_id)
+        if record is not None and (record.last, record.is_running) == (last, is_running):
+            return record.progress
         progress = await self._read(session_id, session, last)
-        if len(self._known) >= REMEMBERED:
+        if len(self._known) >= MOST_RECORDS:
             self._known.clear()
         self._known[session_id] = _ProgressRecord(last=last, is_running=is_running, progress=progress)
         return progress
@@ -83,15 +83,15 @@ class SessionProgress:
         progress: JsonObject = {"sessionId": session_id, "cursor": str(last)}
         try:
             entries = await self._tail(session_id, last)
-            started = await self._turn_start(session)
+            turn_start = await self._turn_start(session)
         except JournalError:  # deleted meanwhile, or damaged: a board goes on without its line
             return progress
         if (line := last_line(entries)) is not None:
             progress["line"] = line
         if (usage := last_usage(entries, session)) is not None:
             progress["usage"] = usage
-        if started:
-            progress["turnStarted"] = started
+        if turn_start:
+            progress["turnStarted"] = turn_start
         elif (changes := await self._hub.changes.tally(session_id)) is not None:
             progress["changes"] = changes
         return progress
@@ -125,7 +125,7 @@ def last_line(entries: Sequence[Stored]) -> JsonObject | None:
     candidates = [
         (moment.last, str(moment.kind), moment.text, moment.time)
         for moment in moments(frames)
-        if moment.kind in SHOWN
+        if moment.kind in LINE_KINDS
     ]
     candidates += [
         (entry.sequence, "error", reason, entry.time)
@@ -156,8 +156,8 @@ def last_usage(entries: Sequence[Stored], session: LiveSession | None) -> Any:
             update = object_of(object_of(object_of(entry.frame).get("params")).get("update"))
             if value_of(update.get("sessionUpdate")) == "usage_update":
                 return _usage(update)
-    known = {} if session is None else session.state.update(b"usage_update")
-    return _usage(known) if known else None
+    last_update = {} if session is None else session.state.update(b"usage_update")
+    return _usage(last_update) if last_update else None
 
 
 def _usage(update: dict[str, Any]) -> JsonObject:

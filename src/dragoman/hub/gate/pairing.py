@@ -111,11 +111,11 @@ class Pairings:
         token_seconds: float | None = None,
     ) -> tuple[Pairing, str]:
         """A pairing and its code, which nobody can show again. Raises `LocalMistake` for what cannot be."""
-        wanted = tuple(sorted(set(scopes)))
-        lacking = [scope for scope in wanted if not giver.may(scope)]
+        device_scopes = tuple(sorted(set(scopes)))
+        lacking = [scope for scope in device_scopes if not giver.may(scope)]
         if lacking:
             raise LocalMistake(f"a token without the scope {lacking[0]} cannot give it to a device")
-        if not wanted or not NAME.fullmatch(name):
+        if not device_scopes or not NAME.fullmatch(name):
             raise LocalMistake(
                 "a device needs a scope, and a name of up to 64 letters, digits, '.', '_', '-'"
             )
@@ -128,12 +128,12 @@ class Pairings:
             digest=hash_token(secret),
             giver=giver,
             name=name,
-            scopes=wanted,
+            scopes=device_scopes,
             until=self._clock() + seconds,
             token_seconds=token_seconds,
         )
         self._pairings[pairing.id] = pairing
-        log.info("token %s began the pairing %s for %s", giver.name, pairing.id, ", ".join(wanted))
+        log.info("token %s began the pairing %s for %s", giver.name, pairing.id, ", ".join(device_scopes))
         return pairing, f"{pairing.id}.{secret}"
 
     def find(self, pairing_id: str) -> Pairing | None:

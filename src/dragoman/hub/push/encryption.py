@@ -85,11 +85,11 @@ def encrypt(
     sender = sender or ec.generate_private_key(CURVE)
     receiver_point, sender_point = decode_base64(p256dh), _public_point(sender)
     receiver = ec.EllipticCurvePublicKey.from_encoded_point(CURVE, receiver_point)
-    shared = _derive(decode_base64(auth), sender.exchange(ec.ECDH(), receiver))
-    secret = _derive(shared, b"WebPush: info\0" + receiver_point + sender_point + b"\1")
-    extracted = _derive(salt, secret)
-    key = _derive(extracted, b"Content-Encoding: aes128gcm\0\1")[:16]
-    nonce = _derive(extracted, b"Content-Encoding: nonce\0\1")[:12]
+    key_material = _derive(decode_base64(auth), sender.exchange(ec.ECDH(), receiver))
+    secret = _derive(key_material, b"WebPush: info\0" + receiver_point + sender_point + b"\1")
+    seed = _derive(salt, secret)
+    key = _derive(seed, b"Content-Encoding: aes128gcm\0\1")[:16]
+    nonce = _derive(seed, b"Content-Encoding: nonce\0\1")[:12]
     record = message + b"\2" + bytes(max(0, padded - len(message) - 1))  # 2: it is the last record
     head = salt + struct.pack(">IB", RECORD, len(sender_point)) + sender_point
     return head + AESGCM(key).encrypt(nonce, record, None)
@@ -130,10 +130,10 @@ class VapidKey:
             **({"sub": contact} if contact else {}),
         }
         head = encode_base64(msgspec.json.encode({"typ": "JWT", "alg": "ES256"}))
-        signed = f"{head}.{encode_base64(msgspec.json.encode(claims))}"
-        r, s = decode_dss_signature(self._key.sign(signed.encode(), ec.ECDSA(hashes.SHA256())))
+        claim_text = f"{head}.{encode_base64(msgspec.json.encode(claims))}"
+        r, s = decode_dss_signature(self._key.sign(claim_text.encode(), ec.ECDSA(hashes.SHA256())))
         signature = encode_base64(r.to_bytes(32, "big") + s.to_bytes(32, "big"))
-        return f"vapid t={signed}.{signature}, k={self.public}"
+        return f"vapid t={claim_text}.{signature}, k={self.public}"
 
 
 def _read_private(path: Path) -> bytes:

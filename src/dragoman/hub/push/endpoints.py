@@ -112,7 +112,7 @@ async def resolve(endpoint: PushEndpoint, *, may_be_private: bool = False) -> li
     loop = asyncio.get_running_loop()
     results = await loop.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
     addresses = list(dict.fromkeys(str(place[0]) for *_, place in results))
-    if not may_be_private and (private := [each for each in addresses if not is_public(each)]):
+    if not may_be_private and (private := [address for address in addresses if not is_public(address)]):
         raise BadEndpoint(
             f"{endpoint.host} leads to {private[0]}, which is no address of the public internet"
         )

@@ -57,7 +57,7 @@ class SubscriptionStore:
         self._path = path
         self._all: dict[str, PushSubscription] = {}
         try:
-            stored = decode_json(path.read_bytes(), _SubscriptionFile)
+            file = decode_json(path.read_bytes(), _SubscriptionFile)
         except FileNotFoundError:
             return
         except OSError as error:
@@ -66,7 +66,7 @@ class SubscriptionStore:
             raise LocalMistake(
                 f"{path}: is no file of subscriptions; without it, devices subscribe again"
             ) from None
-        self._all = {subscription.endpoint: subscription for subscription in stored.subscriptions}
+        self._all = {subscription.endpoint: subscription for subscription in file.subscriptions}
 
     def __len__(self) -> int:
         return len(self._all)
@@ -80,9 +80,9 @@ class SubscriptionStore:
     def add(self, subscription: PushSubscription) -> None:
         """Raises `LocalMistake` if there are too many, or if the file cannot be written."""
         self._all.pop(subscription.endpoint, None)
-        others = [each for each in self._all.values() if each.owner == subscription.owner]
-        if len(others) >= OF_ONE_TOKEN:
-            del self._all[min(others, key=lambda each: each.created).endpoint]
+        devices = [device for device in self._all.values() if device.owner == subscription.owner]
+        if len(devices) >= OF_ONE_TOKEN:
+            del self._all[min(devices, key=lambda device: device.created).endpoint]
         if len(self._all) >= MOST:
             raise LocalMistake(f"the hub sends to {MOST} devices already; one of them has to leave first")
         self._all[subscription.endpoint] = subscription

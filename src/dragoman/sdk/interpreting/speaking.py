@@ -49,6 +49,20 @@ def interpreter_for(
     return Translator(edges, ledger, on_mistake=_report) if edges else None
 
 
+def agent_in_v1(
+    agent: Transport,
+    dialect: str,
+    *,
+    cwd: str | os.PathLike[str] | None,
+    ledger: Ledger | None,
+    quirks: bool,
+    policy: str,
+) -> Transport:
+    """An agent that somebody connects to, heard in v1; the file `policy` says what is lent to it."""
+    interpreter = agent_interpreter(dialect, cwd=cwd, ledger=ledger, quirks=quirks)
+    return agent if interpreter is None else LendingTransport(agent, interpreter, policy=policy)
+
+
 def agent_interpreter(
     dialect: str, *, cwd: str | os.PathLike[str] | None, ledger: Ledger | None, quirks: bool
 ) -> Translator | None:

@@ -22,7 +22,7 @@ from mcp_types import jsonrpc_message_adapter
 from dragoman.errors import LinkClosed
 from dragoman.schema import v1
 from dragoman.sdk.environment import agent_environment
-from dragoman.transport.owned import Grace
+from dragoman.transport.contract import Grace
 from dragoman.transport.process import ChildTransport, spawn
 
 GRACE = Grace(after_eof=0.3, after_terminate=0.3, leftovers=0.1)

@@ -13,7 +13,7 @@ from typing import TypeAlias
 from dragoman.runtime import Limits
 from dragoman.sdk.agent.agent import Agent
 from dragoman.sdk.serve import Servable, serving
-from dragoman.transport.contract import Transport
+from dragoman.transport.contract import Grace, Transport
 
 Target: TypeAlias = str | Sequence[str] | Agent | Servable | Transport
 """Whom a proxy stands before: a command, something that can be served in this process, or a transport."""
@@ -30,7 +30,6 @@ async def open_target(
     """Open a transport to a target; it is not started yet."""
     if isinstance(target, str | Sequence):
         from dragoman.transport.nonblocking import stderr_writer
-        from dragoman.transport.owned import Grace
         from dragoman.transport.process import spawn
 
         grace = Grace.steps(limits.end_seconds)

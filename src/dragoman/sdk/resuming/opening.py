@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from dragoman.sdk.resuming.transport import Backoff, ConnectionNotice, ResumingTransport
 from dragoman.transport.contract import DEFAULT_LIMITS, Transport, TransportLimits
+from dragoman.transport.websocket import KEEPALIVE, open_websocket
 
 UNWELCOME = (401, 403)
 """A token that is refused once is refused again."""
@@ -56,8 +57,6 @@ def _opener(
     async def open_() -> Transport:
         address = next(urls)
         if address.startswith("ws"):
-            from dragoman.transport.websocket import KEEPALIVE, open_websocket
-
             keepalive = KEEPALIVE if len(addresses) == 1 else KEEPALIVE_OF_SEVERAL
             return await open_websocket(address, headers=headers, limits=limits, keepalive=keepalive)
         from dragoman.transport.http_client import open_http

@@ -19,8 +19,7 @@ from dragoman.sdk.environment import Env, agent_environment, resolve_environment
 from dragoman.sdk.login_path import login_path
 from dragoman.sdk.supervision.events import EventReporter
 from dragoman.sdk.supervision.life import AgentLife, reachable
-from dragoman.transport.contract import Transport
-from dragoman.transport.owned import Grace
+from dragoman.transport.contract import Grace, Transport
 from dragoman.transport.process import spawn, words_of
 
 if TYPE_CHECKING:

@@ -279,3 +279,8 @@ class SyncPromptTurn:
     def texts(self) -> Iterator[str]:
         """What the agent says, piece by piece, and nothing else; the turn is iterated as a whole."""
         return iterate(self._turn.texts(), self._run)
+
+
+def agent_face(peer: object, run: Runner, *, prompts: type[AwaitedPrompt] | None) -> object:
+    """The blocking face of an agent; anything else is its own."""
+    return SyncAgentHandle(peer, run, prompts=prompts) if isinstance(peer, AwaitedAgent) else peer

@@ -263,7 +263,6 @@ def faces(
         client = SyncClientHandle(peer, run, voice=voice)
         return SyncTurn(message, client) if isinstance(message, AwaitedTurn) else message, client
     # Imported here: an agent has no use for the client's side.
-    from dragoman.sdk.client.agent_handle import AgentHandle as AwaitedAgent
-    from dragoman.sdk.sync.agent import SyncAgentHandle
+    from dragoman.sdk.sync.agent import agent_face
 
-    return message, SyncAgentHandle(peer, run, prompts=prompts) if isinstance(peer, AwaitedAgent) else peer
+    return message, agent_face(peer, run, prompts=prompts)

@@ -13,7 +13,7 @@ from textual.content import Content
 
 from dragoman.text.sanitize import sanitize, sanitize_line
 from dragoman.tui.drawing.pictures import draw_picture
-from dragoman.tui.drawing.tools import GUTTER, LEVELS, STEPS, UNFOLDED, Terminals, draw_tool
+from dragoman.tui.drawing.tools import GUTTER, LEVELS, OPEN_LINES, STEPS, Terminals, draw_tool
 from dragoman.tui.model.entries import (
     CommandEntry,
     NoteEntry,
@@ -26,7 +26,7 @@ from dragoman.tui.model.entries import (
 from dragoman.tui.text.lines import block, cut, hanging, indent_lines, output_lines, plain, wrap_content
 from dragoman.tui.text.markdown import MarkdownLines
 
-FED = 8192
+SPEECH_CHARACTERS = 8192
 """Characters of one speech that are drawn before the clock is looked at."""
 
 LONG = 0.02
@@ -118,8 +118,8 @@ class DrawnEntry:
             self._flow = MarkdownLines(self._width - GUTTER)
         flow, text, until = self._flow, entry.text, time.perf_counter() + LONG
         while self._fed < len(text) and time.perf_counter() < until:
-            flow.feed(text[self._fed : self._fed + FED])
-            self._fed += FED
+            flow.feed(text[self._fed : self._fed + SPEECH_CHARACTERS])
+            self._fed += SPEECH_CHARACTERS
         self.is_behind = self._fed < len(text)
         self._fed = min(self._fed, len(text))
         # A long speech has tens of thousands of lines: those that are settled are indented once.
@@ -131,7 +131,7 @@ class DrawnEntry:
         is_open = self._around.thoughts_open if entry.is_open is None else entry.is_open
         text = entry.text.strip()
         if is_open:
-            lines = block(text[-2 * FED :], self._width - GUTTER, style="dim italic")
+            lines = block(text[-2 * SPEECH_CHARACTERS :], self._width - GUTTER, style="dim italic")
             return [mark + lines[0], *indent_lines(lines[1:], " " * GUTTER)]
         count = text.count("\n") + 1
         if entry.is_done:
@@ -154,7 +154,7 @@ def _plan(plan: PlannedSteps, width: int) -> list[Content]:
     lines = [plain("≡ ", "dim") + plain(f"Plan {done_count}/{len(plan.steps)}", "bold")]
     if plan.is_open is False:
         return lines
-    for step in plan.steps[:UNFOLDED]:
+    for step in plan.steps[:OPEN_LINES]:
         mark, style = STEPS.get(step.status, ("☐", ""))
         first = plain(f"  {mark} ", style)
         lines += hanging(plain(sanitize_line(step.content), style), width, first)
@@ -178,7 +178,7 @@ def _ran(ran: CommandEntry, width: int) -> list[Content]:
     )
     drawn_lines = hanging(plain(sanitize_line(ran.line), "bold"), width, mark)
     lines = [part for line in output_lines(ran.output.text) for part in wrap_content(line, width - GUTTER)]
-    most = UNFOLDED if ran.is_open is not False else 0
+    most = OPEN_LINES if ran.is_open is not False else 0
     if len(lines) > most:
         drawn_lines.append(plain(f"  … {len(lines) - most} lines above", "dim"))
         lines = lines[len(lines) - most :]

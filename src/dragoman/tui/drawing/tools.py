@@ -50,7 +50,7 @@ KINDS: Final = {
 EXCERPT: Final = 8
 """Lines of an output or a change that are shown until somebody unfolds it."""
 
-UNFOLDED: Final = 400
+OPEN_LINES: Final = 400
 """Lines of one that was unfolded; the whole of it has a screen of its own."""
 
 _BAR: Final = plain(" " * GUTTER + "│ ", "dim")
@@ -72,15 +72,15 @@ def draw_tool(
 ) -> list[Content]:
     """`whole` leaves nothing out. Without colours, pictures are named."""
     lines = hanging(_title(entry, cwd), width, plain(*_mark(entry)) + " ")
-    most = None if whole else UNFOLDED if entry.is_open else EXCERPT
+    most = None if whole else OPEN_LINES if entry.is_open else EXCERPT
     if entry.is_open is False and not whole:
         return lines
     room = width - GUTTER - 2
     for item in entry.state.content:
         if isinstance(item, v1.Content) and isinstance(item.content, v1.ImageContent):
             picture = item.content
-            drawn = draw_picture(picture.mime_type, picture.data, room, coloured=coloured)
-            lines += [_BAR + each for each in drawn]
+            picture_rows = draw_picture(picture.mime_type, picture.data, room, coloured=coloured)
+            lines += [_BAR + row for row in picture_rows]
         else:
             lines += _draw_content(item, room, terminals, most, cwd)
     if whole:

@@ -56,12 +56,12 @@ def step_down(columns: Sequence[BoardColumn], session_id: str, by: int) -> str:
 
 def step_across(columns: Sequence[BoardColumn], session_id: str, by: int) -> str:
     """The session beside it, in the next column that has any, as high up as it is."""
-    filled = [[session.id for session in column.sessions] for column in columns if column.sessions]
-    at = next((number for number, ids in enumerate(filled) if session_id in ids), None)
+    id_columns = [[session.id for session in column.sessions] for column in columns if column.sessions]
+    at = next((number for number, ids in enumerate(id_columns) if session_id in ids), None)
     if at is None:
-        return filled[0][0] if filled else ""
-    ids = filled[max(0, min(at + by, len(filled) - 1))]
-    return ids[min(filled[at].index(session_id), len(ids) - 1)]
+        return id_columns[0][0] if id_columns else ""
+    ids = id_columns[max(0, min(at + by, len(id_columns) - 1))]
+    return ids[min(id_columns[at].index(session_id), len(ids) - 1)]
 
 
 def total_cost(sessions: Iterable[BoardSession]) -> str:

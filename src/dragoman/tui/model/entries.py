@@ -12,7 +12,7 @@ from typing import Literal, Protocol, TypeAlias
 from dragoman import ToolState
 from dragoman.schema import v1
 
-Who: TypeAlias = Literal["user", "agent", "thought"]
+Speaker: TypeAlias = Literal["user", "agent", "thought"]
 Level: TypeAlias = Literal["info", "warning", "error"]
 
 LONGEST = 2 * 1024 * 1024
@@ -43,7 +43,7 @@ class SpeechEntry(TranscriptEntry):
 
     __slots__ = ("_fresh", "_text", "is_done", "message_id", "who")
 
-    def __init__(self, who: Who, text: str = "", *, message_id: str | None = None) -> None:
+    def __init__(self, who: Speaker, text: str = "", *, message_id: str | None = None) -> None:
         super().__init__()
         self.who = who
         self.message_id = message_id
@@ -99,7 +99,7 @@ class PictureEntry(TranscriptEntry):
 
     __slots__ = ("data", "mime_type", "who")
 
-    def __init__(self, who: Who, mime_type: str, data: str) -> None:
+    def __init__(self, who: Speaker, mime_type: str, data: str) -> None:
         super().__init__()
         self.who = who
         self.mime_type = mime_type

@@ -21,10 +21,10 @@ from dragoman.tui.model.entries import (
     NoteEntry,
     PictureEntry,
     PlannedSteps,
+    Speaker,
     SpeechEntry,
     ToolEntry,
     TranscriptEntry,
-    Who,
 )
 from dragoman.tui.model.faces import TurnLines, line_of, name_of
 from dragoman.tui.model.facts import Facts
@@ -37,7 +37,7 @@ _Chunk: TypeAlias = v1.AgentMessageChunk | v1.AgentThoughtChunk | v1.UserMessage
 
 _TOOLS = (v1.ToolCall, v1.ToolCallProgress)
 
-_ROLES: dict[type, Who] = {
+_ROLES: dict[type, Speaker] = {
     v1.AgentMessageChunk: "agent",
     v1.AgentThoughtChunk: "thought",
     v1.UserMessageChunk: "user",
@@ -80,9 +80,9 @@ class Transcript:
 
     def hear(self, update: v1.SessionUpdate | Unknown) -> None:
         """One update of the session."""
-        who = _ROLES.get(type(update))
-        if who is not None:
-            self._chunk(who, cast("_Chunk", update))
+        speaker = _ROLES.get(type(update))
+        if speaker is not None:
+            self._chunk(speaker, cast("_Chunk", update))
         elif isinstance(update, _TOOLS):
             self._tool(update)
         elif isinstance(update, v1.Plan):
@@ -204,19 +204,19 @@ class Transcript:
 
     # One by one.
 
-    def _chunk(self, who: Who, update: _Chunk) -> None:
+    def _chunk(self, speaker: Speaker, update: _Chunk) -> None:
         content = update.content
         if isinstance(content, v1.ImageContent):
-            self.add(PictureEntry(who, content.mime_type, content.data))
+            self.add(PictureEntry(speaker, content.mime_type, content.data))
             return
         text = content.text if isinstance(content, v1.TextContent) else f"[{name_of(content)}]"
-        if who == "user" and self._is_expected(text):
+        if speaker == "user" and self._is_expected(text):
             return
         message_id = update.message_id or None
         last = self._last
-        if last is None or last.who != who or last.message_id != message_id or len(last._text) > LONGEST:
+        if last is None or last.who != speaker or last.message_id != message_id or len(last._text) > LONGEST:
             self._end_speech()
-            last = self._last = SpeechEntry(who, message_id=message_id)
+            last = self._last = SpeechEntry(speaker, message_id=message_id)
             self._add(last)
         last.add(text)
         self._characters += len(text)

@@ -148,8 +148,8 @@ class ChatScreen(Screen[None]):
         self._mark()
 
     async def close(self) -> None:
-        ours = (self._talking, *self._tasks)
-        tasks = [task for task in ours if task not in (None, asyncio.current_task())]
+        candidates = (self._talking, *self._tasks)
+        tasks = [task for task in candidates if task not in (None, asyncio.current_task())]
         self._talking = None
         for task in tasks:
             task.cancel()
@@ -379,8 +379,8 @@ class ChatScreen(Screen[None]):
     def action_archive(self) -> None:
         chat = self.conversation.chat
         if chat is not None:
-            done = partial(self.app.notify, "The session is in the archive: F4, then v shows it.")
-            self._start_task(self._try(chat.archive(), done))
+            notify = partial(self.app.notify, "The session is in the archive: F4, then v shows it.")
+            self._start_task(self._try(chat.archive(), notify))
 
     async def _try(self, act: Awaitable[None], on_done: Callable[[], object]) -> None:
         """Do it, and tell what goes wrong."""

@@ -22,7 +22,7 @@ from dragoman.tui.text.find import highlight_words
 from dragoman.tui.text.lines import cut, hanging, plain
 from dragoman.tui.widgets.lines_view import LinesView
 
-COLOURED: Final = 300_000
+HIGHLIGHT_CHARACTERS: Final = 300_000
 """Characters of a file that are coloured; a thread does it, and more would keep the screen waiting."""
 
 
@@ -88,7 +88,7 @@ class FileScreen(Dialog[bool]):
     @work(exclusive=True)
     async def _colour(self) -> None:
         text = "\n".join(line.plain for line in self._lines)
-        if len(text) <= COLOURED:
+        if len(text) <= HIGHLIGHT_CHARACTERS:
             lines = await asyncio.to_thread(_highlight, text, self.file.path)
             if len(lines) == len(self._lines):
                 self._lines = lines
@@ -165,5 +165,5 @@ class FileScreen(Dialog[bool]):
 
 
 def _highlight(text: str, path: str) -> list[Content]:
-    coloured = highlight(text, language=guess_language(text[:2000], path), path=path)
-    return coloured.split("\n", allow_blank=True)
+    content = highlight(text, language=guess_language(text[:2000], path), path=path)
+    return content.split("\n", allow_blank=True)

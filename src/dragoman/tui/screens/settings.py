@@ -53,8 +53,8 @@ class SettingsScreen(Dialog[SettingChoice]):
         width = max(20, min(self.app.size.width, 110) - 8)
         with dialog:
             options = [Option(_row_line(row, width), disabled=row.setting is None) for row in self.rows]
-            nothing = Option(Content("This agent has no modes and no options."), disabled=True)
-            yield OptionList(*(options or [nothing]), id="settings", markup=False, compact=True)
+            empty_row = Option(Content("This agent has no modes and no options."), disabled=True)
+            yield OptionList(*(options or [empty_row]), id="settings", markup=False, compact=True)
 
     def on_mount(self) -> None:
         settings = self.query_one("#settings", OptionList)

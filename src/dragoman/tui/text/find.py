@@ -50,13 +50,13 @@ def highlight_words(content: Content, words: str) -> Content:
 def spans_of(text: str, words: str) -> Iterator[tuple[int, int]]:
     """Where the words stand in a line. Letters that are several in lower case, such as İ, move nothing."""
     folded_words = words.casefold()
-    folded = text.casefold()
-    if not folded_words or len(folded) != len(text):
+    lower_text = text.casefold()
+    if not folded_words or len(lower_text) != len(text):
         return
-    at = folded.find(folded_words)
+    at = lower_text.find(folded_words)
     while at >= 0:
         yield at, at + len(folded_words)
-        at = folded.find(folded_words, at + len(folded_words))
+        at = lower_text.find(folded_words, at + len(folded_words))
 
 
 def _texts(entry: TranscriptEntry) -> Iterator[str]:

@@ -15,7 +15,7 @@ from dragoman.text.ansi import Piece, output_pieces
 from dragoman.text.cells import word_breaks
 from dragoman.text.sanitize import sanitize
 
-CHOPPED = 4000
+PIECE_CHARACTERS = 4000
 """Characters of one line that are wrapped at words; a longer one is chopped into such pieces first, because
 looking for words costs more than a line that long is worth.
 """
@@ -43,11 +43,11 @@ def wrap_content(content: Content, width: int) -> list[Content]:
         if not content.spans:
             return [Content(text[start:end].rstrip(" ")) for start, end in pairwise([0, *cuts, len(text)])]
         return [line.rstrip(" ") for line in content.divide(cuts)]
-    if len(content) <= CHOPPED:
+    if len(content) <= PIECE_CHARACTERS:
         return content.wrap(width)
     lines: list[Content] = []
-    for start in range(0, len(content), CHOPPED):
-        lines += content[start : start + CHOPPED].wrap(width)
+    for start in range(0, len(content), PIECE_CHARACTERS):
+        lines += content[start : start + PIECE_CHARACTERS].wrap(width)
     return lines
 
 

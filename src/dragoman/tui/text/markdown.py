@@ -24,7 +24,7 @@ from dragoman.text.markdown_stream import MarkdownStream
 from dragoman.tui.text.lines import hanging, line, plain, wrap_content
 from dragoman.tui.text.tables import draw_table
 
-HIGHLIGHTED = 20_000
+HIGHLIGHT_CHARACTERS = 20_000
 """Characters of code that are coloured; colouring more would be felt."""
 
 HEADING = "bold $text-primary"
@@ -113,7 +113,7 @@ def code(text: str, width: int, *, language: str = "") -> list[Content]:
     """Code, with a bar at its side."""
     bar = plain("│ ", "dim")
     text = text.expandtabs(4)
-    is_coloured = bool(language) and len(text) <= HIGHLIGHTED
+    is_coloured = bool(language) and len(text) <= HIGHLIGHT_CHARACTERS
     content = highlight(text, language=language.lower()) if is_coloured else Content(text)
     lines: list[Content] = []
     for code_line in content.split("\n", allow_blank=True) if text else [Content("")]:

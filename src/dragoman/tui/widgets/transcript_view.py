@@ -39,7 +39,7 @@ MUCH = 40
 MOST = 1500
 """Entries that stay laid out while their reader is at the end."""
 
-KEPT = 1000
+MOST_STRIPS = 1000
 """Lines that are kept as they are written to the screen: some screens full."""
 
 
@@ -117,7 +117,7 @@ class TranscriptView(ScrollView, can_focus=True):
             self._settle(min(changed_places, default=0))
         if change.added_before and self.scroll_offset.y < self.size.height:
             self.show_earlier()  # whoever waits at the top waits for this
-        return any(drawn.is_behind for drawn in self._drawn_entries[-MUCH:])
+        return any(drawing.is_behind for drawing in self._drawn_entries[-MUCH:])
 
     def redraw_all(self) -> None:
         """Something that all of them depend on has changed."""
@@ -148,8 +148,8 @@ class TranscriptView(ScrollView, can_focus=True):
     def _redraw(self, touched_entries: set[TranscriptEntry]) -> int | None:
         """Draw again what changed; the place of the first of them."""
         lowest = None
-        for at, drawn in enumerate(self._drawn_entries):
-            if (drawn.entry in touched_entries or drawn.is_behind) and drawn.draw():
+        for at, drawing in enumerate(self._drawn_entries):
+            if (drawing.entry in touched_entries or drawing.is_behind) and drawing.draw():
                 lowest = at if lowest is None else lowest
         return lowest
 
@@ -191,8 +191,8 @@ class TranscriptView(ScrollView, can_focus=True):
         """Where everything stands from this entry on."""
         del self._tops[lowest + 1 :]
         total = self._tops[-1]
-        for drawn in self._drawn_entries[lowest:]:
-            total += len(drawn.lines)
+        for drawing in self._drawn_entries[lowest:]:
+            total += len(drawing.lines)
             self._tops.append(total)
         self.virtual_size = Size(self._room, total)
         if self._follows:
@@ -231,7 +231,7 @@ class TranscriptView(ScrollView, can_focus=True):
     # Choosing.
 
     def action_cursor(self, step: int) -> None:
-        entries = [drawn.entry for drawn in self._drawn_entries]
+        entries = [drawing.entry for drawing in self._drawn_entries]
         if not entries:
             return
         at = entries.index(self.cursor) + step if self.cursor in entries else len(entries) - 1
@@ -298,7 +298,7 @@ class TranscriptView(ScrollView, can_focus=True):
         """Bring these words of an entry to the screen, unfolded and marked; False if the lines that are shown
         do not have them.
         """
-        if all(drawn.entry is not hit.entry for drawn in self._drawn_entries):
+        if all(drawing.entry is not hit.entry for drawing in self._drawn_entries):
             self._lay_out(hit.entry)
             self._settle(0)
         rows = self._rows_with(hit.entry, words)
@@ -308,7 +308,7 @@ class TranscriptView(ScrollView, can_focus=True):
             self._redraw({hit.entry})
             self._settle(0)
             rows = self._rows_with(hit.entry, words)
-        at = next(at for at, drawn in enumerate(self._drawn_entries) if drawn.entry is hit.entry)
+        at = next(at for at, drawing in enumerate(self._drawn_entries) if drawing.entry is hit.entry)
         row = rows[min(hit.number, len(rows) - 1)] if rows else 0
         self._follows = False
         self.scroll_to(y=max(0, self._tops[at] + row - self.size.height // 3), animate=False, force=True)
@@ -323,11 +323,11 @@ class TranscriptView(ScrollView, can_focus=True):
 
     def _rows_with(self, entry: TranscriptEntry, words: str) -> list[int]:
         """The row of each time that an entry's lines have the words."""
-        drawn = next(drawn for drawn in self._drawn_entries if drawn.entry is entry)
-        return [row for row, line in enumerate(drawn.lines) for _ in spans_of(line.plain, words)]
+        drawing = next(drawing for drawing in self._drawn_entries if drawing.entry is entry)
+        return [row for row, line in enumerate(drawing.lines) for _ in spans_of(line.plain, words)]
 
     def _reveal(self, entry: TranscriptEntry) -> None:
-        at = next(at for at, drawn in enumerate(self._drawn_entries) if drawn.entry is entry)
+        at = next(at for at, drawing in enumerate(self._drawn_entries) if drawing.entry is entry)
         top, end = self._tops[at], self._tops[at + 1]
         height = self.size.height
         if top < self.scroll_offset.y:
@@ -350,7 +350,7 @@ class TranscriptView(ScrollView, can_focus=True):
         before = self._strips.get(y)
         if before is not None and before[0] is content:
             return before[1]
-        if len(self._strips) > KEPT:
+        if len(self._strips) > MOST_STRIPS:
             self._strips.clear()
         strip = self._strip(content, y)
         self._strips[y] = (content, strip)
@@ -375,7 +375,7 @@ class TranscriptView(ScrollView, can_focus=True):
     # Selecting with the mouse.
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        lines = (line.plain.rstrip() for drawn in self._drawn_entries for line in drawn.lines)
+        lines = (line.plain.rstrip() for drawing in self._drawn_entries for line in drawing.lines)
         return selection.extract("\n".join(lines)), "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:
@@ -387,10 +387,10 @@ class TranscriptView(ScrollView, can_focus=True):
         if not 0 <= at < len(self._drawn_entries):
             is_middle = not self._drawn_entries and y == self.size.height // 2
             return plain("Nothing has been said yet.".center(self._room), "dim") if is_middle else Content("")
-        drawn, row = self._drawn_entries[at], y - self._tops[at]
-        if drawn.entry is self.cursor and row == drawn.gap:
-            return drawn.lines[row].stylize("reverse", 0, 1)
-        return drawn.lines[row]
+        drawing, row = self._drawn_entries[at], y - self._tops[at]
+        if drawing.entry is self.cursor and row == drawing.gap:
+            return drawing.lines[row].stylize("reverse", 0, 1)
+        return drawing.lines[row]
 
 
 def _place_at_cell(text: str, x: int) -> FilePlace | None:

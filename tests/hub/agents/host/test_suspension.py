@@ -16,7 +16,8 @@ from dragoman.hub.agents.host import suspension
 from dragoman.hub.agents.host.suspension import Suspension
 from dragoman.testing.transports import SinkRecorder
 from dragoman.transport import tree
-from dragoman.transport.owned import Grace, OwnedTree
+from dragoman.transport.contract import Grace
+from dragoman.transport.owned import OwnedTree
 from dragoman.transport.process import ChildTransport, spawn
 from tests.transport.programs import BROOD, alive, eventually, shell
 

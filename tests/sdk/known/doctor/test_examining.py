@@ -14,7 +14,8 @@ from dragoman.sdk.known import AgentSource, KnownAgent, find_agent
 from dragoman.sdk.known.doctor import CheckResult, Diagnosis, DiagnosisOutcome, DiagnosisStep, diagnose
 from dragoman.testing import ScriptedAgent
 from dragoman.testing.pace import patience
-from dragoman.transport.owned import Grace, owned_trees
+from dragoman.transport.contract import Grace
+from dragoman.transport.owned import owned_trees
 from tests.transport.programs import python
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="scripts and modes of POSIX")

@@ -23,7 +23,7 @@ from dragoman.sdk.known.doctor.findings import CheckResult, DiagnosisOutcome, Di
 from dragoman.sdk.known.doctor.hints import explain
 from dragoman.sdk.known.doctor.logins import LoginWay, advice_for, state_of
 from dragoman.sdk.known.doctor.watching import FrameWatch
-from dragoman.transport.owned import Grace
+from dragoman.transport.contract import Grace
 from dragoman.wire.codes import AUTH_REQUIRED
 
 LAST_LINES = 12

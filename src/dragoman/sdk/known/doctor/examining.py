@@ -34,7 +34,7 @@ from dragoman.sdk.known.doctor.logins import read_logins
 from dragoman.sdk.known.doctor.watching import FrameWatch, cut
 from dragoman.sdk.known.redacting import Redactor
 from dragoman.sdk.login_path import login_path
-from dragoman.transport.owned import Grace
+from dragoman.transport.contract import Grace
 from dragoman.transport.process import ChildTransport, spawn
 
 SHELL_SECONDS = 5.0

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 
 from dragoman.errors import SpawnFailed
-from dragoman.transport.owned import Grace
+from dragoman.transport.contract import Grace
 from dragoman.transport.process import spawn
 
 ASKABLE = ("node", "python", "bun", "deno")

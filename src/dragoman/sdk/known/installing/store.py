@@ -167,17 +167,19 @@ def locked_store() -> Iterator[None]:
 
 def write_record(folder: Path, record: InstallRecord) -> None:
     """Say what lies in the folder of an installation."""
-    from dragoman.system.replacement import replace_file  # who only looks an agent up writes nothing
-
-    replace_file(folder / RECORD, msgspec.json.format(msgspec.json.encode(record), indent=2))
+    _write(folder / RECORD, msgspec.json.format(msgspec.json.encode(record), indent=2))
 
 
 def use_installation(home: Path, state: InstallState) -> None:
     """Make an installation the one that counts, and remove those that the state does not name."""
-    from dragoman.system.replacement import replace_file
-
-    replace_file(home / STATE, msgspec.json.encode(state))
+    _write(home / STATE, msgspec.json.encode(state))
     _remove_strays(home)
+
+
+def _write(path: Path, data: bytes) -> None:
+    from dragoman.system.replacement import replace_file  # who only looks an agent up writes nothing
+
+    replace_file(path, data)
 
 
 def remove_agent_files(agent: InstalledAgent) -> None:

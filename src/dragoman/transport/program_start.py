@@ -69,14 +69,14 @@ class StartedChild:
         env: Mapping[str, str] | None,
     ) -> None:
         """Raises the system's errors, and `SpawnFailed` when there are no more pipes."""
-        self.pipes, theirs = open_pipes()
+        self.pipes, child_ends = open_pipes()
         try:
-            self.program = StartedProgram(command, cwd=cwd, env=env, files=theirs)
+            self.program = StartedProgram(command, cwd=cwd, env=env, files=child_ends)
         except BaseException:
             close_all(self.pipes)
             raise
         finally:
-            close_all(theirs)
+            close_all(child_ends)
 
     def kill(self) -> None:
         """End the program, and close the pipes."""

@@ -22,7 +22,7 @@ from dragoman.tui.ports import ChatRequest
 from dragoman.tui.screens import permission
 from tests.hub.sessions.agents import Gate, obedient
 from tests.hub.sessions.stage import Stage, Talker, staged
-from tests.hub.test_killed import KilledHub
+from tests.hub.test_hub_killed import KilledHub
 from tests.tui.stage import Eyes, on_stage
 
 pytestmark = [pytest.mark.bound(100), pytest.mark.timeout(150)]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from dragoman.review import Severity
 from dragoman.review.formats import WIDEST, as_text, plain, summary
 from dragoman.review.text_edits import TextLines
-from tests.review.formats.findings import MENDED, finding
+from tests.review.findings import MENDED, finding
 
 LINES = TextLines("import x\ny = eval(x)\n")
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from dragoman.review import Finding, ReviewNote, Severity
 from dragoman.review.formats import as_sarif
-from tests.review.formats.findings import MENDED, finding
-from tests.review.formats.sarif_facts import problems
+from tests.review.findings import MENDED, finding
+from tests.review.sarif_facts import problems
 
 
 def document(*found: Finding, notes: tuple[ReviewNote, ...] = ()) -> dict[str, Any]:

@@ -166,7 +166,7 @@ async def test_clients_are_bounded_and_one_that_went_away_makes_room(
     ):
         await client.initialize()
         assert (await other.initialize()).status_code == 503
-        monkeypatch.setattr(http_server, "ABANDONED", 0.0)
+        monkeypatch.setattr(http_server, "ABANDON_SECONDS", 0.0)
         assert (await other.initialize()).status_code == 200
         assert (await client.post("ping")).status_code == 404
 

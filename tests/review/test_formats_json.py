@@ -4,7 +4,7 @@ import msgspec
 
 from dragoman.review import Finding, ReviewNote
 from dragoman.review.formats import as_json
-from tests.review.formats.findings import MENDED, finding
+from tests.review.findings import MENDED, finding
 
 
 def test_findings_can_be_read_back() -> None:

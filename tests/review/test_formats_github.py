@@ -4,7 +4,7 @@ import pytest
 
 from dragoman.review import Severity
 from dragoman.review.formats import as_github
-from tests.review.formats.findings import finding
+from tests.review.findings import finding
 
 
 def test_a_finding_is_one_line_with_its_place() -> None:

@@ -4,7 +4,7 @@ from xml.etree import ElementTree as xml
 
 from dragoman.review import ReviewNote
 from dragoman.review.junit import as_junit
-from tests.review.formats.findings import finding
+from tests.review.findings import finding
 
 
 def test_a_finding_is_a_case_that_failed_and_a_file_without_any_is_one_that_passed() -> None:

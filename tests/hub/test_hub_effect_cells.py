@@ -32,8 +32,8 @@ from dragoman.transport.memory import memory_pair
 from dragoman.workspace.policy.policy_paths import policy_paths
 from tests.conftest import COUNTED
 from tests.hub.sessions.stage import Stage, Talker, staged
-from tests.hub.test_effects import ALLOW_ALL, ASK_ALL, DENY_ALL, FILES, Witness, logged
-from tests.sdk.test_dialects import READER, texts
+from tests.hub.test_hub_effects import ALLOW_ALL, ASK_ALL, DENY_ALL, FILES, Witness, logged
+from tests.sdk.test_connect_dialects import READER, texts
 
 pytestmark = pytest.mark.bound(30)
 

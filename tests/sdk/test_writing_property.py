@@ -24,7 +24,7 @@ from dragoman.errors import CallFailed, InvalidValue, NotAdvertised
 from dragoman.schema import v1, valid
 from tests.schema.published import needs_schemas
 from tests.sdk.ends import raw_agent
-from tests.sdk.test_strict_out import (
+from tests.sdk.test_writing import (
     CAPABILITIES,
     HANDLE,
     PEER,

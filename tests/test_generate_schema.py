@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from .published import PACKAGE, needs_schemas
+from tests.schema.published import PACKAGE, needs_schemas
 
-TOOLS = Path(__file__).parents[2] / "tools"
+TOOLS = Path(__file__).parents[1] / "tools"
 GENERATOR = TOOLS / "generate_schema.py"
 
 

@@ -1,0 +1,41 @@
+"""The cipher of a sealed journal: AES-256-GCM under random nonces, with keys that are derived (HKDF).
+
+Over the package `cryptography` (extra `sealed`), which takes a while to import: `Seal` loads this module
+when it has a key.
+"""
+
+from __future__ import annotations
+
+import os
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+NONCE = 12
+SALT = b"dragoman journal 1"
+
+
+def derive_key(key: bytes, purpose: bytes, size: int = 32) -> bytes:
+    """Another key for each purpose, from which the given one cannot be found."""
+    return HKDF(algorithm=SHA256(), length=size, salt=SALT, info=purpose).derive(key)
+
+
+class StreamCipher:
+    """Seals and opens under the key of one stream."""
+
+    def __init__(self, key: bytes) -> None:
+        self._cipher = AESGCM(key)
+
+    def seal(self, plaintext: bytes, place: bytes) -> bytes:
+        """A text bound to its place, behind its nonce."""
+        nonce = os.urandom(NONCE)
+        return nonce + self._cipher.encrypt(nonce, plaintext, place)
+
+    def open(self, sealed: bytes, place: bytes) -> bytes | None:
+        """The text that was sealed for this place; None if these bytes were not."""
+        try:
+            return self._cipher.decrypt(sealed[:NONCE], sealed[NONCE:], place)
+        except (InvalidTag, ValueError):  # the second is for what is too short to be anything
+            return None
