@@ -15,7 +15,6 @@
 The names below are loaded when they are first used, so that an agent does not pay for the client's side.
 """
 
-import importlib as _importlib
 import typing as _typing
 
 if _typing.TYPE_CHECKING:
@@ -110,7 +109,9 @@ def __getattr__(name: str) -> object:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'dragoman' has no attribute {name!r}")
-    found: object = getattr(_importlib.import_module(home), name)
+    from importlib import import_module
+
+    found: object = getattr(import_module(home), name)
     globals()[name] = found  # the next look-up does not come here
     return found
 

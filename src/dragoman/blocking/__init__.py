@@ -13,7 +13,6 @@ pipe is read and written by the thread that waits, which is also the fastest way
 The names below are loaded when they are first used, so that an agent does not pay for the client's side.
 """
 
-import importlib as _importlib
 import typing as _typing
 
 if _typing.TYPE_CHECKING:
@@ -78,8 +77,10 @@ def __getattr__(name: str) -> object:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'dragoman.blocking' has no attribute {name!r}")
+    from importlib import import_module
+
     module, _, attribute = home.partition(":")
-    value: object = getattr(_importlib.import_module(module), attribute)
+    value: object = getattr(import_module(module), attribute)
     globals()[name] = value  # the next look-up does not come here
     return value
 
