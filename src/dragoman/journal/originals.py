@@ -28,6 +28,7 @@ INSERT = "insert into originals (place, direction, time, frame, sum) values (?, 
 SELECT = "select place, direction, time, frame, sum from originals where place between ? and ?"
 NUMBER = "select number from streams where stream = ?"
 HAS_ORIGINAL = "select 1 from streams join originals on place = (number << 32) | ? where stream = ?"
+"""The place as `passage_id` makes it."""
 
 
 def originals_of(runs: Sequence[FrameRun], redacted_runs: Sequence[FrameRun], last: int) -> list[Stored]:

@@ -231,8 +231,7 @@ class WriterThread:
 
     def _finish(self, batch: list[AnyJob]) -> None:
         self._open_jobs -= len(batch)
-        for job in batch:
-            self._queued_bytes -= job.size
+        self._queued_bytes -= sum(job.size for job in batch)
         self._settle_all(batch)
         if self._queued_bytes <= QUEUED_BYTES:
             self._room.set()

@@ -36,8 +36,6 @@ class Refusals:
 
     def take_acknowledged(self, number: int) -> list[str]:
         """Names under which the host need not count any more: frames up to this one are not said again."""
-        if not self._last:
-            return []
         streams = [stream for stream, last in self._last.items() if last <= number]
         for stream in streams:
             del self._last[stream]

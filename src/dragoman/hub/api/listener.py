@@ -169,7 +169,7 @@ async def _serving(server: HubServer, server_socket: socket.socket) -> AsyncIter
         yield
     finally:
         up.cancel()
-        server.should_exit = True
+        server.stop()
         await asyncio.wait((running, up))
         server_socket.close()
 
