@@ -7,7 +7,7 @@ import gc
 import logging
 import os
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from dragoman.hub.api.observability.spans import TurnSpans, open_spans
 from dragoman.hub.api.observability.status import Status, StatusSource
 from dragoman.hub.cluster.cluster import Cluster
 from dragoman.hub.cluster.node import node_name, place_of
-from dragoman.hub.engine.options import HubOptions, Trace
+from dragoman.hub.engine.options import HubOptions
 from dragoman.hub.gate.admission import Admission, local_hosts, names_of
 from dragoman.hub.gate.grants import LiveGrants
 from dragoman.hub.gate.grants_store import TokenStore
@@ -124,7 +124,7 @@ async def run_hub(settings: HubSettings, *, page: object = None) -> AsyncIterato
             _specs(settings, folder, place.lease),
             options=options_of(settings),
             remember=Introductions(folder / "agents"),
-            trace=_trace(observer) if spans is not None else None,
+            trace=observer.prompt if spans is not None else None,
             ownership=place.cluster,
         )
         store = TokenStore(settings.tokens_path)
@@ -260,15 +260,6 @@ def _specs(
     return specs_of(
         offered_agents(settings), folder / "agents", lease=lease, policy=settings.approvals.policy
     )
-
-
-def _trace(observer: Observer) -> Trace:
-    def trace(
-        session: str, key: str, meta: Mapping[str, object] | None, agent: str
-    ) -> Mapping[str, Any] | None:
-        return observer.prompt(session, key, meta, agent=agent)
-
-    return trace
 
 
 def _app(

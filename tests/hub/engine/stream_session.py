@@ -6,11 +6,13 @@ from collections.abc import Sequence
 
 from dragoman.errors import JournalError
 from dragoman.hub.engine.bounds import HubBounds
+from dragoman.hub.session.state import new_state
 from dragoman.journal.entry_runs import FrameRun
 
 
 class StreamSession:
     stream = "s"
+    state = new_state("s")
 
     def __init__(self, *, tries_again: bool = False) -> None:
         self.bounds = HubBounds().session("agent")

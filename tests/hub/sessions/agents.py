@@ -60,8 +60,7 @@ def obedient(gate: Gate | None = None) -> Agent:
     async def obey(turn: Turn) -> None:
         gate.prompts.append(turn.text)
         # A hub may put a reminder in front of what the user says, as a block of its own.
-        text = getattr(turn.prompt[-1], "text", "") if turn.prompt else ""
-        word, _, rest = text.partition(" ")
+        word, _, rest = (getattr(turn.prompt[-1], "text", "") if turn.prompt else "").partition(" ")
         if word == "say":
             for number in range(int(rest)):
                 await turn.say(f"{number} ")

@@ -254,18 +254,13 @@ class HubClient:
             self.tell(failure(request_id, error_object(INTERNAL_ERROR, f"Internal error: {error}")))
 
     async def _answer(self, request_id: Id, method: str, params: dict[str, Raw], charge: HeldBytes) -> None:
-        with charge:
-            await self._answer_counted(request_id, method, params)
-
-    async def _answer_counted(self, request_id: Id, method: str, params: dict[str, Raw]) -> None:
         try:
-            result = await self.hub.methods.call(self, method, params, request_id)
+            with charge:
+                result = await self.hub.methods.call(self, method, params, request_id)
         except Elsewhere as error:
             self.elsewhere(request_id, error)
             return
-        except ErrorAnswer as error:
-            answer = failure(request_id, error_object(error.code, error.message, error.data))
-        except CallFailed as error:
+        except (ErrorAnswer, CallFailed) as error:
             answer = failure(request_id, error_object(error.code, error.message, error.data))
         except AgentFailed as error:
             log.info("%s failed: %s", method, error)
@@ -353,6 +348,12 @@ class HubClient:
     def may_reach(self, session: LiveSession) -> None:
         """Whether the session is among those that its token is for."""
         check_session(self.grant, agent=session.state.agent, cwd=session.state.cwd)
+
+    async def session(self, params: dict[str, Raw], *, may_load: bool = False) -> LiveSession:
+        """The session that a request names; `may_load` as with `Hub.session`."""
+        session = await self.hub.session(self.text(params, "sessionId"), may_load=may_load)
+        self.may_reach(session)
+        return session
 
     def text(self, params: dict[str, Raw], name: str) -> str:
         value = value_of(params.get(name))

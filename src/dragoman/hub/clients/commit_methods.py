@@ -88,8 +88,7 @@ class CommitMethods:
 
     async def _session(self, client: HubClient, params: dict[str, Raw]) -> LiveSession:
         """The session, if its folder is here and the client may use the repository around it."""
-        session = await self._hub.session(client.text(params, "sessionId"))
-        client.may_reach(session)
+        session = await client.session(params)
         if self._hub.changes.is_elsewhere(session.id):
             raise invalid_request("the session's folder is on another machine: commit there")
         if client.grant.roots:

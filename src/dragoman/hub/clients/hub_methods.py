@@ -15,7 +15,7 @@ from dragoman.hub.clients.entry_messages import HistoryView, messages
 from dragoman.hub.clients.pairing_methods import PairingMethods
 from dragoman.hub.clients.push_methods import PushMethods
 from dragoman.hub.clients.questions import is_answer
-from dragoman.hub.clients.request_checks import check_no_child, checked_key
+from dragoman.hub.clients.request_checks import check_no_child, checked_cursor, checked_key
 from dragoman.hub.clients.session_list import archive_filter
 from dragoman.hub.clients.session_progress import SessionProgress
 from dragoman.hub.clients.views import SessionViews
@@ -23,7 +23,7 @@ from dragoman.hub.engine.handovers import first_prompt, hand_to_agent, losses
 from dragoman.hub.engine.key_lookup import prompt_refusal
 from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.engine.log import STORE_SECONDS
-from dragoman.hub.engine.ports import Position, read_cursor
+from dragoman.hub.engine.ports import Position
 from dragoman.hub.gate.table import HUB, agent_in, check_session
 from dragoman.hub.lending.file_search import complete_folder, find_files
 from dragoman.hub.lending.file_view import read_file
@@ -113,14 +113,10 @@ class HubMethods:
         return {}
 
     async def _attach(self, client: HubClient, params: Params) -> JsonObject:
-        session = await self._session(client, params)
+        session = await client.session(params)
         after = _text(params, "after")
-        position = Position(session.log.last)
-        if after not in (None, "end"):
-            read = read_cursor(after or "")
-            if read is None or read.sequence > session.log.last:
-                raise invalid_params("after is no cursor of this session")
-            position = read
+        is_end = after is None or after == "end"
+        position = Position(session.log.last) if is_end else checked_cursor(session, after or "", "after")
         follower = self._hub.attach(client, session, position)
         # The answer must come first; what follows it is told from the next turn of the loop on.
         follower.catch_up(follower.ask_again)
@@ -138,12 +134,12 @@ class HubMethods:
 
     async def _history(self, client: HubClient, params: Params) -> JsonObject:
         """The entries before a place, as an onlooker would have been told of them."""
-        session = await self._session(client, params)
+        session = await client.session(params)
         before = _text(params, "before")
-        read = Position(session.log.last) if before is None else read_cursor(before)
-        if read is None or read.sequence > session.log.last:
-            raise invalid_params("before is no cursor of this session")
-        end = read.sequence if before is None else read.sequence - (0 if read.part else 1)
+        end = session.log.last
+        if before is not None:
+            position = checked_cursor(session, before, "before")
+            end = position.sequence - (0 if position.part else 1)
         limit = _number(params, "limit", PAGE, MOST)
         entries = await self._last(session, end, limit)
         items = [
@@ -217,26 +213,26 @@ class HubMethods:
             return await seat.spec.examine()
 
     async def _files(self, client: HubClient, params: Params) -> JsonObject:
-        session = await self._session(client, params)
+        session = await client.session(params)
         pattern = _text(params, "pattern") or ""
         limit = _number(params, "limit", 50, 500)
         return {"files": await asyncio.to_thread(find_files, session.state.cwd, pattern.lower(), limit)}
 
     async def _file(self, client: HubClient, params: Params) -> JsonObject:
-        session = await self._session(client, params)
+        session = await client.session(params)
         folders = (session.state.cwd, *session.state.folders)
         path, line = client.text(params, "path"), _number(params, "line", 1, 1_000_000_000)
         return await asyncio.to_thread(read_file, folders, path, line=line, grant=client.grant)
 
     async def _terminal(self, client: HubClient, params: Params) -> JsonObject:
-        session = await self._session(client, params)
+        session = await client.session(params)
         terminal = self._hub.broker.terminal(session, client.text(params, "terminalId"))
         if terminal is None:
             raise ErrorAnswer(-32002, "the hub lends no such terminal")
         return terminal
 
     async def _changes(self, client: HubClient, params: Params) -> JsonObject:
-        session = await self._session(client, params)
+        session = await client.session(params)
         return await self._hub.changes.changes(session.id)
 
     async def _status(self, client: HubClient, params: Params) -> JsonObject:
@@ -247,8 +243,7 @@ class HubMethods:
 
     async def _answer(self, client: HubClient, params: Params) -> JsonObject:
         # An agent that loads a session may need the answer before it can go on.
-        session = await self._hub.session(client.text(params, "sessionId"), may_load=True)
-        client.may_reach(session)
+        session = await client.session(params, may_load=True)
         name, result = client.text(params, "request"), params.get("result")
         if not name.isdigit() or result is None:
             raise invalid_params("a request and a result are needed")
@@ -278,7 +273,7 @@ class HubMethods:
         return {}
 
     async def _handover(self, client: HubClient, params: Params) -> JsonObject:
-        source = await self._session(client, params)
+        source = await client.session(params)
         check_no_child(source)
         agent, text = client.text(params, "agent"), _text(params, "text")
         check_session(client.grant, agent=agent, cwd=source.state.cwd, folders=source.state.folders)
@@ -302,7 +297,7 @@ class HubMethods:
         return {"sessionId": session.id, "agent": session.state.agent, "lost": lost}
 
     async def _revert(self, client: HubClient, params: Params) -> JsonObject:
-        session = await self._session(client, params)
+        session = await client.session(params)
         hunks = value_of(params.get("hunks"))
         numbers = [number for number in hunks if isinstance(number, int)] if isinstance(hunks, list) else None
         await self._hub.changes.revert(session.id, client.text(params, "path"), numbers)
@@ -311,14 +306,9 @@ class HubMethods:
 
     # Inside.
 
-    async def _session(self, client: HubClient, params: Params) -> LiveSession:
-        session = await self._hub.session(client.text(params, "sessionId"))
-        client.may_reach(session)
-        return session
-
     async def _own(self, client: HubClient, params: Params) -> tuple[LiveSession, str]:
         """A prompt in the queue, which must be the client's, or it must be an administrator."""
-        session = await self._session(client, params)
+        session = await client.session(params)
         key = client.text(params, "key")
         queued_prompt = next((prompt for prompt in session.state.queue if prompt.key == key), None)
         if queued_prompt is None:

@@ -17,7 +17,13 @@ from msgspec import UNSET, Raw
 from dragoman.errors import DragomanError, Elsewhere, ErrorAnswer
 from dragoman.hub.clients.client import ClientHub, HubClient
 from dragoman.hub.clients.hub_methods import HubMethods
-from dragoman.hub.clients.request_checks import check_kinds, check_no_child, check_open, checked_key
+from dragoman.hub.clients.request_checks import (
+    check_kinds,
+    check_no_child,
+    check_open,
+    checked_cursor,
+    checked_key,
+)
 from dragoman.hub.clients.session_list import SessionList
 from dragoman.hub.clients.steering import STEER_MEMBERS, steer
 from dragoman.hub.clients.views import SessionViews
@@ -89,7 +95,7 @@ class Methods:
             check_kinds(params)
             return await handler(client, params, request_id)
         if "sessionId" in params:
-            session = await self._session(client, params)
+            session = await client.session(params)
             if method in STEER_MEMBERS:
                 return await steer(self._hub, session, method, params, client.grant.name)
             return bytes(await self._hub.ask(session, method, params))
@@ -157,11 +163,6 @@ class Methods:
 
     # Sessions.
 
-    async def _session(self, client: HubClient, params: Params) -> LiveSession:
-        session = await self._hub.session(client.text(params, "sessionId"))
-        client.may_reach(session)
-        return session
-
     async def _new(self, client: HubClient, params: Params, request_id: Id) -> Result:
         agent = agent_in(params) or client.agent
         cwd = client.text(params, "cwd")
@@ -182,7 +183,7 @@ class Methods:
     async def _load(self, client: HubClient, params: Params, request_id: Id) -> Result:
         session_id = client.text(params, "sessionId")
         session = await load(self._hub, session_id, params, agent=client.agent, grant=client.grant)
-        session = await self._session(client, params) if session is None else session
+        session = await client.session(params) if session is None else session
         await self._bring(client, session, params)
         session = await self._hub.session(session.id)
         after = ours_in(params).get("after")  # by a client that was told a part of it by another node
@@ -205,16 +206,13 @@ class Methods:
         return None
 
     async def _resume(self, client: HubClient, params: Params, request_id: Id) -> Result:
-        session = await self._session(client, params)
+        session = await client.session(params)
         await self._bring(client, session, params)
         session = await self._hub.session(session.id)
         ours = ours_in(params)
         position = Position(session.log.last)
         if isinstance(ours.get("after"), str):
-            read = read_cursor(ours["after"])
-            if read is None or read.sequence > session.log.last:
-                raise invalid_params("after is no cursor of this session")
-            position = read
+            position = checked_cursor(session, ours["after"], "after")
         prompts = texts_in(ours, "prompts")
         follower = self._hub.attach(client, session, position, own=[*prompts, *texts_in(ours, "wrote")])
         follower.expected_keys |= set(prompts)
@@ -245,7 +243,7 @@ class Methods:
         await self._hub.broker.permit_servers(params, agent=state.agent, cwd=state.cwd, session=session)
 
     async def _fork(self, client: HubClient, params: Params, request_id: Id) -> Result:
-        source = await self._session(client, params)
+        source = await client.session(params)
         await self._permit_servers(source, params)
         ours = ours_in(params)
         key = checked_key(ours)
@@ -258,12 +256,12 @@ class Methods:
         return {**self._views.standing(session), "sessionId": session.id}
 
     async def _close(self, client: HubClient, params: Params, request_id: Id) -> Result:
-        await (await self._session(client, params)).close()
+        await (await client.session(params)).close()
         return {}
 
     async def _delete(self, client: HubClient, params: Params, request_id: Id) -> Result:
         try:
-            session = await self._session(client, params)
+            session = await client.session(params)
         except ErrorAnswer as error:
             if error.code != -32002:
                 raise
@@ -272,7 +270,7 @@ class Methods:
         return {}
 
     async def _set_mode(self, client: HubClient, params: Params, request_id: Id) -> Result:
-        session = await self._session(client, params)
+        session = await client.session(params)
         check_no_child(session)
         result = await self._hub.ask(session, "session/set_mode", params)
         mode = value_of(params.get("modeId"))
@@ -280,7 +278,7 @@ class Methods:
         return bytes(result)
 
     async def _set_option(self, client: HubClient, params: Params, request_id: Id) -> Result:
-        session = await self._session(client, params)
+        session = await client.session(params)
         check_no_child(session)
         result = await self._hub.ask(session, "session/set_config_option", params)
         options = value_of(result, {})
@@ -311,7 +309,7 @@ class Methods:
     ) -> None:
         """Nobody has this session open; it may still be in the journal."""
         try:
-            session = await self._session(client, params)
+            session = await client.session(params)
             if session.id not in client.followers:
                 check_open(session)
             self._prompt(client, request_id, params, session)

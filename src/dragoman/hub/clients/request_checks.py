@@ -8,6 +8,7 @@ from msgspec import Raw
 
 from dragoman.hub.engine.key_lookup import CHILD
 from dragoman.hub.engine.live_session import LiveSession
+from dragoman.hub.engine.ports import Position, read_cursor
 from dragoman.hub.session.frames import KEY_LENGTH, key_in, value_of
 from dragoman.hub.session.state import SAVED_STATES
 from dragoman.wire.codes import invalid_params, invalid_request, session_not_found
@@ -44,6 +45,14 @@ def checked_key(ours: Mapping[str, object]) -> str:
     if ours.get("key") and not key_in(ours):
         raise invalid_params(f"_meta.dragoman.key is a text of at most {KEY_LENGTH} characters")
     return key_in(ours)
+
+
+def checked_cursor(session: LiveSession, cursor: str, name: str) -> Position:
+    """The place in the session that the member `name` of a request says."""
+    position = read_cursor(cursor)
+    if position is None or position.sequence > session.log.last:
+        raise invalid_params(f"{name} is no cursor of this session")
+    return position
 
 
 def check_open(session: LiveSession) -> None:

@@ -65,8 +65,7 @@ class SessionList:
         session_id = client.text(params, "sessionId")
         if await self._listed_state(client, params) == "archived":
             return {}
-        session = await self._hub.session(session_id)
-        client.may_reach(session)
+        session = await client.session(params)
         check_no_child(session)
         family = (session_id, *(child.id for child in session.state.children.values() if child.id))
         await session.close()
@@ -84,8 +83,7 @@ class SessionList:
 
     async def set_title(self, client: HubClient, params: Params, request_id: Id) -> JsonObject:
         """`session/set_title`: the title as it is stored."""
-        session = await self._hub.session(client.text(params, "sessionId"))
-        client.may_reach(session)
+        session = await client.session(params)
         title = " ".join(client.text(params, "title").split())[:LONGEST_TITLE].strip()
         if not title:
             raise invalid_params("title is empty")

@@ -794,8 +794,8 @@ class LiveSession:
         """Everything is stored for the moment."""
         if self._state.listed_state != self.listed_state:
             self.on_change()
-        self.shed()
         if not self._state.is_busy:
+            self.shed()
             self.hub.resting(self)
 
     def _confirm(self) -> None:

@@ -17,6 +17,7 @@ from dragoman.errors import JournalError, JournalUncertain, NoSuchStream, Stream
 from dragoman.hub.engine.bounds import SessionBounds
 from dragoman.hub.engine.ownership import Ownership
 from dragoman.hub.session.events import NewEntry
+from dragoman.hub.session.state import SessionState
 from dragoman.journal import Journal, Stored
 from dragoman.journal.entry_runs import EntryBatch, FrameRun, size_of, size_of_runs
 from dragoman.journal.redaction import is_redacted
@@ -49,6 +50,8 @@ class LogSession(Protocol):
     stream: str
 
     @property
+    def state(self) -> SessionState: ...
+    @property
     def bounds(self) -> SessionBounds: ...
     def on_stored(self, first: int, runs: Sequence[FrameRun]) -> None:
         """These runs are stored, the first entry under this number."""
@@ -66,7 +69,7 @@ class OpenRun(FrameRun):
 
 
 class Backlog:
-    """What waits for the journal. A log has none while everything is stored, as nearly all logs have."""
+    """What waits for the journal. A log has none while its session is idle, as nearly all sessions are."""
 
     __slots__ = (
         *("runs", "groups", "open", "size", "counted_bytes", "is_unknown", "task", "again", "empty_event"),
@@ -201,7 +204,9 @@ class EntryLog:
     def _go(self, backlog: Backlog) -> None:
         if self._is_closed:
             backlog.empty_event.set()  # nobody waits for what nobody stores
-        elif backlog.task is None and backlog.again is None:
+            return
+        backlog.empty_event.clear()
+        if backlog.task is None and backlog.again is None:
             loop = asyncio.get_running_loop()
             backlog.task = loop.create_task(self._store_all(backlog), name="hub log")
 
@@ -209,8 +214,9 @@ class EntryLog:
         try:
             while backlog.runs:
                 await self._store(backlog)
-            self._backlog = None
             backlog.empty_event.set()
+            if not self._session.state.is_busy:
+                self._backlog = None
         except JournalError as error:
             backlog.is_unknown = backlog.is_unknown or isinstance(error, JournalUncertain)
             if not self._is_closed and self._session.on_failure(error, not backlog.is_unknown):

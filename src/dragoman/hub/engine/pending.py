@@ -36,10 +36,6 @@ REDACTED_ANSWER = (
 )
 
 
-NOTHING: frozenset[int] = frozenset()
-"""Of which there is one, however many sessions there are."""
-
-
 class PendingEntries:
     """Of one session: drops originals in the background, those that gather meanwhile together."""
 
@@ -52,8 +48,8 @@ class PendingEntries:
         self._journal = journal
         self._owner = owner
         self._stream = stream
-        self._to_agent: tuple[int, ...] = ()  # frames that the agent's keeper may not have yet
-        self._settled_sequences = NOTHING
+        self._to_agent: list[int] = []  # frames that the agent's keeper may not have yet
+        self._settled_sequences: set[int] = set()
         self._task: asyncio.Task[None] | None = None
         self._on_idle = on_idle
 
@@ -64,26 +60,24 @@ class PendingEntries:
 
     def settle(self, *sequences: int) -> None:
         """Nobody has to act upon these any more."""
-        self._settled_sequences = (
-            self._settled_sequences | {sequence for sequence in sequences if sequence} or NOTHING
-        )
+        self._settled_sequences |= {sequence for sequence in sequences if sequence}
         if self._settled_sequences and self._task is None:
             self._task = self._owner.start(self._drop())
 
     def give(self, sequence: int) -> None:
         """This frame is on its way to the agent."""
-        self._to_agent = (*self._to_agent, sequence)
+        self._to_agent.append(sequence)
 
     def confirm(self, upto: int) -> None:
         """Settle the frames that the agent's host has: those up to this entry."""
         if self._to_agent:
             self.settle(*(sequence for sequence in self._to_agent if sequence <= upto))
-            self._to_agent = tuple(sequence for sequence in self._to_agent if sequence > upto)
+            self._to_agent = [sequence for sequence in self._to_agent if sequence > upto]
 
     def agent_gone(self) -> None:
         """Whatever was for it is for nobody."""
         self.settle(*self._to_agent)
-        self._to_agent = ()
+        self._to_agent.clear()
 
     def recall(
         self, state: SessionState, process: AgentPort[Session] | None, originals: Iterable[int]
@@ -95,7 +89,7 @@ class PendingEntries:
             self.settle(*closed_sequences)
         else:
             # Older notes among them are settled with the frames behind them.
-            self._to_agent = (*self._to_agent, *closed_sequences)
+            self._to_agent += closed_sequences
             self.confirm(process.last_taken(state))
 
     async def aclose(self) -> None:
@@ -119,7 +113,7 @@ class PendingEntries:
                 self._stream,
                 error,
             )
-        self._settled_sequences = self._settled_sequences - sequences or NOTHING
+        self._settled_sequences -= sequences
 
     async def _drop(self) -> None:
         try:

@@ -85,11 +85,11 @@ class Grant(Struct, frozen=True):
             real = os.path.realpath(cwd)
         except OSError:  # links in a circle, say
             return False
-        return any(_is_below(real, root) for root in self.roots)
+        return any(is_below(real, root) for root in self.roots)
 
 
-def _is_below(path: str, root: str) -> bool:
-    # By whole names: /home/ann/app2 is not below /home/ann/app.
+def is_below(path: str, root: str) -> bool:
+    """By whole names: /home/ann/app2 is not below /home/ann/app."""
     return path == root or path.startswith(root if root.endswith(os.sep) else root + os.sep)
 
 

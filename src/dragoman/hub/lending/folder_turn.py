@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from dragoman.decoders import decode_json
+from dragoman.hub.gate.admission import is_below
 from dragoman.hub.session.frames import value_of
 
 if TYPE_CHECKING:
@@ -66,9 +67,7 @@ class FolderTurn:
     def is_near(self, turn: FolderTurn) -> bool:
         """Whether one of its folders is the other's folder, in it or around it."""
         return any(
-            _is_below(folder, two) or _is_below(two, folder)
-            for folder in self.folders
-            for two in turn.folders
+            is_below(folder, two) or is_below(two, folder) for folder in self.folders for two in turn.folders
         )
 
     def meet(self, turn: FolderTurn) -> None:
@@ -135,10 +134,6 @@ def _parts(raw: Raw | None) -> list[_Part]:
         return [] if raw is None else decode_json(raw, list[_Part] | None) or []
     except msgspec.MsgspecError:  # an agent that does not follow the schema names nothing
         return []
-
-
-def _is_below(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(f"{folder.rstrip('/')}/")
 
 
 def _locate(cwd: str, path: str) -> str:

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Raw, Struct, field
 
 from dragoman.decoders import json_decoder
+from dragoman.hub.session.frames import encode_json
 from dragoman.hub.session.notes import StreamNote
 from dragoman.hub.session.state import (
     ChildSession,
@@ -86,13 +87,12 @@ class Checkpoint(Struct, kw_only=True, omit_defaults=True, tag_field="hub", tag=
     successor: str = ""
 
 
-_encode = msgspec.json.Encoder().encode
 _decode = json_decoder(Checkpoint).decode
 
 
 def write_checkpoint(state: SessionState) -> bytes:
     """The note for a state that is nothing but the fold of its entries."""
-    return _encode(
+    return encode_json(
         Checkpoint(
             upto=state.last,
             requests=list(state.requests.values()),

@@ -25,7 +25,7 @@ UPDATE = b'{"jsonrpc":"2.0","method":"session/update","params":{'
 
 KEY_LENGTH = 128
 
-_encode = msgspec.json.Encoder().encode
+encode_json = msgspec.json.Encoder().encode
 
 _CARRIAGE_RETURN = ord("\r")  # a number is found several times as fast as a text of one character
 
@@ -114,7 +114,7 @@ def ours_in(params: Mapping[str, Raw]) -> dict[str, Any]:
 
 def update_start(session_id: str) -> bytes:
     """How the updates of a session begin, up to the update's own members."""
-    return UPDATE + b'"sessionId":%b,"update":{"sessionUpdate":"' % _encode(session_id)
+    return UPDATE + b'"sessionId":%b,"update":{"sessionUpdate":"' % encode_json(session_id)
 
 
 def update_kind(frame: bytes, start: bytes) -> bytes | None:
@@ -179,21 +179,21 @@ STEERED_MESSAGE = "steer-"
 def echoes(session_id: str, prompt: Sequence[Raw], key: str) -> list[bytes]:
     """A prompt as the updates that tell it to whoever did not write it."""
     begin = update_start(session_id) + b'user_message_chunk","content":'
-    end = b',"messageId":%b}}}' % _encode(f"prompt-{key}")
+    end = b',"messageId":%b}}}' % encode_json(f"prompt-{key}")
     return [begin + bytes(block) + end for block in prompt]
 
 
 def with_ours(frame: bytes, member: str, ours: Mapping[str, object]) -> bytes:
     """The frame with `_meta.dragoman` in its params or result. What stands there already stays."""
     if member == "params" and frame.startswith(UPDATE) and b'"_meta"' not in frame:
-        encoded_meta = _encode({"dragoman": ours})
+        encoded_meta = encode_json({"dragoman": ours})
         return b'%b"_meta":%b,%b' % (UPDATE, encoded_meta, frame[len(UPDATE) :])
     whole = object_of(frame)
     members = object_of(whole.get(member))
     if member not in whole or (not members and value_of(whole[member]) not in ({}, None)):
         return frame  # it has no place for it
-    whole[member] = Raw(_encode(merge_ours(members, ours)))
-    return _encode(whole)
+    whole[member] = Raw(encode_json(merge_ours(members, ours)))
+    return encode_json(whole)
 
 
 def merge_ours(params: Mapping[str, Raw], ours: Mapping[str, object]) -> dict[str, Any]:
@@ -212,9 +212,9 @@ def with_session_id(frame: bytes, session_id: str) -> bytes:
     params = object_of(whole.get("params"))
     if "sessionId" not in params:
         return frame
-    params["sessionId"] = Raw(_encode(session_id))
-    whole["params"] = Raw(_encode(params))
-    return _encode(whole)
+    params["sessionId"] = Raw(encode_json(session_id))
+    whole["params"] = Raw(encode_json(params))
+    return encode_json(whole)
 
 
 def may_name_sessions(text: bytes) -> bool:
@@ -231,16 +231,12 @@ def with_names(frame: bytes, name_of: Callable[[str], str]) -> bytes:
     for member in NAMES_IN_UPDATES.get(str(value_of(update.get("sessionUpdate"))), ()):
         own = value_of(update.get(member))
         if isinstance(own, str) and (name := name_of(own)) != own:
-            changes[member] = Raw(_encode(name))
+            changes[member] = Raw(encode_json(name))
     if not changes:
         return frame
-    params["update"] = Raw(_encode({**update, **changes}))
-    whole["params"] = Raw(_encode(params))
-    return _encode(whole)
-
-
-def encode_json(value: object) -> bytes:
-    return _encode(value)
+    params["update"] = Raw(encode_json({**update, **changes}))
+    whole["params"] = Raw(encode_json(params))
+    return encode_json(whole)
 
 
 def key_in(ours: Mapping[str, object]) -> str:

@@ -193,7 +193,7 @@ async def test_a_watched_journal_gives_the_same_spans() -> None:
     told = Told()
     observer = Observer(spans=told.spans)
     journal = observer.measure(MemoryJournal())
-    observer.prompt("s", "k", None, agent="review")
+    observer.prompt("s", "k", None, "review")
     await fakes.live(journal, [fakes.note("made", agent="review"), fakes.prompt("k")])
     await fakes.live(
         journal,

@@ -125,7 +125,7 @@ class Observer:
         return snapshot
 
     def prompt(
-        self, session: str, key: str, meta: Mapping[str, object] | None, *, agent: str
+        self, session: str, key: str, meta: Mapping[str, object] | None, agent: str
     ) -> Mapping[str, Any] | None:
         """The `_meta` with which a prompt is to be stored and given to the agent: its own, unless there are
         traces.
