@@ -42,19 +42,14 @@ class ForkServer:
         """`modules` are imported before the first fork."""
         self._lock = threading.Lock()
         self.address = address
-        listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        if address:
-            listener.bind(address)
-            listener.listen(100)
         self._socket, remote = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         kept = {name: os.environ[name] for name in ("PATH", "PYTHONDONTWRITEBYTECODE") if name in os.environ}
-        with remote, listener:
-            ends = [remote.fileno(), listener.fileno()]
+        with remote:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.fork_server", *map(str, ends), *modules],
+                [sys.executable, "-m", "tests.fork_server", str(remote.fileno()), address, *modules],
                 stdin=subprocess.PIPE,  # Python looks at its streams when it starts: the commands have pipes
                 stdout=subprocess.PIPE,
-                pass_fds=ends,
+                pass_fds=[remote.fileno()],
                 cwd=ROOT,
                 env={**kept, "HOME": "/nonexistent"},
             )
@@ -62,7 +57,7 @@ class ForkServer:
     def close(self) -> None:
         """End the process; the commands have ended before."""
         if self.address:
-            os.unlink(self.address)
+            Path(self.address).unlink(missing_ok=True)
         self._socket.close()
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
@@ -120,10 +115,14 @@ def _write(end: int, data: bytes) -> None:
         pass  # the command has ended without reading all of it
 
 
-def _serve(requests: socket.socket, listener: socket.socket) -> str:
+def _serve(requests: socket.socket, address: str) -> str:
     """Returns in each fork, with the name of the module to run; exits when nobody asks any more."""
-    is_listening = listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
-    sources = [requests, listener] if is_listening else [requests]
+    sources = [requests, listener := socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)]
+    if address:
+        listener.bind(address)  # not before: meanwhile whoever comes starts a process
+        listener.listen(100)
+    else:
+        sources.remove(listener)
     while True:
         _reap()
         if requests in select.select(sources, [], [])[0]:
@@ -190,11 +189,9 @@ def _tell(report: int, number: int) -> None:
 
 
 if __name__ == "__main__":
-    for name in ("dragoman.cli", *sys.argv[3:]):
+    number, address, *modules = sys.argv[1:]
+    for name in ("dragoman.cli", *modules):
         importlib.import_module(name)
     gc.freeze()  # what is shared with the forks stays shared
-    runpy.run_module(
-        _serve(*(socket.socket(fileno=int(number)) for number in sys.argv[1:3])),
-        run_name="__main__",
-        alter_sys=True,
-    )
+    module = _serve(socket.socket(fileno=int(number)), address)
+    runpy.run_module(module, run_name="__main__", alter_sys=True)

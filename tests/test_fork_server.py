@@ -22,7 +22,10 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="descriptors are
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ForkServer]:
-    running = ForkServer(address=str(tmp_path_factory.mktemp("forks") / "address"))
+    folder = tmp_path_factory.mktemp("forks")
+    running = ForkServer(address=str(folder / "address"))
+    running.run(["--version"], given=None, cwd=folder, env={}, timeout=patience(30))  # it is there
+    assert (folder / "address").is_socket()
     yield running
     running.close()
 
