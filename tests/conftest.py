@@ -17,7 +17,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,8 @@ sys.dont_write_bytecode = False
 import hypothesis  # noqa: E402  its modules are among them
 
 from dragoman.testing.pace import deadline, pace  # noqa: E402
+from tests import forks  # noqa: E402
+from tests.fork_server import ForkServer  # noqa: E402
 from tests.slow import mark_all_but_one  # noqa: E402
 
 pace()  # opens what it reads before any test counts descriptors
@@ -112,6 +114,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if isinstance(item, pytest.Function):
             _guard(item)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # before the workers fork
+def pytest_runtestloop(session: pytest.Session) -> Generator[None, Any, Any]:
+    """A run of many tests has one process that forks for the programs of all of them."""
+    if sys.platform != "linux" or len(session.items) < forks.MANY:
+        return (yield)
+    server = ForkServer(*forks.MODULES, address=forks.ADDRESS)
+    try:
+        return (yield)
+    finally:
+        server.close()
 
 
 @functools.cache

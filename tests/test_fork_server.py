@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.testing.pace import patience
+from tests import forks
 from tests.apps.run.running import DRAGOMAN, home
 from tests.fork_server import ForkServer
 
@@ -19,10 +21,18 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="descriptors are
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[ForkServer]:
-    running = ForkServer()
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ForkServer]:
+    folder = tmp_path_factory.mktemp("forks")
+    running = ForkServer(address=str(folder / "address"))
+    running.run(["--version"], given=None, cwd=folder, env={}, timeout=patience(30))  # it is there
+    assert (folder / "address").is_socket()
     yield running
     running.close()
+
+
+def lent(address: str) -> list[str]:
+    """The beginning of a command line that lends its streams to a fork."""
+    return [address if word == forks.ADDRESS else word for word in forks.DRAGOMAN]
 
 
 def test_status_and_output_are_those_of_a_process(server: ForkServer, tmp_path: Path) -> None:
@@ -55,3 +65,44 @@ def test_a_command_beyond_its_time_is_killed(server: ForkServer, tmp_path: Path)
         ["run", "--prompt-file", "prompt"], given=None, cwd=tmp_path, env=home(tmp_path), timeout=0.1
     )
     assert done.returncode == -signal.SIGKILL
+
+
+HELLO = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}\n'
+
+
+def test_a_fork_that_somebody_else_starts_is_talked_to_and_ends_as_it_says(server: ForkServer) -> None:
+    arguments = ["agent", "echo"]
+    done = subprocess.run(
+        [*lent(server.address), *arguments], input=HELLO, capture_output=True, timeout=patience(30)
+    )
+    assert json.loads(done.stdout)["result"]["agentInfo"]["name"] == "echo"
+    assert (done.returncode, done.stderr) == (0, b"")
+    refused = subprocess.run(
+        [*lent(server.address), "no-such-command"], capture_output=True, timeout=patience(30)
+    )
+    assert refused.returncode == 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_signal_ends_the_fork(server: ForkServer, number: int) -> None:
+    pipe = subprocess.PIPE
+    with subprocess.Popen([*lent(server.address), "agent", "echo"], stdin=pipe, stdout=pipe) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(HELLO)
+        process.stdin.flush()
+        assert process.stdout.readline()
+        process.send_signal(number)
+        assert process.stdout.read() == b"", "whoever holds the other end has ended"
+        assert process.wait(patience(10)) == (-number if number == signal.SIGKILL else 0)
+
+
+def test_without_a_server_it_is_the_program(tmp_path: Path) -> None:
+    words = [*lent(str(tmp_path / "nobody")), "--version"]
+    done = subprocess.run(words, capture_output=True, timeout=patience(30), check=True)
+    assert done.stdout.startswith(b"dragoman ")
+
+
+def test_a_program_of_another_version_is_no_fork() -> None:
+    assert forks.unforked([*forks.DRAGOMAN, "--version"]) == [sys.executable, "-m", "dragoman", "--version"]
+    assert forks.unforked(["node", "client.mjs"]) == ["node", "client.mjs"]

@@ -124,9 +124,11 @@ class Import:
 class Imports(ast.NodeVisitor):
     """Collects every import of one module, relative ones resolved, with whether only type checkers see it."""
 
-    def __init__(self, package: str) -> None:
+    def __init__(self, package: str, *, has_calls: bool) -> None:
+        """`has_calls` if it calls `import_module`: then expressions are visited too, which takes long."""
         self.found: list[Import] = []
         self._package = package
+        self._has_calls = has_calls
         self._typing_only = False
         self._in_function = False
 
@@ -136,6 +138,14 @@ class Imports(ast.NodeVisitor):
         self._in_function = before
 
     visit_AsyncFunctionDef = visit_FunctionDef
+
+    def generic_visit(self, node: ast.AST) -> None:
+        if self._has_calls:
+            super().generic_visit(node)
+            return
+        for part in ("body", "handlers", "orelse", "finalbody", "cases"):
+            for child in getattr(node, part, ()):
+                self.visit(child)
 
     def visit_Import(self, node: ast.Import) -> None:
         for alias in node.names:
@@ -232,7 +242,7 @@ def hub_objection(module: str, imported: str) -> str | None:
 @cache
 def imports_in(source: str, package: str) -> list[Import]:
     """Remembered, because reading all modules as Python takes seconds."""
-    visitor = Imports(package)
+    visitor = Imports(package, has_calls="import_module" in source or "__import__" in source)
     visitor.visit(ast.parse(source))
     return visitor.found
 

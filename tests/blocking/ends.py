@@ -28,6 +28,7 @@ from dragoman.schema.v1 import (
 )
 from dragoman.sdk import connect as awaited
 from dragoman.sdk.agent.session import Outcome
+from tests import forks
 
 ROOT = Path(__file__).parents[2]
 SERVERS: dict[str, Callable[[Agent, Limits], None]] = {
@@ -44,6 +45,11 @@ def command(server: str = "threads", *, cancel: float = Limits().cancel_seconds)
     return [sys.executable, "-m", "tests.blocking.ends", server, str(cancel)]
 
 
+def forked_command(server: str = "threads", *, cancel: float = Limits().cancel_seconds) -> list[str]:
+    """The same for those who only talk to it."""
+    return [*forks.module("tests.blocking.ends"), server, str(cancel)]
+
+
 def connected(
     face: str = "piped",
     server: str = "threads",
@@ -53,7 +59,7 @@ def connected(
     cancel: float = Limits().cancel_seconds,
 ) -> AbstractContextManager[AgentHandle]:
     """The agent, served in one way and talked to in another: by a pipe of our own, or through a loop."""
-    words = command(server, cancel=cancel)
+    words = forked_command(server, cancel=cancel)
     if face == "piped":
         return blocking.connect(words, client=client, limits=limits, cwd=ROOT)
     return LoopConversation(awaited.connect(words, client=client, limits=limits, cwd=ROOT))

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.forks import module
 from tests.interop.programs import AGENTS, CLIENTS, needs_node, tapped, tell
 from tests.interop.test_story import FUTURE, ORDERS, STORY, judge
 from tests.together import SideBySide
 
 together = SideBySide(2)
 
-CLIENT = [sys.executable, "-m", "tests.blocking.story_client"]
-AGENT = [sys.executable, "-m", "tests.blocking.story_agent"]
+CLIENT = module("tests.blocking.story_client")
+AGENT = module("tests.blocking.story_agent")
 
 PAIRS = {
     "blocking client, ours": (CLIENT, AGENTS["ours"]),

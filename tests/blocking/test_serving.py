@@ -16,7 +16,7 @@ from dragoman.blocking import Agent, Turn, serve
 from dragoman.blocking.serving import serve_over
 from dragoman.errors import LocalMistake
 from dragoman.testing.pace import patience
-from tests.blocking.ends import ROOT, command
+from tests.blocking.ends import ROOT, forked_command
 from tests.faults.talk import Talk, cancel, cancel_request, code, line, opening, prompt, request
 from tests.together import SideBySide
 
@@ -26,7 +26,7 @@ together = SideBySide()
 
 @asynccontextmanager
 async def talking() -> AsyncIterator[Talk]:
-    async with opening(command(), cwd=ROOT) as talk:
+    async with opening(forked_command(), cwd=ROOT) as talk:
         yield talk
 
 

@@ -14,9 +14,26 @@ from dragoman.cli import review as review_command
 from dragoman.cli.review_fixes import mend
 from dragoman.cli.review_sources import ReviewSources
 from dragoman.review import ReviewNote, ReviewSettings, review
+from tests.review.local_inspector import rules_in_this_process
 from tests.review.test_git import git
 
 BAD = "import os\n\n\ndef f(a=[]):\n    return a\n"
+
+
+__all__ = ["rules_in_this_process"]
+
+WITH_WORKERS = (
+    "test_files_and_folders_are_reviewed",
+    "test_a_rule_that_takes_for_ever_is_status_three",
+    "test_whoever_waits_long_is_told_how_far_it_is",
+)
+"""Tests with worker processes: those of the others are not the point."""
+
+
+@pytest.fixture(autouse=True)
+def without_workers(request: pytest.FixtureRequest) -> None:
+    if request.node.name not in WITH_WORKERS:
+        request.getfixturevalue("rules_in_this_process")
 
 
 @pytest.fixture(autouse=True)

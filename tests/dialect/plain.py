@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-REVIEWER = [sys.executable, "-m", "dragoman", "agent", "review", "--sessions"]
-TRANSLATE = [sys.executable, "-m", "dragoman", "translate"]
+from tests.forks import DRAGOMAN
+
+REVIEWER = [*DRAGOMAN, "agent", "review", "--sessions"]
+TRANSLATE = [*DRAGOMAN, "translate"]
 
 
 class Pipe:

@@ -6,11 +6,12 @@ import sys
 from pathlib import Path
 
 from dragoman.testing.pace import patience
+from tests.forks import DRAGOMAN
 
 ROOT = Path(__file__).parent.parent.parent
 
 
-ECHO = (sys.executable, "-m", "dragoman", "agent", "echo")
+ECHO = (*DRAGOMAN, "agent", "echo")
 
 
 def talk(text: str, *agent: str) -> subprocess.CompletedProcess[str]:

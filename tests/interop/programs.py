@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from dragoman.testing.pace import patience
+from tests import forks
 
 ROOT = Path(__file__).parents[2]
 TS = Path(__file__).parent / "ts"
@@ -27,15 +28,19 @@ def python(module: str) -> list[str]:
     return [sys.executable, "-m", f"tests.interop.python.{module}"]
 
 
+def forked(module: str) -> list[str]:
+    return forks.module(f"tests.interop.python.{module}")
+
+
 CLIENTS = {
-    "ours": python("our_client"),
-    "official-python": python("official_client"),
+    "ours": forked("our_client"),
+    "official-python": forked("official_client"),
     "typescript": ["node", str(TS / "client.mjs")],
 }
 AGENTS = {
-    "ours": python("our_agent"),
-    "adapted": python("adapted_agent"),
-    "official-python": python("official_agent"),
+    "ours": forked("our_agent"),
+    "adapted": forked("adapted_agent"),
+    "official-python": forked("official_agent"),
     "typescript": ["node", str(TS / "agent.mjs")],
 }
 
@@ -47,13 +52,15 @@ def environment(sdk: Path | None) -> dict[str, str]:
 
 def tapped(journal: Path, command: list[str]) -> list[str]:
     """The same command with a tap before it."""
-    return [sys.executable, "-m", "tests.interop.tap", str(journal), *command]
+    return [*forks.module("tests.interop.tap"), str(journal), *command]
 
 
 def tell(
     client: list[str], tale: str, orders: list[str], agent: list[str], *, sdk: Path | None = None
 ) -> dict[str, Any]:
     """Let a client walk through a tale with an agent; what it saw. `sdk` is another official Python SDK."""
+    if sdk is not None:
+        client, agent = forks.unforked(client), forks.unforked(agent)
     run = subprocess.run(
         [*client, tale, json.dumps(orders), *agent],
         cwd=ROOT,

@@ -17,7 +17,6 @@ from dragoman.testing.pace import patience
 from tests.interop.programs import AGENTS, CLIENTS, ROOT, environment, python, tell
 from tests.interop.python.fetch import VERSIONS, sources
 from tests.interop.test_story import ORDERS, STORY
-from tests.slow import sampled
 from tests.together import SideBySide
 
 COMING = VERSIONS[-1]
@@ -49,7 +48,9 @@ async def updates(command: list[str], version: str, *content: Any) -> list[Sessi
         return [update async for update in session.prompt(*content)]
 
 
-@pytest.mark.parametrize(("version", "served"), sampled(VERSIONS, SERVED))
+@pytest.mark.in_turn("version", "served")
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("served", SERVED)
 @together
 async def test_their_echo_agent_answers_us(version: str, served: str) -> None:
     command = example(version, "echo_agent.py", "EchoAgent", served)

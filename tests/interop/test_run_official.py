@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests.faults.client.running import Run, running
+from tests.forks import unforked
 from tests.interop.programs import AGENTS, ROOT, needs_node
 from tests.interop.python.fetch import VERSIONS, sources
 from tests.interop.test_official_examples import needs_sources
@@ -39,15 +40,16 @@ slow = pytest.mark.slow
 async def run(agent: list[str], place: Path, *options: str, words: str, **more: Any) -> Run:
     """One turn to its end; `more` may bring another SDK for Python."""
     path = f"{ROOT}:{more['sdk']}" if "sdk" in more else str(ROOT)
+    command = shlex.join(unforked(agent))
     async with running(
-        "", "", place, "--env", f"PYTHONPATH={path}", *options, command=shlex.join(agent), words=[words]
+        "", "", place, "--env", f"PYTHONPATH={path}", *options, command=command, words=[words]
     ) as started:
         started.peer.close_stdin()
         return await started.done(seconds=30)
 
 
 @needs_sources
-@pytest.mark.in_turn("version")
+@slow  # the next one runs an agent of the same package
 @pytest.mark.parametrize("version", VERSIONS)
 @together
 async def test_their_echo_agent_is_run(version: str, tmp_path: Path) -> None:
@@ -138,7 +140,7 @@ async def test_every_end_has_its_status(agent: list[str], order: str, status: in
 @told_once
 @together
 async def test_ctrl_c_cancels_the_turn(agent: list[str], tmp_path: Path) -> None:
-    async with running("", "", tmp_path, command=shlex.join(agent), words=["wait"]) as started:
+    async with running("", "", tmp_path, command=shlex.join(unforked(agent)), words=["wait"]) as started:
         await started.peer.read_until(lambda line: b'"waiting"' in line, seconds=20)
         started.peer.send_signal(signal.SIGINT)
         await started.done(seconds=30)

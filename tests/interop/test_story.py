@@ -84,10 +84,12 @@ OURS = {"ours", "adapted"}
 def marks(client: str, agent: str) -> list[pytest.MarkDecorator]:
     """A pair with nothing of ours shows that the story is not ours alone. That rarely changes: it is slow.
 
-    An adapted agent meets our client in `make test`.
+    An adapted agent meets our client in `make test`; our client and our agent meet all others, and each other
+    in `make test-all`.
     """
     found = [needs_node] if "typescript" in (client, agent) else []
     is_rare = not OURS & {client, agent} or (agent == "adapted" and client != "ours")
+    is_rare = is_rare or client == agent == "ours"
     return [*found, pytest.mark.slow] if is_rare else found
 
 

@@ -17,6 +17,7 @@ from tests.misbehaviour.leaks import Held, look
 SCRIPT = Path(__file__).with_name("run_many.py")
 
 
+@pytest.mark.slow  # `test_connect.py` tries each point in one way
 def test_nothing_survives_many_conversations() -> None:
     done = subprocess.run(
         [sys.executable, SCRIPT, "--count", "14"],

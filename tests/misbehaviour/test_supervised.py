@@ -17,7 +17,9 @@ EVERY = 4
 """Every fourth point of each way is tried; `run_many` tries all."""
 
 
-@pytest.mark.parametrize("way", ["kill", "hang", "lie"])
+@pytest.mark.parametrize(
+    "way", ["kill", *(pytest.param(way, marks=pytest.mark.slow) for way in ("hang", "lie"))]
+)
 async def test_every_await_ends_and_nothing_is_left(way: str, tmp_path: Path) -> None:
     before = look()
     walks = await walk_all(walk_supervised, POINTS[WAYS.index(way) % EVERY :: EVERY], way, tmp_path)

@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +24,7 @@ from dragoman.testing.models import (
     think,
     turn,
 )
+from tests.forks import DRAGOMAN
 
 APP = "import os\n"
 STEPS = [{"content": "Read", "status": "in_progress", "priority": "high"}, {"content": "Answer"}]
@@ -61,7 +61,7 @@ class Role:
 
     def start_unset(self, folder: Path) -> list[str]:
         """The same without a model."""
-        begin = [sys.executable, "-m", "dragoman", "agent", self.name]
+        begin = [*DRAGOMAN, "agent", self.name]
         return [*begin, "--sessions", str(folder / "sessions.db")]
 
 

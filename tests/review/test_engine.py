@@ -40,6 +40,9 @@ def program(folder: Path, body: str) -> str:
     return str(path)
 
 
+without_workers = pytest.mark.usefixtures("rules_in_this_process")
+
+
 async def test_what_is_reviewed_is_the_given_text_and_not_the_file(tmp_path: Path) -> None:
     path = tmp_path / "x.py"
     path.write_text("x = 1\n")
@@ -78,6 +81,7 @@ async def test_findings_come_while_texts_are_still_on_their_way() -> None:
     assert paths == {"a.py", "b.py"}
 
 
+@without_workers
 async def test_only_changed_lines_are_reported_when_they_are_given() -> None:
     text = "x = eval('1')\ny = eval('2')\nz = eval('3')\n"
     found = await reviewed(ReviewSource("x.py", text, frozenset({2})))
@@ -85,6 +89,7 @@ async def test_only_changed_lines_are_reported_when_they_are_given() -> None:
     assert await reviewed(ReviewSource("x.py", text, frozenset())) == []
 
 
+@without_workers
 async def test_the_mildest_and_the_unwanted_are_left_out() -> None:
     source = ReviewSource("x.py", BAD + "# TODO: x\n")
     assert "text/todo" in rules_of(await reviewed(source))
@@ -93,6 +98,7 @@ async def test_the_mildest_and_the_unwanted_are_left_out() -> None:
     assert "python/eval" not in rules_of(await reviewed(source, settings=ReviewSettings(without=("*/eval",))))
 
 
+@without_workers
 async def test_what_is_in_the_baseline_is_known_as_often_as_it_was_there() -> None:
     once, twice = (
         ReviewSource("x.py", "x = eval('1')\n"),
@@ -104,6 +110,7 @@ async def test_what_is_in_the_baseline_is_known_as_often_as_it_was_there() -> No
     assert [finding.line for finding in again] == [4]
 
 
+@without_workers
 async def test_a_rule_of_the_user_is_used_beside_ours() -> None:
     settings = ReviewSettings(rules=(rule("pattern = 'frobnicate'\n"),))
     assert "x/y" in rules_of(await reviewed(ReviewSource("x.py", "frobnicate = 1\n"), settings=settings))
@@ -152,6 +159,7 @@ async def test_an_oxlint_that_fails_is_told(tmp_path: Path, monkeypatch: pytest.
     assert rules_of(found) == {"javascript/no-eval"}
 
 
+@without_workers
 async def test_what_is_not_reviewed_is_told() -> None:
     notes: list[ReviewNote] = []
     settings = ReviewSettings(largest=10)
@@ -162,6 +170,7 @@ async def test_what_is_not_reviewed_is_told() -> None:
     assert [(note.path, note.is_failure) for note in notes] == [("a", False), ("b", False)]
 
 
+@without_workers
 async def test_very_many_findings_of_one_kind_are_cut_and_counted() -> None:
     notes: list[ReviewNote] = []
     found = await reviewed(
@@ -225,6 +234,7 @@ async def test_an_error_of_the_sources_reaches_the_caller_as_it_is() -> None:
         [finding async for finding in review(sources())]
 
 
+@without_workers
 async def test_nothing_to_review_is_no_finding() -> None:
     assert await reviewed() == []
     assert await reviewed(ReviewSource("x.py", "")) == []

@@ -6,10 +6,14 @@ import os
 import re
 from pathlib import Path
 
+import pytest
+
 from dragoman.review import ReviewSettings, ReviewSource, own_rules, parse_rules
 from dragoman.review.finding_cache import LARGEST_SHARD, FindingCache
 from tests.review.making import reviewed
 from tests.review.secret_examples import EXAMPLES
+
+pytestmark = pytest.mark.usefixtures("rules_in_this_process")
 
 TEXT = "import os\nx = eval(y)  # noqa: F821\n"
 RULE = '[[rule]]\nid = "team/eval"\ntitle = "t"\nwhy = "w"\nseverity = "low"\npattern = "eval"\n'

@@ -134,7 +134,7 @@ PIECES = [
 
 
 @every("piece", PIECES)
-@pytest.mark.parametrize("size", [1_900, 20_000])
+@pytest.mark.parametrize("size", [1_900, 8_000, pytest.param(20_000, marks=pytest.mark.slow)])
 def test_no_pattern_of_ours_takes_long_on_what_repeats_itself(piece: str, size: int) -> None:
     text = (piece * (size // len(piece) + 1))[:size]
     slow = []
@@ -144,6 +144,7 @@ def test_no_pattern_of_ours_takes_long_on_what_repeats_itself(piece: str, size: 
         begun = time.process_time()
         for _ in compile_rule(made)[0].finditer(text):
             pass
-        if time.process_time() - begun > patience(0.5):
+        # What takes squared time takes a sixth with 8,000 characters of what it takes with 20,000.
+        if time.process_time() - begun > patience(0.5 if size != 8_000 else 0.1):
             slow.append(made.id)
     assert slow == []

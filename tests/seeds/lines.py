@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from dragoman.testing.pace import deadline
+from tests.forks import DRAGOMAN
 
 Frame: TypeAlias = dict[str, Any]
 Answerer: TypeAlias = Callable[[Frame], Frame | None]
 """What a request of the other side is answered with: `result` or `error`; None leaves it open."""
 
 ROOT = Path(__file__).parents[2]
-DRAGOMAN = [sys.executable, "-m", "dragoman"]
 TRANSLATE = [*DRAGOMAN, "translate"]
 STORY_AGENT = [sys.executable, str(Path(__file__).with_name("story_agent.py"))]
 FOREIGN = ROOT / "tests" / "dialect"

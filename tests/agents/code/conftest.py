@@ -11,10 +11,11 @@ from dragoman.agents.code.agent import code_agent
 from dragoman.agents.code.config import CoderConfig
 from dragoman.testing import talking_to
 from dragoman.testing.models import scripted_model
+from tests.agents import model_layer  # noqa: F401  before the workers fork
 
 
 @pytest.fixture(autouse=True, scope="session")
-def model_layer(tmp_path_factory: pytest.TempPathFactory) -> None:
+def first_requests(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Vendors' clients import much of themselves with their first request, between the connection and the
     answer: on a busy machine that takes longer than they wait for a connection.
     """

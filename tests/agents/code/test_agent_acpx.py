@@ -2,13 +2,14 @@
 
 import asyncio
 import os
+import shlex
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
 
 from dragoman.testing.models import call, scripted_model, think, turn
+from tests.forks import DRAGOMAN
 from tests.interop.programs import TS
 
 ACPX = shutil.which("acpx") or shutil.which(TS.parent / "acpx" / "node_modules" / ".bin" / "acpx")
@@ -32,7 +33,7 @@ async def test_acpx_reads_edits_and_runs(tmp_path: Path) -> None:
         settings = "--model small --api anthropic"
         settings += f" --base-url {model.anthropic_url} --sessions {tmp_path / 's.db'}"
         code, told = await acpx(
-            f"{sys.executable} -m dragoman agent code {settings}",
+            f"{shlex.join(DRAGOMAN)} agent code {settings}",
             tmp_path,
             "--approve-all",
             "exec",
@@ -54,7 +55,7 @@ async def test_what_acpx_denies_does_not_happen(tmp_path: Path) -> None:
     script = [turn(call("run", command="touch x")), turn("As you wish.")]
     async with scripted_model(script) as model:
         settings = f"--model small --base-url {model.openai_url} --sessions {tmp_path / 's.db'}"
-        command = f"{sys.executable} -m dragoman agent code {settings}"
+        command = f"{shlex.join(DRAGOMAN)} agent code {settings}"
         _, told = await acpx(command, tmp_path, "--deny-all", "exec", "Go")
     assert "As you wish." in told
     assert not (tmp_path / "x").exists()

@@ -16,6 +16,7 @@ from dragoman.errors import CallFailed, LinkClosed
 from dragoman.schema.v1 import EnvVariable, McpServerStdio
 from dragoman.testing.models import call, hold, scripted_model, turn
 from tests.agents.code.coding import Person, calls, status
+from tests.forks import DRAGOMAN
 from tests.interop.programs import CLIENTS, needs_node, tapped, tell
 from tests.interop.test_story import judge
 from tests.together import SideBySide
@@ -25,6 +26,7 @@ together = SideBySide(2)
 
 CODER = [sys.executable, "-m", "dragoman", "agent", "code"]
 MCP_SERVER = Path(__file__).parents[2] / "sdk" / "kit" / "mcp_server.py"
+FORKED = [*DRAGOMAN, *CODER[3:]]
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
@@ -61,7 +63,7 @@ async def test_initialize_is_answered_without_the_model_layer(tmp_path: Path) ->
 
 @together
 async def test_without_a_model_the_first_prompt_says_what_to_set(tmp_path: Path) -> None:
-    async with connect(CODER, env=environment(tmp_path)) as agent:
+    async with connect(FORKED, env=environment(tmp_path)) as agent:
         session = await agent.new_session(cwd=str(tmp_path))
         with pytest.raises(CallFailed, match="Set DRAGOMAN_MODEL") as caught:
             await session.prompt("Hi")
@@ -98,7 +100,7 @@ async def test_every_client_can_drive_it(client: str, tmp_path: Path) -> None:
     script = [turn("Let me look. ", call("read", path="/story/in.txt")), turn("You said: hello again")]
     async with scripted_model(script) as model:
         settings = ["--model", "small", "--base-url", model.openai_url, "--sessions", str(tmp_path / "s.db")]
-        command = tapped(journal, [*CODER, *settings])
+        command = tapped(journal, [*FORKED, *settings])
         report = await asyncio.to_thread(tell, CLIENTS[client], "hello", [], command)
     assert report["initialize"] == {"version": 1, "agent": "dragoman-code"}
     assert report["hello"]["text"] == "Let me look. You said: hello again"
@@ -123,7 +125,7 @@ async def test_a_session_survives_the_death_of_its_process(tmp_path: Path) -> No
                 os.kill(child, signal.SIGKILL)
             with pytest.raises(LinkClosed):
                 await running
-        async with connect(CODER, env=env) as agent:
+        async with connect(FORKED, env=env) as agent:
             again = await agent.load_session(session.id, cwd=str(tmp_path))
             assert (await again.prompt("Three")).text == "Whole."
     assert [message.text for message in model.requests[2].messages] == ["One", "Hello.", "Two", "Three"]
@@ -151,7 +153,7 @@ async def test_tools_of_an_mcp_server_stand_beside_its_own(tmp_path: Path) -> No
     )
     async with scripted_model(script) as model:
         env = environment(tmp_path, DRAGOMAN_MODEL="small", DRAGOMAN_BASE_URL=model.openai_url)
-        async with connect(CODER, env=env, client=person.client()) as agent:
+        async with connect(FORKED, env=env, client=person.client()) as agent:
             session = await agent.new_session(cwd=str(tmp_path), mcp_servers=[server])
             running = session.prompt("Add")
             updates = [update async for update in running]
@@ -174,7 +176,7 @@ async def test_a_key_is_neither_shown_nor_stored(tmp_path: Path) -> None:
     client = Client("editor")
     async with scripted_model([turn("Hello.")], key="another") as model:
         command = [
-            *CODER,
+            *FORKED,
             "--model",
             "small",
             "--base-url",

@@ -2,12 +2,13 @@
 
 import base64
 import shutil
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dragoman.agents.code.tools import search_tool
+from dragoman.agents.code.tools import OWN_TOOLS, search_tool
 from dragoman.schema.v1 import (
     EmbeddedResource,
     ImageContent,
@@ -201,3 +202,13 @@ async def test_tools_have_schemas_without_references(project: Path) -> None:
         assert tool.parameters["type"] == "object"
         assert "$ref" not in str(tool.parameters)
         assert tool.description
+
+
+@pytest.mark.parametrize("api", ["openai", "anthropic"])
+async def test_a_schema_is_made_once_and_nobody_changes_it(project: Path, api: str) -> None:
+    before = {tool.name: deepcopy(tool.schema) for tool in OWN_TOOLS}
+    async with coding([turn("Ok.")], project, api=api) as coder:
+        await coder.prompt("Hi")
+    for tool in OWN_TOOLS:
+        assert tool.schema is tool.schema
+        assert tool.schema == before[tool.name]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.testing.raw_peer import RawPeer
+from tests.forks import DRAGOMAN
 
 COMMAND = [sys.executable, "-m", "dragoman", "agent", "review"]
 PATIENCE = 30.0
@@ -75,6 +76,6 @@ class Peer:
 @asynccontextmanager
 async def running(sessions: Path, *arguments: str) -> AsyncIterator[Peer]:
     """A process of the agent, with its sessions in this file."""
-    command = [*COMMAND, "--sessions", str(sessions), *arguments]
+    command = [*DRAGOMAN, "agent", "review", "--sessions", str(sessions), *arguments]
     async with RawPeer(command, env=dict(os.environ)) as raw:
         yield Peer(raw)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,9 +9,10 @@ import pytest
 from dragoman.check.agent.examination import examine
 from dragoman.check.agent.stage import ExaminationSettings
 from dragoman.check.verdict import judge
+from tests.forks import DRAGOMAN
 
 ENDED_EARLY = {"died", "silent", "hung", "unanswered", "flood", "stumbled"}
-ECHO = [sys.executable, "-m", "dragoman", "agent", "echo"]
+ECHO = [*DRAGOMAN, "agent", "echo"]
 
 
 @pytest.mark.bound(200)

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.testing.pace import patience
+from tests.forks import DRAGOMAN
 
 Frame = dict[str, Any]
 
-TRANSLATE = [sys.executable, "-m", "dragoman", "translate"]
+TRANSLATE = [*DRAGOMAN, "translate"]
 AGENT = [sys.executable, str(Path(__file__).with_name("agent.py"))]
 
 

@@ -20,6 +20,7 @@ from dragoman.schema.v1 import AgentMessageChunk, TextContent
 from dragoman.workspace.workspace import Workspace
 from tests.dialect.threads.agent import OLD
 from tests.dialect.threads.pipe import talking
+from tests.forks import DRAGOMAN
 from tests.interop.programs import CLIENTS, needs_node, tell
 from tests.interop.python.fetch import VERSIONS, sources
 from tests.together import SideBySide
@@ -27,7 +28,6 @@ from tests.together import SideBySide
 pytestmark = pytest.mark.bound(40)  # programs start slowly on a busy machine
 together = SideBySide(2)
 
-DRAGOMAN = [sys.executable, "-m", "dragoman"]
 AGENT = [sys.executable, str(Path(__file__).with_name("agent.py"))]
 CODE = "import os\n\nprint(eval('1'))\n"
 

@@ -7,12 +7,12 @@ said below. The agent's files and commands are the client's, reached as MCP tool
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.forks import DRAGOMAN
 from tests.interop.judges import refused_by_python, sent
 from tests.interop.programs import CLIENTS, needs_node, tapped, tell
 from tests.interop.test_story import ORDERS, STORY, said, used
@@ -39,7 +39,7 @@ LEDGER = {
 @together
 def test_v1_clients_tell_the_story_to_a_v2_agent(client: str, tmp_path: Path) -> None:
     ledger, journal = tmp_path / "ledger.json", tmp_path / "journal"
-    translate = [sys.executable, "-m", "dragoman", "translate", "--agent", "v2", "--ledger", str(ledger)]
+    translate = [*DRAGOMAN, "translate", "--agent", "v2", "--ledger", str(ledger)]
     report = tell(CLIENTS[client], "story", list(ORDERS), tapped(journal, [*translate, "--", *AGENT]))
     report.pop("unknown", None)
     without_news(report)

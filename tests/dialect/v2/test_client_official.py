@@ -14,6 +14,7 @@ from dragoman.dialect.message import decode
 from dragoman.testing.pace import patience
 from tests.agents.review.ground import APP, APP_FINDINGS, APP_FIXED, findings_in, make_repository
 from tests.dialect.v2.client_play import deviations, judged
+from tests.forks import DRAGOMAN
 from tests.interop.judges import frames
 from tests.interop.programs import ROOT, environment, needs_node, tapped
 from tests.interop.python.fetch import VERSIONS, sources
@@ -21,8 +22,8 @@ from tests.interop.python.fetch import VERSIONS, sources
 HERE = Path(__file__).parent
 TYPESCRIPT = ["node", str(HERE / "client.mjs")]
 PYTHON = [sys.executable, str(HERE / "python_client.py")]
-TRANSLATE = [sys.executable, "-m", "dragoman", "translate", "--client", "v2", "--agent", "v1"]
-REVIEW = [sys.executable, "-m", "dragoman", "agent", "review", "--offline"]
+TRANSLATE = [*DRAGOMAN, "translate", "--client", "v2", "--agent", "v1"]
+REVIEW = [*DRAGOMAN, "agent", "review", "--offline"]
 
 needs_sources = pytest.mark.skipif(
     not all(sources(version).is_dir() for version in VERSIONS),

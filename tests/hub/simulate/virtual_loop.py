@@ -20,6 +20,7 @@ import random
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
+from functools import cache
 from types import ModuleType, SimpleNamespace
 from typing import Any
 from unittest.mock import patch
@@ -256,6 +257,14 @@ def _counting() -> Iterator[int]:
         yield number
 
 
+@cache
+def _freeze() -> None:
+    """What is loaded stays: nobody need look through it again after every seed. Once, because counting what
+    is frozen already takes longer than half a seed, where a million objects of pytest are.
+    """
+    gc.freeze()
+
+
 @contextmanager
 def virtual_time(seed: str) -> Iterator[VirtualLoop]:
     """A loop, and the hub's clocks and random names as it sees them there."""
@@ -284,8 +293,7 @@ def virtual_time(seed: str) -> Iterator[VirtualLoop]:
     # Sets of these are gone through: their order must not depend on addresses.
     numbers = _counting()
     patches += [_numbered(kind, numbers) for kind in (HubClient, ClientRouter, LiveSession, asyncio.Event)]
-    if not gc.get_freeze_count():
-        gc.freeze()  # what is loaded now stays: nobody need look through it again after every seed
+    _freeze()
     gc.disable()  # when it would run, and what would end then, differs from run to run
     for one in patches:
         one.start()

@@ -12,10 +12,11 @@ from dragoman.testing import check_journal, check_shared
 from tests.journal.nats.places import fresh, fresh_journal, opened
 from tests.nats_servers import Servers, started
 
-pytestmark = pytest.mark.in_turn("servers")
+CLUSTER = pytest.param(3, id="three servers", marks=pytest.mark.slow)
+"""`make test` has three servers below three hubs, in `tests/cluster/test_scl.py`."""
 
 
-@pytest.fixture(scope="module", params=[1, 3], ids=["one server", "three servers"])
+@pytest.fixture(scope="module", params=[pytest.param(1, id="one server"), CLUSTER])
 def servers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
     with started(tmp_path_factory.mktemp("nats"), count=request.param) as running:
         yield running

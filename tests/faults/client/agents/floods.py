@@ -11,6 +11,8 @@ PROMPT = "session/prompt"
 SIZE = 16 * 1024
 PIECES = 64 * 1024 * 1024 // SIZE
 UPDATES = 50_000
+LONG = 20_000
+"""Characters of a message where bytes count and not messages: those are counted by the others."""
 
 
 @at(PROMPT, "CBP-01")
@@ -58,7 +60,7 @@ def requests_and_deaf(agent: Agent, request: Message) -> None:
 @at("initialize", "CBP-X05")
 def endless_notifications(agent: Agent, request: Message) -> None:
     agent.note_memory("before")
-    block = line(notification("_flood", {"text": "x" * 1000})) * 100
+    block = line(notification("_flood", {"text": "x" * LONG})) * 5
     for _ in range(1000):  # a hundred megabytes; and then nothing
         agent.raw(block)
     time.sleep(60)
@@ -67,7 +69,7 @@ def endless_notifications(agent: Agent, request: Message) -> None:
 @at("session/new", "CBP-X04")
 def endless_updates_of_the_coming_session(agent: Agent, request: Message) -> None:
     agent.note_memory("before")
-    block = line(chunk("x" * 1000)) * 100
+    block = line(chunk("x" * LONG)) * 5
     for _ in range(1000):  # a hundred megabytes; and then nothing
         agent.raw(block)
     time.sleep(60)
@@ -77,7 +79,7 @@ def endless_updates_of_the_coming_session(agent: Agent, request: Message) -> Non
 def endless_talk(agent: Agent, request: Message) -> None:
     agent.note_memory("before")
     agent.note(working=True)
-    block = line(chunk("x" * 1000)) * 100
+    block = line(chunk("x" * LONG)) * 5
     for _ in range(1000):  # a hundred megabytes; and then nothing
         agent.raw(block)
     time.sleep(60)

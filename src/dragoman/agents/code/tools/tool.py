@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
@@ -76,8 +77,11 @@ class CoderTool(Generic[P]):
         return schema_of(self.arguments)
 
 
+@cache
 def schema_of(arguments: type[Struct]) -> dict[str, Any]:
-    """The JSON schema of a tool's arguments, in one piece: not every model follows references."""
+    """The JSON schema of a tool's arguments, in one piece: not every model follows references. It is made
+    once and offered with every request; whoever wants it otherwise copies it.
+    """
     (root,), parts = msgspec.json.schema_components([arguments])
     schema: dict[str, Any] = _inline_references(root, parts)
     schema.pop("title", None)
