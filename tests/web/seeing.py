@@ -8,6 +8,8 @@ from typing import Any
 
 from websockets.sync.client import connect
 
+from dragoman.testing.pace import patience
+
 AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
 
 # A browser without a screen shows every page at all times, so the page has to be told that nobody looks.
@@ -34,6 +36,20 @@ def asked(page: Any, prompts: list[str]) -> None:
 def ended(page: Any, turns: int) -> None:
     """So many turns of the session have ended, by what is shown."""
     page.wait_for_function("n => document.querySelectorAll('.item.of-end').length === n", arg=turns)
+
+
+HOLDS = """async (seconds) => {
+    const last = performance.now() + 1000 * seconds;
+    while (!(await (CHECK)())) {
+        if (performance.now() > last) throw new Error(`it did not come true within ${seconds} seconds`);
+        await new Promise((next) => setTimeout(next, 50));
+    }
+}"""
+
+
+def holds(page: Any, check: str) -> None:
+    """An async function says yes, now or soon. `wait_for_function` takes its promise for a yes."""
+    page.evaluate(HOLDS.replace("CHECK", check), patience(60))
 
 
 def faults(page: Any) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.web.conftest import PHONE, RunningHub, Visitor
-from tests.web.seeing import AXE, ended, faults, reads
+from tests.web.seeing import AXE, ended, faults, holds, reads
 from tests.web.wandering import WANDER, say
 
 pytestmark = pytest.mark.timeout(240)
@@ -28,9 +28,8 @@ def session(hub: RunningHub) -> str:
     return say(hub.direct, hub.token, hub.folder, [*prompts, "call 6 tools"], may_fail=True)
 
 
-def open_session(visitor: Visitor, session: str, cursor: str = "", **options: Any) -> Any:
-    page = visitor.open(**options)
-    page.evaluate("hash => { location.hash = hash }", f"#/s/{session}{f'/{cursor}' if cursor else ''}")
+def open_session(visitor: Visitor, session: str, **options: Any) -> Any:
+    page = visitor.read(session, **options)
     page.wait_for_selector(".item.drawn")
     return page
 
@@ -97,7 +96,7 @@ def test_any_message_can_be_copied_and_linked_and_the_link_opens_it(visitor: Vis
     message.get_by_role("button", name="Copied").wait_for()
     assert page.evaluate("navigator.clipboard.readText()") == "break it"
     message.get_by_role("button", name="Link", exact=True).click()
-    page.wait_for_function("async () => (await navigator.clipboard.readText()).startsWith('http')")
+    holds(page, "async () => (await navigator.clipboard.readText()).startsWith('http')")
     address = page.evaluate("navigator.clipboard.readText()")
     assert f"#/s/{session}/" in address
     other = visitor.open(viewport=PHONE)

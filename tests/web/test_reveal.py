@@ -16,7 +16,7 @@ import pytest
 from dragoman.testing.pace import patience
 from dragoman.text.sanitize import sanitize, sanitize_line
 from tests.text.test_sanitize import HOSTILE, ORDINARY
-from tests.web.conftest import RunningHub, Visitor, send, start_session
+from tests.web.conftest import RunningHub, Visitor, send
 from tests.web.seeing import text_of
 
 WEB = Path(__file__).parents[2] / "web"
@@ -125,8 +125,7 @@ UNSEEN = r"""() => {
 
 @pytest.mark.timeout(240)
 def test_nothing_that_a_person_reads_or_approves_hides_a_character(visitor: Visitor, hub: RunningHub) -> None:
-    page = visitor.open()
-    start_session(page, hub.folder)
+    page = visitor.start()
     send(page, "invisible")
     page.wait_for_selector(".dock .card")
     page.evaluate("() => document.querySelectorAll('.timeline details').forEach(one => (one.open = true))")

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.web.conftest import RunningHub, Visitor, send, start_session
+from tests.web.conftest import RunningHub, Visitor, send
 from tests.web.seeing import ended
+from tests.web.wandering import say
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -115,16 +116,9 @@ END = ".item.of-end.drawn"
 
 
 @pytest.fixture(scope="module")
-def review(browser: Any, hub: RunningHub) -> str:
-    """The address of a review whose first half has to be fetched when it is read from its end."""
-    writer = Visitor(browser.new_context(reduced_motion="reduce"), hub)
-    page = writer.open()
-    start_session(page, hub.folder)
-    send(page, "review 6 files")
-    ended(page, 1)
-    address = str(page.evaluate("location.hash"))
-    writer.context.close()
-    return address
+def review(hub: RunningHub) -> str:
+    """A session with a review whose first half has to be fetched when it is read from its end."""
+    return say(hub.direct, hub.token, hub.folder, ["review 6 files"])
 
 
 def screen(width: str) -> pytest.MarkDecorator:
@@ -135,8 +129,7 @@ def screen(width: str) -> pytest.MarkDecorator:
 
 @pytest.fixture
 def reader(request: pytest.FixtureRequest, visitor: Visitor, review: str) -> ScrollReader:
-    page = visitor.open(viewport=WIDTHS[request.param])
-    page.evaluate("hash => { location.hash = hash }", review)
+    page = visitor.read(review, viewport=WIDTHS[request.param])
     page.wait_for_selector(END)
     page.locator(".timeline").focus()
     box = page.locator(".timeline").bounding_box()
@@ -208,8 +201,7 @@ def test_a_long_diff_comes_whole_and_in_pieces(visitor: Visitor, hub: RunningHub
     folder = hub.folder / "long"
     folder.mkdir()
     (folder / "long.txt").write_text("".join(f"line {number} of many\n" for number in range(700)))
-    page = visitor.open(viewport=WIDTHS["desk"])
-    start_session(page, folder)
+    page = visitor.start(folder, viewport=WIDTHS["desk"])
     send(page, "write a file of 700 lines")
     ended(page, 1)
     page.wait_for_selector(".diff")
@@ -236,7 +228,9 @@ ABOVE = """() => {
 
 
 @screen("desk")
-def test_what_changes_elsewhere_moves_nothing_on_the_screen(reader: ScrollReader, visitor: Visitor) -> None:
+def test_what_changes_elsewhere_moves_nothing_on_the_screen(
+    reader: ScrollReader, visitor: Visitor, review: str
+) -> None:
     page = reader.page
     page.keyboard.press("Home")
     page.wait_for_selector(START)
@@ -248,9 +242,6 @@ def test_what_changes_elsewhere_moves_nothing_on_the_screen(reader: ScrollReader
         page.evaluate(change)
         assert before.way_to(reader.look(before)) == pytest.approx(0, abs=1), change
     before = reader.look()
-    other = visitor.open()
-    other.evaluate("hash => { location.hash = hash }", page.evaluate("location.hash"))
-    other.wait_for_selector(".composer textarea:enabled")
-    send(other, "say 40 messages")
+    send(visitor.read(review), "say 40 messages")
     page.wait_for_selector(".jump >> text=/4\\d new below/")
     assert before.way_to(reader.look(before)) == pytest.approx(0, abs=1)
