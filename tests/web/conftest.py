@@ -162,6 +162,7 @@ def running_hub(folder: Path, *more_agents: str) -> Iterator[RunningHub]:
         url = f"http://127.0.0.1:{wire.port}/"
         yield RunningHub(url, direct, owner, wire, folder / "work", watcher)
     finally:
+        wire.cut()  # a browser may be there for longer than its hub
         process.send_signal(signal.SIGTERM)  # no turn is left, so it ends at once, and its agents with it
         try:
             process.wait(patience(30))

@@ -81,9 +81,9 @@ def test_the_board_shows_each_session_in_its_state_with_its_last_line_cost_and_c
 
 
 def test_keys_move_on_the_board_filter_it_and_open_two_sessions_beside_each_other(
-    visitor: Visitor, sessions: dict[str, str]
+    stranger: Visitor, sessions: dict[str, str]
 ) -> None:
-    page = visitor.open()
+    page = stranger.open()
     page.keyboard.press("b")
     page.wait_for_selector(".of-needs .tile")
     assert choose(page, "j") == "run the installer"
