@@ -52,10 +52,11 @@ def holds(page: Any, check: str) -> None:
     page.evaluate(HOLDS.replace("CHECK", check), patience(60))
 
 
-def faults(page: Any) -> list[str]:
-    """What a scan for barriers finds to be serious."""
+def faults(page: Any, within: str = "html") -> list[str]:
+    """What a scan for barriers finds to be serious, in a part of the page or in all of it."""
     page.evaluate(AXE.read_text())  # an injected element would be refused by our own policy
-    found = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
+    options = "{resultTypes: ['violations'], preload: false}"
+    found = page.evaluate(f"(within) => axe.run(within, {options})", within)
     return [
         f"{one['id']}: {one['nodes'][0]['html'][:160]}"
         for one in found["violations"]

@@ -68,10 +68,10 @@ def test_a_list_that_grows_is_not_drawn_again_and_again(visitor: Visitor, hub: R
     page.wait_for_selector(".item.of-end.drawn")
     assert drawing(page) == live  # piece by piece as in one go
     page.evaluate(COUNT, "li, tbody tr")
-    send(page, "list 400 entries")
+    send(page, "list 150 entries")
     ended(page, 2)
     assert (
-        page.evaluate("window.drawn") <= 2 * 800 + 2
+        page.evaluate("window.drawn") <= 2 * 300 + 2
     )  # each as the last one, and once more when it is complete
 
 

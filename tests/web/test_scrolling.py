@@ -111,14 +111,14 @@ class ScrollReader:
         raise AssertionError(f"{until} was not reached")
 
 
-START = ".bubble:has-text('review 6 files')"
+START = ".bubble:has-text('review 4 files')"
 END = ".item.of-end.drawn"
 
 
 @pytest.fixture(scope="module")
 def review(hub: RunningHub) -> str:
     """A session with a review whose first half has to be fetched when it is read from its end."""
-    return say(hub.direct, hub.token, hub.folder, ["review 6 files"])
+    return say(hub.direct, hub.token, hub.folder, ["review 4 files"])
 
 
 def screen(width: str) -> pytest.MarkDecorator:
@@ -135,6 +135,8 @@ def reader(request: pytest.FixtureRequest, visitor: Visitor, review: str) -> Scr
     box = page.locator(".timeline").bounding_box()
     reader = ScrollReader(page, box["x"] + 30, box["y"] + box["height"] / 2)
     page.mouse.move(reader.x, reader.y)
+    assert reader.look().below <= 1, "it opens at its end"
+    assert page.locator(START).count() == 0, "its beginning is not fetched yet"
     return reader
 
 
@@ -165,8 +167,8 @@ def test_a_finger_leads_to_the_top_and_back(reader: ScrollReader) -> None:
         touch("touchEnd")
 
     # A finger has to move a little before it counts as a swipe.
-    reader.travel(lambda: swipe(400), least=-330, most=-400, until=START)
-    reader.travel(lambda: swipe(-400), least=330, most=400, until=END)
+    reader.travel(lambda: swipe(500), least=-430, most=-500, until=START)
+    reader.travel(lambda: swipe(-500), least=430, most=500, until=END)
 
 
 @screen("desk")

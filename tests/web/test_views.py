@@ -123,7 +123,7 @@ def test_the_palette_finds_acts_sessions_and_text(visitor: Visitor, sessions: di
     page.keyboard.type("break bui")
     page.wait_for_selector(".palette-entry[aria-selected=true] >> text=break the build")
     if AXE.is_file():
-        assert faults(page) == []
+        assert faults(page, "dialog") == []
     page.keyboard.press("Enter")
     page.wait_for_selector(".pane .end.bad")
     page.wait_for_selector(".trouble-bar >> text=The agent is out of quota.")
@@ -202,7 +202,7 @@ def test_a_place_in_a_tool_call_in_prose_and_in_the_palette_opens_the_file_at_it
     page.click(".tool .chip")
     page.wait_for_selector(".file-line .hl-keyword")
     if AXE.is_file():
-        assert faults(page) == []
+        assert faults(page, "dialog") == []
     assert wanted(page) == ["150", "    # line 150"]
     assert page.locator(".tool[open]").count() == 0, "the link folds nothing"
     page.click(".agent .link >> text=src/parser.py:3")
@@ -309,7 +309,7 @@ def test_what_a_turn_changed_is_committed_from_its_changes(visitor: Visitor, hub
     assert page.input_value("#commit-message") == "Fix the parser"
     assert "commit-msg" in page.inner_text(".commit-about")
     if AXE.is_file():
-        assert faults(page) == []
+        assert faults(page, "dialog") == []
     page.keyboard.press("Control+Enter")
     page.wait_for_selector(".commit .output >> text=say which flowers")
     draw(page, "commit-desk")
