@@ -84,7 +84,12 @@ class Eyes:
 
     async def see(self, *texts: str) -> None:
         """Until all of these are on the screen."""
-        await self.until(lambda: all(text in self.screen for text in texts), f"{texts} to be seen")
+
+        def are_seen() -> bool:
+            screen = self.screen
+            return all(text in screen for text in texts)
+
+        await self.until(are_seen, f"{texts} to be seen")
 
     async def lose(self, text: str) -> None:
         await self.until(lambda: text not in self.screen, f"{text!r} to be gone")

@@ -255,9 +255,11 @@ SHARED = SharedParts()
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
-    """Beside an open browser no loop of asyncio can run, so it ends before a test that needs one."""
-    is_near = isinstance(nextitem, pytest.Function) and nextitem.path.parent == Path(__file__).parent
-    if not is_near or inspect.iscoroutinefunction(nextitem.obj):
+    """What is shared ends with the tests of this folder, and before a test with a loop of asyncio: beside an
+    open browser none can run.
+    """
+    is_near = nextitem is not None and nextitem.path.parent == Path(__file__).parent
+    if not is_near or inspect.iscoroutinefunction(getattr(nextitem, "obj", None)):
         SHARED.close()
 
 
