@@ -275,24 +275,32 @@ def no_child_left_behind() -> Iterator[None]:
         pytest.fail(f"child processes left behind: {left}", pytrace=False)
 
 
-@pytest.fixture(scope="module")
-def browser() -> Any:
-    return SHARED.browser()
+@pytest.fixture(scope="session")
+def shared() -> Iterator[SharedParts]:
+    yield SHARED
+    SHARED.close()  # when the run was stopped between two tests
 
 
 @pytest.fixture(scope="module")
-def hub(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> RunningHub:
+def browser(shared: SharedParts) -> Any:
+    return shared.browser()
+
+
+@pytest.fixture(scope="module")
+def hub(
+    shared: SharedParts, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> RunningHub:
     """The hub that files share, with a folder for this file. Sessions of other files are on it too."""
-    one: RunningHub = SHARED.get("hub", lambda: running_hub(tmp_path_factory.mktemp("hub")))
+    one: RunningHub = shared.get("hub", lambda: running_hub(tmp_path_factory.mktemp("hub")))
     folder = one.folder / request.path.stem
     folder.mkdir()
     return replace(one, folder=folder)
 
 
 @pytest.fixture
-def visitor(browser: Any, hub: RunningHub) -> Iterator[Visitor]:
+def visitor(shared: SharedParts, browser: Any, hub: RunningHub) -> Iterator[Visitor]:
     """Somebody whose browser has been here before: it keeps the token and the page."""
-    context = SHARED.get("context", lambda: closing(browser.new_context(**BROWSING)))
+    context = shared.get("context", lambda: closing(browser.new_context(**BROWSING)))
     one = Visitor(context, hub)
     yield one
     for page in context.pages:

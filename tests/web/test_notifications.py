@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.hub.push.push_service import BrowserKeys, PushService
-from tests.web.conftest import SHARED, RunningHub, Visitor, send, start_session
+from tests.web.conftest import RunningHub, SharedParts, Visitor, send, start_session
 from tests.web.seeing import HIDE, ended, holds
 
 pytestmark = pytest.mark.timeout(240)
@@ -44,8 +44,8 @@ STAND_IN = """([endpoint, keys]) => {
 
 
 @pytest.fixture(scope="module")
-def browser() -> Any:
-    return SHARED.browser(is_whole=True)
+def browser(shared: SharedParts) -> Any:
+    return shared.browser(is_whole=True)
 
 
 class ServiceThread:
