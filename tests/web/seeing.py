@@ -16,13 +16,18 @@ AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min
 HIDE = "() => Object.defineProperty(document, 'visibilityState', { value: 'hidden' })"
 
 
+POLLING = 50
+"""Milliseconds between two looks. Without it, each frame is a look, and each look asks for a frame."""
+
+
 def text_of(page: Any) -> str:
     return str(page.inner_text(".timeline"))
 
 
 def reads(page: Any, words: str) -> None:
     """The conversation says so, now or soon."""
-    page.wait_for_function("t => document.querySelector('.timeline').innerText.includes(t)", arg=words)
+    says = "t => document.querySelector('.timeline').innerText.includes(t)"
+    page.wait_for_function(says, arg=words, polling=POLLING)
 
 
 def asked(page: Any, prompts: list[str]) -> None:
@@ -30,12 +35,14 @@ def asked(page: Any, prompts: list[str]) -> None:
     page.wait_for_function(
         "t => JSON.stringify([...document.querySelectorAll('.bubble')].map(b => b.innerText)) === t",
         arg=json.dumps(prompts, separators=(",", ":")),
+        polling=POLLING,
     )
 
 
 def ended(page: Any, turns: int) -> None:
     """So many turns of the session have ended, by what is shown."""
-    page.wait_for_function("n => document.querySelectorAll('.item.of-end').length === n", arg=turns)
+    shown = "n => document.querySelectorAll('.item.of-end').length === n"
+    page.wait_for_function(shown, arg=turns, polling=POLLING)
 
 
 HOLDS = """async (seconds) => {
