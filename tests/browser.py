@@ -24,12 +24,24 @@ FLAGS = [
 
 @contextmanager
 def open_browser(*flags: str, is_whole: bool = False) -> Iterator[Any]:
+    with open_driver() as driver, launch(driver, *flags, is_whole=is_whole) as browser:
+        yield browser
+
+
+@contextmanager
+def open_driver() -> Iterator[Any]:
+    """What launches browsers. While it is open, no loop of asyncio can run in the same thread."""
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with api.sync_playwright() as driver:
+        yield driver
+
+
+@contextmanager
+def launch(driver: Any, *flags: str, is_whole: bool = False) -> Iterator[Any]:
     programs = WHOLE if is_whole else HEADLESS + WHOLE
     chromium = next(filter(None, map(shutil.which, programs)), None)
     if chromium is None:
         pytest.skip("no Chromium is installed (apt-get install chromium)")
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=[*FLAGS, *flags])
-        yield browser
-        browser.close()
+    browser = driver.chromium.launch(executable_path=chromium, args=[*FLAGS, *flags])
+    yield browser
+    browser.close()

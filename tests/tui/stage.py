@@ -10,6 +10,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from textual import events
 from textual.app import App
 from textual.pilot import Pilot
 
@@ -33,6 +34,8 @@ SNAPSHOTS = Path(__file__).parent / "snapshots"
 PICTURES = Path(__file__).parent.parent.parent / "docs" / "pictures"
 PATIENCE = 20.0
 BEAT = 0.02
+SLOWEST_BEAT = 0.2
+"""Seconds between two looks at the screen: few at first, more when it takes long."""
 
 
 class StageBackend:
@@ -81,21 +84,34 @@ class Eyes:
 
     async def see(self, *texts: str) -> None:
         """Until all of these are on the screen."""
-        await self.until(lambda: all(text in self.screen for text in texts), f"{texts} to be seen")
+
+        def are_seen() -> bool:
+            screen = self.screen
+            return all(text in screen for text in texts)
+
+        await self.until(are_seen, f"{texts} to be seen")
 
     async def lose(self, text: str) -> None:
         await self.until(lambda: text not in self.screen, f"{text!r} to be gone")
 
     async def until(self, holds: Callable[[], bool], what: str = "something") -> None:
         until = time.monotonic() + patience(PATIENCE)
+        beat = BEAT
         while time.monotonic() < until:
             if holds():
                 return
-            await self.pilot.pause(BEAT)
+            await self.pilot.pause(beat)
+            beat = min(1.5 * beat, SLOWEST_BEAT)  # a look draws the whole screen
         raise AssertionError(f"waited for {what} in vain:\n{self.screen}")
 
     async def press(self, *keys: str) -> None:
         await self.pilot.press(*keys)
+
+    async def paste(self, text: str) -> None:
+        """Into the field that has the focus, all at once: each key would draw the screen anew."""
+        assert self.app.focused is not None
+        self.app.focused.post_message(events.Paste(text))
+        await self.pilot.pause()
 
     async def say(self, text: str) -> None:
         """Write it into the box and send it, as a paste and Enter do."""

@@ -17,6 +17,7 @@ from dragoman.hub.gate.grants_store import TokenStore
 from dragoman.testing.pace import patience
 from tests.browser import open_browser
 from tests.vscode.conftest import SCRIPT, TESTS
+from tests.web.seeing import holds
 
 SIDE_BAR = {"width": 420, "height": 800}
 MILLISECONDS = 60_000
@@ -115,8 +116,6 @@ def test_the_view_approves_and_opens_a_difference(
             page.wait_for_selector("text=It is fixed.")
             page.click("button[aria-label='Session menu']")
             page.click("text=Open the changes as differences")
-            page.wait_for_function(
-                "async () => (await (await fetch('/shown')).json()).differences.length > 0"
-            )
+            holds(page, "async () => (await (await fetch('/shown')).json()).differences.length > 0")
             (difference,) = shown(address)["differences"]
             assert [after["path"] for _, after in difference["pairs"]] == [str(work / "poem.txt")]

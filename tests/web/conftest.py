@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import signal
@@ -10,8 +11,8 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +20,16 @@ import pytest
 
 from dragoman.hub.gate.grants_store import TokenStore
 from dragoman.testing.pace import patience
-from tests.browser import open_browser
+from tests.browser import launch, open_driver
+from tests.conftest import children
 from tests.subagents.family import arguments
+from tests.web.wandering import say
 
 AGENT = Path(__file__).parent / "guide.script"
 STEERABLE = Path(__file__).parents[1] / "steerable_agent.py"
 PHONE = {"width": 390, "height": 844}
 DESK = {"width": 1280, "height": 800}
+BROWSING = {"viewport": DESK, "accept_downloads": True, "reduced_motion": "reduce"}
 PICTURES = Path(__file__).parents[2] / "docs" / "pictures" if os.environ.get("DRAGOMAN_PICTURES") else None
 """`DRAGOMAN_PICTURES=1 pytest tests/web` draws the pictures of the documentation anew."""
 
@@ -120,12 +124,6 @@ class RunningHub:
     """A token that is good for watching only."""
 
 
-@pytest.fixture(scope="module")
-def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningHub]:
-    with running_hub(tmp_path_factory.mktemp("hub")) as hub:
-        yield hub
-
-
 @contextmanager
 def running_hub(folder: Path, *more_agents: str) -> Iterator[RunningHub]:
     """A hub of its own whose files lie in a folder, with three agents; more of the first by their names."""
@@ -164,6 +162,7 @@ def running_hub(folder: Path, *more_agents: str) -> Iterator[RunningHub]:
         url = f"http://127.0.0.1:{wire.port}/"
         yield RunningHub(url, direct, owner, wire, folder / "work", watcher)
     finally:
+        wire.cut()  # a browser may be there for longer than its hub
         process.send_signal(signal.SIGTERM)  # no turn is left, so it ends at once, and its agents with it
         try:
             process.wait(patience(30))
@@ -172,12 +171,6 @@ def running_hub(folder: Path, *more_agents: str) -> Iterator[RunningHub]:
         if process.stdout is not None:
             process.stdout.close()
         wire.close()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with open_browser() as browser:
-        yield browser
 
 
 @dataclass
@@ -206,6 +199,18 @@ class Visitor:
             page.wait_for_selector(".app[data-health=live]")
         return page
 
+    def start(self, folder: Path | None = None, *, agent: str = "", viewport: dict[str, int] = DESK) -> Any:
+        """A page with a new session, which the hub was asked for without a page; `start_session` clicks."""
+        session = say(self.hub.direct, self.hub.token, folder or self.hub.folder, [], agent=agent)
+        return self.read(session, viewport=viewport)
+
+    def read(self, session: str, *, viewport: dict[str, int] = DESK) -> Any:
+        """A page with this session, which is opened by its address."""
+        page = self.open(viewport=viewport)
+        page.evaluate("hash => { location.hash = hash }", f"#/s/{session}")
+        page.wait_for_selector(".composer textarea:enabled")
+        return page
+
     def _console(self, message: Any) -> None:
         # A cut connection and a wrong token are what some tests are about, and a browser says so by itself.
         expected = ("net::ERR_", "WebSocket connection to", "status of 401", "status of 410")
@@ -213,12 +218,104 @@ class Visitor:
             self.complaints.append(message.text)
 
 
+class SharedParts:
+    """The hub and the browsers that a worker starts once for several files: starting them costs more than
+    most of the tests do.
+    """
+
+    def __init__(self) -> None:
+        self._parts: dict[str, Any] = {}
+        self._stack = ExitStack()
+        self.processes: set[int] = set()
+
+    def get(self, name: str, start: Callable[[], AbstractContextManager[Any]]) -> Any:
+        """The part of this name; it is started when it is wanted first."""
+        if name not in self._parts:
+            before = children()
+            self._parts[name] = self._stack.enter_context(start())
+            self.processes |= children().keys() - before.keys()
+        return self._parts[name]
+
+    def browser(self, *, is_whole: bool = False) -> Any:
+        driver = self.get("driver", open_driver)
+        name = "whole browser" if is_whole else "browser"
+        return self.get(name, lambda: launch(driver, is_whole=is_whole))
+
+    def close(self) -> None:
+        self._parts.clear()
+        self._stack.close()
+        left = {pid: name for pid, name in children().items() if pid in self.processes}
+        self.processes.clear()
+        if left:
+            pytest.fail(f"child processes left behind: {left}", pytrace=False)
+
+
+SHARED = SharedParts()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
+    """What is shared ends with the tests of this folder, and before a test with a loop of asyncio: beside an
+    open browser none can run.
+    """
+    is_near = nextitem is not None and nextitem.path.parent == Path(__file__).parent
+    if not is_near or inspect.iscoroutinefunction(getattr(nextitem, "obj", None)):
+        SHARED.close()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def no_child_left_behind() -> Iterator[None]:
+    """As everywhere; what is shared stays for the next file."""
+    before = children()
+    yield
+    left = {
+        pid: name for pid, name in children().items() if pid not in before and pid not in SHARED.processes
+    }
+    if left:
+        pytest.fail(f"child processes left behind: {left}", pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def shared() -> Iterator[SharedParts]:
+    yield SHARED
+    SHARED.close()  # when the run was stopped between two tests
+
+
+@pytest.fixture(scope="module")
+def browser(shared: SharedParts) -> Any:
+    return shared.browser()
+
+
+@pytest.fixture(scope="module")
+def hub(
+    shared: SharedParts, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> RunningHub:
+    """The hub that files share, with a folder for this file. Sessions of other files are on it too."""
+    one: RunningHub = shared.get("hub", lambda: running_hub(tmp_path_factory.mktemp("hub")))
+    folder = one.folder / request.path.stem
+    folder.mkdir()
+    return replace(one, folder=folder)
+
+
 @pytest.fixture
-def visitor(browser: Any, hub: RunningHub) -> Iterator[Visitor]:
-    context = browser.new_context(viewport=DESK, accept_downloads=True, reduced_motion="reduce")
+def visitor(shared: SharedParts, browser: Any, hub: RunningHub) -> Iterator[Visitor]:
+    """Somebody whose browser has been here before: it keeps the token and the page."""
+    context = shared.get("context", lambda: closing(browser.new_context(**BROWSING)))
     one = Visitor(context, hub)
     yield one
-    context.close()
+    for page in context.pages:
+        page.close()
+    hub.wire.mend()
+    assert one.complaints == []
+
+
+@pytest.fixture
+def stranger(browser: Any, hub: RunningHub) -> Iterator[Visitor]:
+    """Somebody with a new browser: nothing is kept in it, and nobody has signed in."""
+    with closing(browser.new_context(**BROWSING)) as context:
+        one = Visitor(context, hub)
+        yield one
+    hub.wire.mend()
     assert one.complaints == []
 
 

@@ -8,10 +8,16 @@ from typing import Any
 
 from websockets.sync.client import connect
 
+from dragoman.testing.pace import patience
+
 AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
 
 # A browser without a screen shows every page at all times, so the page has to be told that nobody looks.
 HIDE = "() => Object.defineProperty(document, 'visibilityState', { value: 'hidden' })"
+
+
+POLLING = 50
+"""Milliseconds between two looks. Without it, each frame is a look, and each look asks for a frame."""
 
 
 def text_of(page: Any) -> str:
@@ -20,7 +26,8 @@ def text_of(page: Any) -> str:
 
 def reads(page: Any, words: str) -> None:
     """The conversation says so, now or soon."""
-    page.wait_for_function("t => document.querySelector('.timeline').innerText.includes(t)", arg=words)
+    says = "t => document.querySelector('.timeline').innerText.includes(t)"
+    page.wait_for_function(says, arg=words, polling=POLLING)
 
 
 def asked(page: Any, prompts: list[str]) -> None:
@@ -28,18 +35,35 @@ def asked(page: Any, prompts: list[str]) -> None:
     page.wait_for_function(
         "t => JSON.stringify([...document.querySelectorAll('.bubble')].map(b => b.innerText)) === t",
         arg=json.dumps(prompts, separators=(",", ":")),
+        polling=POLLING,
     )
 
 
 def ended(page: Any, turns: int) -> None:
     """So many turns of the session have ended, by what is shown."""
-    page.wait_for_function("n => document.querySelectorAll('.item.of-end').length === n", arg=turns)
+    shown = "n => document.querySelectorAll('.item.of-end').length === n"
+    page.wait_for_function(shown, arg=turns, polling=POLLING)
 
 
-def faults(page: Any) -> list[str]:
-    """What a scan for barriers finds to be serious."""
+HOLDS = """async (seconds) => {
+    const last = performance.now() + 1000 * seconds;
+    while (!(await (CHECK)())) {
+        if (performance.now() > last) throw new Error(`it did not come true within ${seconds} seconds`);
+        await new Promise((next) => setTimeout(next, 50));
+    }
+}"""
+
+
+def holds(page: Any, check: str) -> None:
+    """An async function says yes, now or soon. `wait_for_function` takes its promise for a yes."""
+    page.evaluate(HOLDS.replace("CHECK", check), patience(60))
+
+
+def faults(page: Any, within: str = "html") -> list[str]:
+    """What a scan for barriers finds to be serious, in a part of the page or in all of it."""
     page.evaluate(AXE.read_text())  # an injected element would be refused by our own policy
-    found = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
+    options = "{resultTypes: ['violations'], preload: false}"
+    found = page.evaluate(f"(within) => axe.run(within, {options})", within)
     return [
         f"{one['id']}: {one['nodes'][0]['html'][:160]}"
         for one in found["violations"]

@@ -63,6 +63,7 @@ def site(built: Path) -> Iterator[StaticSite]:
     server.shutdown()
     thread.join()
     server.server_close()
+    assert [path for path in server_site.paths if not path.startswith("/deep/demo/")] == []
 
 
 @pytest.fixture
@@ -102,7 +103,7 @@ def moment(method: str, **params: Any) -> float:
     raise LookupError(method)
 
 
-def test_it_plays_by_itself_to_the_end(page: Any) -> None:
+def test_it_plays_by_itself_to_the_end_and_refuses_what_would_need_an_agent(page: Any) -> None:
     page.select_option(".player select", "8")
     seek(page, RECORDING["seconds"] - 6)
     assert page.get_attribute(".player", "data-state") == "paused"
@@ -111,6 +112,9 @@ def test_it_plays_by_itself_to_the_end(page: Any) -> None:
     page.wait_for_selector(".app[data-route=board]")  # where the guide looks at the end
     page.click("text=The test of split fails >> nth=0")
     page.wait_for_selector("text=All 25 tests pass.")
+    page.fill(".composer textarea", "Hello?")
+    page.press(".composer textarea", "Enter")
+    page.wait_for_selector("text=This is a recording: no agent is there to hear you.")
 
 
 def test_it_is_scrubbed_back_and_forth_and_shows_each_moment_as_it_was(page: Any) -> None:
@@ -140,14 +144,6 @@ def test_an_answer_leads_to_the_moment_of_the_recorded_one(page: Any) -> None:
     page.wait_for_selector("text=I leave the installer alone")
 
 
-def test_what_would_need_an_agent_is_refused_in_words(page: Any) -> None:
-    seek(page, RECORDING["seconds"])
-    page.click("text=The test of split fails >> nth=0")
-    page.fill(".composer textarea", "Hello?")
-    page.press(".composer textarea", "Enter")
-    page.wait_for_selector("text=This is a recording: no agent is there to hear you.")
-
-
 def test_the_reader_leads_once_they_have_gone_elsewhere(page: Any) -> None:
     seek(page, moment("session/request_permission") + 1)
     page.wait_for_selector(".app[data-route=session]")
@@ -156,10 +152,6 @@ def test_the_reader_leads_once_they_have_gone_elsewhere(page: Any) -> None:
     assert not page.is_checked(".player input[type=checkbox]")
     seek(page, moment("_dragoman/hub/settled") + 1)
     assert page.evaluate("location.hash") == "#/board"
-
-
-def test_nothing_but_its_folder_was_asked_for(page: Any, site: StaticSite) -> None:
-    assert {path for path in site.paths if not path.startswith("/deep/demo/")} == set()
 
 
 def test_the_demo_is_small(built: Path) -> None:

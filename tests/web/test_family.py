@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.subagents.family import CHAIN, FAMILY
-from tests.web.conftest import RunningHub, Visitor, send, start_session
+from tests.web.conftest import RunningHub, Visitor, send
 
 
 def test_subagents_are_a_tree_and_their_questions_say_who_asks_for_whom(
     visitor: Visitor, hub: RunningHub
 ) -> None:
-    page = visitor.open()
-    start_session(page, hub.folder, agent="family")
+    page = visitor.start(agent="family")
     send(page, "Go")
     page.wait_for_selector(".asks .card:nth-child(3)")
     cards = page.inner_text(".asks")

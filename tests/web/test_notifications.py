@@ -1,34 +1,112 @@
-"""Notifications, in the whole browser: its headless build shows none."""
+"""Notifications of an open page and of a closed one, in the whole browser: its headless build shows none.
+
+While the page is closed, the hub sends and the service worker shows. A push service of our own stands in for
+those of the browsers' makers, which need the internet.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import json
+import threading
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.browser import open_browser
-from tests.web.conftest import RunningHub, Visitor, send, start_session
-from tests.web.seeing import HIDE, ended
+from tests.hub.push.push_service import BrowserKeys, PushService
+from tests.web.conftest import RunningHub, SharedParts, Visitor, send, start_session
+from tests.web.seeing import HIDE, ended, holds
 
 pytestmark = pytest.mark.timeout(240)
 
 NOTED = """async () => {
     const worker = await navigator.serviceWorker.ready;
-    return (await worker.getNotifications()).map((one) => one.title);
+    const shown = await worker.getNotifications();
+    return shown.map(({ title, body, tag, data }) => ({ title, body, tag, data }));
 }"""
+
+SHOWN = f"async () => (await ({NOTED})()).length > 0"
+
+STAND_IN = """([endpoint, keys]) => {
+    let now = null;
+    PushManager.prototype.getSubscription = async () => now;
+    PushManager.prototype.subscribe = async (options) => {
+        now = {
+            endpoint, options, toJSON: () => ({ endpoint, keys }),
+            unsubscribe: async () => { now = null; return true; },
+        };
+        window.serverKey = options.applicationServerKey.length;
+        return now;
+    };
+}"""
+"""The browser's own push service is on the internet: this subscription leads to ours."""
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with open_browser(is_whole=True) as browser:
-        yield browser
+def browser(shared: SharedParts) -> Any:
+    return shared.browser(is_whole=True)
 
 
-def test_what_is_asked_while_nobody_looks_is_notified_once(visitor: Visitor, hub: RunningHub) -> None:
-    visitor.context.grant_permissions(["notifications"], origin=hub.url.rstrip("/"))
-    page = visitor.open()
-    start_session(page, hub.folder)
+class ServiceThread:
+    """A push service in a loop of its own, because the browser is driven without one."""
+
+    def __init__(self) -> None:
+        self.keys = BrowserKeys()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        self.service, self._server = self._run(self._open())
+
+    def _run(self, work: Any) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(60)
+
+    async def _open(self) -> tuple[PushService, asyncio.Server]:
+        service = PushService(0)
+        server = await asyncio.start_server(service.serve, "127.0.0.1", 0)
+        service.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/push/"
+        return service, server
+
+    def next(self) -> dict[str, Any]:
+        message, _ = self._run(self.service.next(self.keys))
+        return dict(message)
+
+    def close(self) -> None:
+        self._loop.call_soon_threadsafe(self._server.close)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(10)
+        self._loop.close()
+
+
+@pytest.fixture
+def push() -> Iterator[ServiceThread]:
+    made = ServiceThread()
+    yield made
+    made.close()
+
+
+class WorkerPush:
+    """Gives messages to the service worker, as the browser's own push service would."""
+
+    def __init__(self, page: Any, origin: str) -> None:
+        self._origin = origin
+        self._registrations: list[str] = []
+        self._cdp = page.context.new_cdp_session(page)
+        self._cdp.on("ServiceWorker.workerRegistrationUpdated", self._on_registrations)
+        self._cdp.send("ServiceWorker.enable")
+        page.wait_for_function("() => navigator.serviceWorker.controller !== null")
+
+    def _on_registrations(self, event: Any) -> None:
+        self._registrations += [each["registrationId"] for each in event["registrations"]]
+
+    def deliver(self, message: dict[str, Any]) -> None:
+        params = {"origin": self._origin, "registrationId": self._registrations[0]}
+        self._cdp.send("ServiceWorker.deliverPushMessage", {**params, "data": json.dumps(message)})
+
+
+def test_what_is_asked_while_nobody_looks_is_notified_once(stranger: Visitor, hub: RunningHub) -> None:
+    stranger.context.grant_permissions(["notifications"], origin=hub.url.rstrip("/"))
+    page = stranger.start()
     page.wait_for_function("() => navigator.serviceWorker.controller !== null")
     page.click("button[aria-label='Menu']")
     page.click("text=Notify me")
@@ -36,7 +114,43 @@ def test_what_is_asked_while_nobody_looks_is_notified_once(visitor: Visitor, hub
     page.evaluate(HIDE)
     send(page, "run it")
     page.wait_for_selector(".asks .risk")  # what is told later of the same question is no second one
-    page.wait_for_function(f"async () => (await ({NOTED})()).length > 0")
-    assert page.evaluate(NOTED) == ["Run the installer"]
+    holds(page, SHOWN)
+    assert [shown["title"] for shown in page.evaluate(NOTED)] == ["Run the installer"]
     page.click(".asks .reject_once")
     ended(page, 1)
+
+
+def test_a_device_subscribes_is_told_and_the_notification_leads_to_the_session(
+    stranger: Visitor, hub: RunningHub, push: ServiceThread
+) -> None:
+    origin = hub.url.rstrip("/")
+    stranger.context.grant_permissions(["notifications"], origin=origin)
+    stand_in = json.dumps([push.service.url + "phone", push.keys.public])
+    stranger.context.add_init_script(f"({STAND_IN})({stand_in})")
+    page = stranger.open()
+    worker = WorkerPush(page, origin)
+    page.keyboard.press(",")
+    setting = page.locator(".setting", has_text="Also when the page is closed")
+    setting.get_by_role("button", name="Switch on").click()
+    setting.get_by_role("button", name="Switch off").wait_for()
+    assert page.evaluate("window.serverKey") == 65
+    start_session(page, hub.folder)
+    page.wait_for_selector("text=What shall it do?")
+    session = page.evaluate("location.hash").rpartition("/")[2]
+    send(page, "run it")
+    message = push.next()
+    assert (message["kind"], message["session"]) == ("permission", session)
+    page.click(".asks .reject_once")
+    ended(page, 1)
+    page.goto("about:blank")  # no page of the hub is open any more
+    worker.deliver(message)
+    page.goto(hub.url)
+    holds(page, SHOWN)
+    assert page.evaluate(NOTED) == [
+        {
+            "title": "Dragoman",
+            "body": "An agent waits for your permission.",
+            "tag": f"{session}/{message['about']}",
+            "data": f"#/s/{session}",
+        }
+    ]

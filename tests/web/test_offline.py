@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.web.conftest import RunningHub, Visitor, send, start_session
-from tests.web.seeing import asked, ended, reads
+from tests.web.seeing import asked, ended, holds, reads, text_of
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -34,9 +34,8 @@ KEPT = """async () => {
 
 
 def wait_until_kept(page: Any, pattern: str) -> None:
-    """Until what is kept looks so. `evaluate` waits for a promise, which others may take for true."""
-    check = f"new RegExp({json.dumps(pattern)}).test(await ({KEPT})())"
-    page.evaluate(f"async () => {{ while (!({check})) await new Promise((next) => setTimeout(next, 50)); }}")
+    """Until what is kept looks so."""
+    holds(page, f"async () => new RegExp({json.dumps(pattern)}).test(await ({KEPT})())")
 
 
 def go(page: Any, route: str) -> None:
@@ -50,10 +49,38 @@ def write(page: Any, text: str) -> None:
     page.wait_for_selector(f".sending >> text={text}")
 
 
+def test_a_cut_wire_is_told_and_nothing_is_lost_or_doubled(stranger: Visitor, hub: RunningHub) -> None:
+    page = stranger.start()
+    send(page, "count")
+    ended(page, 1)
+    route = page.evaluate("location.hash")
+    page.wait_for_function("() => navigator.serviceWorker.controller !== null")
+    hub.wire.cut()
+    page.wait_for_selector(".banner.offline")
+    other = stranger.open(url=hub.direct)
+    other.evaluate("hash => { location.hash = hash }", route)
+    other.wait_for_selector(".composer textarea:enabled")
+    send(other, "count, please")
+    ended(other, 2)
+    page.fill(".composer textarea", "count again")
+    page.press(".composer textarea", "Enter")
+    assert "Waiting for the network" in page.inner_text(".sending")
+    page.reload()  # the page itself is there without a network, and so is what was about to be sent
+    page.wait_for_selector(".sending")
+    hub.wire.mend()
+    page.wait_for_selector(".app[data-health=live]")
+    ended(page, 3)
+    ended(other, 3)
+    said = ["count", "count, please", "count again"]
+    asked(page, said)
+    asked(other, said)
+    assert text_of(page).count("one two three") == 3
+
+
 def test_what_is_written_without_a_network_is_sent_once_and_in_order(
-    visitor: Visitor, hub: RunningHub
+    stranger: Visitor, hub: RunningHub
 ) -> None:
-    page = visitor.open()
+    page = stranger.open()
     routes = []
     for _ in range(2):
         start_session(page, hub.folder)
@@ -98,10 +125,9 @@ def test_what_is_written_without_a_network_is_sent_once_and_in_order(
 
 
 def test_what_was_read_is_read_without_a_network_and_signing_out_leaves_nothing(
-    visitor: Visitor, hub: RunningHub
+    stranger: Visitor, hub: RunningHub
 ) -> None:
-    page = visitor.open()
-    start_session(page, hub.folder)
+    page = stranger.start()
     send(page, f"count with {SECRET}")
     ended(page, 1)
     page.wait_for_function("() => navigator.serviceWorker.controller !== null")

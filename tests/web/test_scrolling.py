@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.web.conftest import RunningHub, Visitor, send, start_session
+from tests.web.conftest import RunningHub, Visitor, send
 from tests.web.seeing import ended
+from tests.web.wandering import say
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -26,8 +27,8 @@ LOOK = """(before) => {
         const marks = ".tool-title, .gist, .bubble, .prose h4, .prose h5, .end";
         for (const mark of timeline.querySelectorAll(marks)) {
             const box = mark.getBoundingClientRect();
-            drawn[mark.innerText] = box.top;
-            if (box.bottom > top && box.top < bottom) found[mark.innerText] = box.top;
+            drawn[mark.textContent] = box.top;
+            if (box.bottom > top && box.top < bottom) found[mark.textContent] = box.top;
         }
         const { scrollTop, scrollHeight, clientHeight } = timeline;
         return { marks: found, drawn, above: scrollTop, below: scrollHeight - scrollTop - clientHeight };
@@ -115,16 +116,9 @@ END = ".item.of-end.drawn"
 
 
 @pytest.fixture(scope="module")
-def review(browser: Any, hub: RunningHub) -> str:
-    """The address of a review whose first half has to be fetched when it is read from its end."""
-    writer = Visitor(browser.new_context(reduced_motion="reduce"), hub)
-    page = writer.open()
-    start_session(page, hub.folder)
-    send(page, "review 6 files")
-    ended(page, 1)
-    address = str(page.evaluate("location.hash"))
-    writer.context.close()
-    return address
+def review(hub: RunningHub) -> str:
+    """A session with a review whose first half has to be fetched when it is read from its end."""
+    return say(hub.direct, hub.token, hub.folder, ["review 6 files"])
 
 
 def screen(width: str) -> pytest.MarkDecorator:
@@ -135,13 +129,14 @@ def screen(width: str) -> pytest.MarkDecorator:
 
 @pytest.fixture
 def reader(request: pytest.FixtureRequest, visitor: Visitor, review: str) -> ScrollReader:
-    page = visitor.open(viewport=WIDTHS[request.param])
-    page.evaluate("hash => { location.hash = hash }", review)
+    page = visitor.read(review, viewport=WIDTHS[request.param])
     page.wait_for_selector(END)
     page.locator(".timeline").focus()
     box = page.locator(".timeline").bounding_box()
     reader = ScrollReader(page, box["x"] + 30, box["y"] + box["height"] / 2)
     page.mouse.move(reader.x, reader.y)
+    assert reader.look().below <= 1, "it opens at its end"
+    assert page.locator(START).count() == 0, "its beginning is not fetched yet"
     return reader
 
 
@@ -172,8 +167,8 @@ def test_a_finger_leads_to_the_top_and_back(reader: ScrollReader) -> None:
         touch("touchEnd")
 
     # A finger has to move a little before it counts as a swipe.
-    reader.travel(lambda: swipe(400), least=-330, most=-400, until=START)
-    reader.travel(lambda: swipe(-400), least=330, most=400, until=END)
+    reader.travel(lambda: swipe(500), least=-430, most=-500, until=START)
+    reader.travel(lambda: swipe(-500), least=430, most=500, until=END)
 
 
 @screen("desk")
@@ -183,8 +178,10 @@ def test_keys_lead_to_the_top_and_back(reader: ScrollReader) -> None:
     for _ in range(4):
         assert reader.step(lambda: press("ArrowUp"), least=-40, most=-40)
     assert reader.step(lambda: press("ArrowDown"), least=40, most=40)
-    reader.travel(lambda: press("PageUp"), least=-height / 2, most=-height, until=START)
-    reader.travel(lambda: press("PageDown"), least=height / 2, most=height, until=END)
+    for _ in range(3):
+        assert reader.step(lambda: press("PageUp"), least=-height / 2, most=-height)
+    for _ in range(2):
+        assert reader.step(lambda: press("PageDown"), least=height / 2, most=height)
     press("Home")
     reader.page.wait_for_selector(START)
     reader.page.wait_for_function("() => document.querySelector('.timeline').scrollTop === 0")
@@ -208,8 +205,7 @@ def test_a_long_diff_comes_whole_and_in_pieces(visitor: Visitor, hub: RunningHub
     folder = hub.folder / "long"
     folder.mkdir()
     (folder / "long.txt").write_text("".join(f"line {number} of many\n" for number in range(700)))
-    page = visitor.open(viewport=WIDTHS["desk"])
-    start_session(page, folder)
+    page = visitor.start(folder, viewport=WIDTHS["desk"])
     send(page, "write a file of 700 lines")
     ended(page, 1)
     page.wait_for_selector(".diff")
@@ -236,7 +232,9 @@ ABOVE = """() => {
 
 
 @screen("desk")
-def test_what_changes_elsewhere_moves_nothing_on_the_screen(reader: ScrollReader, visitor: Visitor) -> None:
+def test_what_changes_elsewhere_moves_nothing_on_the_screen(
+    reader: ScrollReader, visitor: Visitor, review: str
+) -> None:
     page = reader.page
     page.keyboard.press("Home")
     page.wait_for_selector(START)
@@ -248,9 +246,6 @@ def test_what_changes_elsewhere_moves_nothing_on_the_screen(reader: ScrollReader
         page.evaluate(change)
         assert before.way_to(reader.look(before)) == pytest.approx(0, abs=1), change
     before = reader.look()
-    other = visitor.open()
-    other.evaluate("hash => { location.hash = hash }", page.evaluate("location.hash"))
-    other.wait_for_selector(".composer textarea:enabled")
-    send(other, "say 40 messages")
+    send(visitor.read(review), "say 40 messages")
     page.wait_for_selector(".jump >> text=/4\\d new below/")
     assert before.way_to(reader.look(before)) == pytest.approx(0, abs=1)

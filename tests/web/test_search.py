@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.web.conftest import DESK, PHONE, RunningHub, Visitor, send, start_session
-from tests.web.seeing import AXE, ended, faults
+from tests.web.conftest import DESK, PHONE, RunningHub, Visitor
+from tests.web.seeing import AXE, faults
+from tests.web.wandering import say
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -23,18 +24,11 @@ MATCH = """() => {
 
 
 @pytest.fixture(scope="module")
-def written(browser: Any, hub: RunningHub) -> None:
+def written(hub: RunningHub) -> None:
     """Words in a folded thought, a folded tool, a diff of many pieces and a message; then much else."""
     lines = [f"line {number}{' with an okapi' if number == 640 else ''}\n" for number in range(700)]
     (hub.folder / "long.txt").write_text("".join(lines))
-    writer = Visitor(browser.new_context(reduced_motion="reduce"), hub)
-    page = writer.open()
-    start_session(page, hub.folder)
-    send(page, "look closely")
-    ended(page, 1)
-    send(page, "review 6 files")
-    ended(page, 2)
-    writer.context.close()
+    say(hub.direct, hub.token, hub.folder, ["look closely", "review 4 files"])
 
 
 @pytest.fixture
@@ -83,7 +77,7 @@ def test_results_are_plain_text_with_marked_words_and_arrows_choose(page: Any) -
     assert shown == "Result The quokka of quokka.py is linked…"
     assert page.locator(".excerpt mark").all_inner_texts() == ["quokka", "quokka", "linked"]
     if AXE.is_file():
-        assert faults(page) == []
+        assert faults(page, "dialog") == []
     page.keyboard.press("Enter")
     page.wait_for_function(f"() => ({MATCH})()?.shown")
     assert page.locator("dialog").count() == 0

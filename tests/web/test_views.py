@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.web.conftest import PHONE, RunningHub, Visitor, draw, send, start_session
+from tests.web.conftest import PHONE, RunningHub, Visitor, draw, running_hub, send, start_session
 from tests.web.seeing import AXE, ended, faults, reads
+from tests.web.wandering import say
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -23,31 +25,25 @@ COLOUR = "() => getComputedStyle(document.body).backgroundColor"
 
 
 @pytest.fixture(scope="module")
-def sessions(browser: Any, hub: RunningHub) -> dict[str, str]:
+def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningHub]:
+    """A hub without the sessions of other files: the board shows all there are."""
+    with running_hub(tmp_path_factory.mktemp("hub")) as hub:
+        yield hub
+
+
+@pytest.fixture(scope="module")
+def sessions(hub: RunningHub) -> dict[str, str]:
     """A session in each state, by the state; each has the address of its own."""
-    writer = Visitor(browser.new_context(reduced_motion="reduce"), hub)
-    page = writer.open()
     work = hub.folder / "parser"
     work.mkdir()
     (work / "poem.txt").write_text("roses\nviolets\nthree\n")
-    addresses: dict[str, str] = {}
-    for state, prompt in {
-        "done": "Please fix the parser",
-        "failed": "break the build",
-        "running": "wait",
-        "needs": "run the installer",
-    }.items():
-        page.evaluate("() => { location.hash = '#/'; }")
-        page.wait_for_selector(".pane", state="detached")
-        start_session(page, work)
-        send(page, prompt)
-        if state in ("done", "failed"):
-            page.wait_for_selector(".item.of-end")
-        else:
-            page.wait_for_selector({"needs": ".asks .card", "running": ".working"}[state])
-        addresses[state] = page.evaluate("location.hash")
-    writer.context.close()
-    return addresses
+    made = {
+        "done": say(hub.direct, hub.token, work, ["Please fix the parser"]),
+        "failed": say(hub.direct, hub.token, work, ["break the build"], may_fail=True),
+        "running": say(hub.direct, hub.token, work, [], then="wait"),
+        "needs": say(hub.direct, hub.token, work, [], then="run the installer"),
+    }
+    return {state: f"#/s/{session}" for state, session in made.items()}
 
 
 def column(page: Any, name: str) -> str:
@@ -85,9 +81,9 @@ def test_the_board_shows_each_session_in_its_state_with_its_last_line_cost_and_c
 
 
 def test_keys_move_on_the_board_filter_it_and_open_two_sessions_beside_each_other(
-    visitor: Visitor, sessions: dict[str, str]
+    stranger: Visitor, sessions: dict[str, str]
 ) -> None:
-    page = visitor.open()
+    page = stranger.open()
     page.keyboard.press("b")
     page.wait_for_selector(".of-needs .tile")
     assert choose(page, "j") == "run the installer"
@@ -127,7 +123,7 @@ def test_the_palette_finds_acts_sessions_and_text(visitor: Visitor, sessions: di
     page.keyboard.type("break bui")
     page.wait_for_selector(".palette-entry[aria-selected=true] >> text=break the build")
     if AXE.is_file():
-        assert faults(page) == []
+        assert faults(page, "dialog") == []
     page.keyboard.press("Enter")
     page.wait_for_selector(".pane .end.bad")
     page.wait_for_selector(".trouble-bar >> text=The agent is out of quota.")
@@ -206,7 +202,7 @@ def test_a_place_in_a_tool_call_in_prose_and_in_the_palette_opens_the_file_at_it
     page.click(".tool .chip")
     page.wait_for_selector(".file-line .hl-keyword")
     if AXE.is_file():
-        assert faults(page) == []
+        assert faults(page, "dialog") == []
     assert wanted(page) == ["150", "    # line 150"]
     assert page.locator(".tool[open]").count() == 0, "the link folds nothing"
     page.click(".agent .link >> text=src/parser.py:3")
@@ -232,8 +228,7 @@ def test_a_place_in_a_tool_call_in_prose_and_in_the_palette_opens_the_file_at_it
 def test_agents_are_shown_with_their_state_last_words_and_an_examination(
     visitor: Visitor, hub: RunningHub
 ) -> None:
-    page = visitor.open()
-    start_session(page, hub.folder)
+    page = visitor.start()
     send(page, "die now")
     page.wait_for_selector(".item.of-end")
     page.keyboard.press("Escape")
@@ -254,8 +249,8 @@ def test_agents_are_shown_with_their_state_last_words_and_an_examination(
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
-def test_theme_and_density_are_chosen_and_kept(visitor: Visitor) -> None:
-    page = visitor.open()
+def test_theme_and_density_are_chosen_and_kept(stranger: Visitor) -> None:
+    page = stranger.open()
     light = page.evaluate(COLOUR)
     page.keyboard.press(",")
     page.click(".segment >> text=Dark")
@@ -275,8 +270,7 @@ def test_theme_and_density_are_chosen_and_kept(visitor: Visitor) -> None:
 
 
 def test_an_archived_session_leaves_the_list_and_comes_back(visitor: Visitor, hub: RunningHub) -> None:
-    page = visitor.open()
-    start_session(page, hub.folder)
+    page = visitor.start()
     session = page.url.rpartition("/")[2]
     row = page.locator(f".sessions a[href='#/s/{session}']")
     row.wait_for()
@@ -305,8 +299,7 @@ def test_what_a_turn_changed_is_committed_from_its_changes(visitor: Visitor, hub
     hook.parent.mkdir(exist_ok=True)
     hook.write_text("#!/bin/sh\ngrep -q tulips $1 || { echo 'say which flowers'; exit 1; }\n")
     hook.chmod(0o755)
-    page = visitor.open()
-    start_session(page, folder)
+    page = visitor.start(folder)
     send(page, "Please fix the parser")
     ended(page, 1)
     page.click(".changed-bar")
@@ -316,7 +309,7 @@ def test_what_a_turn_changed_is_committed_from_its_changes(visitor: Visitor, hub
     assert page.input_value("#commit-message") == "Fix the parser"
     assert "commit-msg" in page.inner_text(".commit-about")
     if AXE.is_file():
-        assert faults(page) == []
+        assert faults(page, "dialog") == []
     page.keyboard.press("Control+Enter")
     page.wait_for_selector(".commit .output >> text=say which flowers")
     draw(page, "commit-desk")

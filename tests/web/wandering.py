@@ -65,9 +65,18 @@ WANDER = """async ([steps, seed]) => {
 
 
 def say(
-    url: str, token: str, folder: Path, prompts: Iterable[str], *, may_fail: bool = False, agent: str = ""
+    url: str,
+    token: str,
+    folder: Path,
+    prompts: Iterable[str],
+    *,
+    may_fail: bool = False,
+    agent: str = "",
+    then: str = "",
 ) -> str:
-    """A new session in which these prompts have run, one after the other; its id."""
+    """A new session in which these prompts have run, one after the other; its id. `then` is a prompt that has
+    begun, and is not waited for.
+    """
     headers = {"authorization": f"Bearer {token}"}
     with connect(
         f"{url.replace('http', 'ws', 1)}acp{f'?agent={agent}' if agent else ''}",
@@ -76,17 +85,22 @@ def say(
         max_size=None,
     ) as hub:
 
-        def call(name: str, method: str, **params: Any) -> dict[str, Any]:
+        def call(name: str, method: str, *, until: str = "", **params: Any) -> dict[str, Any]:
             hub.send(json.dumps({"jsonrpc": "2.0", "id": name, "method": method, "params": params}))
             while True:
                 message: dict[str, Any] = json.loads(hub.recv(patience(300)))
                 if message.get("id") == name:
                     assert "result" in message or (may_fail and method == "session/prompt"), message
                     return dict(message.get("result", {}))
+                if until and message.get("method") == until:
+                    return {}
 
         call("initialize", "initialize", protocolVersion=1, clientCapabilities={})
         session = str(call("new", "session/new", cwd=str(folder), mcpServers=[])["sessionId"])
         for number, text in enumerate(prompts):
             prompt = [{"type": "text", "text": text}]
             call(f"prompt {number}", "session/prompt", sessionId=session, prompt=prompt)
+        if then:
+            prompt = [{"type": "text", "text": then}]
+            call("then", "session/prompt", until="session/update", sessionId=session, prompt=prompt)
     return session

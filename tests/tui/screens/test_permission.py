@@ -47,9 +47,7 @@ async def rules_are_late(eyes: Eyes, person: ScreenUser, question: PermissionQue
 async def test_every_key_says_what_it_says_and_nothing_is_chosen_by_default(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = (
-        "somebody wants to run:\nCommand:\n" + "\n".join(f"  line {n}" for n in range(100)) + "\n  [red]end"
-    )
+    text = "somebody wants to run:\nCommand:\n" + "\n".join(f"  line {n}" for n in range(50)) + "\n  [red]end"
     question = PermissionQuestion(text=text, why="no rule speaks about it", options=OPTIONS)
     backend = StageBackend(project, quiet=quiet())
     async with on_stage(backend, ChatRequest(agent="quiet", cwd=str(project))) as eyes:
@@ -74,7 +72,7 @@ async def test_every_key_says_what_it_says_and_nothing_is_chosen_by_default(
 
         answer = asyncio.create_task(person.ask(question))
         await eyes.see("line 0")
-        for _ in range(12):
+        for _ in range(6):
             await eyes.press("pagedown")
         await eyes.see("[red]end")
         answer.cancel()

@@ -58,7 +58,9 @@ async def check_file(eyes: Eyes) -> None:
     assert "\x1b" not in eyes.screen
     view: Any = eyes.app.screen
     await eyes.until(lambda: any(line.spans for line in view._lines), "colours")
-    await eyes.press("slash", *"line [4", "enter")
+    await eyes.press("slash")
+    await eyes.paste("line [4")
+    await eyes.press("enter")
     await eyes.see("▶ 4 line [4]")
     await eyes.press("n")
     await eyes.see("▶40 line [40]")
@@ -104,15 +106,21 @@ async def test_the_palette_has_everything_by_a_few_letters(project: Path) -> Non
         await eyes.see("Everything", "Board", "F4")
         await eyes.press(*"revch")
         await eyes.see("Review changes", "Search all sessions for “revch”")
-        await eyes.press("escape", "ctrl+p", *"dragomanlight", "enter")
+        await eyes.press("escape", "ctrl+p")
+        await eyes.paste("dragomanlight")
+        await eyes.press("enter")
         await eyes.until(lambda: eyes.app.theme == "dragoman-light", "the light theme")
-        await eyes.press("ctrl+p", *"handoverother")
+        await eyes.press("ctrl+p")
+        await eyes.paste("handoverother")
         await eyes.see("Hand over to other")
         await eyes.press("enter")
         await eyes.see("other ·", "other goes on")
-        await eyes.press("ctrl+p", *"older")
+        await eyes.press("ctrl+p")
+        await eyes.paste("older")
         await eyes.see("An older [b]session")
-        await eyes.press("ctrl+u", *"zebra", "enter")
+        await eyes.press("ctrl+u")
+        await eyes.paste("zebra")
+        await eyes.press("enter")
         await eyes.see("Sessions", "zebra", "Nothing was found")
         assert backend.asked[-1] == "zebra"
 
@@ -130,8 +138,11 @@ async def test_a_title_is_set_where_somebody_keeps_it_and_refused_where_nobody_d
     for name in ("named", "other"):
         async with on_stage(backend, ChatRequest(agent=name, cwd=str(project))) as eyes:
             await eyes.see("● ready")
-            await eyes.press("ctrl+p", *"settit", "enter")
+            await eyes.press("ctrl+p")
+            await eyes.paste("settit")
+            await eyes.press("enter")
             await eyes.see("enter sets the title")
-            await eyes.press(*"Plums", "enter")
+            await eyes.paste("Plums")
+            await eyes.press("enter")
             await eyes.see("· Plums" if name == "named" else "neither this agent nor a history keeps a title")
     assert titles == ["Plums"]
