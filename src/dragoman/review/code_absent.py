@@ -73,7 +73,7 @@ def absent_values(code: CodeText) -> Iterator[CodeHit]:
     found = _MAPS.finditer(code.code) if language != "python" else ()
     maps = {name for match in found for name in match.groups() if name}
     for function in code.functions:
-        yield from _absent_in(function, maybe, maps, language)
+        yield from _absent_in(code, function, maybe, maps, language)
 
 
 _WORDS = {
@@ -113,8 +113,15 @@ _WORDS = {
 }
 
 
+# A query for one of these has a row, whatever the tables hold.
+_ALWAYS_A_ROW = re.compile(
+    r"\bselect\s+(?:distinct\s+)?(?:count|sum|max|min|avg|exists|coalesce|total)\s*\(|\breturning\b|\bpragma\b",
+    re.IGNORECASE,
+)
+
+
 def _absent_in(
-    function: Function, maybe: re.Pattern[str], maps: set[str], language: str
+    code: CodeText, function: Function, maybe: re.Pattern[str], maps: set[str], language: str
 ) -> Iterator[CodeHit]:
     statements = function.statements
     for index, statement in enumerate(statements):
@@ -128,6 +135,8 @@ def _absent_in(
         if not is_lookup and not maybe.fullmatch(value):
             continue
         if _is_handled(statements, index):
+            continue
+        if "fetch" in value and _ALWAYS_A_ROW.search(code.text, function.head.start, statement.start + 1000):
             continue
         use = _first_use(assignment["name"], statements[index + 1 :], language)
         if use is not None:

@@ -205,7 +205,9 @@ def _used_coroutines(function: Function, names: set[str]) -> Iterator[CodeHit]:
             ):
                 break
             if re.search(
-                rf"(?<![\w.]){name}(?:\.(?!close\b|send\b|throw\b|then\b|catch\b|finally\b)\w|\[)|\bfor\s+\w+\s+in\s+{name}:",
+                rf"(?<![\w.]){name}(?:\.(?!close\b|send\b|throw\b|then\b|catch\b|finally\b)\w|\[)|\bfor\s+\w+\s+in\s+{name}:"
+                rf"|(?<![\w.]){name}\s*(?:[!=]==?|is(?:\s+not)?)\s*(?:null|undefined|None)\b"
+                rf"|\bif\s*\(?\s*(?:!\s*|not\s+)?{name}\s*[):]",
                 later.text,
             ):
                 yield _hit("flow/missing-await", step)

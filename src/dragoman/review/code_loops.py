@@ -206,3 +206,49 @@ def inclusive_bounds(code: CodeText) -> Iterator[CodeHit]:
             body = " ".join(step.text for step in function.body[index + 1 :])
             if re.search(rf"(?<![\w.]){re.escape(bounds[until['name']])}(?:\[|\.get\()", body):
                 yield _hit("logic/off-by-one", line)
+
+
+_FOR = re.compile(
+    r"for\s*\(?\s*(?:(?:let|var|int|long|const|size_t|final)\s+)?(?P<first>\w+)\s*:?=[^;]*;"
+    r"\s*(?P<left>\w+)\s*(?P<sign><=?|>=?)\s*(?P<bound>[^;]+);"
+    r"\s*(?:(?P<moved>\w+)\s*(?P<after>\+\+|--|[+-]=\s*\w+)|(?P<before>\+\+|--)\s*(?P<moved2>\w+))"
+)
+
+
+def wrong_ways(code: CodeText) -> Iterator[CodeHit]:
+    """Loops that count away from their end, or count one variable and ask another."""
+    if code.language in ("python", "rust", "kotlin", "bash") or "for" not in code.code:
+        return
+    around: list[tuple[int, str]] = []
+    for index, line in enumerate(code.lines):
+        around = [(indent, name) for indent, name in around if indent < line.indent]
+        match = _FOR.match(line.text)
+        if match is None:
+            continue
+        moved, step = match["moved"] or match["moved2"], match["after"] or match["before"]
+        is_away = match["left"] == moved and (step[0] == "-") is (match["sign"][0] == "<")
+        is_other = (
+            match["left"] != moved
+            and match["first"] in (moved, match["left"])
+            and re.search(rf"\b{moved}\b", match["bound"]) is None
+            and not any(_sets(match["left"], step.text) for step in code.block(index))
+        )
+        is_outer = any(name == moved for _, name in around)
+        if is_away or is_other or is_outer:
+            yield _hit("logic/wrong-loop", line)
+        elif code.language in _LIVE_SETS and _counts_to_list(match, code, index):
+            yield _hit("logic/wrong-loop", line)
+        around.append((line.indent, moved))
+
+
+def _sets(name: str, text: str) -> bool:
+    return re.search(rf"(?<![\w.]){name}\s*(?:\+\+|--|[-+*/]?=(?!=))|(?:\+\+|--){name}\b", text) is not None
+
+
+def _counts_to_list(match: re.Match[str], code: CodeText, index: int) -> bool:
+    """Whether the bound is the list itself, and not its length."""
+    name = match["bound"].strip()
+    if not re.fullmatch(r"[A-Za-z_][\w.]*", name):
+        return False
+    read = re.compile(rf"(?<![\w.]){re.escape(name)}\[\s*{match['left']}\s*\]")
+    return any(read.search(step.text) for step in code.block(index))

@@ -8,7 +8,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from dragoman.review import code_absent, code_flow, code_logic, code_loops, code_races, code_secrecy
+from dragoman.review import (
+    code_absent,
+    code_archives,
+    code_cors,
+    code_errors,
+    code_flow,
+    code_logic,
+    code_loops,
+    code_numbers,
+    code_races,
+    code_secrecy,
+)
 from dragoman.review.code_rule_texts import CODE_RULES, CodeRule
 from dragoman.review.code_text import CodeHit, CodeText
 from dragoman.review.finding import Finding
@@ -52,6 +63,14 @@ _CHECKS: tuple[Callable[[CodeText], Iterator[CodeHit]], ...] = (
     code_secrecy.logged_secrets,
     code_secrecy.fast_password_hashes,
     code_secrecy.built_commands,
+    code_loops.wrong_ways,
+    code_archives.slipped_entries,
+    code_numbers.boxed_identity,
+    code_numbers.lost_shifts,
+    code_numbers.sorted_as_texts,
+    code_errors.nil_errors,
+    code_errors.unheard_failures,
+    code_cors.reflected_origins,
 )
 
 

@@ -47,8 +47,10 @@ def early_comparisons(code: CodeText) -> Iterator[CodeHit]:
     if not code.has_any(("hmac", "signature", "digest", "api_key", "apikey", "secret", "token", "dofinal")):
         return
     has_macs = _MAC.search(code.code) is not None
+    has_headers = "eader" in code.code
     for function in code.functions:
         macs = _macs(function) if has_macs else set()
+        given_names = _given(function) if has_headers else set()
         for statement in function.statements:
             if not _COMPARING.search(statement.text):
                 continue
@@ -56,7 +58,7 @@ def early_comparisons(code: CodeText) -> Iterator[CodeHit]:
                 continue
             for match in (*_COMPARISON.finditer(statement.text), *_EQUALS.finditer(statement.text)):
                 left, right = [part for part in match.groups() if part is not None][:2]
-                if _is_guessable(left, right, macs):
+                if _is_guessable(left, right, macs) or _is_given(left, right, given_names):
                     yield _hit("flow/timing-attack", statement)
                     break
 
@@ -74,6 +76,30 @@ def _macs(function: Function) -> set[str]:
         ):
             names.add(match["name"])
     return names
+
+
+def _given(function: Function) -> set[str]:
+    """Names of values that a header of the request brought."""
+    names: set[str] = set()
+    for statement in function.statements:
+        match = _MADE.match(statement.text)
+        if match is not None and _FROM_HEADER.search(match["value"]):
+            names.add(match["name"])
+    return names
+
+
+_FROM_HEADER = re.compile(
+    r"\.(?:headers?|Header)\b(?:\(\s*[\"'`]|\[|\.get\(|\.Get\(|\(\)\.get\()|\b(?:getHeader|GetHeader|get_header)\("
+)
+_OWN_SECRET = re.compile(r"(?:[\w$]+\.)*\w*(?:token|secret|api_?key|password|signature)\w*", re.IGNORECASE)
+
+
+def _is_given(left: str, right: str, given_names: set[str]) -> bool:
+    """Whether what a request brought is compared with a secret of ours."""
+    return any(
+        given in given_names and other not in given_names and _OWN_SECRET.fullmatch(other) is not None
+        for given, other in ((left, right), (right, left))
+    )
 
 
 def _is_guessable(left: str, right: str, macs: set[str]) -> bool:
@@ -114,10 +140,16 @@ _HIDDEN = re.compile(
 )
 
 
+# All of it, with every key that the process was given.
+_ENVIRONMENT = re.compile(
+    r"\bos\.environ\b(?!\s*[.\[])|\bprocess\.env\b(?!\s*(?:\?\.|[.\[]))|\bSystem\.getenv\(\s*\)|\bos\.Environ\(\)|\benv::vars\(\)"
+)
+
+
 def logged_secrets(code: CodeText) -> Iterator[CodeHit]:
     """Values with the name of a secret in the arguments of a call that logs."""
     if not code.has_any(
-        ("passw", "pwd", "secret", "token", "api_key", "apikey", "ssn", "cvv", "card", "authorization")
+        ("passw", "pwd", "secret", "token", "api_key", "apikey", "ssn", "cvv", "card", "authorization", "env")
     ):
         return
     for function in code.functions:
@@ -128,7 +160,9 @@ def logged_secrets(code: CodeText) -> Iterator[CodeHit]:
             if match is None:
                 continue
             arguments = text_in_brackets(statement.text, match.end())
-            if _LOGGED.search(arguments) and not _HIDDEN.search(arguments):
+            if _ENVIRONMENT.search(arguments) or (
+                _LOGGED.search(arguments) and not _HIDDEN.search(arguments)
+            ):
                 yield _hit("flow/logged-secret", statement)
 
 

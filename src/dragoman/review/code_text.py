@@ -86,10 +86,16 @@ class Function:
         parts: list[str] = []
         first: CodeLine | None = None
         depth = 0
+        is_quoted = False
         for line in self.body:
             first = first or line
             parts.append(line.text)
             depth += line.balance
+            # A text of several lines: what follows its end belongs to the statement that it began in.
+            if "`" in line.text or '"""' in line.text:
+                is_quoted ^= (line.text.count("`") + line.text.count('"""')) % 2 == 1
+            if is_quoted:
+                continue
             # A block of code within brackets, such as a callback, is told line by line.
             if depth <= 0 or line.text.endswith(("{", "}", "};", ";")):
                 yield Statement(" ".join(parts), first.start, first)
