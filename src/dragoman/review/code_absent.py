@@ -11,7 +11,7 @@ import functools
 import re
 from collections.abc import Iterator, Sequence
 
-from dragoman.review.code_patterns import family
+from dragoman.review.code_patterns import family, lazy_pattern
 from dragoman.review.code_text import CodeHit, CodeText, Function, Statement
 
 # What a client of the network is called: its `get` gives a reply, or raises.
@@ -46,15 +46,15 @@ _MAYBE = {
         r"|\w+\.(?:getSession\(false\)|getCookies\(\))|\w+\.find\(\w+\.class,.*\)|\w+\.listFiles\(\)"
     ),
 }
-_ASSIGNMENT = re.compile(
+_ASSIGNMENT = lazy_pattern(
     r"(?:(?:const|let|var|final)\s+)?(?:(?!return\b|await\b|yield\b)[A-Za-z][\w<>\[\].?, ]*\s+)?(?P<name>\w+)"
     r"\s*(?::\s*[\w<>\[\]| .,]+)?\s*=(?!=)\s*(?P<value>.+?);?"
 )
-_MAPS = re.compile(
+_MAPS = lazy_pattern(
     r"\b(?:Map|HashMap|ConcurrentMap|ConcurrentHashMap|TreeMap|LinkedHashMap)<[^;=()]*>\s+(\w+)\b"
     r"|\b(\w+)\s*(?::\s*Map<[^=]*>)?=\s*new\s+Map\b|\b(\w+)\s*:\s*Map<"
 )
-_HANDLED = re.compile(r"\bexcept\s*\(?[^:]*\b(?:AttributeError|TypeError|KeyError|Exception)\b|\bcatch\b")
+_HANDLED = lazy_pattern(r"\bexcept\s*\(?[^:]*\b(?:AttributeError|TypeError|KeyError|Exception)\b|\bcatch\b")
 
 
 @functools.cache
@@ -73,6 +73,9 @@ def absent_values(code: CodeText) -> Iterator[CodeHit]:
     found = _MAPS.finditer(code.code) if language != "python" else ()
     maps = {name for match in found for name in match.groups() if name}
     for function in code.functions:
+        part = code.part(function)
+        if not any(word in part for word in _WORDS[language]):
+            continue
         yield from _absent_in(code, function, maybe, maps, language)
 
 
@@ -114,7 +117,7 @@ _WORDS = {
 
 
 # A query for one of these has a row, whatever the tables hold.
-_ALWAYS_A_ROW = re.compile(
+_ALWAYS_A_ROW = lazy_pattern(
     r"\bselect\s+(?:distinct\s+)?(?:count|sum|max|min|avg|exists|coalesce|total)\s*\(|\breturning\b|\bpragma\b",
     re.IGNORECASE,
 )

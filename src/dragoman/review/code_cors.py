@@ -5,22 +5,25 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from dragoman.review.code_patterns import lazy_pattern
 from dragoman.review.code_text import CodeHit, CodeText
 
-_CREDENTIALS = re.compile(
+_CREDENTIALS = lazy_pattern(
     r"""Access-Control-Allow-Credentials["'`]\s*[,:\])=]+\s*["'`]?true|\b(?:allow_credentials|supports_credentials|CORS_ALLOW_CREDENTIALS)\s*=\s*True""",
     re.IGNORECASE,
 )
-_ORIGIN = re.compile(
+_ORIGIN = lazy_pattern(
     r"""["'`]Access-Control-Allow-Origin["'`]\s*(?:,|\]\s*=|:)\s*(?P<value>["'`]null["'`]|[A-Za-z_][\w.\[\]"'()!?-]*)""",
     re.IGNORECASE,
 )
-_STAR = re.compile(r"""\ballow_origins\s*=\s*(?P<name>\w+)""")
+_STAR = lazy_pattern(r"""\ballow_origins\s*=\s*(?P<name>\w+)""")
 
 
 def reflected_origins(code: CodeText) -> Iterator[CodeHit]:
     """Origins that are allowed as they come, with credentials."""
-    if not _CREDENTIALS.search(code.text):
+    if ("redentials" not in code.text and "REDENTIALS" not in code.text) or not _CREDENTIALS.search(
+        code.text
+    ):
         return
     for match in _STAR.finditer(code.text):
         if re.search(rf"""\b{match["name"]}\s*(?::[^=\n]*)?=\s*\[\s*["']\*["']""", code.text):

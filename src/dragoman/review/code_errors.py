@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from dragoman.review.code_patterns import family
+from dragoman.review.code_patterns import family, lazy_pattern
 from dragoman.review.code_text import CodeHit, CodeText, Function, Statement
 
-_CHECKED = re.compile(r"if\s+(?:[^;]*;\s*)?(?P<name>\w*[eE]rr)\s*!=\s*nil\s*\{")
+_CHECKED = lazy_pattern(r"if\s+(?:[^;]*;\s*)?(?P<name>\w*[eE]rr)\s*!=\s*nil\s*\{")
 _SET = r"(?<![\w.]){0}\s*(?:,\s*\w+\s*)?:?=(?!=)|,\s*{0}\s*:?=(?!=)|&{0}\b"
 
 
 _WRAPPED = r"\b(?:errors\.(?:Wrapf?|WithMessagef?|WithStack)\(\s*{0}\b|fmt\.Errorf\(.*,\s*{0}\s*\))"
-_LEAVES = re.compile(r"(?:return|panic|continue|break|log\.Fatal\w*|os\.Exit)\b")
+_LEAVES = lazy_pattern(r"(?:return|panic|continue|break|log\.Fatal\w*|os\.Exit)\b")
 
 
 def nil_errors(code: CodeText) -> Iterator[CodeHit]:
@@ -59,17 +59,17 @@ def _leaves(statements: Sequence[Statement], index: int) -> bool:
     return last is not None and _LEAVES.match(last.text) is not None
 
 
-_GORM = re.compile(
+_GORM = lazy_pattern(
     r"(?:\w+\.)*(?:db|tx|DB|conn|gorm)\w*(?:\.\w+\((?:[^()]|\([^()]*\))*\))*"
     r"\.(?:First|Last|Take|Find|Create|Save|Delete|Updates?|UpdateColumns?|Scan|Exec|Count|Pluck|FirstOrCreate)"
     r"\((?:[^()]|\([^()]*\))*\)"
 )
-_PIPED = re.compile(r"(?<![\w.])(?P<name>\w+)\.pipe\(")
-_OPENED = re.compile(r"(?:const|let|var)\s+(?P<name>\w+)\s*=\s*(?:fs\.)?createReadStream\(")
-_CHAIN = re.compile(r"(?:fs\.)?createReadStream\((?:[^()]|\([^()]*\))*\)\s*\.pipe\(")
+_PIPED = lazy_pattern(r"(?<![\w.])(?P<name>\w+)\.pipe\(")
+_OPENED = lazy_pattern(r"(?:const|let|var)\s+(?P<name>\w+)\s*=\s*(?:fs\.)?createReadStream\(")
+_CHAIN = lazy_pattern(r"(?:fs\.)?createReadStream\((?:[^()]|\([^()]*\))*\)\s*\.pipe\(")
 
 
-_HEARS = re.compile(r"""\.(?:on|once)\(\s*["'`]error|\bpipeline\(""")
+_HEARS = lazy_pattern(r"""\.(?:on|once)\(\s*["'`]error|\bpipeline\(""")
 
 
 def unheard_failures(code: CodeText) -> Iterator[CodeHit]:

@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dragoman.review.code_patterns import family
+from dragoman.review.code_patterns import family, lazy_pattern
 from dragoman.review.code_text import CodeHit, CodeText
 
-_BOXED = re.compile(
+_BOXED = lazy_pattern(
     r"\b(?:Integer|Long|Short|Byte|Double|Float|Character|BigDecimal|BigInteger)\s+(\w+)\s*(?=[;=,)(])"
 )
 _SIDE = r"(?:\w+\.)?(\w+)(?:\(\))?"
-_IDENTITY = re.compile(rf"(?<![\w.)]){_SIDE}\s*[!=]=\s*{_SIDE}(?![\w.(])")
+_IDENTITY = lazy_pattern(rf"(?<![\w.)]){_SIDE}\s*[!=]=\s*{_SIDE}(?![\w.(])")
 
 
 def boxed_identity(code: CodeText) -> Iterator[CodeHit]:
     """Objects of Java around numbers that == compares as objects."""
-    if code.language != "java" or "==" not in code.code and "!=" not in code.code:
+    if code.language != "java" or ("==" not in code.code and "!=" not in code.code):
         return
     names = {match[1] for match in _BOXED.finditer(code.code)}
     plain = set(re.findall(r"\b(?:int|long|short|byte|double|float|char)\s+(\w+)", code.code))
@@ -27,7 +27,7 @@ def boxed_identity(code: CodeText) -> Iterator[CodeHit]:
             yield CodeHit("logic/boxed-identity", line.start, line.start + len(line.text))
 
 
-_SHIFT = re.compile(r"(?P<left>[\w.)\]]+)\s*<<\s*(?P<count>\d+)(?![\w.])")
+_SHIFT = lazy_pattern(r"(?P<left>[\w.)\]]+)\s*<<\s*(?P<count>\d+)(?![\w.])")
 _WIDTHS = {"int32": 32, "uint32": 32, "int16": 16, "uint16": 16, "int8": 8, "uint8": 8, "byte": 8}
 
 
@@ -59,10 +59,10 @@ def _width(code: CodeText, left: str, language: str, text: str) -> int:
     return _WIDTHS[declared[1]] if declared is not None and name.isidentifier() else 1000
 
 
-_NUMBERS_TYPE = re.compile(
+_NUMBERS_TYPE = lazy_pattern(
     r"(?<![\w.])(\w+)\s*\??:\s*(?:readonly\s+)?(?:number\[\]|(?:Readonly)?Array<number>)"
 )
-_MADE_OF_NUMBERS = re.compile(
+_MADE_OF_NUMBERS = lazy_pattern(
     r"(?:const|let|var)\s+(\w+)\s*=\s*[^;]*\.map\(\s*(?:Number|parseFloat|\(?\w+\)?\s*=>\s*(?:Number|parseInt|parseFloat)\([^()]*\))"
 )
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from dragoman.review.code_patterns import lazy_pattern
 from dragoman.review.code_text import CodeHit, CodeLine, CodeText
 
-_GUARDED = re.compile(
+_GUARDED = lazy_pattern(
     r"\bR?Lock\(\)|\batomic\.|\bwithLock\b|\bsynchronized\b|\block\b|\bmutex\b|\bwith\b.*lock", re.I
 )
-_GO_START = re.compile(r".*\b(?:go func|\w+\.Go\(func)\s*\(")
-_CHANGE = re.compile(
+_GO_START = lazy_pattern(r".*\b(?:go func|\w+\.Go\(func)\s*\(")
+_CHANGE = lazy_pattern(
     r"(?P<name>[A-Za-z_]\w*)(?:\.\w+)*\s*(?:\+\+|--|[-+*/|]=)|(?P<list>[A-Za-z_]\w*)\s*=\s*append\(\s*(?P=list)\b"
 )
-_LAUNCHED = re.compile(r".*\b(?:launch|async|thread)\b\s*(?:\([^()]*\))?\s*\{")
-_COUNTED = re.compile(r"(?<![\w.])(\w+)\s*(?:\+\+|--|[-+*/]=)")
+_LAUNCHED = lazy_pattern(r".*\b(?:launch|async|thread)\b\s*(?:\([^()]*\))?\s*\{")
+_COUNTED = lazy_pattern(r"(?<![\w.])(\w+)\s*(?:\+\+|--|[-+*/]=)")
 
 
 def races(code: CodeText) -> Iterator[CodeHit]:
@@ -118,7 +119,7 @@ def _volatile_counters(code: CodeText) -> Iterator[CodeHit]:
             yield _hit(line)
 
 
-_STATIC = re.compile(r"\bstatic\s+(?!final\b)(?:\w+\s+)*?[A-Z][\w<>,\[\] ]*\s+(\w+)\s*(?:=\s*null\s*)?;")
+_STATIC = lazy_pattern(r"\bstatic\s+(?!final\b)(?:\w+\s+)*?[A-Z][\w<>,\[\] ]*\s+(\w+)\s*(?:=\s*null\s*)?;")
 
 
 def _lazy_statics(code: CodeText) -> Iterator[CodeHit]:
@@ -159,10 +160,10 @@ def _changing_locks(code: CodeText) -> Iterator[CodeHit]:
 
 
 _OWN_FIELD = r"(?:self)\.(\w+)"
-_ASKS = re.compile(
+_ASKS = lazy_pattern(
     rf"(?:if|elif|while)\s.*?\b{_OWN_FIELD}\s*(?:[<>]=?)|(?:if|elif|while)\s.*?[<>]=?\s*{_OWN_FIELD}"
 )
-_COUNTS = re.compile(rf"{_OWN_FIELD}\s*[-+]=")
+_COUNTS = lazy_pattern(rf"{_OWN_FIELD}\s*[-+]=")
 
 
 def _asked_before_await(code: CodeText) -> Iterator[CodeHit]:

@@ -5,7 +5,6 @@ Their words are in `code_rule_texts`, those of the rules about input of stranger
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 
 from dragoman.review import (
@@ -20,6 +19,7 @@ from dragoman.review import (
     code_races,
     code_secrecy,
 )
+from dragoman.review.code_patterns import lazy_pattern
 from dragoman.review.code_rule_texts import CODE_RULES, CodeRule
 from dragoman.review.code_text import CodeHit, CodeText
 from dragoman.review.finding import Finding
@@ -74,7 +74,7 @@ _CHECKS: tuple[Callable[[CodeText], Iterator[CodeHit]], ...] = (
 )
 
 
-_TEST_PATH = re.compile(
+_TEST_PATH = lazy_pattern(
     r"(?:^|/)(?:tests?|__tests__|androidTest|testdata)/|(?:^|/)test_[^/]*\.py$|_test\.(?:go|py)$"
     r"|Test\.(?:kt|java)$|\.(?:test|spec)\.[jt]sx?$"
 )

@@ -123,6 +123,17 @@ class CodeText:
         """Whether the code has one of some words, which are in lower case."""
         return any(word in self.lower_code for word in words)
 
+    def part(self, function: Function) -> str:
+        """The code of a function."""
+        last = function.body[-1]
+        return self.code[function.head.start : last.start + len(last.text)]
+
+    def part_has_any(self, function: Function, words: Iterable[str]) -> bool:
+        """Whether a function has one of some words, which are in lower case, in any case."""
+        last = function.body[-1]
+        part = self.lower_code[function.head.start : last.start + len(last.text)]
+        return any(word in part for word in words)
+
     def block(self, index: int) -> Sequence[CodeLine]:
         """The lines below one that are indented deeper."""
         indent = self.lines[index].indent

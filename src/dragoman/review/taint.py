@@ -17,49 +17,49 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from dragoman.decoders import convert
-from dragoman.review.code_patterns import family
+from dragoman.review.code_patterns import family, lazy_pattern
 from dragoman.review.code_text import CodeText, Function, Statement, text_in_brackets
 from dragoman.review.finding import Severity
 
 _TABLES = Path(__file__).parent / "data" / "flows.toml"
 _MARK = "\x01"
-_ASSIGNED = re.compile(
+_ASSIGNED = lazy_pattern(
     r"(?:(?:const|let|var|val|final|mut|auto)\s+)*(?:[A-Z][\w.<>\[\]?, ]*\s+)?(?:let\s+(?:mut\s+)?)?"
     r"(?P<name>\w+)(?:\s*,\s*\w+)?\s*(?::\s*[^=;]+?)?\s*:?=(?!=)\s*(?P<value>.+)"
 )
-_WITH = re.compile(r"(?:async\s+)?with\s+(?P<value>.+?)\s+as\s+(?P<name>\w+)")
-_LOOP = re.compile(
+_WITH = lazy_pattern(r"(?:async\s+)?with\s+(?P<value>.+?)\s+as\s+(?P<name>\w+)")
+_LOOP = lazy_pattern(
     r"for\s*\(?\s*(?:(?:const|let|var|val|_\s*,|\w+\s*,)\s*)?(?:\w+\s+)?(?P<name>\w+)\s*(?:in|of|:"
     r"|:=\s*range)\s+(?P<value>.+)"
 )
 # A value that is only the key of a lookup chooses among what is there.
-_LOOKUP = re.compile(
+_LOOKUP = lazy_pattern(
     rf"[\w.]+\[[^\[\]]*{_MARK}[^\[\]]*\]|[\w.]+\.(?:get|getOrDefault|getValue|has"
     rf"|includes)\([^()]*{_MARK}[^()]*\)"
 )
 # A call after the value that leaves only a part of it that does no harm.
-_CHAINED = re.compile(
+_CHAINED = lazy_pattern(
     rf"{_MARK}[^,]*?\.(?:file_name|fileName|getFileName|getName|escape\w*|toInt\w*|toLong\w*|toUUID)\b"
     rf"|\b(?:File|Path|PurePath|PurePosixPath)\([^()]*{_MARK}[^()]*\)\.(?:name|stem)\b"
 )
 # What grows by a value.
-_GROWN = re.compile(
+_GROWN = lazy_pattern(
     r"(?P<name>\w+)\s*\+=\s*(?P<value>.+)"
     r"|(?P<list>\w+)\.(?:append|push|extend|WriteString|push_str|add)\((?P<item>.+)\);?"
 )
 # Several names at once: the parts of an object.
-_PARTS = re.compile(
+_PARTS = lazy_pattern(
     r"(?:const|let|var|val)\s*(?:\{(?P<object>[^{}]*)\}|[\[(](?P<list>[^\[\]()]*)[\])])\s*(?::[^=]+)?=\s*(?P<value>.+)"
 )
-_PART = re.compile(r"(?:\w+\s*:\s*)?(\w+)\s*(?:=[^,]*)?(?:,|$)")
+_PART = lazy_pattern(r"(?:\w+\s*:\s*)?(\w+)\s*(?:=[^,]*)?(?:,|$)")
 # A call that fills in what it is given the address of.
-_FILLED = re.compile(
+_FILLED = lazy_pattern(
     r"\b(?:json|xml)\.NewDecoder\(\s*r(?:eq|equest)?\.Body\s*\)\.Decode\(\s*&(?P<name>\w+)"
     r"|\bc(?:tx)?\.(?:ShouldBind\w*|Bind\w*|BodyParser)\(\s*&(?P<bound>\w+)"
 )
 _MENTION = r"(?<![\w.]){}\b(?!\s*[:=(](?!=))"
 # A branch for values that failed a check.
-_REFUSES = re.compile(r"(?:\}\s*)?(?:else\s+|el)?if\s*\(?\s*(?:not\b|!)")
+_REFUSES = lazy_pattern(r"(?:\}\s*)?(?:else\s+|el)?if\s*\(?\s*(?:not\b|!)")
 # A comparison with one of few values. Strings are blank here, and an empty one stays empty.
 _EQUALS_FIXED = (
     r"\bif\b.*(?<![\w.]){0}(?:\.\w+\(\))?\s*[!=]==?\s*(?:[bur]?[\"'`]\s+[\"'`]|[A-Z][A-Z0-9_]{{2,}}\b)"
@@ -68,8 +68,8 @@ _EQUALS_FIXED = (
 
 
 # Parameters of a route with a class: the body of the request, unless it is something of the framework.
-_TYPED = re.compile(r"(\w+)\s*:\s*((?:\w+\.)*[A-Z]\w*(?:\s*=\s*\w+\()?)")
-_OURS = re.compile(
+_TYPED = lazy_pattern(r"(\w+)\s*:\s*((?:\w+\.)*[A-Z]\w*(?:\s*=\s*\w+\()?)")
+_OURS = lazy_pattern(
     r"Request|Response|Session|Tasks|Socket|Depends|Security|Database|Connection|Pool|Client|Redis|Service"
     r"|Repository|Settings|Annotated|Optional|Literal|UUID|Enum|Decimal|Path\b|Upload|User\b|Logger|Engine|Store"
 )
@@ -85,7 +85,7 @@ _PLACES = frozenset(
 )
 # Where a fixed beginning decides: a host, or a path of this site. Strings are blank here.
 _HOSTS = frozenset({"flow/ssrf", "flow/open-redirect"})
-_FIXED_START = re.compile(r"""\s*[fF]?(?:"\s{3,}[^"]*"|'\s{3,}[^']*'|`\s{5,}[^`]*`)""")
+_FIXED_START = lazy_pattern(r"""\s*[fF]?(?:"\s{3,}[^"]*"|'\s{3,}[^']*'|`\s{5,}[^`]*`)""")
 _FIRST_ONLY = frozenset({"python", "javascript", "rust"})
 
 
@@ -306,7 +306,7 @@ def _harm(
 
 
 # A program of our own choice and its arguments, which no shell reads. Programs that run others do not count.
-_FIXED_PROGRAM = re.compile(
+_FIXED_PROGRAM = lazy_pattern(
     r"""\s*(?:\w+\s*,\s*)?[\[(]?\s*["'](?!(?:/usr|/bin|/)*(?:(?:ba|da|z|k|c)?sh|cmd(?:\.exe)?|powershell(?:\.exe)?|pwsh|env|xargs|ssh|sudo|su|eval|python3?|node|perl|ruby|php|docker|kubectl|find|git|tar)["'])[\w./-]+["']\s*,"""
 )
 
