@@ -31,8 +31,13 @@ _NAMES = {
 }
 _JOINS = {
     "python": r"(?<![\w.])open\(|os\.path\.join\(|\bPath\(|\w+\s*/\s*(?=\w)|makedirs\(",
-    "javascript": r"\b(?:path\.)?(?:join|resolve)\(|\b(?:createWriteStream|writeFile|writeFileSync|outputFile|mkdirSync)\(",
-    "go": r"\b(?:file)?path\.Join\(|\bfilepath\.Abs\(|\bos\.(?:Create|OpenFile|MkdirAll|WriteFile)\(|\bioutil\.WriteFile\(",
+    "javascript": (
+        r"\b(?:path\.)?(?:join|resolve)\(|\b(?:createWriteStream|writeFile|writeFileSync|outputFile|mkdirSync)\("
+    ),
+    "go": (
+        r"\b(?:file)?path\.Join\(|\bfilepath\.Abs\(|\bos\.(?:Create|OpenFile|MkdirAll|WriteFile)\("
+        r"|\bioutil\.WriteFile\("
+    ),
     "java": r"\bnew\s+(?:File|FileOutputStream)\(|\.resolve\(|\bPaths\.get\(|\bPath\.of\(",
     "kotlin": r"(?<![\w.])(?:File|FileOutputStream|Path)\(|\.resolve\(|\bPaths\.get\(|\bPath\.of\(",
     "rust": r"\.join\(|\bFile::create\(",
@@ -41,7 +46,7 @@ _JOINS = {
 _WRITES = {
     "python": r"copyfileobj|\.write\(|write_bytes|[\"']\s*wb?\s*[\"']|open\([^()]*,",
     "javascript": r"createWriteStream|writeFile|outputFile|\.pipe\(",
-    "go": r"os\.(?:Create|OpenFile|WriteFile|MkdirAll)|ioutil\.WriteFile|[wW]riteFile\(|[wW]rite\w*\(|[eE]xtract\w*\(",
+    "go": r"os\.(?:Create|OpenFile|MkdirAll)|[wW]rite\w*\(|[eE]xtract\w*\(",
     "java": r"OutputStream|Files\.(?:copy|write|newOutputStream)|\.transferTo\(",
     "kotlin": r"utputStream|Files\.(?:copy|write)|\.copyTo\(|writeBytes",
     "rust": r"File::create|fs::write|io::copy",
@@ -76,11 +81,18 @@ def _slip_in(
     last = function.body[-1]
     source = code.text[function.head.start : last.start + len(last.text)]
     masked = code.code[function.head.start : last.start + len(last.text)]
-    if _ASKS.search(source) or not writes.search(masked) or not _READS.search(masked):
+    if (
+        _ASKS.search(source)
+        or not _READS.search(masked)
+        or not (writes.search(masked) or _EXTRACTS.search(masked))
+    ):
         return None
     names: set[str] = set()
     for statement in function.statements:
         text = statement.text
+        # Of the two of Python, only the one for zip files looks at the names itself.
+        if code.language == "python" and "tarfile" in code.code and _EXTRACTS.search(text):
+            return statement
         uses = [match.start() for match in name.finditer(text)]
         uses += [match.start() for kept in names for match in re.finditer(rf"(?<![\w.]){kept}\b", text)]
         if not uses:
@@ -95,6 +107,7 @@ def _slip_in(
     return None
 
 
+_EXTRACTS = lazy_pattern(r"\b\w+\.extract\(\s*\w+\s*,")
 # How the entries of an archive are walked through.
 _READS = lazy_pattern(
     r"infolist\(|namelist\(|getmembers\(|getnames\(|\bin\s+\w*(?:tar|zip|archive|bundle)\w*\s*:|\bNewReader\(|OpenReader\("

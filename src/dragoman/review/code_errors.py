@@ -13,6 +13,7 @@ _SET = r"(?<![\w.]){0}\s*(?:,\s*\w+\s*)?:?=(?!=)|,\s*{0}\s*:?=(?!=)|&{0}\b"
 
 
 _WRAPPED = r"\b(?:errors\.(?:Wrapf?|WithMessagef?|WithStack)\(\s*{0}\b|fmt\.Errorf\(.*,\s*{0}\s*\))"
+_HANDED_ON = r"return (?:nil|false|0|[\"'`]\s*[\"'`]|\w+\{{\}}), {0}"
 _LEAVES = lazy_pattern(r"(?:return|panic|continue|break|log\.Fatal\w*|os\.Exit)\b")
 
 
@@ -42,11 +43,23 @@ def _nil_uses(function: Function) -> Iterator[Statement]:
             for name, at in nil_names.items()
             if indent >= at and not re.search(_SET.format(name), text)
         }
-        if text.startswith("return") and any(re.search(_WRAPPED.format(name), text) for name in nil_names):
+        if text.startswith("return") and any(
+            re.search(_WRAPPED.format(name), text)
+            or (
+                indent > at and re.fullmatch(_HANDED_ON.format(name), text) and _follows_if(statements, index)
+            )
+            for name, at in nil_names.items()
+        ):
             yield statement
         match = _CHECKED.match(text)
         if match is not None and ";" not in text and _leaves(statements, index):
             branches[match["name"]] = indent
+
+
+def _follows_if(statements: Sequence[Statement], index: int) -> bool:
+    """Whether a statement is all that a branch does."""
+    before = statements[index - 1].text if index else ""
+    return before.startswith("if ") and "rr" not in before
 
 
 def _leaves(statements: Sequence[Statement], index: int) -> bool:
@@ -57,6 +70,23 @@ def _leaves(statements: Sequence[Statement], index: int) -> bool:
             break
         last = later
     return last is not None and _LEAVES.match(last.text) is not None
+
+
+_COPYING = lazy_pattern(
+    r"\bfunc\s+\(\w+\s+(?P<type>[A-Z]\w*)\)\s*(?P<name>\w+)\([^()]*\)\s*(?P=type)\s*\{\s*return\b",
+    re.MULTILINE,
+)
+
+
+def dropped_copies(code: CodeText) -> Iterator[CodeHit]:
+    """Methods of Go that give back another value and leave their own as it was, called for nothing."""
+    if code.language != "go":
+        return
+    names = {match["name"] for match in _COPYING.finditer(code.code)}
+    for line in code.lines if names else ():
+        match = re.fullmatch(r"\w+\.(\w+)\(.*\)", line.text)
+        if match is not None and match[1] in names:
+            yield CodeHit("flow/unused-result", line.start, line.start + len(line.text))
 
 
 _GORM = lazy_pattern(

@@ -235,7 +235,12 @@ def wrong_ways(code: CodeText) -> Iterator[CodeHit]:
             and not any(_sets(match["left"], step.text) for step in code.block(index))
         )
         is_outer = any(name == moved for _, name in around)
-        if is_away or is_other or is_outer or (code.language in _LIVE_SETS and _counts_to_list(match, code, index)):
+        if (
+            is_away
+            or is_other
+            or is_outer
+            or (code.language in _LIVE_SETS and _counts_to_list(match, code, index))
+        ):
             yield _hit("logic/wrong-loop", line)
         around.append((line.indent, moved))
 

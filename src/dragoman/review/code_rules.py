@@ -70,6 +70,7 @@ _CHECKS: tuple[Callable[[CodeText], Iterator[CodeHit]], ...] = (
     code_numbers.sorted_as_texts,
     code_errors.nil_errors,
     code_errors.unheard_failures,
+    code_errors.dropped_copies,
     code_cors.reflected_origins,
 )
 

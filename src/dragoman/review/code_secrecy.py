@@ -65,11 +65,18 @@ def early_comparisons(code: CodeText) -> Iterator[CodeHit]:
                 continue
             if statement.line is function.head and code.language != "kotlin":
                 continue
+            if not macs and not given_names and not _names_secret(statement.text):
+                continue
             for match in (*_COMPARISON.finditer(statement.text), *_EQUALS.finditer(statement.text)):
                 left, right = [part for part in match.groups() if part is not None][:2]
                 if _is_guessable(left, right, macs) or _is_given(left, right, given_names):
                     yield _hit("flow/timing-attack", statement)
                     break
+
+
+def _names_secret(text: str) -> bool:
+    lower_text = text.lower()
+    return any(word in lower_text for word in _COMPARED_WORDS)
 
 
 def _macs(function: Function) -> set[str]:

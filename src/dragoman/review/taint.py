@@ -106,6 +106,8 @@ class FlowLanguage(Struct, frozen=True, forbid_unknown_fields=True):
     sources: tuple[str, ...]
     words: tuple[str, ...] = ()
     """A statement with none of these has no source; none for a language of which this cannot be said."""
+    own: str | None = None
+    """Sources that are the person who runs the program: they may name any file and any host."""
     parameters: tuple[str, ...] = ()
     """Patterns of parameters that strangers fill in; the group is the name."""
     routes: str | None = None
@@ -133,6 +135,7 @@ class TaintHit(NamedTuple):
 
 class _CompiledTable(NamedTuple):
     source: re.Pattern[str]
+    own: re.Pattern[str] | None
     words: tuple[str, ...]
     parameters: re.Pattern[str] | None
     routes: re.Pattern[str] | None
@@ -154,6 +157,7 @@ def _compile_table(language: str) -> _CompiledTable | None:
     rules = {rule.id.partition("/")[2]: rule for rule in tables().sink}
     return _CompiledTable(
         re.compile("|".join(table.sources)),
+        re.compile(table.own) if table.own else None,
         table.words,
         re.compile("|".join(table.parameters)) if table.parameters else None,
         re.compile(table.routes) if table.routes else None,
@@ -203,6 +207,7 @@ def _may_bring(text: str, table: _CompiledTable) -> bool:
 def _follow(code: CodeText, function: Function, table: _CompiledTable) -> Iterator[TaintHit]:
     # Each name with the indentation at which it was tainted.
     tainted_names = dict.fromkeys(_parameters(code, function, table), function.head.indent)
+    own_names: set[str] = set()
     refused = _Refused()
     for statement in function.statements:
         if not tainted_names and not _may_bring(statement.text, table):
@@ -210,7 +215,7 @@ def _follow(code: CodeText, function: Function, table: _CompiledTable) -> Iterat
         indent = statement.line.indent
         for name in refused.leave(indent):
             tainted_names.pop(name, None)
-        yield from _harm(code, statement, tainted_names, table)
+        yield from _harm(code, statement, tainted_names, own_names, table)
         for name in _checked(statement.text, tainted_names, table):
             if _REFUSES.match(statement.text):
                 refused.enter(indent, name)
@@ -228,9 +233,19 @@ def _follow(code: CodeText, function: Function, table: _CompiledTable) -> Iterat
                 continue
             if _is_tainted(match["value"], tainted_names, table, table.cleaner):
                 tainted_names[match["name"]] = min(indent, tainted_names.get(match["name"], indent))
+                is_own = not _is_foreign(match["value"], tainted_names, own_names, table)
+                (own_names.add if is_own else own_names.discard)(match["name"])
             elif indent <= tainted_names.get(match["name"], indent):
                 # Not in a branch that may not be taken: after it the name may be what it was.
                 tainted_names.pop(match["name"], None)
+
+
+def _is_foreign(value: str, tainted_names: Iterable[str], own_names: set[str], table: _CompiledTable) -> bool:
+    """Whether a tainted value has a part that comes from somebody else than who runs the program."""
+    if table.own is None:
+        return True
+    foreign_names = [name for name in tainted_names if name not in own_names]
+    return _is_tainted(table.own.sub("0", value), foreign_names, table, table.cleaner)
 
 
 class _Refused:
@@ -288,7 +303,11 @@ def _parameters(code: CodeText, function: Function, table: _CompiledTable) -> se
 
 
 def _harm(
-    code: CodeText, statement: Statement, tainted_names: Iterable[str], table: _CompiledTable
+    code: CodeText,
+    statement: Statement,
+    tainted_names: Iterable[str],
+    own_names: set[str],
+    table: _CompiledTable,
 ) -> Iterator[TaintHit]:
     language = family(code.language)
     for rule, sink, rule_cleaner in table.sinks:
@@ -300,6 +319,8 @@ def _harm(
             if rule.id in _HOSTS and _FIXED_START.match(value):
                 continue
             if rule.id == "flow/command-injection" and _runs_fixed_program(code, statement, match[0]):
+                continue
+            if rule.id in _PLACES and not _is_foreign(value, tainted_names, own_names, table):
                 continue
             if _is_tainted(value, tainted_names, table, rule_cleaner, table.cleaner):
                 yield TaintHit(rule, statement.start, statement.start + len(statement.line.text))
