@@ -383,12 +383,12 @@ def _strangers_paragraph(strangers: SealedCorpus) -> str:
         f"**By strangers, sealed half: {_before_and_after(strangers)}**\n"
         "The figure to go by. These are the examples of a mistake, and of the same without it, from the help "
         "pages of CodeQL\n"
-        "(`tests/review/corpus/strangers`), chosen by the names of the pages where the class of bug is one of "
-        "ours. The rules were mended\n"
+        "(`tests/review/corpus/strangers`), chosen by the names of the pages where the class of bug is one "
+        "of ours. The rules were mended\n"
         f"from what was missed in the other half ({_open_half(strangers)} there now); of the sealed half "
         "nothing but the figures was looked at,\n"
-        "once before and once after. Many of the texts without the bug are sketches with other mistakes, such "
-        "as errors that are ignored\n"
+        "once before and once after. Many of the texts without the bug are sketches with other mistakes, "
+        "such as errors that are ignored\n"
         "or files that are not closed, and what the review says of those counts against it here.\n"
     )
 
@@ -396,8 +396,8 @@ def _strangers_paragraph(strangers: SealedCorpus) -> str:
 def _fourth_paragraph(fourth: SealedCorpus) -> str:
     return (
         f"**Fourth set, sealed half: {_before_and_after(fourth)}**\n"
-        "Written in the same way by somebody who had not read the rules (`tests/review/corpus/fourth`), with a "
-        "half from which the rules\n"
+        "Written in the same way by somebody who had not read the rules (`tests/review/corpus/fourth`), with "
+        "a half from which the rules\n"
         f"were mended ({_open_half(fourth)} there now) and a sealed half. But the author of the set mended "
         "the rules, too, and knew what is in both\n"
         "halves: the figure after that flatters them.\n"
