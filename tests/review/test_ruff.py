@@ -71,7 +71,7 @@ async def test_the_projects_own_configuration_is_not_asked(
 
 
 async def test_sql_of_texts_that_the_function_chose_is_no_injection() -> None:
-    chosen = "def f(sort, ids):\n    {0}\n    return 'SELECT a FROM t ORDER BY ' + part\n"
+    chosen = "COLUMNS = {{}}\n\n\ndef f(sort, ids):\n    {0}\n    return 'SELECT a FROM t ORDER BY ' + part\n"
     for line in (
         "part = COLUMNS.get(sort, 'a')",
         "part = 'a' if sort else 'b'",

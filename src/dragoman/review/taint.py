@@ -63,7 +63,9 @@ _REFUSES = lazy_pattern(r"(?:\}\s*)?(?:else\s+|el)?if\s*\(?\s*(?:not\b|!)")
 # A comparison with one of few values. Strings are blank here, and an empty one stays empty.
 _EQUALS_FIXED = (
     r"\bif\b.*(?<![\w.]){0}(?:\.\w+\(\))?\s*[!=]==?\s*(?:[bur]?[\"'`]\s+[\"'`]|[A-Z][A-Z0-9_]{{2,}}\b)"
-    r"|\bif\b.*[\"'`]\s+[\"'`](?:\.equals(?:IgnoreCase)?\(\s*|\s*===?\s*){0}\b"
+    r"|\bif\b.*(?:[\"'`]\s+[\"'`]|\b[A-Z][A-Z0-9_]{{2,}})(?:\.equals(?:IgnoreCase)?\(\s*|\s*===?\s*){0}\b"
+    # Or a question about where it leads.
+    r"|\bif\b.*(?<![\w.]){0}\.(?:[hH]ostname|[hH]ost|netloc|origin|getHost|IsAbs)\b"
 )
 
 
