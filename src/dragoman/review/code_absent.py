@@ -36,7 +36,7 @@ _MAYBE = {
         r"|(?:this\.)?\w*(?:[mM]ap|[cC]ache|[rR]egistry|[iI]ndex|By[A-Z]\w*|[sS]tore|[lL]ookup"
         r"|[sS]essions|[pP]ending)\.get\(.*\)"
         r"|(?:document|\w+)\.(?:querySelector|getElementById|closest)\(.*\)"
-        r"|[\w.]+\.(?:match|exec)\(.*\)|(?:local|session)Storage\.getItem\(.*\)"
+        r"|(?:[\w.]+\.(?:match|exec)|/.+/\w*\.exec)\(.*\)|(?:local|session)Storage\.getItem\(.*\)"
         r"|await\s+[\w.]+\.(?:findOne|findById|findUnique|findFirst|findByPk)\(.*\)"
     ),
     "java": (

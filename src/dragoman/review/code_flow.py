@@ -87,8 +87,13 @@ def _leaves_open(name: str, later: Sequence[Statement], language: str) -> bool:
         # A rejected promise leaves the function too.
         is_guarded = any(re.match(r"(?:\}\s*)?(?:finally|catch)\b", step.text) for step in later)
         return not is_guarded and any("await" in step.text for step in later)
-    if any(re.match(r"(?:\}\s*)?(?:finally|defer|catch|except)\b", step.text) for step in later):
-        return False
+    handlers = [
+        index
+        for index, step in enumerate(later)
+        if re.match(r"(?:\}\s*)?(?:finally|defer|catch|except)\b", step.text)
+    ]
+    if handlers:
+        return language == "python" and _returns_open(later, handlers, closes)
     for index, step in enumerate(later):
         if closes.search(step.text):
             return False
@@ -101,6 +106,28 @@ def _leaves_open(name: str, later: Sequence[Statement], language: str) -> bool:
             )
             return not any(failed.search(before.text) for before in later[max(0, index - 1) : index + 1])
     return False
+
+
+def _returns_open(later: Sequence[Statement], handlers: Sequence[int], closes: re.Pattern[str]) -> bool:
+    """Whether one of some handlers of Python leaves the function and closes nothing."""
+    if any(later[index].text.startswith("finally") for index in handlers):
+        return False
+    for index in handlers:
+        body = _block_of(later, index)
+        if any(step.text.startswith("return") for step in body) and not any(
+            closes.search(step.text) for step in body
+        ):
+            return not any(closes.search(step.text) for step in later[:index])
+    return False
+
+
+def _block_of(statements: Sequence[Statement], index: int) -> Sequence[Statement]:
+    """The statements below one that are indented deeper."""
+    indent = statements[index].line.indent
+    end = index + 1
+    while end < len(statements) and statements[end].line.indent > indent:
+        end += 1
+    return statements[index + 1 : end]
 
 
 _LOCKED = lazy_pattern(r"(?:await\s+)?(?P<lock>[\w.]*\w)\.(?P<verb>lock|Lock|RLock|acquire)\(\)(?:;|$)")
@@ -179,9 +206,11 @@ def missing_awaits(code: CodeText) -> Iterator[CodeHit]:
     for function in code.functions:
         if not _IS_ASYNC.search(function.head.text) and language != "python":
             continue
-        for step in function.statements:
+        for index, step in enumerate(function.statements):
             if step.line is function.head:
                 continue
+            if language == "javascript" and _drops_callback(function.statements, index, names):
+                yield _hit("flow/missing-await", step)
             if _is_dropped(step, names, calls, language) or _is_condition(step.text, names):
                 yield _hit("flow/missing-await", step)
         if language in ("python", "javascript"):
@@ -222,6 +251,18 @@ def _begins_with_call(text: str, names: set[str], calls: re.Pattern[str]) -> boo
     if (call and call[1] in names) or (assignment and assignment["called"] in names):
         return True
     return calls.match(text) is not None or _is_condition(text, names)
+
+
+def _drops_callback(statements: Sequence[Statement], index: int, names: set[str]) -> bool:
+    """Whether a call of several lines, with a function among its arguments, is left alone when it ends."""
+    step = statements[index]
+    call = _CALL.match(step.text)
+    if call is None or call[1] not in names or not re.search(r"(?:=>|\bfunction\b[^{]*)\s*\{$", step.text):
+        return False
+    for later in statements[index + 1 :]:
+        if later.line.indent <= step.line.indent:
+            return re.fullmatch(r"\}\s*(?:,[^.]*)?\);?", later.text) is not None
+    return False
 
 
 def _is_condition(text: str, names: set[str]) -> bool:

@@ -212,7 +212,7 @@ def inclusive_bounds(code: CodeText) -> Iterator[CodeHit]:
 _FOR = lazy_pattern(
     r"for\s*\(?\s*(?:(?:let|var|int|long|const|size_t|final)\s+)?(?P<first>\w+)\s*:?=[^;]*;"
     r"\s*(?P<left>\w+)\s*(?P<sign><=?|>=?)\s*(?P<bound>[^;]+);"
-    r"\s*(?:(?P<moved>\w+)\s*(?P<after>\+\+|--|[+-]=\s*\w+)|(?P<before>\+\+|--)\s*(?P<moved2>\w+))"
+    r"\s*(?:(?P<moved>\w+)\s*(?P<after>\+\+|--|[+-]=\s*\d+)|(?P<before>\+\+|--)\s*(?P<moved2>\w+))"
 )
 
 
@@ -256,3 +256,22 @@ def _counts_to_list(match: re.Match[str], code: CodeText, index: int) -> bool:
         return False
     read = re.compile(rf"(?<![\w.]){re.escape(name)}\[\s*{match['left']}\s*\]")
     return any(read.search(step.text) for step in code.block(index))
+
+
+_WINDOWS = lazy_pattern(
+    r"for\s+(?P<i>\w+)\s+in\s+range\(\s*len\(\s*(?P<list>[\w.]+)\s*\)\s*-\s*(?P<width>\w+)\s*\)\s*:$"
+)
+
+
+def lost_windows(code: CodeText) -> Iterator[CodeHit]:
+    """Loops of Python over parts of a list that leave the last part out."""
+    if code.language != "python" or "range(" not in code.code:
+        return
+    for index, line in enumerate(code.lines):
+        match = _WINDOWS.match(line.text) if line.text.startswith("for") else None
+        if match is None:
+            continue
+        name, at, width = (re.escape(match[group]) for group in ("list", "i", "width"))
+        part = re.compile(rf"(?<![\w.]){name}\[\s*{at}\s*:\s*{at}\s*\+\s*{width}\s*\]")
+        if any(part.search(step.text) for step in code.block(index)):
+            yield _hit("logic/off-by-one", line)

@@ -83,3 +83,25 @@ def sorted_as_texts(code: CodeText) -> Iterator[CodeHit]:
         )
         if match is not None and (match[1] or match[2] or match[3]) in names:
             yield CodeHit("logic/numbers-sorted-as-texts", line.start, line.start + len(line.text))
+
+
+_DIVIDED = lazy_pattern(
+    r"(?:double|float|Double|Float)\s+\w+\s*=\s*(?P<left>\w+)\s*/\s*(?P<right>\w+(?:\.(?:size|length|count)\(\)|\.length)?)\s*;"
+)
+
+
+def cut_quotients(code: CodeText) -> Iterator[CodeHit]:
+    """Whole numbers of Java that are divided before they become fractions."""
+    if code.language != "java" or "/" not in code.code:
+        return
+    for line in code.lines:
+        match = _DIVIDED.match(line.text)
+        if match is None or not _is_whole(code, match["left"]):
+            continue
+        if "." in match["right"] or match["right"].isdigit() or _is_whole(code, match["right"]):
+            yield CodeHit("logic/cut-quotient", line.start, line.start + len(line.text))
+
+
+def _is_whole(code: CodeText, name: str) -> bool:
+    declared = re.findall(rf"\b(\w+)\s+{re.escape(name)}\b\s*[=;,):]", code.code)
+    return bool(declared) and all(kind in ("int", "long", "short", "Integer", "Long") for kind in declared)

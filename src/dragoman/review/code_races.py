@@ -159,28 +159,28 @@ def _changing_locks(code: CodeText) -> Iterator[CodeHit]:
             yield _hit(line)
 
 
-_OWN_FIELD = r"(?:self)\.(\w+)"
 _ASKS = lazy_pattern(
-    rf"(?:if|elif|while)\s.*?\b{_OWN_FIELD}\s*(?:[<>]=?)|(?:if|elif|while)\s.*?[<>]=?\s*{_OWN_FIELD}"
+    r"(?:if|elif)\s(?P<test>.*\bself\.(?P<field>\w+)\b.*[<>].*|.*[<>].*\bself\.(?P<other>\w+)\b.*)"
 )
-_COUNTS = lazy_pattern(rf"{_OWN_FIELD}\s*[-+]=")
+_COUNTS = lazy_pattern(r"self\.(?P<field>\w+)\s*[-+]=\s*(?P<amount>[A-Za-z_]\w*)$")
 
 
 def _asked_before_await(code: CodeText) -> Iterator[CodeHit]:
-    """Fields that a coroutine asks, and changes after it has let others run."""
+    """Fields that a coroutine asks for an amount, and changes by it after it has let others run."""
     for function in code.functions:
         if not function.head.text.startswith("async") or any(
             _GUARDED.search(line.text) or "emaphore" in line.text for line in function.body
         ):
             continue
-        asked: set[str] = set()
-        waited: set[str] = set()
+        asked: dict[str, str] = {}
+        waited: dict[str, str] = {}
         for statement in function.statements:
             text = statement.text
-            if (match := _COUNTS.match(text)) is not None and match[1] in waited:
+            match = _COUNTS.match(text)
+            if match is not None and re.search(rf"\b{match['amount']}\b", waited.get(match["field"], "")):
                 yield _hit(statement.line)
                 break
             if "await " in text:
                 waited |= asked
             if (match := _ASKS.match(text)) is not None:
-                asked.add(match[1] or match[2])
+                asked[match["field"] or match["other"]] = match["test"]

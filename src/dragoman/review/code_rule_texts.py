@@ -229,6 +229,12 @@ CODE_RULES = (
         "The bits fall out, or the count is taken modulo the width. Make the number wider before the shift.",
     ),
     CodeRule(
+        "logic/cut-quotient",
+        Severity.MEDIUM,
+        "Integer division: the fraction is lost before the value becomes a double",
+        "Both sides are whole numbers, and so is the quotient. Make one of them a double first.",
+    ),
+    CodeRule(
         "logic/numbers-sorted-as-texts",
         Severity.MEDIUM,
         "sort without a comparison sorts numbers as texts",

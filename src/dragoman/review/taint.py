@@ -58,6 +58,7 @@ _FILLED = lazy_pattern(
     r"|\bc(?:tx)?\.(?:ShouldBind\w*|Bind\w*|BodyParser)\(\s*&(?P<bound>\w+)"
 )
 _MENTION = r"(?<![\w.]){}\b(?!\s*[:=(](?!=))"
+_CHOICE = lazy_pattern(r"\?[^:?.]*:|\bif\b.+\belse\b")
 # A branch for values that failed a check.
 _REFUSES = lazy_pattern(r"(?:\}\s*)?(?:else\s+|el)?if\s*\(?\s*(?:not\b|!)")
 # A comparison with one of few values. Strings are blank here, and an empty one stays empty.
@@ -217,8 +218,12 @@ def _follow(code: CodeText, function: Function, table: _CompiledTable) -> Iterat
         indent = statement.line.indent
         for name in refused.leave(indent):
             tainted_names.pop(name, None)
-        yield from _harm(code, statement, tainted_names, own_names, table)
-        for name in _checked(statement.text, tainted_names, table):
+        checked_names = _checked(statement.text, tainted_names, table)
+        # A choice within the statement: it is asked before the value is used.
+        is_choice = bool(checked_names) and _CHOICE.search(statement.text) is not None
+        bad_names = [name for name in tainted_names if not is_choice or name not in checked_names]
+        yield from _harm(code, statement, bad_names, own_names, table)
+        for name in checked_names:
             if _REFUSES.match(statement.text):
                 refused.enter(indent, name)
             else:
