@@ -385,22 +385,22 @@ def _strangers_paragraph(strangers: SealedCorpus) -> str:
         "pages of CodeQL\n"
         "(`tests/review/corpus/strangers`), chosen by the names of the pages where the class of bug is one "
         "of ours. The rules were mended\n"
-        f"from what was missed in the other half ({_open_half(strangers)} there now); of the sealed half "
-        "nothing but the figures was looked at,\n"
-        "once before and once after. Many of the texts without the bug are sketches with other mistakes, "
-        "such as errors that are ignored\n"
-        "or files that are not closed, and what the review says of those counts against it here.\n"
+        f"from what was missed in the other half ({_open_half(strangers)}); of the sealed half nothing but "
+        "the figures was looked at, once\n"
+        "before and once after. Every page is about another mistake, and what was learnt from one half "
+        "hardly helps with the other. Many of the\n"
+        "texts without the bug are sketches with other mistakes, such as errors that are ignored, and what "
+        "the review says of those counts here, too.\n"
     )
 
 
 def _fourth_paragraph(fourth: SealedCorpus) -> str:
     return (
         f"**Fourth set, sealed half: {_before_and_after(fourth)}**\n"
-        "Written in the same way by somebody who had not read the rules (`tests/review/corpus/fourth`), with "
-        "a half from which the rules\n"
-        f"were mended ({_open_half(fourth)} there now) and a sealed half. But the author of the set mended "
-        "the rules, too, and knew what is in both\n"
-        "halves: the figure after that flatters them.\n"
+        "Written by somebody who had not read the rules (`tests/review/corpus/fourth`), with a half from "
+        "which the rules were mended\n"
+        f"({_open_half(fourth)}) and a sealed half. The author of the set mended the rules, too, and knew "
+        "what is in both halves.\n"
     )
 
 
@@ -414,8 +414,9 @@ def _before_and_after(corpus: SealedCorpus) -> str:
 
 
 def _open_half(corpus: SealedCorpus) -> str:
-    result = score([case for case in corpus.cases if not case.is_held_out], corpus.now)
-    return f"{result.found} of {result.cases} are found"
+    half = [case for case in corpus.cases if not case.is_held_out]
+    before, now = score(half, corpus.first), score(half, corpus.now)
+    return f"there {before.found} of {before.cases} were found, and {now.found} are now"
 
 
 def _later_paragraph(later: LaterCorpus) -> str:
