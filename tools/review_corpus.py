@@ -33,9 +33,7 @@ import hashlib
 import json
 import random
 import re
-import shutil
 import string
-import subprocess
 import sys
 import tempfile
 from collections import defaultdict
@@ -44,6 +42,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.review import ReviewNote, ReviewSource, Severity, review
+from review_other_tools import TOOLS, Reports, output_of, program
 
 ROOT = Path(__file__).parents[1]
 CORPUS = ROOT / "tests" / "review" / "corpus"
@@ -104,10 +103,6 @@ class Judgement(NamedTuple):
 
     found: frozenset[str]
     accused: frozenset[str]
-
-
-# What a tool says of a text, in any words that are the same for the same finding: by file name.
-Reports = dict[str, set[tuple[str, str]]]
 
 
 def read_corpus(folder: Path = CORPUS) -> list[Case]:
@@ -172,60 +167,6 @@ def our_judgement(cases: Sequence[Case]) -> Judgement:
     return judge(cases, asyncio.run(our_reports(cases)))
 
 
-# Other tools, as somebody would run them who looks for bugs and not for style.
-
-
-def _ruff(folder: Path) -> Reports:
-    rules = "F,E7,E9,B,S,PLE,PLW,ASYNC,RUF006,RUF008,RUF009,RUF012,RUF015,RUF016"
-    command = [_tool("ruff"), "check", "--isolated", "--no-cache", "--exit-zero", "--output-format=json"]
-    out = _output([*command, "--select", rules, str(folder)])
-    return _collect(
-        (item["filename"], str(item["code"]), item["location"]["row"]) for item in json.loads(out)
-    )
-
-
-def _oxlint(folder: Path) -> Reports:
-    command = [_tool("oxlint"), "--format=json", "-D", "correctness", "-D", "suspicious", str(folder)]
-    found = json.loads(_output(command))["diagnostics"]
-    return _collect(
-        (item["filename"], item.get("code", ""), item["labels"][0]["span"]["line"]) for item in found
-    )
-
-
-def _bandit(folder: Path) -> Reports:
-    out = _output([_tool("bandit"), "-r", "-f", "json", "-q", "--exit-zero", str(folder)])
-    return _collect(
-        (item["filename"], item["test_id"], item["line_number"]) for item in json.loads(out)["results"]
-    )
-
-
-TOOLS: dict[str, tuple[Callable[[Path], Reports], tuple[str, ...]]] = {
-    "ruff": (_ruff, ("py",)),
-    "bandit": (_bandit, ("py",)),
-    "oxlint": (_oxlint, ("js", "ts", "tsx")),
-}
-
-
-def _tool(name: str) -> str:
-    found = shutil.which(name, path=str(Path(sys.executable).parent)) or shutil.which(name)
-    if found is None:
-        raise FileNotFoundError(f"{name} is not installed: pip install {name}")
-    return found
-
-
-def _output(command: list[str]) -> bytes:
-    return subprocess.run(command, capture_output=True, check=False).stdout
-
-
-def _collect(found: Iterable[tuple[str, str, int]]) -> Reports:
-    reports: Reports = defaultdict(set)
-    texts: dict[str, list[str]] = {}
-    for path, code, line in found:
-        lines = texts.setdefault(path, Path(path).read_text("utf-8").split("\n"))
-        reports[Path(path).name].add((code, lines[line - 1].strip()))
-    return reports
-
-
 def measure_others(cases: Sequence[Case]) -> dict[str, dict[str, object]]:
     measured: dict[str, dict[str, object]] = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -233,7 +174,7 @@ def measure_others(cases: Sequence[Case]) -> dict[str, dict[str, object]]:
             (Path(folder) / source.path).write_text(source.text, "utf-8")
         for name, (run, suffixes) in TOOLS.items():
             verdict = judge(cases, run(Path(folder)))
-            version = _output([_tool(name), "--version"]).decode().split("\n")[0].split()[-1]
+            version = output_of([program(name), "--version"]).decode().split("\n")[0].split()[-1]
             measured[name] = {
                 "version": version,
                 "suffixes": suffixes,
