@@ -196,6 +196,16 @@ FLOWS = {
         "\treturn given == token\n}\n",
         "flow/timing-attack",
     ),
+    "a signature that a method makes": (
+        "x.py",
+        "class A:\n    def f(self, value, signature):\n        return self.sign(value) == signature\n",
+        "flow/timing-attack",
+    ),
+    "the digest of a file is no secret": (
+        "x.py",
+        "def f(text, file):\n    return digest(text) != file.digest\n",
+        None,
+    ),
     "a coroutine compared with nothing": (
         "x.js",
         "async function load() {}\nasync function show() {\n  const data = load();\n"

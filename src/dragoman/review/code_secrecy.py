@@ -23,7 +23,7 @@ _MAC = lazy_pattern(
 _KNOWN = lazy_pattern(
     r"(?:\w*(?:expected|computed|calculated|stored|valid|configured|wanted)\w*"
     r"|(?:\w+\.)*(?:settings|config|cfg|env|environ|app)\b[\w.\[\]\"' ]*"
-    r"|(?:\w+\.)*_?(?:sign|signature|hmac|digest|mac|(?:compute|make|create|expected|calculate)_?\w*)\([^()]*\)"
+    r"|(?:\w+\.)*_?(?:\w+_)?(?:sign|signature|hmac|mac)\([^()]*\)|(?:\w+\.)*[a-z]+(?:Signature|Hmac|Mac)\([^()]*\)"
     r"|os\.(?:environ|Getenv|getenv)\b.*|process\.env\.\w+|System\.getenv\(.*"
     r"|[A-Z][A-Z0-9_]*(?:KEY|TOKEN|SECRET)[A-Z0-9_]*"
     r"|(?:self|this|\w)\.\w*(?:secret|token|key)\w*)",
