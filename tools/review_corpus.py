@@ -6,6 +6,8 @@
     python tools/review_corpus.py --others        # measure ruff, oxlint and bandit again
     python tools/review_corpus.py --after         # the bugs that were written after the rules
     python tools/review_corpus.py --third         # and those written after the rules had grown again
+    python tools/review_corpus.py --fourth        # the open half of the fourth set; --held-out: the sealed
+    python tools/review_corpus.py --strangers     # the same of the examples that strangers wrote
     python tools/review_corpus.py --write         # write the page; --check tells whether it is fresh
 
 A case is a bug and its clean twin (`tests/review/corpus`). A bug is found if the review of its text has
@@ -16,19 +18,22 @@ the published figures are of the other, which this program never shows case by c
 The cases of `tests/review/corpus/after` and `third` were written after the rules. `first.json` there holds
 what the review said of them when it met them for the first time; that measurement is published and never
 repeated.
+
+`fourth` and `strangers` have an open half, from whose misses the rules were mended, and a sealed half, by
+the same hash. `first.json` is what the review said before the rules were mended, `second.json` after that;
+each was measured once, and of the sealed half nothing but the figures was looked at.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import functools
 import hashlib
 import json
 import random
 import re
-import shutil
 import string
-import subprocess
 import sys
 import tempfile
 from collections import defaultdict
@@ -37,12 +42,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.review import ReviewNote, ReviewSource, Severity, review
+from review_other_tools import TOOLS, Reports, output_of, program
 
 ROOT = Path(__file__).parents[1]
 CORPUS = ROOT / "tests" / "review" / "corpus"
 OTHERS = CORPUS / "others.json"
 AFTER = CORPUS / "after"
 THIRD = CORPUS / "third"
+FOURTH = CORPUS / "fourth"
+STRANGERS = CORPUS / "strangers"
 PAGE = ROOT / "docs" / "review-accuracy.md"
 
 SUFFIXES = {
@@ -95,10 +103,6 @@ class Judgement(NamedTuple):
 
     found: frozenset[str]
     accused: frozenset[str]
-
-
-# What a tool says of a text, in any words that are the same for the same finding: by file name.
-Reports = dict[str, set[tuple[str, str]]]
 
 
 def read_corpus(folder: Path = CORPUS) -> list[Case]:
@@ -163,60 +167,6 @@ def our_judgement(cases: Sequence[Case]) -> Judgement:
     return judge(cases, asyncio.run(our_reports(cases)))
 
 
-# Other tools, as somebody would run them who looks for bugs and not for style.
-
-
-def _ruff(folder: Path) -> Reports:
-    rules = "F,E7,E9,B,S,PLE,PLW,ASYNC,RUF006,RUF008,RUF009,RUF012,RUF015,RUF016"
-    command = [_tool("ruff"), "check", "--isolated", "--no-cache", "--exit-zero", "--output-format=json"]
-    out = _output([*command, "--select", rules, str(folder)])
-    return _collect(
-        (item["filename"], str(item["code"]), item["location"]["row"]) for item in json.loads(out)
-    )
-
-
-def _oxlint(folder: Path) -> Reports:
-    command = [_tool("oxlint"), "--format=json", "-D", "correctness", "-D", "suspicious", str(folder)]
-    found = json.loads(_output(command))["diagnostics"]
-    return _collect(
-        (item["filename"], item.get("code", ""), item["labels"][0]["span"]["line"]) for item in found
-    )
-
-
-def _bandit(folder: Path) -> Reports:
-    out = _output([_tool("bandit"), "-r", "-f", "json", "-q", "--exit-zero", str(folder)])
-    return _collect(
-        (item["filename"], item["test_id"], item["line_number"]) for item in json.loads(out)["results"]
-    )
-
-
-TOOLS: dict[str, tuple[Callable[[Path], Reports], tuple[str, ...]]] = {
-    "ruff": (_ruff, ("py",)),
-    "bandit": (_bandit, ("py",)),
-    "oxlint": (_oxlint, ("js", "ts", "tsx")),
-}
-
-
-def _tool(name: str) -> str:
-    found = shutil.which(name, path=str(Path(sys.executable).parent)) or shutil.which(name)
-    if found is None:
-        raise FileNotFoundError(f"{name} is not installed: pip install {name}")
-    return found
-
-
-def _output(command: list[str]) -> bytes:
-    return subprocess.run(command, capture_output=True, check=False).stdout
-
-
-def _collect(found: Iterable[tuple[str, str, int]]) -> Reports:
-    reports: Reports = defaultdict(set)
-    texts: dict[str, list[str]] = {}
-    for path, code, line in found:
-        lines = texts.setdefault(path, Path(path).read_text("utf-8").split("\n"))
-        reports[Path(path).name].add((code, lines[line - 1].strip()))
-    return reports
-
-
 def measure_others(cases: Sequence[Case]) -> dict[str, dict[str, object]]:
     measured: dict[str, dict[str, object]] = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -224,7 +174,7 @@ def measure_others(cases: Sequence[Case]) -> dict[str, dict[str, object]]:
             (Path(folder) / source.path).write_text(source.text, "utf-8")
         for name, (run, suffixes) in TOOLS.items():
             verdict = judge(cases, run(Path(folder)))
-            version = _output([_tool(name), "--version"]).decode().split("\n")[0].split()[-1]
+            version = output_of([program(name), "--version"]).decode().split("\n")[0].split()[-1]
             measured[name] = {
                 "version": version,
                 "suffixes": suffixes,
@@ -277,11 +227,39 @@ class LaterCorpus(NamedTuple):
         return f"{result.found} of {result.cases} · {result.accused}" if result.cases else "–"
 
 
+@functools.cache
 def later_corpus(folder: Path = AFTER) -> LaterCorpus:
     cases = read_corpus(folder)
-    stored = json.loads((folder / "first.json").read_text("utf-8"))
-    first = Judgement(frozenset(stored["found"]), frozenset(stored["accused"]))
-    return LaterCorpus(cases, first, our_judgement(cases))
+    return LaterCorpus(cases, _stored(folder, "first"), our_judgement(cases))
+
+
+class SealedCorpus(NamedTuple):
+    """A set with a half that nobody looked into: judged before the rules were mended, after it, and now."""
+
+    cases: Sequence[Case]
+    first: Judgement
+    second: Judgement
+    now: Judgement
+
+    @property
+    def sealed(self) -> Sequence[Case]:
+        return [case for case in self.cases if case.is_held_out]
+
+    def cell(self, key: Callable[[Case], str], name: str) -> str:
+        mine = [case for case in self.sealed if key(case) == name]
+        before, after = score(mine, self.first), score(mine, self.second)
+        return f"{before.found} → {after.found} of {after.cases} · {after.accused}" if mine else "–"
+
+
+@functools.cache
+def sealed_corpus(folder: Path) -> SealedCorpus:
+    cases = read_corpus(folder)
+    return SealedCorpus(cases, _stored(folder, "first"), _stored(folder, "second"), our_judgement(cases))
+
+
+def _stored(folder: Path, name: str) -> Judgement:
+    stored = json.loads((folder / f"{name}.json").read_text("utf-8"))
+    return Judgement(frozenset(stored["found"]), frozenset(stored["accused"]))
 
 
 def page(
@@ -290,15 +268,20 @@ def page(
     others: dict[str, dict[str, object]],
     later: LaterCorpus,
     third: LaterCorpus,
+    fourth: SealedCorpus,
+    strangers: SealedCorpus,
 ) -> str:
     held = [case for case in cases if case.is_held_out]
     total, made = score(held, ours), score([case for case in cases if not case.is_held_out], ours)
+    sets = (later, third, fourth, strangers)
     columns = [
         "bugs",
         "ours: recall · accused",
         "precision",
         "written after the rules",
         "third set",
+        "fourth, sealed",
+        "strangers, sealed",
         *(f"{n} {o['version']}" for n, o in others.items()),
     ]
     parts = [
@@ -319,6 +302,8 @@ def page(
         f"({total.accused_share:.1%}), precision {total.precision:.0%}.** On the half that the rules "
         f"were made from: "
         f"{made.recall:.0%} found, {made.accused_share:.1%} accused.\n",
+        _strangers_paragraph(strangers),
+        _fourth_paragraph(fourth),
         _third_paragraph(third),
         _later_paragraph(later),
         "Each cell of another tool is its recall and the number of clean twins that it accuses, in "
@@ -327,13 +312,52 @@ def page(
         "with its defaults. The rules of\n"
         "semgrep are fetched from a server, so they were not measured.\n",
         "## By language\n",
-        _table(
-            "language", columns, _rows(held, ours, others, (later, third), lambda case: LANGUAGES[case.group])
-        ),
+        _table("language", columns, _rows(held, ours, others, sets, lambda case: LANGUAGES[case.group])),
         "## By class of bug\n",
-        _table("class", columns, _rows(held, ours, others, (later, third), lambda case: case.kind)),
+        _table("class", columns, _rows(held, ours, others, sets, lambda case: case.kind)),
     ]
     return "\n".join(parts)
+
+
+def _strangers_paragraph(strangers: SealedCorpus) -> str:
+    return (
+        f"**By strangers, sealed half: {_before_and_after(strangers)}**\n"
+        "The figure to go by. These are the examples of a mistake, and of the same without it, from the help "
+        "pages of CodeQL\n"
+        "(`tests/review/corpus/strangers`), chosen by the names of the pages where the class of bug is one "
+        "of ours. The rules were mended\n"
+        f"from what was missed in the other half ({_open_half(strangers)}); of the sealed half nothing but "
+        "the figures was looked at, once\n"
+        "before and once after. Every page is about another mistake, and what was learnt from one half "
+        "hardly helps with the other. Many of the\n"
+        "texts without the bug are sketches with other mistakes, such as errors that are ignored, and what "
+        "the review says of those counts here, too.\n"
+    )
+
+
+def _fourth_paragraph(fourth: SealedCorpus) -> str:
+    return (
+        f"**Fourth set, sealed half: {_before_and_after(fourth)}**\n"
+        "Written by somebody who had not read the rules (`tests/review/corpus/fourth`), with a half from "
+        "which the rules were mended\n"
+        f"({_open_half(fourth)}) and a sealed half. The author of the set mended the rules, too, and knew "
+        "what is in both halves.\n"
+    )
+
+
+def _before_and_after(corpus: SealedCorpus) -> str:
+    before, after = score(corpus.sealed, corpus.first), score(corpus.sealed, corpus.second)
+    return (
+        f"{before.found} of {before.cases} bugs found ({before.recall:.0%}) and {before.accused} clean twins "
+        f"accused ({before.accused_share:.1%}) before the rules were mended, "
+        f"{after.found} ({after.recall:.0%}) and {after.accused} ({after.accused_share:.1%}) after it."
+    )
+
+
+def _open_half(corpus: SealedCorpus) -> str:
+    half = [case for case in corpus.cases if not case.is_held_out]
+    before, now = score(half, corpus.first), score(half, corpus.now)
+    return f"there {before.found} of {before.cases} were found, and {now.found} are now"
 
 
 def _later_paragraph(later: LaterCorpus) -> str:
@@ -357,8 +381,7 @@ def _third_paragraph(third: LaterCorpus) -> str:
     return (
         f"**Third set: {first.found} of {first.cases} bugs found ({first.recall:.0%}), "
         f"{first.accused} clean twins accused ({first.accused_share:.1%}).**\n"
-        "The latest set (`tests/review/corpus/third`), and the figure to go by. It was written when the "
-        "rules had grown, from classes of bugs\n"
+        "This set (`tests/review/corpus/third`) was written when the rules had grown, from classes of bugs\n"
         "in general, and measured once before anybody looked at what was missed. Its author also wrote the "
         "newest rules, from examples of\n"
         "the same hand, some of them in the same idioms: it flatters the rules, and code of strangers will "
@@ -372,7 +395,7 @@ def _rows(
     cases: Sequence[Case],
     ours: Judgement,
     others: dict[str, dict[str, object]],
-    later: Sequence[LaterCorpus],
+    later: Sequence[LaterCorpus | SealedCorpus],
     key: Callable[[Case], str],
 ) -> Iterator[list[str]]:
     every_case = [*cases, *(case for corpus in later for case in corpus.cases)]
@@ -411,21 +434,37 @@ def _show(cases: Sequence[Case], verdict: Judgement, *, with_names: bool) -> Non
         print("accused:", *sorted({case.id for case in cases} & verdict.accused), sep="\n  ")
 
 
+def _show_half(cases: Sequence[Case], asked: argparse.Namespace) -> None:
+    half = [case for case in cases if case.is_held_out is asked.held_out]
+    _show(half, our_judgement(half), with_names=asked.missed and not asked.held_out)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0] if __doc__ else "")
-    for flag in ("missed", "held-out", "after", "third", "others", "write", "check"):
+    for flag in ("missed", "held-out", "after", "third", "fourth", "strangers", "others", "write", "check"):
         parser.add_argument(f"--{flag}", action="store_true")
     asked = parser.parse_args(arguments)
     if asked.after or asked.third:
         later = later_corpus(THIRD if asked.third else AFTER)
         _show(later.cases, later.now, with_names=asked.missed)
         return 0
+    if asked.fourth or asked.strangers:
+        _show_half(read_corpus(STRANGERS if asked.strangers else FOURTH), asked)
+        return 0
     cases = read_corpus()
     if asked.others:
         OTHERS.write_text(json.dumps(measure_others(cases), indent=1) + "\n", "utf-8")
     ours = our_judgement(cases)
     if asked.write or asked.check:
-        text = page(cases, ours, json.loads(OTHERS.read_text("utf-8")), later_corpus(), later_corpus(THIRD))
+        text = page(
+            cases,
+            ours,
+            json.loads(OTHERS.read_text("utf-8")),
+            later_corpus(),
+            later_corpus(THIRD),
+            sealed_corpus(FOURTH),
+            sealed_corpus(STRANGERS),
+        )
         if asked.check:
             return 0 if PAGE.read_text("utf-8") == text else 1
         PAGE.write_text(text, "utf-8")

@@ -88,3 +88,150 @@ SOURCES = {
 @every("name", sorted(SOURCES))
 def test_what_a_stranger_says_is_followed_from_the_statement_that_brings_it(name: str) -> None:
     assert found(name, SOURCES[name]) & {"flow/command-injection", "flow/code-injection"}
+
+
+# A text, and the only rule that it breaks; none for a text that is left alone.
+FLOWS = {
+    "a branch that may not be taken leaves a name as it was": (
+        "x.go",
+        'func f(w http.ResponseWriter, r *http.Request) {\n\tname := r.FormValue("n")\n\tif name == "" {\n'
+        '\t\tname = "guest"\n\t}\n\tfmt.Fprintf(w, "<p>%s", name)\n}\n',
+        "flow/xss",
+    ),
+    "an assignment on the same way makes it anew": (
+        "x.go",
+        'func f(w http.ResponseWriter, r *http.Request) {\n\tname := r.FormValue("n")\n\tname = "guest"\n'
+        '\tfmt.Fprintf(w, "<p>%s", name)\n}\n',
+        None,
+    ),
+    "what failed a check is bad within the branch": (
+        "x.js",
+        "function f(req, res) {\n  const name = req.query.name;\n  if (!isValid(name)) {\n"
+        "    res.send('<p>' + name);\n  }\n}\n",
+        "flow/xss",
+    ),
+    "what passed a check is good after the branch": (
+        "x.js",
+        "function f(req, res) {\n  const name = req.query.name;\n  if (!isValid(name)) {\n    return;\n  }\n"
+        "  res.send('<p>' + name);\n}\n",
+        None,
+    ),
+    "one of few values is good": (
+        "x.py",
+        "def f():\n    target = request.args['t']\n    if target == HOME_PAGE:\n"
+        "        return redirect(target)\n",
+        None,
+    ),
+    "a sum has what was added": (
+        "x.js",
+        "function f(req, res) {\n  let page = '<ul>';\n  page += req.query.name;\n"
+        "  res.send('<p>' + page);\n}\n",
+        "flow/xss",
+    ),
+    "a text of several lines belongs to its statement": (
+        "x.js",
+        "function f(req) {\n  const page = `\n  <p>\n  ` + req.query.name\n  pug.compile(page);\n}\n",
+        "flow/template-injection",
+    ),
+    "a program of our own choice takes any argument": (
+        "x.py",
+        "def f():\n    host = request.args['h']\n    subprocess.run(['ping', host])\n",
+        None,
+    ),
+    "a shell of our own choice does not": (
+        "x.py",
+        "def f():\n    host = request.args['h']\n    subprocess.run(['sh', '-c', host])\n",
+        "flow/command-injection",
+    ),
+    "whoever runs the program may name any file": (
+        "x.py",
+        "def f():\n    name = sys.argv[1]\n    with open(name) as file:\n        return file.read()\n",
+        None,
+    ),
+    "the body of a request is a stranger's": (
+        "x.py",
+        "@app.post('/p')\nasync def f(body: Preview):\n    return await client.get(body.url)\n",
+        "flow/ssrf",
+    ),
+    "an entry of an archive may lead anywhere": (
+        "x.py",
+        "import tarfile\ndef f(path):\n    with tarfile.open(path) as tar:\n        for entry in tar:\n"
+        "            tar.extract(entry, '/srv')\n",
+        "flow/path-traversal",
+    ),
+    "unless somebody asks where": (
+        "x.py",
+        "import tarfile\ndef f(path):\n    with tarfile.open(path) as tar:\n        for entry in tar:\n"
+        "            if '..' in entry.name:\n                raise ValueError\n"
+        "            tar.extract(entry, '/srv')\n",
+        None,
+    ),
+    "a field that is asked and changed after others ran": (
+        "x.py",
+        "class A:\n    async def f(self, n):\n        if self.left < n:\n            return\n"
+        "        await self.log(n)\n        self.left -= n\n",
+        "flow/data-race",
+    ),
+    "not with a lock": (
+        "x.py",
+        "class A:\n    async def f(self, n):\n        async with self.lock:\n            if self.left < n:\n"
+        "                return\n            await self.log(n)\n            self.left -= n\n",
+        None,
+    ),
+    "a static field that the first caller fills in": (
+        "A.java",
+        "class A {\n    private static Pool pool;\n    static Pool get() {\n        if (pool == null)\n"
+        "            pool = new Pool();\n        return pool;\n    }\n}\n",
+        "flow/data-race",
+    ),
+    "a lock that is set anew": (
+        "A.java",
+        "class A {\n    private Object lock = new Object();\n    void f() {\n        synchronized (lock) {\n"
+        "            lock = new Object();\n        }\n    }\n}\n",
+        "flow/data-race",
+    ),
+    "a header compared with a secret": (
+        "x.go",
+        'func f(r *http.Request, token string) bool {\n\tgiven := r.Header.Get("Authorization")\n'
+        "\treturn given == token\n}\n",
+        "flow/timing-attack",
+    ),
+    "a signature that a method makes": (
+        "x.py",
+        "class A:\n    def f(self, value, signature):\n        return self.sign(value) == signature\n",
+        "flow/timing-attack",
+    ),
+    "the digest of a file is no secret": (
+        "x.py",
+        "def f(text, file):\n    return digest(text) != file.digest\n",
+        None,
+    ),
+    "a coroutine compared with nothing": (
+        "x.js",
+        "async function load() {}\nasync function show() {\n  const data = load();\n"
+        "  if (data == null) {\n    return;\n  }\n}\n",
+        "flow/missing-await",
+    ),
+    "the whole environment in a log": ("x.js", "console.log(process.env);\n", "flow/logged-secret"),
+    "a sum of rows is there in any case": (
+        "x.py",
+        "def f(db):\n    row = db.execute('SELECT count(*) FROM t').fetchone()\n    return row[0]\n",
+        None,
+    ),
+    "a descriptor that nobody closes": (
+        "x.py",
+        "def f():\n    handle, path = tempfile.mkstemp()\n    use(path)\n",
+        "flow/resource-leak",
+    ),
+    "a copy that nobody takes": (
+        "x.go",
+        "func (d Day) next() Day {\n\treturn d + 1\n}\n\nfunc f(d Day) {\n\td.next()\n}\n",
+        "flow/unused-result",
+    ),
+}
+
+
+@every("name", sorted(FLOWS))
+def test_a_value_is_followed_through_what_a_function_does(name: str) -> None:
+    path, text, rule = FLOWS[name]
+    assert found(path, text) == (set() if rule is None else {rule})

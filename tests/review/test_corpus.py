@@ -58,7 +58,15 @@ def test_no_language_is_left_behind(corpus: Any, judged: Any) -> None:
 def test_the_page_shows_what_is_measured(corpus: Any, judged: Any) -> None:
     cases, verdict = judged
     others = json.loads(corpus.OTHERS.read_text("utf-8"))
-    text = corpus.page(cases, verdict, others, corpus.later_corpus(), corpus.later_corpus(corpus.THIRD))
+    text = corpus.page(
+        cases,
+        verdict,
+        others,
+        corpus.later_corpus(),
+        corpus.later_corpus(corpus.THIRD),
+        corpus.sealed_corpus(corpus.FOURTH),
+        corpus.sealed_corpus(corpus.STRANGERS),
+    )
     assert corpus.PAGE.read_text("utf-8") == text, "run python tools/review_corpus.py --write"
 
 
@@ -79,6 +87,19 @@ def test_the_third_set_is_found_no_worse_than_when_it_was_new(corpus: Any) -> No
     assert corpus.score(third.cases, third.first).accused_share <= 0.03
     assert third.now.found >= third.first.found
     assert third.now.accused <= third.first.accused
+
+
+@pytest.mark.parametrize("folder", ["FOURTH", "STRANGERS"])
+def test_a_set_with_a_sealed_half_is_found_no_worse_than_when_the_rules_were_mended(
+    corpus: Any, folder: str
+) -> None:
+    sealed = corpus.sealed_corpus(getattr(corpus, folder))
+    names = {case.id for case in sealed.cases}
+    assert len(names) == len(sealed.cases) >= 140
+    assert names >= sealed.first.found | sealed.first.accused | sealed.second.found | sealed.second.accused
+    assert len(sealed.sealed) >= 60
+    assert sealed.now.found >= sealed.second.found
+    assert sealed.now.accused <= sealed.second.accused
 
 
 def test_the_page_of_rules_is_fresh() -> None:

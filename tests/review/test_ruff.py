@@ -70,6 +70,18 @@ async def test_the_projects_own_configuration_is_not_asked(
     assert await found("import os\n") != []
 
 
+async def test_sql_of_texts_that_the_function_chose_is_no_injection() -> None:
+    chosen = "COLUMNS = {{}}\n\n\ndef f(sort, ids):\n    {0}\n    return 'SELECT a FROM t ORDER BY ' + part\n"
+    for line in (
+        "part = COLUMNS.get(sort, 'a')",
+        "part = 'a' if sort else 'b'",
+        "part = ','.join('?' for _ in ids)",
+    ):
+        assert await found(chosen.format(line)) == [], line
+    for line in ("part = sort", "part = 'a'; part += sort", "part = ','.join(ids)"):
+        assert {finding.rule for finding in await found(chosen.format(line))} >= {"python/built-sql"}, line
+
+
 async def test_every_code_that_is_asked_for_is_one_that_ruff_knows() -> None:
     # An unknown code would make ruff refuse the whole command, and with it every review.
     assert config().select

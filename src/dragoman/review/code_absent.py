@@ -11,7 +11,7 @@ import functools
 import re
 from collections.abc import Iterator, Sequence
 
-from dragoman.review.code_patterns import family
+from dragoman.review.code_patterns import family, lazy_pattern
 from dragoman.review.code_text import CodeHit, CodeText, Function, Statement
 
 # What a client of the network is called: its `get` gives a reply, or raises.
@@ -36,7 +36,7 @@ _MAYBE = {
         r"|(?:this\.)?\w*(?:[mM]ap|[cC]ache|[rR]egistry|[iI]ndex|By[A-Z]\w*|[sS]tore|[lL]ookup"
         r"|[sS]essions|[pP]ending)\.get\(.*\)"
         r"|(?:document|\w+)\.(?:querySelector|getElementById|closest)\(.*\)"
-        r"|[\w.]+\.(?:match|exec)\(.*\)|(?:local|session)Storage\.getItem\(.*\)"
+        r"|(?:[\w.]+\.(?:match|exec)|/.+/\w*\.exec)\(.*\)|(?:local|session)Storage\.getItem\(.*\)"
         r"|await\s+[\w.]+\.(?:findOne|findById|findUnique|findFirst|findByPk)\(.*\)"
     ),
     "java": (
@@ -46,15 +46,15 @@ _MAYBE = {
         r"|\w+\.(?:getSession\(false\)|getCookies\(\))|\w+\.find\(\w+\.class,.*\)|\w+\.listFiles\(\)"
     ),
 }
-_ASSIGNMENT = re.compile(
+_ASSIGNMENT = lazy_pattern(
     r"(?:(?:const|let|var|final)\s+)?(?:(?!return\b|await\b|yield\b)[A-Za-z][\w<>\[\].?, ]*\s+)?(?P<name>\w+)"
     r"\s*(?::\s*[\w<>\[\]| .,]+)?\s*=(?!=)\s*(?P<value>.+?);?"
 )
-_MAPS = re.compile(
+_MAPS = lazy_pattern(
     r"\b(?:Map|HashMap|ConcurrentMap|ConcurrentHashMap|TreeMap|LinkedHashMap)<[^;=()]*>\s+(\w+)\b"
     r"|\b(\w+)\s*(?::\s*Map<[^=]*>)?=\s*new\s+Map\b|\b(\w+)\s*:\s*Map<"
 )
-_HANDLED = re.compile(r"\bexcept\s*\(?[^:]*\b(?:AttributeError|TypeError|KeyError|Exception)\b|\bcatch\b")
+_HANDLED = lazy_pattern(r"\bexcept\s*\(?[^:]*\b(?:AttributeError|TypeError|KeyError|Exception)\b|\bcatch\b")
 
 
 @functools.cache
@@ -73,7 +73,10 @@ def absent_values(code: CodeText) -> Iterator[CodeHit]:
     found = _MAPS.finditer(code.code) if language != "python" else ()
     maps = {name for match in found for name in match.groups() if name}
     for function in code.functions:
-        yield from _absent_in(function, maybe, maps, language)
+        part = code.part(function)
+        if not any(word in part for word in _WORDS[language]):
+            continue
+        yield from _absent_in(code, function, maybe, maps, language)
 
 
 _WORDS = {
@@ -113,8 +116,15 @@ _WORDS = {
 }
 
 
+# A query for one of these has a row, whatever the tables hold.
+_ALWAYS_A_ROW = lazy_pattern(
+    r"\bselect\s+(?:distinct\s+)?(?:count|sum|max|min|avg|exists|coalesce|total)\s*\(|\breturning\b|\bpragma\b",
+    re.IGNORECASE,
+)
+
+
 def _absent_in(
-    function: Function, maybe: re.Pattern[str], maps: set[str], language: str
+    code: CodeText, function: Function, maybe: re.Pattern[str], maps: set[str], language: str
 ) -> Iterator[CodeHit]:
     statements = function.statements
     for index, statement in enumerate(statements):
@@ -128,6 +138,8 @@ def _absent_in(
         if not is_lookup and not maybe.fullmatch(value):
             continue
         if _is_handled(statements, index):
+            continue
+        if "fetch" in value and _ALWAYS_A_ROW.search(code.text, function.head.start, statement.start + 1000):
             continue
         use = _first_use(assignment["name"], statements[index + 1 :], language)
         if use is not None:

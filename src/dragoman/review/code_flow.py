@@ -10,7 +10,7 @@ import functools
 import re
 from collections.abc import Iterator, Sequence
 
-from dragoman.review.code_patterns import family, flow_patterns, patterns_for
+from dragoman.review.code_patterns import family, flow_patterns, lazy_pattern, patterns_for
 from dragoman.review.code_text import CodeHit, CodeText, Function, Statement
 
 
@@ -28,6 +28,9 @@ def leaks(code: CodeText) -> Iterator[CodeHit]:
             if not re.search(r"\b(?:with|try)\b", line):
                 yield CodeHit("flow/resource-leak", match.start(), match.end())
     for function in code.functions:
+        part = code.part(function)
+        if not any(word in part for word in patterns.opening_words):
+            continue
         yield from _leaks_in(function, opener, patterns.opening_words, code.language)
 
 
@@ -84,8 +87,13 @@ def _leaves_open(name: str, later: Sequence[Statement], language: str) -> bool:
         # A rejected promise leaves the function too.
         is_guarded = any(re.match(r"(?:\}\s*)?(?:finally|catch)\b", step.text) for step in later)
         return not is_guarded and any("await" in step.text for step in later)
-    if any(re.match(r"(?:\}\s*)?(?:finally|defer|catch|except)\b", step.text) for step in later):
-        return False
+    handlers = [
+        index
+        for index, step in enumerate(later)
+        if re.match(r"(?:\}\s*)?(?:finally|defer|catch|except)\b", step.text)
+    ]
+    if handlers:
+        return language == "python" and _returns_open(later, handlers, closes)
     for index, step in enumerate(later):
         if closes.search(step.text):
             return False
@@ -100,8 +108,30 @@ def _leaves_open(name: str, later: Sequence[Statement], language: str) -> bool:
     return False
 
 
-_LOCKED = re.compile(r"(?:await\s+)?(?P<lock>[\w.]*\w)\.(?P<verb>lock|Lock|RLock|acquire)\(\)(?:;|$)")
-_LEAVING = re.compile(r"\b(?:return|raise|throw)\b")
+def _returns_open(later: Sequence[Statement], handlers: Sequence[int], closes: re.Pattern[str]) -> bool:
+    """Whether one of some handlers of Python leaves the function and closes nothing."""
+    if any(later[index].text.startswith("finally") for index in handlers):
+        return False
+    for index in handlers:
+        body = _block_of(later, index)
+        if any(step.text.startswith("return") for step in body) and not any(
+            closes.search(step.text) for step in body
+        ):
+            return not any(closes.search(step.text) for step in later[:index])
+    return False
+
+
+def _block_of(statements: Sequence[Statement], index: int) -> Sequence[Statement]:
+    """The statements below one that are indented deeper."""
+    indent = statements[index].line.indent
+    end = index + 1
+    while end < len(statements) and statements[end].line.indent > indent:
+        end += 1
+    return statements[index + 1 : end]
+
+
+_LOCKED = lazy_pattern(r"(?:await\s+)?(?P<lock>[\w.]*\w)\.(?P<verb>lock|Lock|RLock|acquire)\(\)(?:;|$)")
+_LEAVING = lazy_pattern(r"\b(?:return|raise|throw)\b")
 
 
 def locks(code: CodeText) -> Iterator[CodeHit]:
@@ -130,22 +160,22 @@ def _stays_locked(lock: str, later: Sequence[Statement]) -> bool:
     return True
 
 
-_FS_PROMISES = re.compile(
+_FS_PROMISES = lazy_pattern(
     r"""promises\s+as\s+fs\b|import\s+(?:\*\s+as\s+)?fs\s+from\s+["'](?:node:)?fs/promises|fs\s*=\s*require\(["'](?:node:)?fs(?:/promises["']|["']\)\.promises)"""
 )
-_IS_ASYNC = re.compile(r"\basync\b")
+_IS_ASYNC = lazy_pattern(r"\basync\b")
 _RECEIVER = r"(?:self\.|this\.|Self::)?"
 _UNUSED = r"(?:let\s+_\s*=\s*)?"
 _ARGUMENTS = r"\s*(?:::<[^>]*>)?\("
-_CALL = re.compile(rf"{_UNUSED}{_RECEIVER}(\w+){_ARGUMENTS}")
-_CONDITION = re.compile(rf"(?:if|while|elif|}}\s*else\s+if)\s*\(?\s*(?:not\s+|!)?{_RECEIVER}(\w+)\(")
-_WRAPPERS = re.compile(r"@[\w.]*\b(?:work|task|shared_task|actor|asynccontextmanager|fixture)\b")
-_KEPT_CALL = re.compile(
+_CALL = lazy_pattern(rf"{_UNUSED}{_RECEIVER}(\w+){_ARGUMENTS}")
+_CONDITION = lazy_pattern(rf"(?:if|while|elif|}}\s*else\s+if)\s*\(?\s*(?:not\s+|!)?{_RECEIVER}(\w+)\(")
+_WRAPPERS = lazy_pattern(r"@[\w.]*\b(?:work|task|shared_task|actor|asynccontextmanager|fixture)\b")
+_KEPT_CALL = lazy_pattern(
     r"(?:(?:const|let|var)\s+)?(?P<name>\w+)\s*(?::[^=]+)?=\s*(?:(?:self|this)\.|\[\s*(?:self\.)?(?=.*\bfor\b))?(?P<called>\w+)"
     r"\(.*[)\]];?"
 )
 _HEAD_WORDS = ("async", "def ", "fn ", "function")
-_PLAIN_NAMES = re.compile(r"(?<!async )(?:\bdef|\bfn|\bfunction)\s+(\w+)")
+_PLAIN_NAMES = lazy_pattern(r"(?<!async )(?:\bdef|\bfn|\bfunction)\s+(\w+)")
 
 
 @functools.cache
@@ -176,9 +206,11 @@ def missing_awaits(code: CodeText) -> Iterator[CodeHit]:
     for function in code.functions:
         if not _IS_ASYNC.search(function.head.text) and language != "python":
             continue
-        for step in function.statements:
+        for index, step in enumerate(function.statements):
             if step.line is function.head:
                 continue
+            if language == "javascript" and _drops_callback(function.statements, index, names):
+                yield _hit("flow/missing-await", step)
             if _is_dropped(step, names, calls, language) or _is_condition(step.text, names):
                 yield _hit("flow/missing-await", step)
         if language in ("python", "javascript"):
@@ -205,7 +237,9 @@ def _used_coroutines(function: Function, names: set[str]) -> Iterator[CodeHit]:
             ):
                 break
             if re.search(
-                rf"(?<![\w.]){name}(?:\.(?!close\b|send\b|throw\b|then\b|catch\b|finally\b)\w|\[)|\bfor\s+\w+\s+in\s+{name}:",
+                rf"(?<![\w.]){name}(?:\.(?!close\b|send\b|throw\b|then\b|catch\b|finally\b)\w|\[)|\bfor\s+\w+\s+in\s+{name}:"
+                rf"|(?<![\w.]){name}\s*(?:[!=]==?|is(?:\s+not)?)\s*(?:null|undefined|None)\b"
+                rf"|\bif\s*\(?\s*(?:!\s*|not\s+)?{name}\s*[):]",
                 later.text,
             ):
                 yield _hit("flow/missing-await", step)
@@ -217,6 +251,18 @@ def _begins_with_call(text: str, names: set[str], calls: re.Pattern[str]) -> boo
     if (call and call[1] in names) or (assignment and assignment["called"] in names):
         return True
     return calls.match(text) is not None or _is_condition(text, names)
+
+
+def _drops_callback(statements: Sequence[Statement], index: int, names: set[str]) -> bool:
+    """Whether a call of several lines, with a function among its arguments, is left alone when it ends."""
+    step = statements[index]
+    call = _CALL.match(step.text)
+    if call is None or call[1] not in names or not re.search(r"(?:=>|\bfunction\b[^{]*)\s*\{$", step.text):
+        return False
+    for later in statements[index + 1 :]:
+        if later.line.indent <= step.line.indent:
+            return re.fullmatch(r"\}\s*(?:,[^.]*)?\);?", later.text) is not None
+    return False
 
 
 def _is_condition(text: str, names: set[str]) -> bool:
@@ -236,21 +282,23 @@ def _is_dropped(step: Statement, names: set[str], calls: re.Pattern[str], langua
     return text.endswith(")")
 
 
-_JSON_OF = re.compile(r"(?:const|let|var)\s+(\w+)\s*(?::[^=]+)?=\s*await\s+(?:\w+\.)?fetch\(")
-_FETCH_CHAIN = re.compile(
+_JSON_OF = lazy_pattern(r"(?:const|let|var)\s+(\w+)\s*(?::[^=]+)?=\s*await\s+(?:\w+\.)?fetch\(")
+_FETCH_CHAIN = lazy_pattern(
     r"(?<!await )(?<!\w)fetch\([^()]*(?:\([^()]*\)[^()]*)*\)\.(?:json|text|blob|ok|status|headers)\b"
 )
-_THEN = re.compile(r"[\w.]+(?:\([^()]*\))?(?:\.\w+\([^()]*\))*\.then\(")
+_THEN = lazy_pattern(r"[\w.]+(?:\([^()]*\))?(?:\.\w+\([^()]*\))*\.then\(")
 # A second argument of then takes the rejection.
-_HANDLES_BOTH = re.compile(r"\.then\(.*,\s*(?:\w+|\(?\w*\)?\s*=>.*)\s*\);?$")
-_ASYNC_FILTER = re.compile(r"\.(?:filter|some|every|find|findIndex|sort)\(\s*async\b")
-_ASYNC_MAP = re.compile(r"(?:const|let|var)\s+(\w+)\s*=\s*[\w.]+\.map\(\s*async\b")
-_ASYNC_EACH = re.compile(r"\.forEach\(\s*async\b")
+_HANDLES_BOTH = lazy_pattern(r"\.then\(.*,\s*(?:\w+|\(?\w*\)?\s*=>.*)\s*\);?$")
+_ASYNC_FILTER = lazy_pattern(r"\.(?:filter|some|every|find|findIndex|sort)\(\s*async\b")
+_ASYNC_MAP = lazy_pattern(r"(?:const|let|var)\s+(\w+)\s*=\s*[\w.]+\.map\(\s*async\b")
+_ASYNC_EACH = lazy_pattern(r"\.forEach\(\s*async\b")
 
 
 def script_promises(code: CodeText) -> Iterator[CodeHit]:
     """Promises that are used as if they were their results."""
     if family(code.language) != "javascript":
+        return
+    if not any(word in code.code for word in ("async", "fetch(", ".then(")):
         return
     for match in _FETCH_CHAIN.finditer(code.code):
         yield CodeHit("flow/missing-await", match.start(), match.end())
@@ -261,7 +309,7 @@ def script_promises(code: CodeText) -> Iterator[CodeHit]:
             rf"\b{match[1]}\.(?:reduce|filter|join|forEach|length|map|sort)\b", code.code[match.end() :]
         ):
             yield CodeHit("flow/async-callback", match.start(), match.end())
-    for function in code.functions:
+    for function in code.functions if "fetch(" in code.code or ".then(" in code.code else ():
         yield from _promises_in(function)
 
 
@@ -342,7 +390,7 @@ def weak_random(code: CodeText) -> Iterator[CodeHit]:
 
 # Of Java, whether add changes the receiver or not is a question of its type: only of numbers and dates it
 # does not.
-_JAVA_ADD = re.compile(r"(\w+)\.(?:add|subtract|multiply|divide|negate|map|filter|resolve|plus|minus)\(")
+_JAVA_ADD = lazy_pattern(r"(\w+)\.(?:add|subtract|multiply|divide|negate|map|filter|resolve|plus|minus)\(")
 _NUMBERS = (
     r"\b(?:BigDecimal|BigInteger|LocalDate|LocalDateTime|Instant|Duration|Path|Stream<[^>]*>"
     r"|Optional<[^>]*>)\s+{}\b"
@@ -395,9 +443,9 @@ def unused_results(code: CodeText) -> Iterator[CodeHit]:
         yield CodeHit("flow/unused-result", line.start, line.start + len(line.text))
 
 
-_FALLIBLE = re.compile(r"->\s*(?:\w+::)*(?:Result|Option)\b|->\s*impl IntoResponse")
-_UNWRAPS = re.compile(r"\.(?:unwrap\(\)|expect\()")
-_FINE_UNWRAP = re.compile(
+_FALLIBLE = lazy_pattern(r"->\s*(?:\w+::)*(?:Result|Option)\b|->\s*impl IntoResponse")
+_UNWRAPS = lazy_pattern(r"\.(?:unwrap\(\)|expect\()")
+_FINE_UNWRAP = lazy_pattern(
     r"\.(?:lock|read|write|borrow|borrow_mut)\(\)\.(?:unwrap|expect)|Regex::new\("
     r"|\.try_into\(\)\.unwrap|Mutex|NonZero"
 )

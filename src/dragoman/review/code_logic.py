@@ -7,15 +7,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from dragoman.review.code_patterns import lazy_pattern
 from dragoman.review.code_text import CodeHit, CodeLine, CodeText
 
-_IF = re.compile(
+_IF = lazy_pattern(
     r"(?:\}\s*)?(?:(?:return|val \w+ =|let \w+ =)\s+)?(?P<else>else\s+)?(?P<word>if"
     r"|elif)\b\s*(?P<test>.*?)\s*(?:\{|:|;\s*then|then)?$"
 )
-_ELSE = re.compile(r"(?:\}\s*)?else\s*[{:]?$")
-_LEAVES = re.compile(r"(?:return|throw|raise|break|continue|panic!?|os\.Exit)\b")
-_GOES_ON = re.compile(
+_ELSE = lazy_pattern(r"(?:\}\s*)?else\s*[{:]?$")
+_LEAVES = lazy_pattern(r"(?:return|throw|raise|break|continue|panic!?|os\.Exit)\b")
+_GOES_ON = lazy_pattern(
     r"[}\])]|(?:case|default|else|elif|except|finally|catch|when|loop|\w+:$|#|@|\.|\?|\|\||&&|\+|-|:"
     r"|then|fi|esac|done|,|function\b|async function\b|fn\b|func\b|fun\b|def\b|class\b)"
 )
@@ -86,7 +87,7 @@ def unreachable(code: CodeText) -> Iterator[CodeHit]:
         yield _hit("logic/unreachable", after)
 
 
-_LEAVES_PYTHON = re.compile(r"(?:return|raise|break|continue)\b|.*[:;]\s*(?:return|raise|break|continue)\b")
+_LEAVES_PYTHON = lazy_pattern(r"(?:return|raise|break|continue)\b|.*[:;]\s*(?:return|raise|break|continue)\b")
 
 
 def may_leave_early(code: CodeText) -> bool:
@@ -112,7 +113,7 @@ def may_leave_early(code: CodeText) -> bool:
     return False
 
 
-_NEXT_BRANCH = re.compile(r"(?:else|elif|except|finally|case)\b")
+_NEXT_BRANCH = lazy_pattern(r"(?:else|elif|except|finally|case)\b")
 
 
 def _is_unbraced_if(before: CodeLine, line: CodeLine) -> bool:
@@ -123,8 +124,8 @@ def _is_unbraced_if(before: CodeLine, line: CodeLine) -> bool:
     )
 
 
-_CASE = re.compile(r"(?:case\b.+|default\s*):$|(?:case\b[^:]+|default):(?!:)\s*(?P<rest>.*)$")
-_ENDS = re.compile(r"\b(?:break|return|throw|continue|yield|process\.exit|System\.exit|never)\b|\bfall")
+_CASE = lazy_pattern(r"(?:case\b.+|default\s*):$|(?:case\b[^:]+|default):(?!:)\s*(?P<rest>.*)$")
+_ENDS = lazy_pattern(r"\b(?:break|return|throw|continue|yield|process\.exit|System\.exit|never)\b|\bfall")
 
 
 def fallthroughs(code: CodeText) -> Iterator[CodeHit]:
@@ -159,7 +160,7 @@ def _ends(body: Sequence[CodeLine]) -> bool:
 
 
 _NULLS = r"(?:null|nil|None|undefined)"
-_IS_NULL = re.compile(
+_IS_NULL = lazy_pattern(
     rf"(?:\}}\s*)?(?:else\s+)?if\s*\(?\s*(?P<name>[\w.]+)\s*(?:===?|is)\s*{_NULLS}\s*\)?\s*[{{:]$"
 )
 
@@ -183,7 +184,7 @@ def _hit(rule: str, line: CodeLine) -> CodeHit:
     return CodeHit(rule, line.start, line.start + len(line.text))
 
 
-_RANGE = re.compile(
+_RANGE = lazy_pattern(
     r"(?<![\w.])(?P<name>[A-Za-z_][\w.]*)\s*(?P<first><=?)\s*(?P<low>-?\d+(?:\.\d+)?)\s*(?:&&"
     r"|\band\b)\s*(?P=name)\s*(?P<second>>=?)\s*(?P<high>-?\d+(?:\.\d+)?)"
     r"|(?<![\w.])(?P<name2>[A-Za-z_][\w.]*)\s*(?P<first2>>=?)\s*(?P<high2>-?\d+(?:\.\d+)?)\s*(?:&&"
@@ -191,7 +192,7 @@ _RANGE = re.compile(
 )
 
 
-_BOUND = re.compile(r"[<>]=?\s*-?\d[\d.]*\s*(?:&&|and\b)")
+_BOUND = lazy_pattern(r"[<>]=?\s*-?\d[\d.]*\s*(?:&&|and\b)")
 
 
 def contradictions(code: CodeText) -> Iterator[CodeHit]:
@@ -205,7 +206,7 @@ def contradictions(code: CodeText) -> Iterator[CodeHit]:
             yield CodeHit("logic/contradiction", match.start(), match.end())
 
 
-_TUPLE = re.compile(r"[\w.]+ = [^=({\[,:]+,$")
+_TUPLE = lazy_pattern(r"[\w.]+ = [^=({\[,:]+,$")
 
 
 def accidental_tuples(code: CodeText) -> Iterator[CodeHit]:
@@ -220,7 +221,7 @@ def accidental_tuples(code: CodeText) -> Iterator[CodeHit]:
             yield _hit("logic/accidental-tuple", line)
 
 
-_PLACEHOLDER = re.compile(r"\$\{[A-Za-z_][\w.]*\}")
+_PLACEHOLDER = lazy_pattern(r"\$\{[A-Za-z_][\w.]*\}")
 
 
 def placeholders_in_quotes(code: CodeText) -> Iterator[CodeHit]:
@@ -241,8 +242,8 @@ def equals_without_hash(code: CodeText) -> Iterator[CodeHit]:
         yield CodeHit("logic/equals-without-hash", match.start(), match.end())
 
 
-_FIELD = re.compile(r"(?:self|this)\.(?P<field>\w+)\s*=\s*(?P<value>\w+)\s*;?")
-_PARAMETER = re.compile(
+_FIELD = lazy_pattern(r"(?:self|this)\.(?P<field>\w+)\s*=\s*(?P<value>\w+)\s*;?")
+_PARAMETER = lazy_pattern(
     r"(?:^|[,(])\s*(?:[\w<>\[\]?.]+\s+)*(?P<name>\w+)\s*(?::[^,=]+)?(?:=[^,]+)?(?=[,)]|$)"
 )
 
@@ -267,7 +268,7 @@ def crossed_fields(code: CodeText) -> Iterator[CodeHit]:
                 yield _hit("logic/crossed-field", line)
 
 
-_ONE_PASS = re.compile(
+_ONE_PASS = lazy_pattern(
     r"(?P<name>\w+)\s*=\s*(?:(?:map|filter|zip|reversed|iter|csv\.reader|enumerate)\(.*\)|\(.*\bfor\b.*\bin\b.*\))"
 )
 
@@ -296,7 +297,7 @@ def exhausted_iterators(code: CodeText) -> Iterator[CodeHit]:
                     break
 
 
-_NAMED_RANGE = re.compile(
+_NAMED_RANGE = lazy_pattern(
     r"(?<![\w.])(?P<name>[A-Za-z_][\w.]*)\s*<=?\s*(?P<low>[\w.]*(?:min|low|lower|start|begin|from|first)\w*)\s*(?:&&|\band\b)"
     r"\s*(?P=name)\s*>=?\s*[\w.]*(?:max|high|upper|end|until|last)\w*"
     r"|(?<![\w.])(?P<name2>[A-Za-z_][\w.]*)\s*>=?\s*[\w.]*(?:max|high|upper|end|until)\w*\s*(?:&&|\band\b)"

@@ -5,34 +5,35 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from dragoman.review.code_patterns import lazy_pattern
 from dragoman.review.code_text import CodeHit, CodeLine, CodeText
 
-_LEAVES = re.compile(r"(?:return|throw|raise|break|continue|panic!?|os\.Exit)\b")
+_LEAVES = lazy_pattern(r"(?:return|throw|raise|break|continue|panic!?|os\.Exit)\b")
 
 
 def _hit(rule: str, line: CodeLine) -> CodeHit:
     return CodeHit(rule, line.start, line.start + len(line.text))
 
 
-_EACH = re.compile(
+_EACH = lazy_pattern(
     r"for\s*\(?\s*(?:final\s+)?(?:[\w<>\[\], ]+\s+)?(?P<item>\w+)\s*(?:in|of"
     r"|:)\s*(?P<list>[\w.]+)\s*(?:\)\s*\{?|:|\{)?$"
 )
 # Pairs of a number and an element, of Python.
-_NUMBERED = re.compile(r"for\s+(?P<i>\w+)\s*,\s*\w+\s+in\s+enumerate\(\s*(?P<list>[\w.]+)\s*\)\s*:$")
-_NUMBERS = re.compile(r"for\s+(?P<i>\w+)\s+in\s+range\(\s*len\(\s*(?P<list>[\w.]+)\s*\)\s*\)\s*:$")
-_GO_RANGE = re.compile(
+_NUMBERED = lazy_pattern(r"for\s+(?P<i>\w+)\s*,\s*\w+\s+in\s+enumerate\(\s*(?P<list>[\w.]+)\s*\)\s*:$")
+_NUMBERS = lazy_pattern(r"for\s+(?P<i>\w+)\s+in\s+range\(\s*len\(\s*(?P<list>[\w.]+)\s*\)\s*\)\s*:$")
+_GO_RANGE = lazy_pattern(
     r"for\s+(?P<i>\w+)(?:\s*,\s*\w+)?\s*:=\s*(?:range\s+(?P<list>[\w.]+)"
     r"|0\s*;\s*(?P=i)\s*<\s*len\((?P<counted>[\w.]+)\)\s*;.*)\s*\{$"
 )
-_KEYS = re.compile(
+_KEYS = lazy_pattern(
     r"for\s*\(\s*(?:final\s+)?[\w<>.,\[\] ?]+\s+(?P<item>\w+)\s*:\s*(?P<list>[\w.]+)\.(?:keySet"
     r"|entrySet|values)\(\)\s*\)"
 )
-_CALLBACK = re.compile(r"(?P<list>[\w.]+)\.forEach\s*(?:\(|\{)(?P<rest>.*)$")
+_CALLBACK = lazy_pattern(r"(?P<list>[\w.]+)\.forEach\s*(?:\(|\{)(?P<rest>.*)$")
 # The entries of a dictionary of Python: a loop over them fails when one is taken out.
-_ENTRIES = re.compile(r"for\s+[\w, ()]+\s+in\s+(?P<list>[\w.]+)\.(?:items|keys|values)\(\)\s*:$")
-_COUNTED = re.compile(
+_ENTRIES = lazy_pattern(r"for\s+[\w, ()]+\s+in\s+(?P<list>[\w.]+)\.(?:items|keys|values)\(\)\s*:$")
+_COUNTED = lazy_pattern(
     r"for\s*\(\s*(?:let|var|int)\s+(?P<i>\w+)\s*=\s*0\s*;\s*(?P=i)\s*<\s*(?P<list>[\w.]+)\.(?:length"
     r"|size\(\))\s*;\s*(?:(?P=i)\+\+|\+\+(?P=i))\s*\)"
 )
@@ -96,7 +97,7 @@ def changed_loops(code: CodeText) -> Iterator[CodeHit]:
 
 
 # What the patterns of changes begin with: to compile one of them costs more than to look through a loop.
-_VERBS = re.compile(
+_VERBS = lazy_pattern(
     r"\.(?:remove|pop|insert|append|add|discard|delete|clear|extend|unshift|shift|splice|put)\w*\("
     r"|\bdel\s|append\(|slices\.Delete"
 )
@@ -118,26 +119,26 @@ def _changed_in_callback(code: CodeText, index: int) -> Iterator[CodeHit]:
 
 
 _NEXT = (
-    re.compile(r"for\s+(?P<i>\w+)\s*:=\s*range\s+(?P<list>[\w.]+)\s*\{"),
-    re.compile(r"for\s*\(?.*?\b(?P<i>\w+)\s*<\s*(?P<list>[\w.]+)\.(?:length|size\(\)|size)\s*;.*"),
-    re.compile(r"for\s+(?P<i>\w+)\s*:=\s*0\s*;\s*(?P=i)\s*<\s*len\((?P<list>[\w.]+)\)\s*;.*"),
-    re.compile(r"for\s+(?P<i>\w+)\s+in\s+0\.\.(?P<list>[\w.]+)\.len\(\)\s*\{"),
-    re.compile(r"for\s+(?P<i>\w+)\s+in\s+range\(len\((?P<list>[\w.]+)\)\):"),
-    re.compile(r"for\s*\((?P<i>\w+)\s+in\s+(?:0\s+until\s+)?(?P<list>[\w.]+)\.(?:size|indices)\)"),
+    lazy_pattern(r"for\s+(?P<i>\w+)\s*:=\s*range\s+(?P<list>[\w.]+)\s*\{"),
+    lazy_pattern(r"for\s*\(?.*?\b(?P<i>\w+)\s*<\s*(?P<list>[\w.]+)\.(?:length|size\(\)|size)\s*;.*"),
+    lazy_pattern(r"for\s+(?P<i>\w+)\s*:=\s*0\s*;\s*(?P=i)\s*<\s*len\((?P<list>[\w.]+)\)\s*;.*"),
+    lazy_pattern(r"for\s+(?P<i>\w+)\s+in\s+0\.\.(?P<list>[\w.]+)\.len\(\)\s*\{"),
+    lazy_pattern(r"for\s+(?P<i>\w+)\s+in\s+range\(len\((?P<list>[\w.]+)\)\):"),
+    lazy_pattern(r"for\s*\((?P<i>\w+)\s+in\s+(?:0\s+until\s+)?(?P<list>[\w.]+)\.(?:size|indices)\)"),
 )
 _PAST_END = (
-    re.compile(
+    lazy_pattern(
         r"for\s*\(?.*?\b(?P<i>\w+)\s*(?::?=)\s*\d+\s*;\s*(?P=i)\s*<=\s*(?:(?P<list>[\w.]+)\.(?:length"
         r"|size\(\)|size|Length|Count)|len\((?P<go>[\w.]+)\))\s*;"
     ),
-    re.compile(r"for\s+(?P<i>\w+)\s+in\s+0\.\.=\s*(?P<list>[\w.]+)\.len\(\)\s*\{"),
-    re.compile(r"for\s*\((?P<i>\w+)\s+in\s+\d+\.\.(?P<list>[\w.]+)\.(?:size|length|count\(\))\)"),
-    re.compile(r"for\s+(?P<i>\w+)\s+in\s+range\(\s*(?:\d+\s*,\s*)?len\((?P<list>[\w.]+)\)\s*\+\s*1\s*\):"),
-    re.compile(
+    lazy_pattern(r"for\s+(?P<i>\w+)\s+in\s+0\.\.=\s*(?P<list>[\w.]+)\.len\(\)\s*\{"),
+    lazy_pattern(r"for\s*\((?P<i>\w+)\s+in\s+\d+\.\.(?P<list>[\w.]+)\.(?:size|length|count\(\))\)"),
+    lazy_pattern(r"for\s+(?P<i>\w+)\s+in\s+range\(\s*(?:\d+\s*,\s*)?len\((?P<list>[\w.]+)\)\s*\+\s*1\s*\):"),
+    lazy_pattern(
         r"while\s*\(?\s*(?P<i>\w+)\s*<=\s*(?:len\((?P<list>[\w.]+)\)|(?P<go>[\w.]+)\.(?:length"
         r"|size\(\)|size|len\(\)))\s*\)?\s*[{:]?$"
     ),
-    re.compile(
+    lazy_pattern(
         r"for\s*\(\s*(?:let|var|int)\s+(?P<i>\w+)\s*=\s*(?P<list>[\w.]+)\.(?:length"
         r"|size\(\))\s*;\s*(?P=i)\s*>=\s*0\s*;"
     ),
@@ -183,12 +184,12 @@ def _reads_next(match: re.Match[str], inside: str, body: str) -> bool:
     return re.search(read, body) is not None and re.search(guard, inside) is None
 
 
-_BOUND = re.compile(
+_BOUND = lazy_pattern(
     r"(?:(?:let|var|int|const|mut|val)\s+)*(?:\w+\s*,\s*)?(?P<name>hi|high|right|end|upper|r"
     r"|h)\s*(?::\s*\w+\s*)?:?=\s*(?:0\s*,\s*)?"
     r"(?:len\((?P<list>[\w.]+)\)|(?P<other>[\w.]+)\.(?:length|size\(\)|size|len\(\)))\s*;?"
 )
-_UNTIL = re.compile(r"(?:while|for)\s*\(?\s*(?P<low>\w+)\s*<=\s*(?P<name>\w+)\s*\)?\s*[{:]")
+_UNTIL = lazy_pattern(r"(?:while|for)\s*\(?\s*(?P<low>\w+)\s*<=\s*(?P<name>\w+)\s*\)?\s*[{:]")
 
 
 def inclusive_bounds(code: CodeText) -> Iterator[CodeHit]:
@@ -206,3 +207,71 @@ def inclusive_bounds(code: CodeText) -> Iterator[CodeHit]:
             body = " ".join(step.text for step in function.body[index + 1 :])
             if re.search(rf"(?<![\w.]){re.escape(bounds[until['name']])}(?:\[|\.get\()", body):
                 yield _hit("logic/off-by-one", line)
+
+
+_FOR = lazy_pattern(
+    r"for\s*\(?\s*(?:(?:let|var|int|long|const|size_t|final)\s+)?(?P<first>\w+)\s*:?=[^;]*;"
+    r"\s*(?P<left>\w+)\s*(?P<sign><=?|>=?)\s*(?P<bound>[^;]+);"
+    r"\s*(?:(?P<moved>\w+)\s*(?P<after>\+\+|--|[+-]=\s*\d+)|(?P<before>\+\+|--)\s*(?P<moved2>\w+))"
+)
+
+
+def wrong_ways(code: CodeText) -> Iterator[CodeHit]:
+    """Loops that count away from their end, or count one variable and ask another."""
+    if code.language in ("python", "rust", "kotlin", "bash") or "for" not in code.code:
+        return
+    around: list[tuple[int, str]] = []
+    for index, line in enumerate(code.lines):
+        around = [(indent, name) for indent, name in around if indent < line.indent]
+        match = _FOR.match(line.text)
+        if match is None:
+            continue
+        moved, step = match["moved"] or match["moved2"], match["after"] or match["before"]
+        is_away = match["left"] == moved and (step[0] == "-") is (match["sign"][0] == "<")
+        is_other = (
+            match["left"] != moved
+            and match["first"] in (moved, match["left"])
+            and re.search(rf"\b{moved}\b", match["bound"]) is None
+            and not any(_sets(match["left"], step.text) for step in code.block(index))
+        )
+        is_outer = any(name == moved for _, name in around)
+        if (
+            is_away
+            or is_other
+            or is_outer
+            or (code.language in _LIVE_SETS and _counts_to_list(match, code, index))
+        ):
+            yield _hit("logic/wrong-loop", line)
+        around.append((line.indent, moved))
+
+
+def _sets(name: str, text: str) -> bool:
+    return re.search(rf"(?<![\w.]){name}\s*(?:\+\+|--|[-+*/]?=(?!=))|(?:\+\+|--){name}\b", text) is not None
+
+
+def _counts_to_list(match: re.Match[str], code: CodeText, index: int) -> bool:
+    """Whether the bound is the list itself, and not its length."""
+    name = match["bound"].strip()
+    if not re.fullmatch(r"[A-Za-z_][\w.]*", name):
+        return False
+    read = re.compile(rf"(?<![\w.]){re.escape(name)}\[\s*{match['left']}\s*\]")
+    return any(read.search(step.text) for step in code.block(index))
+
+
+_WINDOWS = lazy_pattern(
+    r"for\s+(?P<i>\w+)\s+in\s+range\(\s*len\(\s*(?P<list>[\w.]+)\s*\)\s*-\s*(?P<width>\w+)\s*\)\s*:$"
+)
+
+
+def lost_windows(code: CodeText) -> Iterator[CodeHit]:
+    """Loops of Python over parts of a list that leave the last part out."""
+    if code.language != "python" or "range(" not in code.code:
+        return
+    for index, line in enumerate(code.lines):
+        match = _WINDOWS.match(line.text) if line.text.startswith("for") else None
+        if match is None:
+            continue
+        name, at, width = (re.escape(match[group]) for group in ("list", "i", "width"))
+        part = re.compile(rf"(?<![\w.]){name}\[\s*{at}\s*:\s*{at}\s*\+\s*{width}\s*\]")
+        if any(part.search(step.text) for step in code.block(index)):
+            yield _hit("logic/off-by-one", line)

@@ -10,6 +10,7 @@ import functools
 import re
 import tomllib
 from pathlib import Path
+from typing import cast
 
 from msgspec import Struct
 
@@ -102,6 +103,26 @@ class CompiledPatterns:
     @functools.cached_property
     def pure(self) -> re.Pattern[str] | None:
         return _compile(self._patterns.pure)
+
+
+class _LazyPattern:
+    """A pattern that is compiled when it is first used: most texts need few of them."""
+
+    def __init__(self, text: str, flags: re.RegexFlag) -> None:
+        self._text = text
+        self._flags = flags
+
+    def __getattr__(self, name: str) -> object:
+        compiled = re.compile(self._text, self._flags)
+        # From now on they are found without asking here.
+        for verb in ("search", "match", "fullmatch", "finditer", "findall", "sub"):
+            setattr(self, verb, getattr(compiled, verb))
+        return getattr(compiled, name)
+
+
+def lazy_pattern(text: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
+    """What `re.compile` gives, but later."""
+    return cast("re.Pattern[str]", _LazyPattern(text, flags))
 
 
 def _compile(pattern: str | None) -> re.Pattern[str] | None:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from dragoman.review.code_patterns import lazy_pattern
 from dragoman.review.code_text import CodeHit, CodeLine, CodeText
 
-_GUARDED = re.compile(
+_GUARDED = lazy_pattern(
     r"\bR?Lock\(\)|\batomic\.|\bwithLock\b|\bsynchronized\b|\block\b|\bmutex\b|\bwith\b.*lock", re.I
 )
-_GO_START = re.compile(r".*\b(?:go func|\w+\.Go\(func)\s*\(")
-_CHANGE = re.compile(
+_GO_START = lazy_pattern(r".*\b(?:go func|\w+\.Go\(func)\s*\(")
+_CHANGE = lazy_pattern(
     r"(?P<name>[A-Za-z_]\w*)(?:\.\w+)*\s*(?:\+\+|--|[-+*/|]=)|(?P<list>[A-Za-z_]\w*)\s*=\s*append\(\s*(?P=list)\b"
 )
-_LAUNCHED = re.compile(r".*\b(?:launch|async|thread)\b\s*(?:\([^()]*\))?\s*\{")
-_COUNTED = re.compile(r"(?<![\w.])(\w+)\s*(?:\+\+|--|[-+*/]=)")
+_LAUNCHED = lazy_pattern(r".*\b(?:launch|async|thread)\b\s*(?:\([^()]*\))?\s*\{")
+_COUNTED = lazy_pattern(r"(?<![\w.])(\w+)\s*(?:\+\+|--|[-+*/]=)")
 
 
 def races(code: CodeText) -> Iterator[CodeHit]:
@@ -26,8 +27,15 @@ def races(code: CodeText) -> Iterator[CodeHit]:
         yield from _in_coroutines(code)
     elif code.language == "python" and "global " in code.code and "hread" in code.code:
         yield from _globals_in_threads(code)
-    elif code.language == "java" and "volatile" in code.code:
-        yield from _volatile_counters(code)
+    elif code.language == "java":
+        if "volatile" in code.code:
+            yield from _volatile_counters(code)
+        if "static" in code.code:
+            yield from _lazy_statics(code)
+        if "synchronized" in code.code:
+            yield from _changing_locks(code)
+    if code.language == "python" and "await" in code.code:
+        yield from _asked_before_await(code)
 
 
 def _hit(line: CodeLine) -> CodeHit:
@@ -109,3 +117,70 @@ def _volatile_counters(code: CodeText) -> Iterator[CodeHit]:
         )
         if match is not None and (match[1] or match[2]) in names and "synchronized" not in line.text:
             yield _hit(line)
+
+
+_STATIC = lazy_pattern(r"\bstatic\s+(?!final\b)(?:\w+\s+)*?[A-Z][\w<>,\[\] ]*\s+(\w+)\s*(?:=\s*null\s*)?;")
+
+
+def _lazy_statics(code: CodeText) -> Iterator[CodeHit]:
+    """Static fields that the first caller fills in, while a second one may do the same."""
+    names = {
+        match[1]
+        for match in _STATIC.finditer(code.code)
+        if "volatile" not in match[0] and "ThreadLocal" not in match[0]
+    }
+    for function in code.functions if names else ():
+        if "synchronized" in function.head.text:
+            continue
+        for index, line in enumerate(function.body):
+            match = re.match(r"if\s*\(\s*(?:\w+\.)?(\w+)\s*==\s*null\s*\)", line.text)
+            if match is None or match[1] not in names:
+                continue
+            near = " ".join(step.text for step in function.body[index : index + 3])
+            is_set = re.search(rf"(?<!\w){match[1]}\s*=(?!=)", near[match.end() :]) is not None
+            if is_set and not any("synchronized" in step.text for step in function.body[: index + 2]):
+                yield _hit(line)
+
+
+def _changing_locks(code: CodeText) -> Iterator[CodeHit]:
+    """Locks that are fields which somebody sets: two threads may hold two of them."""
+    for line in code.lines:
+        match = re.search(r"\bsynchronized\s*\(\s*(?:this\.)?(\w+)\s*\)", line.text)
+        if match is None or match[1] == "this":
+            continue
+        name = match[1]
+        declared = re.search(
+            rf"\b(?:private|protected|public|static)\s[\w<>\[\], ]*\b{name}\s*[;=]", code.code
+        )
+        if declared is None or "final" in declared[0]:
+            continue
+        sets = re.findall(rf"(?<![\w.])(?:this\.)?{name}\s*(?:=(?!=)|\+\+|--|[-+]=)", code.code)
+        if len(sets) > ("=" in declared[0]) or re.search(r"\b(?:Integer|Long|Boolean|String)\b", declared[0]):
+            yield _hit(line)
+
+
+_ASKS = lazy_pattern(
+    r"(?:if|elif)\s(?P<test>.*\bself\.(?P<field>\w+)\b.*[<>].*|.*[<>].*\bself\.(?P<other>\w+)\b.*)"
+)
+_COUNTS = lazy_pattern(r"self\.(?P<field>\w+)\s*[-+]=\s*(?P<amount>[A-Za-z_]\w*)$")
+
+
+def _asked_before_await(code: CodeText) -> Iterator[CodeHit]:
+    """Fields that a coroutine asks for an amount, and changes by it after it has let others run."""
+    for function in code.functions:
+        if not function.head.text.startswith("async") or any(
+            _GUARDED.search(line.text) or "emaphore" in line.text for line in function.body
+        ):
+            continue
+        asked: dict[str, str] = {}
+        waited: dict[str, str] = {}
+        for statement in function.statements:
+            text = statement.text
+            match = _COUNTS.match(text)
+            if match is not None and re.search(rf"\b{match['amount']}\b", waited.get(match["field"], "")):
+                yield _hit(statement.line)
+                break
+            if "await " in text:
+                waited |= asked
+            if (match := _ASKS.match(text)) is not None:
+                asked[match["field"] or match["other"]] = match["test"]

@@ -209,4 +209,56 @@ CODE_RULES = (
         "Iterator is used twice: the second time it is empty",
         "An iterator gives its elements once. Make a list of it first.",
     ),
+    CodeRule(
+        "logic/wrong-loop",
+        Severity.HIGH,
+        "Loop counts the wrong way, or the wrong variable",
+        "What is asked at the end of a round is not what the round changed, so the loop never ends or runs "
+        "over what is not there.",
+    ),
+    CodeRule(
+        "logic/boxed-identity",
+        Severity.HIGH,
+        "Objects compared with == instead of equals",
+        "Numbers in objects are equal and still two objects, above 127 always. Compare with equals.",
+    ),
+    CodeRule(
+        "logic/lost-shift",
+        Severity.HIGH,
+        "Shift by as many bits as the number has: integer overflow",
+        "The bits fall out, or the count is taken modulo the width. Make the number wider before the shift.",
+    ),
+    CodeRule(
+        "logic/cut-quotient",
+        Severity.MEDIUM,
+        "Integer division: the fraction is lost before the value becomes a double",
+        "Both sides are whole numbers, and so is the quotient. Make one of them a double first.",
+    ),
+    CodeRule(
+        "logic/numbers-sorted-as-texts",
+        Severity.MEDIUM,
+        "sort without a comparison sorts numbers as texts",
+        "As texts 10 comes before 9. Give sort a function that subtracts.",
+    ),
+    CodeRule(
+        "flow/nil-error",
+        Severity.HIGH,
+        "Error is always nil here: the failure is reported as success",
+        "It was found to be nil above and nothing has set it since, and wrapping nil gives nil. Make a new "
+        "error.",
+    ),
+    CodeRule(
+        "flow/unheard-failure",
+        Severity.MEDIUM,
+        "Error is never read: the failure goes unnoticed",
+        "The call keeps its error in what it gives back, or sends it as an event that nobody takes. Read the "
+        "error, or use pipeline.",
+    ),
+    CodeRule(
+        "flow/reflected-origin",
+        Severity.HIGH,
+        "CORS allows any origin with credentials",
+        "Every site can send requests with the cookies of whoever visits it, and read the answers. Compare "
+        "the origin with a list.",
+    ),
 )

@@ -5,10 +5,21 @@ Their words are in `code_rule_texts`, those of the rules about input of stranger
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 
-from dragoman.review import code_absent, code_flow, code_logic, code_loops, code_races, code_secrecy
+from dragoman.review import (
+    code_absent,
+    code_archives,
+    code_cors,
+    code_errors,
+    code_flow,
+    code_logic,
+    code_loops,
+    code_numbers,
+    code_races,
+    code_secrecy,
+)
+from dragoman.review.code_patterns import lazy_pattern
 from dragoman.review.code_rule_texts import CODE_RULES, CodeRule
 from dragoman.review.code_text import CodeHit, CodeText
 from dragoman.review.finding import Finding
@@ -52,10 +63,21 @@ _CHECKS: tuple[Callable[[CodeText], Iterator[CodeHit]], ...] = (
     code_secrecy.logged_secrets,
     code_secrecy.fast_password_hashes,
     code_secrecy.built_commands,
+    code_loops.wrong_ways,
+    code_loops.lost_windows,
+    code_archives.slipped_entries,
+    code_numbers.boxed_identity,
+    code_numbers.lost_shifts,
+    code_numbers.cut_quotients,
+    code_numbers.sorted_as_texts,
+    code_errors.nil_errors,
+    code_errors.unheard_failures,
+    code_errors.dropped_copies,
+    code_cors.reflected_origins,
 )
 
 
-_TEST_PATH = re.compile(
+_TEST_PATH = lazy_pattern(
     r"(?:^|/)(?:tests?|__tests__|androidTest|testdata)/|(?:^|/)test_[^/]*\.py$|_test\.(?:go|py)$"
     r"|Test\.(?:kt|java)$|\.(?:test|spec)\.[jt]sx?$"
 )

@@ -5,41 +5,49 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dragoman.review.code_patterns import family
+from dragoman.review.code_patterns import family, lazy_pattern
 from dragoman.review.code_text import CodeHit, CodeText, Function, Statement, text_in_brackets
 
 _NAME = (
     r"(?:\w*(?:signature|hmac|digest|api_?key|secret|auth_?token|access_?token|api_?token|csrf_?token"
     r"|reset_?token|webhook_?token|bearer|x_token|hash)\w*|sig|mac|token)"
 )
-_MADE = re.compile(
+_MADE = lazy_pattern(
     r"(?:(?:const|let|var|val"
     r"|final)\s+)?(?:\w[\w<>\[\]]*\s+)?(?P<name>\w+)(?:\s*:\s*\w+)?\s*:?=\s*(?P<value>.*)"
 )
-_MAC = re.compile(
+_MAC = lazy_pattern(
     r"\bhmac\.new\(|\bhmac\.digest\(|\bcreateHmac\(|\.doFinal\(|\bmac\.Sum\(|\bh\.Sum\("
     r"|\bHmac\w*::|\bhexdigest\(\)|\bfinalize\(\)"
 )
-_KNOWN = re.compile(
+_KNOWN = lazy_pattern(
     r"(?:\w*(?:expected|computed|calculated|stored|valid|configured|wanted)\w*"
     r"|(?:\w+\.)*(?:settings|config|cfg|env|environ|app)\b[\w.\[\]\"' ]*"
+    r"|(?:\w+\.)*_?(?:\w+_)?(?:sign|signature|hmac|mac)\([^()]*\)|(?:\w+\.)*[a-z]+(?:Signature|Hmac|Mac)\([^()]*\)"
     r"|os\.(?:environ|Getenv|getenv)\b.*|process\.env\.\w+|System\.getenv\(.*"
     r"|[A-Z][A-Z0-9_]*(?:KEY|TOKEN|SECRET)[A-Z0-9_]*"
     r"|(?:self|this|\w)\.\w*(?:secret|token|key)\w*)",
     re.IGNORECASE,
 )
 _SIDE = r"(?:[\w$][\w.$]*(?:\[[^\]]*\]|\([^()]*\))*[\w.$]*)"
-_COMPARISON = re.compile(rf"(?P<left>{_SIDE})\s*(?:===?|!==?)\s*(?P<right>{_SIDE})")
-_EQUALS = re.compile(
+_COMPARISON = lazy_pattern(rf"(?P<left>{_SIDE})\s*(?:===?|!==?)\s*(?P<right>{_SIDE})")
+_EQUALS = lazy_pattern(
     rf"(?P<left>{_SIDE})\.(?:equals|contentEquals|compareTo)\(\s*(?P<right>{_SIDE})\s*\)"
     rf"|\b(?:Arrays\.equals|bytes\.Equal|reflect\.DeepEqual"
     rf"|strings\.Compare)\(\s*(?P<first>{_SIDE})\s*,\s*(?P<second>{_SIDE})\s*\)"
 )
-_COMPARING = re.compile(r"[=!]=|quals?\(|compareTo\(")
+_COMPARING = lazy_pattern(r"[=!]=|quals?\(|compareTo\(")
 """What every comparison has; to look for one pattern is faster than for six texts."""
-_CONSTANT = re.compile(r"(?:none|null|nil|undefined|true|false|\d.*|[\"'`].*)", re.IGNORECASE)
-_SECRET_NAME = re.compile(rf"(?:[\w.$]*\.)?{_NAME}(?:\.\w+\(\))?", re.IGNORECASE)
-_HEADER = re.compile(r"headers?\b.*|.*\.(?:headers?|Header)\b.*|.*getHeader\(.*")
+_CONSTANT = lazy_pattern(r"(?:none|null|nil|undefined|true|false|\d.*|[\"'`].*)", re.IGNORECASE)
+_SECRET_NAME = lazy_pattern(rf"(?:[\w.$]*\.)?{_NAME}(?:\.\w+\(\))?", re.IGNORECASE)
+_HEADER = lazy_pattern(r"headers?\b.*|.*\.(?:headers?|Header)\b.*|.*getHeader\(.*")
+
+
+# What one of the two sides has, or a call that makes it.
+_COMPARED_WORDS = (
+    *("signature", "hmac", "digest", "api_key", "apikey", "secret", "token", "bearer", "hash", "sig", "mac"),
+    *("dofinal", "finalize", "header", ".sum("),
+)
 
 
 def early_comparisons(code: CodeText) -> Iterator[CodeHit]:
@@ -47,18 +55,29 @@ def early_comparisons(code: CodeText) -> Iterator[CodeHit]:
     if not code.has_any(("hmac", "signature", "digest", "api_key", "apikey", "secret", "token", "dofinal")):
         return
     has_macs = _MAC.search(code.code) is not None
+    has_headers = "eader" in code.code
     for function in code.functions:
+        if not code.part_has_any(function, _COMPARED_WORDS):
+            continue
         macs = _macs(function) if has_macs else set()
+        given_names = _given(function) if has_headers else set()
         for statement in function.statements:
             if not _COMPARING.search(statement.text):
                 continue
             if statement.line is function.head and code.language != "kotlin":
                 continue
+            if not macs and not given_names and not _names_secret(statement.text):
+                continue
             for match in (*_COMPARISON.finditer(statement.text), *_EQUALS.finditer(statement.text)):
                 left, right = [part for part in match.groups() if part is not None][:2]
-                if _is_guessable(left, right, macs):
+                if _is_guessable(left, right, macs) or _is_given(left, right, given_names):
                     yield _hit("flow/timing-attack", statement)
                     break
+
+
+def _names_secret(text: str) -> bool:
+    lower_text = text.lower()
+    return any(word in lower_text for word in _COMPARED_WORDS)
 
 
 def _macs(function: Function) -> set[str]:
@@ -76,6 +95,30 @@ def _macs(function: Function) -> set[str]:
     return names
 
 
+def _given(function: Function) -> set[str]:
+    """Names of values that a header of the request brought."""
+    names: set[str] = set()
+    for statement in function.statements:
+        match = _MADE.match(statement.text)
+        if match is not None and _FROM_HEADER.search(match["value"]):
+            names.add(match["name"])
+    return names
+
+
+_FROM_HEADER = lazy_pattern(
+    r"\.(?:headers?|Header)\b(?:\(\s*[\"'`]|\[|\.get\(|\.Get\(|\(\)\.get\()|\b(?:getHeader|GetHeader|get_header)\("
+)
+_OWN_SECRET = lazy_pattern(r"(?:[\w$]+\.)*\w*(?:token|secret|api_?key|password|signature)\w*", re.IGNORECASE)
+
+
+def _is_given(left: str, right: str, given_names: set[str]) -> bool:
+    """Whether what a request brought is compared with a secret of ours."""
+    return any(
+        given in given_names and other not in given_names and _OWN_SECRET.fullmatch(other) is not None
+        for given, other in ((left, right), (right, left))
+    )
+
+
 def _is_guessable(left: str, right: str, macs: set[str]) -> bool:
     if _CONSTANT.fullmatch(left) or _CONSTANT.fullmatch(right) or "length" in left or "len(" in left:
         return False
@@ -91,7 +134,7 @@ def _is_guessable(left: str, right: str, macs: set[str]) -> bool:
     return False
 
 
-_LOGS = re.compile(
+_LOGS = lazy_pattern(
     r"(?<![\w.])(?:self\.|this\.|s\.|app\.|c\.)?_?(?:log|logger|logging|LOG|LOGGER|Log|console"
     r"|slog|logrus|zap|sugar|tracing|current_app\.logger|Timber)"
     r"(?:\.|::)(?:\w+\.)?(?:debug|info|warn|warning|error|critical|exception|log|trace|fatal|d|i|w"
@@ -100,27 +143,37 @@ _LOGS = re.compile(
     r"|f)?\(|(?<![\w.])print(?:ln)?\(|\bfmt\.Print(?:f|ln)?\("
 )
 _LOG_WORDS = ("log", "LOG", "Log", "console", "zap", "sugar", "tracing", "Timber", "print", "Print", "!(")
-_LOGGED = re.compile(
+_LOGGED = lazy_pattern(
     r"(?<![\w.\"'])(?:[\w.]+\.)?(?:(?:\w+_)?(?:password|passwd|passphrase|pwd|secret|api_?key"
     r"|private_?key|access_?token|auth_?token|refresh_?token|credit_?card|card_?number|ssn|cvv"
     r"|client_?secret)|\w*[a-z](?:Password|Secret|ApiKey|PrivateKey|AccessToken|AuthToken"
     r"|RefreshToken|CardNumber)|apiKey|accessToken|authToken|token"
     r"|authorization)(?:\(\))?(?=\s*(?:[,)}+;]|$|\s))(?!\s*(?:=|is\b|in\b|!=|if\b|else\b|\?))",
 )
-_HIDDEN = re.compile(
+_HIDDEN = lazy_pattern(
     r"mask|redact|hash|len\(|length|\bbool\(|\*\*\*|sanit|type\(|count|\[:\d|slice\(|substring\("
     r"|\bis_|\bhas_",
     re.IGNORECASE,
 )
 
 
+_SECRET_WORDS = (
+    *("passw", "passphrase", "pwd", "secret", "token", "api_key", "apikey", "private_key", "privatekey"),
+    *("ssn", "cvv", "card", "authorization", "env"),
+)
+# All of it, with every key that the process was given.
+_ENVIRONMENT = lazy_pattern(
+    r"\bos\.environ\b(?!\s*[.\[])|\bprocess\.env\b(?!\s*(?:\?\.|[.\[]))|\bSystem\.getenv\(\s*\)|\bos\.Environ\(\)|\benv::vars\(\)"
+)
+
+
 def logged_secrets(code: CodeText) -> Iterator[CodeHit]:
     """Values with the name of a secret in the arguments of a call that logs."""
-    if not code.has_any(
-        ("passw", "pwd", "secret", "token", "api_key", "apikey", "ssn", "cvv", "card", "authorization")
-    ):
+    if not code.has_any(_SECRET_WORDS):
         return
     for function in code.functions:
+        if not code.part_has_any(function, _SECRET_WORDS):
+            continue
         for statement in function.statements:
             if not any(word in statement.text for word in _LOG_WORDS):
                 continue
@@ -128,18 +181,20 @@ def logged_secrets(code: CodeText) -> Iterator[CodeHit]:
             if match is None:
                 continue
             arguments = text_in_brackets(statement.text, match.end())
-            if _LOGGED.search(arguments) and not _HIDDEN.search(arguments):
+            if _ENVIRONMENT.search(arguments) or (
+                _LOGGED.search(arguments) and not _HIDDEN.search(arguments)
+            ):
                 yield _hit("flow/logged-secret", statement)
 
 
-_FAST = re.compile(
+_FAST = lazy_pattern(
     r"\bhashlib\.(?:sha\d+|md5|blake2\w|new)\(|\bcreateHash\(|\bsha(?:1|256|512)\.(?:Sum\w*|New)\("
     r"|\bmd5\.(?:Sum|New)\(|\bSha(?:256|512)::(?:new|digest)"
     r"|\bMessageDigest\.getInstance\(|\bDigestUtils\.sha\w+\(|\bHashing\.sha\w+\("
     r"|\bCryptoJS\.SHA\w*\(|\bdigest\.digest\(|\bsubtle\.digest\("
 )
-_PASSWORD = re.compile(r"passw(?:or)?d|passphrase|\bpwd\b", re.IGNORECASE)
-_SLOW = re.compile(r"pbkdf2|scrypt|bcrypt|argon2|PBEKeySpec|hmac", re.IGNORECASE)
+_PASSWORD = lazy_pattern(r"passw(?:or)?d|passphrase|\bpwd\b", re.IGNORECASE)
+_SLOW = lazy_pattern(r"pbkdf2|scrypt|bcrypt|argon2|PBEKeySpec|hmac", re.IGNORECASE)
 
 
 def fast_password_hashes(code: CodeText) -> Iterator[CodeHit]:
@@ -171,7 +226,7 @@ _SHELLS = {
     ),
     "javascript": r"(?<![\w.])(?:(?:child_process|cp)\.)?(?:{names})\(\s*",
 }
-_RUNNERS = re.compile(r"\b(\w+)\s*=\s*(?:util\.)?promisify\(.*\bexec\b")
+_RUNNERS = lazy_pattern(r"\b(\w+)\s*=\s*(?:util\.)?promisify\(.*\bexec\b")
 
 
 def built_commands(code: CodeText) -> Iterator[CodeHit]:

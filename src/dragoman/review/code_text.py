@@ -86,10 +86,16 @@ class Function:
         parts: list[str] = []
         first: CodeLine | None = None
         depth = 0
+        is_quoted = False
         for line in self.body:
             first = first or line
             parts.append(line.text)
             depth += line.balance
+            # A text of several lines: what follows its end belongs to the statement that it began in.
+            if "`" in line.text or '"""' in line.text:
+                is_quoted ^= (line.text.count("`") + line.text.count('"""')) % 2 == 1
+            if is_quoted:
+                continue
             # A block of code within brackets, such as a callback, is told line by line.
             if depth <= 0 or line.text.endswith(("{", "}", "};", ";")):
                 yield Statement(" ".join(parts), first.start, first)
@@ -116,6 +122,17 @@ class CodeText:
     def has_any(self, words: Iterable[str]) -> bool:
         """Whether the code has one of some words, which are in lower case."""
         return any(word in self.lower_code for word in words)
+
+    def part(self, function: Function) -> str:
+        """The code of a function."""
+        last = function.body[-1]
+        return self.code[function.head.start : last.start + len(last.text)]
+
+    def part_has_any(self, function: Function, words: Iterable[str]) -> bool:
+        """Whether a function has one of some words, which are in lower case, in any case."""
+        last = function.body[-1]
+        part = self.lower_code[function.head.start : last.start + len(last.text)]
+        return any(word in part for word in words)
 
     def block(self, index: int) -> Sequence[CodeLine]:
         """The lines below one that are indented deeper."""

@@ -167,9 +167,24 @@ def _is_harmless(message: _RuffMessage, lines: TextLines) -> bool:
     """Whether a statement of SQL is built from constants and marks of parameters alone."""
     if message.code != "S608":
         return False
-    text = lines.text[_offset(message.location, lines) : _offset(message.end_location, lines)]
-    names = _SQL_NAME.findall(text)
-    return bool(names) and all(_SQL_MARKS.fullmatch(name) for name in names)
+    start = _offset(message.location, lines)
+    names = _SQL_NAME.findall(lines.text[start : _offset(message.end_location, lines)])
+    before = lines.text[max(0, lines.text.rfind("def ", 0, start)) : start]
+    return bool(names) and all(_SQL_MARKS.fullmatch(name) or _is_chosen(name, before) for name in names)
+
+
+# A text of our own, one of several, an entry of a table of constants, or marks of parameters.
+_CHOSEN = re.compile(
+    r"""(?P<q>["'])[^"'{}\n]*(?P=q)(?:\s+if\b.*\belse\s+["'][^"'{}\n]*["']|\s*\*.*|\.join\(\s*\[?\s*["'][^"'{}\n]*["'].*\))?"""
+    r"""|[A-Z][A-Z0-9_]*(?:\.get\([^()]*\)|\[[^\[\]]*\])?"""
+)
+
+
+def _is_chosen(name: str, before: str) -> bool:
+    """Whether a name has nothing but texts that the function itself chose."""
+    values = re.findall(rf"^[ \t]*{name}[ \t]*(?::[^=\n]+)?=[ \t]*(?!=)(.+?)[ \t]*$", before, re.MULTILINE)
+    is_grown = re.search(rf"^[ \t]*{name}[ \t]*\+=", before, re.MULTILINE) is not None
+    return bool(values) and not is_grown and all(_CHOSEN.fullmatch(value) for value in values)
 
 
 def _finding(message: _RuffMessage, path: str, lines: TextLines) -> Finding:

@@ -10,51 +10,72 @@ from __future__ import annotations
 import functools
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from msgspec import Struct
 
 from dragoman.decoders import convert
-from dragoman.review.code_patterns import family
+from dragoman.review.code_patterns import family, lazy_pattern
 from dragoman.review.code_text import CodeText, Function, Statement, text_in_brackets
 from dragoman.review.finding import Severity
 
 _TABLES = Path(__file__).parent / "data" / "flows.toml"
 _MARK = "\x01"
-_ASSIGNED = re.compile(
+_ASSIGNED = lazy_pattern(
     r"(?:(?:const|let|var|val|final|mut|auto)\s+)*(?:[A-Z][\w.<>\[\]?, ]*\s+)?(?:let\s+(?:mut\s+)?)?"
     r"(?P<name>\w+)(?:\s*,\s*\w+)?\s*(?::\s*[^=;]+?)?\s*:?=(?!=)\s*(?P<value>.+)"
 )
-_WITH = re.compile(r"(?:async\s+)?with\s+(?P<value>.+?)\s+as\s+(?P<name>\w+)")
-_LOOP = re.compile(
+_WITH = lazy_pattern(r"(?:async\s+)?with\s+(?P<value>.+?)\s+as\s+(?P<name>\w+)")
+_LOOP = lazy_pattern(
     r"for\s*\(?\s*(?:(?:const|let|var|val|_\s*,|\w+\s*,)\s*)?(?:\w+\s+)?(?P<name>\w+)\s*(?:in|of|:"
     r"|:=\s*range)\s+(?P<value>.+)"
 )
 # A value that is only the key of a lookup chooses among what is there.
-_LOOKUP = re.compile(
+_LOOKUP = lazy_pattern(
     rf"[\w.]+\[[^\[\]]*{_MARK}[^\[\]]*\]|[\w.]+\.(?:get|getOrDefault|getValue|has"
     rf"|includes)\([^()]*{_MARK}[^()]*\)"
 )
 # A call after the value that leaves only a part of it that does no harm.
-_CHAINED = re.compile(
+_CHAINED = lazy_pattern(
     rf"{_MARK}[^,]*?\.(?:file_name|fileName|getFileName|getName|escape\w*|toInt\w*|toLong\w*|toUUID)\b"
     rf"|\b(?:File|Path|PurePath|PurePosixPath)\([^()]*{_MARK}[^()]*\)\.(?:name|stem)\b"
 )
+# What grows by a value.
+_GROWN = lazy_pattern(
+    r"(?P<name>\w+)\s*\+=\s*(?P<value>.+)"
+    r"|(?P<list>\w+)\.(?:append|push|extend|WriteString|push_str|add)\((?P<item>.+)\);?"
+)
 # Several names at once: the parts of an object.
-_PARTS = re.compile(
+_PARTS = lazy_pattern(
     r"(?:const|let|var|val)\s*(?:\{(?P<object>[^{}]*)\}|[\[(](?P<list>[^\[\]()]*)[\])])\s*(?::[^=]+)?=\s*(?P<value>.+)"
 )
-_PART = re.compile(r"(?:\w+\s*:\s*)?(\w+)\s*(?:=[^,]*)?(?:,|$)")
+_PART = lazy_pattern(r"(?:\w+\s*:\s*)?(\w+)\s*(?:=[^,]*)?(?:,|$)")
 # A call that fills in what it is given the address of.
-_FILLED = re.compile(
+_FILLED = lazy_pattern(
     r"\b(?:json|xml)\.NewDecoder\(\s*r(?:eq|equest)?\.Body\s*\)\.Decode\(\s*&(?P<name>\w+)"
     r"|\bc(?:tx)?\.(?:ShouldBind\w*|Bind\w*|BodyParser)\(\s*&(?P<bound>\w+)"
 )
 _MENTION = r"(?<![\w.]){}\b(?!\s*[:=(](?!=))"
+_CHOICE = lazy_pattern(r"\?[^:?.]*:|\bif\b.+\belse\b")
+# A branch for values that failed a check.
+_REFUSES = lazy_pattern(r"(?:\}\s*)?(?:else\s+|el)?if\s*\(?\s*(?:not\b|!)")
+# A comparison with one of few values. Strings are blank here, and an empty one stays empty.
+_EQUALS_FIXED = (
+    r"\bif\b.*(?<![\w.]){0}(?:\.\w+\(\))?\s*[!=]==?\s*(?:[bur]?[\"'`]\s+[\"'`]|[A-Z][A-Z0-9_]{{2,}}\b)"
+    r"|\bif\b.*(?:[\"'`]\s+[\"'`]|\b[A-Z][A-Z0-9_]{{2,}})(?:\.equals(?:IgnoreCase)?\(\s*|\s*===?\s*){0}\b"
+    # Or a question about where it leads.
+    r"|\bif\b.*(?<![\w.]){0}\.(?:[hH]ostname|[hH]ost|netloc|origin|getHost|IsAbs)\b"
+)
 
 
+# Parameters of a route with a class: the body of the request, unless it is something of the framework.
+_TYPED = lazy_pattern(r"(\w+)\s*:\s*((?:\w+\.)*[A-Z]\w*(?:\s*=\s*\w+\()?)")
+_OURS = lazy_pattern(
+    r"Request|Response|Session|Tasks|Socket|Depends|Security|Database|Connection|Pool|Client|Redis|Service"
+    r"|Repository|Settings|Annotated|Optional|Literal|UUID|Enum|Decimal|Path\b|Upload|User\b|Logger|Engine|Store"
+)
 # Sinks that take a place and then content: the content may come from anybody.
 _PLACES = frozenset(
     {
@@ -67,7 +88,7 @@ _PLACES = frozenset(
 )
 # Where a fixed beginning decides: a host, or a path of this site. Strings are blank here.
 _HOSTS = frozenset({"flow/ssrf", "flow/open-redirect"})
-_FIXED_START = re.compile(r"""\s*[fF]?(?:"\s{3,}[^"]*"|'\s{3,}[^']*'|`\s{5,}[^`]*`)""")
+_FIXED_START = lazy_pattern(r"""\s*[fF]?(?:"\s{3,}[^"]*"|'\s{3,}[^']*'|`\s{5,}[^`]*`)""")
 _FIRST_ONLY = frozenset({"python", "javascript", "rust"})
 
 
@@ -88,6 +109,8 @@ class FlowLanguage(Struct, frozen=True, forbid_unknown_fields=True):
     sources: tuple[str, ...]
     words: tuple[str, ...] = ()
     """A statement with none of these has no source; none for a language of which this cannot be said."""
+    own: str | None = None
+    """Sources that are the person who runs the program: they may name any file and any host."""
     parameters: tuple[str, ...] = ()
     """Patterns of parameters that strangers fill in; the group is the name."""
     routes: str | None = None
@@ -115,6 +138,7 @@ class TaintHit(NamedTuple):
 
 class _CompiledTable(NamedTuple):
     source: re.Pattern[str]
+    own: re.Pattern[str] | None
     words: tuple[str, ...]
     parameters: re.Pattern[str] | None
     routes: re.Pattern[str] | None
@@ -136,6 +160,7 @@ def _compile_table(language: str) -> _CompiledTable | None:
     rules = {rule.id.partition("/")[2]: rule for rule in tables().sink}
     return _CompiledTable(
         re.compile("|".join(table.sources)),
+        re.compile(table.own) if table.own else None,
         table.words,
         re.compile("|".join(table.parameters)) if table.parameters else None,
         re.compile(table.routes) if table.routes else None,
@@ -183,16 +208,29 @@ def _may_bring(text: str, table: _CompiledTable) -> bool:
 
 
 def _follow(code: CodeText, function: Function, table: _CompiledTable) -> Iterator[TaintHit]:
-    tainted_names = _parameters(code, function, table)
+    # Each name with the indentation at which it was tainted.
+    tainted_names = dict.fromkeys(_parameters(code, function, table), function.head.indent)
+    own_names: set[str] = set()
+    refused = _Refused()
     for statement in function.statements:
         if not tainted_names and not _may_bring(statement.text, table):
             continue
-        yield from _harm(statement, tainted_names, table, family(code.language))
-        if tainted_names and table.check_pattern.search(statement.text):
-            tainted_names = {name for name in tainted_names if not re.search(rf"\b{name}\b", statement.text)}
+        indent = statement.line.indent
+        for name in refused.leave(indent):
+            tainted_names.pop(name, None)
+        checked_names = _checked(statement.text, tainted_names, table)
+        # A choice within the statement: it is asked before the value is used.
+        is_choice = bool(checked_names) and _CHOICE.search(statement.text) is not None
+        bad_names = [name for name in tainted_names if not is_choice or name not in checked_names]
+        yield from _harm(code, statement, bad_names, own_names, table)
+        for name in checked_names:
+            if _REFUSES.match(statement.text):
+                refused.enter(indent, name)
+            else:
+                tainted_names.pop(name, None)
         for name, value in _assigned_parts(statement.text):
             if _is_tainted(value, tainted_names, table, table.cleaner):
-                tainted_names.add(name)
+                tainted_names.setdefault(name, indent)
         for match in (
             _ASSIGNED.match(statement.text),
             _WITH.match(statement.text),
@@ -201,9 +239,47 @@ def _follow(code: CodeText, function: Function, table: _CompiledTable) -> Iterat
             if match is None:
                 continue
             if _is_tainted(match["value"], tainted_names, table, table.cleaner):
-                tainted_names.add(match["name"])
-            else:
-                tainted_names.discard(match["name"])
+                tainted_names[match["name"]] = min(indent, tainted_names.get(match["name"], indent))
+                is_own = not _is_foreign(match["value"], tainted_names, own_names, table)
+                (own_names.add if is_own else own_names.discard)(match["name"])
+            elif indent <= tainted_names.get(match["name"], indent):
+                # Not in a branch that may not be taken: after it the name may be what it was.
+                tainted_names.pop(match["name"], None)
+
+
+def _is_foreign(value: str, tainted_names: Iterable[str], own_names: set[str], table: _CompiledTable) -> bool:
+    """Whether a tainted value has a part that comes from somebody else than who runs the program."""
+    if table.own is None:
+        return True
+    foreign_names = [name for name in tainted_names if name not in own_names]
+    return _is_tainted(table.own.sub("0", value), foreign_names, table, table.cleaner)
+
+
+class _Refused:
+    """Names that a branch is taken for because they failed a check: bad within it, good after it."""
+
+    def __init__(self) -> None:
+        self._branches: list[tuple[int, str]] = []
+
+    def enter(self, indent: int, name: str) -> None:
+        self._branches.append((indent, name))
+
+    def leave(self, indent: int) -> Iterator[str]:
+        """The names whose branches end before a statement of this indentation."""
+        for branch in [branch for branch in self._branches if branch[0] >= indent]:
+            self._branches.remove(branch)
+            yield branch[1]
+
+
+def _checked(text: str, tainted_names: Iterable[str], table: _CompiledTable) -> list[str]:
+    """The names that a statement asks something of."""
+    if not tainted_names:
+        return []
+    if table.check_pattern.search(text):
+        return [name for name in tainted_names if re.search(rf"\b{name}\b", text)]
+    if "if" not in text and "when" not in text:
+        return []
+    return [name for name in tainted_names if re.search(_EQUALS_FIXED.format(re.escape(name)), text)]
 
 
 def _assigned_parts(text: str) -> Iterator[tuple[str, str]]:
@@ -213,6 +289,8 @@ def _assigned_parts(text: str) -> Iterator[tuple[str, str]]:
             yield name, parts["value"]
     for match in _FILLED.finditer(text):
         yield match["name"] or match["bound"], _MARK
+    if (grown := _GROWN.match(text)) is not None:
+        yield grown["name"] or grown["list"], grown["value"] or grown["item"]
 
 
 def _parameters(code: CodeText, function: Function, table: _CompiledTable) -> set[str]:
@@ -225,14 +303,20 @@ def _parameters(code: CodeText, function: Function, table: _CompiledTable) -> se
     }
     if table.routes is not None and table.routes.search(code.above(function.head)):
         inside = text_in_brackets(head, head.find("(") + 1)
-        names |= set(re.findall(r"(\w+)\s*:\s*str\b", inside))
+        names |= set(re.findall(r"(\w+)\s*:\s*(?:str\b|Annotated\[\s*str\b)", inside))
+        names |= {name for name, kind in _TYPED.findall(inside) if not _OURS.search(kind)}
         names |= set(re.findall(r"(?:^|,)\s*(\w+)\s*(?=,|$)", inside)) - {"self", "request", "cls"}
     return names
 
 
 def _harm(
-    statement: Statement, tainted_names: set[str], table: _CompiledTable, language: str
+    code: CodeText,
+    statement: Statement,
+    tainted_names: Iterable[str],
+    own_names: set[str],
+    table: _CompiledTable,
 ) -> Iterator[TaintHit]:
+    language = family(code.language)
     for rule, sink, rule_cleaner in table.sinks:
         for match in sink.finditer(statement.text):
             rest = statement.text[match.end() :]
@@ -241,8 +325,27 @@ def _harm(
                 value = _first_argument(value)
             if rule.id in _HOSTS and _FIXED_START.match(value):
                 continue
+            if rule.id == "flow/command-injection" and _runs_fixed_program(code, statement, match[0]):
+                continue
+            if rule.id in _PLACES and not _is_foreign(value, tainted_names, own_names, table):
+                continue
             if _is_tainted(value, tainted_names, table, rule_cleaner, table.cleaner):
                 yield TaintHit(rule, statement.start, statement.start + len(statement.line.text))
+
+
+# A program of our own choice and its arguments, which no shell reads. Programs that run others do not count.
+_FIXED_PROGRAM = lazy_pattern(
+    r"""\s*(?:\w+\s*,\s*)?[\[(]?\s*["'](?!(?:/usr|/bin|/)*(?:(?:ba|da|z|k|c)?sh|cmd(?:\.exe)?|powershell(?:\.exe)?|pwsh|env|xargs|ssh|sudo|su|eval|python3?|node|perl|ruby|php|docker|kubectl|find|git|tar)["'])[\w./-]+["']\s*,"""
+)
+
+
+def _runs_fixed_program(code: CodeText, statement: Statement, call: str) -> bool:
+    """Whether a call names a program as a text of its own, and the arguments apart from it."""
+    at = code.code.find(call, statement.start)
+    if at < 0:
+        return False
+    arguments = code.text[at + len(call) : at + len(call) + 400]
+    return _FIXED_PROGRAM.match(arguments) is not None and "shell=True" not in statement.text
 
 
 def _first_argument(arguments: str) -> str:
@@ -255,7 +358,7 @@ def _first_argument(arguments: str) -> str:
 
 
 def _is_tainted(
-    value: str, tainted_names: set[str], table: _CompiledTable, *cleaners: re.Pattern[str]
+    value: str, tainted_names: Iterable[str], table: _CompiledTable, *cleaners: re.Pattern[str]
 ) -> bool:
     value = table.source.sub(_MARK, value)
     for name in tainted_names:

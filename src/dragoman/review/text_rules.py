@@ -20,6 +20,8 @@ from dragoman.review.text_edits import TextLines
 from dragoman.review.worker_messages import LONGEST_LINE
 
 _LINES_AFTER = 3
+_RARE = 20
+"""A word in less than one of so many lines is looked for from hit to hit, any other in line after line."""
 
 _PLACEHOLDER = re.compile(
     r"example|sample|dummy|fake|placeholder|changeme|change_me|change-me|your[-_]?|my[-_]?(?:secret|token|key)"
@@ -44,8 +46,8 @@ def text_findings(
     for rule in rules:
         if rule.pattern is None or not rule.holds_for(language) or (rule.beyond_ascii and is_ascii):
             continue
-        for begin, end in search_text.windows(rule):
-            yield from _rule_findings(rule, path, lines, spans, begin, end, longest)
+        if windows := search_text.windows(rule):
+            yield from _rule_findings(rule, path, lines, spans, windows, longest)
 
 
 class _HitLines(dict[str, tuple[int, ...]]):
@@ -92,23 +94,33 @@ class SearchedText:
         windows: list[tuple[int, int]] = []
         if not hits:
             return windows
+        span = self._lines.span
         first = last = hits[0]
         for line in hits:
             # Hits that follow closely share a window: a pattern may begin in one and end in the next.
             if line > last + _LINES_AFTER:
-                windows.append(self._lines.span(first, last + _LINES_AFTER))
+                windows.append(span(first, last + _LINES_AFTER))
                 first = line
             last = line
-        windows.append(self._lines.span(first, last + _LINES_AFTER))
+        windows.append(span(first, last + _LINES_AFTER))
         return windows
 
     def _hit_lines(self, word: str) -> tuple[int, ...]:
-        return tuple(self._find_lines(word)) if self._may_have(word) and word in self._lower_text else ()
+        if not self._may_have(word):
+            return ()
+        count = self._lower_text.count(word) if word and "\n" not in word else 0
+        if count * _RARE > len(self._lines):
+            return tuple(number for number, line in enumerate(self._lower_lines, 1) if word in line)
+        return tuple(self._find_lines(word)) if count else ()
+
+    @functools.cached_property
+    def _lower_lines(self) -> Sequence[str]:
+        return self._lower_text.split("\n")
 
     def _find_lines(self, word: str) -> Iterator[int]:
         """The numbers of the lines with a word. From hit to hit: most words of rules are rare."""
         find, lines = self._lower_text.find, self._lines
-        at = find(word) if word and "\n" not in word else -1
+        at = find(word)
         while at >= 0:
             line, _ = lines.position(at)
             yield line
@@ -144,10 +156,18 @@ def _core(keyword: str) -> tuple[str, bool]:
 
 
 def _rule_findings(
-    rule: ReviewRule, path: str, lines: TextLines, spans: LexicalSpans, begin: int, end: int, longest: int
+    rule: ReviewRule,
+    path: str,
+    lines: TextLines,
+    spans: LexicalSpans,
+    windows: Sequence[tuple[int, int]],
+    longest: int,
 ) -> Iterator[Finding]:
     pattern, unless = compile_rule(rule)
-    for match in pattern.finditer(lines.text, begin, end):
+    text, search = lines.text, pattern.search
+    # To ask once for a match costs less than to begin a walk through all of them, and most windows have none.
+    found = (window for window in windows if search(text, *window) is not None)
+    for match in (match for begin, end in found for match in pattern.finditer(text, begin, end)):
         if rule.where != "anywhere" and spans.kind_at(match.start()) != rule.where:
             continue
         line = lines.line(lines.position(match.start())[0])

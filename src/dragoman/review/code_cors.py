@@ -1,0 +1,59 @@
+"""Origins of other sites that are allowed as they come, together with cookies. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from dragoman.review.code_patterns import lazy_pattern
+from dragoman.review.code_text import CodeHit, CodeText
+
+_CREDENTIALS = lazy_pattern(
+    r"""Access-Control-Allow-Credentials["'`]\s*[,:\])=]+\s*["'`]?true|\b(?:allow_credentials|supports_credentials|CORS_ALLOW_CREDENTIALS)\s*=\s*True""",
+    re.IGNORECASE,
+)
+_ORIGIN = lazy_pattern(
+    r"""["'`]Access-Control-Allow-Origin["'`]\s*(?:,|\]\s*=|:)\s*(?P<value>["'`]null["'`]|[A-Za-z_][\w.\[\]"'()!?-]*)""",
+    re.IGNORECASE,
+)
+_STAR = lazy_pattern(r"""\ballow_origins\s*=\s*(?P<name>\w+)""")
+
+
+def reflected_origins(code: CodeText) -> Iterator[CodeHit]:
+    """Origins that are allowed as they come, with credentials."""
+    if ("redentials" not in code.text and "REDENTIALS" not in code.text) or not _CREDENTIALS.search(
+        code.text
+    ):
+        return
+    for match in _STAR.finditer(code.text):
+        if re.search(rf"""\b{match["name"]}\s*(?::[^=\n]*)?=\s*\[\s*["']\*["']""", code.text):
+            yield CodeHit("flow/reflected-origin", match.start(), match.end())
+    for match in _ORIGIN.finditer(code.text):
+        begin = max(0, match.start() - 1500)
+        before, value = code.text[begin : match.start()], match["value"]
+        near = code.text[begin : match.end() + 600]
+        if not _CREDENTIALS.search(near):
+            continue
+        name = re.split(r"[.\[(!?]", value)[0]
+        if value.lower().strip("\"'`") == "null" or (
+            re.search(
+                r"[oO]rigin", before if name.lower() not in ("origin", "req", "request") else name + "origin"
+            )
+            and not _asks_origin(before, name)
+        ):
+            yield CodeHit("flow/reflected-origin", match.start(), match.end())
+
+
+def _asks_origin(before: str, name: str) -> bool:
+    """Whether somebody has asked whether this origin is one of ours."""
+    return (
+        re.search(
+            rf"(?:if|when|&&|\?)[^\n]*(?:\b{re.escape(name)}\b|[oO]rigin)[^\n]*"
+            r"(?:===?|\bin\b|\bequals\b|test\(|match|startswith|endswith)"
+            r"|(?:includes|has|indexOf|contains|Contains|get|isAllowed\w*|allowed\w*)[(\[][^\n]*[oO]rigin"
+            r"|[aA]llow\w*\[\s*\w*[oO]rigin",
+            before,
+            re.IGNORECASE,
+        )
+        is not None
+    )

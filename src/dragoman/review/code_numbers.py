@@ -1,0 +1,107 @@
+"""Numbers that are not what they seem: boxed, shifted out of their width, sorted as texts. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from dragoman.review.code_patterns import family, lazy_pattern
+from dragoman.review.code_text import CodeHit, CodeText
+
+_BOXED = lazy_pattern(
+    r"\b(?:Integer|Long|Short|Byte|Double|Float|Character|BigDecimal|BigInteger)\s+(\w+)\s*(?=[;=,)(])"
+)
+_SIDE = r"(?:\w+\.)?(\w+)(?:\(\))?"
+_IDENTITY = lazy_pattern(rf"(?<![\w.)]){_SIDE}\s*[!=]=\s*{_SIDE}(?![\w.(])")
+
+
+def boxed_identity(code: CodeText) -> Iterator[CodeHit]:
+    """Objects of Java around numbers that == compares as objects."""
+    if code.language != "java" or ("==" not in code.code and "!=" not in code.code):
+        return
+    names = {match[1] for match in _BOXED.finditer(code.code)}
+    plain = set(re.findall(r"\b(?:int|long|short|byte|double|float|char)\s+(\w+)", code.code))
+    for line in code.lines if names - plain else ():
+        match = _IDENTITY.search(line.text)
+        if match is not None and {match[1], match[2]} <= names - plain:
+            yield CodeHit("logic/boxed-identity", line.start, line.start + len(line.text))
+
+
+_SHIFT = lazy_pattern(r"(?P<left>[\w.)\]]+)\s*<<\s*(?P<count>\d+)(?![\w.])")
+_WIDTHS = {"int32": 32, "uint32": 32, "int16": 16, "uint16": 16, "int8": 8, "uint8": 8, "byte": 8}
+
+
+def lost_shifts(code: CodeText) -> Iterator[CodeHit]:
+    """Shifts by as many bits as the number has, or more."""
+    if "<<" not in code.code:
+        return
+    language = family(code.language)
+    if language not in ("javascript", "java", "go"):
+        return
+    for line in code.lines:
+        for match in _SHIFT.finditer(line.text):
+            if int(match["count"]) >= _width(code, match["left"], language, line.text):
+                yield CodeHit("logic/lost-shift", line.start, line.start + len(line.text))
+                break
+
+
+def _width(code: CodeText, left: str, language: str, text: str) -> int:
+    """The bits of an operand, as far as its declaration tells; more than any shift where it tells nothing."""
+    name = re.sub(r"^.*\.", "", left)
+    if language == "javascript":
+        return 1000 if "BigInt" in text or re.search(r"\dn\b", text) else 32
+    if language == "java":
+        is_int = re.search(rf"\b(?:int|Integer|short|byte|char)\s+{re.escape(name)}\b", code.code) is not None
+        if re.fullmatch(r"\d+", name) or name.lower().startswith("int"):
+            is_int = is_int or re.search(rf"\b[lL]ong\s+{re.escape(name)}\b", code.code) is None
+        return 32 if is_int and not re.search(rf"\(\s*long\s*\)\s*\(?\s*{re.escape(name)}\b", text) else 1000
+    declared = re.search(rf"\b{re.escape(name)}\s+(u?int(?:8|16|32)|byte)\b", code.code)
+    return _WIDTHS[declared[1]] if declared is not None and name.isidentifier() else 1000
+
+
+_NUMBERS_TYPE = lazy_pattern(
+    r"(?<![\w.])(\w+)\s*\??:\s*(?:readonly\s+)?(?:number\[\]|(?:Readonly)?Array<number>)"
+)
+_MADE_OF_NUMBERS = lazy_pattern(
+    r"(?:const|let|var)\s+(\w+)\s*=\s*[^;]*\.map\(\s*(?:Number|parseFloat|\(?\w+\)?\s*=>\s*(?:Number|parseInt|parseFloat)\([^()]*\))"
+)
+
+
+def sorted_as_texts(code: CodeText) -> Iterator[CodeHit]:
+    """Lists of numbers, or copies of them, sorted without a comparison."""
+    if family(code.language) != "javascript" or ".sort()" not in code.code:
+        return
+    names = {
+        match[1] for pattern in (_NUMBERS_TYPE, _MADE_OF_NUMBERS) for match in pattern.finditer(code.code)
+    }
+    for line in code.lines:
+        if ".sort()" not in line.text:
+            continue
+        match = re.search(
+            r"(?:\[\s*\.\.\.\s*(\w+)\s*\]|(?<![\w.])(\w+)(?:\.(?:slice|concat)\(\)|\.filter\(.*\))?|Array\.from\(\s*(\w+)\s*\))\.sort\(\)",
+            line.text,
+        )
+        if match is not None and (match[1] or match[2] or match[3]) in names:
+            yield CodeHit("logic/numbers-sorted-as-texts", line.start, line.start + len(line.text))
+
+
+_DIVIDED = lazy_pattern(
+    r"(?:double|float|Double|Float)\s+\w+\s*=\s*(?P<left>\w+)\s*/\s*(?P<right>\w+(?:\.(?:size|length|count)\(\)|\.length)?)\s*;"
+)
+
+
+def cut_quotients(code: CodeText) -> Iterator[CodeHit]:
+    """Whole numbers of Java that are divided before they become fractions."""
+    if code.language != "java" or "/" not in code.code:
+        return
+    for line in code.lines:
+        match = _DIVIDED.match(line.text)
+        if match is None or not _is_whole(code, match["left"]):
+            continue
+        if "." in match["right"] or match["right"].isdigit() or _is_whole(code, match["right"]):
+            yield CodeHit("logic/cut-quotient", line.start, line.start + len(line.text))
+
+
+def _is_whole(code: CodeText, name: str) -> bool:
+    declared = re.findall(rf"\b(\w+)\s+{re.escape(name)}\b\s*[=;,):]", code.code)
+    return bool(declared) and all(kind in ("int", "long", "short", "Integer", "Long") for kind in declared)
