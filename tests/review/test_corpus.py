@@ -65,7 +65,6 @@ def test_the_page_shows_what_is_measured(corpus: Any, judged: Any) -> None:
         corpus.later_corpus(),
         corpus.later_corpus(corpus.THIRD),
         corpus.sealed_corpus(corpus.FOURTH),
-        corpus.sealed_corpus(corpus.STRANGERS),
     )
     assert corpus.PAGE.read_text("utf-8") == text, "run python tools/review_corpus.py --write"
 
@@ -89,11 +88,8 @@ def test_the_third_set_is_found_no_worse_than_when_it_was_new(corpus: Any) -> No
     assert third.now.accused <= third.first.accused
 
 
-@pytest.mark.parametrize("folder", ["FOURTH", "STRANGERS"])
-def test_a_set_with_a_sealed_half_is_found_no_worse_than_when_the_rules_were_mended(
-    corpus: Any, folder: str
-) -> None:
-    sealed = corpus.sealed_corpus(getattr(corpus, folder))
+def test_the_set_with_a_sealed_half_is_found_no_worse_than_when_the_rules_were_mended(corpus: Any) -> None:
+    sealed = corpus.sealed_corpus(corpus.FOURTH)
     names = {case.id for case in sealed.cases}
     assert len(names) == len(sealed.cases) >= 140
     assert names >= sealed.first.found | sealed.first.accused | sealed.second.found | sealed.second.accused
