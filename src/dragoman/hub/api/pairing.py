@@ -1,7 +1,8 @@
 """`POST /pair`: a device without a token brings a pairing code, and gets a token for it, once.
 
 The code is in the body: addresses are logged by proxies, bodies are not. Only JSON is taken, which no form
-of another page can send, and only under a name of ours.
+of another page can send, and only under a name of ours. A page of another hub pairs here too, if its origin is
+one that may come.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from msgspec import Struct
 from dragoman.decoders import decode_json
 from dragoman.errors import LocalMistake
 from dragoman.hub.api.admitted import ONCE, log_refusal
+from dragoman.hub.api.cors import allowances, is_preflight, sharing
 from dragoman.hub.api.server import admit
 from dragoman.hub.gate.admission import Admission, AdmissionRefusal
 from dragoman.hub.gate.pairing import Pairings
@@ -52,6 +54,12 @@ class PairingDoor:
         self._on_refused = on_refused
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
+        headers = dict(scope["headers"])
+        if self._admission.check_address(headers) is None:
+            if is_preflight(scope, headers):
+                await respond(send, 204, b"", headers=allowances(headers))
+                return
+            send = sharing(send, headers)
         request = await self._read(scope, receive)
         if isinstance(request, AdmissionRefusal):
             await self._refuse(scope, send, request)
