@@ -4,6 +4,7 @@
  */
 
 import type { Rpc } from "../wire/rpc";
+import { identityOf } from "./hubs";
 import type { SessionInfo, Usage } from "./types";
 
 export interface Progress {
@@ -27,6 +28,8 @@ export interface Column {
 export interface BoardFilter {
   agent: string;
   text: string;
+  /** The key of a hub, or `home`; missing or empty for all. */
+  hub?: string;
 }
 
 const TITLES: [ColumnName, string][] = [["needs", "Needs you"], ["running", "Running"], ["done", "Done"], ["failed", "Failed"]];
@@ -36,7 +39,8 @@ export function columnsOf(sessions: Iterable<SessionInfo>, filter: BoardFilter):
   const words = filter.text.toLowerCase().split(/\s+/).filter(Boolean);
   const fits = (session: SessionInfo): boolean => {
     const text = `${session.title ?? ""} ${session.agent} ${session.cwd}`.toLowerCase();
-    return (!filter.agent || session.agent === filter.agent) && words.every((word) => text.includes(word));
+    const isOfHub = !filter.hub || (session.hub || "home") === filter.hub;
+    return isOfHub && (!filter.agent || session.agent === filter.agent) && words.every((word) => text.includes(word));
   };
   const columns = TITLES.map(([name, title]): Column => ({ name, title, sessions: [] }));
   for (const session of sessions) {
@@ -54,19 +58,19 @@ export function columnsOf(sessions: Iterable<SessionInfo>, filter: BoardFilter):
 /** The next session below or above; the columns follow each other. */
 export function stepDown(columns: Column[], id: string, by: number): string {
   const all = columns.flatMap((column) => column.sessions);
-  const at = all.findIndex((session) => session.sessionId === id);
+  const at = all.findIndex((session) => identityOf(session) === id);
   const next = at < 0 ? 0 : Math.max(0, Math.min(all.length - 1, at + by));
-  return all[next]?.sessionId ?? "";
+  return all[next] ? identityOf(all[next]) : "";
 }
 
 /** The session beside it, in the next column that has any, at the same height if that is filled. */
 export function stepAcross(columns: Column[], id: string, by: number): string {
   const filled = columns.filter((column) => column.sessions.length);
-  const at = filled.findIndex((column) => column.sessions.some((session) => session.sessionId === id));
-  if (at < 0) return filled[0]?.sessions[0].sessionId ?? "";
-  const row = filled[at].sessions.findIndex((session) => session.sessionId === id);
+  const at = filled.findIndex((column) => column.sessions.some((session) => identityOf(session) === id));
+  if (at < 0) return filled.length ? identityOf(filled[0].sessions[0]) : "";
+  const row = filled[at].sessions.findIndex((session) => identityOf(session) === id);
   const { sessions } = filled[Math.max(0, Math.min(filled.length - 1, at + by))];
-  return sessions[Math.min(row, sessions.length - 1)].sessionId;
+  return identityOf(sessions[Math.min(row, sessions.length - 1)]);
 }
 
 /** What the sessions cost together, in each currency. */

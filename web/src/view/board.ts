@@ -3,6 +3,7 @@
 import { type TemplateResult, html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 import type { App } from "../model/app";
+import { type Hubs, identityOf } from "../model/hubs";
 import { type BoardFilter, type Column, type ColumnName, type Progress, columnsOf, duration, stepAcross, stepDown, totalCost } from "../model/board";
 import { recallJson, remember } from "../model/memory";
 import { surroundings } from "../surroundings";
@@ -11,6 +12,7 @@ import type { Asked, SessionInfo } from "../model/types";
 import { plain } from "../text/reveal";
 import { plainText } from "../text/search";
 import { ago, lastPart } from "./dom";
+import { hubNotices, moreSessions } from "./home";
 import { icon } from "./icons";
 import { worstRisk } from "./risks";
 
@@ -26,28 +28,36 @@ export class BoardView {
   filter = recallJson<BoardFilter>("board", { agent: "", text: "" });
   private chosen = "";
   private columns: Column[] = [];
+  /** What is asked first, by session. */
+  private asked = new Map<string, Asked>();
   /** Somebody who moves with keys keeps the place when a tile goes to another column. */
   private isByKeys = false;
 
-  constructor(private app: App, private startNew: () => void, private approve: (sessionId: string) => void) {
+  private app: App;
+
+  constructor(private hubs: Hubs, private startNew: () => void, private approve: (identity: string) => void) {
+    this.app = hubs.home;
     document.addEventListener("pointerdown", () => (this.isByKeys = false), true);
   }
 
   view(): TemplateResult {
-    const { app } = this;
-    this.columns = columnsOf(app.sessions.values(), this.filter);
-    const first = this.columns.flatMap((column) => column.sessions)[0]?.sessionId ?? "";
-    if (!this.columns.some((column) => column.sessions.some((session) => session.sessionId === this.chosen))) this.chosen = first;
+    const { app, hubs } = this;
+    const sessions = hubs.sessions();
+    this.columns = columnsOf(sessions, this.filter);
+    const all = this.columns.flatMap((column) => column.sessions);
+    if (!all.some((session) => identityOf(session) === this.chosen)) this.chosen = all.length ? identityOf(all[0]) : "";
+    this.asked = new Map([...hubs.inbox().values()].reverse().map((asked) => [identityOf(asked), asked]));
     return html`<section class="board" aria-labelledby="board-title" @focusin=${this.onFocus}>
-      ${this.head()}
-      ${app.loaded && !app.sessions.size ? this.welcome() : html`<div class="board-columns">${this.columns.map((column) => this.column(column))}</div>`}
+      ${this.head(sessions)}
+      ${hubNotices(hubs)}
+      ${app.loaded && !sessions.length ? this.welcome() : html`<div class="board-columns">${this.columns.map((column) => this.column(column))}</div>`}
     </section>`;
   }
 
-  private head(): TemplateResult {
-    const { app, filter } = this;
-    const agents = [...new Set([...app.sessions.values()].map((session) => session.agent))].sort();
-    const costs = [...totalCost(app.feed.progress.values())].map(([currency, amount]) => `${amount.toFixed(2)} ${plain(currency)}`);
+  private head(sessions: SessionInfo[]): TemplateResult {
+    const { app, filter, hubs } = this;
+    const agents = [...new Set(sessions.map((session) => session.agent))].sort();
+    const costs = [...totalCost(hubs.all().flatMap((hub) => [...hub.feed.progress.values()]))].map(([currency, amount]) => `${amount.toFixed(2)} ${plain(currency)}`);
     const set = (change: Partial<BoardFilter>): void => {
       this.filter = { ...filter, ...change };
       remember("board", JSON.stringify(this.filter));
@@ -58,6 +68,10 @@ export class BoardView {
       <h2 id="board-title">Board</h2>
       ${costs.length ? html`<span class="faint board-cost" title="What the sessions below cost together">${costs.join(" + ")}</span>` : nothing}
       <span class="board-tools">
+        ${hubs.hasOthers || filter.hub ? html`<select aria-label="Hub" @change=${(event: Event) => set({ hub: (event.target as HTMLSelectElement).value })}>
+          <option value="" ?selected=${!filter.hub}>All hubs</option>
+          ${hubs.all().map((hub) => html`<option value=${hub.key || "home"} ?selected=${(hub.key || "home") === filter.hub}>${plain(hubs.nameOf(hub.key))}</option>`)}
+        </select>` : nothing}
         ${agents.length > 1 || filter.agent ? html`<select aria-label="Agent" @change=${(event: Event) => set({ agent: (event.target as HTMLSelectElement).value })}>
           <option value="" ?selected=${!filter.agent}>All agents</option>
           ${agents.map((agent) => html`<option value=${agent} ?selected=${agent === filter.agent}>${plain(agent)}</option>`)}
@@ -80,30 +94,32 @@ export class BoardView {
     return html`<section class="board-column of-${column.name}" aria-label="${column.title}, ${count}">
       <h3 class="board-column-head"><span class="dot ${STATE_OF[column.name]}"></span>${column.title}<span class="board-count">${count}</span></h3>
       <ul class="board-list">
-        ${repeat(column.sessions, (session) => session.sessionId, (session) => this.tile(session, column.name))}
+        ${repeat(column.sessions, identityOf, (session) => this.tile(session, column.name))}
       </ul>
       ${count || !app.loaded ? nothing : html`<p class="faint board-none">${EMPTY[column.name]}</p>`}
       ${app.loaded ? nothing : html`<div class="skeleton" aria-hidden="true"><i></i><i></i><i></i></div>`}
-      ${column.name === "done" && app.nextCursor ? html`<button type="button" class="quiet" @click=${() => void app.moreSessions()}>Older sessions</button>` : nothing}
+      ${column.name === "done" && this.hubs.all().some((hub) => hub.nextCursor) ? html`<button type="button" class="quiet" @click=${() => moreSessions(this.hubs)}>Older sessions</button>` : nothing}
     </section>`;
   }
 
   private tile(session: SessionInfo, column: ColumnName): TemplateResult {
-    const { app } = this;
+    const app = this.hubs.get(session.hub ?? "") ?? this.app;
+    const identity = identityOf(session);
+    const hubName = this.hubs.nameOf(session.hub);
     const progress = app.feed.progress.get(session.sessionId);
-    const asked = [...app.inbox.values()].find((one) => one.sessionId === session.sessionId);
+    const asked = this.asked.get(identity);
     const isUnread = app.unread(session);
     return html`<li>
-      <a class="tile of-${column} ${isUnread ? "unread" : ""}" href="#/s/${encodeURIComponent(session.sessionId)}" data-session=${session.sessionId}
-        tabindex=${session.sessionId === this.chosen ? 0 : -1}>
+      <a class="tile of-${column} ${isUnread ? "unread" : ""} ${app.hub && app.health !== "live" ? "away" : ""}" href=${app.hashOf(session.sessionId)} data-session=${identity}
+        tabindex=${identity === this.chosen ? 0 : -1}>
         <span class="tile-head"><span class="tile-title">${session.parent ? html`<span class="faint" title="Begun by another session">↳ </span>` : nothing}${plain(session.title || "Untitled session")}</span>
           ${isUnread ? html`<span class="new" role="img" aria-label="unread"></span>` : nothing}
           <span class="tile-time">${timeOf(session, column, progress, asked)}</span></span>
         ${asked && column === "needs" ? question(asked) : lineOf(progress, column)}
-        <span class="tile-foot"><span class="tile-agent">${plain(session.agent)}</span><span class="tile-folder" title=${plain(session.cwd, "exact line")}>${plain(lastPart(session.cwd), "exact line")}</span>
+        <span class="tile-foot">${hubName ? html`<span class="hub-name">${plain(hubName)}</span>` : nothing}<span class="tile-agent">${plain(session.agent)}</span><span class="tile-folder" title=${plain(session.cwd, "exact line")}>${plain(lastPart(session.cwd), "exact line")}</span>
           ${session.queue ? html`<span>${session.queue} queued</span>` : nothing}${measures(progress)}</span>
       </a>
-      ${asked && app.may("approve") ? html`<button type="button" class="small tile-approve" @click=${() => this.approve(session.sessionId)}>Decide<kbd>⇧A</kbd></button>` : nothing}
+      ${asked && app.may("approve") ? html`<button type="button" class="small tile-approve" @click=${() => this.approve(identity)}>Decide<kbd>⇧A</kbd></button>` : nothing}
     </li>`;
   }
 
