@@ -1,10 +1,10 @@
 """Serves the built page, as an ASGI application without a framework.
 
 Nothing here is secret and nobody is asked who they are: the page holds no data, it asks the hub for it. What
-is promised is what a browser may do with it: no script, style or frame but our own, no connection but to us and
-to the hubs that were named, nothing that leaves with a referrer, and no text that becomes markup (trusted types). Files whose names carry a hash of
-their content are kept for ever, others are asked for again. Whether a request is for us at all (`Host`) is
-for whoever mounts this.
+is promised is what a browser may do with it: no script, style or frame but our own, no connection but to us
+and to the hubs that were named, nothing that leaves with a referrer, and no text that becomes markup (trusted
+types). Files whose names carry a hash of their content are kept for ever, others are asked for again. Whether
+a request is for us at all (`Host`) is for whoever mounts this.
 """
 
 from __future__ import annotations

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from dragoman import Agent
 from dragoman.errors import LocalMistake
 from dragoman.hub.gate.admission import Grant
+from dragoman.hub.push.answers import AnswerTickets
 from dragoman.hub.push.encryption import VapidKey, check_keys, encrypt
 from dragoman.hub.push.notifier import PushNotifier
 from dragoman.hub.push.opening import open_push
@@ -40,10 +42,16 @@ class PushScene:
 
 
 @asynccontextmanager
-async def scene(tmp_path: Path, *grants: Grant) -> AsyncIterator[PushScene]:
+async def scene(
+    tmp_path: Path,
+    *grants: Grant,
+    agent: Callable[[], Agent] | None = None,
+    tickets: AnswerTickets | None = None,
+    rules_seconds: float = 20.0,
+) -> AsyncIterator[PushScene]:
     grants_by_token = {grant.token: grant for grant in grants or (OWNER,)}
     gate = Gate()
-    async with push_service() as service, staged({"one": lambda: obedient(gate)}) as stage:
+    async with push_service() as service, staged({"one": agent or (lambda: obedient(gate))}) as stage:
         notifier = PushNotifier(
             SubscriptionStore(tmp_path / "push.json"),
             VapidKey.open(tmp_path / "vapid.pem"),
@@ -53,11 +61,14 @@ async def scene(tmp_path: Path, *grants: Grant) -> AsyncIterator[PushScene]:
             may_be_private=True,
             ask_delay=0.0,
             pauses=(0.0, 0.0),
+            tickets=tickets,
+            rules_seconds=rules_seconds,
         )
         stage.hub.push = notifier
         try:
             yield PushScene(stage, service, notifier, gate)
         finally:
+            stage.hub.push = "the test is over"
             await notifier.aclose()
 
 

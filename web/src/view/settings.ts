@@ -4,7 +4,7 @@ import { type TemplateResult, html, nothing } from "lit";
 import type { App } from "../model/app";
 import type { Hubs } from "../model/hubs";
 import { DENSITIES, THEMES, chooseDensity, chooseTheme, chosenDensity, chosenTheme } from "../model/appearance";
-import { isPushOn, obstacle, switchPush } from "../model/push";
+import { buttonObstacle, hasButtons, isPushOn, obstacle, switchButtons, switchPush } from "../model/push";
 import { canNotify, notifying, switchNotifications } from "../notify";
 import { surroundings } from "../surroundings";
 import { plain } from "../text/reveal";
@@ -52,7 +52,17 @@ function push(app: App): TemplateResult {
   const isOn = isPushOn();
   const change = (): void => void switchPush(app.rpc, !isOn).then(() => (pushFault = ""), (error: Error) => (pushFault = `It does not work: ${plain(error.message)}.`)).then(() => app.changed());
   return html`<section class="setting"><div><h3>Also when the page is closed</h3><p class="faint" role="status">${about}</p></div>
-    <button type="button" class="small" ?disabled=${Boolean(reason)} aria-pressed=${String(isOn)} @click=${change}>${isOn ? "Switch off" : "Switch on"}</button></section>`;
+    <button type="button" class="small" ?disabled=${Boolean(reason)} aria-pressed=${String(isOn)} @click=${change}>${isOn ? "Switch off" : "Switch on"}</button></section>
+    ${isOn && app.may("approve") ? buttons(app) : nothing}`;
+}
+
+function buttons(app: App): TemplateResult {
+  const isOn = hasButtons();
+  const reason = buttonObstacle();
+  const about = reason || "Allow once and Reject, where the rules found nothing grave. They work on a locked screen too, for whoever holds this device.";
+  const change = (): void => void switchButtons(app.rpc, !isOn).catch((error: Error) => app.say(`It does not work: ${plain(error.message)}.`)).then(() => app.changed());
+  return html`<section class="setting"><div><h3>Buttons in notifications</h3><p class="faint">${about}</p></div>
+    <button type="button" class="small" ?disabled=${Boolean(reason) || app.health !== "live"} aria-pressed=${String(isOn)} @click=${change}>${isOn ? "Switch off" : "Switch on"}</button></section>`;
 }
 
 const HEALTH: Record<string, string> = { live: "connected", connecting: "connecting", offline: "not connected", refused: "refused" };

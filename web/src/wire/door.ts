@@ -60,7 +60,7 @@ export class OtherHubDoor extends TicketDoor {
     } catch (error) {
       if (!(error instanceof TypeError)) throw error;
       // To a page, no answer and an answer that it may not read are the same; whether there is one can be seen.
-      const probe = fetch(new URL("/health", this.address()), { mode: "no-cors", cache: "no-store", signal: AbortSignal.timeout(SILENCE) });
+      const probe = fetch(new URL("/ticket", this.address()), { mode: "no-cors", cache: "no-store", signal: AbortSignal.timeout(SILENCE) });
       const isThere = await probe.then(() => true, () => false);
       throw isThere ? new Error(`it lets in no pages of ${location.origin}, which its “origins” would have to name`) : error;
     }

@@ -26,6 +26,8 @@ class _SubscribeParams(Struct, frozen=True):
 
     endpoint: str
     keys: _Keys
+    answers: bool = False
+    """Whether it shows buttons with which permissions are answered."""
 
 
 class PushMethods:
@@ -47,7 +49,11 @@ class PushMethods:
         try:
             wanted = convert({name: value_of(raw) for name, raw in params.items()}, _SubscribeParams)
             await notifier.subscribe(
-                client.grant, endpoint=wanted.endpoint, p256dh=wanted.keys.p256dh, auth=wanted.keys.auth
+                client.grant,
+                endpoint=wanted.endpoint,
+                p256dh=wanted.keys.p256dh,
+                auth=wanted.keys.auth,
+                answers=wanted.answers,
             )
         except (LocalMistake, msgspec.ValidationError) as error:
             raise invalid_params(str(error)) from None
