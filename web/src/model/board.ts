@@ -35,6 +35,12 @@ export interface BoardFilter {
 const TITLES: [ColumnName, string][] = [["needs", "Needs you"], ["running", "Running"], ["done", "Done"], ["failed", "Failed"]];
 const COLUMN_OF: Record<string, ColumnName> = { waiting: "needs", running: "running", failed: "failed" };
 
+/** By the time at which they moved last. Times of the hub are ASCII: no need for the rules of a language, which are slow. */
+export function latestFirst(one: SessionInfo, other: SessionInfo): number {
+  const [first, second] = [one.updatedAt ?? "", other.updatedAt ?? ""];
+  return first < second ? 1 : first > second ? -1 : 0;
+}
+
 export function columnsOf(sessions: Iterable<SessionInfo>, filter: BoardFilter): Column[] {
   const words = filter.text.toLowerCase().split(/\s+/).filter(Boolean);
   const fits = (session: SessionInfo): boolean => {
@@ -49,8 +55,8 @@ export function columnsOf(sessions: Iterable<SessionInfo>, filter: BoardFilter):
   }
   for (const column of columns) {
     // What waits longest is first; of everything else what moved last is.
-    const sign = column.name === "needs" ? 1 : -1;
-    column.sessions.sort((one, other) => sign * (one.updatedAt ?? "").localeCompare(other.updatedAt ?? ""));
+    column.sessions.sort(latestFirst);
+    if (column.name === "needs") column.sessions.reverse();
   }
   return columns;
 }

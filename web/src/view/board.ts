@@ -1,6 +1,7 @@
 /** The board: a column for each state, a tile for each session. Arrow keys and j, k, h, l move; the tile in focus is the chosen one. */
 
 import { type TemplateResult, html, nothing } from "lit";
+import { guard } from "lit/directives/guard.js";
 import { repeat } from "lit/directives/repeat.js";
 import type { App } from "../model/app";
 import { type Hubs, identityOf } from "../model/hubs";
@@ -102,25 +103,30 @@ export class BoardView {
     </section>`;
   }
 
-  private tile(session: SessionInfo, column: ColumnName): TemplateResult {
+  /** A tile is drawn again when something in it has changed: there may be a thousand. */
+  private tile(session: SessionInfo, column: ColumnName): unknown {
     const app = this.hubs.get(session.hub ?? "") ?? this.app;
     const identity = identityOf(session);
     const hubName = this.hubs.nameOf(session.hub);
     const progress = app.feed.progress.get(session.sessionId);
     const asked = this.asked.get(identity);
     const isUnread = app.unread(session);
-    return html`<li>
-      <a class="tile of-${column} ${isUnread ? "unread" : ""} ${app.hub && app.health !== "live" ? "away" : ""}" href=${app.hashOf(session.sessionId)} data-session=${identity}
-        tabindex=${identity === this.chosen ? 0 : -1}>
+    const isAway = app.hub !== null && app.health !== "live";
+    const isChosen = identity === this.chosen;
+    const time = timeOf(session, column, progress, asked);
+    const draw = (): TemplateResult => html`<li>
+      <a class="tile of-${column} ${isUnread ? "unread" : ""} ${isAway ? "away" : ""}" href=${app.hashOf(session.sessionId)} data-session=${identity}
+        tabindex=${isChosen ? 0 : -1}>
         <span class="tile-head"><span class="tile-title">${session.parent ? html`<span class="faint" title="Begun by another session">↳ </span>` : nothing}${plain(session.title || "Untitled session")}</span>
           ${isUnread ? html`<span class="new" role="img" aria-label="unread"></span>` : nothing}
-          <span class="tile-time">${timeOf(session, column, progress, asked)}</span></span>
+          <span class="tile-time">${time}</span></span>
         ${asked && column === "needs" ? question(asked) : lineOf(progress, column)}
         <span class="tile-foot">${hubName ? html`<span class="hub-name">${plain(hubName)}</span>` : nothing}<span class="tile-agent">${plain(session.agent)}</span><span class="tile-folder" title=${plain(session.cwd, "exact line")}>${plain(lastPart(session.cwd), "exact line")}</span>
           ${session.queue ? html`<span>${session.queue} queued</span>` : nothing}${measures(progress)}</span>
       </a>
       ${asked && app.may("approve") ? html`<button type="button" class="small tile-approve" @click=${() => this.approve(identity)}>Decide<kbd>⇧A</kbd></button>` : nothing}
     </li>`;
+    return guard([session, column, progress, asked, isUnread, isAway, isChosen, time, hubName, app.may("approve")], draw);
   }
 
   private onFocus = (event: FocusEvent): void => {

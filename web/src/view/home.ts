@@ -1,9 +1,11 @@
 /** The inbox and the list of sessions. */
 
 import { type TemplateResult, html, nothing } from "lit";
+import { guard } from "lit/directives/guard.js";
 import { repeat } from "lit/directives/repeat.js";
 import type { App } from "../model/app";
 import { nameOf } from "../model/app";
+import { latestFirst } from "../model/board";
 import { type Hubs, identityOf } from "../model/hubs";
 import type { SessionInfo } from "../model/types";
 import { surroundings } from "../surroundings";
@@ -74,7 +76,7 @@ function empty(hubs: Hubs, startNew: () => void): TemplateResult {
 
 export function sessionList(hubs: Hubs): TemplateResult {
   const app = hubs.home;
-  const all = hubs.sessions().sort((one, other) => (other.updatedAt ?? "").localeCompare(one.updatedAt ?? ""));
+  const all = hubs.sessions().sort(latestFirst);
   const groups = GROUPS.map(([name, fits]) => [name, all.filter(fits)] as const).filter(([, found]) => found.length);
   return html`<nav class="sessions" aria-label="Sessions">
     ${groups.map(([name, found]) => html`<h3 class="group">${name}</h3>
@@ -90,17 +92,23 @@ export function moreSessions(hubs: Hubs): void {
   for (const hub of hubs.all()) void hub.moreSessions().catch(() => null); // one that is away says so in its place
 }
 
-function row(hubs: Hubs, session: SessionInfo): TemplateResult {
+/** A row is drawn again when something in it has changed: there may be a thousand. */
+function row(hubs: Hubs, session: SessionInfo): unknown {
   const app = hubs.get(session.hub ?? "") ?? hubs.home;
   const hubName = hubs.nameOf(session.hub);
   const open = app.shown().some((shown) => shown.id === session.sessionId);
   const unread = !open && app.unread(session);
+  const when = ago(session.updatedAt);
+  return guard([session, hubName, open, unread, when], () => rowView(app, session, { hubName, open, unread, when }));
+}
+
+function rowView(app: App, session: SessionInfo, { hubName, open, unread, when }: { hubName: string; open: boolean; unread: boolean; when: string }): TemplateResult {
   const title = plain(session.title || "Untitled session");
   return html`<li>
     <a class="session ${unread ? "unread" : ""}" href=${app.hashOf(session.sessionId)} aria-current=${open ? "page" : nothing}>
       <span class="dot ${session.state}" role="img" aria-label=${WORDS[session.state] ?? session.state}></span>
       <span class="session-title">${title}</span>
-      <span class="session-when">${ago(session.updatedAt)}</span>
+      <span class="session-when">${when}</span>
       <span class="session-under">${hubName ? html`<span class="hub-name">${plain(hubName)}</span> · ` : nothing}${plain(session.agent ?? "")} · ${plain(lastPart(session.cwd ?? ""), "exact line")}
         ${session.queue ? html` · ${session.queue} queued` : nothing}</span>
       ${session.asking ? html`<span class="badge">${session.asking}</span>` : unread ? html`<span class="new" role="img" aria-label="unread"></span>` : nothing}
