@@ -2,10 +2,11 @@
 
     .venv/bin/python -m tests.web.measure_hubs [HUBS] [SESSIONS]
 
-The page is that of a real hub; the other hubs are sockets of our own inside the browser, which answer as hubs do, list
-SESSIONS sessions each (a third of them running, a tenth waiting) and tell ten changes a second each. The longest
-column is scrolled up and down. Printed as JSON: the longest task meanwhile, as time of the clock and of the
-processor, and how many took the processor for longer than 50 ms. It takes a minute, so it is no part of `make test`.
+The page is that of a real hub; the other hubs are sockets of our own inside the browser, which answer as hubs
+do, list SESSIONS sessions each (a third of them running, a tenth waiting) and tell ten changes a second each.
+The longest column is scrolled up and down. Printed as JSON: the longest task meanwhile, as time of the clock
+and of the processor, and how many took the processor for longer than 50 ms. It takes a minute, so it is no
+part of `make test`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from tests.web.measure_board import SCROLL, SCROLLS
 from tests.web.measure_reading import measured_hub, trace_tasks
 
 FEED = """([hubs, count]) => {
-    const STATES = ["running", "idle", "idle", "running", "failed", "idle", "running", "closed", "idle", "waiting"];
+    const STATES = "running idle idle running failed idle running closed idle waiting".split(" ");
     const stored = [];
     for (let at = 0; at < hubs; at += 1)
         stored.push({ key: `hub${at}`, name: `hub ${at}`, address: `http://hub${at}.example`, token: "t" });
@@ -60,15 +61,16 @@ FEED = """([hubs, count]) => {
                 case "_dragoman/hub/sessions":
                     return { sessions: this.sessions };
                 case "_dragoman/hub/inbox":
-                    return { requests: this.sessions.filter(({ state }) => state === "waiting").map((session) => ({
-                        sessionId: session.sessionId, request: "7", method: "session/request_permission",
+                    return { requests: this.sessions.filter((one) => one.state === "waiting").map((one) => ({
+                        sessionId: one.sessionId, request: "7", method: "session/request_permission",
                         params: { toolCall: { toolCallId: "c", title: "Run the tests" }, options: [] },
                     })) };
                 case "_dragoman/hub/progress":
                     return { progress: params.sessionIds.map((sessionId) => ({
                         sessionId, cursor: this.sessions.find((one) => one.sessionId === sessionId).cursor,
                         line: { kind: "message", text: `Working on **part ${Math.random()}** of it` },
-                        usage: { cost: { amount: 0.12, currency: "USD" } }, changes: { files: 2, added: 10, removed: 3 },
+                        usage: { cost: { amount: 0.12, currency: "USD" } },
+                        changes: { files: 2, added: 10, removed: 3 },
                     })) };
                 case "initialize":
                     return { _meta: { dragoman: { agents: [], scopes: ["admin", "approve", "prompt"] } } };
@@ -81,6 +83,12 @@ FEED = """([hubs, count]) => {
         return isOther(address) ? new Socket(address) : new RealSocket(address);
     };
 }"""
+
+COUNTED = """(wanted) => {
+    const counts = [...document.querySelectorAll(".board-count")].map((count) => Number(count.textContent));
+    return counts.reduce((sum, count) => sum + count, 0) >= wanted;
+}"""
+"""Whether the board knows of as many sessions, whatever it draws of them."""
 
 
 def main() -> None:
@@ -98,8 +106,8 @@ def measure(url: str, token: str, hubs: int, sessions: int) -> dict[str, object]
         page.goto(f"{url}#token={token}")
         page.wait_for_selector(".app[data-health=live]")
         page.keyboard.press("b")
-        wanted = hubs * sessions
-        page.wait_for_function(f"() => document.querySelectorAll('.tile-line').length >= {wanted}")
+        page.wait_for_function("() => document.querySelectorAll('.tile-line').length >= 30")
+        page.wait_for_function(COUNTED, arg=hubs * sessions)
         before = page.evaluate("window.told")
         scrolling = trace_tasks(browser, page, lambda: page.evaluate(SCROLL, SCROLLS))
         told = page.evaluate("window.told") - before
@@ -107,6 +115,7 @@ def measure(url: str, token: str, hubs: int, sessions: int) -> dict[str, object]
     assert scrolling.result > 0, "there was nothing to scroll"
     return {
         "hubs": hubs,
+        "sessions": hubs * sessions,
         "tiles": tiles,
         "changes": told,
         "scrolls": SCROLLS,

@@ -45,6 +45,7 @@ const root = document.getElementById("page")!;
 const home = new App(redraw, notifyOf, notifyEnd, redraw);
 const hubs = new Hubs(home, (hub) => {
   const other = new App(redraw, notifyOf, notifyEnd, redraw, hub);
+  other.listChanged = redrawLists;
   other.connection = new Connection(new OtherHubDoor(() => hub.address, () => hub.token), other);
   return other;
 });
@@ -56,6 +57,8 @@ const agents = new AgentsView(home, (agent) => newSession(home, openSession, age
 const board = new BoardView(hubs, start, decideOn);
 const timelines = new WeakMap<object, Timeline>();
 let asked = false;
+const LISTS_MS = 250;
+let listTimer = 0;
 /** A message to go to as soon as its session is here: what a search found, or what the address names (no query). */
 let wanted: { found: Pick<Found, "sessionId" | "cursor" | "excerpt">; query: string | null } | null = null;
 let announced = "";
@@ -96,6 +99,14 @@ function redraw(): void {
   asked = true;
   if (document.visibilityState === "visible") requestAnimationFrame(draw);
   else window.setTimeout(draw, 200);
+}
+
+/** For lists: a few times a second is enough for who reads them, and leaves the frames between to who scrolls. */
+function redrawLists(): void {
+  listTimer ||= window.setTimeout(() => {
+    listTimer = 0;
+    redraw();
+  }, LISTS_MS);
 }
 
 function draw(): void {
@@ -478,6 +489,7 @@ async function save(open: Conversation): Promise<void> {
 /** A program calls it once: from then on the document is the page's. */
 export function startPage(connect: (app: App) => HubConnection): void {
   home.connection = connect(home);
+  home.listChanged = redrawLists;
   document.addEventListener("add-hub", () => addHub());
   document.addEventListener("click", (event) => {
     const target = event.target as HTMLElement;

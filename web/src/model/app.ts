@@ -57,7 +57,9 @@ export class App implements Owner {
   /** Sessions that are not shown and have something to send. */
   private couriers = new Map<string, Conversation>();
   readonly offline = new OfflineReading(this);
-  readonly feed = new ProgressFeed(this, () => this.changed());
+  readonly feed = new ProgressFeed(this, () => this.listChanged());
+  /** Something in the lists has moved, which may be drawn a moment later: a hundred agents move all the time. */
+  listChanged: () => void = () => this.changed();
   /** What a person is told once, and a screen reader with them. */
   said = "";
   loaded = false;
@@ -385,7 +387,8 @@ export class App implements Owner {
     }
     this.offline.onListing();
     this.feed.hurry();
-    this.changed();
+    if (this.shown().some(({ id }) => id === session.sessionId)) this.changed();
+    else this.listChanged();
   }
 
   private waits(asked: Asked | undefined): void {

@@ -6,6 +6,7 @@
 
 import type { App } from "./app";
 import { recallJson, remember, uniqueName } from "./memory";
+import { moment } from "./time";
 import type { Asked, OtherHub, SessionInfo } from "./types";
 
 const STORED = "hubs";
@@ -117,9 +118,11 @@ export class Hubs {
     return this.all().flatMap((app) => [...app.sessions.values()]);
   }
 
-  /** What waits for the person, with its names, at all hubs. */
+  /** What waits for the person, with its names, at all hubs: what waits longest is first. */
   inbox(): Map<string, Asked> {
-    return new Map(this.all().flatMap((app) => [...app.inbox]));
+    if (!this.hasOthers) return this.home.inbox;
+    const since = ([, asked]: [string, Asked]): number => moment(asked.askedAt) ?? 0;
+    return new Map(this.all().flatMap((app) => [...app.inbox]).sort((one, other) => since(one) - since(other)));
   }
 
   /** What the hub of a session is called; nothing while there is only one. */

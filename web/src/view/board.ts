@@ -23,12 +23,15 @@ const EMPTY: Record<ColumnName, string> = {
   done: "No session has ended a turn.",
   failed: "None has failed.",
 };
+const STEP = 50;
 const LINE_ICONS: Record<string, string> = { tool: "execute", thought: "think", permission: "ask", error: "close", prompt: "move" };
 
 export class BoardView {
   filter = recallJson<BoardFilter>("board", { agent: "", text: "" });
   private chosen = "";
-  private columns: Column[] = [];
+  private columns: (Column & { count: number })[] = [];
+  /** Tiles of a column that are drawn: of a thousand sessions, nobody looks at all at once. */
+  private most = STEP;
   /** What is asked first, by session. */
   private asked = new Map<string, Asked>();
   /** Somebody who moves with keys keeps the place when a tile goes to another column. */
@@ -44,7 +47,7 @@ export class BoardView {
   view(): TemplateResult {
     const { app, hubs } = this;
     const sessions = hubs.sessions();
-    this.columns = columnsOf(sessions, this.filter);
+    this.columns = columnsOf(sessions, this.filter).map((column) => ({ ...column, sessions: column.sessions.slice(0, this.most), count: column.sessions.length }));
     const all = this.columns.flatMap((column) => column.sessions);
     if (!all.some((session) => identityOf(session) === this.chosen)) this.chosen = all.length ? identityOf(all[0]) : "";
     this.asked = new Map([...hubs.inbox().values()].reverse().map((asked) => [identityOf(asked), asked]));
@@ -89,9 +92,17 @@ export class BoardView {
       ${this.app.may("prompt") ? html`<button type="button" class="choice allow_once" @click=${this.startNew}>New session</button>` : nothing}</div>`;
   }
 
-  private column(column: Column): TemplateResult {
+  private more = (): void => {
+    const hasHidden = this.columns.some((column) => column.count > this.most);
+    this.most += STEP;
+    if (!hasHidden) moreSessions(this.hubs);
+    this.app.changed();
+  };
+
+  private column(column: Column & { count: number }): TemplateResult {
     const { app } = this;
-    const count = column.sessions.length;
+    const { count } = column;
+    const hasMore = count > this.most || (column.name === "done" && this.hubs.all().some((hub) => hub.nextCursor));
     return html`<section class="board-column of-${column.name}" aria-label="${column.title}, ${count}">
       <h3 class="board-column-head"><span class="dot ${STATE_OF[column.name]}"></span>${column.title}<span class="board-count">${count}</span></h3>
       <ul class="board-list">
@@ -99,7 +110,7 @@ export class BoardView {
       </ul>
       ${count || !app.loaded ? nothing : html`<p class="faint board-none">${EMPTY[column.name]}</p>`}
       ${app.loaded ? nothing : html`<div class="skeleton" aria-hidden="true"><i></i><i></i><i></i></div>`}
-      ${column.name === "done" && this.hubs.all().some((hub) => hub.nextCursor) ? html`<button type="button" class="quiet" @click=${() => moreSessions(this.hubs)}>Older sessions</button>` : nothing}
+      ${hasMore ? html`<button type="button" class="quiet" @click=${this.more}>${column.name === "needs" ? "Later ones" : "Older sessions"}</button>` : nothing}
     </section>`;
   }
 
@@ -124,7 +135,7 @@ export class BoardView {
         <span class="tile-foot">${hubName ? html`<span class="hub-name">${plain(hubName)}</span>` : nothing}<span class="tile-agent">${plain(session.agent)}</span><span class="tile-folder" title=${plain(session.cwd, "exact line")}>${plain(lastPart(session.cwd), "exact line")}</span>
           ${session.queue ? html`<span>${session.queue} queued</span>` : nothing}${measures(progress)}</span>
       </a>
-      ${asked && app.may("approve") ? html`<button type="button" class="small tile-approve" @click=${() => this.approve(identity)}>Decide<kbd>⇧A</kbd></button>` : nothing}
+      ${asked && !isAway && app.may("approve") ? html`<button type="button" class="small tile-approve" @click=${() => this.approve(identity)}>Decide<kbd>⇧A</kbd></button>` : nothing}
     </li>`;
     return guard([session, column, progress, asked, isUnread, isAway, isChosen, time, hubName, app.may("approve")], draw);
   }

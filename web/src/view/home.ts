@@ -74,14 +74,24 @@ function empty(hubs: Hubs, startNew: () => void): TemplateResult {
   </div>`;
 }
 
+/** Rows that are drawn; more when somebody asks for older ones. */
+let most = 100;
+
 export function sessionList(hubs: Hubs): TemplateResult {
   const app = hubs.home;
-  const all = hubs.sessions().sort(latestFirst);
+  const sorted = hubs.sessions().sort(latestFirst);
+  const all = sorted.slice(0, most);
+  const hasHidden = sorted.length > most;
+  const more = (): void => {
+    most += 100;
+    if (!hasHidden) moreSessions(hubs);
+    app.changed();
+  };
   const groups = GROUPS.map(([name, fits]) => [name, all.filter(fits)] as const).filter(([, found]) => found.length);
   return html`<nav class="sessions" aria-label="Sessions">
     ${groups.map(([name, found]) => html`<h3 class="group">${name}</h3>
       <ul>${repeat(found, identityOf, (session) => row(hubs, session))}</ul>`)}
-    ${hubs.all().some((hub) => hub.nextCursor) ? html`<button type="button" class="quiet wide" @click=${() => moreSessions(hubs)}>Older sessions</button>` : nothing}
+    ${hasHidden || hubs.all().some((hub) => hub.nextCursor) ? html`<button type="button" class="quiet wide" @click=${more}>Older sessions</button>` : nothing}
     ${app.loaded && !all.length ? html`<p class="faint none">No sessions yet.</p>` : nothing}
     ${app.loaded ? html`<button type="button" class="quiet wide" aria-pressed=${app.withArchived ? "true" : "false"} @click=${() => hubs.all().forEach((hub) => void hub.toggleArchived().catch(() => null))}>${app.withArchived ? "Hide archived sessions" : "Archived sessions"}</button>` : nothing}
     ${app.loaded || app.offline.asOf ? nothing : html`<div class="skeleton" aria-hidden="true"><i></i><i></i><i></i></div>`}
