@@ -3,7 +3,7 @@
     .venv/bin/python -m tests.web.measure_hubs [HUBS] [SESSIONS]
 
 The page is that of a real hub; the other hubs are sockets of our own inside the browser, which answer as hubs
-do, list SESSIONS sessions each (a third of them running, a tenth waiting) and tell ten changes a second each.
+do, list SESSIONS sessions each (a tenth of them running, a tenth waiting) and tell ten changes a second each.
 The longest column is scrolled up and down. Printed as JSON: the longest task meanwhile, as time of the clock
 and of the processor, and how many took the processor for longer than 50 ms. It takes a minute, so it is no
 part of `make test`.
@@ -21,7 +21,7 @@ from tests.web.measure_board import SCROLL, SCROLLS
 from tests.web.measure_reading import measured_hub, trace_tasks
 
 FEED = """([hubs, count]) => {
-    const STATES = "running idle idle running failed idle running closed idle waiting".split(" ");
+    const STATES = "running idle idle closed failed idle idle closed idle waiting".split(" ");
     const stored = [];
     for (let at = 0; at < hubs; at += 1)
         stored.push({ key: `hub${at}`, name: `hub ${at}`, address: `http://hub${at}.example`, token: "t" });
@@ -43,7 +43,8 @@ FEED = """([hubs, count]) => {
             setInterval(() => this.change(), 100);
         }
         change() {
-            const session = this.sessions[Math.floor(Math.random() * this.sessions.length)];
+            const running = this.sessions.filter(({ state }) => state === "running");
+            const session = running[Math.floor(Math.random() * running.length)];
             session.cursor = String(Number(session.cursor) + 1);
             session.updatedAt = new Date().toISOString();
             window.told += 1;

@@ -44,9 +44,10 @@ export function latestFirst(one: SessionInfo, other: SessionInfo): number {
 export function columnsOf(sessions: Iterable<SessionInfo>, filter: BoardFilter): Column[] {
   const words = filter.text.toLowerCase().split(/\s+/).filter(Boolean);
   const fits = (session: SessionInfo): boolean => {
+    const isWanted = (!filter.hub || (session.hub || "home") === filter.hub) && (!filter.agent || session.agent === filter.agent);
+    if (!isWanted || !words.length) return isWanted;
     const text = `${session.title ?? ""} ${session.agent} ${session.cwd}`.toLowerCase();
-    const isOfHub = !filter.hub || (session.hub || "home") === filter.hub;
-    return isOfHub && (!filter.agent || session.agent === filter.agent) && words.every((word) => text.includes(word));
+    return words.every((word) => text.includes(word));
   };
   const columns = TITLES.map(([name, title]): Column => ({ name, title, sessions: [] }));
   for (const session of sessions) {
