@@ -59,6 +59,7 @@ const timelines = new WeakMap<object, Timeline>();
 let asked = false;
 const LISTS_MS = 250;
 let listTimer = 0;
+let listScrolledAt = -LISTS_MS;
 /** A message to go to as soon as its session is here: what a search found, or what the address names (no query). */
 let wanted: { found: Pick<Found, "sessionId" | "cursor" | "excerpt">; query: string | null } | null = null;
 let announced = "";
@@ -101,12 +102,17 @@ function redraw(): void {
   else window.setTimeout(draw, 200);
 }
 
-/** For lists: a few times a second is enough for who reads them, and leaves the frames between to who scrolls. */
+/** For lists: a few times a second is enough for who reads them, and nothing moves under the finger of who scrolls them. */
 function redrawLists(): void {
   listTimer ||= window.setTimeout(() => {
     listTimer = 0;
-    redraw();
+    if (performance.now() - listScrolledAt < LISTS_MS) redrawLists();
+    else redraw();
   }, LISTS_MS);
+}
+
+function onScroll(event: Event): void {
+  if (event.target instanceof Element && event.target.matches(".side, .board-column, .board-columns")) listScrolledAt = performance.now();
 }
 
 function draw(): void {
@@ -505,6 +511,7 @@ export function startPage(connect: (app: App) => HubConnection): void {
     const open = current();
     if (open) fork(open, (event as CustomEvent<string>).detail);
   });
+  document.addEventListener("scroll", onScroll, { capture: true, passive: true });
   document.addEventListener("visibilitychange", () => hubs.all().forEach((hub) => hub.looked()));
   surroundings.route.onChange(follow);
   window.addEventListener("dragover", (event) => event.preventDefault());
@@ -513,7 +520,7 @@ export function startPage(connect: (app: App) => HubConnection): void {
     if (app.open && event.dataTransfer?.files.length) void composers[side].attach([...event.dataTransfer.files]);
   });
   // The seconds until the next try count down; "5 min" becomes "6 min".
-  window.setInterval(() => (hubs.all().some((hub) => hub.health === "offline") || (view === "board" && !app.open) ? redraw() : undefined), 1000);
+  window.setInterval(() => (hubs.all().some((hub) => hub.health === "offline") || (view === "board" && !app.open) ? redrawLists() : undefined), 1000);
   window.setInterval(redraw, 30_000);
   listenToKeys({
     inbox: () => hubs.inbox().values(), say: (text) => home.say(text), board, search, start, changes, help, go, palette, split, chooseFile, openBeside,
