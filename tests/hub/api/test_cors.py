@@ -27,7 +27,7 @@ def admission() -> Admission:
 
 
 async def ask(
-    method: str, path: str, *, app: App | None = None, body: bytes = b"", **headers: str
+    method: str, path: str, app: App | None = None, body: bytes = b"", /, **headers: str
 ) -> tuple[int, dict[str, str]]:
     """The status and the headers of an answer."""
     app = app or AcpEndpoint(admission(), lambda transport, grant: None)
@@ -83,13 +83,12 @@ async def test_a_trusted_page_can_pair_and_read_why_it_cannot(tmp_path: Path) ->
     gate = admission()
     door = PairingDoor(gate, Pairings(gate, TokenStore(tmp_path / "tokens.json"), on_added=lambda: None))
     wanted = {"access_control_request_method": "POST", "access_control_request_headers": "content-type"}
-    status, headers = await ask("OPTIONS", "/pair", app=door, origin=TRUSTED, **wanted)
+    status, headers = await ask("OPTIONS", "/pair", door, origin=TRUSTED, **wanted)
     assert (status, headers["access-control-allow-origin"]) == (204, TRUSTED)
-    sent = {"body": msgspec.json.encode({"code": "no.such"}), "content_type": "application/json"}
-    status, headers = await ask("POST", "/pair", app=door, origin=TRUSTED, **sent)
+    code, sent = msgspec.json.encode({"code": "no.such"}), {"content_type": "application/json"}
+    status, headers = await ask("POST", "/pair", door, code, origin=TRUSTED, **sent)
     assert (status, headers["access-control-allow-origin"]) == (401, TRUSTED)
+    stranger = {"origin": "https://evil.example", **wanted, **sent}
     for method in ("OPTIONS", "POST"):
-        status, headers = await ask(
-            method, "/pair", app=door, origin="https://evil.example", **wanted, **sent
-        )
+        status, headers = await ask(method, "/pair", door, code, **stranger)
         assert (status, "access-control-allow-origin" in headers) == (403, False)

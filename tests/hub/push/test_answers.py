@@ -68,7 +68,7 @@ async def question(
     push: PushScene, command: str = "ls", *, grant: Grant = OWNER
 ) -> tuple[Talker, dict[str, Any]]:
     """A client in whose session a command is asked for, and what its device is told."""
-    await push.notifier.subscribe(grant, endpoint=push.service.url + "a", answers=True, **push.keys.public)
+    await push.subscribe(grant, "a", answers=True)
     client = await push.stage.client(OWNER, cursors=True, events=True).begin()
     client.prompt(await client.new("/tmp"), command)
     message, _ = await push.service.next(push.keys)

@@ -36,6 +36,12 @@ class PushScene:
     def params(self, name: str = "phone") -> dict[str, Any]:
         return {"endpoint": self.service.url + name, "keys": self.keys.public}
 
+    async def subscribe(self, grant: Grant, name: str, *, answers: bool = False) -> None:
+        p256dh, auth = self.keys.public["p256dh"], self.keys.public["auth"]
+        await self.notifier.subscribe(
+            grant, endpoint=self.service.url + name, p256dh=p256dh, auth=auth, answers=answers
+        )
+
     async def heard(self) -> tuple[str, str]:
         message, _ = await self.service.next(self.keys)
         return message["kind"], message["session"]
@@ -127,7 +133,7 @@ async def test_a_device_hears_what_its_token_may_see_and_nothing_once_it_is_revo
     stranger = Grant("stranger", frozenset({"observe"}), agents=("other",), token="s1")
     async with scene(tmp_path, answerer, stranger) as push:
         for grant in (answerer, stranger, Grant("revoked", token="r1")):
-            await push.notifier.subscribe(grant, endpoint=push.service.url + grant.name, **push.keys.public)
+            await push.subscribe(grant, grant.name)
         client = await push.stage.client(OWNER).begin()
         session = await client.new()
         client.prompt(session, "ask")
