@@ -125,13 +125,17 @@ class RunningHub:
 
 
 @contextmanager
-def running_hub(folder: Path, *more_agents: str) -> Iterator[RunningHub]:
-    """A hub of its own whose files lie in a folder, with three agents; more of the first by their names."""
-    wire = Wire()
+def running_hub(
+    folder: Path, *more_agents: str, wire: Wire | None = None, settings: str = ""
+) -> Iterator[RunningHub]:
+    """A hub of its own whose files lie in a folder, with three agents; more of the first by their names.
+    `settings` are further lines of its configuration.
+    """
+    wire = wire or Wire()
     agent = [sys.executable, "-m", "dragoman", "agent", "script", str(AGENT)]
     (folder / "hub.toml").write_text(
         f'hosts = ["127.0.0.1:{wire.port}"]\njournal = "{folder}/hub.db"\n'
-        'default_agent = "guide"\nknown_agents = false\n'
+        f'default_agent = "guide"\nknown_agents = false\n{settings}\n'
         f'[agents.guide]\ncommand = {json.dumps(agent)}\ntitle = "Guide"\ndescription = "Shows everything"\n'
         f"[agents.family]\ncommand = {json.dumps(arguments('claude'))}\n"
         f"[agents.steerable]\ncommand = {json.dumps([sys.executable, str(STEERABLE), 'steering'])}\n"

@@ -154,3 +154,53 @@ def test_a_device_subscribes_is_told_and_the_notification_leads_to_the_session(
             "data": f"#/s/{session}",
         }
     ]
+
+
+CLICK = """([action, tag]) => new Promise(async (resolve) => {
+    const shown = (await registration.getNotifications()).find((one) => one.tag === tag);
+    const answered = [];
+    const event = new NotificationEvent("notificationclick", { notification: shown, action });
+    event.waitUntil = (work) => answered.push(work);
+    self.dispatchEvent(event);
+    await Promise.all(answered);
+    resolve((await registration.getNotifications()).map(({ body }) => body));
+})"""
+"""Presses a button of a notification, in the service worker; what is shown afterwards."""
+
+
+WAIT = """async (tag) => {
+    while (!(await registration.getNotifications()).some((one) => one.tag === tag))
+        await new Promise((next) => setTimeout(next, 50));
+}"""
+"""Until a notification is shown."""
+
+
+def test_a_button_of_the_notification_answers_while_the_page_is_closed(
+    stranger: Visitor, hub: RunningHub, push: ServiceThread
+) -> None:
+    origin = hub.url.rstrip("/")
+    stranger.context.grant_permissions(["notifications"], origin=origin)
+    stand_in = json.dumps([push.service.url + "phone", push.keys.public])
+    stranger.context.add_init_script(f"({STAND_IN})({stand_in})")
+    page = stranger.open()
+    worker = WorkerPush(page, origin)
+    page.keyboard.press(",")
+    for name in ("Also when the page is closed", "Buttons in notifications"):
+        setting = page.locator(".setting", has_text=name)
+        setting.get_by_role("button", name="Switch on").click()
+        setting.get_by_role("button", name="Switch off").wait_for()
+    start_session(page, hub.folder)
+    session = page.evaluate("location.hash").rpartition("/")[2]
+    send(page, "look around")
+    message = push.next()
+    assert message["text"] == "An agent asks to run a command."
+    assert "ls" not in message["text"]
+    page.goto("about:blank")
+    (service_worker,) = stranger.context.service_workers
+    for shown in ([], ["This notification cannot be answered any more. Open the page."]):
+        worker.deliver(message)
+        tag = f"{session}/{message['about']}"
+        service_worker.evaluate(WAIT, tag)
+        assert service_worker.evaluate(CLICK, ["allow", tag]) == shown
+    page.goto(f"{hub.url}#/s/{session}")
+    page.wait_for_selector("text=There are two files.")

@@ -65,6 +65,20 @@ async def test_sockets_of_our_own_host_may_be_opened_and_a_strange_host_adds_not
     assert b"*" not in headers[b"content-security-policy"]
 
 
+async def test_hubs_that_were_named_may_be_talked_to_and_nobody_else() -> None:
+    named = ["https://studio.example", "http://[::1]:8766"]
+    page = Page(hubs=lambda: named)
+    _, headers, _ = await ask(page, "/", host="hub.example")
+    places = "https://studio.example wss://studio.example http://[::1]:8766 ws://[::1]:8766;"
+    assert (
+        f"connect-src 'self' ws://hub.example wss://hub.example {places}".encode()
+        in headers[b"content-security-policy"]
+    )
+    named[:] = ["https://*", "javascript://x", "https://x; script-src y", "https://x/path"]
+    _, headers, _ = await ask(page, "/", host="hub.example")
+    assert b"connect-src 'self' ws://hub.example wss://hub.example;" in headers[b"content-security-policy"]
+
+
 @pytest.mark.parametrize(
     "path", ["/no", "/../pyproject.toml", "/assets/", "/assets", "//", "/build.json", ""]
 )

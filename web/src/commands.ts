@@ -3,19 +3,20 @@
 import type { App } from "./model/app";
 import { THEMES, chooseTheme } from "./model/appearance";
 import type { Conversation } from "./model/conversation";
+import { type Hubs, identityOf } from "./model/hubs";
 import type { AgentInfo } from "./model/types";
 import { surroundings } from "./surroundings";
-import type { BoardView } from "./view/board";
 import { newSession } from "./view/windows";
 import type { PaletteEntry, PaletteOptions } from "./view/palette";
 
 export interface CommandReach {
+  /** The hub whose session is open. */
   app: App;
-  board: BoardView;
+  hubs: Hubs;
   current(): Conversation | null;
   go(hash: string): void;
   openSession(id: string): void;
-  openBeside(id: string): void;
+  openIdentity(identity: string): void;
   search(text?: string): void;
   start(): void;
   split(): void;
@@ -27,7 +28,7 @@ export interface CommandReach {
   save(open: Conversation): Promise<void>;
   fork(open: Conversation): void;
   handOver(open: Conversation, agent: string): void;
-  decide(sessionId: string): void;
+  decide(identity: string): void;
 }
 
 const STATES: Record<string, string> = { running: "running", waiting: "waits for you", idle: "", failed: "failed", closed: "closed", archived: "archived" };
@@ -41,12 +42,12 @@ export function commands(reach: CommandReach): PaletteOptions {
   return { title: "Everything", placeholder: "A session, an agent, or what to do", entries, otherwise: app.may("observe") ? otherwise : undefined };
 }
 
-function waiting({ app, decide }: CommandReach): PaletteEntry[] {
-  return [...app.inbox.values()].map((asked) => ({
+function waiting({ hubs, decide }: CommandReach): PaletteEntry[] {
+  return [...hubs.inbox().values()].map((asked) => ({
     label: `Decide: ${asked.params.toolCall?.title ?? asked.params.message ?? "a question"}`,
-    detail: asked.title ?? asked.agent ?? "",
+    detail: [asked.title ?? asked.agent ?? "", hubs.nameOf(asked.hub)].filter(Boolean).join(" · "),
     icon: "ask",
-    run: () => decide(asked.sessionId),
+    run: () => decide(identityOf(asked)),
   }));
 }
 
@@ -74,7 +75,7 @@ export function successors(app: App, open: Conversation): AgentInfo[] {
   return app.agents.filter((agent) => agent.name !== open.info?.agent);
 }
 
-function views({ app, go, search, start, help }: CommandReach): PaletteEntry[] {
+function views({ app, hubs, go, search, start, help }: CommandReach): PaletteEntry[] {
   const entries: PaletteEntry[] = [
     { label: "Board", detail: "all sessions by state", icon: "board", keys: "b", run: () => go("#/board") },
     { label: "Inbox", detail: "what waits for you", icon: "inbox", keys: "i", run: () => go("#/") },
@@ -84,17 +85,18 @@ function views({ app, go, search, start, help }: CommandReach): PaletteEntry[] {
     { label: "Search in all sessions", icon: "search", keys: "/", run: () => search() },
     { label: "Keyboard", detail: "the list of keys", icon: "execute", keys: "?", run: help },
   ];
-  if (!surroundings.isEmbedded) entries.push({ label: "Sign out", icon: "move", run: () => app.signOut() });
+  if (!surroundings.isEmbedded) entries.push({ label: "Sign out", icon: "move", run: () => hubs.home.signOut() });
+  if (!surroundings.isEmbedded) entries.push({ label: "Add a hub", detail: "its sessions beside these", icon: "new", run: () => void document.dispatchEvent(new CustomEvent("add-hub")) });
   if (app.may("prompt")) entries.unshift({ label: "New session", icon: "new", keys: "n", run: start });
   return entries;
 }
 
-function sessions({ app, openSession }: CommandReach): PaletteEntry[] {
-  return [...app.sessions.values()].map((session) => ({
+function sessions({ hubs, openIdentity }: CommandReach): PaletteEntry[] {
+  return hubs.sessions().map((session) => ({
     label: session.title || "Untitled session",
-    detail: [session.agent, session.cwd, STATES[session.state]].filter(Boolean).join(" · "),
+    detail: [hubs.nameOf(session.hub), session.agent, session.cwd, STATES[session.state]].filter(Boolean).join(" · "),
     icon: session.state === "waiting" ? "ask" : "read",
-    run: () => openSession(session.sessionId),
+    run: () => openIdentity(identityOf(session)),
   }));
 }
 

@@ -1,15 +1,18 @@
 /** Keys of the page, as the list on `?` tells them. Nothing is taken from somebody who writes. */
 
-import type { App } from "./model/app";
-import type { Conversation } from "./model/conversation";
+import { identityOf } from "./model/hubs";
+import type { Asked } from "./model/types";
 import type { BoardView } from "./view/board";
 import type { Composer } from "./view/composer";
 
 export interface Reach {
-  app: App;
+  /** What waits for the person, at all hubs. */
+  inbox(): Iterable<Asked>;
+  say(text: string): void;
   board: BoardView;
   composer(): Composer;
-  current(): Conversation | null;
+  /** The session that is open, as `identityOf` names it. */
+  current(): string;
   search(): void;
   palette(): void;
   start(): void;
@@ -84,12 +87,12 @@ function hasBoard(): boolean {
 }
 
 /** What is asked by the session that is chosen, or open, or has waited longest. */
-function decideCurrent({ app, board, current, decide }: Reach): void {
-  const chosen = hasBoard() ? board.current : current()?.id;
-  const asking = new Set([...app.inbox.values()].map((asked) => asked.sessionId));
+function decideCurrent({ inbox, say, board, current, decide }: Reach): void {
+  const chosen = hasBoard() ? board.current : current();
+  const asking = new Set([...inbox()].map(identityOf));
   const id = chosen && asking.has(chosen) ? chosen : [...asking][0];
   if (id) decide(id);
-  else app.say("Nothing waits for you.");
+  else say("Nothing waits for you.");
 }
 
 function step(reach: Reach, by: number): void {

@@ -1,6 +1,7 @@
 /** Notifications, where the browser and the person allow them, for what waits while nobody looks. */
 
 import { titleOf } from "./model/asked";
+import { sessionHash } from "./model/hubs";
 import { recall, remember } from "./model/memory";
 import type { Asked, SessionInfo } from "./model/types";
 import { surroundings } from "./surroundings";
@@ -26,17 +27,17 @@ export async function switchNotifications(): Promise<boolean> {
 
 export function notifyOf(asked: Asked): void {
   const title = plain(titleOf(asked), "exact line");
-  notify(title.slice(0, 120), plain(asked.title || asked.agent || ""), asked.sessionId, asked.request);
+  notify(title.slice(0, 120), plain(asked.title || asked.agent || ""), asked, asked.request);
 }
 
 export function notifyEnd(session: SessionInfo): void {
   const title = session.state === "failed" ? "A turn has failed" : "The agent has finished";
-  notify(title, plain(session.title || session.agent), session.sessionId, "end");
+  notify(title, plain(session.title || session.agent), session, "end");
 }
 
-function notify(title: string, body: string, sessionId: string, about: string): void {
+function notify(title: string, body: string, { hub, sessionId }: Pick<SessionInfo, "hub" | "sessionId">, about: string): void {
   if (!notifying() || document.visibilityState === "visible") return;
-  const data = `#/s/${encodeURIComponent(sessionId)}`;
+  const data = sessionHash(hub ?? "", sessionId);
   const options = { body, tag: `${sessionId}/${about}`, icon: "/icon-192.png", data };
   // Phones show notifications of service workers only.
   const shown = navigator.serviceWorker?.ready.then((worker) => worker.showNotification(title, options));

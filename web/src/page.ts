@@ -10,6 +10,7 @@ import { download, exported } from "./export";
 import { App, type Found, type HubConnection } from "./model/app";
 import { applyAppearance } from "./model/appearance";
 import type { Conversation } from "./model/conversation";
+import { Hubs, identityOf, parseHubLink } from "./model/hubs";
 import { listenToKeys } from "./keys";
 import { canNotify, notifyEnd, notifyOf, notifying, switchNotifications } from "./notify";
 import { takeToken } from "./model/memory";
@@ -28,7 +29,7 @@ import { showCommit } from "./view/commit";
 import { Composer } from "./view/composer";
 import { askText, confirm, help, leaving } from "./view/dialogs";
 import { button, el, shown } from "./view/dom";
-import { inbox, outboxLink, sessionList, sidebarHead, viewLinks } from "./view/home";
+import { hubNotice, inbox, outboxLink, sessionList, sidebarHead, viewLinks } from "./view/home";
 import { blockView } from "./view/blocks";
 import { type PaletteEntry, openPalette } from "./view/palette";
 import { closeDecided, decide, forgetCards } from "./view/question";
@@ -37,18 +38,28 @@ import { sessionView } from "./view/session";
 import { settingsView } from "./view/settings";
 import { Timeline } from "./view/timeline";
 import { banner, menu, newSession, signIn } from "./view/windows";
+import { Connection } from "./wire/connection";
+import { OtherHubDoor } from "./wire/door";
 
 const root = document.getElementById("page")!;
-export const app = new App(redraw, notifyOf, notifyEnd, redraw);
+const home = new App(redraw, notifyOf, notifyEnd, redraw);
+const hubs = new Hubs(home, (hub) => {
+  const other = new App(redraw, notifyOf, notifyEnd, redraw, hub);
+  other.listChanged = redrawLists;
+  other.connection = new Connection(new OtherHubDoor(() => hub.address, () => hub.token), other);
+  return other;
+});
+/** The hub whose session is on the screen; that of the page while none is. */
+export let app = home;
 /** One for each side of a split view. */
-const composers = [
-  new Composer(app, () => app.open, () => app.open && timeline(app.open).toEnd()),
-  new Composer(app, () => app.beside, () => app.beside && timeline(app.beside).toEnd()),
-];
-const agents = new AgentsView(app, (agent) => newSession(app, openSession, agent));
-const board = new BoardView(app, start, (sessionId) => decide(app, sessionId));
+let composers = composersFor(home);
+const agents = new AgentsView(home, (agent) => newSession(home, openSession, agent));
+const board = new BoardView(hubs, start, decideOn);
 const timelines = new WeakMap<object, Timeline>();
 let asked = false;
+const LISTS_MS = 250;
+let listTimer = 0;
+let listScrolledAt = -LISTS_MS;
 /** A message to go to as soon as its session is here: what a search found, or what the address names (no query). */
 let wanted: { found: Pick<Found, "sessionId" | "cursor" | "excerpt">; query: string | null } | null = null;
 let announced = "";
@@ -58,6 +69,26 @@ let view: "inbox" | (typeof VIEWS)[number] = "inbox";
 let lastOpen = "";
 /** The side of a split view that keys are about. */
 let side = 0;
+
+function composersFor(owner: App): Composer[] {
+  return [
+    new Composer(owner, () => owner.open, () => owner.open && timeline(owner.open).toEnd()),
+    new Composer(owner, () => owner.beside, () => owner.beside && timeline(owner.beside).toEnd()),
+  ];
+}
+
+/** From now on keys, dialogs and drawings are about sessions of this hub. */
+function turnTo(next: App): void {
+  if (next === app) return;
+  app.show(null);
+  app = next;
+  composers = composersFor(next);
+}
+
+function decideOn(identity: string): void {
+  const [owner, sessionId] = hubs.find(identity);
+  decide(owner, sessionId);
+}
 
 function current(): Conversation | null {
   return side === 1 && app.beside ? app.beside : app.open;
@@ -71,23 +102,37 @@ function redraw(): void {
   else window.setTimeout(draw, 200);
 }
 
+/** For lists: a few times a second is enough for who reads them, and nothing moves under the finger of who scrolls them. */
+function redrawLists(): void {
+  listTimer ||= window.setTimeout(() => {
+    listTimer = 0;
+    if (performance.now() - listScrolledAt < LISTS_MS) redrawLists();
+    else redraw();
+  }, LISTS_MS);
+}
+
+function onScroll(event: Event): void {
+  if (event.target instanceof Element && event.target.matches(".side, .board-column, .board-columns")) listScrolledAt = performance.now();
+}
+
 function draw(): void {
   asked = false;
-  const more = app.conversations().map((open) => open.work()).includes(true);
+  const more = hubs.all().flatMap((hub) => hub.conversations()).map((open) => open.work()).includes(true);
   render(page(), root);
   after();
   if (more) redraw();
 }
 
 function page() {
-  if (app.health === "refused") return (surroundings.signIn ?? signIn)(app);
+  if (home.health === "refused") return (surroundings.signIn ?? signIn)(home);
   const route = app.open ? "session" : view === "inbox" ? "home" : view;
   const acts = { search, start, menu: pageMenu };
-  return html`<div class="app" data-route=${route} data-health=${app.health}>
-    ${banner(app)}
-    <div class="side">${sidebarHead(app, acts)}${viewLinks(app, app.open ? "" : view)}${outboxLink(app, openOutbox)}<div class="phone-inbox">${route === "home" ? inboxFor("phone") : nothing}</div>${sessionList(app)}</div>
+  const said = hubs.all().find((hub) => hub.said)?.said;
+  return html`<div class="app" data-route=${route} data-health=${home.health}>
+    ${banner(home)}
+    <div class="side">${sidebarHead(home, acts)}${viewLinks(hubs.inbox().size, app.open ? "" : view)}${outboxLink(hubs, openOutbox)}<div class="phone-inbox">${route === "home" ? inboxFor("phone") : nothing}</div>${sessionList(hubs)}</div>
     <main class="main ${app.beside ? "split" : ""}" id="main">${app.open ? repeat(app.shown(), (open) => open.id, pane) : place()}</main>
-    <div class="toast" role="status" aria-live="polite">${app.said ? html`<span>${plain(app.said)}</span>` : nothing}</div>
+    <div class="toast" role="status" aria-live="polite">${said ? html`<span>${plain(said)}</span>` : nothing}</div>
     <div class="unseen" role="status" aria-live="polite">${announced}</div>
   </div>`;
 }
@@ -99,7 +144,7 @@ function place() {
     case "agents":
       return agents.view();
     case "settings":
-      return settingsView(app);
+      return settingsView(hubs);
     case "inbox":
       return inboxFor("wide");
   }
@@ -114,8 +159,8 @@ function pane(open: Conversation, at: number) {
     redraw();
   };
   const isActive = current() === open;
-  return html`<section class="pane ${isActive ? "active" : ""}" data-session=${open.id} aria-label=${app.beside ? `Session, ${at ? "right" : "left"} side` : nothing} @focusin=${enter} @pointerdown=${enter}>
-    ${sessionView(app, open, timeline(open), composers[at], acts)}</section>`;
+  return html`<section class="pane ${isActive ? "active" : ""}" data-session=${identityOf({ hub: app.key, sessionId: open.id })} aria-label=${app.beside ? `Session, ${at ? "right" : "left"} side` : nothing} @focusin=${enter} @pointerdown=${enter}>
+    ${hubNotice(app)}${sessionView(app, open, timeline(open), composers[at], acts)}</section>`;
 }
 
 function leaveSide(open: Conversation): void {
@@ -128,27 +173,29 @@ narrow.addEventListener("change", redraw);
 
 /** A card is one element, so it stands in one place: below the head on a phone, in the middle on a wide screen. */
 function inboxFor(place: "phone" | "wide") {
-  return narrow.matches === (place === "phone") ? inbox(app, start) : nothing;
+  return narrow.matches === (place === "phone") ? inbox(hubs, start) : nothing;
 }
 
 function timeline(open: Conversation): Timeline {
   let made = timelines.get(open);
   if (!made) {
-    made = new Timeline(() => void open.earlier(app.rpc), (cursor) => `${location.origin}${location.pathname}${sessionHash(open.id, cursor)}`);
+    const owner = app;
+    made = new Timeline(() => void open.earlier(owner.rpc), (cursor) => `${location.origin}${location.pathname}${owner.hashOf(open.id, cursor)}`);
     timelines.set(open, made);
   }
   return made;
 }
 
 function after(): void {
-  forgetCards(app.inbox);
-  closeDecided(app.inbox);
-  const isBoard = !app.open && view === "board" && app.health !== "refused";
-  app.feed.show(isBoard);
-  agents.show(!app.open && view === "agents" && app.health === "live");
+  const waiting = hubs.inbox();
+  forgetCards(waiting);
+  closeDecided(waiting);
+  const isBoard = !app.open && view === "board" && home.health !== "refused";
+  for (const hub of hubs.all()) hub.feed.show(isBoard);
+  agents.show(!app.open && view === "agents" && home.health === "live");
   if (isBoard) board.after();
   const open = current();
-  document.title = [app.inbox.size ? `(${app.inbox.size})` : "", open ? plain(open.fold.title || open.info?.title || "Session") : "", "Dragoman"]
+  document.title = [waiting.size ? `(${waiting.size})` : "", open ? plain(open.fold.title || open.info?.title || "Session") : "", "Dragoman"]
     .filter(Boolean).join(" ");
   for (const composer of composers) composer.update();
   app.shown().forEach((shown, at) => {
@@ -206,7 +253,7 @@ function editSending(open: Conversation, sending: Sending): void {
 
 /** The list of what waits is loaded when somebody asks for it. */
 function openOutbox(): void {
-  void import("./view/outbox").then(({ showOutbox }) => showOutbox(app, openSession), () => app.say("The list could not be loaded."));
+  void import("./view/outbox").then(({ showOutbox }) => showOutbox(hubs, openIdentity), () => app.say("The list could not be loaded."));
 }
 
 function beginning(open: Conversation): HTMLElement {
@@ -249,19 +296,21 @@ function go(hash: string): void {
   surroundings.route.go(hash);
 }
 
-/** The address of a session, or of a message in it. */
-function sessionHash(id: string, cursor = ""): string {
-  return `#/s/${encodeURIComponent(id)}${cursor ? `/${encodeURIComponent(cursor)}` : ""}`;
+function openSession(id: string, owner = app): void {
+  go(owner.hashOf(id));
 }
 
-function openSession(id: string): void {
-  go(sessionHash(id));
+function openIdentity(identity: string): void {
+  const [owner, id] = hubs.find(identity);
+  openSession(id, owner);
 }
 
-function openBeside(id: string): void {
-  const first = app.open?.id ?? lastOpen;
-  if (!first || first === id) return openSession(id);
-  go(`#/s/${encodeURIComponent(first)}/${encodeURIComponent(id)}`);
+/** Two sessions beside each other are of one hub. */
+function openBeside(identity: string): void {
+  const [owner, id] = hubs.find(identity);
+  const [firstOwner, first] = hubs.find(app.open ? identityOf({ hub: app.key, sessionId: app.open.id }) : lastOpen);
+  if (!first || first === id || firstOwner !== owner) return openSession(id, owner);
+  go(owner.hashOf(first, id));
 }
 
 /** The session that is to stand beside the open one is chosen by its name. */
@@ -269,21 +318,23 @@ function split(): void {
   const open = app.open;
   if (!open) return app.say("Open a session first, then another one beside it.");
   const others = [...app.sessions.values()].filter((session) => session.sessionId !== open.id);
-  const entries = others.map((session) => ({ label: session.title || "Untitled session", detail: `${session.agent} ${session.cwd}`, icon: "split", run: () => openBeside(session.sessionId) }));
+  const entries = others.map((session) => ({ label: session.title || "Untitled session", detail: `${session.agent} ${session.cwd}`, icon: "split", run: () => openBeside(identityOf(session)) }));
   openPalette({ title: "Open beside", placeholder: "A session to open beside this one", entries });
 }
 
 /** The view of files is loaded with the first of them. */
-function openFile(sessionId: string, place: FilePlace): void {
-  const show = (): void => void import("./view/file").then(({ showFile }) => showFile(app, sessionId, place), () => app.say("The file view could not be loaded."));
+function openFile(identity: string, place: FilePlace): void {
+  const [owner, sessionId] = hubs.find(identity);
+  const show = (): void => void import("./view/file").then(({ showFile }) => showFile(owner, sessionId, place), () => app.say("The file view could not be loaded."));
   if (surroundings.openFile) surroundings.openFile(sessionId, place, show);
   else show();
 }
 
 /** Files of a session by a few letters of their path. */
 async function findFiles(open: Conversation, pattern: string): Promise<PaletteEntry[]> {
+  const identity = identityOf({ hub: app.key, sessionId: open.id });
   const answer = await app.rpc.call<{ files: string[] }>("_dragoman/hub/files", { sessionId: open.id, pattern, limit: 30 }).catch(() => ({ files: [] }));
-  return answer.files.map((path) => ({ label: path, icon: "file", run: () => openFile(open.id, { path, line: 0 }) }));
+  return answer.files.map((path) => ({ label: path, icon: "file", run: () => openFile(identity, { path, line: 0 }) }));
 }
 
 function chooseFile(): void {
@@ -293,7 +344,7 @@ function chooseFile(): void {
 }
 
 function palette(): void {
-  openPalette(commands({ app, current, board, go, openSession, openBeside, search, start, split, chooseFile, changes, commit: (open) => showCommit(app, open, redraw), rename, help, save, fork, handOver, decide: (id) => decide(app, id) }));
+  openPalette(commands({ app, hubs, current, go, openIdentity, openSession, search, start, split, chooseFile, changes, commit: (open) => showCommit(app, open, redraw), rename, help, save, fork, handOver, decide: decideOn }));
 }
 
 /** Where a message stands, as the hub numbers them; the name of a session looks different. */
@@ -301,18 +352,22 @@ const CURSOR = /^\d{1,15}(\.\d{1,9})?$/;
 
 function follow(): void {
   // A link with a token or a pairing code that is opened in a tab that is here already.
-  if (location.hash.startsWith("#token=")) return app.signIn(takeToken());
-  if (location.hash.startsWith("#pair=")) return void app.pair(takePairingCode());
+  if (location.hash.startsWith("#token=")) return home.signIn(takeToken());
+  if (location.hash.startsWith("#pair=")) return void home.pair(takePairingCode());
+  if (location.hash.startsWith("#hub=")) return addHub(takeHubLink());
   const hash = surroundings.route.hash();
-  const found = /^#\/s\/([^/]+)(?:\/([^/]+))?$/.exec(hash);
+  const [, key, ...names] = /^#(?:\/h\/([^/]+))?\/s\/([^/]+)(?:\/([^/]+))?$/.exec(hash) ?? [];
+  const owner = hubs.get(key ?? "");
+  const found = owner && names.length;
+  turnTo((found && owner) || home);
   const before = app.beside;
   view = VIEWS.find((name) => hash === `#/${name}`) ?? "inbox";
-  const [id, second] = (found?.slice(1) ?? []).map((part) => (part ? decodeURIComponent(part) : null));
+  const [id, second] = (found ? names : []).map((part) => (part ? decodeURIComponent(part) : null));
   const cursor = second && CURSOR.test(second) ? second : null;
   app.show(id ?? null, cursor ? null : (second ?? null));
   if (id && cursor) wanted = { found: { sessionId: id, cursor, excerpt: "" }, query: null };
   side = app.beside && app.beside !== before ? 1 : 0;
-  lastOpen = app.open?.id ?? lastOpen;
+  lastOpen = app.open ? identityOf({ hub: app.key, sessionId: app.open.id }) : lastOpen;
   if (cursor) redraw();
   else if (found && !matchMedia("(pointer: coarse)").matches) requestAnimationFrame(() => composers[side].field.focus());
 }
@@ -327,8 +382,24 @@ function search(text = ""): void {
   searchAll(app, show, text);
 }
 
+/** With several hubs, the hub is chosen first. */
 function start(): void {
-  if (app.may("prompt")) newSession(app, openSession);
+  const able = hubs.all().filter((hub) => hub.health === "live" && hub.may("prompt"));
+  if (!hubs.hasOthers) return home.may("prompt") ? newSession(home, openSession) : undefined;
+  const entries = able.map((hub) => ({ label: hubs.nameOf(hub.key), detail: hub.hub?.address ?? "the hub of this page", icon: "new", run: () => newSession(hub, (id) => openSession(id, hub)) }));
+  openPalette({ title: "New session on", placeholder: "A hub", entries });
+}
+
+/** The form for another hub is loaded when somebody asks for it. */
+function addHub(link = ""): void {
+  void import("./view/hubs").then(({ showAddHub }) => showAddHub(hubs, link), () => home.say("The form could not be loaded."));
+}
+
+/** A link of another hub comes behind the `#`, as a token does. */
+function takeHubLink(): string {
+  const link = decodeURIComponent(location.hash.slice("#hub=".length));
+  history.replaceState(null, "", location.pathname + location.search);
+  return parseHubLink(link) ? link : "";
 }
 
 function changes(open = current()): void {
@@ -354,7 +425,8 @@ function pageMenu(event: Event): void {
     canNotify() && [notifying() ? "Stop notifying me" : "Notify me when something waits", () => void switchNotifications().then((on) => app.say(on ? "You will be notified." : "You will not be notified."))],
     ["Everything (Ctrl K)", palette],
     ["Keyboard", help],
-    !surroundings.isEmbedded && ["Sign out", () => app.signOut()],
+    !surroundings.isEmbedded && ["Add a hub …", () => addHub()],
+    !surroundings.isEmbedded && ["Sign out", () => home.signOut()],
   ]);
 }
 
@@ -422,7 +494,9 @@ async function save(open: Conversation): Promise<void> {
 
 /** A program calls it once: from then on the document is the page's. */
 export function startPage(connect: (app: App) => HubConnection): void {
-  app.connection = connect(app);
+  home.connection = connect(home);
+  home.listChanged = redrawLists;
+  document.addEventListener("add-hub", () => addHub());
   document.addEventListener("click", (event) => {
     const target = event.target as HTMLElement;
     const away = target.closest?.<HTMLElement>("[data-away]");
@@ -430,14 +504,15 @@ export function startPage(connect: (app: App) => HubConnection): void {
     const file = target.closest?.<HTMLElement>("[data-file]");
     if (!file) return;
     event.preventDefault(); // it may stand in the summary of a tool call, which is not to be folded by it
-    const sessionId = file.closest<HTMLElement>("[data-session]")?.dataset.session ?? current()?.id;
+    const sessionId = file.closest<HTMLElement>("[data-session]")?.dataset.session ?? identityOf({ hub: app.key, sessionId: current()?.id ?? "" });
     if (sessionId) openFile(sessionId, { path: file.dataset.file!, line: Number(file.dataset.line ?? 0) });
   });
   document.addEventListener("fork", (event) => {
     const open = current();
     if (open) fork(open, (event as CustomEvent<string>).detail);
   });
-  document.addEventListener("visibilitychange", () => app.looked());
+  document.addEventListener("scroll", onScroll, { capture: true, passive: true });
+  document.addEventListener("visibilitychange", () => hubs.all().forEach((hub) => hub.looked()));
   surroundings.route.onChange(follow);
   window.addEventListener("dragover", (event) => event.preventDefault());
   window.addEventListener("drop", (event) => {
@@ -445,19 +520,20 @@ export function startPage(connect: (app: App) => HubConnection): void {
     if (app.open && event.dataTransfer?.files.length) void composers[side].attach([...event.dataTransfer.files]);
   });
   // The seconds until the next try count down; "5 min" becomes "6 min".
-  window.setInterval(() => (app.health === "offline" || (view === "board" && !app.open) ? redraw() : undefined), 1000);
+  window.setInterval(() => (hubs.all().some((hub) => hub.health === "offline") || (view === "board" && !app.open) ? redrawLists() : undefined), 1000);
   window.setInterval(redraw, 30_000);
   listenToKeys({
-    app, board, search, start, changes, help, go, palette, split, chooseFile, openBeside,
+    inbox: () => hubs.inbox().values(), say: (text) => home.say(text), board, search, start, changes, help, go, palette, split, chooseFile, openBeside,
     composer: () => composers[current() === app.beside ? 1 : 0],
-    decide: (sessionId) => decide(app, sessionId),
-    current,
+    decide: decideOn,
+    current: () => (current() ? identityOf({ hub: app.key, sessionId: current()!.id }) : ""),
     toEnd: () => withTimeline((list) => list.toEnd()),
     toStart: () => withTimeline((list) => list.toStart()),
   });
   applyAppearance();
+  hubs.start();
   follow();
-  app.start();
+  home.start();
   redraw();
 }
 

@@ -1,7 +1,8 @@
 /**
  * Keeps the shell of the page, so that it opens without a network and says so, and shows what the hub pushes while the
  * page is closed. Never touches what is said with the hub: only the files of the build are kept, by names that change
- * with their content. It has no token: to answer a question, the page is opened.
+ * with their content. It has no token: to answer a question, the page is opened, or a button of the notification brings the
+ * ticket that its message came with.
  */
 
 declare const FILES: string[];
@@ -63,17 +64,37 @@ async function showPush(data: { json(): any } | null): Promise<void> { // of the
   const pages = await worker.clients.matchAll({ type: "window" });
   if (!mustShow && pages.some((page) => page.visibilityState === "visible")) return;
   const session = typeof message.session === "string" ? message.session : "";
+  const hash = session ? `#/s/${encodeURIComponent(session)}` : "";
+  const { allow, reject } = message;
+  const hasButtons = typeof allow === "string" && typeof reject === "string" && ((self as any).Notification?.maxActions ?? 0) > 1; // not all browsers have it
   await worker.registration.showNotification("Dragoman", {
     body: typeof message.text === "string" ? message.text.slice(0, 200) : "Something waits for you.",
     tag: `${session}/${message.about ?? ""}`, // as the page has it: what both tell is shown once
     icon: "/icon-192.png",
-    data: session ? `#/s/${encodeURIComponent(session)}` : "",
+    data: hasButtons ? { hash, allow, reject } : hash,
+    ...(hasButtons ? { actions: [{ action: "allow", title: "Allow once" }, { action: "reject", title: "Reject" }] } : {}),
   });
+}
+
+/** Gives the hub the answer of a button. Who pressed it is told if it came to nothing. */
+async function answer(ticket: string, hash: string): Promise<void> {
+  const request = fetch("/push/answer", {
+    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ ticket }), cache: "no-store",
+  });
+  const failure = await request.then(
+    async (response) => (!response.ok ? "This notification cannot be answered any more." : (await response.json()).settled ? "" : "It was answered already, or has to be read first."),
+    () => "The answer did not reach the hub.",
+  );
+  if (failure) await worker.registration.showNotification("Dragoman", { body: `${failure} Open the page.`, tag: "answer", icon: "/icon-192.png", data: hash });
 }
 
 worker.addEventListener("notificationclick", (event) => {
   event.notification.close();
-  const target = `/${event.notification.data ?? ""}`;
+  const data = event.notification.data ?? "";
+  const hash = typeof data === "string" ? data : data.hash;
+  const ticket = event.action && typeof data !== "string" ? data[event.action] : "";
+  if (ticket) return event.waitUntil(answer(ticket, hash));
+  const target = `/${hash}`;
   const shown = worker.clients.matchAll({ type: "window" }).then(async (pages) => {
     const page = pages[0];
     if (!page) return worker.clients.openWindow(target);

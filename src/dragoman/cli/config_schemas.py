@@ -47,6 +47,7 @@ KINDS: dict[str, JsonSchema] = {
     "list of words": TEXTS,
     "list of hosts": TEXTS,
     "list of origins": TEXTS,
+    "list of hubs": TEXTS,
     "table of texts": VARIABLES,
     "list of mapped folders": MAPPED_FOLDERS,
     "place of an agent": AGENT_PLACE,

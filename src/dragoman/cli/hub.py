@@ -80,8 +80,10 @@ async def _serve(args: argparse.Namespace, settings: HubSettings) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         with suppress(NotImplementedError):  # Windows: the interrupt cancels the task by itself
             loop.add_signal_handler(number, leave)
-    async with run_hub(settings, page=Page()) as run:
+    page = Page(hubs=lambda: settings.hubs)
+    async with run_hub(settings, page=page) as run:
         collect_seldom()
+        page.hubs = lambda: run.hub.options.hubs  # a reload may change them
         if args.link and run.token is None:
             run.token = run.store.add_link()  # links that were printed before stay good
             run.refresh_tokens()

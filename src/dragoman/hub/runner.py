@@ -237,6 +237,7 @@ async def drain(hub: Hub, *, cluster: Cluster | None = None, within: float = DRA
 def options_of(settings: HubSettings) -> HubOptions:
     return HubOptions(
         default_agent=settings.default_agent,
+        hubs=settings.hubs,
         prompts_queued=settings.limits.prompts_queued,
         unread=settings.limits.unread,
         sessions=settings.limits.sessions,

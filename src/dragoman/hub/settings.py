@@ -35,6 +35,7 @@ Texts: TypeAlias = Annotated[tuple[str, ...], Kind("list of texts")]
 Words: TypeAlias = Annotated[tuple[str, ...], Kind("list of words")]
 Hosts: TypeAlias = Annotated[tuple[str, ...], Kind("list of hosts")]
 Origins: TypeAlias = Annotated[tuple[str, ...], Kind("list of origins")]
+HubAddresses: TypeAlias = Annotated[tuple[str, ...], Kind("list of hubs")]
 Variables: TypeAlias = Annotated[Mapping[str, str], Kind("table of texts")]
 File: TypeAlias = Annotated[str, Kind("path")]
 Place: TypeAlias = Annotated[str, Kind("HOST:PORT")]
@@ -163,6 +164,7 @@ class HubSettings(Struct, frozen=True, kw_only=True):
     durability: Durability = "full"
     hosts: Hosts = ()
     origins: Origins = ()
+    hubs: HubAddresses = ()
     insecure: Flag = False
     http2: Flag = False
     default_agent: Text = "review"

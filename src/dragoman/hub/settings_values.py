@@ -30,6 +30,7 @@ _SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,6})?)\s*([A-Za-z]*)")
 _RATE = re.compile(r"(\d{1,9})\s*/\s*([A-Za-z]+)")
 _HOST = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)(?::\d{1,5})?")
 _ORIGIN = re.compile(rf"[A-Za-z][A-Za-z0-9+.-]*://{_HOST.pattern}")
+_HUB = re.compile(rf"https?://{_HOST.pattern}")
 _NODE = re.compile(r"[A-Za-z0-9_-]{1,40}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _KEY = re.compile(r"env:[A-Za-z_][A-Za-z0-9_]*|keyring:[^/]+/.+|file:.+")
@@ -205,6 +206,9 @@ READERS: dict[str, Callable[[Any, Kind, str], Any]] = {
     ),
     "list of origins": lambda value, kind, folder: _texts(
         value, _ORIGIN.fullmatch, 'origins, without a path: ["https://pages.example"]'
+    ),
+    "list of hubs": lambda value, kind, folder: _texts(
+        value, _HUB.fullmatch, 'addresses of hubs, without a path: ["https://studio.example"]'
     ),
     "table of texts": lambda value, kind, folder: _variables(value),
     "path": lambda value, kind, folder: read_path(value, folder),

@@ -1,10 +1,10 @@
 """Serves the built page, as an ASGI application without a framework.
 
 Nothing here is secret and nobody is asked who they are: the page holds no data, it asks the hub for it. What
-is promised is what a browser may do with it: no script, style, frame or connection but our own, nothing that
-leaves with a referrer, and no text that becomes markup (trusted types). Files whose names carry a hash of
-their content are kept for ever, others are asked for again. Whether a request is for us at all (`Host`) is
-for whoever mounts this.
+is promised is what a browser may do with it: no script, style or frame but our own, no connection but to us
+and to the hubs that were named, nothing that leaves with a referrer, and no text that becomes markup (trusted
+types). Files whose names carry a hash of their content are kept for ever, others are asked for again. Whether
+a request is for us at all (`Host`) is for whoever mounts this.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ POLICY = "; ".join(
         # What a person attaches or asked to see; no address of an agent's is loaded.
         "img-src 'self' data: blob:",
         "media-src data: blob:",
-        "connect-src 'self' {sockets}",
+        "connect-src 'self' {places}",
         "manifest-src 'self'",
         "worker-src 'self'",
         "base-uri 'none'",
@@ -52,7 +52,7 @@ SAFETY: Headers = [
     (b"permissions-policy", b"camera=(), microphone=(), geolocation=(), payment=(), usb=()"),
     (b"x-frame-options", b"DENY"),
 ]
-HOST = re.compile(r"[A-Za-z0-9.-]+(:\d+)?|\[[0-9A-Fa-f:.]+\](:\d+)?")
+HOST = re.compile(r"[A-Za-z0-9_.-]+(:\d+)?|\[[0-9A-Fa-f:.]+\](:\d+)?")
 FOR_EVER = b"public, max-age=31536000, immutable"
 ASK_AGAIN = b"no-cache"
 UNKNOWN_TO_PYTHON = {".webmanifest": "application/manifest+json", ".js": "text/javascript"}
@@ -70,16 +70,19 @@ class PageFile(Struct, frozen=True):
 
 
 class Page:
-    """`Page()` is the application; it reads its files once, when it is made."""
+    """`Page()` is the application; it reads its files once, when it is made. `hubs` tells the addresses of
+    other hubs that the page may talk to, whenever it is given to somebody.
+    """
 
-    def __init__(self, folder: Path = STATIC) -> None:
+    def __init__(self, folder: Path = STATIC, *, hubs: Callable[[], Iterable[str]] = tuple) -> None:
         self._files = dict(_read(folder))
+        self.hubs = hubs
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return None
         request_headers = dict(scope["headers"])
-        policy_header = (b"content-security-policy", _policy(request_headers.get(b"host", b"")))
+        policy_header = (b"content-security-policy", _policy(request_headers.get(b"host", b""), self.hubs()))
         if scope["method"] not in ("GET", "HEAD"):
             return await _answer(send, 405, [(b"allow", b"GET, HEAD"), policy_header], b"", head=False)
         file = self._files.get("/index.html" if scope["path"] == "/" else scope["path"])
@@ -90,10 +93,14 @@ class Page:
         return await _give(send, file, request_headers, policy_header, head=head)
 
 
-def _policy(host: bytes) -> bytes:
+def _policy(host: bytes, hubs: Iterable[str]) -> bytes:
     name = host.decode("ascii", "replace")
-    sockets = f"ws://{name} wss://{name}" if HOST.fullmatch(name) else ""
-    return POLICY.format(sockets=sockets).encode()
+    places = [f"ws://{name}", f"wss://{name}"] if HOST.fullmatch(name) else []
+    for hub in hubs:
+        scheme, _, hub_name = hub.partition("://")
+        if scheme in ("http", "https") and HOST.fullmatch(hub_name):
+            places += [hub, f"{scheme.replace('http', 'ws')}://{hub_name}"]
+    return POLICY.format(places=" ".join(places)).encode()
 
 
 async def _give(

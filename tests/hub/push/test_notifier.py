@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from dragoman import Agent
 from dragoman.errors import LocalMistake
 from dragoman.hub.gate.admission import Grant
+from dragoman.hub.push.answers import AnswerTickets
 from dragoman.hub.push.encryption import VapidKey, check_keys, encrypt
 from dragoman.hub.push.notifier import PushNotifier
 from dragoman.hub.push.opening import open_push
@@ -34,16 +36,28 @@ class PushScene:
     def params(self, name: str = "phone") -> dict[str, Any]:
         return {"endpoint": self.service.url + name, "keys": self.keys.public}
 
+    async def subscribe(self, grant: Grant, name: str, *, answers: bool = False) -> None:
+        p256dh, auth = self.keys.public["p256dh"], self.keys.public["auth"]
+        await self.notifier.subscribe(
+            grant, endpoint=self.service.url + name, p256dh=p256dh, auth=auth, answers=answers
+        )
+
     async def heard(self) -> tuple[str, str]:
         message, _ = await self.service.next(self.keys)
         return message["kind"], message["session"]
 
 
 @asynccontextmanager
-async def scene(tmp_path: Path, *grants: Grant) -> AsyncIterator[PushScene]:
+async def scene(
+    tmp_path: Path,
+    *grants: Grant,
+    agent: Callable[[], Agent] | None = None,
+    tickets: AnswerTickets | None = None,
+    rules_seconds: float = 20.0,
+) -> AsyncIterator[PushScene]:
     grants_by_token = {grant.token: grant for grant in grants or (OWNER,)}
     gate = Gate()
-    async with push_service() as service, staged({"one": lambda: obedient(gate)}) as stage:
+    async with push_service() as service, staged({"one": agent or (lambda: obedient(gate))}) as stage:
         notifier = PushNotifier(
             SubscriptionStore(tmp_path / "push.json"),
             VapidKey.open(tmp_path / "vapid.pem"),
@@ -53,11 +67,14 @@ async def scene(tmp_path: Path, *grants: Grant) -> AsyncIterator[PushScene]:
             may_be_private=True,
             ask_delay=0.0,
             pauses=(0.0, 0.0),
+            tickets=tickets,
+            rules_seconds=rules_seconds,
         )
         stage.hub.push = notifier
         try:
             yield PushScene(stage, service, notifier, gate)
         finally:
+            stage.hub.push = "the test is over"
             await notifier.aclose()
 
 
@@ -116,7 +133,7 @@ async def test_a_device_hears_what_its_token_may_see_and_nothing_once_it_is_revo
     stranger = Grant("stranger", frozenset({"observe"}), agents=("other",), token="s1")
     async with scene(tmp_path, answerer, stranger) as push:
         for grant in (answerer, stranger, Grant("revoked", token="r1")):
-            await push.notifier.subscribe(grant, endpoint=push.service.url + grant.name, **push.keys.public)
+            await push.subscribe(grant, grant.name)
         client = await push.stage.client(OWNER).begin()
         session = await client.new()
         client.prompt(session, "ask")

@@ -8,12 +8,13 @@ import type { Health, Owner } from "../wire/connection";
 import type { Rpc } from "../wire/rpc";
 import { type Progress, ProgressFeed } from "./board";
 import { Conversation } from "./conversation";
+import { identityOf, sessionHash } from "./hubs";
 import { forgetAll, recall, recallJson, remember, takeToken, uniqueName } from "./memory";
 import { OfflineReading } from "./offline";
-import { outboxCounts } from "./outbox";
+import { dropAll, outboxCounts } from "./outbox";
 import { isPushOn, leavePush, subscribe } from "./push";
 import { exchangeCode, takePairingCode } from "./pairing";
-import type { AgentInfo, Asked, Message, SessionInfo } from "./types";
+import type { AgentInfo, Asked, Message, OtherHub, SessionInfo } from "./types";
 
 export interface Found {
   sessionId: string;
@@ -34,14 +35,16 @@ export interface HubConnection {
 }
 
 export class App implements Owner {
-  token = takeToken();
-  private pairingCode = takePairingCode();
+  token: string;
+  private pairingCode: string;
   health: Health = "connecting";
   why = "";
   retryAt = 0;
   agents: AgentInfo[] = [];
   defaultAgent = "";
   scopes = new Set<string>();
+  /** Other hubs that this page may talk to, as its own hub names them. */
+  namedHubs: string[] = [];
   capabilities: Record<string, any> = {}; // of the hub, as its initialize answered
   sessions = new Map<string, SessionInfo>();
   nextCursor = "";
@@ -54,28 +57,51 @@ export class App implements Owner {
   /** Sessions that are not shown and have something to send. */
   private couriers = new Map<string, Conversation>();
   readonly offline = new OfflineReading(this);
-  readonly feed = new ProgressFeed(this, () => this.changed());
+  readonly feed = new ProgressFeed(this, () => this.listChanged());
+  /** Something in the lists has moved, which may be drawn a moment later: a hundred agents move all the time. */
+  listChanged: () => void = () => this.changed();
   /** What a person is told once, and a screen reader with them. */
   said = "";
   loaded = false;
-  private seen = recallJson<Record<string, string>>("seen", {});
-  private fresh = recall("seen") === "";
+  private seen: Record<string, string>;
+  private fresh: boolean;
   private clientId = uniqueName();
   private questions = new Map<string, unknown>();
   connection!: HubConnection; // set by `startPage`, before anything is asked
+  onSignOut: () => void = () => {};
 
   constructor(
     public changed: () => void,
     public asked: (asked: Asked) => void,
     public ended: (session: SessionInfo) => void,
     public heardMany: () => void,
-  ) {}
+    /** The hub, if it is another one than that of the page. */
+    readonly hub: OtherHub | null = null,
+  ) {
+    this.token = hub ? hub.token : takeToken();
+    this.pairingCode = hub ? "" : takePairingCode();
+    this.seen = recallJson<Record<string, string>>(this.seenName, {});
+    this.fresh = recall(this.seenName) === "";
+  }
+
+  get key(): string {
+    return this.hub?.key ?? "";
+  }
+
+  private get seenName(): string {
+    return this.hub ? `seen.${this.key}` : "seen";
+  }
+
+  hashOf(sessionId: string, part = ""): string {
+    return sessionHash(this.key, sessionId, part);
+  }
 
   get rpc(): Rpc {
     return this.connection.rpc;
   }
 
   start(): void {
+    if (this.hub) return this.connection.start();
     window.addEventListener("storage", (event) => this.onStorage(event.key));
     this.offline.start();
     if (this.pairingCode) void this.pair(this.pairingCode);
@@ -120,7 +146,14 @@ export class App implements Owner {
     this.open = null;
     this.beside = null;
     this.feed.progress.clear();
+    this.onSignOut();
     this.refuse("");
+  }
+
+  /** The person takes this hub out of the page: nothing of it stays. */
+  forget(): void {
+    remember(this.seenName, "");
+    for (const name of this.outboxNames()) dropAll(name);
   }
 
   private refuse(why: string): void {
@@ -147,23 +180,30 @@ export class App implements Owner {
     this.agents = Array.isArray(hub.agents) ? hub.agents : [];
     this.defaultAgent = hub.agent ?? this.agents[0]?.name ?? "";
     this.scopes = new Set(hub.scopes ?? []);
+    this.namedHubs = Array.isArray(hub.hubs) ? hub.hubs.map(String) : [];
     this.questions.clear();
     await rpc.call("_dragoman/hub/watch", { on: true });
     await this.refresh(rpc);
     for (const shown of this.shown()) await shown.attach(rpc);
     void this.sendWaiting(rpc);
-    if (isPushOn()) void subscribe(rpc).catch(() => null); // settings say why, when somebody looks
+    if (!this.hub && isPushOn()) void subscribe(rpc).catch(() => null); // settings say why, when somebody looks
   }
 
   /** What was written in sessions that are not shown is sent as well. */
   private async sendWaiting(rpc: Rpc): Promise<void> {
     const shown = this.shown().map(({ id }) => id);
-    for (const id of Object.keys(outboxCounts()).filter((id) => !shown.includes(id))) {
+    const ids = this.outboxNames().map((name) => name.slice(this.key ? this.key.length + 1 : 0));
+    for (const id of ids.filter((id) => !shown.includes(id))) {
       const courier = this.couriers.get(id) ?? this.conversation(id)!;
       if (!courier.hasToSend) continue;
       this.couriers.set(id, courier);
       await courier.attach(rpc);
     }
+  }
+
+  /** Of sessions of this hub in which something waits to be sent. */
+  private outboxNames(): string[] {
+    return Object.keys(outboxCounts()).filter((name) => (this.hub ? name.startsWith(`${this.key}/`) : !name.includes("/")));
   }
 
   /** A session that is not shown is followed until the hub has what was written in it. */
@@ -181,7 +221,8 @@ export class App implements Owner {
 
   /** Messages that wait to be sent. Those that are on their way in a session that is shown are not counted. */
   get toSend(): number {
-    const counted = Object.values(outboxCounts()).reduce((sum, count) => sum + count, 0);
+    const counts = outboxCounts();
+    const counted = this.outboxNames().reduce((sum, name) => sum + counts[name], 0);
     const onTheirWay = this.health === "live" ? this.shown().flatMap(({ sending }) => sending.filter(({ error }) => !error)).length : 0;
     return Math.max(0, counted - onTheirWay);
   }
@@ -215,15 +256,21 @@ export class App implements Owner {
       rpc.call<{ sessions: SessionInfo[]; nextCursor?: string }>("_dragoman/hub/sessions", this.listing()),
       rpc.call<{ requests: Asked[] }>("_dragoman/hub/inbox", {}),
     ]);
-    this.sessions = new Map(listed.sessions.map((session) => [session.sessionId, session]));
+    this.sessions = new Map(listed.sessions.map((session) => [session.sessionId, this.own(session)]));
     this.nextCursor = listed.nextCursor ?? "";
-    this.inbox = new Map(waiting.requests.map((asked) => [nameOf(asked), asked]));
+    this.inbox = new Map(waiting.requests.map((asked) => [nameOf(this.own(asked)), asked]));
     this.loaded = true;
     if (this.fresh) for (const session of listed.sessions) this.markSeen(session);
     this.fresh = false;
     this.offline.onListing();
     this.changed();
     void this.readLastLines(rpc, listed.sessions);
+  }
+
+  /** Marks what this hub has told as its own, whatever the hub says of that. */
+  private own<T extends { hub?: string }>(told: T): T {
+    if (this.hub || told.hub) told.hub = this.key;
+    return told;
   }
 
   /** Of child sessions that spoke before this page listened. A hub that cannot tell them leaves the tree without. */
@@ -252,7 +299,7 @@ export class App implements Owner {
     const listed = await this.rpc.call<{ sessions: SessionInfo[]; nextCursor?: string }>(
       "_dragoman/hub/sessions", { ...this.listing(), cursor: this.nextCursor },
     );
-    for (const session of listed.sessions) this.sessions.set(session.sessionId, session);
+    for (const session of listed.sessions) this.sessions.set(session.sessionId, this.own(session));
     this.nextCursor = listed.nextCursor ?? "";
     this.changed();
     void this.readLastLines(this.rpc, listed.sessions);
@@ -260,14 +307,14 @@ export class App implements Owner {
 
   fared(health: Health, detail: { why: string; retryAt: number }): void {
     this.health = health;
-    this.why = detail.why;
+    if (health !== "connecting") this.why = detail.why;
     this.retryAt = detail.retryAt;
     if (health === "offline") {
       for (const shown of this.shown()) shown.onOffline();
       void this.offline.restore();
     }
     // A device whose token was taken from it keeps nothing to read; what was written on it waits for its next token.
-    if (health === "refused") void this.offline.wipe().catch(() => null);
+    if (health === "refused" && !this.hub) void this.offline.wipe().catch(() => null);
     this.changed();
   }
 
@@ -328,7 +375,7 @@ export class App implements Owner {
   private sessionChanged(session: SessionInfo | undefined): void {
     if (!session?.sessionId) return;
     const before = this.sessions.get(session.sessionId);
-    this.sessions.set(session.sessionId, session);
+    this.sessions.set(session.sessionId, this.own(session));
     const worked = before?.state === "running" || before?.state === "waiting";
     const ended = worked && (session.state === "idle" || session.state === "failed");
     if (ended) this.ended(session);
@@ -340,12 +387,13 @@ export class App implements Owner {
     }
     this.offline.onListing();
     this.feed.hurry();
-    this.changed();
+    if (this.shown().some(({ id }) => id === session.sessionId)) this.changed();
+    else this.listChanged();
   }
 
   private waits(asked: Asked | undefined): void {
     if (!asked?.request) return;
-    const name = nameOf(asked);
+    const name = nameOf(this.own(asked));
     const known = this.inbox.has(name);
     this.inbox.set(name, asked);
     if (!known) this.asked(asked);
@@ -354,7 +402,7 @@ export class App implements Owner {
 
   /** The rules took longer than the question: it is the same one, known better. */
   private judged({ sessionId, request, risks, risksNote }: Asked): void {
-    const name = `${sessionId}\0${request}`;
+    const name = nameOf({ hub: this.key, sessionId, request });
     const asked = this.inbox.get(name);
     if (!asked) return;
     this.inbox.set(name, { ...asked, risks, risksNote });
@@ -362,7 +410,7 @@ export class App implements Owner {
   }
 
   private settled(sessionId: string, request: string): void {
-    this.inbox.delete(`${sessionId}\0${request}`);
+    this.inbox.delete(nameOf({ hub: this.key, sessionId, request }));
     this.changed();
   }
 
@@ -410,7 +458,7 @@ export class App implements Owner {
       this.changed();
     };
     const courier = this.couriers.get(id);
-    return courier ?? new Conversation(id, this.sessions.get(id) ?? null, onChange, (page, before) => this.offline.onPage(id, page, before));
+    return courier ?? new Conversation(id, this.sessions.get(id) ?? null, onChange, (page, before) => this.offline.onPage(id, page, before), identityOf({ hub: this.key, sessionId: id }));
   }
 
   unread(session: SessionInfo): boolean {
@@ -429,7 +477,7 @@ export class App implements Owner {
   private markSeen(session: SessionInfo): void {
     if (session.cursor === undefined || this.seen[session.sessionId] === session.cursor) return;
     this.seen[session.sessionId] = session.cursor;
-    remember("seen", JSON.stringify(this.seen));
+    remember(this.seenName, JSON.stringify(this.seen));
   }
 
   say(text: string): void {
@@ -445,6 +493,6 @@ export class App implements Owner {
   }
 }
 
-export function nameOf(asked: Asked): string {
-  return `${asked.sessionId}\0${asked.request}`;
+export function nameOf(asked: Pick<Asked, "hub" | "sessionId" | "request">): string {
+  return `${identityOf(asked)}\0${asked.request}`;
 }

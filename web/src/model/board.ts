@@ -4,6 +4,7 @@
  */
 
 import type { Rpc } from "../wire/rpc";
+import { identityOf } from "./hubs";
 import type { SessionInfo, Usage } from "./types";
 
 export interface Progress {
@@ -27,16 +28,26 @@ export interface Column {
 export interface BoardFilter {
   agent: string;
   text: string;
+  /** The key of a hub, or `home`; missing or empty for all. */
+  hub?: string;
 }
 
 const TITLES: [ColumnName, string][] = [["needs", "Needs you"], ["running", "Running"], ["done", "Done"], ["failed", "Failed"]];
 const COLUMN_OF: Record<string, ColumnName> = { waiting: "needs", running: "running", failed: "failed" };
 
+/** By the time at which they moved last. Times of the hub are ASCII: no need for the rules of a language, which are slow. */
+export function latestFirst(one: SessionInfo, other: SessionInfo): number {
+  const [first, second] = [one.updatedAt ?? "", other.updatedAt ?? ""];
+  return first < second ? 1 : first > second ? -1 : 0;
+}
+
 export function columnsOf(sessions: Iterable<SessionInfo>, filter: BoardFilter): Column[] {
   const words = filter.text.toLowerCase().split(/\s+/).filter(Boolean);
   const fits = (session: SessionInfo): boolean => {
+    const isWanted = (!filter.hub || (session.hub || "home") === filter.hub) && (!filter.agent || session.agent === filter.agent);
+    if (!isWanted || !words.length) return isWanted;
     const text = `${session.title ?? ""} ${session.agent} ${session.cwd}`.toLowerCase();
-    return (!filter.agent || session.agent === filter.agent) && words.every((word) => text.includes(word));
+    return words.every((word) => text.includes(word));
   };
   const columns = TITLES.map(([name, title]): Column => ({ name, title, sessions: [] }));
   for (const session of sessions) {
@@ -45,8 +56,8 @@ export function columnsOf(sessions: Iterable<SessionInfo>, filter: BoardFilter):
   }
   for (const column of columns) {
     // What waits longest is first; of everything else what moved last is.
-    const sign = column.name === "needs" ? 1 : -1;
-    column.sessions.sort((one, other) => sign * (one.updatedAt ?? "").localeCompare(other.updatedAt ?? ""));
+    column.sessions.sort(latestFirst);
+    if (column.name === "needs") column.sessions.reverse();
   }
   return columns;
 }
@@ -54,19 +65,19 @@ export function columnsOf(sessions: Iterable<SessionInfo>, filter: BoardFilter):
 /** The next session below or above; the columns follow each other. */
 export function stepDown(columns: Column[], id: string, by: number): string {
   const all = columns.flatMap((column) => column.sessions);
-  const at = all.findIndex((session) => session.sessionId === id);
+  const at = all.findIndex((session) => identityOf(session) === id);
   const next = at < 0 ? 0 : Math.max(0, Math.min(all.length - 1, at + by));
-  return all[next]?.sessionId ?? "";
+  return all[next] ? identityOf(all[next]) : "";
 }
 
 /** The session beside it, in the next column that has any, at the same height if that is filled. */
 export function stepAcross(columns: Column[], id: string, by: number): string {
   const filled = columns.filter((column) => column.sessions.length);
-  const at = filled.findIndex((column) => column.sessions.some((session) => session.sessionId === id));
-  if (at < 0) return filled[0]?.sessions[0].sessionId ?? "";
-  const row = filled[at].sessions.findIndex((session) => session.sessionId === id);
+  const at = filled.findIndex((column) => column.sessions.some((session) => identityOf(session) === id));
+  if (at < 0) return filled.length ? identityOf(filled[0].sessions[0]) : "";
+  const row = filled[at].sessions.findIndex((session) => identityOf(session) === id);
   const { sessions } = filled[Math.max(0, Math.min(filled.length - 1, at + by))];
-  return sessions[Math.min(row, sessions.length - 1)].sessionId;
+  return identityOf(sessions[Math.min(row, sessions.length - 1)]);
 }
 
 /** What the sessions cost together, in each currency. */

@@ -54,10 +54,12 @@ export class Conversation {
     private changed: () => void,
     /** Hears of each page of the archive, and of what it was asked to be before. */
     private onPage: (page: Stored[], before: string) => void = () => {},
+    /** What its messages to be sent are stored under. */
+    private outboxName = id,
   ) {
     this.fold = new Fold(id);
     this.terminals = new Terminals(id, () => this.fold, changed);
-    this.sending = waitingIn(id);
+    this.sending = waitingIn(this.outboxName);
   }
 
   get waiting(): number {
@@ -218,12 +220,12 @@ export class Conversation {
   }
 
   private keepSending(sending: Sending, formerKey = sending.key): void {
-    sending.isFleeting = !store(this.id, sending, formerKey) || undefined;
+    sending.isFleeting = !store(this.outboxName, sending, formerKey) || undefined;
   }
 
   /** Another tab has changed the outbox. */
   readOutbox(): void {
-    this.sending = waitingIn(this.id).map((stored) => Object.assign(this.sending.find(({ key }) => key === stored.key) ?? stored, stored));
+    this.sending = waitingIn(this.outboxName).map((stored) => Object.assign(this.sending.find(({ key }) => key === stored.key) ?? stored, stored));
     this.changed();
   }
 
@@ -239,7 +241,7 @@ export class Conversation {
   private dropTaken(): void {
     const taken = this.sending.filter((sending) => this.fold.taken.has(sending.key));
     if (!taken.length) return;
-    for (const { key } of taken) drop(this.id, key);
+    for (const { key } of taken) drop(this.outboxName, key);
     this.sending = this.sending.filter((sending) => !taken.includes(sending));
     this.changed();
   }
@@ -296,7 +298,7 @@ export class Conversation {
     first.prompt = joinPrompts(first.prompt, ...others.map(({ prompt }) => prompt));
     first.way = undefined;
     this.sending = this.sending.filter((sending) => !others.includes(sending));
-    for (const { key } of others) drop(this.id, key);
+    for (const { key } of others) drop(this.outboxName, key);
     this.keepSending(first);
     void this.deliver(this.rpc, first);
   }
@@ -312,7 +314,7 @@ export class Conversation {
 
   private async deliver(rpc: Rpc, sending: Sending): Promise<void> {
     if (rpc.isEnded) return;
-    if (!waitingIn(this.id).some(({ key }) => key === sending.key)) return this.forget(sending); // taken back in another tab
+    if (!waitingIn(this.outboxName).some(({ key }) => key === sending.key)) return this.forget(sending); // taken back in another tab
     sending.error = undefined;
     sending.isTried = true;
     this.keepSending(sending);
@@ -341,7 +343,7 @@ export class Conversation {
 
   forget(sending: Sending): void {
     this.sending = this.sending.filter((other) => other !== sending);
-    drop(this.id, sending.key);
+    drop(this.outboxName, sending.key);
     this.changed();
   }
 

@@ -34,7 +34,8 @@ export class OfflineReading {
   constructor(private app: App) {}
 
   private get isOn(): boolean {
-    return Boolean(this.app.token) && this.app.connection.needsToken && !surroundings.isEmbedded && "indexedDB" in window;
+    // Of other hubs nothing is kept: the copy is of the hub whose page this is.
+    return !this.app.hub && Boolean(this.app.token) && this.app.connection.needsToken && !surroundings.isEmbedded && "indexedDB" in window;
   }
 
   private get isNeeded(): boolean {

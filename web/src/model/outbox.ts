@@ -1,5 +1,5 @@
 /**
- * Messages that the hub is not known to have, in the browser's storage: by session, in the order in which they were
+ * Messages that the hub is not known to have, in the browser's storage: by session (`identityOf`), in the order in which they were
  * written. Several tabs share it, so everything is read anew before it is changed.
  */
 
@@ -31,6 +31,11 @@ export function store(sessionId: string, sending: Sending, formerKey = sending.k
 export function drop(sessionId: string, key: string): void {
   const all = waitingIn(sessionId);
   if (all.some((sending) => sending.key === key)) write(sessionId, all.filter((sending) => sending.key !== key));
+}
+
+/** Everything that waits in a session. */
+export function dropAll(sessionId: string): void {
+  write(sessionId, []);
 }
 
 function write(sessionId: string, all: Sending[]): boolean {

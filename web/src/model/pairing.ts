@@ -14,10 +14,11 @@ export function takePairingCode(): string {
   return found ? found[1] : "";
 }
 
-export async function exchangeCode(code: string): Promise<PairingResult> {
+/** `address` is that of the hub that gave the code. */
+export async function exchangeCode(code: string, address = location.href): Promise<PairingResult> {
   const again = "Run “dragoman hub pair” once more, and open the new address.";
   try {
-    const answer = await fetch("/pair", {
+    const answer = await fetch(new URL("/pair", address), {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify({ code, device: deviceName(navigator.userAgent) }),

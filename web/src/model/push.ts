@@ -23,6 +23,21 @@ export function isPushOn(): boolean {
   return recall("push") === "yes" && !obstacle() && Notification.permission === "granted";
 }
 
+/** Why a notification can have no buttons here; empty if it can. */
+export function buttonObstacle(): string {
+  return ((Notification as any).maxActions ?? 0) > 1 ? "" : "This browser shows no buttons in notifications."; // of Chromium alone, so far
+}
+
+export function hasButtons(): boolean {
+  return recall("push.answers") === "yes";
+}
+
+/** Permissions with buttons, or without: the hub has to know. */
+export async function switchButtons(rpc: Rpc, on: boolean): Promise<void> {
+  remember("push.answers", on ? "yes" : "");
+  await subscribe(rpc);
+}
+
 /** Rejects with the reason for which nothing will come. */
 export async function switchPush(rpc: Rpc, on: boolean): Promise<void> {
   if (on) {
@@ -47,7 +62,7 @@ export async function subscribe(rpc: Rpc): Promise<void> {
   if (before && !isSame) await before.unsubscribe();
   const now = isSame ? before : await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: wanted });
   const { endpoint, keys } = now.toJSON();
-  await rpc.call("_dragoman/hub/push/subscribe", { endpoint, keys });
+  await rpc.call("_dragoman/hub/push/subscribe", { endpoint, keys, answers: hasButtons() });
 }
 
 /** Ends the subscription of this browser. The hub hears of it from the push service, if it cannot be told. */

@@ -82,8 +82,19 @@ export interface Usage {
 
 export type SessionState = "running" | "waiting" | "idle" | "failed" | "closed" | "archived";
 
+/** A hub that the person has added to the page of another one. */
+export interface OtherHub {
+  /** What this browser calls it. */
+  key: string;
+  address: string;
+  name: string;
+  token: string;
+}
+
 export interface SessionInfo {
   sessionId: string;
+  /** Which hub of several has told it: written by the page, never taken from a hub. */
+  hub?: string;
   agent: string;
   cwd: string;
   title?: string | null;
@@ -114,6 +125,8 @@ export interface Risk {
 
 export interface Asked {
   sessionId: string;
+  /** Which hub of several asks: written by the page, never taken from a hub. */
+  hub?: string;
   request: string;
   method: string;
   params: Record<string, any>; // each method has its own; whoever draws one knows which

@@ -1,8 +1,10 @@
 /** The board: a column for each state, a tile for each session. Arrow keys and j, k, h, l move; the tile in focus is the chosen one. */
 
 import { type TemplateResult, html, nothing } from "lit";
+import { guard } from "lit/directives/guard.js";
 import { repeat } from "lit/directives/repeat.js";
 import type { App } from "../model/app";
+import { type Hubs, identityOf } from "../model/hubs";
 import { type BoardFilter, type Column, type ColumnName, type Progress, columnsOf, duration, stepAcross, stepDown, totalCost } from "../model/board";
 import { recallJson, remember } from "../model/memory";
 import { surroundings } from "../surroundings";
@@ -11,6 +13,7 @@ import type { Asked, SessionInfo } from "../model/types";
 import { plain } from "../text/reveal";
 import { plainText } from "../text/search";
 import { ago, lastPart } from "./dom";
+import { hubNotices, moreSessions } from "./home";
 import { icon } from "./icons";
 import { worstRisk } from "./risks";
 
@@ -20,34 +23,45 @@ const EMPTY: Record<ColumnName, string> = {
   done: "No session has ended a turn.",
   failed: "None has failed.",
 };
+const STEP = 50;
 const LINE_ICONS: Record<string, string> = { tool: "execute", thought: "think", permission: "ask", error: "close", prompt: "move" };
 
 export class BoardView {
   filter = recallJson<BoardFilter>("board", { agent: "", text: "" });
   private chosen = "";
-  private columns: Column[] = [];
+  private columns: (Column & { count: number })[] = [];
+  /** Tiles of a column that are drawn: of a thousand sessions, nobody looks at all at once. */
+  private most = STEP;
+  /** What is asked first, by session. */
+  private asked = new Map<string, Asked>();
   /** Somebody who moves with keys keeps the place when a tile goes to another column. */
   private isByKeys = false;
 
-  constructor(private app: App, private startNew: () => void, private approve: (sessionId: string) => void) {
+  private app: App;
+
+  constructor(private hubs: Hubs, private startNew: () => void, private approve: (identity: string) => void) {
+    this.app = hubs.home;
     document.addEventListener("pointerdown", () => (this.isByKeys = false), true);
   }
 
   view(): TemplateResult {
-    const { app } = this;
-    this.columns = columnsOf(app.sessions.values(), this.filter);
-    const first = this.columns.flatMap((column) => column.sessions)[0]?.sessionId ?? "";
-    if (!this.columns.some((column) => column.sessions.some((session) => session.sessionId === this.chosen))) this.chosen = first;
+    const { app, hubs } = this;
+    const sessions = hubs.sessions();
+    this.columns = columnsOf(sessions, this.filter).map((column) => ({ ...column, sessions: column.sessions.slice(0, this.most), count: column.sessions.length }));
+    const all = this.columns.flatMap((column) => column.sessions);
+    if (!all.some((session) => identityOf(session) === this.chosen)) this.chosen = all.length ? identityOf(all[0]) : "";
+    this.asked = new Map([...hubs.inbox().values()].reverse().map((asked) => [identityOf(asked), asked]));
     return html`<section class="board" aria-labelledby="board-title" @focusin=${this.onFocus}>
-      ${this.head()}
-      ${app.loaded && !app.sessions.size ? this.welcome() : html`<div class="board-columns">${this.columns.map((column) => this.column(column))}</div>`}
+      ${this.head(sessions)}
+      ${hubNotices(hubs)}
+      ${app.loaded && !sessions.length ? this.welcome() : html`<div class="board-columns">${this.columns.map((column) => this.column(column))}</div>`}
     </section>`;
   }
 
-  private head(): TemplateResult {
-    const { app, filter } = this;
-    const agents = [...new Set([...app.sessions.values()].map((session) => session.agent))].sort();
-    const costs = [...totalCost(app.feed.progress.values())].map(([currency, amount]) => `${amount.toFixed(2)} ${plain(currency)}`);
+  private head(sessions: SessionInfo[]): TemplateResult {
+    const { app, filter, hubs } = this;
+    const agents = [...new Set(sessions.map((session) => session.agent))].sort();
+    const costs = [...totalCost(hubs.all().flatMap((hub) => [...hub.feed.progress.values()]))].map(([currency, amount]) => `${amount.toFixed(2)} ${plain(currency)}`);
     const set = (change: Partial<BoardFilter>): void => {
       this.filter = { ...filter, ...change };
       remember("board", JSON.stringify(this.filter));
@@ -58,6 +72,10 @@ export class BoardView {
       <h2 id="board-title">Board</h2>
       ${costs.length ? html`<span class="faint board-cost" title="What the sessions below cost together">${costs.join(" + ")}</span>` : nothing}
       <span class="board-tools">
+        ${hubs.hasOthers || filter.hub ? html`<select aria-label="Hub" @change=${(event: Event) => set({ hub: (event.target as HTMLSelectElement).value })}>
+          <option value="" ?selected=${!filter.hub}>All hubs</option>
+          ${hubs.all().map((hub) => html`<option value=${hub.key || "home"} ?selected=${(hub.key || "home") === filter.hub}>${plain(hubs.nameOf(hub.key))}</option>`)}
+        </select>` : nothing}
         ${agents.length > 1 || filter.agent ? html`<select aria-label="Agent" @change=${(event: Event) => set({ agent: (event.target as HTMLSelectElement).value })}>
           <option value="" ?selected=${!filter.agent}>All agents</option>
           ${agents.map((agent) => html`<option value=${agent} ?selected=${agent === filter.agent}>${plain(agent)}</option>`)}
@@ -74,37 +92,52 @@ export class BoardView {
       ${this.app.may("prompt") ? html`<button type="button" class="choice allow_once" @click=${this.startNew}>New session</button>` : nothing}</div>`;
   }
 
-  private column(column: Column): TemplateResult {
+  private more = (): void => {
+    const hasHidden = this.columns.some((column) => column.count > this.most);
+    this.most += STEP;
+    if (!hasHidden) moreSessions(this.hubs);
+    this.app.changed();
+  };
+
+  private column(column: Column & { count: number }): TemplateResult {
     const { app } = this;
-    const count = column.sessions.length;
+    const { count } = column;
+    const hasMore = count > this.most || (column.name === "done" && this.hubs.all().some((hub) => hub.nextCursor));
     return html`<section class="board-column of-${column.name}" aria-label="${column.title}, ${count}">
       <h3 class="board-column-head"><span class="dot ${STATE_OF[column.name]}"></span>${column.title}<span class="board-count">${count}</span></h3>
       <ul class="board-list">
-        ${repeat(column.sessions, (session) => session.sessionId, (session) => this.tile(session, column.name))}
+        ${repeat(column.sessions, identityOf, (session) => this.tile(session, column.name))}
       </ul>
       ${count || !app.loaded ? nothing : html`<p class="faint board-none">${EMPTY[column.name]}</p>`}
       ${app.loaded ? nothing : html`<div class="skeleton" aria-hidden="true"><i></i><i></i><i></i></div>`}
-      ${column.name === "done" && app.nextCursor ? html`<button type="button" class="quiet" @click=${() => void app.moreSessions()}>Older sessions</button>` : nothing}
+      ${hasMore ? html`<button type="button" class="quiet" @click=${this.more}>${column.name === "needs" ? "Later ones" : "Older sessions"}</button>` : nothing}
     </section>`;
   }
 
-  private tile(session: SessionInfo, column: ColumnName): TemplateResult {
-    const { app } = this;
+  /** A tile is drawn again when something in it has changed: there may be a thousand. */
+  private tile(session: SessionInfo, column: ColumnName): unknown {
+    const app = this.hubs.get(session.hub ?? "") ?? this.app;
+    const identity = identityOf(session);
+    const hubName = this.hubs.nameOf(session.hub);
     const progress = app.feed.progress.get(session.sessionId);
-    const asked = [...app.inbox.values()].find((one) => one.sessionId === session.sessionId);
+    const asked = this.asked.get(identity);
     const isUnread = app.unread(session);
-    return html`<li>
-      <a class="tile of-${column} ${isUnread ? "unread" : ""}" href="#/s/${encodeURIComponent(session.sessionId)}" data-session=${session.sessionId}
-        tabindex=${session.sessionId === this.chosen ? 0 : -1}>
+    const isAway = app.hub !== null && app.health !== "live";
+    const isChosen = identity === this.chosen;
+    const time = timeOf(session, column, progress, asked);
+    const draw = (): TemplateResult => html`<li>
+      <a class="tile of-${column} ${isUnread ? "unread" : ""} ${isAway ? "away" : ""}" href=${app.hashOf(session.sessionId)} data-session=${identity}
+        tabindex=${isChosen ? 0 : -1}>
         <span class="tile-head"><span class="tile-title">${session.parent ? html`<span class="faint" title="Begun by another session">↳ </span>` : nothing}${plain(session.title || "Untitled session")}</span>
           ${isUnread ? html`<span class="new" role="img" aria-label="unread"></span>` : nothing}
-          <span class="tile-time">${timeOf(session, column, progress, asked)}</span></span>
+          <span class="tile-time">${time}</span></span>
         ${asked && column === "needs" ? question(asked) : lineOf(progress, column)}
-        <span class="tile-foot"><span class="tile-agent">${plain(session.agent)}</span><span class="tile-folder" title=${plain(session.cwd, "exact line")}>${plain(lastPart(session.cwd), "exact line")}</span>
+        <span class="tile-foot">${hubName ? html`<span class="hub-name">${plain(hubName)}</span>` : nothing}<span class="tile-agent">${plain(session.agent)}</span><span class="tile-folder" title=${plain(session.cwd, "exact line")}>${plain(lastPart(session.cwd), "exact line")}</span>
           ${session.queue ? html`<span>${session.queue} queued</span>` : nothing}${measures(progress)}</span>
       </a>
-      ${asked && app.may("approve") ? html`<button type="button" class="small tile-approve" @click=${() => this.approve(session.sessionId)}>Decide<kbd>⇧A</kbd></button>` : nothing}
+      ${asked && !isAway && app.may("approve") ? html`<button type="button" class="small tile-approve" @click=${() => this.approve(identity)}>Decide<kbd>⇧A</kbd></button>` : nothing}
     </li>`;
+    return guard([session, column, progress, asked, isUnread, isAway, isChosen, time, hubName, app.may("approve")], draw);
   }
 
   private onFocus = (event: FocusEvent): void => {

@@ -20,7 +20,7 @@ export function childrenOf(app: App, parent: string): SessionInfo[] {
 function branch(app: App, sessions: SessionInfo[], level: number): TemplateResult | typeof nothing {
   if (!sessions.length || level > 16) return nothing;
   return html`<ul>${sessions.map((session) => html`<li>
-    <a href="#/s/${encodeURIComponent(session.sessionId)}">${plain(session.title || session.sessionId)}</a>
+    <a href=${app.hashOf(session.sessionId)}>${plain(session.title || session.sessionId)}</a>
     <span class="faint">${standing(session)}${lastLine(app, session)}</span>
     ${branch(app, childrenOf(app, session.sessionId), level + 1)}</li>`)}</ul>`;
 }

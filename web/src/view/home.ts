@@ -1,9 +1,12 @@
 /** The inbox and the list of sessions. */
 
 import { type TemplateResult, html, nothing } from "lit";
+import { guard } from "lit/directives/guard.js";
 import { repeat } from "lit/directives/repeat.js";
 import type { App } from "../model/app";
 import { nameOf } from "../model/app";
+import { latestFirst } from "../model/board";
+import { type Hubs, identityOf } from "../model/hubs";
 import type { SessionInfo } from "../model/types";
 import { surroundings } from "../surroundings";
 import { plain } from "../text/reveal";
@@ -27,18 +30,38 @@ const GROUPS: [string, (session: SessionInfo) => boolean][] = [
   ["Archived", (session) => session.state === "archived"],
 ];
 
-export function inbox(app: App, startNew: () => void): TemplateResult {
-  const waiting = [...app.inbox.values()];
+export function inbox(hubs: Hubs, startNew: () => void): TemplateResult {
+  const app = hubs.home;
+  const waiting = [...hubs.inbox().values()];
   return html`<section class="inbox" aria-labelledby="inbox-title">
     <h2 id="inbox-title">${waiting.length ? `${waiting.length} ${waiting.length === 1 ? "thing waits" : "things wait"} for you` : "Inbox"}</h2>
-    <div class="cards">${repeat(waiting, nameOf, (asked) => questionCard(app, asked, false))}</div>
+    ${hubNotices(hubs)}
+    <div class="cards">${repeat(waiting, nameOf, (asked) => questionCard(hubs.get(asked.hub ?? "") ?? app, asked, false))}</div>
     ${app.offline.asOf ? html`<p class="faint none">What waits for you is not known without the hub.</p>` : nothing}
-    ${waiting.length || !app.loaded ? nothing : empty(app, startNew)}
+    ${waiting.length || !app.loaded ? nothing : empty(hubs, startNew)}
   </section>`;
 }
 
-function empty(app: App, startNew: () => void): TemplateResult {
-  const first = app.sessions.size === 0;
+/** Other hubs that cannot be reached, each in a line of its own. */
+export function hubNotices(hubs: Hubs): TemplateResult[] {
+  return hubs.all().filter((hub) => hub.hub).map(hubNotice).filter((notice) => notice !== nothing);
+}
+
+/** Why another hub is not there; nothing if it is. */
+export function hubNotice(app: App): TemplateResult | typeof nothing {
+  const { hub, health } = app;
+  if (!hub || health === "live" || (health === "connecting" && !app.why)) return nothing;
+  const seconds = Math.max(0, Math.ceil((app.retryAt - Date.now()) / 1000));
+  const next = health === "refused" ? "" : health === "offline" && seconds ? `Next try in ${seconds} s.` : "Trying again …";
+  const again = (): void => (health === "refused" ? app.connection.start() : app.connection.hurry());
+  return html`<div class="hub-notice" role="status" data-hub=${hub.key}><span class="dot failed"></span>
+    <span><strong>${plain(hub.name)}</strong> is not connected: ${plain(app.why)}${/[.!?]$/.test(app.why) ? "" : "."} ${app.loaded ? "What you see of it may be out of date." : ""} ${next}</span>
+    <button type="button" class="small" @click=${again}>Try now</button></div>`;
+}
+
+function empty(hubs: Hubs, startNew: () => void): TemplateResult {
+  const app = hubs.home;
+  const first = hubs.sessions().length === 0;
   return html`<div class="empty">
     <img src=${surroundings.icon} alt="" width="72" height="72" />
     <p class="empty-title">${first ? "Welcome" : "Nothing waits for you"}</p>
@@ -51,29 +74,52 @@ function empty(app: App, startNew: () => void): TemplateResult {
   </div>`;
 }
 
-export function sessionList(app: App): TemplateResult {
-  const all = [...app.sessions.values()].sort((one, other) => (other.updatedAt ?? "").localeCompare(one.updatedAt ?? ""));
+/** Rows that are drawn; more when somebody asks for older ones. */
+let most = 100;
+
+export function sessionList(hubs: Hubs): TemplateResult {
+  const app = hubs.home;
+  const sorted = hubs.sessions().sort(latestFirst);
+  const all = sorted.slice(0, most);
+  const hasHidden = sorted.length > most;
+  const more = (): void => {
+    most += 100;
+    if (!hasHidden) moreSessions(hubs);
+    app.changed();
+  };
   const groups = GROUPS.map(([name, fits]) => [name, all.filter(fits)] as const).filter(([, found]) => found.length);
   return html`<nav class="sessions" aria-label="Sessions">
     ${groups.map(([name, found]) => html`<h3 class="group">${name}</h3>
-      <ul>${repeat(found, (session) => session.sessionId, (session) => row(app, session))}</ul>`)}
-    ${app.nextCursor ? html`<button type="button" class="quiet wide" @click=${() => void app.moreSessions()}>Older sessions</button>` : nothing}
+      <ul>${repeat(found, identityOf, (session) => row(hubs, session))}</ul>`)}
+    ${hasHidden || hubs.all().some((hub) => hub.nextCursor) ? html`<button type="button" class="quiet wide" @click=${more}>Older sessions</button>` : nothing}
     ${app.loaded && !all.length ? html`<p class="faint none">No sessions yet.</p>` : nothing}
-    ${app.loaded ? html`<button type="button" class="quiet wide" aria-pressed=${app.withArchived ? "true" : "false"} @click=${() => void app.toggleArchived()}>${app.withArchived ? "Hide archived sessions" : "Archived sessions"}</button>` : nothing}
+    ${app.loaded ? html`<button type="button" class="quiet wide" aria-pressed=${app.withArchived ? "true" : "false"} @click=${() => hubs.all().forEach((hub) => void hub.toggleArchived().catch(() => null))}>${app.withArchived ? "Hide archived sessions" : "Archived sessions"}</button>` : nothing}
     ${app.loaded || app.offline.asOf ? nothing : html`<div class="skeleton" aria-hidden="true"><i></i><i></i><i></i></div>`}
   </nav>`;
 }
 
-function row(app: App, session: SessionInfo): TemplateResult {
+export function moreSessions(hubs: Hubs): void {
+  for (const hub of hubs.all()) void hub.moreSessions().catch(() => null); // one that is away says so in its place
+}
+
+/** A row is drawn again when something in it has changed: there may be a thousand. */
+function row(hubs: Hubs, session: SessionInfo): unknown {
+  const app = hubs.get(session.hub ?? "") ?? hubs.home;
+  const hubName = hubs.nameOf(session.hub);
   const open = app.shown().some((shown) => shown.id === session.sessionId);
   const unread = !open && app.unread(session);
+  const when = ago(session.updatedAt);
+  return guard([session, hubName, open, unread, when], () => rowView(app, session, { hubName, open, unread, when }));
+}
+
+function rowView(app: App, session: SessionInfo, { hubName, open, unread, when }: { hubName: string; open: boolean; unread: boolean; when: string }): TemplateResult {
   const title = plain(session.title || "Untitled session");
   return html`<li>
-    <a class="session ${unread ? "unread" : ""}" href="#/s/${encodeURIComponent(session.sessionId)}" aria-current=${open ? "page" : nothing}>
+    <a class="session ${unread ? "unread" : ""}" href=${app.hashOf(session.sessionId)} aria-current=${open ? "page" : nothing}>
       <span class="dot ${session.state}" role="img" aria-label=${WORDS[session.state] ?? session.state}></span>
       <span class="session-title">${title}</span>
-      <span class="session-when">${ago(session.updatedAt)}</span>
-      <span class="session-under">${plain(session.agent ?? "")} · ${plain(lastPart(session.cwd ?? ""), "exact line")}
+      <span class="session-when">${when}</span>
+      <span class="session-under">${hubName ? html`<span class="hub-name">${plain(hubName)}</span> · ` : nothing}${plain(session.agent ?? "")} · ${plain(lastPart(session.cwd ?? ""), "exact line")}
         ${session.queue ? html` · ${session.queue} queued` : nothing}</span>
       ${session.asking ? html`<span class="badge">${session.asking}</span>` : unread ? html`<span class="new" role="img" aria-label="unread"></span>` : nothing}
     </a>
@@ -81,18 +127,18 @@ function row(app: App, session: SessionInfo): TemplateResult {
 }
 
 /** How many messages wait to be sent, of all sessions; opens the list of them. */
-export function outboxLink(app: App, open: () => void): TemplateResult | typeof nothing {
-  const count = app.toSend;
+export function outboxLink(hubs: Hubs, open: () => void): TemplateResult | typeof nothing {
+  const count = hubs.all().reduce((sum, hub) => sum + hub.toSend, 0);
   if (!count) return nothing;
-  const words = app.health === "live" ? "Not sent yet" : "Waiting for the network";
+  const words = hubs.home.health === "live" ? "Not sent yet" : "Waiting for the network";
   return html`<button type="button" class="view-link outbox-link" @click=${open}>${icon("send")}<span>${words}</span><span class="badge">${count}<span class="unseen"> ${count === 1 ? "message" : "messages"}</span></span></button>`;
 }
 
 /** The places of the page besides sessions. */
-export function viewLinks(app: App, view: string): TemplateResult {
+export function viewLinks(waiting: number, view: string): TemplateResult {
   const link = (name: string, address: string, label: string, key: string, count = 0): TemplateResult =>
     html`<a class="view-link" href=${address} title="${label} (${key})" aria-current=${view === name ? "page" : nothing}>${icon(name)}<span>${label}</span>${count ? html`<span class="badge">${count}<span class="unseen"> waiting</span></span>` : nothing}</a>`;
-  return html`<nav class="views" aria-label="Views">${link("inbox", "#/", "Inbox", "i", app.inbox.size)}${link("board", "#/board", "Board", "b")}${link("agents", "#/agents", "Agents", "g")}${link("settings", "#/settings", "Settings", ",")}</nav>`;
+  return html`<nav class="views" aria-label="Views">${link("inbox", "#/", "Inbox", "i", waiting)}${link("board", "#/board", "Board", "b")}${link("agents", "#/agents", "Agents", "g")}${link("settings", "#/settings", "Settings", ",")}</nav>`;
 }
 
 export function sidebarHead(app: App, act: { search(): void; start(): void; menu(event: Event): void }): TemplateResult {

@@ -1,6 +1,6 @@
 /** What waits to be sent, of all sessions: where each message belongs, what keeps it, and a way to drop it. */
 
-import type { App } from "../model/app";
+import type { Hubs } from "../model/hubs";
 import { promptText } from "../model/items";
 import { canTakeBack, drop, outboxCounts, waitingIn } from "../model/outbox";
 import { type Sending, sendingLabel } from "../model/steering";
@@ -8,7 +8,8 @@ import { plain } from "../text/reveal";
 import { dialog } from "./dialogs";
 import { button, el, shown } from "./dom";
 
-export function showOutbox(app: App, openSession: (id: string) => void): void {
+/** Sessions are named as `identityOf` does. */
+export function showOutbox(hubs: Hubs, openSession: (identity: string) => void): void {
   const list = el("ol", "outbox");
   const opened = dialog("Waiting to be sent", list);
   const draw = (): void => {
@@ -16,17 +17,18 @@ export function showOutbox(app: App, openSession: (id: string) => void): void {
     list.replaceChildren(...entries);
     if (!entries.length) opened.close();
   };
-  const entry = (id: string, sending: Sending): HTMLElement => {
-    const title = plain(app.sessions.get(id)?.title || "Untitled session");
+  const entry = (identity: string, sending: Sending): HTMLElement => {
+    const [app, id] = hubs.find(identity);
+    const title = plain([app.sessions.get(id)?.title || "Untitled session", hubs.nameOf(app.key)].filter(Boolean).join(" · "));
     const open = button("Open session", "small", () => {
       opened.close();
-      openSession(id);
+      openSession(identity);
     });
     const discard = button("Discard", "small danger", () => {
       const conversation = app.conversations().find((shown) => shown.id === id);
       const held = conversation?.sending.find(({ key }) => key === sending.key);
       if (conversation && held) conversation.forget(held);
-      else drop(id, sending.key);
+      else drop(identity, sending.key);
       app.changed();
       draw();
     });

@@ -5,6 +5,7 @@
 
 import type { App } from "../model/app";
 import { nameOf } from "../model/app";
+import { identityOf } from "../model/hubs";
 import { isBare, orderedOptions, wholeCall } from "../model/asked";
 import type { Asked, PermissionOption } from "../model/types";
 import { plain } from "../text/reveal";
@@ -65,21 +66,21 @@ function frame(app: App, asked: Asked, inSession: boolean, kind: string, title: 
   const card = el("article", "card");
   card.tabIndex = -1;
   card.dataset.request = asked.request;
-  card.dataset.session = asked.sessionId;
+  card.dataset.session = identityOf(asked);
   const heading = el("h3", "card-title", shown(title, "exact line"));
   card.setAttribute("aria-label", `Waits for you: ${plain(title, "exact line")}`);
   card.append(el("header", "card-head", el("span", "tool-icon", iconNode(kind)), heading));
   if (asked.requester) card.append(el("p", "faint", shown(`${asked.requester}:`, "exact line")));
-  if (!inSession) card.append(origin(asked, session?.cwd ?? ""));
+  if (!inSession) card.append(origin(app, asked, session?.cwd ?? ""));
   card.append(riskList(asked));
   const body = el("div", "card-body");
   card.append(body);
   return [card, body];
 }
 
-function origin(asked: Asked, cwd: string): HTMLElement {
-  const link = el("a", "origin", shown([asked.title || "Untitled session", asked.agent, lastPart(cwd)].filter(Boolean).join(" · "), "line"));
-  link.href = `#/s/${encodeURIComponent(asked.sessionId)}`;
+function origin(app: App, asked: Asked, cwd: string): HTMLElement {
+  const link = el("a", "origin", shown([app.hub?.name, asked.title || "Untitled session", asked.agent, lastPart(cwd)].filter(Boolean).join(" · "), "line"));
+  link.href = app.hashOf(asked.sessionId);
   const when = ago(asked.askedAt);
   return el("div", "card-origin", link, when ? el("span", "faint", when === "now" ? "just now" : `${when} ago`) : null);
 }

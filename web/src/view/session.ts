@@ -35,7 +35,7 @@ export function sessionView(app: App, open: Conversation, timeline: Timeline, co
       ${back(app, open)}
       <div class="session-name">
         <h2 class="session-h" title=${title}><button type="button" class="plain" @click=${acts.rename} title="Rename">${title}</button></h2>
-        <p class="faint one-line">${plain(open.info?.agent ?? "")} · <span title=${plain(open.info?.cwd ?? "", "exact line")}>${plain(lastPart(open.info?.cwd ?? ""), "exact line")}</span></p>
+        <p class="faint one-line">${app.hub ? html`<span class="hub-name">${plain(app.hub.name)}</span> · ` : nothing}${plain(open.info?.agent ?? "")} · <span title=${plain(open.info?.cwd ?? "", "exact line")}>${plain(lastPart(open.info?.cwd ?? ""), "exact line")}</span></p>
       </div>
       ${usage(open)}${state(open)}
       <button type="button" class="round quiet" aria-label="Session menu" aria-haspopup="menu" @click=${acts.menu}>${icon("menu")}</button>

@@ -2,21 +2,23 @@
 
 import { type TemplateResult, html, nothing } from "lit";
 import type { App } from "../model/app";
+import type { Hubs } from "../model/hubs";
 import { DENSITIES, THEMES, chooseDensity, chooseTheme, chosenDensity, chosenTheme } from "../model/appearance";
-import { isPushOn, obstacle, switchPush } from "../model/push";
+import { buttonObstacle, hasButtons, isPushOn, obstacle, switchButtons, switchPush } from "../model/push";
 import { canNotify, notifying, switchNotifications } from "../notify";
 import { surroundings } from "../surroundings";
 import { plain } from "../text/reveal";
 import { KEYS } from "./dialogs";
 import { icon } from "./icons";
 
-export function settingsView(app: App): TemplateResult {
+export function settingsView(hubs: Hubs): TemplateResult {
+  const app = hubs.home;
   return html`<section class="sheet" aria-labelledby="settings-title">
     <header class="board-head"><a class="round quiet back" href="#/" aria-label="Back to the inbox">${icon("back")}</a><h2 id="settings-title">Settings</h2><span class="faint">of this browser</span></header>
     <div class="sheet-body">
       ${surroundings.isEmbedded ? nothing : choice(app, "Theme", "As your system has it, or always the same.", THEMES, chosenTheme(), chooseTheme)}
       ${choice(app, "Density", "How much room everything has.", DENSITIES, chosenDensity(), chooseDensity)}
-      ${surroundings.isEmbedded ? nothing : html`${notifications(app)}${push(app)}`}
+      ${surroundings.isEmbedded ? nothing : html`${notifications(app)}${push(app)}${otherHubs(hubs)}`}
       <section class="setting tall-setting"><div><h3>Keys</h3><p class="faint">Nothing is taken from somebody who writes.</p></div>
         <dl class="keys">${KEYS.map(([key, what]) => html`<dt><kbd>${key}</kbd></dt><dd>${what}</dd>`)}</dl></section>
       ${surroundings.isEmbedded ? nothing : html`<section class="setting"><div><h3>This browser</h3><p class="faint">Your token may ${[...app.scopes].join(", ") || "do everything"}.</p></div>
@@ -50,5 +52,27 @@ function push(app: App): TemplateResult {
   const isOn = isPushOn();
   const change = (): void => void switchPush(app.rpc, !isOn).then(() => (pushFault = ""), (error: Error) => (pushFault = `It does not work: ${plain(error.message)}.`)).then(() => app.changed());
   return html`<section class="setting"><div><h3>Also when the page is closed</h3><p class="faint" role="status">${about}</p></div>
-    <button type="button" class="small" ?disabled=${Boolean(reason)} aria-pressed=${String(isOn)} @click=${change}>${isOn ? "Switch off" : "Switch on"}</button></section>`;
+    <button type="button" class="small" ?disabled=${Boolean(reason)} aria-pressed=${String(isOn)} @click=${change}>${isOn ? "Switch off" : "Switch on"}</button></section>
+    ${isOn && app.may("approve") ? buttons(app) : nothing}`;
+}
+
+function buttons(app: App): TemplateResult {
+  const isOn = hasButtons();
+  const reason = buttonObstacle();
+  const about = reason || "Allow once and Reject, where the rules found nothing grave. They work on a locked screen too, for whoever holds this device.";
+  const change = (): void => void switchButtons(app.rpc, !isOn).catch((error: Error) => app.say(`It does not work: ${plain(error.message)}.`)).then(() => app.changed());
+  return html`<section class="setting"><div><h3>Buttons in notifications</h3><p class="faint">${about}</p></div>
+    <button type="button" class="small" ?disabled=${Boolean(reason) || app.health !== "live"} aria-pressed=${String(isOn)} @click=${change}>${isOn ? "Switch off" : "Switch on"}</button></section>`;
+}
+
+const HEALTH: Record<string, string> = { live: "connected", connecting: "connecting", offline: "not connected", refused: "refused" };
+
+function otherHubs(hubs: Hubs): TemplateResult {
+  const row = (app: App): TemplateResult => html`<li><span class="dot ${app.health === "live" ? "idle" : "failed"}"></span>
+    <span><strong>${plain(app.hub!.name)}</strong> <span class="faint">${plain(app.hub!.address)} · ${HEALTH[app.health]}</span></span>
+    <button type="button" class="small danger" @click=${() => hubs.remove(app.key)}>Remove</button></li>`;
+  const others = hubs.all().filter((app) => app.hub);
+  return html`<section class="setting ${others.length ? "tall-setting" : ""}"><div><h3>Other hubs</h3><p class="faint">Their sessions and questions stand beside those of this hub. Their tokens are kept in this browser until you sign out.</p></div>
+    <div class="other-hubs">${others.length ? html`<ul>${others.map(row)}</ul>` : nothing}
+      <button type="button" class="small" @click=${() => document.dispatchEvent(new CustomEvent("add-hub"))}>Add a hub</button></div></section>`;
 }

@@ -29,7 +29,7 @@ export class TicketDoor implements Door {
   readonly needsToken = true;
 
   constructor(
-    private address: () => string,
+    protected address: () => string,
     private token: () => string,
   ) {}
 
@@ -49,5 +49,20 @@ export class TicketDoor implements Door {
     if (!answer.ok) throw new Error(answer.status === 429 ? "too many attempts" : `the hub answered ${answer.status}`);
     const { ticket } = await answer.json();
     return String(ticket);
+  }
+}
+
+/** The door of a hub whose page this is not: it lets in pages of origins that it was told of. */
+export class OtherHubDoor extends TicketDoor {
+  override async open(): Promise<HubSocket> {
+    try {
+      return await super.open();
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error;
+      // To a page, no answer and an answer that it may not read are the same; whether there is one can be seen.
+      const probe = fetch(new URL("/ticket", this.address()), { mode: "no-cors", cache: "no-store", signal: AbortSignal.timeout(SILENCE) });
+      const isThere = await probe.then(() => true, () => false);
+      throw isThere ? new Error(`it lets in no pages of ${location.origin}, which its “origins” would have to name`) : error;
+    }
   }
 }

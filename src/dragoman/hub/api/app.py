@@ -22,6 +22,7 @@ from dragoman.hub.api.history_api import HistoryApi
 from dragoman.hub.api.history_door import HistoryDoor
 from dragoman.hub.api.listener import NETWORK
 from dragoman.hub.api.pairing import PAIR, PairingDoor
+from dragoman.hub.api.push_answer import PUSH_ANSWER, PushAnswerDoor
 from dragoman.hub.api.rule_page import RULES, show_rules
 from dragoman.hub.clients.client import ClientHub
 from dragoman.hub.gate.admission import Admission, Grant
@@ -74,6 +75,7 @@ class HubApp:
             if hub.pairings is None
             else PairingDoor(admission, hub.pairings, on_refused=self._on_refused)
         )
+        self._push_answer_door = PushAnswerDoor(admission, hub, on_refused=self._on_refused)
         self._admission = admission
         self._page = page
         self._observed_app = observed_app
@@ -89,6 +91,8 @@ class HubApp:
             await self.endpoint(scope, receive, send)
         elif path == PAIR and self._pairing_door is not None:
             await self._pairing_door(scope, receive, send)
+        elif path == PUSH_ANSWER:
+            await self._push_answer_door(scope, receive, send)
         elif path in self._observed_paths and self._observed_app is not None:
             await self._observed_app(scope, receive, send)
         else:

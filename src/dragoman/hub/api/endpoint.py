@@ -150,16 +150,17 @@ class AcpEndpoint:
 
     async def _request(self, scope: Any, receive: Receive, send: Send) -> None:
         headers = dict(scope["headers"])
-        if is_preflight(scope, headers) and self._admission.check_address(headers) is None:
-            await respond(send, 204, b"", headers=allowances(headers))
-            return
+        if self._admission.check_address(headers) is None:
+            if is_preflight(scope, headers):
+                await respond(send, 204, b"", headers=allowances(headers))
+                return
+            send = sharing(send, headers)  # a page that may come learns why it was refused, too
         verdict = self._admit(scope)
         if isinstance(verdict, AdmissionRefusal):
             self._on_refused(verdict.status)
             log_refusal(scope, verdict)
             await respond(send, verdict.status, b"", headers=verdict.headers)
             return
-        send = sharing(send, headers)
         if scope["path"] == self._path:
             scope["grant"] = verdict
             await self._http.handle(scope, receive, send)

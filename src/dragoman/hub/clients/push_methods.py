@@ -26,6 +26,8 @@ class _SubscribeParams(Struct, frozen=True):
 
     endpoint: str
     keys: _Keys
+    answers: bool = False
+    """Whether it shows buttons with which permissions are answered."""
 
 
 class PushMethods:
@@ -47,7 +49,11 @@ class PushMethods:
         try:
             request = convert({name: value_of(raw) for name, raw in params.items()}, _SubscribeParams)
             await notifier.subscribe(
-                client.grant, endpoint=request.endpoint, p256dh=request.keys.p256dh, auth=request.keys.auth
+                client.grant,
+                endpoint=request.endpoint,
+                p256dh=request.keys.p256dh,
+                auth=request.keys.auth,
+                answers=request.answers,
             )
         except (LocalMistake, msgspec.ValidationError) as error:
             raise invalid_params(str(error)) from None

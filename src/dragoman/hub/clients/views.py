@@ -50,7 +50,8 @@ class SessionViews:
         ]
         scopes = sorted(client.grant.scopes)
         most = client.transport.limits.frame
-        return {"hub": VERSION, "agent": client.agent, "agents": agents, "scopes": scopes, "message": most}
+        shown: JsonObject = {"hub": VERSION, "agent": client.agent, "agents": agents, "scopes": scopes}
+        return {**shown, "message": most, "hubs": list(self._hub.options.hubs)}
 
     # One session.
 

@@ -17,6 +17,8 @@ class HubOptions(Struct, frozen=True, kw_only=True):
     """How the hub behaves; see docs/hub-configuration.md for each."""
 
     default_agent: str = "review"
+    hubs: tuple[str, ...] = ()
+    """Other hubs that our page may talk to."""
     prompts_queued: int = 32
     unread: int = 8 * MIB
     """What a client may leave unread of what is not in a session's stream."""

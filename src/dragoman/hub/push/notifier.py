@@ -1,7 +1,8 @@
 """Tells devices that a session needs somebody, or that its turn is over while nobody has it open.
 
 A message says which session, which kind of event, and a sentence of ours: no title, no path, nothing that an
-agent or a person wrote. A device hears what its token may see when the message is sent: one whose token was
+agent or a person wrote. Where a device wants buttons and its token may approve, it has tickets to answer with
+(`answers`). A device hears what its token may see when the message is sent: one whose token was
 revoked hears nothing. A service that says that a subscription is gone
 (404, 410) ends it; one that is busy (429, 5xx) or cannot be reached is asked again a few times. What waits to
 be sent is bounded, and what is too much is dropped: the page shows everything anyway.
@@ -17,15 +18,19 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Literal, Protocol, TypeAlias
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from dragoman.decoders import decode_json
 from dragoman.errors import LocalMistake
 from dragoman.hub.engine.live_session import LiveSession
+from dragoman.hub.engine.log import STORE_SECONDS
 from dragoman.hub.gate.admission import Grant
+from dragoman.hub.push.answers import PERMISSION, AnswerTicket, AnswerTickets, options_of, sentence_of
 from dragoman.hub.push.endpoints import BadEndpoint, PushAnswer, parse_endpoint, post, resolve
 from dragoman.hub.push.subscriptions import PushSubscription, SubscriptionStore
-from dragoman.hub.session.state import PromptAnswer, SessionState
+from dragoman.hub.session.frames import encode_json
+from dragoman.hub.session.state import OpenRequest, PromptAnswer, SessionState
 from dragoman.runtime.owner import TaskOwner
 from dragoman.wire.codes import AUTH_REQUIRED
 
@@ -48,6 +53,10 @@ URGENT = frozenset({"permission", "question"})
 
 ASK_DELAY = 2.0
 """Seconds in which somebody at a screen, or a rule, may answer before devices are told."""
+
+RULES_SECONDS, RULES_PAUSE = 2.0, 0.1
+"""How much longer a question waits for the reviewer's rules, where a device has buttons, and how often it is
+looked at meanwhile."""
 
 LIFETIME = 12 * 3600
 """Seconds for which a service keeps a message for a device that is switched off."""
@@ -72,7 +81,7 @@ class PushKey(Protocol):
     def authorization(self, endpoint: str, *, contact: str = "") -> str: ...
 
 
-class PushMessage(Struct, frozen=True, kw_only=True):
+class PushMessage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a device is told. Everything else it has to ask the hub for."""
 
     session: str
@@ -80,6 +89,32 @@ class PushMessage(Struct, frozen=True, kw_only=True):
     text: str
     about: str
     """Which event of the session, so that the same one is shown once."""
+    allow: str = ""
+    """The ticket of the button that allows; empty if there is none."""
+    reject: str = ""
+
+
+class PushedAnswer(Struct, frozen=True):
+    """An answer that a device has given with a button."""
+
+    ticket: AnswerTicket
+    session: LiveSession
+    by: str
+    """The name of the device's token."""
+
+    async def settle(self) -> bool:
+        """Whether it was the first answer to a question that still has buttons; it is stored then."""
+        request = self.session.state.requests.get(self.ticket.request)
+        if request is None or self.ticket.option not in options_of(request).values():
+            return False
+        outcome = {"outcome": {"outcome": "selected", "optionId": self.ticket.option}}
+        is_settled = self.session.settle(
+            request.sequence, outcome="answered", by=self.by, result=Raw(encode_json(outcome))
+        )
+        if is_settled:
+            await self.session.log.flush(STORE_SECONDS)
+            log.info("push: %s answered in session %s from a notification", self.by, self.session.id)
+        return is_settled
 
 
 class _SessionGlance(Struct):
@@ -103,8 +138,10 @@ class PushNotifier:
         contact: str = "",
         may_be_private: bool = False,
         ask_delay: float = ASK_DELAY,
+        rules_seconds: float = RULES_SECONDS,
         pauses: tuple[float, ...] = PAUSES,
         send: Callable[..., Awaitable[PushAnswer]] = post,
+        tickets: AnswerTickets | None = None,
     ) -> None:
         self.store = store
         self.key = key
@@ -114,8 +151,10 @@ class PushNotifier:
         self._contact = contact
         self._may_be_private = may_be_private
         self._ask_delay = ask_delay
+        self._rules_seconds = rules_seconds
         self._pauses = pauses
         self._send = send
+        self._tickets = tickets or AnswerTickets()
         self._owner = TaskOwner("push")
         self._slots = asyncio.Semaphore(AT_ONCE)
         self._progress: dict[str, _SessionGlance] = {}
@@ -125,8 +164,12 @@ class PushNotifier:
 
     # Devices.
 
-    async def subscribe(self, grant: Grant, *, endpoint: str, p256dh: str, auth: str) -> PushSubscription:
-        """Raises `LocalMistake` for what is no subscription, or leads where the hub does not send."""
+    async def subscribe(
+        self, grant: Grant, *, endpoint: str, p256dh: str, auth: str, answers: bool = False
+    ) -> PushSubscription:
+        """`answers` is whether the device shows buttons. Raises `LocalMistake` for what is no subscription,
+        or leads where the hub does not send.
+        """
         try:
             self._check_keys(p256dh, auth)
         except ValueError:
@@ -145,6 +188,7 @@ class PushNotifier:
             owner=grant.name,
             token=grant.token,
             created=time.time(),
+            answers=answers,
         )
         self.store.add(subscription)
         log.info("push: the token %s subscribed as %s, at %s", grant.name, subscription.id, place.host)
@@ -180,9 +224,12 @@ class PushNotifier:
 
     async def _ask(self, session: LiveSession, number: int) -> None:
         await asyncio.sleep(self._ask_delay)
+        if any(subscription.answers for subscription in self.store):
+            await _wait_for_rules(session, number, self._rules_seconds)
         request = session.state.requests.get(number)
         if request is not None and request.is_question:
-            self._tell(session, QUESTION_KINDS.get(request.method, "question"), about=str(number))
+            kind = QUESTION_KINDS.get(request.method, "question")
+            self._tell(session, kind, about=str(number), request=request)
 
     def _on_turn_end(self, session: LiveSession, key: str) -> None:
         kind = kind_of_end(session.state, key)
@@ -190,7 +237,9 @@ class PushNotifier:
         if kind is not None and not session.state.parent and (kind == "login" or not session.followers):
             self._tell(session, kind, about="end")
 
-    def _tell(self, session: LiveSession, kind: PushKind, *, about: str) -> None:
+    def _tell(
+        self, session: LiveSession, kind: PushKind, *, about: str, request: OpenRequest | None = None
+    ) -> None:
         state = session.state
         message = PushMessage(
             session=state.parent or session.id, kind=kind, text=SENTENCES[kind], about=about
@@ -204,7 +253,45 @@ class PushNotifier:
             elif len(self._owner) >= MOST_WAITING:
                 log.warning("push: too many messages wait, so %s is not told", subscription.id)
             else:
-                self._owner.start(self._deliver(subscription, message))
+                tickets = self._issue_tickets(session, request, subscription, grant)
+                self._owner.start(self._deliver(subscription, replace(message, **tickets)))
+
+    # Answers.
+
+    def _issue_tickets(
+        self, session: LiveSession, request: OpenRequest | None, subscription: PushSubscription, grant: Grant
+    ) -> dict[str, str]:
+        """What a message has besides, for a device that may answer."""
+        if request is None or not subscription.answers or not grant.may("approve"):
+            return {}
+        tickets = {
+            button: self._tickets.issue(
+                session.id,
+                request.sequence,
+                option,
+                endpoint=subscription.endpoint,
+                token=subscription.token,
+            )
+            for button, option in options_of(request).items()
+        }
+        return {**tickets, "text": sentence_of(request)} if tickets else {}
+
+    def find_answer(
+        self, secret: str, session_of: Callable[[str], LiveSession | None]
+    ) -> PushedAnswer | None:
+        """What may be answered with a ticket, now; None if nothing may. The ticket is used up by that."""
+        ticket = self._tickets.redeem(secret)
+        if ticket is None:
+            return None
+        subscription, grant = self.store.find(ticket.endpoint), self._grant_of(ticket.token)
+        if subscription is None or subscription.token != ticket.token or not subscription.answers:
+            return None
+        session = session_of(ticket.session)
+        if session is None or grant is None or not grant.may("approve"):
+            return None
+        if not (grant.may_use(session.state.agent) and grant.may_open(session.state.cwd)):
+            return None
+        return PushedAnswer(ticket, session, grant.name)
 
     # Sending.
 
@@ -252,6 +339,15 @@ class PushNotifier:
             self.store.remove(subscription.endpoint)
         except LocalMistake as error:
             log.error("push: %s", error)
+
+
+async def _wait_for_rules(session: LiveSession, number: int, seconds: float) -> None:
+    """Until the reviewer's rules have said something of a question, for a while: buttons depend on it."""
+    for _ in range(int(seconds / RULES_PAUSE)):
+        request = session.state.requests.get(number)
+        if request is None or request.assessment is not None or request.method != PERMISSION:
+            return
+        await asyncio.sleep(RULES_PAUSE)
 
 
 def kind_of_end(state: SessionState, key: str) -> PushKind | None:

@@ -37,6 +37,8 @@ class PushSubscription(Struct, frozen=True, kw_only=True):
     token: str
     """Which token of that name: see `Grant.token`."""
     created: float
+    answers: bool = False
+    """Whether the device shows buttons with which permissions are answered."""
 
     @property
     def id(self) -> str:

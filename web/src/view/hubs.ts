@@ -1,0 +1,60 @@
+/** The form for another hub: its address with a token, or the link that `dragoman hub pair` prints there. */
+
+import { type Hubs, parseHubLink } from "../model/hubs";
+import { exchangeCode } from "../model/pairing";
+import { dialog } from "./dialogs";
+import { el, shown } from "./dom";
+
+export function showAddHub(hubs: Hubs, link: string): void {
+  const field = (id: string, label: string, type: string, hint: string): [HTMLElement, HTMLInputElement] => {
+    const input = el("input");
+    Object.assign(input, { id, type, spellcheck: false, autocomplete: "off" });
+    const name = el("label", "", label);
+    name.htmlFor = id;
+    return [el("div", "field", name, input, el("p", "faint", hint)), input];
+  };
+  const [linkRow, linkField] = field("hub-link", "Pairing link or address", "text", "“dragoman hub pair” on the other machine prints a link. An address alone needs a token.");
+  const [tokenRow, tokenField] = field("hub-token", "Token", "password", "Of the other hub; not needed with a link.");
+  const [nameRow, nameField] = field("hub-name", "Name", "text", "How this browser calls it; optional.");
+  linkField.required = true;
+  linkField.value = link;
+  const fault = el("p", "fault");
+  fault.setAttribute("role", "alert");
+  const add = el("button", "choice allow_once", "Add");
+  add.type = "submit";
+  const trust = el("p", "faint", "The page comes from this hub, so whoever runs it could use that token. Add only hubs that you would trust it with.");
+  const form = el("form", "form", linkRow, tokenRow, nameRow, trust, fault, el("div", "card-actions", add));
+  const opened = dialog("Add a hub", form);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    add.disabled = true;
+    void enter(hubs, linkField.value, tokenField.value.trim(), nameField.value.trim()).then(
+      () => opened.close(),
+      (error: Error) => {
+        add.disabled = false;
+        fault.replaceChildren(shown(error.message));
+      },
+    );
+  });
+}
+
+/** Rejects with what is wrong, for the person. */
+async function enter(hubs: Hubs, text: string, typedToken: string, name: string): Promise<void> {
+  const link = parseHubLink(text);
+  if (!link) throw new Error("That is no address: it begins with https://, or http:// on this machine.");
+  const { address, code } = link;
+  if (address === location.origin) throw new Error("That is the hub of this page, which is here already.");
+  const named = hubs.home.namedHubs.map((hub) => hub.toLowerCase());
+  if (!named.includes(address)) {
+    throw new Error(`The hub of this page does not let its page talk to ${address}. Put hubs = ["${address}"] into its configuration, let it read that again, and reload this page.`);
+  }
+  if (!code && !link.token && !typedToken) throw new Error("Without a pairing link it needs a token of the other hub.");
+  const token = code ? await pair(code, address) : link.token || typedToken;
+  hubs.add(address, token, name);
+}
+
+async function pair(code: string, address: string): Promise<string> {
+  const result = await exchangeCode(code, address);
+  if ("token" in result) return result.token;
+  throw new Error(`${result.reason} The other hub must name this page too: origins = ["${location.origin}"] in its configuration.`);
+}
