@@ -23,6 +23,11 @@ export function button(label: string, className: string, act: () => void, title 
   return made;
 }
 
+/** A text that is set anew is laid out anew, also if it is the same. */
+export function setText(target: HTMLElement, text: string): void {
+  if (target.textContent !== text) target.textContent = text;
+}
+
 /** Nothing is cut, but what is longer than this is drawn in pieces, the first at once. */
 const PIECE = 20_000;
 
