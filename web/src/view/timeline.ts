@@ -21,9 +21,8 @@ const NEAR_START = 1500;
 /** Groups are drawn so far from the screen, and given up so much further away that a small step back redraws nothing. */
 const MARGIN = 1500;
 const FAR_MARGIN = 4000;
-/** Items that are drawn between two looks at the layout, which make the browser lay out everything that is new; or less, if they take long. */
+/** Items that are drawn between two looks at the layout, which make the browser lay out everything that is new. */
 const STEP = 8;
-const STEP_MS = 4;
 /** Items that fill a screen, until it is known. */
 const SCREENFUL = 24;
 /** A slice of a frame: the rest belongs to layout and to the person. */
@@ -95,17 +94,15 @@ export class Timeline {
     this.more = more;
     const { from, until, added } = this.groups.update(items, this.screenful);
     if (until > from) this.runs.gather(items, from, until);
-    if (added) this.onAppended(added);
+    if (this.position !== "end" && this.items.length) this.unseen += added;
     this.items = items;
     for (const item of changed) this.refresh(item);
     this.turns.update(items, now);
+    const isFlood = added > this.screenful;
+    if (isFlood) this.floodAt = Infinity;
     this.settle();
-  }
-
-  private onAppended(count: number): void {
-    this.busyAt = performance.now();
-    if (count > this.screenful) this.floodAt = this.busyAt;
-    if (this.position !== "end" && this.items.length) this.unseen += count;
+    if (added) this.busyAt = performance.now();
+    if (isFlood) this.floodAt = this.busyAt;
   }
 
   toEnd(): void {
@@ -160,11 +157,10 @@ export class Timeline {
     const { groups } = this;
     let count = 0;
     let next = this.screenful;
-    let until = performance.now() + STEP_MS;
     for (const place of groups.from(groups.all.length - 1, -1)) {
       groups.fill(place);
       count += 1;
-      if (count < next && performance.now() < until) continue;
+      if (count < next) continue;
       const height = groups.element.getBoundingClientRect().bottom - place.shell.getBoundingClientRect().top;
       const { clientHeight } = this.element;
       if (height > clientHeight) {
@@ -172,7 +168,6 @@ export class Timeline {
         return;
       }
       next = count + STEP;
-      until = performance.now() + STEP_MS;
     }
   }
 
@@ -237,13 +232,12 @@ export class Timeline {
   // Where the person is
 
   private onScroll(): void {
-    this.noticeScroll();
-    this.settle();
+    if (this.noticeScroll()) this.settle();
   }
 
   /** Where the person wants to be, by how they scrolled since `keep`. The browser tells of a scroll later than it happens. */
-  private noticeScroll(): void {
-    if (!this.last.screen || !this.element.isConnected) return;
+  private noticeScroll(): boolean {
+    if (!this.last.screen || !this.element.isConnected) return false;
     const { scrollTop, scrollHeight, clientHeight } = this.element;
     const { top, height, screen } = this.last;
     const isUp = scrollTop < top - 0.5;
@@ -256,6 +250,7 @@ export class Timeline {
     if (this.position === "end") this.unseen = 0;
     if (isUp || isDown) this.busyAt = performance.now();
     this.last.top = scrollTop;
+    return isUp || isDown;
   }
 
   private onResize(): void {
