@@ -332,6 +332,9 @@ def test_a_link_that_is_asked_for_is_shown_whole_and_leads_nowhere_by_itself(
     visitor.context.on("request", lambda request: requests.append(request.url))
     page = visitor.open(viewport=PHONE)
     start_session(page, hub.folder)
+    other = page.evaluate("location.hash")
+    page.click(".back")
+    start_session(page, hub.folder)
     send(page, "send me")
     page.wait_for_selector(".asks .card")
     shown = page.inner_text(".asks .link")
@@ -339,6 +342,10 @@ def test_a_link_that_is_asked_for_is_shown_whole_and_leads_nowhere_by_itself(
     assert shown.endswith("so-that-nothing-may-be-cut")
     assert page.locator(".asks a").count() == 0
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    page.evaluate("hash => { location.hash = hash }", other)
+    badge, title = (page.locator(name).bounding_box() for name in (".back .badge", ".session-h .plain"))
+    assert badge["x"] + badge["width"] <= title["x"]  # what waits elsewhere covers no name
+    page.go_back()
     page.click(".asks .link")
     assert page.inner_text("dialog strong") == "sign.in.example"
     assert page.get_attribute("dialog a", "href") == shown
