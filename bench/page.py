@@ -4,9 +4,11 @@ An agent says 10,000 messages as fast as it can, and they arrive live; then the 
 the agent says 500 updates a second for some seconds. Printed: how long until the last live message is on the
 screen, how long until the opened session is, and how long the page was busy with one thing at a stretch
 meanwhile (what a person would feel; above 50 ms the browser calls it a long task), by the clock and by the
-processor: on a busy machine only the second says something about the page. What looks for the last message looks
-for one element a frame: a search of the whole text, as Playwright's `get_by_text` does it, would be the longest task.
-Needs what the tests of the page need, so it is no scenario of `make bench`: .venv/bin/python bench/page.py [MESSAGES]
+processor: on a busy machine only the second says something about the page. What waits for the last message
+looks for one element a frame: Playwright's `get_by_text`, which reads the whole page, was the longest task.
+Needs what the tests of the page need, so it is no scenario of `make bench`:
+
+    .venv/bin/python bench/page.py [MESSAGES]
 """
 
 from __future__ import annotations
