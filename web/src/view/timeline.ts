@@ -23,8 +23,9 @@ const MARGIN = 1500;
 const FAR_MARGIN = 4000;
 /** Items that are drawn between two looks at the layout, which make the browser lay out everything that is new. */
 const STEP = 8;
-/** Items that fill a screen, until it is known. */
+/** Items that fill a screen, until it is known; and at most, because some are folded and have no height. */
 const SCREENFUL = 24;
+const MOST_IN_SCREENFUL = 64;
 /** A slice of a frame: the rest belongs to layout and to the person. */
 const BUDGET_MS = 5;
 /** As long as somebody scrolls or messages pour in, what is far away is left alone. */
@@ -164,7 +165,7 @@ export class Timeline {
       const height = groups.element.getBoundingClientRect().bottom - place.shell.getBoundingClientRect().top;
       const { clientHeight } = this.element;
       if (height > clientHeight) {
-        this.screenful = Math.max(STEP, Math.ceil((1.1 * count * clientHeight) / height));
+        this.screenful = Math.min(MOST_IN_SCREENFUL, Math.max(STEP, Math.ceil((1.1 * count * clientHeight) / height)));
         return;
       }
       next = count + STEP;
@@ -232,7 +233,8 @@ export class Timeline {
   // Where the person is
 
   private onScroll(): void {
-    if (this.noticeScroll()) this.settle();
+    // Who is at the end was taken there by `keep`, and everything there is drawn.
+    if (this.noticeScroll() || this.position !== "end") this.settle();
   }
 
   /** Where the person wants to be, by how they scrolled since `keep`. The browser tells of a scroll later than it happens. */
