@@ -30,6 +30,16 @@ user_pref("app.normandy.enabled", false);
 user_pref("network.captive-portal-service.enabled", false);
 user_pref("remote.active-protocols", 1);
 """
+STILL = """(async (element) => {
+    let before = "";
+    for (let still = 0; still < 3; ) {
+        const now = JSON.stringify(element.getBoundingClientRect());
+        still = now === before ? still + 1 : 0;
+        before = now;
+        await new Promise(requestAnimationFrame);
+    }
+})"""
+"""Waits until an element rests: a mouse would miss what moves."""
 ENTER = "\ue007"
 SECONDS = 60
 
@@ -88,6 +98,7 @@ class FirefoxPage:
 
     def _find(self, selector: str) -> dict[str, Any]:
         self.wait_for(f"document.querySelector({selector!r})?.checkVisibility()")
+        self.evaluate(f"{STILL}(document.querySelector({selector!r}))")
         locator = {"type": "css", "value": selector}
         nodes = self._call("browsingContext.locateNodes", context=self._context, locator=locator)["nodes"]
         return {"type": "element", "element": {"sharedId": nodes[0]["sharedId"]}}

@@ -15,8 +15,7 @@ def test_a_turn_is_prompted_approved_and_still_there_after_a_reload(hub: Running
         page.goto(f"{hub.url}#token={hub.token}")
         page.wait_for("document.querySelector('.app[data-health=live]')")
         page.click("button[aria-label='New session']")
-        page.fill("#new-cwd", str(hub.folder))
-        page.click("dialog button[type=submit]")
+        page.fill("#new-cwd", f"{hub.folder}{ENTER}")
         page.wait_for("document.querySelector('.composer textarea:enabled')")
 
         page.fill(".composer textarea", f"count to three{ENTER}")
