@@ -135,23 +135,13 @@ export async function keepPage(id: string, page: Stored[], before: string, now =
   if (before && !added.length) return;
   if (isReplaced) await resultOf(pieces.delete(piecesWith(id)));
   const marks = isReplaced ? [] : (former?.pieces ?? []);
-  const last = marks.at(-1);
-  let number = before ? marks[0].number - 1 : (last?.number ?? 0) + 1;
-  let fresh = added;
-  if (!before && added.length && last && last.bytes < PIECE_BYTES) {
-    // Else each turn would leave a small piece behind.
-    const grown = await resultOf<{ messages: Stored[] }>(pieces.get([id, last.number]));
-    fresh = [...grown.messages, ...added];
-    number = last.number;
-    marks.pop();
-  }
-  for (const { messages, bytes } of before ? [...piecesOf(fresh)].reverse() : piecesOf(fresh)) {
+  for (const { messages, bytes } of before ? [...piecesOf(added)].reverse() : piecesOf(added)) {
+    const number = before ? marks[0].number - 1 : (marks.at(-1)?.number ?? 0) + 1;
     const mark = { number, first: entryOf(messages[0]), last: entryOf(messages.at(-1)!), bytes };
     if (before && tooMany([mark, ...marks]).length) break;
     if (before) marks.unshift(mark);
     else marks.push(mark);
     await resultOf(pieces.put({ session: id, number, messages }));
-    number += before ? -1 : 1;
   }
   for (const { number } of tooMany(marks)) await resultOf(pieces.delete([id, number]));
   const left = marks.slice(tooMany(marks).length);
