@@ -219,12 +219,13 @@ def failed_turn(page: Any, scene: Scene) -> None:
     page.wait_for_selector(".item.of-end")
 
 
-@state("An agent that died")
+@state("An agent that died, and what it wrote last", "light", "dark", "phone")
 def dead_agent(page: Any, scene: Scene) -> None:
     if "dead" not in scene.sessions:
         _begin(page, scene, "dead", "die now", agent="mortal")
     scene.go(page, "dead")
-    page.wait_for_selector(".item.of-end")
+    page.click(".end-words summary")
+    page.wait_for_selector(".end-words[open] pre")
 
 
 @state("The board", "light", "dark", "phone", "zoom")

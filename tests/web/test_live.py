@@ -37,16 +37,32 @@ SETTLED = """() => {
     return document.querySelectorAll(".item:not(.drawn)").length === 0 && shells;
 }"""
 MESSAGES = 800
+TIMERS = """() => {
+    window.timers = 0;
+    const set = window.setTimeout;
+    window.setTimeout = (...args) => {
+        window.timers += 1;
+        return set.apply(window, args);
+    };
+}"""
+FIRST_SIGHT = """new MutationObserver((_, observer) => {
+    if (!document.querySelector(".item.of-end.drawn")) return;
+    observer.disconnect();
+    window.firstSight = document.querySelectorAll(".item").length;
+}).observe(document, { childList: true, subtree: true, attributes: true, attributeFilter: ["class"] })"""
+"""How many items are in the document when the last one is drawn."""
 
 
 def test_a_long_live_session_keeps_a_small_page(visitor: Visitor, hub: RunningHub) -> None:
     """A browser lays out what it holds with every message: all of it, or what is near."""
     page = visitor.start()
     page.evaluate(COUNT, ".agent")
+    page.evaluate(TIMERS)
     send(page, f"say {MESSAGES} messages")
     page.wait_for_selector(".item.of-end.drawn")
     assert f"Message {MESSAGES} with some words." in page.inner_text(".timeline")
     assert page.evaluate("window.drawn") <= MESSAGES + 1  # each is drawn once at most
+    assert page.evaluate("window.timers") < MESSAGES / 2  # a message sets none
     page.wait_for_function(f"() => ({SIZES})().elements < 2500 && ({SETTLED})()")
     sizes = page.evaluate(SIZES)
     assert sizes["widest"] <= MESSAGES / 16
@@ -56,6 +72,10 @@ def test_a_long_live_session_keeps_a_small_page(visitor: Visitor, hub: RunningHu
     page.keyboard.press("Home")
     page.wait_for_selector(".bubble >> text=messages")
     page.wait_for_function("() => document.querySelector('.timeline').scrollTop === 0")
+    page.add_init_script(FIRST_SIGHT)
+    page.reload()
+    page.wait_for_function("() => window.firstSight")
+    assert page.evaluate("window.firstSight") < 100  # of hundreds, those that fill the screen
 
 
 def test_a_list_that_grows_is_not_drawn_again_and_again(visitor: Visitor, hub: RunningHub) -> None:

@@ -26,7 +26,7 @@ KEPT = """async () => {
         const request = opened.transaction(name).objectStore(name).getAll();
         request.onsuccess = () => resolve(request.result);
     });
-    const kept = JSON.stringify([await all("sessions"), await all("lists")]);
+    const kept = JSON.stringify([await all("sessions"), await all("pieces"), await all("lists")]);
     opened.close();
     return kept;
 }"""

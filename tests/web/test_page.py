@@ -13,6 +13,7 @@ import pytest
 
 from tests.web.conftest import DESK, PHONE, RunningHub, Visitor, draw, send, start_session
 from tests.web.seeing import AXE, asked, ended, faults, reads, refusals, text_of
+from tests.web.wandering import say
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -277,6 +278,7 @@ def test_a_link_that_is_asked_for_is_shown_whole_and_leads_nowhere_by_itself(
     visitor: Visitor, hub: RunningHub
 ) -> None:
     requests: list[str] = []
+    other = f"#/s/{say(hub.direct, hub.token, hub.folder, [])}"
     page = visitor.start(viewport=PHONE)
     page.on("request", lambda request: requests.append(request.url))
     send(page, "send me")
@@ -286,6 +288,10 @@ def test_a_link_that_is_asked_for_is_shown_whole_and_leads_nowhere_by_itself(
     assert shown.endswith("so-that-nothing-may-be-cut")
     assert page.locator(".asks a").count() == 0
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    page.evaluate("hash => { location.hash = hash }", other)
+    badge, title = (page.locator(name).bounding_box() for name in (".back .badge", ".session-h .plain"))
+    assert badge["x"] + badge["width"] <= title["x"]  # what waits elsewhere covers no name
+    page.go_back()
     page.click(".asks .link")
     assert page.inner_text("dialog strong") == "sign.in.example"
     assert page.get_attribute("dialog a", "href") == shown

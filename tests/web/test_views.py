@@ -230,7 +230,11 @@ def test_agents_are_shown_with_their_state_last_words_and_an_examination(
 ) -> None:
     page = visitor.start()
     send(page, "die now")
-    page.wait_for_selector(".item.of-end")
+    page.click(".end-words summary")
+    words = page.locator(".end-words pre")
+    assert words.inner_text().endswith("guide: the licence has run out")
+    sentence = page.locator(".end.bad > p").bounding_box()
+    assert words.bounding_box()["y"] > sentence["y"] + sentence["height"]  # below it, not beside it
     page.keyboard.press("Escape")
     page.keyboard.press("g")
     failed = page.locator("[data-agent=guide] .note.bad")

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { Conversation, type Stored } from "../src/model/conversation";
 import { canTakeBack, outboxCounts, waitingIn } from "../src/model/outbox";
-import { joinPage, surplus, trim } from "../src/model/reading";
+import { type PieceMark, joinPage, piecesOf, surplus, tooMany } from "../src/model/reading";
 import { sendingLabel } from "../src/model/steering";
 import type { ContentBlock } from "../src/model/types";
 import { Gone } from "../src/wire/rpc";
@@ -85,20 +85,37 @@ const entries = (from: number, to: number): Stored[] =>
   Array.from({ length: to - from + 1 }, (_, at) => ({ cursor: String(from + at), message: { method: "session/update" } }));
 const range = (messages: Stored[]): string => `${messages[0]?.cursor}-${messages.at(-1)?.cursor} ${messages.length}`;
 
+const mark = (first: number, last: number, bytes = 10): PieceMark => ({ number: first, first, last, bytes });
+
 test("pages of the archive are joined where they touch", () => {
-  assert.equal(range(joinPage(entries(1, 10), entries(5, 20), "")), "1-20 20");
-  assert.equal(range(joinPage(entries(1, 10), entries(12, 20), "")), "12-20 9", "a gap is not hidden");
-  assert.equal(range(joinPage(entries(5, 20), entries(1, 4), "5")), "1-20 20");
-  assert.equal(range(joinPage(entries(6, 20), entries(1, 4), "5")), "6-20 15");
-  assert.equal(range(joinPage(entries(6, 20), [], "")), "6-20 15");
+  const joined = (kept: PieceMark[], page: Stored[], before: string): string => {
+    const { added, isReplaced } = joinPage(kept, page, before);
+    return `${isReplaced ? "anew" : "and"} ${range(added)}`;
+  };
+  assert.equal(joined([mark(1, 10)], entries(5, 20), ""), "and 11-20 10");
+  assert.equal(joined([mark(1, 6), mark(7, 10)], entries(12, 20), ""), "anew 12-20 9", "a gap is not hidden");
+  assert.equal(joined([], entries(12, 20), ""), "anew 12-20 9");
+  assert.equal(joined([mark(5, 20)], entries(1, 4), "5"), "and 1-4 4");
+  assert.deepEqual(joinPage([mark(6, 20)], entries(1, 4), "5"), { added: [], isReplaced: false });
+  assert.deepEqual(joinPage([mark(6, 20)], [], ""), { added: [], isReplaced: false });
 });
 
-test("a copy is bounded: the end of a session stays, and of an entry all or nothing", () => {
+test("a session is kept in pieces, and an entry is in one of them", () => {
   const messages = [...entries(1, 3), ...entries(3, 3), ...entries(4, 5)];
   const size = JSON.stringify(messages[0]).length;
-  assert.deepEqual(trim(messages, 4 * size), { messages: messages.slice(2), bytes: 4 * size });
-  assert.deepEqual(trim(messages, 3 * size), { messages: messages.slice(4), bytes: 2 * size });
-  assert.deepEqual(trim(messages), { messages, bytes: 6 * size });
+  const pieces = [...piecesOf(messages, 3 * size)];
+  assert.deepEqual(pieces.map((piece) => range(piece.messages)), ["1-3 4", "4-5 2"]);
+  assert.deepEqual(pieces.map(({ bytes }) => bytes), [4 * size, 2 * size]);
+  assert.deepEqual([...piecesOf(messages)].map((piece) => piece.messages), [messages]);
+  assert.deepEqual([...piecesOf([])], []);
+});
+
+test("a copy is bounded: the end of a session stays", () => {
+  const pieces = [mark(1, 2), mark(3, 4), mark(5, 6)];
+  assert.deepEqual(tooMany(pieces, 20), [mark(1, 2)]);
+  assert.deepEqual(tooMany(pieces, 30), []);
+  assert.deepEqual(tooMany(pieces, 5), pieces);
+  assert.deepEqual(tooMany([], 5), []);
 });
 
 test("what was read longest ago goes first", () => {

@@ -3,6 +3,7 @@ import test from "node:test";
 import { MOST_LINES, Screen } from "../src/text/ansi";
 import { changedPart, diffLines, hunksOf, parseUnified, sideBySide } from "../src/text/diff";
 import { type Piece, isBetween, placeToCut, plain, reveal } from "../src/text/reveal";
+import { grouped, hours } from "../src/view/dom";
 import { effort } from "./effort";
 import { chance } from "./random";
 
@@ -128,4 +129,10 @@ test("a unified diff is read back", () => {
 test("what differs within a line is found", () => {
   assert.deepEqual(changedPart("right = text[at + 1:]", "right = text[at:]"), { from: 15, one: 19, other: 15 });
   assert.equal(changedPart("abc", "xyz"), null);
+});
+
+test("hours and counts are written as they are read", () => {
+  assert.equal(hours(new Date(2026, 0, 31, 4, 5)), "04:05");
+  assert.equal(hours(new Date(2026, 0, 31, 23, 50)), "23:50");
+  assert.deepEqual([0, 999, 1000, 1234567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
 });

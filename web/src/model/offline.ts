@@ -20,8 +20,10 @@ const MOST_PAGES = 6;
 const reading = () => import("./reading");
 
 interface Due {
-  timer: number;
+  /** When it was last called for, and when it is done at the latest. */
+  called: number;
   latest: number;
+  timer: number;
 }
 
 export class OfflineReading {
@@ -42,17 +44,23 @@ export class OfflineReading {
     return this.isOn && this.app.health !== "live";
   }
 
-  /** Acts when nothing has called for it for a moment. */
+  /** Acts when nothing has called for it for a moment. Messages call thousands of times a second, so a call moves no timer. */
   private later(name: string, act: () => Promise<void>): void {
     if (!this.isOn) return;
-    const now = Date.now();
-    const latest = this.due.get(name)?.latest ?? now + LONGEST_MS;
-    window.clearTimeout(this.due.get(name)?.timer);
-    const timer = window.setTimeout(() => {
+    const called = Date.now();
+    const known = this.due.get(name);
+    if (known) known.called = called;
+    else this.wait(name, { called, latest: called + LONGEST_MS, timer: 0 }, act);
+  }
+
+  private wait(name: string, due: Due, act: () => Promise<void>): void {
+    this.due.set(name, due);
+    due.timer = window.setTimeout(() => {
+      const now = Date.now();
+      if (now < Math.min(due.called + QUIET_MS, due.latest)) return this.wait(name, due, act);
       this.due.delete(name);
       if (this.isOn && this.app.health === "live") act().catch(() => null);
-    }, Math.min(QUIET_MS, Math.max(0, latest - now)));
-    this.due.set(name, { timer, latest });
+    }, Math.max(0, Math.min(due.called + QUIET_MS, due.latest) - Date.now()));
   }
 
   onPage(id: string, page: Stored[], before: string): void {

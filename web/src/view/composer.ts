@@ -7,7 +7,7 @@ import type { ContentBlock } from "../model/types";
 import { plain } from "../text/reveal";
 import { blockView } from "./blocks";
 import { Completion } from "./completion";
-import { button, el, shown, sizeOf } from "./dom";
+import { button, el, setText, shown, sizeOf } from "./dom";
 import { iconNode } from "./icons";
 
 const LARGEST = 8_000_000;
@@ -121,8 +121,8 @@ export class Composer {
     this.ways.hidden = !isOffered;
     this.send.hidden = isOffered;
     const restarts = open.steeringWay === "restart";
-    this.hint.textContent = restarts ? "Steering will restart the turn" : "The agent takes it into the turn";
-    this.reason.textContent = plain(this.reasons.get(open.id) ?? "");
+    setText(this.hint, restarts ? "Steering will restart the turn" : "The agent takes it into the turn");
+    setText(this.reason, plain(this.reasons.get(open.id) ?? ""));
     this.reason.hidden = !this.reason.textContent;
   }
 

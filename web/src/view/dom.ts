@@ -23,6 +23,11 @@ export function button(label: string, className: string, act: () => void, title 
   return made;
 }
 
+/** A text that is set anew is laid out anew, also if it is the same. */
+export function setText(target: HTMLElement, text: string): void {
+  if (target.textContent !== text) target.textContent = text;
+}
+
 /** Nothing is cut, but what is longer than this is drawn in pieces, the first at once. */
 const PIECE = 20_000;
 
@@ -129,9 +134,19 @@ export function lastPart(path: string): string {
   return path.replace(/[\\/]+$/, "").split(/[\\/]/).pop() || path;
 }
 
+/** "14:03". A browser's own formats are made with the first use, and that takes longer than a frame. */
+export function hours(at: Date): string {
+  const two = (number: number): string => String(number).padStart(2, "0");
+  return `${two(at.getHours())}:${two(at.getMinutes())}`;
+}
+
+/** A count as it is read: "12,345". */
+export function grouped(count: number): string {
+  return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
 /** A moment as a person of today would say it: "14:03", and with the day if that is another one. */
 export function clock(time: number): string {
   const at = new Date(time);
-  const hours = at.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
-  return at.toDateString() === new Date().toDateString() ? hours : `${at.toLocaleDateString("en-GB", { day: "numeric", month: "short" })}, ${hours}`;
+  return at.toDateString() === new Date().toDateString() ? hours(at) : `${at.toLocaleDateString("en-GB", { day: "numeric", month: "short" })}, ${hours(at)}`;
 }

@@ -7,7 +7,7 @@ import type { App } from "../model/app";
 import type { FilePlace } from "../text/places";
 import { plain } from "../text/reveal";
 import { dialog } from "./dialogs";
-import { copyButton, el, shown, sizeOf } from "./dom";
+import { copyButton, el, grouped, shown, sizeOf } from "./dom";
 import { colouredLines, languageOf } from "./highlight";
 import { drawLater } from "./later";
 
@@ -47,7 +47,7 @@ function fault(path: string, error: unknown): HTMLElement {
 function draw(body: HTMLElement, answer: FileAnswer, line: number): void {
   const texts = answer.text.replace(/\n$/, "").split(/\r?\n/);
   const path = el("span", "path", shown(answer.path, "exact line"));
-  const about = el("span", "faint", `${texts.length.toLocaleString("en")} ${texts.length === 1 ? "line" : "lines"} · ${sizeOf(answer.size)}`);
+  const about = el("span", "faint", `${grouped(texts.length)} ${texts.length === 1 ? "line" : "lines"} · ${sizeOf(answer.size)}`);
   const head = el("div", "file-head", path, about, copyButton(() => answer.path));
   const notes: HTMLElement[] = [];
   if (!answer.isWhole) notes.push(el("p", "faint file-note", `The file is large: lines ${answer.first} to ${answer.first + texts.length - 1} are shown.`));

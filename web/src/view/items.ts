@@ -5,7 +5,7 @@ import { textOf, textOfItem } from "../model/items";
 import { OUTCOMES } from "../model/steering";
 import { plain } from "../text/reveal";
 import { blockView } from "./blocks";
-import { button, copyButton, el, shown, unfolding } from "./dom";
+import { button, copyButton, el, grouped, hours, shown, unfolding } from "./dom";
 import { iconNode } from "./icons";
 import { MarkdownView } from "./markdown";
 import { ToolView } from "./tool";
@@ -194,16 +194,17 @@ const STOPS: Record<string, string> = {
 function drawEnd(target: HTMLElement, end: End): void {
   if (end.error) {
     target.className = "end bad";
-    target.append(el("span", "", "The turn failed: ", shown(end.error.message || "no reason was given")));
+    target.append(el("p", "", "The turn failed: ", shown(end.error.message || "no reason was given")));
     const words = end.error.data?.stderr;
     if (typeof words === "string" && words.includes("\n")) {
-      target.append(el("details", "last-words", el("summary", "", "What the agent wrote last"), el("pre", "", shown(words))));
+      const text = el("pre", "", shown(words.trim()));
+      text.tabIndex = 0;
+      target.append(el("details", "end-words", el("summary", "", "What the agent wrote last"), text));
     }
     return;
   }
   const word = STOPS[end.stopReason ?? ""];
-  const clock = end.time ? new Date(end.time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" }) : "";
-  const parts = [word ?? "", took(end), tokens(end), clock].filter(Boolean);
+  const parts = [word ?? "", took(end), tokens(end), end.time ? hours(new Date(end.time)) : ""].filter(Boolean);
   target.classList.toggle("told", Boolean(word));
   target.append(el("span", "", parts.join(" · ") || "Done"));
 }
@@ -215,7 +216,7 @@ function took(end: End): string {
 }
 
 function tokens(end: End): string {
-  return end.usage?.totalTokens ? `${end.usage.totalTokens.toLocaleString("en")} tokens` : "";
+  return end.usage?.totalTokens ? `${grouped(end.usage.totalTokens)} tokens` : "";
 }
 
 function drawNote(target: HTMLElement, note: Note): void {

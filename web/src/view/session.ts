@@ -13,7 +13,7 @@ import { plain } from "../text/reveal";
 import { parseUnified, counts } from "../text/diff";
 import type { Composer } from "./composer";
 import { askText } from "./dialogs";
-import { clock, lastPart } from "./dom";
+import { clock, grouped, lastPart } from "./dom";
 import { familyTree } from "./family";
 import { icon } from "./icons";
 import { questionCard } from "./question";
@@ -72,7 +72,7 @@ function usage(open: Conversation): TemplateResult | typeof nothing {
   if (!usage) return nothing;
   const share = usage.size && usage.used !== undefined ? Math.min(100, (100 * usage.used) / usage.size) : null;
   const cost = usage.cost ? `${usage.cost.amount.toFixed(2)} ${plain(usage.cost.currency)}` : "";
-  const words = share === null ? `${usage.used ?? 0} tokens` : `${usage.used?.toLocaleString("en")} of ${usage.size?.toLocaleString("en")} tokens`;
+  const words = share === null ? `${usage.used ?? 0} tokens` : `${grouped(usage.used ?? 0)} of ${grouped(usage.size ?? 0)} tokens`;
   return html`<span class="usage" title="${words}${cost ? `, ${cost}` : ""}">
     ${share === null ? nothing : html`<meter min="0" max="100" .value=${share} aria-label="Context used: ${words}"></meter><span>${Math.round(share)} %</span>`}
     ${cost ? html`<span>${cost}</span>` : nothing}</span>`;
@@ -80,7 +80,7 @@ function usage(open: Conversation): TemplateResult | typeof nothing {
 
 function lagging(open: Conversation): TemplateResult | typeof nothing {
   if (open.asOf) return html`<p class="lag" role="status">Offline, as of ${clock(open.asOf)}</p>`;
-  if (open.waiting > 1500) return html`<p class="lag" role="status">${open.waiting.toLocaleString("en")} updates behind, catching up</p>`;
+  if (open.waiting > 1500) return html`<p class="lag" role="status">${grouped(open.waiting)} updates behind, catching up</p>`;
   return open.behind ? html`<p class="lag" role="status">Catching up with what happened meanwhile</p>` : nothing;
 }
 

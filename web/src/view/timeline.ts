@@ -1,23 +1,19 @@
 /**
- * The list of items. Items stand in groups, and a group far from the screen is an empty box of the height that it had.
- * No height is guessed: an item that was never drawn has none, and is drawn in a free moment, a few at a time. Keeps to
- * the end while the person is there, and otherwise keeps what they see in its place, whatever changes around it.
- * What a change costs does not depend on how long the conversation is.
+ * The list of items as a person reads it. No height is guessed: an item that was never drawn has none, and is drawn in a
+ * free moment, a few at a time. Keeps to the end while the person is there, and otherwise keeps what they see in its place,
+ * whatever changes around it. What a change costs does not depend on how long the conversation is.
  */
 
-import type { Item, Tool } from "../model/items";
+import type { Item } from "../model/items";
 import { type TurnState, Turns } from "../model/turns";
 import { Anchor } from "./anchor";
 import { button, el } from "./dom";
-import { type ItemView, itemTools, viewOf } from "./items";
+import { Groups, type Place } from "./groups";
 import { isDrawing } from "./later";
 import { type SearchTarget, forgetMatches, locate, markMatches, scrollToRange } from "./match";
 import { TurnRail } from "./rail";
-import { LEAST_IN_RUN, ToolRun } from "./runs";
+import { ToolRuns } from "./runs";
 
-const ITEMS_IN_GROUP = 32;
-/** Groups stand in chapters: a browser lays out the children of what changed, and of a list of 100,000 that would be thousands. */
-const GROUPS_IN_CHAPTER = 32;
 /** Whoever comes so close to the end stays there. */
 const NEAR_END = 40;
 /** Earlier pages are fetched when the beginning is so close. */
@@ -25,10 +21,11 @@ const NEAR_START = 1500;
 /** Groups are drawn so far from the screen, and given up so much further away that a small step back redraws nothing. */
 const MARGIN = 1500;
 const FAR_MARGIN = 4000;
-/** Items that are drawn between two looks at the layout. */
+/** Items that are drawn between two looks at the layout, which make the browser lay out everything that is new. */
 const STEP = 8;
-/** Items that a page in front may replace; for more, everything is arranged anew. */
-const MOST_GONE = 64;
+/** Items that fill a screen, until it is known; and at most, because some are folded and have no height. */
+const SCREENFUL = 24;
+const MOST_IN_SCREENFUL = 64;
 /** A slice of a frame: the rest belongs to layout and to the person. */
 const BUDGET_MS = 5;
 /** As long as somebody scrolls or messages pour in, what is far away is left alone. */
@@ -40,43 +37,14 @@ const EDGE = 40;
 /** Frames in which what a search found is brought back to the screen, should something push it away. */
 const REVEALS = 10;
 
-interface Place {
-  item: Item;
-  group: Group;
-  shell: HTMLElement;
-  view: ItemView | null;
-  /** The revision of the item that is drawn. */
-  revision: number;
-  height: number;
-  /** Of a tool call: the row that it stands in, if that is long enough to be folded. */
-  run: ToolRun | null;
-}
-
-interface Group {
-  element: HTMLElement;
-  places: Place[];
-  isOpen: boolean;
-  /** Whether the height of each of its places is known at this width. */
-  isMeasured: boolean;
-  undrawn: number;
-}
-
 export class Timeline {
   readonly element = el("div", "timeline");
-  private list = el("div", "list");
+  private groups: Groups;
+  private runs: ToolRuns;
   private end = el("div", "list-end");
   private jump = button("", "jump", () => this.toEnd());
-  private anchor = new Anchor(this.element, this.list);
+  private anchor: Anchor;
   private items: Item[] = [];
-  private count = 0;
-  private places = new Map<Item, Place>();
-  private groups: Group[] = [];
-  /** Groups with something to draw, and groups with nothing left to draw. Closed groups are in neither. */
-  private undrawnGroups = new Set<Group>();
-  private drawnGroups = new Set<Group>();
-  /** Places whose former height holds until all of their content is there. */
-  private unfinished = new Set<Place>();
-  private opened = new Map<number, boolean>();
   private turns = new Turns();
   /** The message that the page's address names. */
   private linked: Place | null = null;
@@ -84,25 +52,36 @@ export class Timeline {
   private position: "end" | "start" | "here" = "end";
   private last = { top: 0, height: 0, screen: 0 };
   private busyAt = 0;
+  /** When more came at once than the screen holds. */
+  private floodAt = -QUIET_MS;
+  /** Items at the end that fill the screen. */
+  private screenful = SCREENFUL;
   private width = 0;
   private unseen = 0;
   private more = false;
   private frame = 0;
+  private timer = 0;
   /** Stands beside the scroller. */
   readonly rail = new TurnRail((turn) => this.goTo(turn.first));
 
   /** `earlier` fetches what was before; `address` is the page's address of a message by its cursor. */
-  constructor(private earlier: () => void, private address: (cursor: string) => string) {
+  constructor(private earlier: () => void, address: (cursor: string) => string) {
+    this.groups = new Groups(address);
+    this.anchor = new Anchor(this.element, this.groups.element);
+    this.runs = new ToolRuns(this.groups, () => {
+      this.position = "here"; // the line stays under the pointer
+      this.settle();
+    });
     this.element.tabIndex = 0;
     this.element.setAttribute("role", "log");
     // Five hundred updates a second are no announcement; the page says in a line of its own when a turn ends.
     this.element.setAttribute("aria-live", "off");
     this.element.setAttribute("aria-label", "Conversation");
-    this.element.append(this.list, this.end, this.jump);
+    this.element.append(this.groups.element, this.end, this.jump);
     this.jump.hidden = true;
     this.element.addEventListener("scroll", () => this.onScroll(), { passive: true });
     const resized = new ResizeObserver(() => this.onResize());
-    for (const watched of [this.element, this.list, this.end]) resized.observe(watched);
+    for (const watched of [this.element, this.groups.element, this.end]) resized.observe(watched);
   }
 
   /** What stands behind the last item: prompts that are on their way. */
@@ -112,17 +91,19 @@ export class Timeline {
 
   /** Takes the items of a fold, which appends to one array and makes a new one for a page in front, and what changed. */
   update(items: Item[], changed: Iterable<Item>, more: boolean, now: TurnState = "done"): void {
+    this.noticeScroll(); // before anything changes: then the layout is known, and nothing but the person has moved it
     this.more = more;
-    if (items !== this.items) this.gatherRuns(items, 0, this.arrange(items));
-    else if (items.length > this.count) {
-      this.append(items.slice(this.count));
-      this.gatherRuns(items, this.count, items.length);
-    }
+    const { from, until, added } = this.groups.update(items, this.screenful);
+    if (until > from) this.runs.gather(items, from, until);
+    if (this.position !== "end" && this.items.length) this.unseen += added;
     this.items = items;
-    this.count = items.length;
     for (const item of changed) this.refresh(item);
     this.turns.update(items, now);
+    const isFlood = added > this.screenful;
+    if (isFlood) this.floodAt = Infinity;
     this.settle();
+    if (added) this.busyAt = performance.now();
+    if (isFlood) this.floodAt = this.busyAt;
   }
 
   toEnd(): void {
@@ -138,247 +119,56 @@ export class Timeline {
   }
 
   private refresh(item: Item): void {
-    const place = this.places.get(item);
-    if (place?.run) this.showRun(place.run);
-    if (!place?.view || place.revision === item.revision) return;
-    place.view.update();
-    place.revision = item.revision;
-    this.unfinished.add(place);
-  }
-
-  // Which items there are
-
-  /** Takes a new list, and returns up to where it is not the one that was. A page of 100,000 must not cost a frame. */
-  private arrange(items: Item[]): number {
-    const known = this.groups.flatMap((group) => group.places);
-    const goneInFront = known.findIndex(({ item }, at) => at >= MOST_GONE || items.includes(item));
-    const front = known.length ? items.indexOf(known[Math.max(0, goneInFront)].item) : 0;
-    const gone: Place[] = [];
-    let at = Math.max(0, front);
-    let last = front;
-    for (const place of known) {
-      if (place.item === items[at]) at += 1;
-      else {
-        gone.push(place);
-        last = at;
-      }
-      if (gone.length > MOST_GONE) break;
-    }
-    if (front < 0 || gone.length > MOST_GONE) {
-      this.begin(items);
-      return items.length;
-    }
-    for (const place of gone) this.remove(place);
-    this.prepend(items.slice(0, front));
-    this.append(items.slice(at));
-    return at < items.length ? items.length : Math.max(front, last) + 1;
-  }
-
-  private begin(items: Item[]): void {
-    this.list.replaceChildren();
-    this.groups = [];
-    this.undrawnGroups.clear();
-    this.drawnGroups.clear();
-    this.unfinished.clear();
-    this.places.clear();
-    this.append(items);
-  }
-
-  private append(items: Item[]): void {
-    if (!items.length) return;
-    for (const item of items) {
-      let group = this.groups.at(-1);
-      if (!group || group.places.length >= ITEMS_IN_GROUP) {
-        group = this.group();
-        this.groups.push(group);
-        this.chapter("last").append(group.element);
-      }
-      this.place(item, group);
-    }
-    this.busyAt = performance.now();
-    if (this.position !== "end" && this.count) this.unseen += items.length;
-  }
-
-  /** What comes in front is in the document when it is drawn: empty boxes for all of it would be laid out each time. */
-  private prepend(items: Item[]): void {
-    for (let end = items.length; end > 0; end -= ITEMS_IN_GROUP) {
-      const group = { ...this.group(), isOpen: false };
-      group.places = items.slice(Math.max(0, end - ITEMS_IN_GROUP), end).map((item) => this.newPlace(item, group));
-      this.undrawnGroups.add(group);
-      this.groups.unshift(group);
-      this.chapter("first").prepend(group.element);
-    }
-  }
-
-  private group(): Group {
-    return { element: el("div", "items"), places: [], isOpen: true, isMeasured: false, undrawn: 0 };
-  }
-
-  /** The chapter at an end of the list, with room for one more group. */
-  private chapter(which: "first" | "last"): Element {
-    const chapter = which === "first" ? this.list.firstElementChild : this.list.lastElementChild;
-    if (chapter && chapter.childElementCount < GROUPS_IN_CHAPTER) return chapter;
-    const added = el("div", "chapter");
-    if (which === "first") this.list.prepend(added);
-    else this.list.append(added);
-    return added;
-  }
-
-  private place(item: Item, group: Group): void {
-    this.open(group);
-    const place = this.newPlace(item, group);
-    group.isMeasured = false;
-    group.places.push(place);
-    group.element.append(place.shell);
-    this.countUndrawn(group, 1);
-  }
-
-  private newPlace(item: Item, group: Group): Place {
-    const shell = el("div", `item of-${item.kind}`);
-    shell.dataset.cursor = item.cursor;
-    const place: Place = { item, group, shell, view: null, revision: 0, height: 0, run: null };
-    this.places.set(item, place);
-    return place;
-  }
-
-  private remove(place: Place): void {
-    const { group } = place;
-    this.open(group);
-    if (!place.view) this.countUndrawn(group, -1);
-    place.shell.remove();
-    group.places.splice(group.places.indexOf(place), 1);
-    this.places.delete(place.item);
-    this.unfinished.delete(place);
-    if (group.places.length) return;
-    group.element.remove();
-    this.drawnGroups.delete(group);
-    this.groups.splice(this.groups.indexOf(group), 1);
-  }
-
-  // Tool calls in a row
-
-  /** Finds the rows that begin in a part of the list, and the one that this part continues. */
-  private gatherRuns(items: Item[], start: number, until: number): void {
-    let at = start;
-    while (at > 0 && items[at - 1].kind === "tool") at -= 1;
-    while (at < Math.min(until, items.length)) {
-      let end = at;
-      while (end < items.length && items[end].kind === "tool") end += 1;
-      if (end > at) this.gather(items.slice(at, end) as Tool[], end < items.length);
-      at = end + 1;
-    }
-  }
-
-  private gather(calls: Tool[], isOver: boolean): void {
-    const places = calls.map((call) => this.places.get(call)!);
-    const known = places.find((place) => place.run)?.run;
-    if (calls.length < LEAST_IN_RUN && !known) return;
-    const run = known ?? new ToolRun((toggled) => {
-      this.position = "here"; // the line stays under the pointer
-      this.showRun(toggled);
-      this.settle();
-    });
-    for (const place of places) place.run = run;
-    run.calls = calls;
-    run.isOver = isOver && calls.length >= LEAST_IN_RUN;
-    this.showRun(run);
-  }
-
-  private showRun(run: ToolRun): void {
-    run.draw();
-    run.calls.forEach((call, at) => {
-      const place = this.places.get(call);
-      if (!place) return;
-      const isFirst = at === 0;
-      if (isFirst && place.view && run.head.parentElement !== place.shell) place.shell.prepend(run.head);
-      place.shell.classList.toggle("run-first", isFirst && run.canFold);
-      if (place.shell.classList.contains("folded") === run.isFolded) return;
-      this.open(place.group); // a closed group would keep the height that it had
-      place.group.isMeasured = false;
-      place.shell.style.minHeight = "";
-      place.shell.classList.toggle("folded", run.isFolded);
-    });
-  }
-
-  private unfoldRun({ run }: Place): void {
-    if (!run?.isFolded) return;
-    run.isOpen = true;
-    this.showRun(run);
+    const place = this.groups.placeOf(item);
+    if (!place) return;
+    if (place.run) this.runs.show(place.run);
+    this.groups.refresh(place);
   }
 
   // What is drawn
 
-  private open(group: Group): void {
-    if (group.isOpen) return;
-    group.isOpen = true;
-    group.element.style.height = "";
-    for (const { shell, height } of group.places) shell.style.minHeight = `${height}px`;
-    group.element.append(...group.places.map((place) => place.shell));
-    this.countUndrawn(group, group.places.length);
-  }
-
-  private countUndrawn(group: Group, by: number): void {
-    group.undrawn += by;
-    const [to, from] = group.undrawn ? [this.undrawnGroups, this.drawnGroups] : [this.drawnGroups, this.undrawnGroups];
-    from.delete(group);
-    to.add(group);
-  }
-
-  /** All heights are read before anything is changed: a look at the layout behind each change would lay out everything again. */
-  private close(groups: Group[]): void {
-    const heights = groups.map(({ element, places }) => {
-      for (const place of places) place.height = place.shell.getBoundingClientRect().height;
-      return element.getBoundingClientRect().height;
-    });
-    groups.forEach((group, at) => {
-      group.element.style.height = `${heights[at]}px`;
-      group.isOpen = false;
-      group.isMeasured = true;
-      group.undrawn = 0;
-      group.element.replaceChildren();
-      for (const place of group.places) {
-        place.view = null;
-        place.shell.classList.remove("drawn");
-        place.shell.replaceChildren();
-      }
-      this.drawnGroups.delete(group);
-      this.undrawnGroups.delete(group);
-    });
-  }
-
-  private fill(place: Place): void {
-    if (place.view) return;
-    place.view = viewOf(place.item, this.opened);
-    place.revision = place.item.revision;
-    place.shell.classList.add("drawn");
-    if (place.run?.calls[0] === place.item) place.shell.append(place.run.head);
-    place.shell.append(place.view.element, itemTools(place.item, this.address));
-    this.unfinished.add(place);
-    this.countUndrawn(place.group, -1);
-  }
-
   /** Draws what a person sees now; what is near or was never drawn follows in `work`. */
   private settle(): void {
     if (!this.element.isConnected) return;
-    if (this.last.screen) this.noticeScroll(); // the browser tells of a scroll later than it happens
-    this.width ||= this.list.clientWidth;
+    this.width ||= this.groups.element.clientWidth;
     if (this.position === "end") this.fillFromEnd();
     else this.fillFromTop();
-    this.finish();
+    this.groups.finish();
     this.keep();
-    this.closeFar();
-    if (this.frame === 0 && !this.todo().next().done) this.frame = requestAnimationFrame(() => this.work());
-    const first = this.groups[0];
-    if (this.more && this.element.scrollTop < NEAR_START && !(first && this.undrawnGroups.has(first))) this.earlier();
+    this.plan();
+    const { scrollTop, clientHeight } = this.element;
+    const first = this.groups.all[0];
+    const isEarlierWanted = this.more && scrollTop < NEAR_START && !(first && this.groups.undrawn.has(first));
+    this.groups.closeOutside(scrollTop - FAR_MARGIN, scrollTop + clientHeight + FAR_MARGIN);
+    if (isEarlierWanted) this.earlier();
   }
 
+  /** What is left to draw is drawn in the next frame, or when it is quiet. */
+  private plan(): void {
+    if (this.frame) return;
+    const next = this.todo().next();
+    if (next.done) return;
+    const isLater = next.value === null && !this.groups.unfinished.size && !isDrawing();
+    if (isLater) this.timer ||= window.setTimeout(() => this.work(), QUIET_MS);
+    else this.frame = requestAnimationFrame(() => this.work());
+  }
+
+  /** As many as filled the screen the last time are drawn before the first look at the layout. */
   private fillFromEnd(): void {
-    let unmeasured = 0;
-    for (const place of this.placesFrom(this.groups.length - 1, -1)) {
-      if (unmeasured === 0 && this.list.getBoundingClientRect().bottom - place.shell.getBoundingClientRect().bottom > this.element.clientHeight) return;
-      if (place.view) continue;
-      this.fill(place);
-      unmeasured = (unmeasured + 1) % STEP;
+    const { groups } = this;
+    let count = 0;
+    let next = this.screenful;
+    for (const place of groups.from(groups.all.length - 1, -1)) {
+      groups.fill(place);
+      count += 1;
+      if (count < next) continue;
+      const height = groups.element.getBoundingClientRect().bottom - place.shell.getBoundingClientRect().top;
+      const { clientHeight } = this.element;
+      if (height > clientHeight) {
+        this.screenful = Math.min(MOST_IN_SCREENFUL, Math.max(STEP, Math.ceil((1.1 * count * clientHeight) / height)));
+        return;
+      }
+      next = count + STEP;
     }
   }
 
@@ -387,42 +177,23 @@ export class Timeline {
     else this.anchor.restore();
     const { top, bottom } = this.element.getBoundingClientRect();
     let unmeasured = 0;
-    for (const place of this.placesFrom(this.groupAt(this.element.scrollTop), 1)) {
+    for (const place of this.groups.from(this.groups.at(this.element.scrollTop), 1)) {
       const box = unmeasured === 0 ? place.shell.getBoundingClientRect() : null;
       if (box && box.top > bottom) return;
       if (place.view || (box && box.bottom <= top)) continue;
-      this.fill(place);
+      this.groups.fill(place);
       unmeasured = (unmeasured + 1) % STEP;
     }
   }
 
-  private *placesFrom(start: number, by: 1 | -1): Generator<Place> {
-    for (let at = start; at >= 0 && at < this.groups.length; at += by) {
-      const group = this.groups[at];
-      this.open(group);
-      yield* by > 0 ? group.places : [...group.places].reverse();
-    }
-  }
-
-  /** The first group that reaches below a height of the content. */
-  private groupAt(top: number): number {
-    let low = 0;
-    let high = this.groups.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      const { offsetTop, offsetHeight } = this.groups[middle].element;
-      if (offsetTop + offsetHeight > top) high = middle;
-      else low = middle + 1;
-    }
-    return Math.min(low, this.groups.length - 1);
-  }
-
   /** A slice of what is not on the screen: what is near, then what was never drawn at this width. */
   private work(): void {
-    this.frame = 0;
+    window.clearTimeout(this.timer);
+    this.frame = this.timer = 0;
+    this.noticeScroll();
     const until = performance.now() + BUDGET_MS;
     for (const place of this.todo()) {
-      if (place) this.fill(place);
+      if (place) this.groups.fill(place);
       if (!place || performance.now() > until) break;
     }
     this.settle();
@@ -433,68 +204,42 @@ export class Timeline {
    * from its end on: a gap between two drawn parts would push away what was read when somebody scrolls to it.
    */
   private *todo(): Generator<Place | null> {
-    if (!this.groups.length) return;
+    const { groups } = this;
+    if (!groups.all.length) return;
+    // Before what is near would be drawn, it is gone.
+    if (this.position === "end" && groups.undrawn.size && performance.now() - this.floodAt < QUIET_MS) return yield null;
     const { scrollTop, clientHeight } = this.element;
-    const middle = this.groupAt(scrollTop);
-    for (let at = middle; at < this.groups.length && this.groups[at].element.offsetTop < scrollTop + clientHeight + MARGIN; at += 1) {
+    const middle = groups.at(scrollTop);
+    for (let at = middle; at < groups.all.length && groups.all[at].element.offsetTop < scrollTop + clientHeight + MARGIN; at += 1) {
       yield* this.undrawn(at, middle);
     }
-    for (let at = middle - 1; at >= 0 && bottomOf(this.groups[at].element) > this.element.scrollTop - MARGIN; at -= 1) yield* this.undrawn(at, middle);
-    if (this.unfinished.size) yield null;
-    while (this.undrawnGroups.size) {
+    for (let at = middle - 1; at >= 0 && bottomOf(groups.all[at].element) > this.element.scrollTop - MARGIN; at -= 1) yield* this.undrawn(at, middle);
+    if (groups.unfinished.size) yield null;
+    while (groups.undrawn.size) {
       if (isDrawing() || performance.now() - this.busyAt < QUIET_MS) return yield null;
-      const next = this.nearestUndrawn(middle);
+      const next = groups.nearestUndrawn(middle);
       if (next < 0) return;
       yield* this.undrawn(next, middle);
     }
   }
 
   private undrawn(at: number, middle: number): Place[] {
-    const group = this.groups[at];
-    this.open(group);
+    const group = this.groups.all[at];
+    this.groups.open(group);
     const places = group.places.filter((place) => !place.view);
     return at > middle ? places : places.reverse();
-  }
-
-  private nearestUndrawn(middle: number): number {
-    const isUndrawn = (at: number): boolean => at >= 0 && at < this.groups.length && this.undrawnGroups.has(this.groups[at]);
-    for (let away = 0; away < this.groups.length; away += 1) {
-      if (isUndrawn(middle - away)) return middle - away;
-      if (isUndrawn(middle + away)) return middle + away;
-    }
-    return -1;
-  }
-
-  private finish(): void {
-    for (const place of this.unfinished) {
-      if (place.shell.querySelector(".drawing")) continue;
-      place.shell.style.minHeight = "";
-      this.unfinished.delete(place);
-    }
-  }
-
-  private closeFar(): void {
-    const { scrollTop, clientHeight } = this.element;
-    const isFar = ({ element }: Group): boolean =>
-      element.offsetTop + element.offsetHeight < scrollTop - FAR_MARGIN || element.offsetTop > scrollTop + clientHeight + FAR_MARGIN;
-    const isWhole = (group: Group): boolean => group.places.every((place) => !this.unfinished.has(place));
-    // What was measured before need not be drawn to its end; the last group still grows.
-    const halfDrawn = [...this.undrawnGroups].filter((group) => group.isOpen && group.isMeasured);
-    const last = this.groups.at(-1);
-    const isUnused = (group: Group): boolean => group !== last && isFar(group) && isWhole(group) && !isHeld(group.element);
-    const unused = [...this.drawnGroups, ...halfDrawn].filter(isUnused);
-    if (unused.length) this.close(unused);
   }
 
   // Where the person is
 
   private onScroll(): void {
-    this.noticeScroll();
-    this.settle();
+    // Who is at the end was taken there by `keep`, and everything there is drawn.
+    if (this.noticeScroll() || this.position !== "end") this.settle();
   }
 
-  /** Where the person wants to be, by how they scrolled since `keep`. */
-  private noticeScroll(): void {
+  /** Where the person wants to be, by how they scrolled since `keep`. The browser tells of a scroll later than it happens. */
+  private noticeScroll(): boolean {
+    if (!this.last.screen || !this.element.isConnected) return false;
     const { scrollTop, scrollHeight, clientHeight } = this.element;
     const { top, height, screen } = this.last;
     const isUp = scrollTop < top - 0.5;
@@ -507,16 +252,15 @@ export class Timeline {
     if (this.position === "end") this.unseen = 0;
     if (isUp || isDown) this.busyAt = performance.now();
     this.last.top = scrollTop;
+    return isUp || isDown;
   }
 
   private onResize(): void {
     if (!this.element.isConnected) return;
-    if (this.list.clientWidth !== this.width) {
-      this.width = this.list.clientWidth;
-      for (const group of this.groups) {
-        group.isMeasured = false;
-        if (!group.isOpen) this.undrawnGroups.add(group);
-      }
+    const { clientWidth } = this.groups.element;
+    if (clientWidth !== this.width) {
+      this.width = clientWidth;
+      this.groups.forgetHeights();
       this.frame ||= requestAnimationFrame(() => this.work());
     }
     this.keep();
@@ -531,23 +275,24 @@ export class Timeline {
     this.last = { top: element.scrollTop, height: element.scrollHeight, screen: element.clientHeight };
     this.jump.hidden = this.position === "end";
     if (!this.jump.hidden) this.jump.textContent = this.unseen ? `${this.unseen} new below` : "To the end";
-    this.rail.update(this.turns.list, this.turns.turnOf(this.itemAtTop() ?? this.items[0]));
+    const { list } = this.turns;
+    this.rail.update(list, list.length > 1 ? this.turns.turnOf(this.itemAtTop() ?? this.items[0]) : undefined);
   }
 
   private itemAtTop(): Item | undefined {
     const edge = this.element.getBoundingClientRect().top + EDGE;
-    const group = this.groups[this.groupAt(this.element.scrollTop + EDGE)];
+    const group = this.groups.all[this.groups.at(this.element.scrollTop + EDGE)];
     if (!group?.isOpen) return group?.places[0].item;
     return (group.places.find(({ shell }) => shell.getBoundingClientRect().bottom > edge) ?? group.places.at(-1))?.item;
   }
 
   /** Brings a message to the upper edge and puts the focus there; `isLinked` marks it as what the address names. */
   goTo(item: Item, isLinked = false): void {
-    const place = this.places.get(item);
+    const place = this.groups.placeOf(item);
     if (!place) return;
     forgetMatches();
     this.position = "here";
-    this.unfoldRun(place);
+    this.runs.unfold(place);
     this.bring(place, null, "start");
     place.shell.tabIndex = -1;
     place.shell.focus({ preventScroll: true });
@@ -561,11 +306,11 @@ export class Timeline {
 
   /** Brings what a search found to the middle of the screen and marks it, or else the item that it is in. */
   async reveal(item: Item, target: SearchTarget): Promise<void> {
-    const place = this.places.get(item);
+    const place = this.groups.placeOf(item);
     if (!place) return;
     forgetMatches();
     this.position = "here";
-    this.unfoldRun(place);
+    this.runs.unfold(place);
     this.bring(place);
     // Colours replace the text of code blocks, and with it what would be marked.
     if (place.shell.querySelector(".code")) await import("./highlight");
@@ -581,8 +326,8 @@ export class Timeline {
 
   private bringMatch(place: Place, target: SearchTarget): Range | null {
     this.position = "here";
-    this.open(place.group);
-    this.fill(place);
+    this.groups.open(place.group);
+    this.groups.fill(place);
     const match = locate(place.view!, target);
     this.bring(place, match);
     if (match) markMatches(place.view!.element, target, match);
@@ -599,11 +344,12 @@ export class Timeline {
   private bring(place: Place, match: Range | null = null, block: "center" | "start" = "center"): void {
     this.fillBefore(place);
     for (let tries = 0; tries < 3; tries += 1) {
-      this.open(place.group);
-      this.fill(place);
+      this.groups.open(place.group);
+      this.groups.fill(place);
       if (match) scrollToRange(match, this.element);
       else place.shell.scrollIntoView({ block });
       this.anchor.remember();
+      this.noticeScroll();
       this.settle();
     }
   }
@@ -611,10 +357,10 @@ export class Timeline {
   /** What stands right before a place and is not drawn would push it away as soon as it is. */
   private fillBefore(place: Place): void {
     let left = DRAWN_BEFORE;
-    const start = this.groups.indexOf(place.group);
+    const start = this.groups.all.indexOf(place.group);
     let isBefore = false;
-    for (const before of this.placesFrom(start, -1)) {
-      if (isBefore) this.fill(before);
+    for (const before of this.groups.from(start, -1)) {
+      if (isBefore) this.groups.fill(before);
       isBefore ||= before === place;
       if (isBefore) left -= 1;
       if (left < 0) return;
@@ -628,12 +374,4 @@ function nextFrame(): Promise<number> {
 
 function bottomOf(element: HTMLElement): number {
   return element.offsetTop + element.offsetHeight;
-}
-
-/** What a person is in the middle of stays: a focus, a selection, a sound. */
-function isHeld(element: HTMLElement): boolean {
-  if (element.contains(document.activeElement) || element.querySelector("audio")) return true;
-  const selection = getSelection();
-  if (!selection || selection.isCollapsed) return false;
-  return element.contains(selection.anchorNode) || element.contains(selection.focusNode);
 }
