@@ -8,7 +8,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "security.md").read_text("utf-8")
-PLACES = ("tests/hub", "tests/journal", "tests/remote", "tests/seeds", "tests/web", "tests/workspace")
+PLACES = (
+    "tests/cli",
+    "tests/hub",
+    "tests/journal",
+    "tests/remote",
+    "tests/seeds",
+    "tests/web",
+    "tests/workspace",
+)
 
 
 def rows() -> list[list[str]]:
