@@ -31,9 +31,16 @@ def asked(page: Any, prompts: list[str]) -> None:
     )
 
 
+ENDED = """(turns) => {
+    if (document.querySelectorAll(".item.of-end").length === turns) return true;
+    const marks = document.querySelectorAll(".turn-mark");
+    return turns > 1 && marks.length === turns && !["running", "waiting"].includes(marks[turns - 1].dataset.state);
+}"""
+
+
 def ended(page: Any, turns: int) -> None:
-    """So many turns of the session have ended, by what is shown."""
-    page.wait_for_function("n => document.querySelectorAll('.item.of-end').length === n", arg=turns)
+    """So many turns of the session have ended, by what is shown: what is far away is a mark of the rail alone."""
+    page.wait_for_function(ENDED, arg=turns)
 
 
 def faults(page: Any) -> list[str]:
