@@ -34,12 +34,13 @@ def asked(page: Any, prompts: list[str]) -> None:
 ENDED = """(turns) => {
     if (document.querySelectorAll(".item.of-end").length === turns) return true;
     const marks = document.querySelectorAll(".turn-mark");
-    return turns > 1 && marks.length === turns && !["running", "waiting"].includes(marks[turns - 1].dataset.state);
+    const isOver = ({ dataset }) => !["running", "waiting"].includes(dataset.state);
+    return turns > 1 && marks.length === turns && isOver(marks[turns - 1]);
 }"""
 
 
 def ended(page: Any, turns: int) -> None:
-    """So many turns of the session have ended, by what is shown: what is far away is a mark of the rail alone."""
+    """So many turns of the session have ended, by what is shown: far away, by marks of the rail."""
     page.wait_for_function(ENDED, arg=turns)
 
 
