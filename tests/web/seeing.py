@@ -39,10 +39,17 @@ def asked(page: Any, prompts: list[str]) -> None:
     )
 
 
+ENDED = """(turns) => {
+    if (document.querySelectorAll(".item.of-end").length === turns) return true;
+    const marks = document.querySelectorAll(".turn-mark");
+    const isOver = ({ dataset }) => !["running", "waiting"].includes(dataset.state);
+    return turns > 1 && marks.length === turns && isOver(marks[turns - 1]);
+}"""
+
+
 def ended(page: Any, turns: int) -> None:
-    """So many turns of the session have ended, by what is shown."""
-    shown = "n => document.querySelectorAll('.item.of-end').length === n"
-    page.wait_for_function(shown, arg=turns, polling=POLLING)
+    """So many turns of the session have ended, by what is shown: far away, by marks of the rail."""
+    page.wait_for_function(ENDED, arg=turns, polling=POLLING)
 
 
 HOLDS = """async (seconds) => {
