@@ -15,6 +15,7 @@ import pytest
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.http11 import Request, Response
 
+from dragoman.cli import main
 from dragoman.cli.hub_client import HubNotAnswered, find_hub, socket_address
 from dragoman.cli.hub_status import _watch, ask_hub, run
 from dragoman.cli.hub_status_text import show, show_agents
@@ -268,8 +269,7 @@ def test_without_a_token_nobody_is_asked(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.delenv("DRAGOMAN_TOKEN", raising=False)
-    chosen = parsed("status", "ws://127.0.0.1:9/acp")
-    assert run(chosen) == 2
+    assert main(["hub", "status", "ws://127.0.0.1:9/acp"]) == 2
     assert "DRAGOMAN_TOKEN" in capsys.readouterr().err
 
 
@@ -281,5 +281,4 @@ def test_how_it_ends_is_its_status(
     chosen = parsed("status")
     assert run(chosen) == 9
     assert "dragoman hub status: no hub of this user" in capsys.readouterr().err
-    wrong = parsed("status", "nowhere")
-    assert run(wrong) == 2
+    assert main(["hub", "status", "nowhere"]) == 2

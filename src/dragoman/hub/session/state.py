@@ -413,7 +413,7 @@ def are_chunks(session_id: str, frames: Sequence[bytes]) -> bool:
     return all_begin(frames, *_chunk_starts(session_id))
 
 
-@lru_cache(1024)
+@lru_cache(8)  # few sessions stream at a time, and thousands are idle
 def _chunk_starts(session_id: str) -> tuple[bytes, ...]:
     start = update_start(session_id)
     return tuple(start + kind for kind in CHUNKS)
