@@ -64,7 +64,8 @@ class SshServer:
             f"ListenAddress 127.0.0.1\nPort {self.port}\nHostKey {self.folder}/host\nPidFile none\n"
             f"AuthorizedKeysFile {self.folder}/user.pub\nStrictModes no\nUsePAM no\n"
             "PasswordAuthentication no\nKbdInteractiveAuthentication no\n"
-            f"MaxStartups 100\nSetEnv XDG_CACHE_HOME={self.cache}\n"
+            # A shell of ssh reads ~/.bashrc, which may do anything, unless it believes to be in another one.
+            f"MaxStartups 100\nSetEnv XDG_CACHE_HOME={self.cache} SHLVL=2\n"
         )
         assert SSHD is not None
         with (self.folder / "sshd.log").open("wb") as log:
