@@ -224,7 +224,7 @@ async def test_nothing_is_logged_to_stdout_even_by_code_that_prints(
     (tmp_path / "loud").mkdir()
     (tmp_path / "loud" / "sitecustomize.py").write_text(LOUD)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "loud"))
-    async with running(sessions) as peer:
+    async with running(sessions, imports_anew=True) as peer:
         await reviewed(peer, folder)
         assert all(frame["jsonrpc"] == "2.0" for frame in peer.frames)
         assert "importing dragoman.agents.review.prompts" in peer.raw.stderr

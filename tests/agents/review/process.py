@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.testing.raw_peer import RawPeer
-from tests.forks import DRAGOMAN
+from tests.forks import DRAGOMAN, unforked
 
 COMMAND = [sys.executable, "-m", "dragoman", "agent", "review"]
 PATIENCE = 30.0
@@ -74,8 +74,8 @@ class Peer:
 
 
 @asynccontextmanager
-async def running(sessions: Path, *arguments: str) -> AsyncIterator[Peer]:
+async def running(sessions: Path, *arguments: str, imports_anew: bool = False) -> AsyncIterator[Peer]:
     """A process of the agent, with its sessions in this file."""
     command = [*DRAGOMAN, "agent", "review", "--sessions", str(sessions), *arguments]
-    async with RawPeer(command, env=dict(os.environ)) as raw:
+    async with RawPeer(unforked(command) if imports_anew else command, env=dict(os.environ)) as raw:
         yield Peer(raw)
