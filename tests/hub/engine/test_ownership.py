@@ -9,7 +9,7 @@ import pytest
 
 from dragoman.errors import JournalBusy, JournalError
 from dragoman.hub.engine import lifecycle
-from dragoman.hub.engine.ownership import SoleOwnership
+from dragoman.hub.engine.ownership import SessionLease, SoleOwnership
 from dragoman.journal import Entry
 from dragoman.journal.memory import MemoryJournal
 from tests.hub.sessions.agents import Gate, obedient
@@ -101,3 +101,26 @@ async def test_a_hub_that_does_not_get_its_lease_back_says_so() -> None:
         stage.hub.ownership = NoLease()
         refused = await client.refusal("session/load", {"sessionId": session, **LOAD})
         assert refused["code"] == -32603
+
+
+async def test_a_session_that_was_lost_while_it_was_read_gets_no_entry_of_ours() -> None:
+    """Another node has it by then, and what it has written there is its own."""
+
+    class LostWhileReading(SharedOwnership):
+        async def claim(self, session: str) -> SessionLease:
+            return SessionLease(session, is_taken_over=True)
+
+        async def may_use(self, lease: SessionLease) -> None:
+            raise JournalError("it was claimed before this node lost its lease")
+
+    journal = MemoryJournal()
+    async with staged({"one": obedient}, journal=journal) as stage:
+        session = await (await stage.client().begin()).new()
+    async with staged({"one": obedient}, journal=journal) as stage:
+        stage.hub.ownership = LostWhileReading()
+        before = await journal.info(session)
+        refused = await (await stage.client().begin()).refusal("session/load", {"sessionId": session, **LOAD})
+        after = await journal.info(session)
+        assert refused["code"] == -32603
+        assert before is not None and after is not None  # noqa: PT018
+        assert after.last == before.last

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from dragoman.errors import DragomanError, Elsewhere, ErrorAnswer
+from dragoman.errors import DragomanError, Elsewhere, ErrorAnswer, JournalError
 from dragoman.hub.agents.channel import LeaseTerm
 from dragoman.hub.cluster.client_router import ClientRouter
 from dragoman.hub.cluster.links import LinkEnd, Links, NodeLink
@@ -195,6 +195,11 @@ class Cluster:
 
     async def may_act(self) -> None:
         await self.members.may_act()
+
+    async def may_use(self, lease: SessionLease) -> None:
+        await self.members.may_act()
+        if lease.life != self.members.node.life:
+            raise JournalError(f"session {lease.session} was claimed before this node lost its lease")
 
     async def claim(self, session: str) -> SessionLease:
         if self.hub.draining and session not in self.hub.sessions:

@@ -105,6 +105,7 @@ class Owners:
         """Make it ours. Raises `Elsewhere` if it is a living node's."""
         async with self._lock(session):
             for _ in range(TRIES):
+                life = self._members.node.life
                 try:
                     is_taken_over = await self._try(session)
                 except KeyTaken:
@@ -112,7 +113,7 @@ class Owners:
                     continue
                 is_taken_over = is_taken_over or session in self._dropped_ids
                 self._dropped_ids.discard(session)
-                lease = self._mine[session] = SessionLease(session, is_taken_over=is_taken_over)
+                lease = self._mine[session] = SessionLease(session, is_taken_over=is_taken_over, life=life)
                 return lease
         raise JournalError(f"session {session} could not be claimed: its owner changes all the time")
 

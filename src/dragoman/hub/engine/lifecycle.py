@@ -65,11 +65,12 @@ async def open_session(hub: EngineHub, session_id: str) -> LiveSession:
         raise ErrorAnswer(-32603, "Internal error: too many sessions are open")
     lease = await hub.ownership.claim(session_id)
     try:
-        reading = await _read(hub, session_id, info.last, is_taken_over=lease.is_taken_over)
+        reading = await _read(hub, lease, info.last)
         process = _process_of(hub, reading.state)
         is_loading = bool(reading.state.loading) and process is not None
         if reading.state.phase == "closed" or (reading.state.is_incomplete and not is_loading):
             # Whoever deleted it, or asked an agent that is gone to load it, was stopped in the middle.
+            await hub.ownership.may_use(lease)
             _refuse_requests(hub, reading.state)
             await hub.journal.delete(session_id)
             raise session_not_found(session_id)
@@ -139,15 +140,18 @@ def _restore_state(state: SessionState, originals: Mapping[int, bytes], info: St
     return whole
 
 
-async def _read(hub: EngineHub, session_id: str, end: int, *, is_taken_over: bool) -> SessionReading:
+async def _read(hub: EngineHub, lease: SessionLease, end: int) -> SessionReading:
     """What it has come to; one that was somebody else's gets an entry that says that it is ours."""
+    session_id = lease.session
     # A journal of our own has no checkpoints, and is read faster than they would be looked for.
     reading = await read_session(hub.journal, session_id, end if hub.ownership.is_shared else 0)
     while True:
         if not reading.state.agent:  # somebody else's stream in the same journal
             raise session_not_found(session_id)
-        if not is_taken_over:
+        if not lease.is_taken_over:
             return reading
+        # To read takes time, in which another node may have taken it from us, and written.
+        await hub.ownership.may_use(lease)
         entry = Entry("note", note("owned"), time.time())
         try:
             await hub.journal.append(session_id, [entry], after=reading.state.last)

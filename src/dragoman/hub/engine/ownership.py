@@ -9,10 +9,12 @@ from typing import Protocol
 class SessionLease:
     """That a session is ours. Each opening of it has its own, so that a late release frees nobody else's."""
 
-    __slots__ = ("is_taken_over", "session")
+    __slots__ = ("is_taken_over", "life", "session")
 
-    def __init__(self, session: str, *, is_taken_over: bool = False) -> None:
+    def __init__(self, session: str, *, is_taken_over: bool = False, life: str = "") -> None:
         self.session = session
+        self.life = life
+        """The life of the node that has claimed it: it ends when the node loses its own lease."""
         self.is_taken_over = is_taken_over
         """Whether it was somebody's before, who did not give it back."""
 
@@ -29,6 +31,9 @@ class Ownership(Protocol):
 
     async def may_act(self) -> None:
         """Wait until what is ours cannot be another's. Raises `JournalError` if nobody knows for too long."""
+
+    async def may_use(self, lease: SessionLease) -> None:
+        """The same for a session that is being opened; `JournalError` also if it may have been lost since."""
 
     async def claim(self, session: str) -> SessionLease:
         """Make it ours. Raises `Elsewhere`."""
@@ -52,6 +57,9 @@ class SoleOwnership:
         return None
 
     async def may_act(self) -> None:
+        pass
+
+    async def may_use(self, lease: SessionLease) -> None:
         pass
 
     async def claim(self, session: str) -> SessionLease:
