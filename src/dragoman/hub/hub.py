@@ -370,8 +370,7 @@ class Hub:
 
     async def will_run(self, session: LiveSession) -> None:
         """After a crash the next hub looks for sessions that run; one of a cluster has a list of its own."""
-        is_stored = session.listed_state == "running" and session.stream not in self.pending_descriptions
-        if not (is_stored or self.ownership.is_shared):
+        if not self.ownership.is_shared:
             await self.journal.describe(session.stream, state="running")
 
     def describe(self, session: LiveSession, **fields: str) -> None:
@@ -381,10 +380,9 @@ class Hub:
             waiting |= fields
         else:
             self.pending_descriptions[session.stream] = fields
-            self.owner.start(self._describe(session))
+            self.owner.start(self._describe(session.stream))
 
-    async def _describe(self, session: LiveSession) -> None:
-        stream = session.stream
+    async def _describe(self, stream: str) -> None:
         try:
             while fields := self.pending_descriptions[stream]:
                 self.pending_descriptions[stream] = {}
@@ -392,8 +390,6 @@ class Hub:
                     await self.journal.describe(stream, **fields)
                 except JournalError as error:
                     log.warning("session %s could not be described: %s", stream, error)
-                    if fields.get("state") == "running":
-                        session.listed_state = ""  # whoever needs it stored writes it again
         finally:
             del self.pending_descriptions[stream]
 
