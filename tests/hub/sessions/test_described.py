@@ -90,35 +90,3 @@ async def test_a_session_that_is_closed_stays_so(monkeypatch: pytest.MonkeyPatch
         info = await stage.journal.info(session.stream)
         assert info is not None
         assert info.state == "closed"
-
-
-class Refusing:
-    """Notes each state that is written; the first `refusals` of them are refused."""
-
-    def __init__(self, journal: Journal, refusals: int) -> None:
-        self.states: list[str] = []
-        self._refusals = refusals
-        self._describe = journal.describe
-
-    async def __call__(self, stream: str, **fields: Any) -> StreamInfo:
-        if "state" in fields:
-            self.states.append(fields["state"])
-            if len(self.states) <= self._refusals:
-                raise JournalError("the disk is full")
-        return await self._describe(stream, **fields)
-
-
-@pytest.mark.parametrize("refusals", [0, 1])
-async def test_a_session_is_listed_as_running_once_and_again_if_that_failed(
-    monkeypatch: pytest.MonkeyPatch, refusals: int
-) -> None:
-    async with staged({"one": obedient}) as stage:
-        client = await stage.client().begin()
-        session = await client.new()
-        refusing = Refusing(stage.journal, refusals)
-        monkeypatch.setattr(stage.journal, "describe", refusing)
-        await client.answer(client.prompt(session, "say 1"))
-        await settled(stage.hub)
-        *running, last = refusing.states
-        assert (set(running), last) == ({"running"}, "idle")
-        assert len(running) > refusals if refusals else len(running) == 1
