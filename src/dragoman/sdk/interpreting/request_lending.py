@@ -47,38 +47,26 @@ class RequestLending:
         """`policy` is the file of rules that come first."""
         self._tell = tell
         self._policy_file = policy or None
-        self._owner: TaskOwner | None = None
-        self._workspace: Workspace | None = None
-        self._handlers: dict[str, Handler] = {}
+        self._owner = TaskOwner("lending")
+        self._workspace = Workspace(terminals=None, guard=self._guard)
+        self._handlers: dict[str, Handler] = {
+            "fs/read_text_file": self._read_text,
+            **extension_methods.handlers(self._workspace.session),
+        }
         self._folders: dict[str, tuple[str, ...]] = {}  # of the sessions that are open
         self._gate = asyncio.Semaphore(AT_ONCE)
-        self._is_closed = False
 
     def ask(self, position: int, message: Message) -> None:
         """A `Host`, for `TranslatedTransport`."""
-        if self._is_closed:
-            return
-        if self._owner is None:
-            self._owner = TaskOwner("lending")
-            self._open()
         if len(self._owner) >= MOST_WAITING:
             self._say(position, refusal(message.id, INTERNAL_ERROR, "too much is waiting already"))
         else:
             self._owner.start(self._answer(position, message))
 
     async def aclose(self) -> None:
-        self._is_closed = True
-        if self._owner is not None:
-            await self._owner.aclose()
-        if self._workspace is not None:
-            self._workspace.close_all()
-
-    def _open(self) -> None:
-        workspace = self._workspace = Workspace(terminals=None, guard=self._guard)
-        self._handlers = {
-            "fs/read_text_file": self._read_text,
-            **extension_methods.handlers(workspace.session),
-        }
+        """End what is still being read. Nothing is asked after this."""
+        await self._owner.aclose()
+        self._workspace.close_all()
 
     async def _guard(self, access: Access) -> None:
         folders = self._folders.get(access.session_id, ())
@@ -114,7 +102,6 @@ class RequestLending:
 
     def _lend(self, params: Object) -> None:
         """Open the session's folders, unless they are open already."""
-        assert self._workspace is not None
         session = as_text(params.get("sessionId"))
         more = [as_text(path) for path in as_list(params.get("additionalDirectories"))]
         folders = (as_text(params.get("cwd")), *more)
@@ -128,7 +115,6 @@ class RequestLending:
             self._workspace.close(oldest)
 
     async def _read_text(self, params: Object, agent: object) -> Object:
-        assert self._workspace is not None
         lent: LentFiles = self._workspace.session(as_text(params.get("sessionId")))
         line, limit = params.get("line"), params.get("limit")
         read = await lent.read(
