@@ -19,19 +19,6 @@ from tests.apps.mcp.stage import Waiting, check_cancelled_call
 from tests.apps.mcp.test_server import accept, person
 
 
-@pytest.fixture(autouse=True)
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    return folder
-
-
 def has_agent(gateway: Gateway) -> bool:
     return gateway._agent is not None
 

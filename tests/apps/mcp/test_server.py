@@ -18,19 +18,6 @@ from tests.apps.mcp.stage import Waiting, check_cancelled_call, official_client
 from tests.cli.hostile_agent import EVIL
 
 
-@pytest.fixture(autouse=True)
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    return folder
-
-
 def person(*answers: Any) -> tuple[Callable[..., Any], list[Any]]:
     """Answers elicitations in order, and keeps the questions."""
     left, questions = list(answers), []
