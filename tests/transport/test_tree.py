@@ -13,7 +13,7 @@ import pytest
 
 from dragoman.testing.pace import patience
 from dragoman.transport import tree
-from tests.transport.programs import BROOD, alive, shell
+from tests.transport.programs import BROOD, alive, python, shell
 
 
 @contextmanager
@@ -79,6 +79,17 @@ def test_a_tree_is_marked_for_its_outer_tree_too_but_never_by_half_a_mark() -> N
     with brood("m2") as (root, start, pids):
         assert numbers(tree.members(0, start=start, mark="outer")) == {root, *pids}
         assert tree.members(0, mark="m") == []
+
+
+def test_a_process_is_known_by_its_mark_while_it_becomes_another_program() -> None:
+    again = "import os, sys; os.execv(sys.executable, [sys.executable, '-I', '-S', '-c', *sys.argv[1:] * 2])"
+    env = {tree.MARK: "m6"}
+    with subprocess.Popen([*python(again), again], env=env, start_new_session=True) as restless:
+        try:
+            # Without the wait for such a moment, about one look in a hundred finds nobody.
+            assert all(tree.carries_mark(restless.pid, "m6") for _ in range(3000))
+        finally:
+            restless.kill()
 
 
 def test_a_number_that_was_given_to_somebody_else_is_not_the_root() -> None:

@@ -23,6 +23,9 @@ from typing import NamedTuple
 MARK = "DRAGOMAN_TREE"
 """The environment variable that marks a tree. A tree inside a tree appends its mark, and is in both."""
 
+EXEC_SECONDS = 0.1
+"""How long a look waits for a process that is about to become another program."""
+
 
 class Process(NamedTuple):
     """One line of the process table. `start` tells a process from a later one with the same number."""
@@ -81,7 +84,14 @@ def members(root: int, *, start: int = 0, mark: str = "") -> list[Process]:
 
     The number of a root that was reaped may be in use again. `start` guards against that: nothing older
     than the tree is in it, and an equal number with another start is somebody else.
+
+    A process that starts a child and ends while the table is read is missed, and so is the child. So that
+    nobody is left is believed when a second look says so too.
     """
+    return _members_now(root, start, mark) or _members_now(root, start, mark)
+
+
+def _members_now(root: int, start: int, mark: str) -> list[Process]:
     table = processes()
     now = table.get(root)
     # A root of 0 is one that nobody knows; but 0 is also the group of processes outside of our namespace.
@@ -90,7 +100,7 @@ def members(root: int, *, start: int = 0, mark: str = "") -> list[Process]:
     mine: dict[int, Process] = {}
     for process in younger:
         inside = is_known and root in (process.pid, process.group, process.session)
-        if inside or (mark and _is_marked(process.pid, mark)):
+        if inside or (mark and carries_mark(process.pid, mark)):
             mine[process.pid] = process
     _add_descendants(mine, younger)
     return [process for process in sorted(mine.values(), key=lambda member: member.start) if not process.dead]
@@ -108,14 +118,28 @@ def _add_descendants(mine: dict[int, Process], candidates: Iterable[Process]) ->
                 pids.append(child.pid)
 
 
-def _is_marked(pid: int, mark: str) -> bool:
+def carries_mark(pid: int, mark: str) -> bool:
     try:
-        text = _content(f"/proc/{pid}/environ")
+        text = _environment(pid)
     except OSError:  # gone, or not ours to look at
         return False
     variable = f"{MARK}=".encode()
     marks = next((entry for entry in text.split(b"\0") if entry.startswith(variable)), variable)
     return mark.encode() in marks[len(variable) :].split(b",")
+
+
+def _environment(pid: int) -> bytes:
+    """What a process was started with. While it starts another program in its place (`exec`), the system
+    shows neither environment nor arguments: that passes, and is waited for. OSError where there is none.
+    """
+    folder = f"/proc/{pid}"
+    deadline = time.monotonic() + EXEC_SECONDS
+    while not (text := _content(f"{folder}/environ")) and not _content(f"{folder}/cmdline"):
+        os.readlink(f"{folder}/exe")  # fails for who has no program at all: the dead, the kernel's threads
+        if time.monotonic() > deadline:
+            break
+        time.sleep(0.0002)
+    return text
 
 
 def _listed_by_ps() -> Iterator[Process]:
