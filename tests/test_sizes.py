@@ -42,7 +42,7 @@ SMALL_REASONS: dict[str, str] = {
     "src/dragoman/cli/client_tools.py": "a command: imported only when it runs",
     "src/dragoman/cli/diff.py": "a command: imported only when it runs",
     "src/dragoman/dialect/credentials.py": "both sides of a login and the host use it",
-    "src/dragoman/runtime/deferred.py": "modules of three rooms use it to import asyncio late",
+    "src/dragoman/runtime/deferred_module.py": "modules of three rooms use it to import asyncio late",
     "src/dragoman/schema/errors.py": "the one error of the room, for whoever reads or writes",
     "src/dragoman/schema/lazy.py": "generated packages import it, and nothing else of the room",
     "src/dragoman/schema/scalars.py": "generated modules import it, and nothing else of the room",
@@ -53,7 +53,7 @@ SMALL_REASONS: dict[str, str] = {
     "src/dragoman/remote/package_files.py": "a start needs it, and needs nothing of the packing beside it",
     "src/dragoman/review/worker_messages.py": "both ends of a pipe read it, and neither loads the other",
     "src/dragoman/trace/frames.py": "all parts of the room read frames with it",
-    "src/dragoman/transport/waiting.py": "one class, which rooms above use too",
+    "src/dragoman/transport/waiters.py": "one class, which rooms above use too",
 }
 """Why a small file does not join its neighbour."""
 

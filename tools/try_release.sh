@@ -53,7 +53,7 @@ declare -A shows=(
     [pictures]="import PIL, textual_image"
     [push]="import dragoman.hub.push.encryption"
     [tui]="import dragoman.tui.terminal, dragoman.apps.chat.command"
-    [sealed]="import dragoman.journal.sealed"
+    [sealed]="import dragoman.journal.seal"
     [speed]="import uvloop"
 )
 

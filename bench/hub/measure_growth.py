@@ -22,7 +22,7 @@ from dragoman.hub.agents.pool import AgentSpec
 from dragoman.hub.engine.options import HubOptions
 from dragoman.hub.hub import Hub
 from dragoman.journal import open_journal
-from dragoman.sdk.serve import Serving, serving
+from dragoman.sdk.serve import ServeContext, serving
 from dragoman.transport.memory import memory_pair
 from hub import measure_many
 from hub.measure_many import Counter, Progress
@@ -39,7 +39,7 @@ TOGETHER = 10_000
 @asynccontextmanager
 async def hub_in_process(place: str, gate: Gate) -> AsyncIterator[Hub]:
     """A hub with the counting agent."""
-    agents: list[Serving] = []
+    agents: list[ServeContext] = []
 
     async def open_() -> AgentChannel:
         ours, theirs = memory_pair()

@@ -16,11 +16,11 @@ from dragoman.check.rules import load_all
 from dragoman.check.timeline import is_open
 from dragoman.check.verdict import judge
 from tests.check.rules.talks import Talk, update
-from tests.check.rules.test_cancelling import ASK, CANCEL, NO, turn
+from tests.check.rules.test_cancellation import ASK, CANCEL, NO, turn
 from tests.check.rules.test_commands import WEB, offering
-from tests.check.rules.test_loading import AGENT, NOTICE, USAGE, USER, before, load
 from tests.check.rules.test_options import MODE, MODE_B, set_to
 from tests.check.rules.test_roots import reloaded
+from tests.check.rules.test_session_load import AGENT, NOTICE, USAGE, USER, before, load
 
 AREAS = frozenset(
     ["SES", "LOAD", "RES", "CLO", "LST", "DEL", "ADIR", "TURN", "CAN", "CRQ", "UPD", "MODE", "CFG", "CMD"]
@@ -83,9 +83,18 @@ def test_an_empty_recording_says_nothing() -> None:
 
 def test_every_requirement_has_a_rule_or_a_reason() -> None:
     load_all()
-    from dragoman.check.rules import cancelling, commands, lists, loading, options, roots, turns, updates
+    from dragoman.check.rules import (
+        cancellation,
+        commands,
+        lists,
+        options,
+        roots,
+        session_load,
+        turns,
+        updates,
+    )
 
-    modules = (cancelling, commands, lists, loading, options, roots, turns, updates)
+    modules = (cancellation, commands, lists, session_load, options, roots, turns, updates)
     reasons = {name for module in modules for name in module.UNOBSERVED}
     ruled = {name for one in RULES for name in one.requirements}
     assert set(MINE) <= ruled | reasons

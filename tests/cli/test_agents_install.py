@@ -20,8 +20,8 @@ import pytest
 
 from dragoman.cli import main
 from dragoman.sdk.known import AgentSource, find_agent
-from dragoman.sdk.known.installing.registry import this_platform
-from dragoman.sdk.known.installing.store import locked_store, store_folder
+from dragoman.sdk.known.installation.registry import this_platform
+from dragoman.sdk.known.installation.store import locked_store, store_folder
 from dragoman.testing.pace import patience
 from tests.cli.forked import run_command
 

@@ -6,7 +6,7 @@ import pytest
 
 from dragoman.cli import main
 from dragoman.cli.parser import make_parser
-from dragoman.sdk.interpreting.client_tools.pipe import SOCKET
+from dragoman.sdk.interpreter.client_tools.pipe import SOCKET
 
 
 def test_no_help_names_it() -> None:

@@ -15,10 +15,10 @@ from dragoman.cli.connect import Progress
 from dragoman.hub.api.endpoint import AcpEndpoint
 from dragoman.hub.api.listener import open_listener, open_socket
 from dragoman.hub.gate.admission import Admission, Grant, hash_token, local_hosts, new_token
-from dragoman.sdk.resuming import ConnectionNotice
-from tests.sdk.resuming.model import Message, frame
-from tests.sdk.resuming.serving import Server
-from tests.sdk.resuming.table import SESSION
+from dragoman.sdk.resumption import ConnectionNotice
+from tests.sdk.resumption.model import Message, frame
+from tests.sdk.resumption.serving import Server
+from tests.sdk.resumption.table import SESSION
 
 TOKEN = new_token()
 

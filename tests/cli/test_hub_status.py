@@ -29,14 +29,14 @@ from dragoman.hub.api.observability.status import (
     SeenSession,
     status_of,
 )
-from dragoman.hub.api.observability.usage import AgentUsage, Cost, Spending, Tokens
+from dragoman.hub.api.observability.usage import AgentUsage, Cost, Tokens, UsageTotals
 from dragoman.text.cells import fit
 from dragoman.text.sanitize import sanitize_line
 from tests.hub.api.observability.fakes import ShownHub
 
 
 def told(sessions: int = 2) -> dict[str, Any]:
-    spent = Spending()
+    spent = UsageTotals()
     spent.saw("a-reviewer-with-a-long-name", "s0", AgentUsage(tokens=Tokens(total=12_345_678)))
     spent.saw("a-reviewer-with-a-long-name", "s0", AgentUsage(cost=Cost(1234.5, "USD")))
     hub = ShownHub(

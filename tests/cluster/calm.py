@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from dragoman.journal import Direction, Stored
+from dragoman.journal import Direction, StoredEntry
 from tests.cluster.records import (
     AgentLine,
     Answered,
@@ -39,11 +39,11 @@ class Stream:
     """Entries of a session, one after the other."""
 
     def __init__(self) -> None:
-        self.entries: list[Stored] = []
+        self.entries: list[StoredEntry] = []
 
     def add(self, when: float, direction: Direction, **said: Any) -> int:
         frame = json.dumps(said).encode()
-        self.entries.append(Stored(len(self.entries) + 1, direction, frame, when + WALL))
+        self.entries.append(StoredEntry(len(self.entries) + 1, direction, frame, when + WALL))
         return len(self.entries)
 
     def prompt(self, when: float, key: str, number: int) -> None:

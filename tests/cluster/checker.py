@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dragoman.journal import Journal, Stored
+from dragoman.journal import Journal, StoredEntry
 from tests.cluster.checker_agents import check_agents
 from tests.cluster.checker_clients import check_clients
 from tests.cluster.checker_service import check_service
@@ -38,9 +38,9 @@ def check(storm: Storm) -> list[Finding]:
     return sorted(found)
 
 
-async def gathered(journal: Journal, sessions: list[str]) -> dict[str, list[Stored]]:
+async def gathered(journal: Journal, sessions: list[str]) -> dict[str, list[StoredEntry]]:
     """The whole streams of these sessions."""
-    streams: dict[str, list[Stored]] = {}
+    streams: dict[str, list[StoredEntry]] = {}
     for session in sessions:
         streams[session] = [one async for page in journal.replay(session) for one in page]
     return streams

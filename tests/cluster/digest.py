@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dragoman.journal import Stored
+from dragoman.journal import StoredEntry
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Digest:
     last: int = 0
 
 
-def digest(session: str, entries: Sequence[Stored]) -> Digest:
+def digest(session: str, entries: Sequence[StoredEntry]) -> Digest:
     made = Digest(session)
     turn = ("", 0)
     for one in entries:
@@ -92,7 +92,7 @@ def digest(session: str, entries: Sequence[Stored]) -> Digest:
     return made
 
 
-def _see_said(made: Digest, one: Stored, said: dict[str, Any], turn: tuple[str, int]) -> None:
+def _see_said(made: Digest, one: StoredEntry, said: dict[str, Any], turn: tuple[str, int]) -> None:
     method, params = said.get("method"), said.get("params", {})
     if method == "session/update" and params["update"]["sessionUpdate"] == "agent_message_chunk":
         made.updates.append(Update(one.sequence, one.time, params["update"]["content"]["text"]))
@@ -102,7 +102,7 @@ def _see_said(made: Digest, one: Stored, said: dict[str, Any], turn: tuple[str, 
         made.answers.add(turn[0])
 
 
-def _see_note(made: Digest, one: Stored, said: dict[str, Any]) -> None:
+def _see_note(made: Digest, one: StoredEntry, said: dict[str, Any]) -> None:
     match said.get("hub"):
         case "taken" | "queued":
             made.accepted.setdefault(said["key"], one.sequence)

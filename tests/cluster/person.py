@@ -12,8 +12,8 @@ import random
 from typing import Any
 
 from dragoman.errors import LinkClosed
-from dragoman.sdk.resuming.opening import resuming
-from dragoman.sdk.resuming.transport import Backoff, ConnectionNotice
+from dragoman.sdk.resumption.hub_link import resuming
+from dragoman.sdk.resumption.transport import Backoff, ConnectionNotice
 from tests.cluster.digest import outcome_of
 from tests.cluster.records import (
     Answered,

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from dragoman.journal import Stored
+from dragoman.journal import StoredEntry
 from tests.cluster.calm import ALLOW, SESSION, WALL
 from tests.cluster.records import (
     Answered,
@@ -40,13 +40,13 @@ def planted(*kinds: str) -> Callable[[Plant], Plant]:
     return keep
 
 
-def entries(storm: Storm) -> list[Stored]:
+def entries(storm: Storm) -> list[StoredEntry]:
     return storm.sessions[SESSION]
 
 
 def renumber(storm: Storm) -> None:
     storm.sessions[SESSION] = [
-        Stored(place, one.direction, one.frame, one.time) for place, one in enumerate(entries(storm), 1)
+        StoredEntry(place, one.direction, one.frame, one.time) for place, one in enumerate(entries(storm), 1)
     ]
 
 
@@ -54,7 +54,7 @@ def change(storm: Storm, sequence: int, **members: Any) -> None:
     """Other words in the note that stands there."""
     one = entries(storm)[sequence - 1]
     frame = json.dumps({**json.loads(one.frame), **members}).encode()
-    entries(storm)[sequence - 1] = Stored(sequence, one.direction, frame, one.time)
+    entries(storm)[sequence - 1] = StoredEntry(sequence, one.direction, frame, one.time)
 
 
 def forget_clients(storm: Storm) -> None:
@@ -133,7 +133,7 @@ def a_prompt_that_was_accepted_never_ended(storm: Storm) -> None:
 def a_prompt_that_was_queued_was_forgotten(storm: Storm) -> None:
     forget_clients(storm)
     frame = b'{"hub":"queued","key":"k4"}'
-    entries(storm).append(Stored(21, "note", frame, 45 + WALL))
+    entries(storm).append(StoredEntry(21, "note", frame, 45 + WALL))
 
 
 @planted("ended twice")
@@ -153,7 +153,7 @@ def an_approval_was_settled_twice(storm: Storm) -> None:
 @planted("never settled", "another answer")
 def an_approval_was_never_settled(storm: Storm) -> None:
     forget_clients(storm)
-    entries(storm)[6] = Stored(7, "note", b'{"hub":"heard","n":3}', 13 + WALL)
+    entries(storm)[6] = StoredEntry(7, "note", b'{"hub":"heard","n":3}', 13 + WALL)
 
 
 # What clients were told.
@@ -313,7 +313,7 @@ def an_agent_heard_another_answer_than_the_stored_one(storm: Storm) -> None:
 
 def late(storm: Storm, sequence: int, when: float) -> None:
     one = entries(storm)[sequence - 1]
-    entries(storm)[sequence - 1] = Stored(sequence, one.direction, one.frame, when + WALL)
+    entries(storm)[sequence - 1] = StoredEntry(sequence, one.direction, one.frame, when + WALL)
 
 
 @planted("not served")

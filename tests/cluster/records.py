@@ -15,7 +15,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec import Struct
 
-from dragoman.journal import Stored
+from dragoman.journal import StoredEntry
 
 _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
@@ -155,7 +155,7 @@ AgentLine: TypeAlias = Started | Begun | Sent | Asked | Heard | Finished | Beat
 class Storm(Struct, kw_only=True):
     """All that is known of one."""
 
-    sessions: dict[str, list[Stored]]
+    sessions: dict[str, list[StoredEntry]]
     """The stream of each session, from its beginning."""
     clients: dict[str, list[ClientLine]]
     agents: dict[str, list[AgentLine]]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.journal import MemoryJournal, Stored
+from dragoman.journal import MemoryJournal, StoredEntry
 from tests.cluster.calm import SESSION, WALL, calm_storm
 from tests.cluster.checker import check, gathered
 from tests.cluster.checker_service import longest_pauses
@@ -53,9 +53,9 @@ def test_a_finding_says_where_and_when() -> None:
 
 def test_a_turn_that_somebody_cancelled_may_end_so_before_it_began() -> None:
     storm = calm_storm()
-    entries(storm).append(Stored(21, "note", b'{"hub":"queued","key":"k4"}', 45 + WALL))
+    entries(storm).append(StoredEntry(21, "note", b'{"hub":"queued","key":"k4"}', 45 + WALL))
     ended = b'{"hub":"turn_ended","key":"k4","result":{"stopReason":"cancelled"}}'
-    entries(storm).append(Stored(22, "note", ended, 46 + WALL))
+    entries(storm).append(StoredEntry(22, "note", ended, 46 + WALL))
     storm.clients["one"].append(Cancelled(t=45, session=SESSION))
     assert check(storm) == []
 

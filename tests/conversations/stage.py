@@ -16,7 +16,7 @@ from dragoman.runtime import Link
 from dragoman.sdk.agent.side import AgentSide
 from dragoman.sdk.agent.turns import AgentTurns
 from dragoman.sdk.client.side import ClientSide
-from dragoman.sdk.serve import Serving, serving
+from dragoman.sdk.serve import ServeContext, serving
 from dragoman.transport.memory import memory_pair
 from tests.conversations.actors import Played, make_agent, make_client, spin, text_of
 from tests.conversations.scripts import SESSIONS, Op, Program, Script
@@ -55,7 +55,7 @@ class Stage:
         self.cut = False
         ours, theirs = memory_pair()
         self.client_end, self.agent_end = Tap(ours), Tap(theirs)
-        self.served: Serving
+        self.served: ServeContext
         self.agent_link: Link
         self.handle: AgentHandle
         self.sessions: list[Session] = []

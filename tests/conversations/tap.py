@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from dragoman.transport.memory import MemoryTransport
-from dragoman.transport.passing import PassingTransport
+from dragoman.transport.passing_transport import PassingTransport
 
 decode_lines = msgspec.json.Decoder().decode_lines
 

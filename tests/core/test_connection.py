@@ -19,7 +19,7 @@ from dragoman.wire import (
     ErrorObject,
     Failure,
     Id,
-    Malformed,
+    MalformedFrame,
     Notification,
     Request,
     Response,
@@ -244,13 +244,13 @@ def test_a_notification_is_told_and_never_answered() -> None:  # RPC-05
 
 @pytest.mark.parametrize("code", [PARSE_ERROR, INVALID_REQUEST])
 def test_what_cannot_be_read_is_complained_about_under_no_id(code: int) -> None:  # RPC-10, RPC-11
-    fields = complaint(ready().receive(Malformed(b"{", code, "the text is not JSON")))
+    fields = complaint(ready().receive(MalformedFrame(b"{", code, "the text is not JSON")))
     assert (fields["id"], fields["error"]["code"]) == (None, code)
     assert "the text is not JSON" in fields["error"]["message"]
 
 
 def test_a_malformed_answer_is_never_answered() -> None:  # ENV-22, RPC-15
-    assert ready().receive(Malformed(b"{}", None, "why")) == Ignored("why")
+    assert ready().receive(MalformedFrame(b"{}", None, "why")) == Ignored("why")
 
 
 def test_the_bad_bytes_are_not_sent_back() -> None:

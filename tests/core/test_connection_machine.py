@@ -28,7 +28,7 @@ from dragoman.wire import (
     ErrorObject,
     Failure,
     Id,
-    Malformed,
+    MalformedFrame,
     Notification,
     Request,
     Response,
@@ -198,7 +198,7 @@ class ConnectionMachine(RuleBasedStateMachine):
 
     @rule(code=st.sampled_from([PARSE_ERROR, None]))
     def garble(self, code: int | None) -> None:
-        event = self.connection.receive(Malformed(b"{", code, "why"))
+        event = self.connection.receive(MalformedFrame(b"{", code, "why"))
         if code is None:
             assert isinstance(event, Ignored)
         else:  # it answers no request that was counted

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from dragoman.dialect import Edge, EdgeSettings, Ledger, Message, Out, make_edge
-from dragoman.dialect.keeping import KEY
+from dragoman.dialect.originals import KEY
 
 
 def message(frame: Any) -> Message:

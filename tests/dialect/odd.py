@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from dragoman.dialect.keeping import KEY
+from dragoman.dialect.originals import KEY
 
 
 def fields(required: dict[str, Any], **optional: Any) -> st.SearchStrategy[dict[str, Any]]:

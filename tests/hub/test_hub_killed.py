@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.errors import LinkClosed
-from dragoman.sdk.resuming.transport import ResumingTransport
+from dragoman.sdk.resumption.transport import ResumingTransport
 from dragoman.testing.pace import patience
 from dragoman.transport.contract import Transport
 from dragoman.transport.websocket import open_websocket

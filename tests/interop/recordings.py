@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from dragoman.core import Connection, Lifecycle, NotificationReceived, RequestReceived, ResponseReceived
 from dragoman.schema.method import Kind
-from dragoman.wire import Envelope, Failure, Malformed, Notification, Request, Response, decode
+from dragoman.wire import Envelope, Failure, MalformedFrame, Notification, Request, Response, decode
 
 Party = Literal["agent", "client"]
 PARTIES: tuple[Party, ...] = ("agent", "client")
@@ -149,5 +149,5 @@ class Books:
             Response: ResponseReceived,
             Failure: ResponseReceived,
         }
-        if isinstance(envelope, Malformed) or not isinstance(event, expected[type(envelope)]):
+        if isinstance(envelope, MalformedFrame) or not isinstance(event, expected[type(envelope)]):
             self.odd.append((frame, getattr(event, "why", type(event).__name__)))

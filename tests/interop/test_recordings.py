@@ -14,7 +14,7 @@ from dragoman.schema import SchemaError, read, write
 from dragoman.schema.method import MethodTable
 from dragoman.schema.v1.methods import METHODS as V1
 from dragoman.schema.v2.methods import METHODS as V2
-from dragoman.wire import Malformed
+from dragoman.wire import MalformedFrame
 from tests.interop.recordings import (
     ELSEWHERE,
     FIXTURES,
@@ -65,7 +65,7 @@ def test_the_recordings_are_not_empty() -> None:
 @each_recording
 def test_every_frame_is_an_envelope(path: Path) -> None:
     frames = [frame for talk in conversations(path) for frame in talk.frames]
-    assert [f for f in frames if isinstance(f.envelope, Malformed) and not f.verbatim] == []
+    assert [f for f in frames if isinstance(f.envelope, MalformedFrame) and not f.verbatim] == []
 
 
 @each_recording

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.dialect import EdgeSettings, Ledger, make_edge
-from dragoman.journal import Direction, Stored
+from dragoman.journal import Direction, StoredEntry
 from tests.dialect.edges import frame, message
 
 KINDS = ("v1", "v2", "crow", "haven", "koog", "acpex")
@@ -33,13 +33,13 @@ class DialectAgent:
         """What the scripted agent was told, behind its dialect."""
         self.wire: list[Any] = []
         """What was said to it in the words of its dialect."""
-        self.entries: list[Stored] = []
+        self.entries: list[StoredEntry] = []
         """The stream of the session."""
         self._id = 0
 
     def record(self, direction: Direction, value: Any) -> None:
         frame_bytes = json.dumps(value).encode()
-        self.entries.append(Stored(len(self.entries) + 1, direction, frame_bytes, 0.0))
+        self.entries.append(StoredEntry(len(self.entries) + 1, direction, frame_bytes, 0.0))
 
     def tell(self, value: Any) -> None:
         """Say this to the agent."""
@@ -104,7 +104,7 @@ def text(words: str) -> dict[str, Any]:
     return {"type": "text", "text": words}
 
 
-def converse(dialect: str) -> list[Stored]:
+def converse(dialect: str) -> list[StoredEntry]:
     """A conversation in which every fact is said once, by whom it is."""
     agent = DialectAgent(dialect).open()
     said, outputs = facts("agent"), facts("tool")
@@ -139,10 +139,10 @@ def converse(dialect: str) -> list[Stored]:
     return _as_hub_notes(agent.entries)
 
 
-def _as_hub_notes(entries: list[Stored]) -> list[Stored]:
+def _as_hub_notes(entries: list[StoredEntry]) -> list[StoredEntry]:
     """Notes as the hub writes them, without spaces."""
     return [
-        Stored(
+        StoredEntry(
             entry.sequence,
             entry.direction,
             json.dumps(json.loads(entry.frame), separators=(",", ":")).encode(),

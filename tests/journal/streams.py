@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dragoman.journal import Entry, Journal, Stored
+from dragoman.journal import Entry, Journal, StoredEntry
 
 WRITER = """
 import asyncio, sys
@@ -35,7 +35,7 @@ async def frames(journal: Journal, stream: str) -> list[bytes]:
     return [stored.frame async for page in journal.replay(stream) for stored in page]
 
 
-async def replayed(journal: Journal, stream: str) -> list[Stored]:
+async def replayed(journal: Journal, stream: str) -> list[StoredEntry]:
     return [stored async for page in journal.replay(stream) for stored in page]
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.journal import Direction, Stored
+from dragoman.journal import Direction, StoredEntry
 from dragoman.journal.brief import BEGIN, BRIEF_BYTES, END, LEAST_BYTES, BriefFold, ConversationBrief
 from tests.journal.handover_kinds import FACTS, KINDS, DialectAgent, converse, text
 from tests.journal.test_conversation import chunk, update
@@ -22,7 +22,7 @@ def brief_of(*frames: Frame, budget: int = BRIEF_BYTES) -> ConversationBrief:
     fold = BriefFold(budget=budget)
     fold.begin("first")
     for n, (direction, value) in enumerate(frames, 1):
-        fold.add(Stored(n, direction, json.dumps(value, separators=(",", ":")).encode(), float(n)))
+        fold.add(StoredEntry(n, direction, json.dumps(value, separators=(",", ":")).encode(), float(n)))
     return fold.finish()
 
 
@@ -258,7 +258,7 @@ def test_a_conversation_without_words_has_no_brief() -> None:
 def test_any_stream_gives_a_brief_within_its_bytes(entries: list[Any], budget: int) -> None:
     fold = BriefFold(budget=budget)
     fold.begin("x" * 5000)
-    fold.add_all(Stored(n, direction, frame, 0.0) for n, (direction, frame) in enumerate(entries, 1))
+    fold.add_all(StoredEntry(n, direction, frame, 0.0) for n, (direction, frame) in enumerate(entries, 1))
     brief = fold.finish(reason="memory")
     assert len(brief.text.encode()) <= max(budget, LEAST_BYTES)
     if brief.text:

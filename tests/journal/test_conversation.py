@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.journal import Direction, Stored
+from dragoman.journal import Direction, StoredEntry
 from dragoman.journal.conversation import LONGEST, LONGEST_OUTPUT, Moment, moments
 
 
@@ -23,7 +23,7 @@ def chunk(kind: str, text: str, **fields: Any) -> tuple[Direction, Any]:
 def moments_of(*frames: tuple[Direction, Any]) -> list[Moment]:
     return list(
         moments(
-            Stored(n, direction, json.dumps(value).encode(), float(n))
+            StoredEntry(n, direction, json.dumps(value).encode(), float(n))
             for n, (direction, value) in enumerate(frames, 1)
         )
     )
@@ -141,6 +141,6 @@ def test_a_very_long_speech_comes_in_pieces_and_loses_nothing() -> None:
     )
 )
 def test_no_frame_is_too_odd_to_be_passed_over(frames: list[tuple[Direction, bytes]]) -> None:
-    stored = [Stored(n, direction, frame, 0.0) for n, (direction, frame) in enumerate(frames, 1)]
+    stored = [StoredEntry(n, direction, frame, 0.0) for n, (direction, frame) in enumerate(frames, 1)]
     for moment in moments(stored):
         assert 1 <= moment.first <= moment.last <= len(frames)

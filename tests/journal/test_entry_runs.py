@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.journal import Direction, Entry, Stored, entry_runs
+from dragoman.journal import Direction, Entry, StoredEntry, entry_runs
 from dragoman.journal.entry_runs import (
     FrameLines,
     RunPage,
@@ -34,7 +34,7 @@ def test_what_is_gathered_is_what_was_there(said: list[Entry]) -> None:
 @given(entries.filter(bool), st.integers(1, 50), st.data())
 def test_a_page_of_runs_is_a_page_of_entries(said: list[Entry], first: int, data: st.DataObject) -> None:
     page = RunPage(first, runs_of_entries(said).runs)
-    stored = [Stored(first + n, one.direction, one.frame, one.time) for n, one in enumerate(said)]
+    stored = [StoredEntry(first + n, one.direction, one.frame, one.time) for n, one in enumerate(said)]
     assert (first_of(page), last_of(page)) == (first_of(stored), last_of(stored))
     assert page == stored
     place = data.draw(st.integers(-len(said), len(said) - 1))

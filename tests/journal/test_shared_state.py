@@ -53,6 +53,6 @@ class Deaf(MemoryNode):
 async def test_a_node_that_breaks_a_promise_is_told_which(
     kind: type[MemoryNode], broken: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dragoman.testing.shared.BOUND", 0.5)
+    monkeypatch.setattr("dragoman.testing.shared_state.BOUND", 0.5)
     with pytest.raises(AssertionError, match=broken):
         await check_shared(Together(kind).node)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dragoman.testing.pace import patience
-from dragoman.transport.owned import owned_trees
+from dragoman.transport.owned_tree import owned_trees
 from tests.conftest import children
 
 

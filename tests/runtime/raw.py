@@ -18,7 +18,7 @@ from dragoman.runtime import Answer, Limits, Link
 from dragoman.transport.contract import DEFAULT_LIMITS
 from dragoman.transport.contract import TransportLimits as TransportLimits
 from dragoman.transport.memory import MemoryTransport, memory_pair
-from dragoman.transport.waiting import Waiters
+from dragoman.transport.waiters import Waiters
 from dragoman.wire.codes import method_not_found
 
 Frame = dict[str, Any]

@@ -13,7 +13,7 @@ from dragoman import Agent, Pool, Turn, supervised
 from dragoman.errors import CallFailed, CrashLoop, DeadlineExceeded, LocalMistake, PeerDied, SpawnFailed
 from dragoman.schema.v1 import SessionUpdate
 from dragoman.sdk.pool import PoolTask, TaskOutcome
-from dragoman.sdk.supervision.supervisor import Supervised
+from dragoman.sdk.supervision.supervisor import SupervisedAgent
 from tests.sdk.ends import text_of
 from tests.sdk.supervision.lives import QUICK, script
 from tests.transport.programs import alive, eventually
@@ -172,7 +172,7 @@ async def test_tasks_are_taken_when_there_is_room() -> None:
 @pytest.mark.bound(20)
 async def test_work_is_spread_over_many_processes_and_all_of_them_end(tmp_path: Path) -> None:
     busy = script(tmp_path, "agent busy\non prompt\n  wait 0.2\n  say ok")
-    agents: list[Supervised] = [supervised(busy, restarts=QUICK) for _ in range(3)]
+    agents: list[SupervisedAgent] = [supervised(busy, restarts=QUICK) for _ in range(3)]
     async with Pool(agents, concurrency=6) as pool:
         found = await pool.map(tasks(*"abcdef"))
         pids = {agent.handle.link.transport.tree.pid for agent in agents}  # type: ignore[attr-defined]

@@ -13,7 +13,7 @@ from dragoman.sdk.client.agent_handle import AgentHandle, Session
 from dragoman.sdk.client.prompt import PromptTurn
 from dragoman.sdk.session_opener import SessionOpener
 from dragoman.sdk.supervision.session import SupervisedSession
-from dragoman.sdk.supervision.supervisor import Supervised
+from dragoman.sdk.supervision.supervisor import SupervisedAgent
 from dragoman.sdk.sync.agent import SyncAgentHandle, SyncPromptTurn, SyncSession
 from dragoman.sdk.sync.tools import SyncTerminal, SyncToolCallReport
 from dragoman.sdk.sync.turn import SyncAgentSession, SyncClientHandle, SyncTurn
@@ -85,7 +85,7 @@ def test_a_facade_has_every_method_with_the_same_parameters(awaited: type, other
             assert parameters(theirs) == parameters(signature), f"{other.__name__}.{name}"
 
 
-@pytest.mark.parametrize("opener", [AgentHandle, SyncAgentHandle, Supervised])
+@pytest.mark.parametrize("opener", [AgentHandle, SyncAgentHandle, SupervisedAgent])
 def test_sessions_are_opened_by_one_description(opener: type) -> None:
     assert inspect.getattr_static(opener, "open_session") is not SessionOpener.open_session
     for name in ("new_session", "load_session", "resume_session"):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dragoman import Client, connect
-from dragoman.journal.contract import Stored
+from dragoman.journal.contract import StoredEntry
 from dragoman.journal.conversation import moments
 from dragoman.schema import v1
 from tests.subagents.family import CHAIN, FAMILY, SHAPES, arguments
@@ -70,7 +70,8 @@ def test_a_recording_says_which_subagent_spoke_and_for_whom() -> None:
         for session, update in updates
     ]
     entries = [
-        Stored(number, "to_client", json.dumps(frame).encode(), 1.0) for number, frame in enumerate(frames, 1)
+        StoredEntry(number, "to_client", json.dumps(frame).encode(), 1.0)
+        for number, frame in enumerate(frames, 1)
     ]
     assert [(moment.requester, moment.text) for moment in moments(entries)] == [
         ("", "Hm."),

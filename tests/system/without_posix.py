@@ -61,7 +61,7 @@ OF_OTHERS = (
 )
 
 
-class Hiding(MetaPathFinder):
+class SecretFilter(MetaPathFinder):
     """Finds the hidden modules first, and says that they are not there."""
 
     def find_spec(
@@ -75,7 +75,7 @@ class Hiding(MetaPathFinder):
 def hide_modules() -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] in HIDDEN - {"posix"}]:
         del sys.modules[name]
-    sys.meta_path.insert(0, Hiding())
+    sys.meta_path.insert(0, SecretFilter())
 
 
 def hide_names() -> None:

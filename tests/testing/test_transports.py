@@ -17,8 +17,8 @@ from dragoman.transport.contract import Grace, Sink, TransportLimits
 from dragoman.transport.memory import MemoryTransport, memory_pair
 from dragoman.transport.pipe import PipeTransport
 from dragoman.transport.process import spawn
-from dragoman.transport.reading import ThreadReader
-from dragoman.transport.writing import ThreadWriter
+from dragoman.transport.reader import ThreadReader
+from dragoman.transport.writer import ThreadWriter
 from tests.transport.programs import RELAY, python
 
 QUICK = TransportLimits(flush=0.3, frame=6_000_000)  # small enough that an oversized frame is tried too
@@ -78,7 +78,7 @@ async def test_pipes_with_threads_keep_the_contract(monkeypatch: pytest.MonkeyPa
 @pytest.mark.bound(30)
 async def test_pipes_that_are_polled_keep_the_contract(monkeypatch: pytest.MonkeyPatch) -> None:
     """As where a pipe is inherited and there is no /proc to open it anew."""
-    monkeypatch.setattr("dragoman.transport.nonblocking.FileOutlet._reopen", lambda self: False)
+    monkeypatch.setattr("dragoman.transport.file_outlet.FileOutlet._reopen", lambda self: False)
 
     async def make() -> Pair:
         return joined_by_pipes(non_blocking=False)

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.trace.chaos.disturbing import UNKNOWN, disturb
+from dragoman.trace.chaos.disturbance import UNKNOWN, disturb
 from dragoman.trace.chaos.faults import (
     PROFILES,
     ChaosFault,
+    FaultScript,
     Kind,
-    Scripted,
-    Seeded,
+    RandomFaults,
     read_script,
     shrink,
     write_script,
@@ -43,14 +43,16 @@ def sent(frame: bytes, *faults: ChaosFault) -> bytes:
 
 @given(st.integers(), st.sampled_from(list(PROFILES)), st.integers(1, 500))
 def test_a_seed_decides_everything(seed: int, profile: Any, frame: int) -> None:
-    first, second = Seeded(seed, profile), Seeded(seed, profile)
+    first, second = RandomFaults(seed, profile), RandomFaults(seed, profile)
     assert first.at("to_client", frame) == second.at("to_client", frame)
     assert all(one.kind in PROFILES[profile] for one in first.at("to_agent", frame))
 
 
 def test_each_profile_strikes_with_all_its_faults() -> None:
     for profile, rates in PROFILES.items():
-        struck = {one.kind for frame in range(2000) for one in Seeded(5, profile).at("to_client", frame)}
+        struck = {
+            one.kind for frame in range(2000) for one in RandomFaults(5, profile).at("to_client", frame)
+        }
         assert struck == set(rates)
 
 
@@ -117,7 +119,7 @@ async def test_frames_keep_their_order_whatever_strikes() -> None:
     hearing = Hearing()
     client.start(hearing)
     agent.start(Hearing())
-    plan = Scripted(
+    plan = FaultScript(
         [
             ChaosFault("delay", "to_client", 2, 0.02),
             ChaosFault("split", "to_client", 3, 0.5),

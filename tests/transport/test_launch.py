@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.transport.launch import why_not
-from dragoman.transport.owned import Program
+from dragoman.transport.owned_tree import Program
 
 
 def refused(*command: str, cwd: Path | None = None, env: dict[str, str] | None = None) -> str:

@@ -14,7 +14,7 @@ import pytest
 
 from dragoman.testing.transports import SinkRecorder
 from dragoman.transport.contract import Grace
-from dragoman.transport.owned import owned_trees
+from dragoman.transport.owned_tree import owned_trees
 from dragoman.transport.process import ChildTransport, spawn
 from tests.transport.programs import BROOD, alive, eventually, shell
 
@@ -107,7 +107,7 @@ async def test_without_pidfds_a_thread_waits(monkeypatch: pytest.MonkeyPatch) ->
 async def test_what_cannot_be_killed_does_not_keep_us(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("dragoman.transport.owned.UNKILLABLE", 0.1)
+    monkeypatch.setattr("dragoman.transport.owned_tree.UNKILLABLE", 0.1)
     child = spawn(shell("sleep 1000"), grace=QUICK)
     child.start(SinkRecorder())
     with monkeypatch.context() as powerless:

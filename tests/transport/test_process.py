@@ -15,7 +15,7 @@ import pytest
 from dragoman.errors import LinkClosed, PeerDied, SpawnFailed
 from dragoman.testing.transports import SinkRecorder
 from dragoman.transport.contract import Grace, TransportLimits
-from dragoman.transport.owned import owned_trees
+from dragoman.transport.owned_tree import owned_trees
 from dragoman.transport.process import ChildTransport, spawn
 from tests.transport.programs import alive, eventually, python, shell
 

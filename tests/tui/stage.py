@@ -17,7 +17,7 @@ from textual.pilot import Pilot
 from dragoman.apps.chat.local_chat import ChatAgent, open_chat
 from dragoman.apps.chat.rules import ChatRules
 from dragoman.errors import LocalMistake
-from dragoman.sdk.supervision.starting import Startable
+from dragoman.sdk.supervision.agent_start import Startable
 from dragoman.testing.pace import patience
 from dragoman.tui.app import ChatApp
 from dragoman.tui.ports import (

@@ -8,7 +8,7 @@ from msgspec import Raw
 
 from dragoman.wire import (
     Envelope,
-    Malformed,
+    MalformedFrame,
     Notification,
     Request,
     Response,
@@ -51,7 +51,7 @@ def test_any_bytes_become_an_envelope(frame: bytes) -> None:  # FRM-10
 @settings(max_examples=300)
 def test_what_cannot_be_read_keeps_its_bytes_and_says_why(frame: bytes) -> None:
     envelope = decode(frame)
-    if isinstance(envelope, Malformed):
+    if isinstance(envelope, MalformedFrame):
         assert envelope.frame == frame
         assert envelope.code in (PARSE_ERROR, INVALID_REQUEST, None)
         assert envelope.why
@@ -61,7 +61,7 @@ def test_what_cannot_be_read_keeps_its_bytes_and_says_why(frame: bytes) -> None:
 @settings(max_examples=300)
 def test_what_can_be_read_can_be_written_and_read_again(frame: bytes) -> None:
     envelope = decode(frame)
-    if not isinstance(envelope, Malformed):
+    if not isinstance(envelope, MalformedFrame):
         assert decode(encode(envelope)[:-1]) == envelope
 
 
@@ -95,7 +95,7 @@ def test_only_the_bad_line_is_malformed(sent: list[Notification], bad: bytes) ->
     good = b"".join(encode(note) for note in sent)
     *before, last, first = decode_block(good + bad + b"\n" + encode(sent[0]))
     assert before == sent
-    assert isinstance(last, Malformed)
+    assert isinstance(last, MalformedFrame)
     assert last.frame == bad
     assert first == sent[0]
 
@@ -150,7 +150,7 @@ def test_an_empty_block_holds_nothing() -> None:
 @pytest.mark.parametrize("gap", [b"", b" ", b"\r", b"\t"])
 def test_two_objects_on_one_line_are_one_bad_line(gap: bytes) -> None:  # FRM-19
     line = REQUEST + gap + NOTE
-    assert decode_block(line + b"\n") == [Malformed(line, PARSE_ERROR, "the text is not JSON")]
+    assert decode_block(line + b"\n") == [MalformedFrame(line, PARSE_ERROR, "the text is not JSON")]
     block = NOTE + b"\n" + line + b"\n" + ANSWER + b"\n"
     assert decode_block(block) == one_by_one([NOTE, line, ANSWER])
 
@@ -159,8 +159,8 @@ def test_two_objects_on_one_line_are_one_bad_line(gap: bytes) -> None:  # FRM-19
 def test_an_object_over_two_lines_is_two_bad_lines(cut: bytes) -> None:
     at = REQUEST.index(cut) + len(cut)
     first, second = decode_block(REQUEST[:at] + b"\n" + REQUEST[at:] + b"\n")
-    assert isinstance(first, Malformed)
-    assert isinstance(second, Malformed)
+    assert isinstance(first, MalformedFrame)
+    assert isinstance(second, MalformedFrame)
     assert (first.code, second.code) == (PARSE_ERROR, PARSE_ERROR)
 
 
@@ -168,12 +168,12 @@ def test_lines_too_many_and_lines_too_few_do_not_cancel_out() -> None:
     two_on_one, one_on_two = NOTE + ANSWER, REQUEST.replace(b'"id"', b'\n"id"')
     for block in (two_on_one + b"\n" + one_on_two + b"\n", one_on_two + b"\n" + two_on_one + b"\n"):
         found = decode_block(block)
-        assert [type(envelope) for envelope in found] == [Malformed] * 3
+        assert [type(envelope) for envelope in found] == [MalformedFrame] * 3
 
 
 def test_a_newline_in_a_string_ends_the_line_even_where_it_looks_like_a_seam() -> None:
     block = b'{"jsonrpc":"2.0","method":"a","params":{"text":"}\n{"}}' + NOTE + b"\n"
-    assert [type(envelope) for envelope in decode_block(block)] == [Malformed, Malformed]
+    assert [type(envelope) for envelope in decode_block(block)] == [MalformedFrame, MalformedFrame]
 
 
 @pytest.mark.parametrize("at", [0, 1, 2])
@@ -182,7 +182,7 @@ def test_bad_utf8_spoils_its_own_line_only(at: int) -> None:  # FRM-11
     sent[at] = b'{"jsonrpc":"2.0","id":1,"result":"\xff"}'
     found = decode_block(b"\n".join(sent) + b"\n")
     assert found == one_by_one(sent)
-    assert found[at] == Malformed(sent[at], PARSE_ERROR, "the text is not UTF-8")
+    assert found[at] == MalformedFrame(sent[at], PARSE_ERROR, "the text is not UTF-8")
 
 
 def test_half_a_surrogate_pair_in_a_block_is_mended_in_its_own_line_only() -> None:
@@ -223,12 +223,12 @@ def test_bad_utf8_is_found_anywhere_in_a_large_message(at: int) -> None:
     text = bytearray("é".encode() * 1_000_000)
     text[at] = 0xFF
     frame = b'{"jsonrpc":"2.0","method":"m","params":"%b"}' % bytes(text)
-    assert decode(frame) == Malformed(frame, PARSE_ERROR, "the text is not UTF-8")
+    assert decode(frame) == MalformedFrame(frame, PARSE_ERROR, "the text is not UTF-8")
 
 
 def test_a_large_message_may_end_in_the_middle_of_a_character_only_as_malformed() -> None:
     frame = b'"' + "é".encode() * 1_000_000 + b"\xc3"
-    assert decode(frame) == Malformed(frame, PARSE_ERROR, "the text is not UTF-8")
+    assert decode(frame) == MalformedFrame(frame, PARSE_ERROR, "the text is not UTF-8")
 
 
 def test_the_corpus_is_large_and_each_text_is_one_line() -> None:  # JSN-29
@@ -239,7 +239,7 @@ def test_the_corpus_is_large_and_each_text_is_one_line() -> None:  # JSN-29
 @every("frame", NOT_JSON.values(), ids=NOT_JSON)
 def test_text_that_is_not_json_is_a_parse_error(frame: bytes) -> None:  # JSN-29
     envelope = decode(frame)
-    assert isinstance(envelope, Malformed)
+    assert isinstance(envelope, MalformedFrame)
     assert envelope.code == PARSE_ERROR
     assert decode_block(frame + b"\n") == [envelope]
 
@@ -247,6 +247,6 @@ def test_text_that_is_not_json_is_a_parse_error(frame: bytes) -> None:  # JSN-29
 @every("frame", NO_MESSAGE.values(), ids=NO_MESSAGE)
 def test_json_that_is_no_message_is_an_invalid_request(frame: bytes) -> None:
     envelope = decode(frame)
-    assert isinstance(envelope, Malformed)
+    assert isinstance(envelope, MalformedFrame)
     assert envelope.code == INVALID_REQUEST
     assert decode_block(frame + b"\n") == [envelope]

@@ -8,7 +8,7 @@ from dragoman.wire import (
     ErrorObject,
     Failure,
     Id,
-    Malformed,
+    MalformedFrame,
     Notification,
     Request,
     Response,
@@ -20,7 +20,7 @@ from dragoman.wire.codes import INVALID_REQUEST
 
 def refused(frame: bytes) -> int | None:
     envelope = decode(frame)
-    assert isinstance(envelope, Malformed)
+    assert isinstance(envelope, MalformedFrame)
     assert envelope.frame == frame
     assert decode_block(frame + b"\n") == [envelope]
     return envelope.code
@@ -130,7 +130,7 @@ def test_a_bad_request_is_an_invalid_request(frame: bytes) -> None:
 def test_the_reason_names_what_is_wrong() -> None:
     def why(frame: bytes) -> str:
         envelope = decode(frame)
-        assert isinstance(envelope, Malformed)
+        assert isinstance(envelope, MalformedFrame)
         return envelope.why
 
     assert "jsonrpc" in why(b'{"jsonrpc":2,"id":1,"method":"m"}')

@@ -10,7 +10,7 @@ from dragoman.wire import (
     Envelope,
     ErrorObject,
     Failure,
-    Malformed,
+    MalformedFrame,
     Notification,
     Request,
     Response,
@@ -37,7 +37,7 @@ def read(frame: bytes) -> Envelope:
 
 def refused(frame: bytes) -> int | None:
     envelope = read(frame)
-    assert isinstance(envelope, Malformed)
+    assert isinstance(envelope, MalformedFrame)
     assert envelope.frame == frame
     return envelope.code
 
@@ -90,16 +90,16 @@ def test_the_wrong_type_is_no_excuse_for_not_reading_on(frame: bytes) -> None:
 
 def test_utf16_is_a_parse_error() -> None:  # FRM-13
     frame = request().decode().encode("utf-16")
-    assert decode(frame) == Malformed(frame, PARSE_ERROR, "the text is not UTF-8")
+    assert decode(frame) == MalformedFrame(frame, PARSE_ERROR, "the text is not UTF-8")
     without_mark = request().decode().encode("utf-16-le")
-    assert decode(without_mark) == Malformed(without_mark, PARSE_ERROR, "the text is not JSON")
+    assert decode(without_mark) == MalformedFrame(without_mark, PARSE_ERROR, "the text is not JSON")
 
 
 @pytest.mark.parametrize("where", ["id", "method", "params"])
 @pytest.mark.parametrize("bad", [b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xc0\x80", b"\xf8\x88\x80\x80\x80"])
 def test_text_that_is_not_utf8_is_never_mended(where: str, bad: bytes) -> None:  # FRM-11
     frame = request(**{where: b'"%b"' % bad})
-    assert decode(frame) == Malformed(frame, PARSE_ERROR, "the text is not UTF-8")
+    assert decode(frame) == MalformedFrame(frame, PARSE_ERROR, "the text is not UTF-8")
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_any_depth_is_survived(depth: int, shape: tuple[bytes, bytes]) -> None:
     for frame in (nested, request(params=nested), b'{"jsonrpc":"2.0","id":1,"result":%b}' % nested):
         envelope = decode(frame)
         assert decode_block(frame + b"\n") == [envelope]
-        if isinstance(envelope, Malformed):
+        if isinstance(envelope, MalformedFrame):
             assert envelope.code in (PARSE_ERROR, INVALID_REQUEST)
 
 
@@ -138,7 +138,7 @@ def test_an_error_of_any_depth_is_survived() -> None:
     for depth in (100, 900, 990, 2_000, 100_000):
         data = b"[" * depth + b"]" * depth
         envelope = decode(b'{"id":1,"error":{"code":5,"message":"m","data":%b}}' % data)
-        assert isinstance(envelope, (Failure, Malformed))
+        assert isinstance(envelope, (Failure, MalformedFrame))
 
 
 def test_reasonable_depth_is_read() -> None:

@@ -12,7 +12,7 @@ from dragoman.wire import (
     ErrorObject,
     Failure,
     Id,
-    Malformed,
+    MalformedFrame,
     Notification,
     Request,
     Response,
@@ -161,9 +161,9 @@ def test_one_line_does_not_touch_what_is_one_line() -> None:
 
 @given(frame=bad_frames)
 def test_what_is_malformed_goes_on_as_it_came(frame: bytes) -> None:
-    assert encode(Malformed(frame, PARSE_ERROR, "why")) == frame + b"\n"
+    assert encode(MalformedFrame(frame, PARSE_ERROR, "why")) == frame + b"\n"
 
 
 def test_what_is_malformed_never_becomes_two_frames() -> None:
     smuggled = b'{"a":\n{"jsonrpc":"2.0","id":1,"method":"session/new"}\n}'
-    assert encode(Malformed(smuggled, PARSE_ERROR, "why")).count(b"\n") == 1
+    assert encode(MalformedFrame(smuggled, PARSE_ERROR, "why")).count(b"\n") == 1

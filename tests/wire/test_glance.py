@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec import UNSET
 
-from dragoman.wire import Failure, Malformed, Notification, Request, Response, decode
+from dragoman.wire import Failure, MalformedFrame, Notification, Request, Response, decode
 from dragoman.wire.glance import UNREADABLE, Glance, glance, glance_block, lines_of
 from tests.wire.strategies import frames, good_frames
 
@@ -23,7 +23,7 @@ def expected(frame: bytes) -> Glance:
             return Glance(method)
         case Response(answered, _) | Failure(answered, _):
             return Glance(id=answered)
-        case Malformed():
+        case MalformedFrame():
             return UNREADABLE
 
 

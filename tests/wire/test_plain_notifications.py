@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from msgspec import Raw
 
-from dragoman.wire import Malformed, Notification, decode
+from dragoman.wire import MalformedFrame, Notification, decode
 from dragoman.wire.decode import UNREADABLE_TEXT
 from dragoman.wire.plain import PlainNotification
 from tests.wire.corpus import BAD_VALUES
@@ -50,5 +50,5 @@ def _is_utf8(frame: bytes) -> bool:
 @pytest.mark.parametrize("name", BAD_VALUES)
 def test_params_that_nobody_reads_are_checked_all_the_same(name: str) -> None:
     frame = b'{"jsonrpc":"2.0","method":"m","params":%b}' % BAD_VALUES[name]
-    assert isinstance(decode(frame), Malformed)
+    assert isinstance(decode(frame), MalformedFrame)
     assert plain(frame) is None or not _is_utf8(frame)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman import Client
-from dragoman.transport.owned import owned_trees
+from dragoman.transport.owned_tree import owned_trees
 from dragoman.transport.tree import look_up
 from dragoman.workspace.workspace import Workspace
 from tests.runtime.raw import Frame, notification, request

@@ -18,7 +18,7 @@ import pytest
 from dragoman import Agent, Client, Turn, blocking
 from dragoman.errors import ErrorAnswer
 from dragoman.testing.pace import patience
-from dragoman.transport.owned import owned_trees
+from dragoman.transport.owned_tree import owned_trees
 from dragoman.workspace.lent_files import Access
 from dragoman.workspace.lent_terminals import LentTerminals, TerminalRequest
 from dragoman.workspace.places import FilePlace

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.transport.owned import owned_trees
+from dragoman.transport.owned_tree import owned_trees
 from dragoman.workspace.lent_terminals import TerminalRequest
 from dragoman.workspace.refusals import NOT_FOUND
 from dragoman.workspace.settings import TerminalSettings

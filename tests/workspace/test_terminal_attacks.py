@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.transport.owned import owned_trees
+from dragoman.transport.owned_tree import owned_trees
 from dragoman.transport.tree import processes
 from dragoman.workspace.lent_files import Access
 from dragoman.workspace.lent_terminals import TerminalRequest

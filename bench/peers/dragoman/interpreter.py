@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from dragoman.sdk.interpreting import InterpretedConversation
+from dragoman.sdk.interpreter import InterpretedConversation
 from dragoman.transport.process import spawn
 from dragoman.transport.stdio import Stdio, claim_stdio
 from peers.dragoman.relay import show

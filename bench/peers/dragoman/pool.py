@@ -19,7 +19,7 @@ from pathlib import Path
 from dragoman import Pool, supervised
 from dragoman.sdk.pool import PoolTask
 from dragoman.sdk.supervision.deadlines import Deadlines
-from dragoman.sdk.supervision.supervisor import Supervised
+from dragoman.sdk.supervision.supervisor import SupervisedAgent
 from peers.measure import memory_kb
 
 SCRIPT = """agent held
@@ -36,7 +36,7 @@ on prompt
 class Moment:
     """Counts the sessions that have begun, and measures when all have."""
 
-    def __init__(self, count: int, agents: list[Supervised]) -> None:
+    def __init__(self, count: int, agents: list[SupervisedAgent]) -> None:
         self._left = count
         self._agents = agents
         self.kb = 0
@@ -50,7 +50,7 @@ class Moment:
             self.agent_kb = sum(map(_resident, self._agents))
 
 
-def _resident(agent: Supervised) -> int:
+def _resident(agent: SupervisedAgent) -> int:
     pid = agent.handle.link.transport.tree.pid  # type: ignore[attr-defined]
     status = Path(f"/proc/{pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in status if line.startswith("VmRSS:"))

@@ -14,8 +14,8 @@ from dragoman.apps.console import UsageMistake
 from dragoman.errors import LocalMistake, SpawnFailed
 from dragoman.sdk.environment import agent_environment
 from dragoman.sdk.known import KnownAgent, reach_agent, read_config
-from dragoman.sdk.known.finding import OURS, find_agent_in
-from dragoman.sdk.known.reaching import AgentAccess, find_on_our_path
+from dragoman.sdk.known.access import AgentAccess, find_on_our_path
+from dragoman.sdk.known.lookup import OURS, find_agent_in
 from dragoman.sdk.remote_place import with_variables
 from dragoman.transport.address import RemoteAddress, UnixAddress, parse_address, remote
 
@@ -144,7 +144,7 @@ def _dial(text: str) -> Transport:
 
 def display_command(agent: KnownAgent) -> str:
     """The command as a person would type it."""
-    from dragoman.sdk.known.redacting import redact_shapes
+    from dragoman.sdk.known.redactor import redact_shapes
 
     if agent.place and "--decide" in agent.command:  # ours, around its own
         return redact_shapes(shlex.join(("dragoman", *agent.command[agent.command.index("ssh") :])))

@@ -16,8 +16,8 @@ The names below are loaded when they are first used, so that an agent does not p
 import typing as _typing
 
 if _typing.TYPE_CHECKING:
-    from dragoman.blocking.connecting import connect
-    from dragoman.blocking.serving import serve
+    from dragoman.blocking.connector import connect
+    from dragoman.blocking.server import serve
     from dragoman.errors import Cancelled
     from dragoman.runtime.limits import Limits
     from dragoman.sdk.agent.agent import Agent
@@ -48,8 +48,8 @@ _HOMES = {
     "ToolCallReport": "dragoman.sdk.sync.tools:SyncToolCallReport",
     "Turn": "dragoman.sdk.sync.turn:SyncTurn",
     "TurnResult": "dragoman.sdk.client.prompt:TurnResult",
-    "connect": "dragoman.blocking.connecting:connect",
-    "serve": "dragoman.blocking.serving:serve",
+    "connect": "dragoman.blocking.connector:connect",
+    "serve": "dragoman.blocking.server:serve",
 }
 """The module of each name, and what the name is called there."""
 

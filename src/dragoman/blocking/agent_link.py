@@ -15,7 +15,7 @@ from threading import get_ident
 from time import monotonic
 from typing import Any, TypeVar
 
-from dragoman.blocking.attended import LEASE, AttendedLink
+from dragoman.blocking.attended_link import LEASE, AttendedLink
 from dragoman.blocking.pending_call import ThreadPendingCall
 from dragoman.blocking.plain import plain_answers
 from dragoman.blocking.worker import Worker, current_worker
@@ -27,7 +27,7 @@ from dragoman.runtime.outbox import HIGH_WATER
 from dragoman.runtime.router import Router, Work
 from dragoman.sdk.agent.client_calls import ClientCalls, write_request
 from dragoman.sdk.capabilities import CLIENT_REQUESTS, Capabilities
-from dragoman.sdk.reading import read_result
+from dragoman.sdk.inbound import read_result
 from dragoman.sdk.sync.run import step
 from dragoman.transport.contract import READ_SIZE
 from dragoman.wire import error_object

@@ -11,7 +11,7 @@ from dragoman.blocking.turns import ThreadTurns
 from dragoman.sdk.agent.client_calls import DEFAULT, write_request
 from dragoman.sdk.agent.session import ClientHandle
 from dragoman.sdk.agent.side import AgentSide
-from dragoman.sdk.reading import read_result
+from dragoman.sdk.inbound import read_result
 
 if TYPE_CHECKING:
     from dragoman.runtime.link import Link

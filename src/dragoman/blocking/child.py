@@ -17,10 +17,10 @@ from dragoman.errors import PeerDied, SpawnFailed
 from dragoman.transport.child_pipes import close_all, open_pipes
 from dragoman.transport.contract import DEFAULT_GRACE, Grace
 from dragoman.transport.launch import start_tree, why_not
-from dragoman.transport.owned import OwnedTree, Program
+from dragoman.transport.owned_tree import OwnedTree, Program
 from dragoman.transport.process import HANG_UP, obituary, words_of
 from dragoman.transport.program_output import StderrTail
-from dragoman.transport.reading import open_reader
+from dragoman.transport.reader import open_reader
 
 T = TypeVar("T")
 

@@ -15,17 +15,17 @@ from dragoman.blocking.child import Child
 from dragoman.blocking.client_link import ClientLink
 from dragoman.blocking.client_side import BlockingClientSide
 from dragoman.blocking.handlers import PrivateLoop, inline_handlers
-from dragoman.blocking.interpreted import InterpretedLink
+from dragoman.blocking.interpreter_link import InterpretedLink
 from dragoman.blocking.prompt import BlockingPrompt
 from dragoman.runtime.limits import Limits
 from dragoman.sdk.client.agent_handle import AgentHandle as AwaitedAgent
 from dragoman.sdk.client.client import Client
-from dragoman.sdk.connect import Connecting
+from dragoman.sdk.connect import ConnectContext
 from dragoman.sdk.conversation import handshake
 from dragoman.sdk.sync.agent import SyncAgentHandle
-from dragoman.sdk.sync.run import STEPPING, Crossing, step
+from dragoman.sdk.sync.run import STEPPING, LoopRunner, step
 from dragoman.sdk.sync.turn import faces
-from dragoman.transport.translated import FadingInterpreter
+from dragoman.transport.translated_transport import FadingInterpreter
 
 if TYPE_CHECKING:
     from dragoman.runtime.link import Link
@@ -101,14 +101,14 @@ class PipeConversation:
 class LoopConversation:
     """Anything else, talked to through an event loop in a thread of its own."""
 
-    def __init__(self, connecting: Connecting) -> None:
+    def __init__(self, connecting: ConnectContext) -> None:
         self._connecting = connecting
         self._private = PrivateLoop()
-        self._crossing: Crossing | None = None
+        self._crossing: LoopRunner | None = None
 
     def __enter__(self) -> SyncAgentHandle:
         loop = self._private.start()
-        self._crossing = Crossing(loop, owner=self._private.thread)
+        self._crossing = LoopRunner(loop, owner=self._private.thread)
         try:
             return SyncAgentHandle(self._crossing(self._connecting.__aenter__()), self._crossing)
         except BaseException:

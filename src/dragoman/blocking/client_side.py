@@ -12,7 +12,7 @@ from dragoman.schema.codec import strict_reader
 from dragoman.sdk.capabilities import CLIENT_REQUESTS
 from dragoman.sdk.client.client import Client
 from dragoman.sdk.client.side import ClientSide
-from dragoman.sdk.writing import write_out
+from dragoman.sdk.outbound import write_out
 
 _SPECIAL = frozenset({"session/request_permission", "elicitation/create"})
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Coroutine, Hashable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dragoman.blocking.worker import current_worker
-from dragoman.runtime.deferred import DeferredModule
+from dragoman.runtime.deferred_module import DeferredModule
 from dragoman.sdk.agent.agent import Agent
 from dragoman.sdk.agent.session import Turn
 from dragoman.sdk.client.client import Client

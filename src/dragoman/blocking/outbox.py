@@ -18,7 +18,7 @@ from time import monotonic
 
 from dragoman.errors import LinkClosed
 from dragoman.runtime.outbox import FLUSH_AT, HIGH_WATER
-from dragoman.transport.nonblocking import FileOutlet
+from dragoman.transport.file_outlet import FileOutlet
 
 LINGER = 0.003
 """Seconds that a gathered frame waits for company at most."""

@@ -8,7 +8,7 @@ from dragoman.schema import v1
 from dragoman.sdk.agent.lender import Lender
 from dragoman.sdk.agent.session import AgentSession, Turn
 from dragoman.sdk.agent.speaker import _or_unset, encode_text
-from dragoman.sdk.writing import as_block, write_update
+from dragoman.sdk.outbound import as_block, write_update
 
 if TYPE_CHECKING:
     from dragoman.blocking.agent_link import AgentLink

@@ -20,7 +20,7 @@ from dragoman.schema.steering import STEERING
 from dragoman.sdk.agent.prompt_rules import CANCELLED, check_blocks, response_to
 from dragoman.sdk.agent.session import SteerMessage
 from dragoman.sdk.agent.steering import answer_for
-from dragoman.sdk.writing import write_out
+from dragoman.sdk.outbound import write_out
 from dragoman.wire.codes import invalid_request, method_not_found
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import sys
 
 from dragoman.apps.console import say
 from dragoman.apps.files import explain_error
+from dragoman.testing.script.process import serve_script
 from dragoman.testing.script.script import Script
-from dragoman.testing.script.serving import serve_script
 from dragoman.testing.script.statements import ScriptError
 
 

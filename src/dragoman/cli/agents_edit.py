@@ -22,10 +22,10 @@ from dragoman.cli.agents_show import describe_agent
 from dragoman.errors import LocalMistake
 from dragoman.sdk.known import AgentSource, KnownAgent, read_config
 from dragoman.sdk.known.config import config_path
-from dragoman.sdk.known.editing import add_agents, remove_agent
-from dragoman.sdk.known.finding import BUILT_IN
-from dragoman.sdk.known.importing import PRODUCTS, ImportedAgents
-from dragoman.sdk.known.installing.store import find_installed
+from dragoman.sdk.known.config_edit import add_agents, remove_agent
+from dragoman.sdk.known.foreign_config import PRODUCTS, ImportedAgents
+from dragoman.sdk.known.installation.store import find_installed
+from dragoman.sdk.known.lookup import BUILT_IN
 from dragoman.sdk.known.places import ACPX_PROJECT, Machine
 from dragoman.sdk.remote_place import VARIABLE, is_map, parse_place
 from dragoman.text.sanitize import sanitize_line

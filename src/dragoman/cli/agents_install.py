@@ -19,8 +19,8 @@ import msgspec
 from dragoman.apps.console import say, say_json
 from dragoman.errors import LocalMistake
 from dragoman.sdk.known import read_config
-from dragoman.sdk.known.installing.archives import InstallFailed
-from dragoman.sdk.known.installing.installer import (
+from dragoman.sdk.known.installation.archives import InstallFailed
+from dragoman.sdk.known.installation.installer import (
     InstallPlan,
     InstallResult,
     install,
@@ -28,13 +28,13 @@ from dragoman.sdk.known.installing.installer import (
     roll_back,
     uninstall,
 )
-from dragoman.sdk.known.installing.registry import (
+from dragoman.sdk.known.installation.registry import (
     AgentRegistry,
     parse_registry,
     read_bounded,
     read_registry,
 )
-from dragoman.sdk.known.installing.store import (
+from dragoman.sdk.known.installation.store import (
     DistributionKind,
     InstalledAgent,
     InstallRecord,

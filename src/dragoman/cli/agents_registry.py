@@ -16,8 +16,8 @@ import msgspec
 
 from dragoman.apps.console import say, say_json
 from dragoman.errors import LocalMistake
-from dragoman.sdk.known.installing.archives import InstallFailed, download
-from dragoman.sdk.known.installing.registry import (
+from dragoman.sdk.known.installation.archives import InstallFailed, download
+from dragoman.sdk.known.installation.registry import (
     MOST_BYTES,
     AgentRegistry,
     RegistryFile,

@@ -17,8 +17,8 @@ from msgspec.structs import replace
 from dragoman.apps.console import say, say_json
 from dragoman.apps.target import display_command
 from dragoman.sdk.known import AgentConfig, AgentSource, KnownAgent, find_agent, known_agents, read_config
-from dragoman.sdk.known.finding import install_hint, missing_agents
-from dragoman.sdk.known.redacting import redact_shapes
+from dragoman.sdk.known.lookup import install_hint, missing_agents
+from dragoman.sdk.known.redactor import redact_shapes
 from dragoman.text.sanitize import sanitize_line
 
 HEADINGS = ("NAME", "FROM", "COMMAND", "")

@@ -14,9 +14,17 @@ from dragoman.apps.console import say
 from dragoman.apps.files import explain_error
 from dragoman.errors import SpawnFailed
 from dragoman.sdk.shutdown import ShutdownSignals, first_of
-from dragoman.trace.chaos.faults import ChaosFault, Plan, Scripted, Seeded, read_script, shrink, write_script
+from dragoman.trace.chaos.faults import (
+    ChaosFault,
+    FaultScript,
+    Plan,
+    RandomFaults,
+    read_script,
+    shrink,
+    write_script,
+)
 from dragoman.trace.chaos.relay import Chaos
-from dragoman.transport.nonblocking import stderr_writer
+from dragoman.transport.file_outlet import stderr_writer
 from dragoman.transport.process import spawn
 from dragoman.transport.stdio import claim_stdio
 
@@ -35,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
             print("dragoman chaos: --shrink needs --script FILE, which --save FILE writes", file=sys.stderr)
             return 2
         return asyncio.run(_shrink(args, faults))
-    plan: Plan = Scripted(faults) if args.script else Seeded(args.seed, args.profile)
+    plan: Plan = FaultScript(faults) if args.script else RandomFaults(args.seed, args.profile)
     try:
         struck = _relay(args.command, plan)
     except SpawnFailed as error:

@@ -15,8 +15,8 @@ import msgspec
 
 from dragoman.apps.console import say
 from dragoman.apps.files import explain_error
+from dragoman.check.client.client_run import ClientRun, fill_command, run_client
 from dragoman.check.client.profiles import PROFILES
-from dragoman.check.client.starting import ClientRun, fill_command, run_client
 from dragoman.check.conversation import Conversation
 from dragoman.check.examination_control import run_until_stopped
 from dragoman.check.recording import Recording

@@ -28,7 +28,7 @@ from dragoman.cli.check_interruption import Interruption
 from dragoman.cli.options.check import FORMAT_NAMES
 from dragoman.errors import BadTranscript, LocalMistake
 from dragoman.journal.transcript import read_transcript
-from dragoman.trace.tap.hiding import Hiding
+from dragoman.trace.tap.secrets import SecretFilter
 from dragoman.version import VERSION
 
 LookAgain: TypeAlias = "Callable[[set[str]], Sequence[Recording]]"
@@ -152,7 +152,7 @@ def say_progress(scene: str, number: int, count: int) -> None:
 
 
 def _hiding() -> Callable[[bytes], bytes]:
-    return Hiding(os.environ).hide
+    return SecretFilter(os.environ).hide
 
 
 def split(values: Sequence[str]) -> list[str]:

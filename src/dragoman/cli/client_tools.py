@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from dragoman.sdk.interpreting.client_tools import pipe
+from dragoman.sdk.interpreter.client_tools import pipe
 
 
 def run(_: argparse.Namespace) -> int:

@@ -150,7 +150,7 @@ def _means_session(parser: Parser, action: argparse.Action) -> bool:
 
 
 def _agents() -> dict[str, str]:
-    from dragoman.sdk.known.finding import BUILT_IN, known_agents
+    from dragoman.sdk.known.lookup import BUILT_IN, known_agents
 
     try:
         return {agent.name: agent.title for agent in (*BUILT_IN, *known_agents())}

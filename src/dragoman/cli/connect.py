@@ -9,9 +9,9 @@ import sys
 from dragoman.apps.console import say
 from dragoman.apps.files import authorization
 from dragoman.errors import LocalMistake
-from dragoman.sdk.interpreting.conversation import InterpretedConversation
-from dragoman.sdk.resuming import ConnectionNotice, ResumingTransport, resuming
-from dragoman.sdk.resuming.opening import is_refusal
+from dragoman.sdk.interpreter.conversation import InterpretedConversation
+from dragoman.sdk.resumption import ConnectionNotice, ResumingTransport, resuming
+from dragoman.sdk.resumption.hub_link import is_refusal
 from dragoman.sdk.shutdown import ShutdownSignals, first_of
 from dragoman.transport.address import RemoteAddress, parse_address
 from dragoman.transport.stdio import Stdio, claim_stdio

@@ -14,7 +14,7 @@ from dragoman.apps.files import explain_error
 from dragoman.dialect import DIALECTS, DialectDecision
 from dragoman.dialect.explain import Deviation, Explanation, explain
 from dragoman.errors import BadTranscript
-from dragoman.sdk.interpreting.recordings import read_recording
+from dragoman.sdk.interpreter.recordings import read_recording
 from dragoman.text.sanitize import sanitize_line
 
 DEVIATES = 3

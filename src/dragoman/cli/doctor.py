@@ -19,7 +19,7 @@ from dragoman.cli.agents_show import describe_agent
 from dragoman.errors import LocalMistake
 from dragoman.sdk.known import AgentSource, KnownAgent, find_agent
 from dragoman.sdk.known.doctor import Diagnosis, DiagnosisStep, diagnose
-from dragoman.sdk.known.finding import find_agent_in
+from dragoman.sdk.known.lookup import find_agent_in
 from dragoman.text.sanitize import sanitize, sanitize_line
 
 STATUSES = {

@@ -11,8 +11,8 @@ from dragoman.apps.gateway.plan import GatewayPlan, make_gateway_plan
 from dragoman.apps.mcp.http_server import PATH, McpHttpServer, refusal_body
 from dragoman.cli.options.gateway import MOST_CLIENTS
 from dragoman.cli.served_address import ServedAddress
-from dragoman.hub.api.admitted import AdmittedRequests
 from dragoman.hub.api.listener import open_listener
+from dragoman.hub.api.request_admission import AdmittedRequests
 from dragoman.sdk.shutdown import ShutdownSignals
 from dragoman.text.sanitize import sanitize_line
 

@@ -12,13 +12,13 @@ from dragoman.apps.openai.failures import refusal_body
 from dragoman.apps.openai.server import OpenaiServer
 from dragoman.cli.options.gateway import MOST_SESSIONS, SILENCE_SECONDS
 from dragoman.cli.served_address import ServedAddress
-from dragoman.hub.api.admitted import AdmittedRequests
 from dragoman.hub.api.agent_per_connection import AgentPerConnection
 from dragoman.hub.api.endpoint import AcpEndpoint
 from dragoman.hub.api.listener import open_listener
+from dragoman.hub.api.request_admission import AdmittedRequests
 from dragoman.sdk.shutdown import ShutdownSignals
 from dragoman.text.sanitize import sanitize_line
-from dragoman.transport.nonblocking import stderr_writer
+from dragoman.transport.file_outlet import stderr_writer
 
 END_WITHIN = 8.0
 """Seconds from the signal to the end of the process: requests that run, and then the agent."""

@@ -18,7 +18,7 @@ from dragoman.remote.conversation import RemoteConversation
 from dragoman.remote.line import Act, LineNotice, LineTransport
 from dragoman.sdk.remote_place import VARIABLE, RemotePlace
 from dragoman.sdk.shutdown import ShutdownSignals, first_of
-from dragoman.transport.nonblocking import stderr_writer
+from dragoman.transport.file_outlet import stderr_writer
 from dragoman.transport.stdio import claim_stdio
 
 if TYPE_CHECKING:  # what only some starts need is imported where it is needed: each start is waited for

@@ -13,10 +13,10 @@ from dragoman.apps.console import say
 from dragoman.apps.files import explain_error
 from dragoman.cli.tap_attach import attach
 from dragoman.errors import SpawnFailed
-from dragoman.trace.tap.hiding import Hiding
 from dragoman.trace.tap.recorder import TapRecorder, taps_folder
+from dragoman.trace.tap.secrets import SecretFilter
 from dragoman.trace.tap.tap import tap
-from dragoman.transport.nonblocking import stderr_writer
+from dragoman.transport.file_outlet import stderr_writer
 from dragoman.transport.stdio import claim_stdio
 
 MEGABYTE = 1_000_000
@@ -27,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
         return attach(args.command[1:], folder=args.folder)
 
     stdio = claim_stdio()
-    hiding = None if args.no_redact else Hiding(os.environ)
+    hiding = None if args.no_redact else SecretFilter(os.environ)
     try:
         recorder = _recorder(args, hiding)
     except OSError as error:
@@ -60,7 +60,7 @@ async def _tap(args: argparse.Namespace, recorder: TapRecorder, stdin: int, stdo
     )
 
 
-def _recorder(args: argparse.Namespace, hiding: Hiding | None) -> TapRecorder:
+def _recorder(args: argparse.Namespace, hiding: SecretFilter | None) -> TapRecorder:
     path = Path(args.record) if args.record else _new_path(args)
     name = " ".join(args.command[:1])
     return TapRecorder(path, name=name, hiding=hiding, full=int(args.max_size * MEGABYTE), keep=args.keep)

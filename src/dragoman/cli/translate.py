@@ -12,8 +12,8 @@ from dragoman.apps.console import say
 from dragoman.apps.files import explain_error, open_private
 from dragoman.dialect import DialectDecision, EdgeSettings, Ledger, LedgerEntry
 from dragoman.errors import LocalMistake, SpawnFailed
-from dragoman.sdk.interpreting.consent import consent_of
-from dragoman.sdk.interpreting.standing import stand_between
+from dragoman.sdk.interpreter.consent import consent_of
+from dragoman.sdk.interpreter.stdio import stand_between
 from dragoman.workspace.policy.audit import AuditLog
 from dragoman.workspace.policy.policy_paths import policy_paths
 

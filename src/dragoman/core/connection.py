@@ -15,7 +15,7 @@ from msgspec import Raw, Struct
 
 from dragoman.core.lifecycle import INITIALIZE, Lifecycle, RequestAdmission
 from dragoman.decoders import json_decoder
-from dragoman.wire import Envelope, ErrorObject, Failure, Id, Malformed, Notification, Request, Response
+from dragoman.wire import Envelope, ErrorObject, Failure, Id, MalformedFrame, Notification, Request, Response
 from dragoman.wire.codes import CANCELLED, INVALID_REQUEST, NAMES, PARSE_ERROR
 from dragoman.wire.encode import error_object, failure, notification, request, response
 from dragoman.wire.plain import PlainRequest
@@ -207,7 +207,7 @@ class Connection(Generic[C]):
             return self._response(envelope.id, envelope.result)
         if isinstance(envelope, Failure):
             return self._response(envelope.id, envelope.error)
-        assert isinstance(envelope, Malformed)
+        assert isinstance(envelope, MalformedFrame)
         code, why = envelope.code, envelope.why
         if code is None:
             return Ignored(why)

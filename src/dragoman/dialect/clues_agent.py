@@ -7,8 +7,8 @@ import re
 from msgspec import UNSET
 
 from dragoman.dialect.clues_client import THREADS_METHODS, threads_clues
+from dragoman.dialect.evidence import Clue, clue
 from dragoman.dialect.message import Json, Message, Object, as_object, as_text, update_of
-from dragoman.dialect.weighing import Clue, clue
 from dragoman.wire.codes import INVALID_PARAMS, METHOD_NOT_FOUND, VERSION_UNSUPPORTED
 
 KINDS = frozenset(

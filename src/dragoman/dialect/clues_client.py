@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from msgspec import UNSET
 
+from dragoman.dialect.evidence import Clue, clue
 from dragoman.dialect.message import Message, Object, as_object
-from dragoman.dialect.weighing import Clue, clue
 
 THREADS_ASKED_OF_AGENT = frozenset(
     {"getThreads", "createThread", "openThread", "getThreadEntries", "sendMessage"}

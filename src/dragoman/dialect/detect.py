@@ -26,6 +26,7 @@ from dragoman.dialect.clues_client import (
 from dragoman.dialect.common_words import FirstAnswer, in_words_of, read_undecided
 from dragoman.dialect.debts import PendingRequests
 from dragoman.dialect.edge import Edge, EdgeSettings, Needles, Out, Plain
+from dragoman.dialect.evidence import Clue, Tally
 from dragoman.dialect.ledger import DialectDecision, Ledger
 from dragoman.dialect.message import (
     Id,
@@ -38,8 +39,7 @@ from dragoman.dialect.message import (
     with_params,
 )
 from dragoman.dialect.names import AUTO, Position, make_edge
-from dragoman.dialect.renumbered import Renumbered, catch_up
-from dragoman.dialect.weighing import Clue, Tally
+from dragoman.dialect.takeover import RenumberedEdge, catch_up
 from dragoman.wire.codes import INTERNAL_ERROR
 
 
@@ -50,7 +50,7 @@ class HasOwnIds(Protocol):
     def begin_ids_after(self, last: int) -> None: ...
 
 
-class Undecided(Edge):
+class UndecidedEdge(Edge):
     """What both positions share: the tally, what was said so far, and the hand-over."""
 
     name = AUTO
@@ -99,12 +99,12 @@ class Undecided(Edge):
         if dialect != "v1":
             ids = catch_up(edge, self._evidence)
             if ids:
-                self._edge = Renumbered(edge, ids, peer_answers=self.position == "agent")
+                self._edge = RenumberedEdge(edge, ids, peer_answers=self.position == "agent")
         self._evidence.clear()
         return self._edge
 
 
-class UndecidedClient(Undecided):
+class UndecidedClient(UndecidedEdge):
     """In front of us is a client."""
 
     position = "client"
@@ -162,7 +162,7 @@ LAST_VERSION = 65535
 """Versions are numbers of sixteen bits."""
 
 
-class UndecidedAgent(Undecided):
+class UndecidedAgent(UndecidedEdge):
     """In front of us is an agent."""
 
     position = "agent"

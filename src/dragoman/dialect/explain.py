@@ -20,11 +20,11 @@ from dragoman.dialect.deviations import (
     request_deviations,
 )
 from dragoman.dialect.edge import EdgeSettings
+from dragoman.dialect.evidence import Tally
 from dragoman.dialect.ledger import DialectDecision, Ledger, Reason
 from dragoman.dialect.message import Message, decode
 from dragoman.dialect.names import Position
 from dragoman.dialect.quirks.edge import QUIRKS, Quirks
-from dragoman.dialect.weighing import Tally
 from dragoman.schema.v1.methods import METHODS
 
 Said = tuple[Position | None, bytes]

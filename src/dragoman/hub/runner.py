@@ -31,14 +31,14 @@ from dragoman.hub.cluster.cluster import Cluster
 from dragoman.hub.cluster.node import node_name, place_of
 from dragoman.hub.engine.options import HubOptions
 from dragoman.hub.gate.admission import Admission, local_hosts, names_of
+from dragoman.hub.gate.connection_limits import ConnectionLimits
 from dragoman.hub.gate.grants import LiveGrants
 from dragoman.hub.gate.grants_store import TokenStore
 from dragoman.hub.gate.pairing import Pairings
 from dragoman.hub.gate.rates import Buckets
-from dragoman.hub.gate.unadmitted import ConnectionLimits
 from dragoman.hub.hub import Hub
 from dragoman.hub.push.notifier import PushNotifier
-from dragoman.hub.push.opening import open_push
+from dragoman.hub.push.setup import open_push
 from dragoman.hub.settings import HubSettings, changed_settings, offered_agents
 from dragoman.runtime.owner import TaskOwner
 from dragoman.system.files import try_lock

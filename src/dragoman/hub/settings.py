@@ -19,7 +19,7 @@ from dragoman.hub.gate.rates import Rate
 from dragoman.journal.contract import Durability
 from dragoman.journal.history import history_path
 from dragoman.sdk.known import KnownAgent, known_agents
-from dragoman.sdk.known.finding import BUILT_IN
+from dragoman.sdk.known.lookup import BUILT_IN
 from dragoman.system.folders import user_folder
 
 

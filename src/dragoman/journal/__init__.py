@@ -2,7 +2,7 @@
 
 `contract` says what every journal promises, `sqlite` keeps it on disk and `memory` without one; `nats` shares
 it among machines. `history` records a conversation from a tap, `transcript` reads and writes journals as
-text, `conversation` reads frames as a person would; `sealed` makes what is on disk unreadable without a key.
+text, `conversation` reads frames as a person would; `seal` makes what is on disk unreadable without a key.
 
 Implementations are loaded when they are first used: most programs need the words of the contract alone.
 """
@@ -18,21 +18,21 @@ from dragoman.journal.contract import (
     KeyEntries,
     Page,
     SearchHit,
-    Stored,
+    StoredEntry,
     StreamInfo,
     StreamListing,
 )
 
 if _typing.TYPE_CHECKING:
     from dragoman.journal.memory import MemoryJournal
-    from dragoman.journal.sealed import WrongKey
+    from dragoman.journal.seal import WrongKey
     from dragoman.journal.sealing_key import read_key
     from dragoman.journal.sqlite import SqliteJournal, open_journal, open_sealed
 
 _HOMES = {
     "MemoryJournal": "dragoman.journal.memory",
     "SqliteJournal": "dragoman.journal.sqlite",
-    "WrongKey": "dragoman.journal.sealed",
+    "WrongKey": "dragoman.journal.seal",
     "open_journal": "dragoman.journal.sqlite",
     "open_sealed": "dragoman.journal.sqlite",
     "read_key": "dragoman.journal.sealing_key",
@@ -48,7 +48,7 @@ __all__ = [
     "Page",
     "SearchHit",
     "SqliteJournal",
-    "Stored",
+    "StoredEntry",
     "StreamInfo",
     "StreamListing",
     "WrongKey",

@@ -22,7 +22,7 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from dragoman.journal.contract import Stored
+from dragoman.journal.contract import StoredEntry
 from dragoman.journal.conversation import Moment, MomentFold, dict_or_empty, list_or_empty, text_or_empty
 from dragoman.journal.redaction import is_redacted, redact
 
@@ -110,7 +110,7 @@ class BriefFold:
         self._is_error_known = False
         self._not_carried: Counter[str] = Counter()
 
-    def add(self, entry: Stored) -> None:
+    def add(self, entry: StoredEntry) -> None:
         """Take one entry."""
         moments = list(self._moments.add(entry))
         method = "" if entry.direction == "note" else self._look_at(entry.frame)
@@ -118,7 +118,7 @@ class BriefFold:
         for moment in moments:
             self._on_moment(moment, is_prompt=is_prompt and moment.first == entry.sequence)
 
-    def add_all(self, entries: Iterable[Stored]) -> None:
+    def add_all(self, entries: Iterable[StoredEntry]) -> None:
         """Take these entries."""
         for entry in entries:
             self.add(entry)

@@ -45,7 +45,7 @@ class Entry(Struct, frozen=True, gc=False):
     """Whether somebody still has to act upon it, and needs it as it was said."""
 
 
-class Stored(Struct, frozen=True, gc=False):
+class StoredEntry(Struct, frozen=True, gc=False):
     """An entry and its place in the stream."""
 
     sequence: int
@@ -105,7 +105,7 @@ class KeyEntries(Struct, frozen=True, kw_only=True, gc=False):
     """The stream was made under this key."""
 
 
-Page: TypeAlias = Sequence[Stored]
+Page: TypeAlias = Sequence[StoredEntry]
 
 
 class Journal(Protocol):

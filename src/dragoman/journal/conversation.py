@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from dragoman.journal.contract import Stored
+from dragoman.journal.contract import StoredEntry
 
 Kind: TypeAlias = Literal[
     "prompt", "message", "thought", "tool", "plan", "permission", "mode", "end", "error", "note"
@@ -61,7 +61,7 @@ class Moment(Struct, frozen=True, kw_only=True):
         return f"{self.text}\n{self.output}" if self.output else self.text
 
 
-def moments(entries: Iterable[Stored]) -> Iterator[Moment]:
+def moments(entries: Iterable[StoredEntry]) -> Iterator[Moment]:
     """All moments of these entries."""
     fold = MomentFold()
     for entry in entries:
@@ -118,7 +118,7 @@ class MomentFold:
         self._options: dict[str, str] = {}  # permission options by id, as a person reads them
         self._subagents = SubagentNames()
 
-    def add(self, entry: Stored) -> Iterator[Moment]:
+    def add(self, entry: StoredEntry) -> Iterator[Moment]:
         """Take one entry; returns the moments that it completes."""
         for entry_text in self._read(entry):
             if entry_text.run is None or entry_text.run != self._run or self._size >= LONGEST:
@@ -151,7 +151,7 @@ class MomentFold:
         """The entry with which an unfinished moment began."""
         return None if self._first is None else self._first.first
 
-    def _read(self, entry: Stored) -> Iterator[EntryText]:
+    def _read(self, entry: StoredEntry) -> Iterator[EntryText]:
         if entry.direction == "note":
             yield EntryText("note", entry.frame.decode(errors="replace"))
             return

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar, overload
 
-from dragoman.journal.contract import PAGE_BYTES, PAGE_ROWS, Direction, Entry, Stored
+from dragoman.journal.contract import PAGE_BYTES, PAGE_ROWS, Direction, Entry, StoredEntry
 
 T = TypeVar("T")
 
@@ -126,7 +126,7 @@ class EntryBatch(_Lazy[Entry]):
         ]
 
 
-class RunPage(_Lazy[Stored]):
+class RunPage(_Lazy[StoredEntry]):
     """Entries that are stored, the first of them at `first`."""
 
     __slots__ = ("first",)
@@ -139,11 +139,11 @@ class RunPage(_Lazy[Stored]):
     def last(self) -> int:
         return self.first + self._size - 1
 
-    def _make(self) -> list[Stored]:
-        entries: list[Stored] = []
+    def _make(self) -> list[StoredEntry]:
+        entries: list[StoredEntry] = []
         sequence = self.first
         for direction, frames, time, _ in self.runs:
-            entries += [Stored(at, direction, frame, time) for at, frame in enumerate(frames, sequence)]
+            entries += [StoredEntry(at, direction, frame, time) for at, frame in enumerate(frames, sequence)]
             sequence += len(frames)
         return entries
 
@@ -198,10 +198,10 @@ def _fitting(frames: Sequence[bytes], rows: int, size: int) -> int:
     return rows
 
 
-def first_of(page: Sequence[Stored]) -> int:
+def first_of(page: Sequence[StoredEntry]) -> int:
     """The sequence of a page's first entry, without making it."""
     return page.first if type(page) is RunPage else page[0].sequence
 
 
-def last_of(page: Sequence[Stored]) -> int:
+def last_of(page: Sequence[StoredEntry]) -> int:
     return page.last if type(page) is RunPage else page[-1].sequence

@@ -17,7 +17,7 @@ import msgspec
 from dragoman.errors import JournalDamaged
 from dragoman.journal.contract import KeyEntries
 from dragoman.journal.idempotency import KeyedEntry, KeyKind, hash_of
-from dragoman.journal.sealed import Seal
+from dragoman.journal.seal import Seal
 
 FIND = """
 select streams.number, unkeyed.number is not null, prompt, answer, made, keys.sum from streams

@@ -12,7 +12,7 @@ import sqlite3
 
 from dragoman.journal import key_index
 from dragoman.journal.idempotency import KeyedEntry, keyed_entries
-from dragoman.journal.sealed import Seal
+from dragoman.journal.seal import Seal
 from dragoman.journal.streams import page_of
 from dragoman.journal.tables import StreamRow, find_stream
 

@@ -20,7 +20,7 @@ from dragoman.journal.contract import (
     KeyEntries,
     Page,
     SearchHit,
-    Stored,
+    StoredEntry,
     StreamInfo,
     StreamListing,
     make_cursor,
@@ -46,8 +46,8 @@ class MemoryJournal:
         self._clock = clock
         self._redact = redact
         self._infos: dict[str, StreamInfo] = {}
-        self._entries: dict[str, list[Stored]] = {}
-        self._originals: dict[str, dict[int, Stored]] = {}
+        self._entries: dict[str, list[StoredEntry]] = {}
+        self._originals: dict[str, dict[int, StoredEntry]] = {}
         self._keys: dict[str, dict[str, KeyEntries]] = {}  # by stream and key
         self._numbers: dict[str, int] = {}
         self._last_number = 0
@@ -211,9 +211,9 @@ class MemoryJournal:
         return self._infos[stream]
 
 
-def _page(entries: Sequence[Stored], after: int, limit: int | None) -> list[Stored]:
+def _page(entries: Sequence[StoredEntry], after: int, limit: int | None) -> list[StoredEntry]:
     rows = PAGE_ROWS if limit is None else min(limit, PAGE_ROWS)
-    page: list[Stored] = []
+    page: list[StoredEntry] = []
     size = 0
     for entry in entries[max(after, 0) : max(after, 0) + rows]:
         page.append(entry)

@@ -13,10 +13,10 @@ import sqlite3
 import zlib
 from collections.abc import Sequence
 
-from dragoman.journal.contract import Stored
+from dragoman.journal.contract import StoredEntry
 from dragoman.journal.entry_runs import FrameRun
 from dragoman.journal.redaction import is_redacted
-from dragoman.journal.sealed import Seal
+from dragoman.journal.seal import Seal
 from dragoman.journal.tables import DIRECTIONS, PACKED, StreamRow, entry_sum, find_stream, pack, passage_id
 
 log = logging.getLogger(__name__)
@@ -31,18 +31,18 @@ HAS_ORIGINAL = "select 1 from streams join originals on place = (number << 32) |
 """The place as `passage_id` makes it."""
 
 
-def originals_of(runs: Sequence[FrameRun], redacted_runs: Sequence[FrameRun], last: int) -> list[Stored]:
+def originals_of(runs: Sequence[FrameRun], redacted_runs: Sequence[FrameRun], last: int) -> list[StoredEntry]:
     """The pending frames of `runs`, which go behind `last`, that are not the same in `redacted_runs`.
 
     A frame that held the mark of redaction before is among them: so a pending entry with the mark and without
     an original is always one that was redacted.
     """
-    originals: list[Stored] = []
+    originals: list[StoredEntry] = []
     for run, redacted_run in zip(runs, redacted_runs, strict=True):
         if run.pending:
             pairs = zip(run.frames, redacted_run.frames, strict=True)
             originals += [
-                Stored(sequence, run.direction, frame, run.time)
+                StoredEntry(sequence, run.direction, frame, run.time)
                 for sequence, (frame, after) in enumerate(pairs, last + 1)
                 if frame != after or is_redacted(frame)
             ]
@@ -51,7 +51,7 @@ def originals_of(runs: Sequence[FrameRun], redacted_runs: Sequence[FrameRun], la
 
 
 def insert(
-    connection: sqlite3.Connection, stream: StreamRow, originals: Sequence[Stored], *, seal: Seal | None
+    connection: sqlite3.Connection, stream: StreamRow, originals: Sequence[StoredEntry], *, seal: Seal | None
 ) -> None:
     """Insert originals, in the transaction that stores their entries."""
     rows: list[tuple[object, ...]] = []

@@ -25,7 +25,7 @@ from dragoman.errors import JournalDamaged
 from dragoman.journal import sqlite_file, streams
 from dragoman.journal.blocks import entries_in, run_of
 from dragoman.journal.entry_runs import EntryBatch
-from dragoman.journal.sealed import Seal
+from dragoman.journal.seal import Seal
 from dragoman.journal.sealed_file import mark_of, set_mark
 from dragoman.journal.tables import (
     APPLICATION,

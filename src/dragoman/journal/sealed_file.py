@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 
 from dragoman.errors import JournalDamaged
-from dragoman.journal.sealed import Seal, WrongKey
+from dragoman.journal.seal import Seal, WrongKey
 from dragoman.journal.tables import SELECT, read_stream
 
 

@@ -16,7 +16,7 @@ from dragoman.errors import NoSuchStream
 from dragoman.journal import streams
 from dragoman.journal.contract import SearchHit, StreamInfo
 from dragoman.journal.conversation import Moment, MomentFold
-from dragoman.journal.sealed import Seal
+from dragoman.journal.seal import Seal
 from dragoman.journal.search_text import SEARCHED, excerpt, has_all, words_of
 from dragoman.journal.tables import find_stream
 

@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 
 from dragoman.errors import LocalMistake
-from dragoman.journal.sealed import KEY_BYTES
+from dragoman.journal.seal import KEY_BYTES
 
 DISTINCT = 8
 """Different characters that a random text of that length always has."""

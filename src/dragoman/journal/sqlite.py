@@ -36,7 +36,7 @@ from dragoman.journal.readers import Readers
 from dragoman.journal.redaction import redact as redact_secrets
 from dragoman.journal.redaction import redact_runs
 from dragoman.journal.salvage import Salvage, is_ours, set_aside
-from dragoman.journal.sealed import Seal
+from dragoman.journal.seal import Seal
 from dragoman.journal.sealed_file import check_mark
 from dragoman.journal.sealed_search import scan
 from dragoman.journal.tables import StreamEnd

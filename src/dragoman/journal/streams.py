@@ -28,7 +28,7 @@ from dragoman.journal.contract import (
 from dragoman.journal.entry_runs import FrameRun, RunPage, at_most, runs_of_entries, size_of
 from dragoman.journal.idempotency import keyed_entries
 from dragoman.journal.redaction import redact_runs
-from dragoman.journal.sealed import Seal
+from dragoman.journal.seal import Seal
 from dragoman.journal.tables import (
     DIRECTIONS,
     SELECT,

@@ -18,8 +18,8 @@ import msgspec
 
 from dragoman.decoders import convert
 from dragoman.errors import JournalDamaged, NotAJournal
-from dragoman.journal.contract import Direction, Stored, StreamInfo
-from dragoman.journal.sealed import Seal
+from dragoman.journal.contract import Direction, StoredEntry, StreamInfo
+from dragoman.journal.seal import Seal
 
 APPLICATION = 0x44524147  # "DRAG" in the file's header tells our files from others'
 
@@ -286,7 +286,7 @@ def entry_sum(number: int, sequence: int, direction: int, time: float, frame: by
 
 def read_entry(
     stream: StreamRow, sequence: int, row: tuple[object, ...], *, seal: Seal | None = None
-) -> Stored | None:
+) -> StoredEntry | None:
     """A row (sequence, direction, time, frame, sum) if it is the one that was written there."""
     stored_sequence, direction, time, frame, checksum = row
     number = stream.number
@@ -304,7 +304,7 @@ def read_entry(
             return None
         frame = plain_frame
     whole = zlib.decompress(frame) if direction >= PACKED else frame
-    return Stored(sequence, DIRECTIONS[direction % PACKED], whole, time)
+    return StoredEntry(sequence, DIRECTIONS[direction % PACKED], whole, time)
 
 
 def passage_sum(rowid: int, kind: str, text: str) -> int:

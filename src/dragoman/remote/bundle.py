@@ -40,7 +40,7 @@ class Bundle(Struct, frozen=True, kw_only=True):
 def make_bundle(pyz: str | None = None) -> Bundle:
     """The archive: the one that is named, or one of the package that runs here. Raises `LocalMistake`."""
     if pyz is not None:
-        from dragoman.remote.packing import read_released
+        from dragoman.remote.archive import read_released
 
         data = read_released(pyz)
         return Bundle(data=data, sha256=hashlib.sha256(data).hexdigest(), version=VERSION)
@@ -49,7 +49,7 @@ def make_bundle(pyz: str | None = None) -> Bundle:
     try:
         data = path.read_bytes()
     except OSError:
-        from dragoman.remote.packing import pack  # needed once for each version
+        from dragoman.remote.archive import pack  # needed once for each version
 
         data = pack()
         _keep(path, data)

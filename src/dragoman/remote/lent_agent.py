@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from dragoman.errors import LinkClosed
 from dragoman.transport.contract import Sink, TransportLimits
-from dragoman.transport.owned import OwnedTree
+from dragoman.transport.owned_tree import OwnedTree
 from dragoman.transport.process import ChildTransport
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from dragoman.hub.agents.host.host_connection import HostedAgent
 from dragoman.remote.client_process import RemoteFailed
 from dragoman.remote.connection import RemoteConnection
 from dragoman.transport.contract import DEFAULT_LIMITS, Sink, TransportLimits
-from dragoman.transport.waiting import Waiters
+from dragoman.transport.waiters import Waiters
 
 STREAM = "line"
 """The host counts our writes under this name."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from dragoman.core import Connection, OutgoingCall
 from dragoman.errors import CallTimeout, DragomanError, SilenceTimeout
-from dragoman.runtime.deferred import DeferredModule
+from dragoman.runtime.deferred_module import DeferredModule
 from dragoman.runtime.pending_call import PendingCall
 
 if TYPE_CHECKING:

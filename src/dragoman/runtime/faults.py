@@ -14,7 +14,7 @@ import msgspec
 
 from dragoman.decoders import decode_json
 from dragoman.errors import ErrorAnswer, LinkClosed
-from dragoman.runtime.deferred import DeferredModule
+from dragoman.runtime.deferred_module import DeferredModule
 from dragoman.wire import ErrorObject, error_object
 from dragoman.wire.codes import CANCELLED, INTERNAL_ERROR
 

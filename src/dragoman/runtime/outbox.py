@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dragoman.errors import LinkClosed
-from dragoman.runtime.deferred import DeferredModule
+from dragoman.runtime.deferred_module import DeferredModule
 from dragoman.transport.contract import Transport
 
 if TYPE_CHECKING:

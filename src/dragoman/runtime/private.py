@@ -3,7 +3,7 @@
 - `Future._callbacks` (CPython 3.11 to 3.14): `wake_all` runs the only waiter of a future at once. Without it
   `set_result` alone is called, and the loop wakes each waiter with a handle of its own.
 - `asyncio.tasks._enter_task` and `_leave_task` (CPython 3.11 to 3.14; the page "Extending asyncio" describes
-  them): `stepping` takes the first step of a handler in the name of a task that waits for it. Without them
+  them): `stepper` takes the first step of a handler in the name of a task that waits for it. Without them
   that task takes the first step itself.
 
 Both ways have the same results; the public one costs more.

@@ -1,7 +1,7 @@
 """The peer's requests while they are worked on.
 
 Requests do not wait for each other: most end in their first step, the others each have a task (see
-`stepping`). Exactly one answer leaves for each, whoever gives it: the handler, a cancel, or the end of the
+`stepper`). Exactly one answer leaves for each, whoever gives it: the handler, a cancel, or the end of the
 link.
 """
 
@@ -17,7 +17,7 @@ from dragoman.runtime.faults import to_error
 from dragoman.runtime.limits import Limits
 from dragoman.runtime.owner import TaskOwner
 from dragoman.runtime.router import Router
-from dragoman.runtime.stepping import Stepper, SuspendedWork
+from dragoman.runtime.stepper import Stepper, SuspendedWork
 from dragoman.wire import error_object
 from dragoman.wire.codes import INTERNAL_ERROR
 

@@ -6,7 +6,7 @@
 Leaving the block ends the conversation and, if we started one, the agent's whole process tree.
 
 The agent is started before the code is loaded that talks to it: its start and our imports take place at the
-same time. So this module imports little at its top, and `conversation` is loaded by `Connecting`.
+same time. So this module imports little at its top, and `conversation` is loaded by `ConnectContext`.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:  # who serves, starts, taps and translates nothing does not pa
     from dragoman.runtime.link import Link
     from dragoman.sdk.client.agent_handle import AgentHandle
     from dragoman.sdk.environment import Env
-    from dragoman.sdk.serve import Serving
-    from dragoman.transport.tapped import Tap
+    from dragoman.sdk.serve import ServeContext
+    from dragoman.transport.tapped_transport import Tap
 
 Target: TypeAlias = str | Sequence[str] | Agent | Transport
 
-Opening: TypeAlias = Callable[[], tuple[Transport, "Serving | None"]]
+Opening: TypeAlias = Callable[[], tuple[Transport, "ServeContext | None"]]
 
 Interpret: TypeAlias = Callable[[Transport], Transport]
 """Stands in front of an agent's transport, so that the agent is heard in v1."""
@@ -53,7 +53,7 @@ def connect(
     quirks: bool = True,
     ledger: Ledger | None = None,
     policy: str = "",
-) -> Connecting:
+) -> ConnectContext:
     """An agent, started if need be, and initialized. A string is a command line, which no shell runs, or the
     address of a server (`ws://…`, `https://…`), which gets these `headers`. With `resume`, a connection to a
     hub that breaks is opened again, for as long as the block lasts, and goes on where it was.
@@ -75,7 +75,7 @@ def connect(
     Specification: https://agentclientprotocol.com/protocol/v1/initialization
     """
 
-    def open_transport() -> tuple[Transport, Serving | None]:
+    def open_transport() -> tuple[Transport, ServeContext | None]:
         if isinstance(target, Agent):
             from dragoman.sdk.serve import serving
             from dragoman.transport.memory import memory_pair
@@ -84,7 +84,7 @@ def connect(
             return ours, serving(target, theirs, limits=limits)
         if isinstance(target, str) and "://" in target.partition(" ")[0]:
             if resume:
-                from dragoman.sdk.resuming import resuming
+                from dragoman.sdk.resumption import resuming
 
                 return resuming(target, headers=headers), None
             from dragoman.transport.address import remote
@@ -101,7 +101,7 @@ def connect(
         return target, None
 
     def interpret(transport: Transport) -> Transport:
-        from dragoman.sdk.interpreting.speaking import agent_in_v1
+        from dragoman.sdk.interpreter.dialect_transport import agent_in_v1
 
         return agent_in_v1(transport, dialect, cwd=cwd, ledger=ledger, quirks=quirks, policy=policy)
 
@@ -110,7 +110,7 @@ def connect(
         from dragoman.dialect.names import check_dialect
 
         check_dialect(dialect)
-    return Connecting(
+    return ConnectContext(
         open_transport,
         client or _anonymous(),
         limits or DEFAULT_LIMITS,
@@ -120,7 +120,7 @@ def connect(
     )
 
 
-class Connecting:
+class ConnectContext:
     """What `connect` returns: an `async with` that gives the agent. Nothing starts before it is entered."""
 
     __slots__ = (
@@ -153,7 +153,7 @@ class Connecting:
         self._tap = tap
         self._transport: Transport | None = None
         self._link: Link | None = None
-        self._serving: Serving | None = None
+        self._serving: ServeContext | None = None
 
     async def __aenter__(self) -> AgentHandle:
         self._transport, self._serving = self._open()
@@ -172,7 +172,7 @@ class Connecting:
         if self._interpret is not None:
             transport = self._transport = self._interpret(transport)
         if self._tap is not None:
-            from dragoman.transport.tapped import TappedTransport
+            from dragoman.transport.tapped_transport import TappedTransport
 
             transport = self._transport = TappedTransport(transport, self._tap)
         if self._serving is not None:

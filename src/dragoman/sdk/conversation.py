@@ -19,7 +19,7 @@ from dragoman.schema.steering import steering_way
 from dragoman.sdk.client.agent_handle import AgentHandle
 from dragoman.sdk.client.client import Client
 from dragoman.sdk.client.side import ClientSide
-from dragoman.sdk.reading import read_result
+from dragoman.sdk.inbound import read_result
 from dragoman.transport.contract import Transport
 
 SUPPORTED = (1,)

@@ -21,9 +21,9 @@ from msgspec import Struct
 
 from dragoman.transport.contract import Grace
 from dragoman.transport.launch import start_tree
-from dragoman.transport.owned import Program
+from dragoman.transport.owned_tree import Program
 from dragoman.transport.program_output import StderrTail
-from dragoman.transport.waiting import Waiters
+from dragoman.transport.waiters import Waiters
 
 SECONDS = 5.0
 """What a login shell gets. Slow ones take two; a person who waits gives up at about this."""

@@ -26,10 +26,10 @@ from dragoman.errors import CrashLoop, DeadlineExceeded, DragomanError, LocalMis
 from dragoman.schema import v1
 from dragoman.sdk.client.prompt import TurnResult
 from dragoman.sdk.session_opener import SessionPlace
+from dragoman.sdk.supervision.agent_start import Startable
 from dragoman.sdk.supervision.life import together
 from dragoman.sdk.supervision.session import SupervisedSession
-from dragoman.sdk.supervision.starting import Startable
-from dragoman.sdk.supervision.supervisor import Supervised, supervised
+from dragoman.sdk.supervision.supervisor import SupervisedAgent, supervised
 
 
 class PoolAgent:
@@ -37,7 +37,7 @@ class PoolAgent:
 
     __slots__ = ("_agent", "_is_open", "_lock", "_starts", "broken", "load")
 
-    def __init__(self, agent: Supervised, starts: asyncio.Semaphore) -> None:
+    def __init__(self, agent: SupervisedAgent, starts: asyncio.Semaphore) -> None:
         """`starts` limits how many agents of a pool start at once."""
         self.load = 0
         self.broken: DragomanError | None = None
@@ -46,7 +46,7 @@ class PoolAgent:
         self._starts = starts
         self._lock = asyncio.Lock()
 
-    async def agent(self) -> Supervised:
+    async def agent(self) -> SupervisedAgent:
         """The started agent. Raises the error that made it broken."""
         async with self._lock:
             if self.broken is not None:
@@ -232,7 +232,7 @@ class Pool:
 
     def __init__(
         self,
-        target: Startable | Supervised | Iterable[Supervised],
+        target: Startable | SupervisedAgent | Iterable[SupervisedAgent],
         *,
         agents: int = 1,
         concurrency: int = 8,
@@ -398,13 +398,13 @@ async def _free(session: SupervisedSession) -> None:
 
 
 def _make_agents(
-    target: Startable | Supervised | Iterable[Supervised], agents: int, dialect: str
-) -> Sequence[Supervised]:
-    if isinstance(target, Supervised):
+    target: Startable | SupervisedAgent | Iterable[SupervisedAgent], agents: int, dialect: str
+) -> Sequence[SupervisedAgent]:
+    if isinstance(target, SupervisedAgent):
         return [target]
     if not isinstance(target, str) and isinstance(target, Iterable):
         items = list(target)
-        supervised_agents = [item for item in items if isinstance(item, Supervised)]
+        supervised_agents = [item for item in items if isinstance(item, SupervisedAgent)]
         if supervised_agents and len(supervised_agents) == len(items):
             return supervised_agents
         words = [item for item in items if isinstance(item, str)]

@@ -73,7 +73,7 @@ async def _serve_stdio(
         await link.aclose(grace=0 if leaving.end_event.is_set() else limits.end_seconds)
 
 
-class Serving:
+class ServeContext:
     """An agent's conversation over a transport, as an `async with`; it lasts as long as the block."""
 
     # A class, not a generator: a program with thousands of connections keeps one of these for each.
@@ -101,7 +101,7 @@ class Serving:
 
 
 @overload
-def serving(target: Agent, transport: Transport, *, limits: Limits | None = None) -> Serving: ...
+def serving(target: Agent, transport: Transport, *, limits: Limits | None = None) -> ServeContext: ...
 @overload
 def serving(
     target: Agent | Servable, transport: Transport, *, limits: Limits | None = None
@@ -119,7 +119,7 @@ def serving(
     Specification: https://agentclientprotocol.com/protocol/v1/transports
     """
     return (
-        Serving(target, transport, limits)
+        ServeContext(target, transport, limits)
         if isinstance(target, Agent)
         else target.run(transport, limits=limits)
     )

@@ -1,9 +1,9 @@
 """How a client opens sessions: one description for every handle of an agent.
 
-`AgentHandle` (awaited), `SyncAgentHandle` (blocking) and `Supervised` (restarted after a crash) take the same
-parameters. They differ in what opening gives: a coroutine that ends with a session, or the session itself.
-That is the type parameter; parameters, defaults and docstrings stand here once, where editors and type
-checkers find them.
+`AgentHandle` (awaited), `SyncAgentHandle` (blocking) and `SupervisedAgent` (restarted after a crash) take the
+same parameters. They differ in what opening gives: a coroutine that ends with a session, or the session
+itself. That is the type parameter; parameters, defaults and docstrings stand here once, where editors and
+type checkers find them.
 
 Specification: https://agentclientprotocol.com/protocol/v1/session-setup
 """

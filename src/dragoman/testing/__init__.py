@@ -11,13 +11,13 @@ if _typing.TYPE_CHECKING:
     from dragoman.testing.faults import FAULTS, Variant, faulty
     from dragoman.testing.golden import assert_golden, normalise
     from dragoman.testing.journals import check_journal
+    from dragoman.testing.memory_pair import talking_to
     from dragoman.testing.raw_peer import RawPeer
-    from dragoman.testing.script.expecting import ScriptFailed
+    from dragoman.testing.script.client_verbs import ScriptFailed
     from dragoman.testing.script.script import Script
     from dragoman.testing.script.statements import ScriptError
-    from dragoman.testing.scripted import ScriptedAgent, ScriptedClient
-    from dragoman.testing.shared import check_shared
-    from dragoman.testing.talking import talking_to
+    from dragoman.testing.script_peers import ScriptedAgent, ScriptedClient
+    from dragoman.testing.shared_state import check_shared
     from dragoman.testing.transcript import RecordingTransport, Transcript, TranscriptFrame
     from dragoman.testing.transports import check_transport
 
@@ -28,18 +28,18 @@ _HOMES = {
     "RecordingTransport": "transcript",
     "Script": "script.script",
     "ScriptError": "script.statements",
-    "ScriptFailed": "script.expecting",
-    "ScriptedAgent": "scripted",
-    "ScriptedClient": "scripted",
+    "ScriptFailed": "script.client_verbs",
+    "ScriptedAgent": "script_peers",
+    "ScriptedClient": "script_peers",
     "Transcript": "transcript",
     "Variant": "faults",
     "assert_golden": "golden",
     "check_journal": "journals",
-    "check_shared": "shared",
+    "check_shared": "shared_state",
     "check_transport": "transports",
     "faulty": "faults",
     "normalise": "golden",
-    "talking_to": "talking",
+    "talking_to": "memory_pair",
 }
 
 __all__ = [

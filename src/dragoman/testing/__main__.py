@@ -13,10 +13,10 @@ import sys
 from collections.abc import Sequence
 
 from dragoman.errors import SpawnFailed
-from dragoman.testing.script.expecting import ScriptFailed
+from dragoman.testing.script.client_verbs import ScriptFailed
 from dragoman.testing.script.script import Script
 from dragoman.testing.script.statements import ScriptError
-from dragoman.testing.scripted import PATIENCE, ScriptedClient
+from dragoman.testing.script_peers import PATIENCE, ScriptedClient
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -13,7 +13,15 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 
 from dragoman.errors import JournalClosed, JournalError, NoSuchStream, StreamMoved
-from dragoman.journal.contract import PAGE_BYTES, PAGE_ROWS, Direction, Entry, Journal, KeyEntries, Stored
+from dragoman.journal.contract import (
+    PAGE_BYTES,
+    PAGE_ROWS,
+    Direction,
+    Entry,
+    Journal,
+    KeyEntries,
+    StoredEntry,
+)
 from dragoman.testing.pace import deadline
 from dragoman.wire.envelope import Json
 
@@ -65,7 +73,7 @@ def _frame(method: str, params: object) -> bytes:
     return json.dumps({"jsonrpc": "2.0", "method": method, "params": params}).encode()
 
 
-async def replay_all(journal: Journal, stream: str, **bounds: Json) -> list[Stored]:
+async def replay_all(journal: Journal, stream: str, **bounds: Json) -> list[StoredEntry]:
     """All pages in one list."""
     return [row async for page in journal.replay(stream, **bounds) for row in page]
 

@@ -30,9 +30,9 @@ from dragoman.testing.pace import deadline
 from dragoman.transport import tree
 from dragoman.transport.contract import DEFAULT_LIMITS
 from dragoman.transport.program_output import StderrTail
-from dragoman.transport.reading import Reader, open_reader
-from dragoman.transport.waiting import Waiters
-from dragoman.transport.writing import FrameWriter, open_writer
+from dragoman.transport.reader import Reader, open_reader
+from dragoman.transport.waiters import Waiters
+from dragoman.transport.writer import FrameWriter, open_writer
 from dragoman.wire.envelope import Json
 
 PATIENCE = 5.0

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from dragoman.transport.contract import Sink, Transport
-from dragoman.transport.passing import PassingTransport
+from dragoman.transport.passing_transport import PassingTransport
 
 Party: TypeAlias = Literal["agent", "client"]
 

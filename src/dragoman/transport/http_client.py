@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from dragoman.errors import LinkClosed, LocalMistake
 from dragoman.transport.contract import DEFAULT_LIMITS, TransportLimits
-from dragoman.transport.http_following import EventStreamReader
-from dragoman.transport.http_routing import RoutedMessage, Routes, outline
+from dragoman.transport.http_event_stream import EventStreamReader
+from dragoman.transport.http_routes import RoutedMessage, Routes, outline
 from dragoman.transport.inbox import Inbox
 from dragoman.transport.messages import MessageBatch, MessageTransport
 from dragoman.wire import error_object, failure

@@ -18,7 +18,7 @@ from msgspec import Struct
 from dragoman.errors import LinkClosed
 from dragoman.transport.contract import TransportLimits
 from dragoman.transport.http_outlet import PATIENCE, UNREAD, Backlog, SseOutlet
-from dragoman.transport.http_routing import OPEN_QUESTIONS, RoutedMessage, Routes, outline
+from dragoman.transport.http_routes import OPEN_QUESTIONS, RoutedMessage, Routes, outline
 from dragoman.transport.inbox import Inbox
 
 log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from dragoman.errors import LinkClosed
-from dragoman.transport.waiting import Waiters
+from dragoman.transport.waiters import Waiters
 from dragoman.wire.sse import encode_event
 
 UNREAD = 8 * 1024 * 1024

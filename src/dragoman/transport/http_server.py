@@ -17,7 +17,7 @@ from typing import Any
 
 from dragoman.errors import LinkClosed
 from dragoman.transport.contract import DEFAULT_LIMITS, TransportLimits
-from dragoman.transport.greeting import refuse_long_id
+from dragoman.transport.handshake import refuse_long_id
 from dragoman.transport.http_asgi import (
     Receive,
     Send,
@@ -28,7 +28,7 @@ from dragoman.transport.http_asgi import (
     wait_for_disconnect,
 )
 from dragoman.transport.http_connection import Bounds, HttpConnection
-from dragoman.transport.http_routing import ID_LENGTH, RoutedMessage, outline
+from dragoman.transport.http_routes import ID_LENGTH, RoutedMessage, outline
 from dragoman.transport.messages import MessageTransport
 from dragoman.wire import error_object, failure
 from dragoman.wire.codes import INVALID_REQUEST

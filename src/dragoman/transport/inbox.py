@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from dragoman.transport.waiting import Waiters
+from dragoman.transport.waiters import Waiters
 
 
 class Inbox:

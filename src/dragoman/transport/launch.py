@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable
 
 from dragoman.transport.contract import Grace
-from dragoman.transport.owned import OwnedTree, Program
+from dragoman.transport.owned_tree import OwnedTree, Program
 
 if sys.platform == "win32":
     from dragoman.transport.windows import WindowsTree

@@ -10,7 +10,7 @@ import asyncio
 
 from dragoman.errors import LinkClosed
 from dragoman.transport.contract import DEFAULT_LIMITS, READ_SIZE, Sink, TransportLimits
-from dragoman.transport.waiting import Waiters
+from dragoman.transport.waiters import Waiters
 from dragoman.wire.framing import LineFramer
 
 

@@ -13,7 +13,7 @@ from typing import Protocol, runtime_checkable
 
 from dragoman.errors import LinkClosed
 from dragoman.transport.contract import DEFAULT_LIMITS, Sink, TransportLimits
-from dragoman.transport.waiting import Waiters
+from dragoman.transport.waiters import Waiters
 
 
 class MessageBatch(bytes):

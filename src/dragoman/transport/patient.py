@@ -104,6 +104,6 @@ def _move_log_handlers(former: object, stream: io.TextIOWrapper) -> None:
 def _has_room(fd: int, *, seconds: float) -> bool:
     if os.name == "nt":
         return True
-    from dragoman.transport.nonblocking import writable
+    from dragoman.transport.file_outlet import writable
 
     return writable(fd, seconds=seconds)

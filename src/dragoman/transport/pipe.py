@@ -1,7 +1,7 @@
 """A transport over two descriptors: pipes, sockets, terminals, files.
 
 It owns the descriptors that it is given and closes them. It never changes how they block (see
-`nonblocking`). The end of what the peer sends does not close the way back: `agent < requests > answers`
+`file_outlet`). The end of what the peer sends does not close the way back: `agent < requests > answers`
 still has its answers to write, so after `ended(None)` writing works until `aclose`. A peer that no longer
 reads has gone; what it sent before that is still fed first.
 """
@@ -13,9 +13,9 @@ import os
 
 from dragoman.errors import LinkClosed
 from dragoman.transport.contract import DEFAULT_LIMITS, Sink, TransportLimits
-from dragoman.transport.reading import Frames, Reader, open_reader
-from dragoman.transport.waiting import Waiters
-from dragoman.transport.writing import Block, open_writer
+from dragoman.transport.reader import Frames, Reader, open_reader
+from dragoman.transport.waiters import Waiters
+from dragoman.transport.writer import Block, open_writer
 
 LINGER = 0.2
 """Seconds of silence after which a peer that no longer reads has gone; last words arrive faster than that."""

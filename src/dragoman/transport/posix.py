@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 from dragoman.transport import tree
 from dragoman.transport.contract import Grace
-from dragoman.transport.owned import UNKILLABLE, OwnedTree
+from dragoman.transport.owned_tree import UNKILLABLE, OwnedTree
 from dragoman.transport.program_start import StartedProgram
 
 POLL = 0.01

@@ -18,11 +18,11 @@ from dragoman.errors import PeerDied, SpawnFailed
 from dragoman.transport.child_pipes import close_all, open_pipes
 from dragoman.transport.contract import DEFAULT_GRACE, DEFAULT_LIMITS, Grace, Sink, TransportLimits
 from dragoman.transport.launch import start_tree, why_not
-from dragoman.transport.owned import OwnedTree, Program
+from dragoman.transport.owned_tree import OwnedTree, Program
 from dragoman.transport.pipe import PipeTransport
 from dragoman.transport.program_output import StderrTail
-from dragoman.transport.waiting import Waiters
-from dragoman.transport.writing import Block
+from dragoman.transport.waiters import Waiters
+from dragoman.transport.writer import Block
 
 HANG_UP = 0.5
 """Seconds that may lie between the end of a program's output and its exit, in either order."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dragoman.transport.reading import open_reader
+from dragoman.transport.reader import open_reader
 
 KEPT = 64 * 1024
 """Bytes of the end that are kept: enough for a long traceback."""

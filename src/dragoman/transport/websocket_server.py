@@ -1,6 +1,6 @@
 """WebSockets, the server's side: one connection of any ASGI server as a stream of messages.
 
-It takes the callables of the connection and needs no package at all. With a `Greeting` it keeps what is no
+It takes the callables of the connection and needs no package at all. With a `Handshake` it keeps what is no
 message from the agent, and answers it itself. A reader that takes nothing for a while is cut off. Whoever
 ends the connection sets `farewell` before, to say why.
 """
@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any
 
 from dragoman.errors import LinkClosed
-from dragoman.transport.greeting import POLICY_VIOLATION, Disconnected, Greeting, Rejected
+from dragoman.transport.handshake import POLICY_VIOLATION, Disconnected, Handshake, Rejected
 
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
@@ -37,7 +37,7 @@ class AsgiWebSocket:
         receive: Receive,
         send: Send,
         *,
-        greeting: Greeting | None = None,
+        greeting: Handshake | None = None,
         patience: float = PATIENCE,
         batched_send: bool = False,
         now: Callable[[Sequence[bytes]], bool] | None = None,

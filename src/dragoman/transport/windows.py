@@ -57,7 +57,7 @@ if sys.platform == "win32":
     from ctypes import wintypes
 
     from dragoman.transport.contract import Grace
-    from dragoman.transport.owned import OwnedTree, Program
+    from dragoman.transport.owned_tree import OwnedTree, Program
     from dragoman.transport.tree import Process
 
     CREATE_SUSPENDED = 0x4

@@ -7,7 +7,7 @@ way leads to the same envelopes.
 What is strict here and why: a request must say `jsonrpc`, because nothing may run by guess; an answer need
 not, because refusing an answer helps nobody. Text must be UTF-8, because silently replaced bytes end up in
 somebody's file. A lone surrogate, which JSON can write but Unicode cannot, is read as U+FFFD, except in an
-id, which could then not be echoed. A request that names a member twice is refused (see `doubled`).
+id, which could then not be echoed. A request that names a member twice is refused (see `duplicate_members`).
 
 Every answer with an id ends its call: one without result and error is read as the result null.
 """
@@ -24,13 +24,13 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from dragoman.decoders import json_decoder
 from dragoman.wire.codes import INVALID_REQUEST, PARSE_ERROR
-from dragoman.wire.doubled import says_each_once
+from dragoman.wire.duplicate_members import says_each_once
 from dragoman.wire.envelope import (
     Envelope,
     ErrorObject,
     Failure,
     Id,
-    Malformed,
+    MalformedFrame,
     Notification,
     Request,
     Response,
@@ -89,7 +89,7 @@ _USUAL_SEAM = b'}\n{"jsonrpc":"2.0"'
 def decode(frame: bytes) -> Envelope:
     """One frame, one envelope."""
     if not is_utf8(frame):
-        return Malformed(frame, PARSE_ERROR, "the text is not UTF-8")
+        return MalformedFrame(frame, PARSE_ERROR, "the text is not UTF-8")
     try:
         shell = _shells.decode(frame)
     except UNREADABLE_TEXT:
@@ -158,7 +158,7 @@ def _sort_all(shells: list[_Shell], block: bytes) -> list[Envelope]:
 def _sort_only(shell: _Shell, block: bytes) -> Envelope:
     """A frame may be a hundred megabytes: it is not copied to cut off its newline, except as evidence."""
     envelope = _sort(shell, block)
-    return decode(block[:-1]) if type(envelope) is Malformed else envelope
+    return decode(block[:-1]) if type(envelope) is MalformedFrame else envelope
 
 
 def _sort(shell: _Shell, frame: bytes) -> Envelope:
@@ -166,22 +166,22 @@ def _sort(shell: _Shell, frame: bytes) -> Envelope:
     if shell.method is UNSET:
         return _sort_answer(shell, frame)
     if shell.jsonrpc != "2.0":
-        return Malformed(frame, INVALID_REQUEST, 'the member "jsonrpc" must be "2.0"')
+        return MalformedFrame(frame, INVALID_REQUEST, 'the member "jsonrpc" must be "2.0"')
     params = None if shell.params is UNSET else shell.params
     if shell.id is UNSET:
         return Notification(shell.method, params)
     request = Request(shell.id, shell.method, params)
     if says_each_once(frame, request):
         return request
-    return Malformed(frame, INVALID_REQUEST, "a member of the request appears twice")
+    return MalformedFrame(frame, INVALID_REQUEST, "a member of the request appears twice")
 
 
 def _sort_answer(shell: _Shell, frame: bytes) -> Envelope:
     is_failure = shell.error is not UNSET and bytes(shell.error) != b"null"
     if shell.id is UNSET and not is_failure:
         if shell.result is UNSET and shell.error is UNSET:
-            return Malformed(frame, INVALID_REQUEST, "the object has neither a method nor an id")
-        return Malformed(frame, None, "an answer without an id")
+            return MalformedFrame(frame, INVALID_REQUEST, "the object has neither a method nor an id")
+        return MalformedFrame(frame, None, "an answer without an id")
     # Some agents leave the id out of an error that they cannot place.
     answered_id = None if shell.id is UNSET else shell.id
     # Libraries that always write both members put null into the one that does not count. Where both hold
@@ -226,12 +226,14 @@ def _look_again(frame: bytes) -> Envelope:
     except msgspec.ValidationError:
         return _explain(frame, text)
     except UNREADABLE_TEXT:
-        return Malformed(frame, PARSE_ERROR, "the text is not JSON")
+        return MalformedFrame(frame, PARSE_ERROR, "the text is not JSON")
     if isinstance(shell.id, str) and "\ufffd" in shell.id:
         code = None if shell.method is UNSET else INVALID_REQUEST
-        return Malformed(frame, code, "the id cannot be echoed: it holds half a surrogate pair")
+        return MalformedFrame(frame, code, "the id cannot be echoed: it holds half a surrogate pair")
     envelope = _sort(shell, text)
-    return Malformed(frame, envelope.code, envelope.why) if type(envelope) is Malformed else envelope
+    return (
+        MalformedFrame(frame, envelope.code, envelope.why) if type(envelope) is MalformedFrame else envelope
+    )
 
 
 def without_half_pairs(text: bytes) -> bytes:
@@ -241,17 +243,17 @@ def without_half_pairs(text: bytes) -> bytes:
     return re.sub(_ESCAPE, lambda escape: rb"\ufffd" if escape[1] else escape[0], text)
 
 
-def _explain(frame: bytes, text: bytes) -> Malformed:
+def _explain(frame: bytes, text: bytes) -> MalformedFrame:
     """It is JSON, but not an envelope."""
     try:
         shell = _raw_shell.decode(text)
     except msgspec.ValidationError:
         kind = "arrays are not accepted" if text.lstrip()[:1] == b"[" else "a message must be an object"
-        return Malformed(frame, INVALID_REQUEST, kind)
+        return MalformedFrame(frame, INVALID_REQUEST, kind)
     if shell.method is UNSET:
-        return Malformed(frame, None, "an answer whose id is neither a string nor an integer")
+        return MalformedFrame(frame, None, "an answer whose id is neither a string nor an integer")
     why = "the method must be a string and the id a string or an integer"
-    return Malformed(frame, INVALID_REQUEST, why)
+    return MalformedFrame(frame, INVALID_REQUEST, why)
 
 
 def is_utf8(data: bytes) -> bool:

@@ -18,7 +18,7 @@ from dragoman.wire.envelope import (
     ErrorObject,
     Failure,
     Id,
-    Malformed,
+    MalformedFrame,
     Notification,
     Request,
     Response,
@@ -89,7 +89,7 @@ def encode(envelope: Envelope) -> bytes:
             return response(request_id, one_line(bytes(result)))
         case Failure(request_id, error):
             return failure(request_id, error)
-        case Malformed(frame, _, _):
+        case MalformedFrame(frame, _, _):
             return frame.replace(b"\n", b" ") + b"\n"
 
 

@@ -63,7 +63,7 @@ class Failure(Struct, frozen=True, gc=False):
     error: ErrorObject
 
 
-class Malformed(Struct, frozen=True, gc=False):
+class MalformedFrame(Struct, frozen=True, gc=False):
     """A frame that is none of the above.
 
     `code` is the error that its sender should get, or None when it looks like an answer: an answer is never
@@ -75,4 +75,4 @@ class Malformed(Struct, frozen=True, gc=False):
     why: str
 
 
-Envelope: TypeAlias = Request | Notification | Response | Failure | Malformed
+Envelope: TypeAlias = Request | Notification | Response | Failure | MalformedFrame

@@ -17,7 +17,7 @@ from msgspec import Raw, Struct
 
 from dragoman.decoders import json_decoder
 from dragoman.wire.decode import UNREADABLE_TEXT, count_objects, is_utf8
-from dragoman.wire.doubled import MEMBERS
+from dragoman.wire.duplicate_members import MEMBERS
 
 M = TypeVar("M", bound=str)
 P = TypeVar("P")

@@ -19,9 +19,9 @@ from typing import NamedTuple
 from dragoman.errors import ErrorAnswer
 from dragoman.transport.contract import Grace
 from dragoman.transport.launch import start_tree, why_not
-from dragoman.transport.owned import Program
-from dragoman.transport.reading import open_reader
-from dragoman.transport.waiting import Waiters
+from dragoman.transport.owned_tree import Program
+from dragoman.transport.reader import open_reader
+from dragoman.transport.waiters import Waiters
 from dragoman.workspace.commands import PlannedCommand
 from dragoman.workspace.output_buffer import OutputBuffer, OutputTail
 from dragoman.workspace.refusals import INTERNAL_ERROR, from_system, refusal

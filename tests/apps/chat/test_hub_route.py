@@ -10,7 +10,7 @@ from dragoman.apps.chat.hub_route import PAGE, HubRoute, MissedUpdates, count_mi
 from dragoman.apps.chat.rules import ChatRules
 from dragoman.errors import LinkClosed
 from dragoman.schema import v1
-from dragoman.sdk.resuming import ConnectionNotice
+from dragoman.sdk.resumption import ConnectionNotice
 from dragoman.tui.ports import ChatEvent, ChatRequest, UpdatesBehind
 from tests.apps.chat.quiet import Quiet
 

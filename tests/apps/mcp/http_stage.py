@@ -16,8 +16,8 @@ from mcp.client.streamable_http import streamable_http_client
 from dragoman.apps.gateway.folders import FolderRules
 from dragoman.apps.gateway.gateway import Gateway
 from dragoman.apps.mcp.http_server import McpHttpServer, refusal_body
-from dragoman.hub.api.admitted import AdmittedRequests
 from dragoman.hub.api.listener import open_listener, open_socket
+from dragoman.hub.api.request_admission import AdmittedRequests
 from dragoman.hub.gate.admission import Admission, Grant, hash_token, local_hosts
 
 TOKEN, OTHER_TOKEN = "t" * 40, "o" * 40

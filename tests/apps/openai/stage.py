@@ -14,8 +14,8 @@ from dragoman import Agent, Turn
 from dragoman.apps.gateway.gateway import Gateway
 from dragoman.apps.openai.failures import refusal_body
 from dragoman.apps.openai.server import OpenaiServer
-from dragoman.hub.api.admitted import AdmittedRequests
 from dragoman.hub.api.listener import open_listener, open_socket
+from dragoman.hub.api.request_admission import AdmittedRequests
 from dragoman.hub.gate.admission import Admission, Grant, hash_token, local_hosts
 from dragoman.testing.pace import patience
 

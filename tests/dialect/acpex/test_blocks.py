@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.dialect.keeping import drop_original
+from dragoman.dialect.originals import drop_original
 from tests.dialect.acpex.stage import Stage, text
 
 

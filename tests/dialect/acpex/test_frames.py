@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dragoman.dialect import EdgeSettings
-from dragoman.dialect.keeping import KEY
+from dragoman.dialect.originals import KEY
 from tests.dialect.acpex.frames import EXAMPLES, SEED, Frame, Spoken, conversation, examples_of
 from tests.dialect.edges import Pair, bare
 from tests.dialect.official import refused

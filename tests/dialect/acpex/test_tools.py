@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dragoman.dialect.acpex.client import AcpexClient
-from dragoman.dialect.keeping import drop_original
+from dragoman.dialect.originals import drop_original
 from tests.dialect.acpex.stage import Frame, Stage, text
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dragoman.dialect import EdgeSettings
-from dragoman.dialect.threads.introducing import MOST_HELD
+from dragoman.dialect.threads.introduction import MOST_HELD
 from tests.dialect.threads.stage import INTRODUCED, Alone, chunk, ready, user
 
 TEXT = {"type": "text", "text": "Rain."}

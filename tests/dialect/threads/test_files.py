@@ -8,7 +8,7 @@ import pytest
 
 from dragoman.dialect.ledger import LedgerNote
 from dragoman.dialect.threads.files import asked_in_threads, asked_in_v1, told_in_threads, told_in_v1
-from dragoman.dialect.threads.ledger_notes import Lost, Repaired
+from dragoman.dialect.threads.ledger_notes import Lost, RepairNotes
 from dragoman.dialect.threads.versions import MOST, hash_text, number_of
 
 
@@ -52,7 +52,7 @@ def test_the_end_of_a_file_is_known_when_less_was_given_than_asked() -> None:
         "version": "3",
         "eof": False,
     }
-    assert notes == [Repaired.SIZES]
+    assert notes == [RepairNotes.SIZES]
     asked = {"offset": 10, "limit": 4}
     told = told_in_v1("_dragoman/fs/read_range", asked, answer, nothing)
     assert told == {**answer, "version": "3", "size": 13, "eof": True}
@@ -75,7 +75,7 @@ def test_a_search_for_hidden_files_is_left_to_the_client() -> None:
     notes: list[LedgerNote] = []
     params = {"sessionId": "t", "pattern": "*", "hidden": True}
     assert asked_in_threads("_dragoman/fs/glob", params, notes.append) == {"threadId": "t", "pattern": "*"}
-    assert notes == [Repaired.HIDDEN]
+    assert notes == [RepairNotes.HIDDEN]
 
 
 @pytest.mark.parametrize("number", [0, 1, 2**63, MOST - 1])

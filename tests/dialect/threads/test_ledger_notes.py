@@ -8,7 +8,7 @@ from pathlib import Path
 
 import dragoman.dialect.threads
 from dragoman.dialect.ledger import LedgerNote
-from dragoman.dialect.threads.ledger_notes import LOST, REPAIRED, Lost, Repaired
+from dragoman.dialect.threads.ledger_notes import LOST, REPAIRED, Lost, RepairNotes
 
 PACKAGE = Path(dragoman.dialect.threads.__file__).parent
 PAGE = Path(__file__).parents[3] / "docs" / "dialects" / "threads.md"
@@ -29,14 +29,14 @@ def test_every_phrase_is_used_and_no_ledger_entry_is_made_without_one() -> None:
     for path in PACKAGE.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             match node:
-                case ast.Attribute(value=ast.Name(id="Lost" | "Repaired"), attr=name):
+                case ast.Attribute(value=ast.Name(id="Lost" | "RepairNotes"), attr=name):
                     used.add(name)
                 case ast.Call(func=ast.Attribute(attr="note_loss" | "note_repair"), args=args):
                     assert path.name == "exchange.py", f"{path.name} speaks past `note`"
                     assert isinstance(args[0], ast.Starred)
     named = {
         name
-        for kind in (Lost, Repaired)
+        for kind in (Lost, RepairNotes)
         for name, value in vars(kind).items()
         if isinstance(value, LedgerNote)
     }

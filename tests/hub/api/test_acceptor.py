@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from dragoman.hub.api.listener import Tls
-from dragoman.hub.gate.unadmitted import ConnectionLimits
+from dragoman.hub.gate.connection_limits import ConnectionLimits
 from dragoman.testing.pace import patience
 from tests.hub.doors import HALF, asked, door, peers
 from tests.journal.nats.certificates import Authority

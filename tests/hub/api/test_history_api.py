@@ -16,11 +16,11 @@ from dragoman.hub.api.history_door import AT_ONCE, HistoryDoor
 from dragoman.hub.gate.admission import Grant
 from dragoman.journal import Direction, Entry, MemoryJournal, StreamInfo
 from dragoman.runtime.owner import TaskOwner
-from dragoman.sdk.interpreting.speaking import speaking
+from dragoman.sdk.interpreter.dialect_transport import speaking
 from dragoman.testing import check_transport
 from dragoman.testing.transports import SinkRecorder
 from dragoman.transport.memory import memory_pair
-from dragoman.transport.tapped import TappedTransport
+from dragoman.transport.tapped_transport import TappedTransport
 
 ANYBODY = Grant("anybody")
 

@@ -11,7 +11,7 @@ from dragoman.hub.clients.session_progress import LINE, last_line
 from dragoman.hub.gate.admission import Grant
 from dragoman.hub.session.frames import encode_json
 from dragoman.hub.session.notes import note
-from dragoman.journal import Stored
+from dragoman.journal import StoredEntry
 from dragoman.schema.v1 import Cost, UsageUpdate
 from dragoman.wire import notification
 from tests.hub.sessions.agents import Gate, obedient
@@ -83,15 +83,17 @@ def test_a_failure_is_the_last_line_and_a_long_line_keeps_its_end() -> None:
         "content": {"type": "text", "text": f"{'x' * 500} end"},
     }
     frame = notification("session/update", encode_json({"update": chunk}))[:-1]
-    spoken = Stored(1, "to_client", frame, 1.0)
-    failed = Stored(2, "note", note("turn_ended", key="k", error={"code": 1, "message": "no credit"}), 2.0)
+    spoken = StoredEntry(1, "to_client", frame, 1.0)
+    failed = StoredEntry(
+        2, "note", note("turn_ended", key="k", error={"code": 1, "message": "no credit"}), 2.0
+    )
     long_line = last_line([spoken])
     assert long_line is not None
     assert long_line["text"].startswith("…x")
     assert long_line["text"].endswith(" end")
     assert len(long_line["text"]) == LINE + 1
     assert last_line([spoken, failed]) == {"kind": "error", "text": "no credit", "time": 2.0}
-    assert last_line([Stored(1, "note", note("renamed", title="t"), 1.0)]) is None
+    assert last_line([StoredEntry(1, "note", note("renamed", title="t"), 1.0)]) is None
 
 
 @pytest.mark.parametrize("names", [None, "session", [1]])

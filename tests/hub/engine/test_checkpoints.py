@@ -11,7 +11,7 @@ from dragoman.hub.engine import checkpoints
 from dragoman.hub.engine.checkpoints import read_session
 from dragoman.hub.session.checkpoint import read_checkpoint, state_at, write_checkpoint
 from dragoman.hub.session.state import fold, new_state
-from dragoman.journal import Entry, Journal, MemoryJournal, Page, Stored
+from dragoman.journal import Entry, Journal, MemoryJournal, Page, StoredEntry
 from tests.hub.cluster.together import Group, nodes
 from tests.hub.sessions.agents import Gate, obedient
 from tests.hub.sessions.stage import staged
@@ -38,11 +38,11 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoints, "SPANS", (60, 600))
 
 
-async def entries(journal: Journal, session: str) -> list[Stored]:
+async def entries(journal: Journal, session: str) -> list[StoredEntry]:
     return [one async for page in journal.replay(session) for one in page]
 
 
-def known(session: str, stored: list[Stored]) -> bytes:
+def known(session: str, stored: list[StoredEntry]) -> bytes:
     """All that is remembered of these entries."""
     return write_checkpoint(fold(new_state(session), stored))
 

@@ -15,7 +15,7 @@ from dragoman.hub.engine import child_sessions
 from dragoman.hub.gate.admission import Grant
 from dragoman.hub.session.state import CHILDREN, SessionState, fold, new_state
 from dragoman.journal.memory import MemoryJournal
-from dragoman.sdk.interpreting.speaking import speaking
+from dragoman.sdk.interpreter.dialect_transport import speaking
 from dragoman.transport.memory import memory_pair
 from tests.hub.sessions.raw_agents import RawAgent, RawStage, eventually, raw_stage
 from tests.hub.sessions.stage import Talker

@@ -24,11 +24,11 @@ from dragoman.dialect import EdgeSettings, Ledger
 from dragoman.hub.gate.admission import Scope
 from dragoman.hub.gate.grants_store import TokenStore
 from dragoman.hub.gate.table import HISTORY, HUB, GateRow
-from dragoman.sdk.interpreting.speaking import speaking
+from dragoman.sdk.interpreter.dialect_transport import speaking
 from dragoman.testing.pace import deadline
 from dragoman.transport.contract import Sink, Transport
 from dragoman.transport.http_client import open_http
-from dragoman.transport.passing import PassingTransport
+from dragoman.transport.passing_transport import PassingTransport
 from dragoman.transport.websocket import open_websocket
 from tests.hub.outside import recording_agent
 from tests.hub.outside.process import HubProcess, leave

@@ -14,7 +14,7 @@ from dragoman.dialect import EdgeSettings, Ledger
 from dragoman.hub.api.history_api import HistoryApi
 from dragoman.hub.api.history_door import HistoryDoor
 from dragoman.hub.gate.admission import Grant
-from dragoman.sdk.interpreting.speaking import speaking
+from dragoman.sdk.interpreter.dialect_transport import speaking
 from dragoman.transport.contract import Transport
 from dragoman.transport.memory import memory_pair
 from tests.hub.sessions.agents import obedient

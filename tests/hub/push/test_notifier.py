@@ -15,7 +15,7 @@ from dragoman.hub.gate.admission import Grant
 from dragoman.hub.push.answers import AnswerTickets
 from dragoman.hub.push.encryption import VapidKey, check_keys, encrypt
 from dragoman.hub.push.notifier import PushNotifier
-from dragoman.hub.push.opening import open_push
+from dragoman.hub.push.setup import open_push
 from dragoman.hub.push.subscriptions import MOST, OF_ONE_TOKEN, PushSubscription, SubscriptionStore
 from tests.hub.push.push_service import BrowserKeys, PushService, push_service
 from tests.hub.sessions.agents import Gate, obedient

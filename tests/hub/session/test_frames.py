@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dragoman.hub.session.frames import UPDATE, all_begin, passable, sessions_of
-from dragoman.wire import Malformed, Notification, decode
+from dragoman.wire import MalformedFrame, Notification, decode
 from tests.hub import mutations
 from tests.hub.mutations import strictly
 from tests.wire.strategies import frames
@@ -59,12 +59,12 @@ def test_the_short_way_names_the_sessions_that_the_long_way_names(lines: list[by
 
 @given(line=updates | frames | damaged)
 def test_what_is_passed_on_is_json_in_utf8_on_one_line_and_means_the_same(line: bytes) -> None:
-    if isinstance(decode(line), Malformed):
+    if isinstance(decode(line), MalformedFrame):
         return
     passed = passable(line)
     assert strictly(passed) == strictly(line)
     assert b"\r" not in passed
-    assert not isinstance(decode(passed), Malformed)
+    assert not isinstance(decode(passed), MalformedFrame)
     assert passable(passed) == passed
 
 

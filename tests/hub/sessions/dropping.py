@@ -16,11 +16,11 @@ from typing import Any
 
 from dragoman.errors import LinkClosed
 from dragoman.hub.gate.admission import Grant
-from dragoman.sdk.resuming.transport import ResumingTransport
+from dragoman.sdk.resumption.transport import ResumingTransport
 from dragoman.testing.pace import deadline
 from dragoman.transport.contract import Sink, Transport
 from dragoman.transport.memory import memory_pair
-from dragoman.transport.passing import PassingTransport
+from dragoman.transport.passing_transport import PassingTransport
 from tests.hub.sessions.agents import Gate, obedient
 from tests.hub.sessions.stage import WITHIN, Stage, Talker, text
 

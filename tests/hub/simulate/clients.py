@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from dragoman.errors import LinkClosed
-from dragoman.sdk.resuming.transport import ResumingTransport
+from dragoman.sdk.resumption.transport import ResumingTransport
 from dragoman.transport.contract import Transport, TransportLimits
 from tests.hub.simulate.records import Attempt, Segment
 from tests.hub.simulate.virtual_loop import Process

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dragoman.errors import JournalUncertain, KeyTaken, LinkClosed, NobodyListens
 from dragoman.journal.shared_state import OnBusMessage, OnValueChange, RegisterValue, Subscription
 from dragoman.transport.contract import Sink, TransportLimits
-from dragoman.transport.waiting import Waiters
+from dragoman.transport.waiters import Waiters
 from tests.hub.simulate.disk import Weather
 from tests.hub.simulate.story import Story
 from tests.hub.simulate.virtual_loop import Lane, Process

@@ -8,7 +8,7 @@ import json
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from dragoman.journal import Stored
+from dragoman.journal import StoredEntry
 
 if TYPE_CHECKING:
     from tests.hub.simulate.clients import SimulatedClient
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class StreamReading:
     """What a stream holds: the texts of updates, and how each prompt ended."""
 
-    def __init__(self, entries: list[Stored]) -> None:
+    def __init__(self, entries: list[StoredEntry]) -> None:
         self.texts: list[str] = []
         self.ends: dict[str, list[str]] = {}
         self.given: list[str] = []

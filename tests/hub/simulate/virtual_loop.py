@@ -36,7 +36,7 @@ from dragoman.hub.engine import checkpoints, forks, lifecycle, live_session, rec
 from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.judge import servers
 from dragoman.review.risks import warm
-from dragoman.sdk.resuming import transport
+from dragoman.sdk.resumption import transport
 
 BEGINNING = 1_800_000_000.0
 """The wall clock at virtual time 0, in seconds since 1970."""

@@ -9,7 +9,7 @@ import pytest
 
 from dragoman.errors import JournalClosed, JournalError
 from dragoman.journal.nats.replies import NoReply
-from dragoman.testing.shared import BusRecorder
+from dragoman.testing.shared_state import BusRecorder
 from tests.journal.nats.places import opened
 from tests.journal.streams import frames, note
 from tests.nats_servers import started

@@ -10,7 +10,7 @@ import pytest
 from dragoman.errors import JournalError, KeyTaken
 from dragoman.journal.nats import bucket_follower, register
 from dragoman.journal.shared_state import RegisterValue
-from dragoman.testing.shared import BusRecorder
+from dragoman.testing.shared_state import BusRecorder
 from tests.journal.nats.lossy import lossy
 from tests.journal.nats.places import fresh, opened
 from tests.nats_servers import Servers

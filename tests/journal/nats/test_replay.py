@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dragoman.errors import JournalDamaged, NoSuchStream
-from dragoman.journal import Stored
+from dragoman.journal import StoredEntry
 from dragoman.journal.nats import NatsStore
 from dragoman.journal.nats.layout import Layout, token_of
 from dragoman.journal.nats.replay import LOOKS, NEAR
@@ -68,7 +68,7 @@ async def test_the_end_of_a_stream_of_small_records_is_read_alone(
             assert len(wire.replies) == 100
 
 
-async def last(place: NatsStore, stream: str, *, after: int) -> Stored:
+async def last(place: NatsStore, stream: str, *, after: int) -> StoredEntry:
     pages = [page async for page in place.journal.replay(stream, after=after, limit=10)]
     return pages[-1][-1]
 
@@ -126,13 +126,13 @@ async def test_a_record_that_is_gone_or_changed_ends_the_replay_behind_the_last_
         await jetstream.api(f"STREAM.MSG.DELETE.{layout.shard(0)}", {"seq": 2})
         await jetstream.publish(layout.subject_of(token_of("changed")), b"no record", {})
         for stream, good, end in (("gone", 2, 2), ("changed", 6, 6)):
-            got: list[Stored] = []
+            got: list[StoredEntry] = []
             with pytest.raises(JournalDamaged) as damage:
                 await collect(place, stream, got)
             assert (len(got), damage.value.sequence, damage.value.stream) == (good, end, stream)
 
 
-async def collect(place: NatsStore, stream: str, got: list[Stored]) -> None:
+async def collect(place: NatsStore, stream: str, got: list[StoredEntry]) -> None:
     async for page in place.journal.replay(stream):
         got.extend(page)
 

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dragoman import KitTurn, connect
-from dragoman.journal import MemoryJournal, Stored
+from dragoman.journal import MemoryJournal, StoredEntry
 from dragoman.schema import v1
 from dragoman.sdk.kit import frames
 from dragoman.sdk.kit.restore import RestoredSession
@@ -39,7 +39,7 @@ def test_an_id_of_any_text_tells_its_frames(session_id: str) -> None:
     notice: v1.SessionUpdate = v1.Notice(severity="info", title="t")
     found = RestoredSession(session_id)
     page = [
-        Stored(number, "to_client", frames.update_frame(session_id, one), 0.0)
+        StoredEntry(number, "to_client", frames.update_frame(session_id, one), 0.0)
         for number, one in enumerate((update, notice, update), 1)
     ]
     assert found.take(page) == 2 * (frames.update_frame(session_id, update) + b"\n")
@@ -50,8 +50,8 @@ def test_notes_and_frames_of_others_are_passed_over() -> None:
     found = RestoredSession("s")
     strange = [b"no json", b'{"kit":5}', b"[]", b'{"other":1}', b'{"kit":"unknown","value":1}']
     page = [
-        *(Stored(number, "note", frame, 0.0) for number, frame in enumerate(strange, 1)),
-        Stored(6, "to_agent", b'{"method":"session/prompt"}', 0.0),
+        *(StoredEntry(number, "note", frame, 0.0) for number, frame in enumerate(strange, 1)),
+        StoredEntry(6, "to_agent", b'{"method":"session/prompt"}', 0.0),
     ]
     assert found.take(page) == b""
     assert (found.turns, found.open_since, found.memories) == (0, None, [])

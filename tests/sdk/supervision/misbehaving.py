@@ -35,10 +35,10 @@ from dragoman.schema.v1 import (
 )
 from dragoman.sdk.supervision.deadlines import Deadlines
 from dragoman.sdk.supervision.restarts import Restarts
-from dragoman.sdk.supervision.supervisor import Supervised
+from dragoman.sdk.supervision.supervisor import SupervisedAgent
 from dragoman.testing import FAULTS, ScriptedAgent, Variant, faulty
 from dragoman.testing.pace import deadline
-from dragoman.transport.owned import owned_trees
+from dragoman.transport.owned_tree import owned_trees
 from tests.sdk.supervision.lives import AT_ONCE
 
 STORY = """
@@ -123,7 +123,7 @@ def friendly_client() -> Client:
     return client
 
 
-def pid_of(agent: Supervised) -> int:
+def pid_of(agent: SupervisedAgent) -> int:
     tree = agent.handle.link.transport.tree  # type: ignore[attr-defined]
     assert isinstance(tree.pid, int)
     return tree.pid

@@ -24,7 +24,7 @@ from dragoman.errors import (
     VersionMismatch,
 )
 from dragoman.sdk.supervision.deadlines import Deadlines
-from dragoman.sdk.supervision.supervisor import Supervised
+from dragoman.sdk.supervision.supervisor import SupervisedAgent
 from dragoman.testing.pace import patience
 from tests.sdk.ends import text_of
 from tests.sdk.supervision.lives import AT_ONCE, QUICK, Heard, lives, script
@@ -33,7 +33,7 @@ from tests.transport.programs import alive, eventually
 GOOD = "agent good\non prompt wait\n  say begun\n  until cancelled\non prompt\n  say hello"
 
 
-def pid_of(agent: Supervised) -> int:
+def pid_of(agent: SupervisedAgent) -> int:
     tree = agent.handle.link.transport.tree  # type: ignore[attr-defined]
     assert isinstance(tree.pid, int)
     return tree.pid

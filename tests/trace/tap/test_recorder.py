@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from dragoman.journal.contract import Entry
 from dragoman.journal.transcript import read_header, read_transcript
-from dragoman.trace.tap.hiding import Hiding
 from dragoman.trace.tap.recorder import TapRecorder
+from dragoman.trace.tap.secrets import SecretFilter
 
 
 def recorder(path: Path, *, full: int = 1_000_000, keep: int = 3, hides: bool = False) -> TapRecorder:
     ticks = count(1)
-    hiding = Hiding({}) if hides else None
+    hiding = SecretFilter({}) if hides else None
     return TapRecorder(
         path, name="an agent", hiding=hiding, full=full, keep=keep, clock=lambda: float(next(ticks))
     )

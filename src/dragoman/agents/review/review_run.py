@@ -19,7 +19,7 @@ from dragoman import KitTurn
 from dragoman.agents.code.permission import ToolProblem
 from dragoman.agents.review.analysis import Analysis
 from dragoman.agents.review.conversation import LastReview, ReviewConversation
-from dragoman.agents.review.explaining import ModelUse, explain, model_use, reach_model
+from dragoman.agents.review.explanations import ModelUse, explain, model_use, reach_model
 from dragoman.agents.review.fixes import run_fixes
 from dragoman.agents.review.intent import FixIntent, ReviewIntent
 from dragoman.agents.review.markdown import code_view, count_of, finding_paragraph, summary

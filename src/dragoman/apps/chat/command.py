@@ -13,11 +13,11 @@ import os
 import traceback
 from pathlib import Path
 
-from dragoman.apps.chat.ending import TerminalEnd
 from dragoman.apps.chat.hub_backend import HubBackend
 from dragoman.apps.chat.local_backend import LocalBackend
 from dragoman.apps.chat.rules import ChatRules
 from dragoman.apps.chat.terminal_colours import ask_terminal, theme_for
+from dragoman.apps.chat.terminal_end import TerminalEnd
 from dragoman.apps.console import UsageMistake
 from dragoman.apps.files import authorization
 from dragoman.apps.target import remote_folder

@@ -22,8 +22,8 @@ from dragoman.schema import v1
 from dragoman.schema.codec import read
 from dragoman.schema.errors import SchemaError
 from dragoman.sdk.client.agent_handle import AgentHandle
-from dragoman.sdk.resuming import Backoff
-from dragoman.sdk.resuming.opening import is_final
+from dragoman.sdk.resumption import Backoff
+from dragoman.sdk.resumption.hub_link import is_final
 from dragoman.tui.ports import BoardQuestion, BoardSession, Caution, ChatRequest, PermissionQuestion
 from dragoman.version import VERSION
 from dragoman.workspace.policy.options import usable_options

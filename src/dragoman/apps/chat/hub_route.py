@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dragoman.errors import CallFailed, DragomanError
 from dragoman.schema import v1
 from dragoman.schema.base import Unknown
-from dragoman.sdk.resuming import Backoff, ConnectionNotice, ResumingTransport, resuming
+from dragoman.sdk.resumption import Backoff, ConnectionNotice, ResumingTransport, resuming
 from dragoman.transport.contract import Transport
 from dragoman.tui.ports import ChatEvent, ChatListener, UpdatesBehind
 

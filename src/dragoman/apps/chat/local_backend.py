@@ -22,8 +22,8 @@ from dragoman.journal import Journal, StreamInfo, open_journal
 from dragoman.journal.history import HistoryRecorder, history_path, new_stream
 from dragoman.sdk.known import AgentSource as AgentSource
 from dragoman.sdk.known import known_agents, reach_agent, read_config
-from dragoman.sdk.known.finding import find_agent_in
-from dragoman.sdk.known.reaching import AgentAccess
+from dragoman.sdk.known.access import AgentAccess
+from dragoman.sdk.known.lookup import find_agent_in
 from dragoman.transport.contract import Transport
 from dragoman.tui.ports import AgentChoice, ChatListener, ChatRequest, ChatUser, SessionBoard, SessionRow
 

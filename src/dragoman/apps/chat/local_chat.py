@@ -25,17 +25,17 @@ from dragoman.apps.chat.shell import TerminalOutput, UserCommand, start
 from dragoman.apps.chat.stored_history import StoredHistory
 from dragoman.apps.console import UsageMistake
 from dragoman.apps.run.attach import blocks_of, read_attachments
-from dragoman.apps.run.opening import file_settings
+from dragoman.apps.run.session import file_settings
 from dragoman.errors import ErrorAnswer, LocalMistake
 from dragoman.journal.brief import ConversationBrief
 from dragoman.schema import v1
 from dragoman.schema.steering import SteerOutcome
 from dragoman.sdk.client.subagents import SubagentTree, announcement_in, tree_lines
+from dragoman.sdk.supervision.agent_start import Startable
 from dragoman.sdk.supervision.events import SupervisionEvent
 from dragoman.sdk.supervision.session import SupervisedSession
-from dragoman.sdk.supervision.starting import Startable
-from dragoman.sdk.supervision.supervisor import Supervised
-from dragoman.transport.tapped import Tap
+from dragoman.sdk.supervision.supervisor import SupervisedAgent
+from dragoman.transport.tapped_transport import Tap
 from dragoman.tui.model.transcript import Transcript
 from dragoman.tui.ports import (
     ChangeReview,
@@ -147,7 +147,7 @@ class LocalChat:
         assert self._session is not None
         return self._session
 
-    async def open(self, agent: Supervised, session_id: str | None) -> None:
+    async def open(self, agent: SupervisedAgent, session_id: str | None) -> None:
         if session_id is None:
             await self._make(agent)
             return
@@ -164,7 +164,7 @@ class LocalChat:
             await self._make(agent)
             self._note("This agent cannot go on with a stored session: what you see above, it does not know.")
 
-    async def _make(self, agent: Supervised) -> None:
+    async def _make(self, agent: SupervisedAgent) -> None:
         if not self.is_local:
             self._session = await agent.new_session(cwd=self.cwd)
             return
@@ -172,7 +172,7 @@ class LocalChat:
             self._session = await agent.new_session(cwd=self.cwd)
             opening.settle(self._session.id)
 
-    def _lend(self, session_id: str, agent: Supervised) -> None:
+    def _lend(self, session_id: str, agent: SupervisedAgent) -> None:
         if self.is_local:
             self.workspace.open(session_id, cwd=self.cwd, settings=file_settings(agent.info))
 

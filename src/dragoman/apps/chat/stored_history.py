@@ -13,7 +13,7 @@ from msgspec import Raw, Struct
 
 from dragoman.decoders import decode_json
 from dragoman.journal import Journal, StreamInfo
-from dragoman.journal.contract import Stored
+from dragoman.journal.contract import StoredEntry
 from dragoman.schema import v1
 from dragoman.schema.codec import read
 from dragoman.schema.errors import SchemaError
@@ -69,7 +69,7 @@ class StoredHistory:
         page.end_turn()
         return page
 
-    def _fold(self, page: Transcript, row: Stored) -> bool:
+    def _fold(self, page: Transcript, row: StoredEntry) -> bool:
         """Add what one frame says; whether it begins to tell everything again."""
         if not any(mark in row.frame for mark in _LOOKED_AT):
             return False

@@ -22,18 +22,18 @@ from dragoman import Client, supervised
 from dragoman.apps.console import UsageMistake
 from dragoman.apps.gateway.session import GatewaySession, GatewayUser, SessionBusy
 from dragoman.apps.login_methods import login_hint, login_methods
-from dragoman.apps.run.opening import file_settings
 from dragoman.apps.run.outcome import RunOutcome, outcome_of_error, outcome_of_login
 from dragoman.apps.run.plan import load_chosen_policy
+from dragoman.apps.run.session import file_settings
 from dragoman.apps.target import ChosenAgent
 from dragoman.errors import CrashLoop, DragomanError, LocalMistake, LoginRequired
 from dragoman.schema import v1
+from dragoman.sdk.supervision.agent_start import Startable
 from dragoman.sdk.supervision.deadlines import Deadlines
 from dragoman.sdk.supervision.events import SupervisionEvent
-from dragoman.sdk.supervision.starting import Startable
-from dragoman.sdk.supervision.supervisor import Supervised
+from dragoman.sdk.supervision.supervisor import SupervisedAgent
 from dragoman.transport.contract import Transport
-from dragoman.transport.nonblocking import stderr_writer
+from dragoman.transport.file_outlet import stderr_writer
 from dragoman.version import VERSION
 from dragoman.workspace.lent_files import Access
 from dragoman.workspace.policy.audit import AuditLog
@@ -87,7 +87,7 @@ class Gateway:
         self.cwd = cwd
         self._agent_stack = AsyncExitStack()
         self._starting = asyncio.Lock()
-        self._agent: Supervised | None = None
+        self._agent: SupervisedAgent | None = None
         self._sessions: dict[str, GatewaySession] = {}
         self._openings: list[GatewaySession] = []
         self._calls = ToolCalls()
@@ -123,7 +123,7 @@ class Gateway:
         """Whether the agent is a program on this machine, and so works with its files."""
         return self.target.agent.address is None and not self.target.agent.place
 
-    async def agent(self) -> Supervised:
+    async def agent(self) -> SupervisedAgent:
         """The agent, started. Raises `DragomanError` if it cannot be; whoever comes next may try again."""
         async with self._starting:
             if self._agent is None:
@@ -197,7 +197,7 @@ class Gateway:
         self._sessions[session.id] = session
         return session
 
-    async def _make(self, agent: Supervised, session: GatewaySession) -> None:
+    async def _make(self, agent: SupervisedAgent, session: GatewaySession) -> None:
         if not self.is_local:
             session.supervised = await agent.new_session(cwd=session.cwd)
             return
@@ -205,7 +205,7 @@ class Gateway:
             session.supervised = await agent.new_session(cwd=session.cwd)
             opening.settle(session.id)
 
-    async def _bring_back(self, agent: Supervised, session: GatewaySession, session_id: str) -> None:
+    async def _bring_back(self, agent: SupervisedAgent, session: GatewaySession, session_id: str) -> None:
         opening_ids = [opening.stored_id for opening in self._openings if opening is not session]
         if session_id in self._sessions or session_id in opening_ids:
             raise SessionBusy("this session is in use by somebody else")

@@ -22,7 +22,7 @@ from dragoman.wire import (
     Envelope,
     Failure,
     Id,
-    Malformed,
+    MalformedFrame,
     Notification,
     Request,
     Response,
@@ -90,7 +90,7 @@ class McpConnection:
                 self._settle(number, result)
             case Failure(int(number), error):
                 self._settle(number, ErrorAnswer(error.code, error.message))
-            case Malformed(_, int(code), why):
+            case MalformedFrame(_, int(code), why):
                 refusal = ErrorAnswer(code, f"{error_object(code).message}: {why}")
                 return self._start(None, self._refuse(None, refusal))
             case _:

@@ -19,7 +19,7 @@ from dragoman.apps.gateway.gateway import Gateway
 from dragoman.apps.mcp.http_session import IDLE_SECONDS, McpHttpSession
 from dragoman.apps.mcp.server import VERSIONS
 from dragoman.transport.http_asgi import Receive, Send, is_free, read_body, respond, stream
-from dragoman.wire import Failure, Malformed, Request, decode, error_object, failure
+from dragoman.wire import Failure, MalformedFrame, Request, decode, error_object, failure
 from dragoman.wire.codes import INVALID_REQUEST
 
 PATH = "/mcp"
@@ -232,7 +232,7 @@ async def _read_message(headers: Mapping[bytes, bytes], receive: Receive, limit:
     if isinstance(body, int):
         raise HttpRefusal(body, {408: "the body did not arrive", 413: "the body is too large"}.get(body, ""))
     message = decode(body)
-    if isinstance(message, Malformed):
+    if isinstance(message, MalformedFrame):
         raise HttpRefusal(400, f"one JSON-RPC message is taken at a time: {message.why}")
     if isinstance(message, Request) and message.id is None:
         raise HttpRefusal(400, "a request needs an id that is not null")

@@ -25,7 +25,7 @@ from dragoman.apps.mcp.connection import FrameWriter, McpConnection
 from dragoman.apps.mcp.progress import ProgressReporter
 from dragoman.apps.mcp.tools import PromptArguments, SessionArguments, SessionsArguments, make_tools
 from dragoman.apps.mcp.user import McpUser, user_of
-from dragoman.apps.run.opening import set_mode, set_model, set_option, values_of
+from dragoman.apps.run.session import set_mode, set_model, set_option, values_of
 from dragoman.decoders import convert
 from dragoman.errors import DragomanError, ErrorAnswer
 from dragoman.schema import v1

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from dragoman.apps.console import write_stderr
 from dragoman.apps.run import events
+from dragoman.apps.run.disk_changes import ChangeDecision, DecidedEffects, mode_that_asks
 from dragoman.apps.run.narrate import now
 from dragoman.apps.run.plan import ChangeHandling
 from dragoman.apps.run.reporter import RunReporter
-from dragoman.apps.run.unasked import ChangeDecision, DecidedEffects, mode_that_asks
 from dragoman.errors import LocalMistake
 from dragoman.journal.history import history_path
 from dragoman.schema import v1

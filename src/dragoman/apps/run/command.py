@@ -14,14 +14,14 @@ import signal
 from typing import TYPE_CHECKING
 
 from dragoman.apps.console import UsageMistake, write_stderr
+from dragoman.apps.run.early_agent import EarlyAgent
 from dragoman.apps.run.exits import EXITS
 from dragoman.apps.run.plan import make_plan
-from dragoman.apps.run.starting import EarlyAgent
 from dragoman.text.sanitize import sanitize
 from dragoman.transport.patient import claim_stderr
 
 if TYPE_CHECKING:
-    from dragoman.apps.run.running import ListenerOpener
+    from dragoman.apps.run.execution import ListenerOpener
 
 
 def run(args: argparse.Namespace, *, open_listener: ListenerOpener = lambda: None) -> int:
@@ -51,7 +51,7 @@ def _run_command(args: argparse.Namespace, open_listener: ListenerOpener) -> int
     early = EarlyAgent(plan)
     try:
         # Half of all our code, loaded while the agent starts.
-        from dragoman.apps.run.running import run_in_loop
+        from dragoman.apps.run.execution import run_in_loop
 
         return run_in_loop(plan, args, early, open_listener)
     finally:

@@ -19,11 +19,11 @@ from dragoman.apps.login_methods import login_hint, login_methods
 from dragoman.apps.run import events
 from dragoman.apps.run.attach import blocks_of
 from dragoman.apps.run.changes import look_before, tell_changes
+from dragoman.apps.run.early_agent import EarlyAgent
 from dragoman.apps.run.history import RunHistory
 from dragoman.apps.run.lend import LentWorkspace
 from dragoman.apps.run.login import StartAgain, make_login
 from dragoman.apps.run.narrate import now, raw
-from dragoman.apps.run.opening import open_session, settle
 from dragoman.apps.run.outcome import (
     RunOutcome,
     outcome_of_changes,
@@ -34,7 +34,7 @@ from dragoman.apps.run.outcome import (
 from dragoman.apps.run.output import OutputWriter
 from dragoman.apps.run.plan import RunPlan, SessionRequest
 from dragoman.apps.run.reporter import RunReporter
-from dragoman.apps.run.starting import EarlyAgent
+from dragoman.apps.run.session import open_session, settle
 from dragoman.apps.run.steering import LineSteering
 from dragoman.apps.run.stop import RunStop
 from dragoman.apps.run.subagents import FamilyNarrator
@@ -43,10 +43,10 @@ from dragoman.errors import DragomanError, LoginRequired
 from dragoman.schema import v1
 from dragoman.sdk.client.agent_handle import AgentHandle, Session
 from dragoman.sdk.client.prompt import TurnResult
-from dragoman.sdk.connect import BoundedNotes, Connecting
+from dragoman.sdk.connect import BoundedNotes, ConnectContext
 from dragoman.sdk.known import AgentSource
 from dragoman.sdk.login import call_with_login
-from dragoman.transport.tapped import Tap
+from dragoman.transport.tapped_transport import Tap
 from dragoman.workspace.snapshots import Snapshot
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class RunDriver:
             self._reporter.stderr(chunk)
             history.stderr(chunk)
 
-        def start() -> Connecting:
+        def start() -> ConnectContext:
             return connect(
                 self._early.take(on_stderr) or self._plan.target.open(),
                 client=lending.client,
@@ -170,7 +170,9 @@ class RunDriver:
                 self._reporter.note("logged in; the agent is started again")
                 return await self._talk(start(), lending, history)
 
-    async def _talk(self, connecting: Connecting, lending: LentWorkspace, history: RunHistory) -> RunOutcome:
+    async def _talk(
+        self, connecting: ConnectContext, lending: LentWorkspace, history: RunHistory
+    ) -> RunOutcome:
         async with connecting as agent:
             self._owns(agent)
             self._introduce(agent)

@@ -12,7 +12,7 @@ from dragoman.apps.run.narrate import now
 from dragoman.apps.run.outcome import RunOutcome
 from dragoman.apps.run.plan import RunPlan
 from dragoman.apps.run.reporter import RunReporter
-from dragoman.journal import Direction, Stored
+from dragoman.journal import Direction, StoredEntry
 from dragoman.journal.brief import BriefFold, ConversationBrief
 
 FAILURES = frozenset({"auth_needed", "agent_error", "agent_died", "not_started", "protocol_error", "timeout"})
@@ -30,7 +30,7 @@ class RunRecord:
     def tap(self, direction: Direction, block: bytes) -> None:
         for frame in filter(None, block.split(b"\n")):
             self._count += 1
-            self._fold.add(Stored(self._count, direction, frame, 0.0))
+            self._fold.add(StoredEntry(self._count, direction, frame, 0.0))
 
     def brief(self) -> ConversationBrief:
         return self._fold.finish()

@@ -20,7 +20,7 @@ from dragoman.journal.history import HistoryRecorder, history_path, new_stream
 
 if TYPE_CHECKING:
     from dragoman.journal.brief import ConversationBrief
-    from dragoman.transport.tapped import Tap
+    from dragoman.transport.tapped_transport import Tap
 
 
 class RunHistory:

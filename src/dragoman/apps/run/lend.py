@@ -13,9 +13,9 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dragoman import Client
+from dragoman.apps.run.disk_changes import DecidedEffects
 from dragoman.apps.run.plan import RunPlan
 from dragoman.apps.run.reporter import RunReporter
-from dragoman.apps.run.unasked import DecidedEffects
 from dragoman.schema import v1
 from dragoman.sdk.client.subagents import SubagentTree
 from dragoman.version import VERSION

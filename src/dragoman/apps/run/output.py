@@ -11,7 +11,7 @@ import os
 
 from dragoman.errors import DragomanError, LinkClosed
 from dragoman.transport.contract import DEFAULT_LIMITS
-from dragoman.transport.writing import open_writer
+from dragoman.transport.writer import open_writer
 
 STDOUT = 1
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from dragoman import Client
 from dragoman.apps.run import events
+from dragoman.apps.run.disk_changes import DecidedEffects
 from dragoman.apps.run.reporter import RunReporter
-from dragoman.apps.run.unasked import DecidedEffects
 from dragoman.errors import ErrorAnswer
 from dragoman.sdk.handlers import Handler
 from dragoman.text.sanitize import sanitize_line

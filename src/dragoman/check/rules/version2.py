@@ -13,7 +13,7 @@ from functools import partial
 from dragoman.check.conversation import Conversation, ObservedTurn, update_of
 from dragoman.check.recording import Frame
 from dragoman.check.rule import Observation, observe, rule
-from dragoman.check.rules.cancelling import READ_SECONDS, cancels, was_waiting
+from dragoman.check.rules.cancellation import READ_SECONDS, cancels, was_waiting
 from dragoman.check.rules.turns import GATED
 from dragoman.check.timeline import (
     BAD_PARAMS,

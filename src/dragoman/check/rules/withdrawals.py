@@ -8,7 +8,7 @@ from dragoman.check.conversation import Conversation, Exchange
 from dragoman.check.manifest import Side
 from dragoman.check.recording import Direction, Frame
 from dragoman.check.rule import Observation, direction_from, observe, rule, rule_v1
-from dragoman.check.rules.cancelling import ABORTED, cancels, stays_quiet
+from dragoman.check.rules.cancellation import ABORTED, cancels, stays_quiet
 from dragoman.check.rules.turns import late_updates
 from dragoman.check.timeline import (
     CANCELLED,

@@ -8,16 +8,15 @@ from msgspec import UNSET
 
 from dragoman.dialect.acpex.client import TAKEN
 from dragoman.dialect.acpex.form import AcpexForm
-from dragoman.dialect.acpex.greeting import read_introduction
+from dragoman.dialect.acpex.initialize import read_introduction
 from dragoman.dialect.acpex.ledger_notes import CREDENTIALS, NO_SESSION, NOTIFICATION, REQUEST, SESSION_NAMED
 from dragoman.dialect.acpex.overview import OverviewForm
-from dragoman.dialect.acpex.speaking import SpeakingEdge
+from dragoman.dialect.acpex.shared_edge import SpeakingEdge
 from dragoman.dialect.acpex.turn import read_end, turn_error
 from dragoman.dialect.acpex.updates import read_update
 from dragoman.dialect.acpex.wire import WireForm
 from dragoman.dialect.credentials import announce_credentials, take_credentials
 from dragoman.dialect.edge import EdgeSettings, Out
-from dragoman.dialect.keeping import drop_original
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import (
     Message,
@@ -30,7 +29,8 @@ from dragoman.dialect.message import (
     update_of,
     with_params,
 )
-from dragoman.dialect.streamed import StreamedText, StreamedTurns
+from dragoman.dialect.originals import drop_original
+from dragoman.dialect.streamed_text import StreamedText, StreamedTurns
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
 
 HAD = ("initialize", "authenticate", "session/new", "session/load", "session/prompt", "session/set_mode")

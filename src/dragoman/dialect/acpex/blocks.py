@@ -6,9 +6,9 @@ from typing import Any
 
 from dragoman.dialect.acpex.form import AcpexForm, original, with_original
 from dragoman.dialect.acpex.ledger_notes import BLOB, EMPTY_RESOURCE, IMAGE_ADDRESS, LINK_NAME, UNKNOWN_BLOCK
-from dragoman.dialect.keeping import drop_original
 from dragoman.dialect.ledger import Note, ignore_note
 from dragoman.dialect.message import Json, Object, as_list, as_object, as_text
+from dragoman.dialect.originals import drop_original
 
 
 def read_blocks(content: Json, form: AcpexForm, note: Note) -> list[Object]:

@@ -7,10 +7,10 @@ from typing import ClassVar
 from dragoman.dialect.acpex.blocks import read_blocks
 from dragoman.dialect.acpex.codes import MISSING
 from dragoman.dialect.acpex.form import AcpexForm
-from dragoman.dialect.acpex.greeting import read_greeting
+from dragoman.dialect.acpex.initialize import read_greeting
 from dragoman.dialect.acpex.ledger_notes import CREDENTIALS, NOTIFICATION, PERMISSION, REQUEST, SESSION_FIELDS
 from dragoman.dialect.acpex.overview import OverviewForm
-from dragoman.dialect.acpex.speaking import SpeakingEdge
+from dragoman.dialect.acpex.shared_edge import SpeakingEdge
 from dragoman.dialect.acpex.tools import AcpexToolCalls, note_changes
 from dragoman.dialect.acpex.turn import was_failed
 from dragoman.dialect.acpex.wire import WireForm

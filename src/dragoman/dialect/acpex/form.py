@@ -10,9 +10,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from dragoman.dialect.keeping import keep, restore
 from dragoman.dialect.ledger import Note, ignore_note
 from dragoman.dialect.message import Json, Object
+from dragoman.dialect.originals import keep, restore
 
 
 class AcpexForm(ABC):

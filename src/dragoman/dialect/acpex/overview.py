@@ -6,7 +6,7 @@ from functools import partial
 
 from dragoman.dialect.acpex.blocks import text_of, write_all, write_flat
 from dragoman.dialect.acpex.form import AcpexForm, original
-from dragoman.dialect.acpex.greeting import (
+from dragoman.dialect.acpex.initialize import (
     FILES,
     MCP,
     PROMPTS,
@@ -27,9 +27,9 @@ from dragoman.dialect.acpex.ledger_notes import (
 from dragoman.dialect.acpex.tools import to_json, write_call, write_result
 from dragoman.dialect.acpex.turn import original_content, write_end
 from dragoman.dialect.acpex.updates import STEP, read_one
-from dragoman.dialect.keeping import drop_original
 from dragoman.dialect.ledger import LedgerNote, Note, ignore_note
 from dragoman.dialect.message import Object, as_list, as_object, as_text
+from dragoman.dialect.originals import drop_original
 
 ROLES = {"agent_message_chunk": "assistant", "user_message_chunk": "user"}
 

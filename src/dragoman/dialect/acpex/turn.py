@@ -9,10 +9,10 @@ from __future__ import annotations
 from dragoman.dialect.acpex.blocks import read_blocks
 from dragoman.dialect.acpex.form import AcpexForm
 from dragoman.dialect.acpex.ledger_notes import ENDED_BY_ERROR, FINAL_CONTENT, REPEATED_CONTENT, STOP_REASON
-from dragoman.dialect.keeping import KEY, drop_original, keep
 from dragoman.dialect.ledger import Note
 from dragoman.dialect.message import Json, Object, as_object, as_text
-from dragoman.dialect.streamed import StreamedText
+from dragoman.dialect.originals import KEY, drop_original, keep
+from dragoman.dialect.streamed_text import StreamedText
 
 REASONS = {"end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"}
 NEAREST = {"done": "end_turn", "length": "max_tokens"}

@@ -12,10 +12,10 @@ from dragoman.dialect.acpex.blocks import read_blocks
 from dragoman.dialect.acpex.form import AcpexForm, with_original, written_update
 from dragoman.dialect.acpex.ledger_notes import PLAN_DEFAULTS, UNKNOWN_STEP, UNKNOWN_UPDATE
 from dragoman.dialect.acpex.tools import parse_arguments, read_call, read_result
-from dragoman.dialect.acpex.typed import TYPES, read_typed
-from dragoman.dialect.keeping import drop_original
+from dragoman.dialect.acpex.typed_updates import TYPES, read_typed
 from dragoman.dialect.ledger import Note, ignore_note
 from dragoman.dialect.message import Json, Object, as_list, as_object, as_text
+from dragoman.dialect.originals import drop_original
 
 CHUNKS = {
     "message": "agent_message_chunk",

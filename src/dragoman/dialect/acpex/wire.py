@@ -1,5 +1,6 @@
 """The form of the code: the schemas of ACPex write v1 for the most part. What is left of the dialect: updates
-with `type` and an id (`typed`), `done` at the end of a turn, the agent's name in `_meta`, no `clientInfo`.
+with `type` and an id (`typed_updates`), `done` at the end of a turn, the agent's name in `_meta`, no
+`clientInfo`.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from functools import partial
 
 from dragoman.dialect.acpex.blocks import is_flat, read_block, write_all
 from dragoman.dialect.acpex.form import AcpexForm, original
-from dragoman.dialect.acpex.greeting import FILES, MCP, PROMPTS, flags, read_greeting, read_introduction
+from dragoman.dialect.acpex.initialize import FILES, MCP, PROMPTS, flags, read_greeting, read_introduction
 from dragoman.dialect.acpex.ledger_notes import (
     AGENT_CAPABILITIES,
     CLIENT_CAPABILITIES,
@@ -17,11 +18,11 @@ from dragoman.dialect.acpex.ledger_notes import (
 )
 from dragoman.dialect.acpex.overview import CARRIED, note_others, without
 from dragoman.dialect.acpex.turn import write_end
-from dragoman.dialect.acpex.typed import TYPES, write_typed
+from dragoman.dialect.acpex.typed_updates import TYPES, write_typed
 from dragoman.dialect.acpex.updates import CHUNKS, read_one
-from dragoman.dialect.keeping import drop_original
 from dragoman.dialect.ledger import Note, ignore_note
 from dragoman.dialect.message import Object, as_list, as_object, as_text
+from dragoman.dialect.originals import drop_original
 
 
 class WireForm(AcpexForm):

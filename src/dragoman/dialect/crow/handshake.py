@@ -18,9 +18,9 @@ from dragoman.dialect.crow.ledger_notes import (
     VERSION,
 )
 from dragoman.dialect.crow.names import NAME, fits, with_original
-from dragoman.dialect.keeping import drop_original, restore
 from dragoman.dialect.ledger import Note, ignore_note
 from dragoman.dialect.message import Json, Object, as_list, as_object
+from dragoman.dialect.originals import drop_original, restore
 
 _PROMPT = {"image": "image", "resource": "embeddedContext"}
 _MCP = ("http", "sse")

@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from dragoman.dialect.keeping import keep
 from dragoman.dialect.message import Json, Object
+from dragoman.dialect.originals import keep
 from dragoman.schema import SchemaError, examine, v1
 from dragoman.schema.codec import strict_reader
 

@@ -17,9 +17,9 @@ from dragoman.dialect.crow.ledger_notes import BESIDE, DEFAULTS, KEPT
 from dragoman.dialect.crow.names import NAME, either, readable, to_snake, with_original, without_nulls
 from dragoman.dialect.crow.tool_calls import SHOWN, TITLE, read_rest
 from dragoman.dialect.crow.updates import QUESTION
-from dragoman.dialect.keeping import drop_original, restore
 from dragoman.dialect.ledger import Note, ignore_note
 from dragoman.dialect.message import Json, Object, as_list, as_object, as_text
+from dragoman.dialect.originals import drop_original, restore
 from dragoman.schema.v1.permission import PERMISSION_OPTION_KINDS
 from dragoman.schema.v1.tool_call import TOOL_CALL_STATUSES, TOOL_KINDS
 

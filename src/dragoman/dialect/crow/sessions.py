@@ -11,9 +11,9 @@ from dragoman.dialect.crow.errors import ParamError, param_errors
 from dragoman.dialect.crow.ledger_notes import CWD, FOLDERS, KEPT, SERVERS, SETTINGS
 from dragoman.dialect.crow.names import NAME, either, fits, readable, to_camel, to_snake, with_original
 from dragoman.dialect.edge import EdgeSettings
-from dragoman.dialect.keeping import drop_original, restore
 from dragoman.dialect.ledger import Note, ignore_note
 from dragoman.dialect.message import Json, Object, as_list, as_object
+from dragoman.dialect.originals import drop_original, restore
 
 ParamsOrErrors: TypeAlias = "Object | list[ParamError]"
 """Params of v1, or everything that is wrong with them."""

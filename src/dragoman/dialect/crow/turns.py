@@ -18,9 +18,9 @@ from dragoman.dialect.crow.ledger_notes import (
     STOP_UNKNOWN_TO_CROW,
 )
 from dragoman.dialect.crow.names import NAME, fits, shallow, to_camel, to_snake, with_original
-from dragoman.dialect.keeping import drop_original, original_of, restore, without_secrets
 from dragoman.dialect.ledger import Note, ignore_note
 from dragoman.dialect.message import Id, Message, Object, answer, as_object, refusal
+from dragoman.dialect.originals import drop_original, original_of, restore, without_secrets
 from dragoman.schema.v1.prompt import STOP_REASONS
 from dragoman.wire.codes import (
     AUTH_REQUIRED,

@@ -19,9 +19,9 @@ from dragoman.dialect.crow.ledger_notes import (
 )
 from dragoman.dialect.crow.names import NAME, fits, to_camel, to_snake, with_original, without_nulls
 from dragoman.dialect.crow.tool_calls import CALL, PROGRESS, START, is_whole, read_call, write_call
-from dragoman.dialect.keeping import KEY, restore
 from dragoman.dialect.ledger import Note, ignore_note
 from dragoman.dialect.message import Json, Object, as_list, as_object
+from dragoman.dialect.originals import KEY, restore
 from dragoman.schema.v1.plan import PLAN_ENTRY_PRIORITIES, PLAN_ENTRY_STATUSES
 
 PLAN = "plan_update"

@@ -11,8 +11,8 @@ from typing import Any
 
 from dragoman.dialect.edge import Edge
 from dragoman.dialect.haven.names import BARE, FLAT, NAME, NAMELESS_LINK
-from dragoman.dialect.keeping import drop_original, keep, restore
 from dragoman.dialect.message import Json, Object, as_object, as_text
+from dragoman.dialect.originals import drop_original, keep, restore
 
 EMBEDDED = "embedded_resource"
 _BLOCKS = ("text", "image", "audio", "resource_link", EMBEDDED)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dragoman.dialect.edge import Edge
 from dragoman.dialect.haven.content import has_diff, read_tool_content, write_tool_content
 from dragoman.dialect.haven.names import FILE, NAME, NAMELESS_CALL, NEAREST, NO_KIND, NO_STATUS, TITLE
-from dragoman.dialect.keeping import drop_original, keep, original_of
 from dragoman.dialect.message import Json, Object, as_object, as_text, rename_members
+from dragoman.dialect.originals import drop_original, keep, original_of
 
 _TO_V1 = {"command": "execute", "search": "search", "other": "other"}
 _EXACT = {"execute": "command", "search": "search", "other": "other", "read": "file", "edit": "file"}

@@ -7,7 +7,6 @@ from typing import ClassVar
 
 from dragoman.dialect.debts import OwnIds, PendingRequests
 from dragoman.dialect.edge import NEVER, Edge, EdgeSettings, Out, Plain
-from dragoman.dialect.keeping import keep
 from dragoman.dialect.koog.names import (
     KINDLESS,
     NAME,
@@ -34,7 +33,8 @@ from dragoman.dialect.message import (
     update_of,
     with_params,
 )
-from dragoman.dialect.streamed import StreamedText, StreamedTurns
+from dragoman.dialect.originals import keep
+from dragoman.dialect.streamed_text import StreamedText, StreamedTurns
 
 # A whole message; params or an update that begin with another member than v1's.
 _LOOK = re.compile(

@@ -8,10 +8,9 @@ from typing import ClassVar
 
 from dragoman.dialect.debts import PendingRequests
 from dragoman.dialect.edge import NEVER, Edge, EdgeSettings, Needles, Out, Plain
-from dragoman.dialect.keeping import drop_original, original_of, restore
 from dragoman.dialect.koog.agent import read_introduction
 from dragoman.dialect.koog.names import NAME, SPARSE, SWITCH, UPDATE
-from dragoman.dialect.koog.whole import Gathering, is_in_answer
+from dragoman.dialect.koog.whole import MessageParts, is_in_answer
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import (
     Message,
@@ -23,6 +22,7 @@ from dragoman.dialect.message import (
     update_of,
     with_params,
 )
+from dragoman.dialect.originals import drop_original, original_of, restore
 
 # A kind of tool stands in a report of a tool call, and nowhere else.
 _PLAIN: Plain = {UPDATE: Needles(b'"tool_call', b'"dragoman/dialect"')}
@@ -40,7 +40,7 @@ class KoogClient(Edge):
     def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
         self._requests: PendingRequests[str] = PendingRequests()
-        self._gathering = Gathering()
+        self._gathering = MessageParts()
 
     @property
     def plain_from_inside(self) -> Plain:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from dragoman.dialect.edge import Edge
-from dragoman.dialect.keeping import drop_original, keep, original_of
 from dragoman.dialect.koog.names import NAME, NO_BLOCK, PLAIN_TEXT, ROLE, UPDATE, WHOLE
 from dragoman.dialect.message import Json, Message, Object, as_object, as_text, notification, update_of
+from dragoman.dialect.originals import drop_original, keep, original_of
 
 _KINDS = {"assistant": "agent_message_chunk", "user": "user_message_chunk"}
 
@@ -54,7 +54,7 @@ def _blocks(content: Json, edge: Edge) -> list[Object]:
     return blocks
 
 
-class Gathering:
+class MessageParts:
     """The parts of one message that have come, in order, without anything in between."""
 
     def __init__(self) -> None:

@@ -13,7 +13,7 @@ from dragoman.dialect.edge import Edge, EdgeSettings
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.threads.coded_agent import CodedAgent
 from dragoman.dialect.threads.coded_client import CodedClient
-from dragoman.dialect.threads.probing import ProbingAgent, ProbingClient
+from dragoman.dialect.threads.direction import ProbingAgent, ProbingClient
 from dragoman.dialect.threads.written_agent import WrittenAgent
 from dragoman.dialect.threads.written_client import WrittenClient
 

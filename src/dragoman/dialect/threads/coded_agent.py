@@ -13,11 +13,11 @@ from msgspec import UNSET, UnsetType
 from dragoman.dialect.edge import EdgeSettings, Out
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import Id, Message, Object, as_list, as_object, as_text
-from dragoman.dialect.threads import listing
+from dragoman.dialect.threads import thread_lists
+from dragoman.dialect.threads.agent_edge import TurningEdge
 from dragoman.dialect.threads.content import chunk_update, replay_updates, text_of_chunk
 from dragoman.dialect.threads.files import IN_V1
 from dragoman.dialect.threads.ledger_notes import Lost
-from dragoman.dialect.threads.turning import TurningEdge
 from dragoman.dialect.threads.turns import ThreadPrompt
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_PARAMS
 
@@ -62,7 +62,7 @@ class CodedAgent(TurningEdge):
         for metadata in as_list(as_object(answer.result).get("threads")):
             folders = self._folders.get(as_text(as_object(metadata).get("id")), {})
             cwd = folders.get("cwd", folder or self.settings.cwd)
-            session = listing.session(metadata, cwd)
+            session = thread_lists.session(metadata, cwd)
             if session is not None and folder in ("", cwd):
                 sessions.append(session)
         return [self.tell_inside(request_id, {"sessions": sessions})]

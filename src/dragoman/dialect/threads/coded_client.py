@@ -15,12 +15,12 @@ from msgspec import UNSET, UnsetType
 from dragoman.dialect.edge import Out
 from dragoman.dialect.message import Id, Message, Object, as_object, as_text, notification, update_of
 from dragoman.dialect.threads.content import blocks_of, chunk, text_of_block
+from dragoman.dialect.threads.file_reads import ReadsAtPeer
 from dragoman.dialect.threads.files import EXTENSIONS, IN_THREADS
-from dragoman.dialect.threads.introducing import BUSY
+from dragoman.dialect.threads.introduction import BUSY
 from dragoman.dialect.threads.ledger_notes import Lost, phrase_of
-from dragoman.dialect.threads.opening import OpeningEdge
-from dragoman.dialect.threads.reading import ReadsAtPeer
 from dragoman.dialect.threads.thread import MOST_WAITING, Thread, ThreadQuestion, WaitingRequest
+from dragoman.dialect.threads.thread_sessions import OpeningEdge
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_PARAMS
 
 THREADS = ("getThreads", "createThread")

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from dragoman.dialect.ledger import LedgerNote
 from dragoman.dialect.message import Json, Message, Object, as_list, as_object, as_text, notification
-from dragoman.dialect.threads.ledger_notes import Lost, Repaired
+from dragoman.dialect.threads.ledger_notes import Lost, RepairNotes
 
 Note: TypeAlias = Callable[[LedgerNote], None]
 
@@ -57,7 +57,7 @@ def chunks_of(prompt: Json, note: Note) -> list[Object]:
         text = text_of_block(block)
         fields = as_object(block)
         if text is None and fields.get("type") == "resource_link":
-            note(Repaired.LINKS)
+            note(RepairNotes.LINKS)
             text = f"[{as_text(fields.get('name')) or 'file'}]({as_text(fields.get('uri'))})"
         if text is None:
             note(Lost.OTHER_CONTENT)

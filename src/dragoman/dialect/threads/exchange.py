@@ -17,7 +17,7 @@ from dragoman.dialect.debts import OwnIds, PendingRequests
 from dragoman.dialect.edge import Edge, EdgeSettings, Out
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import Id, Json, Message, Object, answer, as_object, as_text, refusal, request
-from dragoman.dialect.threads.ledger_notes import Lost, Repaired
+from dragoman.dialect.threads.ledger_notes import Lost, RepairNotes
 from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND
 
 NAME = "threads"
@@ -178,7 +178,7 @@ class ThreadsEdge(Edge, ABC):
             return self.refuse_inside(request_id, INTERNAL_ERROR, why)
         if code in JSON_RPC or not -32899 <= code <= -31900:
             return self.refuse_inside(request_id, code, why)
-        self.note(Repaired.CODES)
+        self.note(RepairNotes.CODES)
         return self.refuse_inside(request_id, INTERNAL_ERROR, why, {CODE: code})
 
     def now(self) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dragoman.dialect.message import Json, Object, as_object, as_text
 from dragoman.dialect.threads.content import Note
-from dragoman.dialect.threads.ledger_notes import Lost, Repaired
+from dragoman.dialect.threads.ledger_notes import Lost, RepairNotes
 from dragoman.dialect.threads.versions import (
     is_version,
     number_of,
@@ -74,7 +74,7 @@ def asked_in_threads(method: str, params: Json, note: Note) -> Object | None:
     if not all(type(value) is str for value in threads_params.values()):
         return None
     if fields.get("hidden") is True:
-        note(Repaired.HIDDEN)
+        note(RepairNotes.HIDDEN)
     for theirs, ours, base in WINDOWS.get(IN_THREADS[method], ()):
         count = fields.get(ours)
         if count is None:
@@ -118,7 +118,7 @@ def _range_in_v1(fields: Object, content: str, version: Json, note: Note) -> Obj
         "version": token_of(version) if is_version(version) else "unknown",
     }
     if type(limit) is int and length >= limit:
-        note(Repaired.SIZES)
+        note(RepairNotes.SIZES)
         return {**v1_result, "eof": False}
     return {**v1_result, "size": offset + length, "eof": True}
 
@@ -158,7 +158,7 @@ def told_in_threads(name: str, result: Json, note: Note, *, whole: str | None = 
         return None
     token = version_in(fields) if name == "readTextFile" else as_text(fields.get("version"))
     if not token:
-        note(Repaired.VERSIONS)
+        note(RepairNotes.VERSIONS)
     return {
         "version": number_of(token or token_of_text(content if whole is None else whole)),
         "content": content,

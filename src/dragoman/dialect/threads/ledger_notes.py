@@ -70,7 +70,7 @@ class Lost:
     REFUSED_CHUNKS: Final = LedgerNote("lost", "chunks that the peer refused", "nobody else can be told")
 
 
-class Repaired:
+class RepairNotes:
     """What arrived in a form of our making."""
 
     INTRODUCTION: Final = LedgerNote(
@@ -114,7 +114,7 @@ class Repaired:
 
 LOST: tuple[LedgerNote, ...] = tuple(value for value in vars(Lost).values() if isinstance(value, LedgerNote))
 REPAIRED: tuple[LedgerNote, ...] = tuple(
-    value for value in vars(Repaired).values() if isinstance(value, LedgerNote)
+    value for value in vars(RepairNotes).values() if isinstance(value, LedgerNote)
 )
 
 

@@ -12,7 +12,7 @@ from msgspec import UnsetType
 from dragoman.dialect.edge import Out
 from dragoman.dialect.message import Id, Object
 from dragoman.dialect.threads.entries import Entries
-from dragoman.dialect.threads.listing import ThreadFacts
+from dragoman.dialect.threads.thread_lists import ThreadFacts
 
 MOST_WAITING = 64
 """Requests that wait for one thread to be opened, or for its turn to end."""

@@ -16,14 +16,14 @@ from dragoman.dialect.debts import OwnIds
 from dragoman.dialect.edge import EdgeSettings, Out
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import Message, Object, as_object, as_text
-from dragoman.dialect.threads import listing
+from dragoman.dialect.threads import thread_lists
+from dragoman.dialect.threads.agent_edge import TurningEdge
 from dragoman.dialect.threads.content import UPDATE_OF_ROLE, blocks_of, chunk_update, replay_updates
 from dragoman.dialect.threads.entries import Entries
+from dragoman.dialect.threads.file_reads import ReadsAtPeer
 from dragoman.dialect.threads.files import IN_THREADS
-from dragoman.dialect.threads.ledger_notes import Lost, Repaired
-from dragoman.dialect.threads.listing import ThreadFacts
-from dragoman.dialect.threads.reading import ReadsAtPeer
-from dragoman.dialect.threads.turning import TurningEdge
+from dragoman.dialect.threads.ledger_notes import Lost, RepairNotes
+from dragoman.dialect.threads.thread_lists import ThreadFacts
 from dragoman.dialect.threads.turns import ThreadPrompt
 from dragoman.wire.codes import INVALID_PARAMS, NOT_FOUND
 
@@ -73,7 +73,7 @@ class WrittenAgent(TurningEdge, ReadsAtPeer):
     def _list(self, message: Message) -> list[Out]:
         folder = as_text(as_object(message.params).get("cwd"))
         sessions = [
-            listing.session_info(
+            thread_lists.session_info(
                 thread.id, thread.cwd, title=thread.facts.best_title, updated_at=thread.facts.best_time
             )
             for thread in self._threads.values()
@@ -133,7 +133,7 @@ class WrittenAgent(TurningEdge, ReadsAtPeer):
     def on_peer_request(self, message: Message) -> list[Out]:
         if message.method == "getThreads":
             threads = [
-                listing.metadata(thread.id, thread.facts, self.note) for thread in self._threads.values()
+                thread_lists.metadata(thread.id, thread.facts, self.note) for thread in self._threads.values()
             ]
             return [self.tell_peer(message.id, {"threads": threads})]
         if message.method == "createThread":
@@ -152,7 +152,7 @@ class WrittenAgent(TurningEdge, ReadsAtPeer):
     def _create_for_agent(self, message: Message) -> list[Out]:
         if len(self._threads) >= MOST_THREADS:
             return [self.refuse_peer(message.id, INVALID_PARAMS, "there are too many threads")]
-        self.note(Repaired.CREATED)
+        self.note(RepairNotes.CREATED)
         return [self.tell_peer(message.id, {"threadId": self._keep(self.settings.cwd).id})]
 
     def _post(self, message: Message, thread: AgentThread) -> list[Out]:

@@ -27,10 +27,10 @@ from dragoman.dialect.message import (
 )
 from dragoman.dialect.threads.content import block, chunk, text_of_chunk
 from dragoman.dialect.threads.entries import Entries
+from dragoman.dialect.threads.file_reads import ReadsForPeer
 from dragoman.dialect.threads.files import IN_V1
-from dragoman.dialect.threads.introducing import BUSY, MOST_HELD, IntroducingEdge
-from dragoman.dialect.threads.ledger_notes import Lost, Repaired, phrase_of
-from dragoman.dialect.threads.reading import ReadsForPeer
+from dragoman.dialect.threads.introduction import BUSY, MOST_HELD, IntroducingEdge
+from dragoman.dialect.threads.ledger_notes import Lost, RepairNotes, phrase_of
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_PARAMS
 
 MOST_THREADS = 1000
@@ -116,7 +116,7 @@ class WrittenClient(IntroducingEdge, ReadsForPeer):
                 self.note(Lost.EARLIER_ENTRIES)
         if thread.is_longer:
             return self._ask_whether_whole(thread)
-        self.note(Repaired.MESSAGE_ENDS)
+        self.note(RepairNotes.MESSAGE_ENDS)
         thread.is_whole = True
         return self._next_turn(thread)
 
@@ -153,7 +153,7 @@ class WrittenClient(IntroducingEdge, ReadsForPeer):
         thread.is_busy = False
         result = as_object(answer.result)
         if answer.error is not UNSET or not result:
-            self.note(Repaired.FAILURES)
+            self.note(RepairNotes.FAILURES)
             why = as_text(as_object(answer.error).get("message")) or "Internal error"
             chunks.append(chunk(f"The turn failed: {why}"))
         elif result.get("stopReason") != "end_turn":

@@ -8,10 +8,10 @@ from __future__ import annotations
 from dragoman.dialect.edge import EdgeSettings, Out
 from dragoman.dialect.message import Id, Message, Object, answer, as_text, refusal
 from dragoman.dialect.v2.agent_handshake import V2Welcome
-from dragoman.dialect.v2.agent_lending import ClientToolOffers, PendingOpening, bind_message, withdrawn
 from dragoman.dialect.v2.agent_requests import ForwardedRequest, ForwardedRequests
 from dragoman.dialect.v2.agent_session import V2AgentSession, V2AgentSessions
 from dragoman.dialect.v2.agent_setup import OPENING, SetupRefused, opening, with_server
+from dragoman.dialect.v2.agent_tools import ClientToolOffers, PendingOpening, bind_message, withdrawn
 from dragoman.dialect.v2.to_v1.fields import LossReporter
 from dragoman.wire.codes import CANCELLED, INVALID_PARAMS, NAMES
 

@@ -46,7 +46,7 @@ from dragoman.schema.v1.methods import METHODS
 from dragoman.wire import (
     ErrorObject,
     Failure,
-    Malformed,
+    MalformedFrame,
     Notification,
     Request,
     Response,
@@ -479,7 +479,7 @@ class AgentProcess:
         if not line or line.isspace():
             return
         message = decode(line)
-        if isinstance(message, Malformed):
+        if isinstance(message, MalformedFrame):
             self._drop(message, number, receipt)
         elif isinstance(message, Response | Failure):
             self._on_answer(passable(line), message, number, receipt)
@@ -529,7 +529,7 @@ class AgentProcess:
         for receipt in receipts:
             self.on_stored(receipt)
 
-    def _drop(self, invalid: Malformed, number: int, receipt: Receipt) -> None:
+    def _drop(self, invalid: MalformedFrame, number: int, receipt: Receipt) -> None:
         """Count what is no message. If somebody waits for it under an id that can be read, the wait ends with
         an error. A line without an id is not answered: it may be noise on the agent's standard output.
         """

@@ -25,7 +25,7 @@ from dragoman.hub.agents.pool import AgentSpec
 from dragoman.hub.settings import AgentSettings
 from dragoman.sdk.environment import agent_environment
 from dragoman.sdk.known import AgentSource, KnownAgent
-from dragoman.sdk.known.finding import BUILT_IN
+from dragoman.sdk.known.lookup import BUILT_IN
 from dragoman.sdk.remote_place import CLIENT_VARIABLES, command_in, parse_place
 from dragoman.transport.http_client import open_http
 from dragoman.transport.websocket import open_websocket

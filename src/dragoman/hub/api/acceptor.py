@@ -2,8 +2,8 @@
 
 Why not `loop.create_server`: it waits a minute for a TLS handshake and for ever for a request head, it counts
 nothing, and when descriptors are used up it spins and fills the log. Here a connection has a deadline for its
-handshake and its request heads together, those that are not admitted are few (`unadmitted`), and a lack of
-descriptors costs the oldest of them, or a wait.
+handshake and its request heads together, those that are not admitted are few
+(`gate.connection_limits`), and a lack of descriptors costs the oldest of them, or a wait.
 
 `AcceptedConnection` is the asyncio protocol of a socket. It hands everything to the protocol of the server,
 which sees a transport whose `set_protocol` changes that protocol and nothing else.
@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from dragoman.hub.gate.connection_limits import ConnectionLimits, UnadmittedConnections
 from dragoman.hub.gate.rates import network_of
-from dragoman.hub.gate.unadmitted import ConnectionLimits, UnadmittedConnections
 
 log = logging.getLogger(__name__)
 

@@ -28,7 +28,7 @@ from dragoman.hub.clients.client import ClientHub
 from dragoman.hub.gate.admission import Admission, Grant
 from dragoman.hub.gate.rates import Buckets
 from dragoman.journal import StreamInfo
-from dragoman.sdk.interpreting.speaking import speaking
+from dragoman.sdk.interpreter.dialect_transport import speaking
 from dragoman.transport.contract import Transport, TransportLimits
 from dragoman.transport.http_asgi import respond
 from dragoman.transport.http_connection import Bounds

@@ -14,12 +14,12 @@ from urllib.parse import parse_qs
 import msgspec
 from msgspec import Struct
 
-from dragoman.hub.api.admitted import admit_request, log_refusal
 from dragoman.hub.api.cors import allowances, is_preflight, sharing
 from dragoman.hub.api.listener import NETWORK
+from dragoman.hub.api.request_admission import admit_request, log_refusal
 from dragoman.hub.gate.admission import Admission, AdmissionRefusal, Grant
 from dragoman.transport.contract import TransportLimits
-from dragoman.transport.greeting import Greeting
+from dragoman.transport.handshake import Handshake
 from dragoman.transport.http_server import Bounds, HttpConnections, respond
 from dragoman.transport.messages import MessageTransport
 from dragoman.transport.websocket_server import AsgiWebSocket
@@ -110,7 +110,7 @@ class AcpEndpoint:
             await _turn_away(scope, refusal, send)
             return
         # Whoever names a dialect need not begin as the protocol does.
-        greeting = Greeting(once=self._once) if query.get("dialect", "v1") in PROTOCOL else None
+        greeting = Handshake(once=self._once) if query.get("dialect", "v1") in PROTOCOL else None
         many = (scope.get("extensions") or {}).get(MANY)
         stream = AsgiWebSocket(
             receive,

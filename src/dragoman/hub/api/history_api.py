@@ -21,7 +21,7 @@ from msgspec import UNSET
 
 from dragoman.dialect.message import Message, Object, as_object, as_text, decode
 from dragoman.dialect.threads.entries import MOST_BYTES
-from dragoman.dialect.threads.listing import UNTITLED
+from dragoman.dialect.threads.thread_lists import UNTITLED
 from dragoman.errors import DragomanError, ErrorAnswer, JournalDamaged, NoSuchStream
 from dragoman.hub.api.history_entries import ThreadFold
 from dragoman.journal import Journal, StreamInfo

@@ -15,7 +15,7 @@ from dragoman.hub.gate.admission import Grant
 from dragoman.hub.gate.table import check_history
 from dragoman.runtime.owner import TaskOwner
 from dragoman.transport.contract import Sink, Transport
-from dragoman.transport.passing import PassingTransport
+from dragoman.transport.passing_transport import PassingTransport
 from dragoman.wire.codes import INTERNAL_ERROR
 from dragoman.wire.glance import glance, lines_of
 

@@ -18,7 +18,7 @@ from dragoman.dialect.message import Object, as_object, as_text
 from dragoman.dialect.threads.content import chunks_of
 from dragoman.dialect.threads.entries import MOST_BYTES, Entries
 from dragoman.hub.session.frames import STEERED_MESSAGE
-from dragoman.journal import Stored
+from dragoman.journal import StoredEntry
 
 READ = "fs/read_text_file"
 MOST_OPEN = 1000
@@ -39,7 +39,7 @@ class ThreadFold:
         self._loading: Id | None = None  # the request whose replay tells what we know
         self._reads: dict[Id, str] = {}  # files that the agent asked for
 
-    def add(self, page: Iterable[Stored]) -> None:
+    def add(self, page: Iterable[StoredEntry]) -> None:
         for entry in page:
             try:
                 message = msgspec.json.decode(entry.frame)

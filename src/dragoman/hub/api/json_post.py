@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from dragoman.decoders import decode_json
-from dragoman.hub.api.admitted import ONCE
+from dragoman.hub.api.request_admission import ONCE
 from dragoman.hub.gate.admission import Admission, AdmissionRefusal
 from dragoman.transport.http_asgi import Receive, Send, read_body, respond
 

@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from dragoman.errors import LocalMistake
 from dragoman.hub.api.server import AnnouncedRequests, HubServer
-from dragoman.hub.gate.unadmitted import ConnectionLimits
+from dragoman.hub.gate.connection_limits import ConnectionLimits
 from dragoman.hub.log_rate import LogRate
 from dragoman.transport.contract import TransportLimits
 

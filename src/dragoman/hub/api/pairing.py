@@ -13,9 +13,9 @@ import msgspec
 from msgspec import Struct
 
 from dragoman.errors import LocalMistake
-from dragoman.hub.api.admitted import log_refusal
 from dragoman.hub.api.cors import allowances, is_preflight, sharing
 from dragoman.hub.api.json_post import answer_json, read_post, refuse_json
+from dragoman.hub.api.request_admission import log_refusal
 from dragoman.hub.api.server import admit
 from dragoman.hub.gate.admission import Admission, AdmissionRefusal
 from dragoman.hub.gate.pairing import Pairings

@@ -29,7 +29,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from dragoman.hub.api.acceptor import STATE, AcceptedConnection, Acceptor
 from dragoman.hub.api.batched_send import EXTENSION, encode_frames
 from dragoman.hub.api.server import HubServer
-from dragoman.hub.gate.unadmitted import ConnectionLimits
+from dragoman.hub.gate.connection_limits import ConnectionLimits
 
 HEAD_BYTES = 64 * 1024
 """Of one request head."""

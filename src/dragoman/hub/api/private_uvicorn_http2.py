@@ -20,7 +20,7 @@ import zttp
 from uvicorn.protocols.http.zttp_h2_impl import ZttpH2Protocol
 
 from dragoman.hub.api.private_uvicorn import HeadLimitedProtocol
-from dragoman.transport.waiting import Waiters
+from dragoman.transport.waiters import Waiters
 
 log = logging.getLogger(__name__)
 

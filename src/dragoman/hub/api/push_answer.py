@@ -13,8 +13,8 @@ from typing import Any
 from msgspec import Struct
 
 from dragoman.errors import JournalError
-from dragoman.hub.api.admitted import log_refusal
 from dragoman.hub.api.json_post import answer_json, read_post, refuse_json
+from dragoman.hub.api.request_admission import log_refusal
 from dragoman.hub.api.server import admit
 from dragoman.hub.clients.client import ClientHub
 from dragoman.hub.gate.admission import Admission, AdmissionRefusal

@@ -36,7 +36,7 @@ from dragoman.schema.v1.methods import METHODS
 from dragoman.transport.contract import Transport
 from dragoman.wire import (
     Failure,
-    Malformed,
+    MalformedFrame,
     Notification,
     Request,
     Response,
@@ -211,7 +211,7 @@ class HubClient:
                 self._on_answer(request_id, result=Raw(bytes(result)))
             case Failure(request_id, error):
                 self._on_answer(request_id, error=error_object(error.code, error.message, error.data))
-            case Malformed(code=int(code), why=why):
+            case MalformedFrame(code=int(code), why=why):
                 self.send(failure(None, error_object(code, f"{NAMES[code]}: {why}")))
 
     def _asked_by(self, request_id: Id, method: str, params: Raw | None) -> None:

@@ -39,7 +39,7 @@ from dragoman.wire.envelope import Id, JsonObject
 if TYPE_CHECKING:
     from dragoman.hub.engine.live_session import LiveSession
     from dragoman.hub.session.state import OpenRequest
-    from dragoman.journal import Stored
+    from dragoman.journal import StoredEntry
 
 Member: TypeAlias = Literal["params", "result", ""]
 """Where a message has room for a cursor."""
@@ -111,7 +111,7 @@ class ClientMessage(NamedTuple):
     ours: JsonObject | None = None
 
 
-def messages(session: str, entry: Stored, view: ClientView, *, skip: int = 0) -> list[bytes]:
+def messages(session: str, entry: StoredEntry, view: ClientView, *, skip: int = 0) -> list[bytes]:
     """What the client is told, each with its newline, without the first `skip` of them."""
     frame = entry.frame
     if entry.direction == "to_client" and frame.startswith(UPDATE):  # nearly everything
@@ -133,7 +133,7 @@ def messages(session: str, entry: Stored, view: ClientView, *, skip: int = 0) ->
     return lines[skip:]
 
 
-def block_of(session: str, entries: Sequence[Stored], view: ClientView, *, skip: int = 0) -> bytes:
+def block_of(session: str, entries: Sequence[StoredEntry], view: ClientView, *, skip: int = 0) -> bytes:
     """The same for entries that follow each other; the first `skip` messages of the first are left out."""
     if skip or type(entries) is not RunPage:
         return _tell_each(session, entries, view, skip=skip)
@@ -165,7 +165,7 @@ def _with_our_names(frame: bytes, view: ClientView) -> bytes:
     return with_names(frame, view.name_of) if view.has_relatives and may_name_sessions(frame) else frame
 
 
-def _tell_each(session: str, entries: Sequence[Stored], view: ClientView, *, skip: int = 0) -> bytes:
+def _tell_each(session: str, entries: Sequence[StoredEntry], view: ClientView, *, skip: int = 0) -> bytes:
     block: list[bytes] = []
     for entry in entries:
         block += messages(session, entry, view, skip=skip)
@@ -203,7 +203,7 @@ def _question(request_id: Id, sequence: int, method: str, params: bytes, view: C
     return ClientMessage(with_ours(message, "params", {**ours, **child} if view.cursors else child), "")
 
 
-def _from_agent(session: str, entry: Stored, view: ClientView) -> Iterator[ClientMessage]:
+def _from_agent(session: str, entry: StoredEntry, view: ClientView) -> Iterator[ClientMessage]:
     message = decode(entry.frame)
     if isinstance(message, Notification):
         yield ClientMessage(_with_our_names(entry.frame, view))
@@ -223,7 +223,7 @@ def _from_agent(session: str, entry: Stored, view: ClientView) -> Iterator[Clien
         yield _event(session, {"event": "asked", **members, **view.assessment_of(entry.sequence)})
 
 
-def _to_agent(session: str, entry: Stored, view: ClientView) -> Iterator[ClientMessage]:
+def _to_agent(session: str, entry: StoredEntry, view: ClientView) -> Iterator[ClientMessage]:
     if b'"session/prompt"' not in entry.frame:
         return
     message = decode(entry.frame)
@@ -240,7 +240,7 @@ def _to_agent(session: str, entry: Stored, view: ClientView) -> Iterator[ClientM
         yield _event(session, {"event": "turn_started", **members})
 
 
-def _from_note(session: str, entry: Stored, view: ClientView) -> Iterator[ClientMessage]:
+def _from_note(session: str, entry: StoredEntry, view: ClientView) -> Iterator[ClientMessage]:
     note = read_note(entry.frame)
     if note is None or note.hub not in EVENT_KINDS:
         return
@@ -290,7 +290,7 @@ def _blocks(raw: Raw | None) -> list[Raw]:
         return []
 
 
-_READERS: dict[str, Callable[[str, Stored, ClientView], Iterator[ClientMessage]]] = {
+_READERS: dict[str, Callable[[str, StoredEntry, ClientView], Iterator[ClientMessage]]] = {
     "to_client": _from_agent,
     "to_agent": _to_agent,
     "note": _from_note,

@@ -24,7 +24,7 @@ from dragoman.hub.engine.ports import Position
 from dragoman.hub.session.frames import UPDATE, encode_json, may_name_sessions, object_of
 from dragoman.hub.session.notes import read_note
 from dragoman.hub.session.state import PromptAnswer
-from dragoman.journal import Stored
+from dragoman.journal import StoredEntry
 from dragoman.journal.entry_runs import first_of, last_of
 from dragoman.schema import v1
 from dragoman.schema.base import given
@@ -94,7 +94,7 @@ class ClientFollower:
         self._task: asyncio.Task[None] | None = None
         self._on_failure: Callable[[str], None] | None = None  # hears that it will never be up
 
-    def show(self, entries: Sequence[Stored]) -> None:
+    def show(self, entries: Sequence[StoredEntry]) -> None:
         """These were just stored."""
         if self._task is not None or not entries:
             return
@@ -220,7 +220,7 @@ class ClientFollower:
             self.detach()
             on_failure(why)
 
-    def _up_to_answers(self, page: Sequence[Stored]) -> Iterator[Sequence[Stored]]:
+    def _up_to_answers(self, page: Sequence[StoredEntry]) -> Iterator[Sequence[StoredEntry]]:
         """The page in parts, each of which begins with the end of a turn that is expected."""
         if not self.expected_keys:
             return iter((page,))
@@ -229,7 +229,7 @@ class ClientFollower:
         ]
         return (page[first:last] for first, last in pairwise((0, *ends, len(page))))
 
-    async def _expect(self, part: Sequence[Stored]) -> None:
+    async def _expect(self, part: Sequence[StoredEntry]) -> None:
         """An answer is told where it stands, so whoever is to get it must have asked again."""
         if not self.expected_keys:
             return
@@ -243,7 +243,7 @@ class ClientFollower:
         finally:
             self._come_event = None
 
-    def _seeking_process(self, entries: Sequence[Stored]) -> SessionProcess | None:
+    def _seeking_process(self, entries: Sequence[StoredEntry]) -> SessionProcess | None:
         """The process, if an entry may announce a child of it that is being made: what is told of the child
         has its id, which may be another than the agent's own.
         """
@@ -261,7 +261,7 @@ class ClientFollower:
         if self._come_event is not None:
             self._come_event.set()
 
-    def _tell(self, entries: Sequence[Stored]) -> None:
+    def _tell(self, entries: Sequence[StoredEntry]) -> None:
         visible = [entry for entry in entries if _is_about_requests(entry)] if self.is_silent else entries
         block = block_of(self.session.id, visible, self, skip=self.position.part)
         self.position = Position(last_of(entries))
@@ -361,13 +361,13 @@ class ClientFollower:
         return number
 
 
-def _is_about_requests(entry: Stored) -> bool:
+def _is_about_requests(entry: StoredEntry) -> bool:
     if entry.direction != "to_client":
         return entry.direction == "note"
     return not entry.frame.startswith(UPDATE) and isinstance(decode(entry.frame), Request)
 
 
-def _ended_key(entry: Stored) -> str | None:
+def _ended_key(entry: StoredEntry) -> str | None:
     """The key of the turn that this entry ends."""
     if entry.direction != "note" or not entry.frame.startswith(b'{"hub":"turn_ended"'):
         return None

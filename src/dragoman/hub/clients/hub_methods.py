@@ -28,8 +28,8 @@ from dragoman.hub.gate.table import HUB, agent_in, check_session
 from dragoman.hub.lending.file_search import complete_folder, find_files
 from dragoman.hub.lending.file_view import read_file
 from dragoman.hub.session.frames import ours_in, value_of
-from dragoman.journal import Stored
-from dragoman.sdk.known.finding import missing_agents
+from dragoman.journal import StoredEntry
+from dragoman.sdk.known.lookup import missing_agents
 from dragoman.wire.codes import invalid_params, invalid_request, method_not_found
 from dragoman.wire.envelope import JsonObject
 
@@ -149,10 +149,10 @@ class HubMethods:
         ]
         return {"messages": items, "more": bool(entries) and entries[0].sequence > 1}
 
-    async def _last(self, session: LiveSession, end: int, limit: int) -> list[Stored]:
+    async def _last(self, session: LiveSession, end: int, limit: int) -> list[StoredEntry]:
         """The last `limit` entries up to `end`, in order; fewer if they are large."""
         start = max(0, end - limit)
-        entries: list[Stored] = []
+        entries: list[StoredEntry] = []
         size = 0
         async for page in self._hub.journal.replay(session.stream, after=start, limit=end - start):
             entries += page

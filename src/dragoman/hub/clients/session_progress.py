@@ -18,7 +18,7 @@ from dragoman.hub.clients.views import SessionViews
 from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.session.frames import object_of, value_of
 from dragoman.hub.session.notes import read_note
-from dragoman.journal import Stored
+from dragoman.journal import StoredEntry
 from dragoman.journal.conversation import moments
 from dragoman.wire.envelope import JsonObject
 
@@ -96,8 +96,8 @@ class SessionProgress:
             progress["changes"] = changes
         return progress
 
-    async def _tail(self, session_id: str, last: int) -> list[Stored]:
-        entries: list[Stored] = []
+    async def _tail(self, session_id: str, last: int) -> list[StoredEntry]:
+        entries: list[StoredEntry] = []
         size = 0
         start = max(0, last - TAIL)
         async for page in self._hub.journal.replay(session_id, after=start, limit=last - start):
@@ -119,7 +119,7 @@ class SessionProgress:
         return 0.0
 
 
-def last_line(entries: Sequence[Stored]) -> JsonObject | None:
+def last_line(entries: Sequence[StoredEntry]) -> JsonObject | None:
     """The last line that says what the session does or did: `{kind, text, time}`."""
     frames = [entry for entry in entries if entry.direction != "note"]
     candidates = [
@@ -149,7 +149,7 @@ def _failure(frame: bytes) -> str:
     return message if isinstance(message, str) else ""
 
 
-def last_usage(entries: Sequence[Stored], session: LiveSession | None) -> Any:
+def last_usage(entries: Sequence[StoredEntry], session: LiveSession | None) -> Any:
     """The agent's latest word on tokens and cost; None if it has said nothing about them lately."""
     for entry in reversed(entries):
         if b'"usage_update"' in entry.frame:

@@ -16,13 +16,13 @@ from dragoman.decoders import decode_json
 from dragoman.errors import Elsewhere, LinkClosed
 from dragoman.hub.clients.client import ClientHub, HubClient
 from dragoman.hub.cluster import link_messages as words
-from dragoman.hub.cluster.link_messages import ClientOpening, Rerouted, Word
+from dragoman.hub.cluster.link_messages import ClientOpening, ReroutedRequest, Word
 from dragoman.hub.cluster.links import Links, NodeLink
 from dragoman.hub.engine.ports import Position, read_cursor
 from dragoman.hub.gate.admission import Grant
 from dragoman.runtime.owner import TaskOwner
 from dragoman.transport.contract import Sink, Transport
-from dragoman.transport.passing import PassingTransport
+from dragoman.transport.passing_transport import PassingTransport
 from dragoman.wire.envelope import Id
 
 SPAN = 1 << 32
@@ -158,7 +158,7 @@ class LinkBranch:
             case words.MOVED:
                 self._router.on_moved(self, word.session)
             case words.ELSEWHERE:
-                reroute = decode_json(word.payload, Rerouted)
+                reroute = decode_json(word.payload, ReroutedRequest)
                 self._router.on_elsewhere(self, reroute.request, reroute.session, reroute.node)
 
     def broken(self, why: str, /) -> None:

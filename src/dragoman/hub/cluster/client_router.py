@@ -30,7 +30,7 @@ from dragoman.runtime.owner import TaskOwner
 from dragoman.transport.contract import Transport
 from dragoman.wire import (
     Failure,
-    Malformed,
+    MalformedFrame,
     Notification,
     Request,
     Response,
@@ -135,7 +135,7 @@ class ClientRouter:
             case Failure(request_id, error):
                 error_frame = failure(request_id, error_object(error.code, error.message, error.data))
                 self._on_answer(request_id, error_frame)
-            case Malformed(code=int(code), why=why):
+            case MalformedFrame(code=int(code), why=why):
                 self.transport.write(failure(None, error_object(code, f"{NAMES[code]}: {why}")))
 
     def _on_request(self, request_id: Id, method: str, params: Raw | None) -> None:

@@ -21,7 +21,7 @@ PART = 3  # bytes of frames, of which more follow
 TAKEN = 4  # bytes of frames that are dealt with, as a number in text
 MARK = 5  # guest → router: `session` is followed from `position` on; no position: it is not followed any more
 MOVED = 6  # guest → router: `session` is not this node's any more
-ELSEWHERE = 7  # guest → router: a request cannot be answered here: payload `Rerouted`
+ELSEWHERE = 7  # guest → router: a request cannot be answered here: payload `ReroutedRequest`
 BEAT = 8  # not counted: `number` is that of the last word before it
 CLOSE = 9  # not counted: payload is why, as text
 HELLO = 10  # of no link: the node has just begun to listen, and knows no link of before
@@ -54,7 +54,7 @@ class ClientOpening(Struct, frozen=True, kw_only=True):
     """Seconds since its connection came."""
 
 
-class Rerouted(Struct, frozen=True):
+class ReroutedRequest(Struct, frozen=True):
     """A request of the client's that another node has to answer."""
 
     request: int | str | None

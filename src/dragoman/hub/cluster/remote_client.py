@@ -14,7 +14,7 @@ from dragoman.decoders import convert, decode_json
 from dragoman.errors import Elsewhere, LinkClosed
 from dragoman.hub.clients.client import ClientHub, HubClient
 from dragoman.hub.cluster import link_messages as words
-from dragoman.hub.cluster.link_messages import ClientOpening, Rerouted, Word
+from dragoman.hub.cluster.link_messages import ClientOpening, ReroutedRequest, Word
 from dragoman.hub.cluster.links import NodeLink
 from dragoman.hub.engine.ports import Position
 from dragoman.hub.gate.admission import Grant
@@ -119,7 +119,7 @@ class GuestTransport:
 
     def elsewhere(self, request: Id, error: Elsewhere) -> None:
         if not self._is_closed:
-            reroute = Rerouted(request, error.session, error.node)
+            reroute = ReroutedRequest(request, error.session, error.node)
             self._link.say(words.ELSEWHERE, payload=msgspec.json.encode(reroute))
 
 

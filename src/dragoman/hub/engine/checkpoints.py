@@ -15,7 +15,7 @@ from dragoman.hub.engine.live_session import EngineHub, LiveSession
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.checkpoint import Checkpoint, read_checkpoint, state_at, write_checkpoint
 from dragoman.hub.session.state import SessionState, fold, new_state, tool_call_updates
-from dragoman.journal import Journal, Page, Stored
+from dragoman.journal import Journal, Page, StoredEntry
 from dragoman.journal.entry_runs import RunPage
 from dragoman.workspace.policy.tool_calls import ToolCalls
 
@@ -59,7 +59,7 @@ async def read_on(journal: Journal, reading: SessionReading) -> SessionReading:
 
 async def read_from_checkpoint(journal: Journal, session_id: str, begin: int) -> SessionReading | None:
     """The same, if there is a checkpoint behind the entry `begin`."""
-    entries: list[Stored] = []
+    entries: list[StoredEntry] = []
     latest: Checkpoint | None = None
     async for page in journal.replay(session_id, after=begin):
         for entry in page:

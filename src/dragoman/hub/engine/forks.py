@@ -17,7 +17,7 @@ from dragoman.hub.session.frames import value_of, with_session_id
 from dragoman.hub.session.machine import CANCELLED
 from dragoman.hub.session.notes import note, read_note
 from dragoman.hub.session.state import fold, new_state
-from dragoman.journal import Entry, Stored
+from dragoman.journal import Entry, StoredEntry
 from dragoman.wire import Notification, Request, decode
 
 BATCH = 1000
@@ -135,7 +135,7 @@ async def _copy(hub: EngineHub, source: LiveSession, session_id: str, end: int) 
         await hub.journal.append(session_id, batch)
 
 
-def _copy_entry(entry: Stored, session_id: str) -> Entry | None:
+def _copy_entry(entry: StoredEntry, session_id: str) -> Entry | None:
     """An entry for the other stream; None for what was between the agent and its clients alone."""
     if entry.direction == "note":
         entry_note = read_note(entry.frame)

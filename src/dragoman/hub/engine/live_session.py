@@ -25,7 +25,7 @@ from dragoman.hub.engine.bounds import TOO_MANY_REQUESTS, SessionBounds, size_of
 from dragoman.hub.engine.key_lookup import KeyLookups
 from dragoman.hub.engine.log import EntryLog
 from dragoman.hub.engine.ownership import SessionLease
-from dragoman.hub.engine.pending import PendingEntries
+from dragoman.hub.engine.pending_entries import PendingEntries
 from dragoman.hub.engine.ports import AgentPort, ClientPort, FollowerPort, HubPort, Receipt
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import encode_json, merge_ours, no_result, object_of, value_of

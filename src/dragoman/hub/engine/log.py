@@ -18,7 +18,7 @@ from dragoman.hub.engine.bounds import SessionBounds
 from dragoman.hub.engine.ownership import Ownership
 from dragoman.hub.session.events import NewEntry
 from dragoman.hub.session.state import SessionState
-from dragoman.journal import Journal, Stored
+from dragoman.journal import Journal, StoredEntry
 from dragoman.journal.entry_runs import EntryBatch, FrameRun, size_of, size_of_runs
 from dragoman.journal.redaction import is_redacted
 from dragoman.runtime.locks import LazyEvent
@@ -267,7 +267,7 @@ class EntryLog:
         direction of ours, and its text where it is not redacted.
         """
         stream = self._session.stream
-        entries: list[Stored] = []
+        entries: list[StoredEntry] = []
         try:
             async for page in self._journal.replay(stream, after=self.last):
                 entries += page
@@ -290,6 +290,6 @@ class EntryLog:
             self._finish_runs(backlog, size, self.last + len(entries))
 
 
-def _is_same(entry: Stored, run: FrameRun, frame: bytes) -> bool:
+def _is_same(entry: StoredEntry, run: FrameRun, frame: bytes) -> bool:
     is_same_text = entry.frame == frame or is_redacted(entry.frame)
     return is_same_text and entry.direction == run.direction and entry.time == run.time

@@ -21,7 +21,7 @@ from dragoman.hub.engine.reminders import Reminders
 from dragoman.hub.gate.admission import Grant
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.state import ChildSession, OpenRequest, PromptAnswer, SessionState
-from dragoman.journal import Journal, Stored
+from dragoman.journal import Journal, StoredEntry
 from dragoman.runtime.budget import ByteBudget
 from dragoman.runtime.locks import LazyEvent
 from dragoman.runtime.owner import TaskOwner
@@ -184,7 +184,7 @@ class FollowerPort(Protocol[Session]):
     def is_ended(self) -> bool: ...
     @property
     def follows_children(self) -> bool: ...
-    def show(self, entries: Sequence[Stored]) -> None: ...
+    def show(self, entries: Sequence[StoredEntry]) -> None: ...
     def catch_up(
         self, then: Callable[[], None] | None = None, on_failure: Callable[[str], None] | None = None
     ) -> None: ...

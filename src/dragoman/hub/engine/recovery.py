@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from dragoman.errors import Elsewhere, ErrorAnswer, JournalDamaged, JournalError
 from dragoman.hub.engine.live_session import EngineHub, LiveSession, SessionProcess
-from dragoman.hub.engine.pending import REDACTED_ANSWER
+from dragoman.hub.engine.pending_entries import REDACTED_ANSWER
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.machine import REDACTED_PROMPT
 from dragoman.hub.session.state import SessionState, is_name
-from dragoman.journal import Stored
+from dragoman.journal import StoredEntry
 from dragoman.journal.redaction import is_redacted
 from dragoman.wire import Failure, Response, decode, error_object, failure
 from dragoman.wire.codes import INTERNAL_ERROR
@@ -175,7 +175,7 @@ def _say_again(session: LiveSession, process: SessionProcess, work: UnfinishedWo
         session.dispatch(ev.SteerGivenUp(key=key, reason=REDACTED_MESSAGE))
 
 
-def _without_original(session_id: str, entry: Stored) -> bytes:
+def _without_original(session_id: str, entry: StoredEntry) -> bytes:
     """What the agent is told in the place of a frame that has no original: the frame itself, if nothing was
     redacted; an error, if it is an answer; else nothing.
     """

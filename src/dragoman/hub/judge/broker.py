@@ -18,7 +18,7 @@ from dragoman.errors import ErrorAnswer, JournalError
 from dragoman.hub.clients.client import ClientHub, HubClient
 from dragoman.hub.engine.bounds import WORK_BYTES
 from dragoman.hub.engine.live_session import LiveSession, SessionFollower
-from dragoman.hub.engine.pending import REDACTED_REQUEST
+from dragoman.hub.engine.pending_entries import REDACTED_REQUEST
 from dragoman.hub.engine.ports import ClientPort
 from dragoman.hub.judge.hub_judge import HubJudge, about_of, refusal_of
 from dragoman.hub.judge.risks import RiskAssessor

@@ -209,7 +209,7 @@ class PromptAnswer(Struct, frozen=True, gc=False):
         return b'{"jsonrpc":"2.0","id":%b,"error":%b}\n' % (encode_json(request_id), error)
 
 
-class StoredEntry(Protocol):
+class EntryView(Protocol):
     """An entry and its place in the stream, as journals give it."""
 
     @property
@@ -380,7 +380,7 @@ def is_name(session_id: str) -> bool:
 # Entries become state.
 
 
-def fold(state: SessionState, entries: Iterable[StoredEntry]) -> SessionState:
+def fold(state: SessionState, entries: Iterable[EntryView]) -> SessionState:
     """The state behind these entries, which follow those that it has seen. A page that has runs is read by
     the run.
     """

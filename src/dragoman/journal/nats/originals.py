@@ -15,7 +15,7 @@ from hashlib import sha256
 from secrets import token_hex
 from typing import NamedTuple
 
-from dragoman.journal.contract import Stored
+from dragoman.journal.contract import StoredEntry
 from dragoman.journal.nats.bucket import ID
 from dragoman.journal.nats.jetstream import NOT_FOUND, JetStream, RetryBudget, StoredMessage, refusal
 from dragoman.journal.nats.layout import Layout
@@ -40,7 +40,7 @@ class KeptOriginal(NamedTuple):
     frame: bytes
 
 
-def mark_of(entry: Stored) -> str:
+def mark_of(entry: StoredEntry) -> str:
     """Tells entries apart by what the stream has of them, and says nothing of what it has not."""
     place = f"{entry.sequence} {entry.direction} ".encode()
     return sha256(place + entry.frame).hexdigest()[:32]
@@ -55,7 +55,7 @@ class NatsOriginals:
         self._messages: OrderedDict[str, dict[int, list[int]]] = OrderedDict()  # token → sequence → messages
 
     async def put(
-        self, token: str, originals: Sequence[Stored], marks: Mapping[int, str], *, patience: float
+        self, token: str, originals: Sequence[StoredEntry], marks: Mapping[int, str], *, patience: float
     ) -> None:
         """`marks` are those of the entries, by their sequence."""
         by_sequence = await self._messages_of(token)

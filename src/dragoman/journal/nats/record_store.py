@@ -14,7 +14,7 @@ from itertools import count
 from secrets import randbits, token_hex
 
 from dragoman.errors import JournalError
-from dragoman.journal.contract import Stored
+from dragoman.journal.contract import StoredEntry
 from dragoman.journal.entry_runs import EntryBatch, FrameRun, size_of
 from dragoman.journal.idempotency import KeyedEntry, keyed_entries
 from dragoman.journal.nats.bucket import EXPECTED, ID
@@ -94,13 +94,13 @@ class RecordStore:
 
     async def _pack(
         self, stream: str, token: str, entries: EntryBatch, tail: StreamTail, time: float
-    ) -> tuple[Head, bytes, Sequence[Stored], Mapping[int, str], Sequence[KeyedEntry]]:
+    ) -> tuple[Head, bytes, Sequence[StoredEntry], Mapping[int, str], Sequence[KeyedEntry]]:
         """The record, the originals of its entries, and the marks of those that have one."""
         redact = self._redact
         # A record with nothing before it begins a life, and says whose.
         life, name = (tail.life, "") if tail.at else (randbits(63), stream)
 
-        def work() -> tuple[Head, bytes, Sequence[Stored], Mapping[int, str], Sequence[KeyedEntry]]:
+        def work() -> tuple[Head, bytes, Sequence[StoredEntry], Mapping[int, str], Sequence[KeyedEntry]]:
             runs = entries.runs if redact is None else redact_runs(entries, redact)
             head, rest = pack(token, runs, first=tail.last + 1, life=life, time=time, name=name)
             key_entries = keyed_entries(entries.runs, tail.last)  # redaction may change a key
@@ -115,7 +115,7 @@ class RecordStore:
         self,
         stream: str,
         token: str,
-        originals: Sequence[Stored],
+        originals: Sequence[StoredEntry],
         marks: Mapping[int, str],
         tries: RetryBudget,
     ) -> None:
@@ -156,13 +156,13 @@ class RecordStore:
         raise NoReply("a server is behind")
 
 
-def _marks(originals: Sequence[Stored], runs: Sequence[FrameRun], last: int) -> dict[int, str]:
+def _marks(originals: Sequence[StoredEntry], runs: Sequence[FrameRun], last: int) -> dict[int, str]:
     """The marks of the entries behind `last` that have an original."""
     sequences = {original.sequence for original in originals}
     marks: dict[int, str] = {}
     for run in runs if sequences else ():
         for sequence, frame in enumerate(run.frames, last + 1):
             if sequence in sequences:
-                marks[sequence] = mark_of(Stored(sequence, run.direction, frame, run.time))
+                marks[sequence] = mark_of(StoredEntry(sequence, run.direction, frame, run.time))
         last += len(run.frames)
     return marks

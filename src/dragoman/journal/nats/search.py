@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from dragoman.errors import JournalClosed, JournalError, NoSuchStream
 from dragoman.journal import sqlite_file, word_index
-from dragoman.journal.contract import Page, SearchHit, Stored, StreamInfo
+from dragoman.journal.contract import Page, SearchHit, StoredEntry, StreamInfo
 from dragoman.journal.conversation import MomentFold
 from dragoman.journal.nats.catalog import Catalog
 from dragoman.journal.nats.jetstream import JetStream
@@ -169,7 +169,7 @@ class NatsSearch:
 
     async def _index(self, writer: WriterThread, token: str, info: StreamInfo, records: int) -> None:
         stream = self._indexed_streams.get(token) or IndexedStream(0, 0, 0, 0, info.created)
-        page: list[Stored] = []
+        page: list[StoredEntry] = []
         try:
             async for next_page in self._replay(info.stream, stream.upto):
                 page += next_page
@@ -185,7 +185,12 @@ class NatsSearch:
         await self._take(writer, token, info, stream._replace(records=records), page)
 
     async def _take(
-        self, writer: WriterThread, token: str, info: StreamInfo, stream: IndexedStream, page: list[Stored]
+        self,
+        writer: WriterThread,
+        token: str,
+        info: StreamInfo,
+        stream: IndexedStream,
+        page: list[StoredEntry],
     ) -> IndexedStream:
         """Index a page. Whoever waits may lose patience; what is in the file is known here all the same."""
 
@@ -273,7 +278,7 @@ def _index_page(
     token: str,
     info: StreamInfo,
     stream: IndexedStream,
-    entries: Sequence[Stored],
+    entries: Sequence[StoredEntry],
 ) -> IndexedStream:
     """Index entries behind what is known. A passage that is still open is indexed as far as it goes, and
     again from where it began when its stream has grown.

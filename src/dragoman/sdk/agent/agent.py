@@ -15,7 +15,7 @@ from dragoman.errors import InvalidValue
 from dragoman.schema import v1
 from dragoman.schema.steering import STEERING
 from dragoman.sdk.handlers import Handlers, Hook
-from dragoman.sdk.writing import as_list, check_one_of, check_text, write_plain
+from dragoman.sdk.outbound import as_list, check_one_of, check_text, write_plain
 
 if TYPE_CHECKING:
     from dragoman.sdk.agent.session import Outcome, SteerMessage, Turn

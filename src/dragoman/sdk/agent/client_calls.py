@@ -10,13 +10,13 @@ import msgspec
 from msgspec import Raw
 
 from dragoman.errors import LinkClosed, NotAdvertised
-from dragoman.runtime.deferred import DeferredModule
+from dragoman.runtime.deferred_module import DeferredModule
 from dragoman.runtime.limits import Limits
 from dragoman.schema import v1
 from dragoman.schema.codec import strict_reader
 from dragoman.sdk.capabilities import CLIENT_NOTIFICATIONS, CLIENT_REQUESTS, NOTHING, peer_capabilities
-from dragoman.sdk.reading import read_result
-from dragoman.sdk.writing import check_text, write_out, write_params
+from dragoman.sdk.inbound import read_result
+from dragoman.sdk.outbound import check_text, write_out, write_params
 
 if TYPE_CHECKING:
     import asyncio

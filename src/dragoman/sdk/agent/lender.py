@@ -18,7 +18,7 @@ from dragoman.errors import BadAnswer, CallFailed, InvalidValue
 from dragoman.schema import v1
 from dragoman.sdk.agent.speaker import Speaker
 from dragoman.sdk.agent.terminal import Terminal
-from dragoman.sdk.writing import as_list
+from dragoman.sdk.outbound import as_list
 
 
 @cache

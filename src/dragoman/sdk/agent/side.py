@@ -28,8 +28,8 @@ from dragoman.sdk.agent.steering import read_steering
 from dragoman.sdk.agent.turns import AgentTurns
 from dragoman.sdk.capabilities import AGENT_NOTIFICATIONS, AGENT_REQUESTS
 from dragoman.sdk.handlers import Handler
-from dragoman.sdk.reading import read_params, read_plain
-from dragoman.sdk.writing import write_out
+from dragoman.sdk.inbound import read_params, read_plain
+from dragoman.sdk.outbound import write_out
 from dragoman.wire.codes import invalid_params, method_not_found, session_not_found
 
 if TYPE_CHECKING:

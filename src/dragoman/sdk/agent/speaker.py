@@ -17,7 +17,7 @@ from msgspec import UNSET, UnsetType
 from dragoman.errors import InvalidValue, TurnOver
 from dragoman.runtime.outbox import FLUSH_AT
 from dragoman.schema import v1
-from dragoman.sdk.writing import as_block, as_list, write_update
+from dragoman.sdk.outbound import as_block, as_list, write_update
 
 if TYPE_CHECKING:
     from dragoman.sdk.agent.client_calls import ClientCalls

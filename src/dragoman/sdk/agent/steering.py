@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from dragoman.schema import v1
 from dragoman.schema.steering import PROMPT_REQUIRED
-from dragoman.sdk.reading import read_params, read_plain
+from dragoman.sdk.inbound import read_params, read_plain
 from dragoman.wire.codes import invalid_params, invalid_request
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET
 
 from dragoman.errors import CallFailed, Cancelled, DragomanError, LinkClosed
-from dragoman.runtime.deferred import DeferredModule
+from dragoman.runtime.deferred_module import DeferredModule
 from dragoman.schema import v1
 from dragoman.schema.codec import write
-from dragoman.sdk.reading import read_result
-from dragoman.sdk.writing import write_out
+from dragoman.sdk.inbound import read_result
+from dragoman.sdk.outbound import write_out
 
 if TYPE_CHECKING:
     import asyncio

@@ -18,11 +18,11 @@ from uuid import uuid4
 from msgspec import UNSET
 
 from dragoman.errors import Cancelled, InvalidValue, LinkClosed, TurnOver
-from dragoman.runtime.deferred import DeferredModule
+from dragoman.runtime.deferred_module import DeferredModule
 from dragoman.schema import v1
 from dragoman.schema.base import Unknown
 from dragoman.sdk.agent.lender import Permission
-from dragoman.sdk.writing import as_list, write_update
+from dragoman.sdk.outbound import as_list, write_update
 
 if TYPE_CHECKING:
     import asyncio

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 from dragoman.core import IncomingRequest, RunningTurn, TurnQueue
 from dragoman.runtime import Answer
-from dragoman.runtime.deferred import DeferredModule
+from dragoman.runtime.deferred_module import DeferredModule
 from dragoman.schema import v1
 from dragoman.schema.steering import STEERING
 from dragoman.sdk.agent.agent import Agent
 from dragoman.sdk.agent.prompt_rules import CANCELLED, check_blocks, response_to
 from dragoman.sdk.agent.session import AgentSession, ClientHandle, SteerMessage, Turn
 from dragoman.sdk.agent.steering import answer_for
-from dragoman.sdk.writing import write_out
+from dragoman.sdk.outbound import write_out
 from dragoman.wire.codes import invalid_request, method_not_found
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct
 
 from dragoman.errors import LocalMistake
-from dragoman.runtime.deferred import DeferredModule
+from dragoman.runtime.deferred_module import DeferredModule
 from dragoman.schema import v1
 from dragoman.schema.codec import write
 from dragoman.schema.steering import SteerFallback, SteeringWay, SteerOutcome
@@ -28,9 +28,9 @@ from dragoman.sdk.capabilities import (
 from dragoman.sdk.client.late_updates import Sizes, without_superseded
 from dragoman.sdk.client.prompt import PromptTurn
 from dragoman.sdk.client.subagents import SubagentTree
-from dragoman.sdk.reading import read_result
+from dragoman.sdk.inbound import read_result
+from dragoman.sdk.outbound import as_block, as_list, check_text, write_out, write_params
 from dragoman.sdk.session_opener import OpenMethod, SessionOpener, SessionPlace
-from dragoman.sdk.writing import as_block, as_list, check_text, write_out, write_params
 
 if TYPE_CHECKING:
     import asyncio

@@ -14,7 +14,7 @@ from msgspec import UNSET
 
 from dragoman.schema import v1
 from dragoman.sdk.handlers import Handlers, Hook
-from dragoman.sdk.writing import as_list, check_one_of, check_text
+from dragoman.sdk.outbound import as_list, check_one_of, check_text
 
 F = TypeVar("F", bound=Callable[..., object])
 

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from dragoman.errors import CallFailed, CallTimeout, DragomanError, LinkClosed, LocalMistake
-from dragoman.runtime.deferred import DeferredModule
+from dragoman.runtime.deferred_module import DeferredModule
 from dragoman.schema import v1
 from dragoman.schema.codec import write
 from dragoman.schema.steering import (
@@ -31,8 +31,8 @@ from dragoman.schema.steering import (
     steer_call,
 )
 from dragoman.sdk.client.tool_state import ToolState
-from dragoman.sdk.reading import read_result
-from dragoman.sdk.writing import as_block, check_one_of, write_out
+from dragoman.sdk.inbound import read_result
+from dragoman.sdk.outbound import as_block, check_one_of, write_out
 
 if TYPE_CHECKING:
     import asyncio

@@ -28,8 +28,8 @@ from dragoman.sdk.client.client import Client
 from dragoman.sdk.client.runs import NoteFrame, UpdateFrame, as_notification, run_reader
 from dragoman.sdk.client.subagents import SubagentTree
 from dragoman.sdk.handlers import Handler
-from dragoman.sdk.reading import params_reader, read_params, read_plain
-from dragoman.sdk.writing import write_out
+from dragoman.sdk.inbound import params_reader, read_params, read_plain
+from dragoman.sdk.outbound import write_out
 from dragoman.wire.codes import invalid_params, method_not_found, session_not_found
 from dragoman.wire.decode import count_lines
 

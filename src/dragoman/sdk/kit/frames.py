@@ -16,7 +16,7 @@ from msgspec import Raw, Struct
 from dragoman.decoders import json_decoder
 from dragoman.schema import v1
 from dragoman.schema.codec import write
-from dragoman.sdk.writing import write_out
+from dragoman.sdk.outbound import write_out
 from dragoman.wire import Request, decode
 
 UPDATE = b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":'

@@ -23,10 +23,10 @@ from dragoman.schema import v1
 from dragoman.sdk.handlers import Handler
 from dragoman.sdk.kit.commands import Commands, SlashCommand
 from dragoman.sdk.kit.journal_lender import JournalLender, JournalSource
-from dragoman.sdk.kit.running import run_turn
 from dragoman.sdk.kit.session import KitTurn
 from dragoman.sdk.kit.sessions import KitSessions
 from dragoman.sdk.kit.settings import MODE, AnyOption, Modes, Value, collect_options
+from dragoman.sdk.kit.turn_run import run_turn
 from dragoman.wire.codes import invalid_request
 
 if TYPE_CHECKING:

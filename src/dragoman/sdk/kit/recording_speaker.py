@@ -10,7 +10,7 @@ from dragoman.runtime.outbox import FLUSH_AT
 from dragoman.schema import v1
 from dragoman.sdk.agent.lender import Lender
 from dragoman.sdk.agent.speaker import encode_text
-from dragoman.sdk.writing import write_update
+from dragoman.sdk.outbound import write_update
 
 if TYPE_CHECKING:
     from dragoman.sdk.kit.log import KitJournal

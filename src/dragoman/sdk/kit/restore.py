@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from dragoman.decoders import decode_json
-from dragoman.journal import Entry, Journal, Page, Stored
+from dragoman.journal import Entry, Journal, Page, StoredEntry
 from dragoman.schema import v1
 from dragoman.sdk.kit import frames
 from dragoman.sdk.kit.settings import Value
@@ -64,7 +64,7 @@ class RestoredSession:
         frames_to_send.append(b"")
         return b"\n".join(frames_to_send)
 
-    def _learn(self, entry: Stored) -> list[bytes]:
+    def _learn(self, entry: StoredEntry) -> list[bytes]:
         if entry.direction == "note":
             self._remember(entry.frame)
             return []

@@ -27,10 +27,10 @@ from dragoman.sdk.kit import frames
 from dragoman.sdk.kit.connection import KitConnection
 from dragoman.sdk.kit.log import KitJournal
 from dragoman.sdk.kit.restore import RestoredSession, Send, copy, ending, recall
-from dragoman.sdk.kit.running import RUNNING
 from dragoman.sdk.kit.session import KitSession
 from dragoman.sdk.kit.session_lock import SessionFileLock
 from dragoman.sdk.kit.settings import SessionSettings
+from dragoman.sdk.kit.turn_run import RUNNING
 from dragoman.wire.codes import INTERNAL_ERROR, invalid_params, invalid_request, session_not_found
 
 if TYPE_CHECKING:

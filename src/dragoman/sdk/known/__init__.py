@@ -9,10 +9,10 @@
 `LocalMistake` whose text tells what to do.
 """
 
+from dragoman.sdk.known.access import AgentAccess, reach_agent
 from dragoman.sdk.known.agent import AgentSource, KnownAgent
 from dragoman.sdk.known.config import AgentConfig, read_config
-from dragoman.sdk.known.finding import find_agent, known_agents
-from dragoman.sdk.known.reaching import AgentAccess, reach_agent
+from dragoman.sdk.known.lookup import find_agent, known_agents
 
 __all__ = [
     "AgentAccess",

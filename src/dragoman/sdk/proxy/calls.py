@@ -18,7 +18,7 @@ from dragoman.errors import CallFailed, CallTimeout, LinkClosed
 from dragoman.runtime.relay import RelayDirection
 from dragoman.schema.codec import write
 from dragoman.sdk.capabilities import AGENT_REQUESTS, CLIENT_REQUESTS
-from dragoman.sdk.reading import read_result
+from dragoman.sdk.inbound import read_result
 from dragoman.wire import ErrorObject, notification
 
 Waiting: TypeAlias = "asyncio.Future[Raw | ErrorObject | LinkClosed]"

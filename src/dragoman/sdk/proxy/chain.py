@@ -35,9 +35,9 @@ from dragoman.decoders import json_decoder
 from dragoman.errors import ErrorAnswer, LinkClosed
 from dragoman.runtime.faults import to_error
 from dragoman.runtime.owner import TaskOwner
-from dragoman.sdk.proxy.wrapping import INITIALIZE, INITIALIZE_PROXY, SUCCESSOR, unwrap, wrap
+from dragoman.sdk.proxy.successor_message import INITIALIZE, INITIALIZE_PROXY, SUCCESSOR, unwrap, wrap
 from dragoman.transport.contract import Transport
-from dragoman.transport.waiting import Waiters
+from dragoman.transport.waiters import Waiters
 from dragoman.wire import ErrorObject, decode_block, error_object, failure, notification
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_REQUEST, method_not_found
 from dragoman.wire.encode import one_line

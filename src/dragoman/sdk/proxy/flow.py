@@ -27,11 +27,11 @@ from dragoman.sdk.proxy.calls import ProxyConversation, Waiting, current
 from dragoman.sdk.proxy.hook_queues import ForwardedRequest, HookQueues, QueuedFrame
 from dragoman.sdk.proxy.hooks import FrameFate, HookMessage, ProxyHook
 from dragoman.sdk.proxy.scope import cancelled_request, session_of
-from dragoman.transport.waiting import Waiters
+from dragoman.transport.waiters import Waiters
 from dragoman.wire import (
     Failure,
     Id,
-    Malformed,
+    MalformedFrame,
     Notification,
     Request,
     Response,
@@ -153,14 +153,14 @@ class ProxyFlow:
 
     def _take_unreadable(self, frame: bytes) -> None:
         envelope = decode(frame)
-        if isinstance(envelope, Malformed) and self._is_guarded:
+        if isinstance(envelope, MalformedFrame) and self._is_guarded:
             self._complain(envelope)
         else:
             self._pass(frame)
 
     def _take_request(self, frame: bytes, passing: ForwardedRequest) -> None:
         envelope = decode(frame) if self._is_guarded or self._results else None
-        if isinstance(envelope, Malformed):
+        if isinstance(envelope, MalformedFrame):
             self._complain(envelope)
         elif envelope is not None and passing.id in self.open:
             self.back.send(failure(passing.id, IN_USE))
@@ -180,7 +180,7 @@ class ProxyFlow:
             self._pass(frame)
             return
         envelope = decode(frame) if hook else None
-        if isinstance(envelope, Malformed):
+        if isinstance(envelope, MalformedFrame):
             self._complain(envelope)
             return
         waits = hook is not None and hook.is_async
@@ -205,7 +205,7 @@ class ProxyFlow:
             self.back.all_answered.wake()
         hook = self.back._results.get(passing.method)
         envelope = decode(frame) if hook else None
-        if isinstance(envelope, Malformed):
+        if isinstance(envelope, MalformedFrame):
             frame = failure(request_id, BAD_ANSWER)
         result = envelope if isinstance(envelope, Response) else None
         lane = session_of(frame) if passing.session is None and (hook or self.lanes) else passing.session
@@ -288,7 +288,7 @@ class ProxyFlow:
         max_bytes = limits.backlog_hard_bytes if self.back.calls.calls else limits.backlog_bytes
         (self.way.hold if self.lanes.size > max_bytes else self.way.listen)(HELD)
 
-    def _complain(self, bad: Malformed) -> None:
+    def _complain(self, bad: MalformedFrame) -> None:
         log.info("%s: refused a message: %s", self.way.direction, bad.why)
         if bad.code is not None:
             self.back.send(failure(None, error_object(bad.code, f"{NAMES[bad.code]}: {bad.why}")))

@@ -17,7 +17,7 @@ from collections.abc import Callable, Hashable, Iterator
 from dragoman.runtime.owner import TaskOwner
 from dragoman.sdk.proxy.calls import ProxyConversation, current
 from dragoman.sdk.proxy.hooks import FrameFate, HookMessage, ProxyHook
-from dragoman.transport.waiting import Waiters
+from dragoman.transport.waiters import Waiters
 from dragoman.wire import Id
 
 

@@ -22,7 +22,7 @@ from dragoman.schema.codec import write
 from dragoman.schema.method import Method
 from dragoman.schema.v1 import InitializeResponse
 from dragoman.sdk.handlers import Handler
-from dragoman.sdk.reading import read_params, read_result
+from dragoman.sdk.inbound import read_params, read_result
 from dragoman.wire import ErrorObject, Notification, Request, Response, error_object, failure, response
 from dragoman.wire.codes import INVALID_REQUEST, invalid_params
 

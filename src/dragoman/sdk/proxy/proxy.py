@@ -34,8 +34,8 @@ from dragoman.sdk.proxy.flow import ProxyFlow
 from dragoman.sdk.proxy.front import FirstBlockTransport, until
 from dragoman.sdk.proxy.hooks import HookReply, ProxyHook
 from dragoman.sdk.proxy.successor import Successor
+from dragoman.sdk.proxy.successor_message import INITIALIZE_PROXY
 from dragoman.sdk.proxy.target import Target, open_target
-from dragoman.sdk.proxy.wrapping import INITIALIZE_PROXY
 from dragoman.transport.contract import Transport
 from dragoman.transport.memory import MemoryTransport
 from dragoman.wire import error_object

@@ -20,11 +20,11 @@ from msgspec import UNSET
 from dragoman.errors import ErrorAnswer, LinkClosed
 from dragoman.sdk.proxy.hooks import with_member
 from dragoman.sdk.proxy.scope import cancelled_request
-from dragoman.sdk.proxy.wrapping import INITIALIZE_PROXY, SUCCESSOR, unwrap, wrap
+from dragoman.sdk.proxy.successor_message import INITIALIZE_PROXY, SUCCESSOR, unwrap, wrap
 from dragoman.transport.contract import Sink, Transport, TransportLimits
 from dragoman.wire import (
     Id,
-    Malformed,
+    MalformedFrame,
     Notification,
     Request,
     decode,
@@ -104,7 +104,7 @@ class Successor:
                 port.pending_calls.remove(glance.id)
                 return port, frame
         envelope = decode(frame)
-        if isinstance(envelope, Malformed):
+        if isinstance(envelope, MalformedFrame):
             self.complain(envelope)
         else:
             log.debug("dropped an answer to nothing that was asked")
@@ -112,7 +112,7 @@ class Successor:
 
     def _unwrap(self, frame: bytes) -> tuple[_Port, bytes] | None:
         envelope = decode(frame)
-        if isinstance(envelope, Malformed):
+        if isinstance(envelope, MalformedFrame):
             self.complain(envelope)
             return None
         assert isinstance(envelope, Request | Notification)
@@ -128,7 +128,7 @@ class Successor:
         self.agent.pending_requests.add(envelope.id)
         return self.agent, request(envelope.id, method, inner)
 
-    def complain(self, bad: Malformed) -> None:
+    def complain(self, bad: MalformedFrame) -> None:
         log.info("refused a message: %s", bad.why)
         if bad.code is not None:
             self._refuse(None, bad.code, f"{NAMES[bad.code]}: {bad.why}")
@@ -173,7 +173,7 @@ class _Port:
                 return request(request_id, SUCCESSOR, wrap(method, params))
             case Notification(method, params) if method != CANCEL_REQUEST:
                 return notification(SUCCESSOR, wrap(method, params))
-            case Malformed() as bad:
+            case MalformedFrame() as bad:
                 self._successor.complain(bad)
                 return b""
             case _:

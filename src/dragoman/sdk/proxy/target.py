@@ -29,7 +29,7 @@ async def open_target(
 ) -> Transport:
     """Open a transport to a target; it is not started yet."""
     if isinstance(target, str | Sequence):
-        from dragoman.transport.nonblocking import stderr_writer
+        from dragoman.transport.file_outlet import stderr_writer
         from dragoman.transport.process import spawn
 
         grace = Grace.steps(limits.end_seconds)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping
 
 from dragoman.errors import DragomanError, SpawnTimeout
 from dragoman.sdk.client.agent_handle import AgentHandle
-from dragoman.sdk.connect import Connecting
+from dragoman.sdk.connect import ConnectContext
 
 
 class AgentLife:
@@ -31,7 +31,7 @@ class AgentLife:
         "verdict",
     )
 
-    def __init__(self, number: int, connecting: Connecting, handle: AgentHandle) -> None:
+    def __init__(self, number: int, connecting: ConnectContext, handle: AgentHandle) -> None:
         self.number = number
         self.handle = handle
         self.verdict: DragomanError | None = None

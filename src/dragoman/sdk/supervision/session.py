@@ -36,12 +36,12 @@ from dragoman.schema.steering import SteerFallback, SteerOutcome
 from dragoman.sdk.client.agent_handle import AgentHandle, Session
 from dragoman.sdk.client.prompt import PromptTurn, TurnResult
 from dragoman.sdk.login import needs_login
+from dragoman.sdk.outbound import as_block
 from dragoman.sdk.session_opener import OpenMethod, SessionPlace
 from dragoman.sdk.supervision.deadlines import Deadlines
 from dragoman.sdk.supervision.events import EventReporter
 from dragoman.sdk.supervision.life import AgentLife
 from dragoman.sdk.supervision.restarts import Restarts
-from dragoman.sdk.writing import as_block
 
 if TYPE_CHECKING:
     from dragoman.sdk.client.agent_handle import SessionRouter
@@ -58,7 +58,7 @@ Replay: TypeAlias = Literal["swallow", "keep"]
 
 
 class SessionSupervisor(Protocol):
-    """What a session needs of whoever starts its agent again; `Supervised` is one."""
+    """What a session needs of whoever starts its agent again; `SupervisedAgent` is one."""
 
     deadlines: Deadlines
     restarts: Restarts

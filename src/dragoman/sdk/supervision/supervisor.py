@@ -30,16 +30,16 @@ from dragoman.sdk.client.client import Client
 from dragoman.sdk.environment import Env, withheld_names
 from dragoman.sdk.login import Login, call_with_login, log_in, log_out, refused_after_login
 from dragoman.sdk.session_opener import OpenMethod, SessionOpener, SessionPlace
+from dragoman.sdk.supervision.agent_start import AgentTarget, Startable, start_agent
 from dragoman.sdk.supervision.deadlines import Deadlines
 from dragoman.sdk.supervision.events import EventReporter, SupervisionEvent
 from dragoman.sdk.supervision.life import AgentLife, together
 from dragoman.sdk.supervision.restarts import CrashHistory, Restarts
 from dragoman.sdk.supervision.session import Replay, SupervisedSession
-from dragoman.sdk.supervision.starting import AgentTarget, Startable, start_agent
 
 if TYPE_CHECKING:
     from dragoman.dialect import Ledger
-    from dragoman.transport.tapped import Tap
+    from dragoman.transport.tapped_transport import Tap
 
 T = TypeVar("T")
 
@@ -65,7 +65,7 @@ def supervised(
     quirks: bool = True,
     ledger: Ledger | None = None,
     policy: str = "",
-) -> Supervised:
+) -> SupervisedAgent:
     """An agent under supervision, for the length of an `async with`; nothing starts before it is entered.
 
     A command gets the closed environment with the names in `env_allow` and the values in `env_set`, and the
@@ -98,7 +98,7 @@ def supervised(
         ledger=ledger,
         policy=policy,
     )
-    return Supervised(
+    return SupervisedAgent(
         source,
         deadlines=deadlines,
         restarts=restarts or Restarts(),
@@ -108,7 +108,7 @@ def supervised(
     )
 
 
-class Supervised(SessionOpener[Coroutine[object, None, SupervisedSession]]):
+class SupervisedAgent(SessionOpener[Coroutine[object, None, SupervisedSession]]):
     """Made by `supervised`."""
 
     def __init__(
@@ -138,7 +138,7 @@ class Supervised(SessionOpener[Coroutine[object, None, SupervisedSession]]):
         self._lock: asyncio.Lock | None = None
         self._is_closed = False
 
-    async def __aenter__(self) -> Supervised:
+    async def __aenter__(self) -> SupervisedAgent:
         self._lock = asyncio.Lock()
         await self._start()
         return self

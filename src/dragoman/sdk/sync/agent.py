@@ -15,9 +15,9 @@ from dragoman.sdk.client.agent_handle import AgentHandle as AwaitedAgent
 from dragoman.sdk.client.agent_handle import Session as AwaitedSession
 from dragoman.sdk.client.prompt import PromptTurn as AwaitedPrompt
 from dragoman.sdk.client.prompt import TurnResult
+from dragoman.sdk.outbound import as_block
 from dragoman.sdk.session_opener import OpenMethod, SessionOpener, SessionPlace
 from dragoman.sdk.sync.run import Runner, iterate
-from dragoman.sdk.writing import as_block
 
 if TYPE_CHECKING:
     from dragoman.schema.steering import SteerFallback, SteerOutcome

@@ -3,12 +3,12 @@
 Everything that the SDK can ask or say is written once, as a coroutine. A `Runner` takes such a coroutine to
 its end and returns what it returned. There are two kinds:
 
-- `Stepping`, for a conversation that has no event loop: there a coroutine never suspends, because what it
+- `InlineRunner`, for a conversation that has no event loop: there a coroutine never suspends, because what it
   waits for is waited for inside of it, by the thread that runs it;
-- `Crossing`, for a thread beside an event loop: each call crosses to the loop and back.
+- `LoopRunner`, for a thread beside an event loop: each call crosses to the loop and back.
 
-A `Crossing` can be cancelled, once: the call that its thread is in, or makes next, raises `Cancelled`. Calls
-after that work again, so that a handler can clean up, as a cancelled task can.
+A `LoopRunner` can be cancelled, once: the call that its thread is in, or makes next, raises `Cancelled`.
+Calls after that work again, so that a handler can clean up, as a cancelled task can.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, 
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from dragoman.errors import Cancelled, LinkClosed, LocalMistake
-from dragoman.runtime.deferred import DeferredModule
+from dragoman.runtime.deferred_module import DeferredModule
 
 if TYPE_CHECKING:
     import asyncio
@@ -63,7 +63,7 @@ def step(work: Coroutine[object, None, T]) -> T:
     raise LocalMistake("this waits for an event loop, and a blocking conversation has none")
 
 
-class Stepping:
+class InlineRunner:
     """Runs coroutines that never suspend."""
 
     __slots__ = ()
@@ -80,7 +80,7 @@ class Stepping:
         step(speaker.say(text))
 
 
-STEPPING = Stepping()
+STEPPING = InlineRunner()
 
 
 def iterate(items: AsyncIterator[T], run: Runner) -> Iterator[T]:
@@ -115,7 +115,7 @@ def _step_through(generator: AsyncGenerator[T, None]) -> Iterator[T]:
         yield item
 
 
-class Crossing:
+class LoopRunner:
     """Runs coroutines in a loop that belongs to another thread."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, *, owner: int) -> None:
@@ -186,7 +186,7 @@ async def _run_and_set(work: Coroutine[object, None, T], end_event: threading.Ev
         end_event.set()
 
 
-async def in_thread(function: Callable[[Crossing], T]) -> T:
+async def in_thread(function: Callable[[LoopRunner], T]) -> T:
     """Call a plain function in a thread of its own, with a crossing back to this loop.
 
     When this task is cancelled, so is the crossing, and the function gets the time that the task gets. A
@@ -194,7 +194,7 @@ async def in_thread(function: Callable[[Crossing], T]) -> T:
     that one left behind does not keep the process.
     """
     loop = asyncio.get_running_loop()
-    crossing = Crossing(loop, owner=threading.get_ident())
+    crossing = LoopRunner(loop, owner=threading.get_ident())
     outcome_future: asyncio.Future[tuple[T | None, BaseException | None]] = loop.create_future()
 
     def tell(result: T | None, error: BaseException | None) -> None:

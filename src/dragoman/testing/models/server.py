@@ -23,7 +23,7 @@ from dragoman.testing.models.chat import CREATED, ChatFormat
 from dragoman.testing.models.gemini import GeminiFormat, models_of
 from dragoman.testing.models.http import LINE_LIMIT, BadRequest, Incoming, ModelConnection
 from dragoman.testing.models.messages import MessagesFormat
-from dragoman.testing.models.playing import JSON, Player
+from dragoman.testing.models.player import JSON, Player
 from dragoman.testing.models.requests import Format, ModelRequest, Outcome
 from dragoman.testing.models.responses import ResponsesFormat
 from dragoman.testing.models.script import ModelScript, ScriptSource

@@ -1,6 +1,6 @@
 """What a wire format must be able to say, and what all of them share.
 
-A `ModelFormat` speaks for one request. It gives events and bodies as values and knows no socket: `playing`
+A `ModelFormat` speaks for one request. It gives events and bodies as values and knows no socket: `player`
 decides when they are sent, cut or spoiled. Time is given to it, so that the same script gives the same bytes.
 """
 

@@ -4,8 +4,8 @@ Without a word in the script it can be initialized and gives sessions ids that c
 glance. A prompt that no rule is for is refused, because a script that does not foresee it is a mistake.
 
 What a script does not say is done as a good agent does it: nothing before `initialize` and no id twice, which
-are the rules of `core`, no params of a wrong shape (see `checking`), one turn at a time in a session (see
-`turning`), and no more at once than memory can hold.
+are the rules of `core`, no params of a wrong shape (see `request_checks`), one turn at a time in a session
+(see `prompts`), and no more at once than memory can hold.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from dragoman.core.connection import CANCEL_REQUEST
 from dragoman.errors import ErrorAnswer
 from dragoman.sdk.capabilities import AGENT_NOTIFICATIONS, AGENT_REQUESTS
 from dragoman.testing.script.body import Body
-from dragoman.testing.script.checking import OPENING, check_params, needs_session
 from dragoman.testing.script.patterns import Names
 from dragoman.testing.script.peer import Peer, plain_data
+from dragoman.testing.script.prompts import ScriptPrompt, ScriptPrompts
+from dragoman.testing.script.request_checks import OPENING, check_params, needs_session
 from dragoman.testing.script.scene import Actions, ScriptScene
 from dragoman.testing.script.script import Script, ScriptRules, prompt_text
-from dragoman.testing.script.turning import ScriptPrompt, ScriptPrompts
 from dragoman.testing.transcript import Party
 from dragoman.transport.contract import Transport
 from dragoman.wire import Envelope, ErrorObject, Notification, Request, error_object, failure

@@ -9,7 +9,7 @@ import logging
 
 from dragoman.errors import CallFailed, LinkClosed
 from dragoman.testing.script.body import Body
-from dragoman.testing.script.expecting import ScriptFailed, frame_value
+from dragoman.testing.script.client_verbs import ScriptFailed, frame_value
 from dragoman.testing.script.patterns import Names
 from dragoman.testing.script.peer import Peer, plain_data
 from dragoman.testing.script.scene import ScriptScene, perform

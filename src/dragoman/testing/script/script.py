@@ -1,9 +1,10 @@
 """Scripts: what an agent or a client says and does, written down line by line and played as it stands.
 
 `statements` is the grammar, `verbs` the table of what can be said, and the modules that fill it are
-`speaking`, `asking`, `saving`, `ending`, `breaking` and `expecting`. `script` is a whole script, `peer` and
-`scene` play it, and `agent_role` and `client_role` know what is special about each side; `checking` and
-`turning` are what an agent does well without being told. The language is described in `docs/testing.md`.
+`update_verbs`, `ask_verbs`, `disk_verbs`, `answer_verbs`, `fault_verbs` and `client_verbs`. `script` is a
+whole script, `peer` and `scene` play it, and `agent_role` and `client_role` know what is special about each
+side; `request_checks` and `prompts` are what an agent does well without being told. The language is
+described in `docs/testing.md`.
 
 A script, read and checked: who plays it, which rules it answers by, and the story it tells by itself.
 
@@ -20,14 +21,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dragoman.testing.script import asking, breaking, ending, expecting, saving, speaking
+from dragoman.testing.script import (
+    answer_verbs,
+    ask_verbs,
+    client_verbs,
+    disk_verbs,
+    fault_verbs,
+    update_verbs,
+)
 from dragoman.testing.script.patterns import Names, matches
 from dragoman.testing.script.scene import Actions
 from dragoman.testing.script.statements import ScriptError, Statement, parse, render
 from dragoman.testing.script.verbs import number, prepare, words
 from dragoman.wire.envelope import Json, JsonObject
 
-VERB_MODULES = (asking, breaking, ending, expecting, saving, speaking)
+VERB_MODULES = (ask_verbs, fault_verbs, answer_verbs, client_verbs, disk_verbs, update_verbs)
 """Importing them filled the table of verbs."""
 
 SHORT = {

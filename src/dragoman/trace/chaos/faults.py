@@ -54,7 +54,7 @@ class ChaosFault(Struct, frozen=True, omit_defaults=True):
     amount: float = 0.0
 
 
-class Seeded:
+class RandomFaults:
     """Faults by chance."""
 
     def __init__(self, seed: int, profile: Profile) -> None:
@@ -75,7 +75,7 @@ class Seeded:
         return float(chance.randint(*FLOOD)) if kind == "flood" else round(chance.random(), 3)
 
 
-class Scripted:
+class FaultScript:
     """Faults from a script."""
 
     def __init__(self, faults: Iterable[ChaosFault]) -> None:
@@ -87,7 +87,7 @@ class Scripted:
         return self._faults.get((direction, frame), [])
 
 
-Plan: TypeAlias = Seeded | Scripted
+Plan: TypeAlias = RandomFaults | FaultScript
 
 
 def write_script(faults: Iterable[ChaosFault]) -> bytes:

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable
 
 from dragoman.runtime.relay import Relay, RelayDirection
-from dragoman.trace.chaos.disturbing import Disturbed, disturb
+from dragoman.trace.chaos.disturbance import DisturbedFrame, disturb
 from dragoman.trace.chaos.faults import ChaosFault, Plan
 from dragoman.trace.frames import as_object, decode_frame
 from dragoman.transport.contract import Transport
@@ -85,7 +85,7 @@ class Chaos:
         if disturbance.kill and self._kill is not None:
             self._kill()
 
-    async def _send(self, lane: _FrameQueue, disturbance: Disturbed, frame: bytes) -> None:
+    async def _send(self, lane: _FrameQueue, disturbance: DisturbedFrame, frame: bytes) -> None:
         if disturbance.stall:
             await asyncio.sleep(disturbance.stall)
         for piece in disturbance.pieces:

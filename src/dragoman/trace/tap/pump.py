@@ -12,8 +12,8 @@ from typing import Protocol
 
 from dragoman.errors import LinkClosed
 from dragoman.transport.contract import TransportLimits
-from dragoman.transport.reading import open_reader
-from dragoman.transport.writing import open_writer
+from dragoman.transport.reader import open_reader
+from dragoman.transport.writer import open_writer
 
 
 class ByteFilter(Protocol):

@@ -18,8 +18,8 @@ import msgspec
 from dragoman.journal.contract import Direction, Entry, StreamInfo
 from dragoman.journal.history import history_path
 from dragoman.journal.transcript import header, line
-from dragoman.trace.tap.hiding import Hiding
-from dragoman.trace.tap.holding import Holding
+from dragoman.trace.tap.backlog import EntryBacklog
+from dragoman.trace.tap.secrets import SecretFilter
 from dragoman.wire.envelope import JsonObject
 
 LONGEST = 128 * 1024 * 1024
@@ -34,7 +34,7 @@ class TapRecorder:
         path: Path,
         *,
         name: str,
-        hiding: Hiding | None,
+        hiding: SecretFilter | None,
         full: int,
         keep: int,
         clock: Callable[[], float] = time.time,
@@ -49,7 +49,7 @@ class TapRecorder:
         self._full = full
         self._keep = max(1, keep)
         self._clock = clock
-        self._holding = None if hiding is None else Holding(hiding)
+        self._holding = None if hiding is None else EntryBacklog(hiding)
         self._parts: dict[Direction, bytearray] = {
             "to_agent": bytearray(),
             "to_client": bytearray(),

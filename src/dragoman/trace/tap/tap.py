@@ -20,7 +20,7 @@ from dragoman.trace.tap.recorder import TapRecorder
 from dragoman.transport.child_pipes import close_all, open_pipes
 from dragoman.transport.contract import Grace
 from dragoman.transport.launch import start_tree, why_not
-from dragoman.transport.owned import OwnedTree, Program
+from dragoman.transport.owned_tree import OwnedTree, Program
 
 LAST_BYTES = 2.0
 """Seconds that bytes on their way get when one side has ended."""

@@ -32,10 +32,10 @@ from dragoman.tui.ports import ChatBackend, ChatHost, ChatRequest
 from dragoman.tui.screen_user import ScreenUser
 from dragoman.tui.screens.detail import DetailScreen
 from dragoman.tui.screens.entry import EntryScreen
-from dragoman.tui.screens.opening import FileOpener
+from dragoman.tui.screens.file_opener import FileOpener
 from dragoman.tui.screens.review import ReviewScreen
-from dragoman.tui.screens.searching import TranscriptSearch
 from dragoman.tui.screens.settings import SettingChoice, SettingsScreen
+from dragoman.tui.screens.transcript_search import TranscriptSearch
 from dragoman.tui.text.lines import cut
 from dragoman.tui.widgets.completions import Completion, Completions
 from dragoman.tui.widgets.find_bar import FindBar

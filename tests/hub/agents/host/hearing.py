@@ -13,7 +13,7 @@ from dragoman.hub.agents.host import place, records
 from dragoman.hub.agents.host.hosted_agents import HostedAgent, find_hosted
 from dragoman.testing.pace import patience
 from dragoman.transport.contract import TransportLimits
-from dragoman.transport.waiting import Waiters
+from dragoman.transport.waiters import Waiters
 
 LATEST = 2**63
 """Beyond every number: whatever was said so far."""

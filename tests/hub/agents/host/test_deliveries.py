@@ -3,7 +3,7 @@ import asyncio
 from dragoman.errors import LinkClosed
 from dragoman.hub.agents.host.deliveries import Deliveries
 from dragoman.transport.contract import Sink, TransportLimits
-from dragoman.transport.waiting import Waiters
+from dragoman.transport.waiters import Waiters
 
 
 class SlowPipe:

@@ -28,7 +28,7 @@ def test_nobody_listens_where_somebody_does(tmp_path: Path) -> None:
     path = tmp_path / "a.sock"
     listener, secret = place.listen(path)
     with listener:
-        with pytest.raises(place.Occupied):
+        with pytest.raises(place.PlaceOccupied):
             place.listen(path)
         place.remove_stale(path)
         assert place.read_secret(path) == secret

@@ -17,7 +17,7 @@ from dragoman.hub.agents.host.suspension import Suspension
 from dragoman.testing.transports import SinkRecorder
 from dragoman.transport import tree
 from dragoman.transport.contract import Grace
-from dragoman.transport.owned import OwnedTree
+from dragoman.transport.owned_tree import OwnedTree
 from dragoman.transport.process import ChildTransport, spawn
 from tests.transport.programs import BROOD, alive, eventually, shell
 

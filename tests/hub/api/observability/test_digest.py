@@ -19,12 +19,12 @@ from dragoman.hub.api.observability.digest import (
     read_entry,
 )
 from dragoman.hub.api.observability.usage import AgentUsage, Cost, Tokens
-from dragoman.journal import Direction, Entry, Stored
+from dragoman.journal import Direction, Entry, StoredEntry
 from tests.hub.api.observability.fakes import answer, ask, note, prompt, update
 
 
 def read(entry: Entry, *, sequence: int = 5) -> StreamEvent | None:
-    return read_entry(Stored(sequence, entry.direction, entry.frame, entry.time))
+    return read_entry(StoredEntry(sequence, entry.direction, entry.frame, entry.time))
 
 
 TOLD: list[tuple[Entry, StreamEvent]] = [
@@ -103,4 +103,4 @@ def test_chunks_are_known_by_their_beginning() -> None:
     st.binary(max_size=40),
 )
 def test_no_bytes_make_it_raise(direction: Direction, start: bytes, rest: bytes) -> None:
-    read_entry(Stored(1, direction, start + rest, 0.0))
+    read_entry(StoredEntry(1, direction, start + rest, 0.0))

@@ -18,7 +18,7 @@ from dragoman.hub.api.observability.status import (
     Status,
     status_of,
 )
-from dragoman.hub.api.observability.usage import AgentUsage, Cost, Spending, Tokens
+from dragoman.hub.api.observability.usage import AgentUsage, Cost, Tokens, UsageTotals
 from tests.hub.api.observability.fakes import ShownHub
 from tests.hub.api.observability.strict import parse
 
@@ -47,8 +47,8 @@ HUB = ShownHub(
 )
 
 
-def spending() -> Spending:
-    spent = Spending()
+def spending() -> UsageTotals:
+    spent = UsageTotals()
     spent.saw("review", "a", AgentUsage(tokens=Tokens(total=30, input=10, output=20)))
     spent.saw("review", "a", AgentUsage(cost=Cost(0.5, "USD")))
     return spent

@@ -23,7 +23,7 @@ from dragoman.hub.engine.options import HubOptions
 from dragoman.hub.gate.admission import Admission, Grant, Scope, hash_token, local_hosts
 from dragoman.hub.hub import Hub
 from dragoman.journal import MemoryJournal
-from dragoman.sdk.interpreting.speaking import speaking
+from dragoman.sdk.interpreter.dialect_transport import speaking
 from dragoman.sdk.serve import serving
 from dragoman.testing.transports import SinkRecorder
 from dragoman.transport.memory import memory_pair

@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.hub.api.observability.usage import MOST_SESSIONS, AgentUsage, Cost, Spending, Tokens, usage_of
+from dragoman.hub.api.observability.usage import (
+    MOST_SESSIONS,
+    AgentUsage,
+    Cost,
+    Tokens,
+    UsageTotals,
+    usage_of,
+)
 
 
 def update(**members: object) -> bytes:
@@ -65,7 +72,7 @@ def test_no_bytes_make_it_raise(noise: bytes) -> None:
 
 
 def test_tokens_are_added_by_agent_and_by_session() -> None:
-    spending = Spending()
+    spending = UsageTotals()
     for session, count in (("a", 1), ("a", 2), ("b", 4)):
         spending.saw("coder", session, AgentUsage(tokens=Tokens(total=count, input=count, thought=1)))
     spending.saw("other", "c", AgentUsage(tokens=Tokens(total=100)))
@@ -77,7 +84,7 @@ def test_tokens_are_added_by_agent_and_by_session() -> None:
 
 
 def test_a_cost_is_a_sessions_so_far_and_is_not_added_twice() -> None:
-    spending = Spending()
+    spending = UsageTotals()
     for session, amount in (("a", 0.5), ("a", 0.75), ("b", 1.0), ("a", 0.75)):
         spending.saw("coder", session, AgentUsage(cost=Cost(amount, "USD")))
     assert spending.of_agent("coder").costs == {"USD": 1.75}
@@ -85,21 +92,21 @@ def test_a_cost_is_a_sessions_so_far_and_is_not_added_twice() -> None:
 
 
 def test_an_agent_that_lost_count_begins_anew() -> None:
-    spending = Spending()
+    spending = UsageTotals()
     for amount in (2.0, 0.5):
         spending.saw("coder", "a", AgentUsage(cost=Cost(amount, "USD")))
     assert spending.of_agent("coder").costs == {"USD": 2.5}
 
 
 def test_currencies_are_kept_apart() -> None:
-    spending = Spending()
+    spending = UsageTotals()
     spending.saw("coder", "a", AgentUsage(cost=Cost(2.0, "USD")))
     spending.saw("coder", "a", AgentUsage(cost=Cost(3.0, "credits")))
     assert spending.of_agent("coder").costs == {"USD": 2.0, "credits": 3.0}
 
 
 def test_what_was_spent_before_the_start_is_not_spent_again() -> None:
-    spending = Spending()
+    spending = UsageTotals()
     assert not spending.knows("a")
     spending.remember("a")
     assert spending.knows("a")
@@ -112,7 +119,7 @@ def test_what_was_spent_before_the_start_is_not_spent_again() -> None:
 
 
 def test_sessions_that_are_silent_longest_are_forgotten_first() -> None:
-    spending = Spending()
+    spending = UsageTotals()
     for number in range(MOST_SESSIONS):
         spending.remember(str(number))
     spending.saw("coder", "0", AgentUsage(cost=Cost(1.0, "USD")))

@@ -8,7 +8,7 @@ import pytest
 
 from dragoman.sdk.known.doctor import versions
 from dragoman.sdk.known.doctor.versions import is_askable, version_of
-from dragoman.transport.owned import owned_trees
+from dragoman.transport.owned_tree import owned_trees
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="scripts of POSIX")
 

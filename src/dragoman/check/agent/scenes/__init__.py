@@ -11,9 +11,9 @@ from collections.abc import Awaitable, Callable
 from msgspec import Struct
 
 from dragoman.check.agent.scenes import (
-    cancelling,
+    cancellation,
     handshake,
-    malformed,
+    malformed_frames,
     overlap,
     sessions,
     streams,
@@ -35,14 +35,14 @@ class Scene(Struct, frozen=True, kw_only=True):
 
 SCENES: tuple[Scene, ...] = (
     Scene(name="story", play=turns.conversation),
-    Scene(name="probes", play=malformed.probes, needs_session=False),
+    Scene(name="probes", play=malformed_frames.probes, needs_session=False),
     Scene(name="bare", play=turns.bare),
     Scene(name="reads", play=turns.reads, versions=(1,)),
     Scene(name="writes", play=turns.writes, versions=(1,)),
-    Scene(name="cancels", play=cancelling.cancels),
-    Scene(name="withdraws", play=cancelling.withdraws, versions=(1,)),
-    Scene(name="closes", play=cancelling.closes),
-    Scene(name="death", play=cancelling.death),
+    Scene(name="cancels", play=cancellation.cancels),
+    Scene(name="withdraws", play=cancellation.withdraws, versions=(1,)),
+    Scene(name="closes", play=cancellation.closes),
+    Scene(name="death", play=cancellation.death),
     Scene(name="streams", play=streams.streams, needs_session=False),
     Scene(name="versions", play=handshake.versions, needs_session=False),
     Scene(name="servers", play=sessions.servers, versions=(1,)),

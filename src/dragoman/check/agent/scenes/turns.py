@@ -45,7 +45,7 @@ async def conversation(stage: Stage) -> None:
         session = str(setup.get("sessionId"))
         talk.facts |= {"session": session, "folder": str(folder), "word": stage.prompts.word}
         await talk.quiet()
-        play = Played(stage, talk, session, folder)
+        play = SceneTurns(stage, talk, session, folder)
         await play("hello", "hello")
         await play("tool", "work")
         await play.refusals()
@@ -84,7 +84,7 @@ async def ask_to_recall(stage: Stage, talk: AgentDriver, session: str, folder: P
         await talk.prompt(session, f"{remember}\n\n{recall}", name="recall control")
 
 
-class Played:
+class SceneTurns:
     """Turns of one session, by what triggers them."""
 
     def __init__(self, stage: Stage, talk: AgentDriver, session: str, folder: Path) -> None:
@@ -166,7 +166,7 @@ async def _give(stage: Stage, name: str) -> None:
         talk.editor.write_result = None  # as the stable page has it
         session = await talk.new(folder)
         talk.facts |= {"session": session, "folder": str(folder)}
-        play = Played(stage, talk, session, folder)
+        play = SceneTurns(stage, talk, session, folder)
         for trigger, mark in (("tool", "work"), ("ask", "edit"), ("write", "write"), ("run", "run")):
             try:
                 await play(trigger, mark)

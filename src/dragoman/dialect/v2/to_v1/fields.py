@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from dragoman.dialect.keeping import keep
 from dragoman.dialect.message import Json, Object
+from dragoman.dialect.originals import keep
 
 NAME = "v2"
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
-from dragoman.dialect.keeping import KEY, drop_original, original_of, restore
 from dragoman.dialect.message import Json, Object, as_object
+from dragoman.dialect.originals import KEY, drop_original, original_of, restore
 from dragoman.dialect.v2.to_v1 import content, diffs, tool_calls
 from dragoman.dialect.v2.to_v1.fields import NAME
 from dragoman.schema import SchemaError

@@ -29,7 +29,7 @@ from dragoman.hub.agents.host.frames import KeptFrames
 from dragoman.hub.agents.host.hub_connection import HubConnection, Pieces
 from dragoman.hub.agents.host.last_lines import LastLines
 from dragoman.transport.contract import DEFAULT_LIMITS, Transport, TransportLimits
-from dragoman.transport.owned import OwnedTree
+from dragoman.transport.owned_tree import OwnedTree
 from dragoman.transport.process import ChildTransport, obituary, spawn
 
 STRANGERS = 8

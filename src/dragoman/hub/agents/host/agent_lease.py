@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from dragoman.hub.agents.host.lease import TimedLease
 from dragoman.hub.agents.host.suspension import Suspension
-from dragoman.transport.owned import OwnedTree
+from dragoman.transport.owned_tree import OwnedTree
 
 STOPPED = b"agent host: the lease of the hub has run out; the agent is stopped"
 NOT_STOPPED = b"agent host: the lease of the hub has run out, and these processes cannot be stopped:"

@@ -25,8 +25,8 @@ from dragoman.errors import LinkClosed, LocalMistake
 from dragoman.hub.agents.host import lease, place, records
 from dragoman.hub.agents.host.launcher import bury
 from dragoman.transport.contract import DEFAULT_LIMITS, TransportLimits
-from dragoman.transport.waiting import Waiters
-from dragoman.transport.writing import open_writer
+from dragoman.transport.waiters import Waiters
+from dragoman.transport.writer import open_writer
 
 CLOSED_WITHIN = 20.0
 """Seconds from the order to close to the end of the agent host: every step of ending a tree, and some more.

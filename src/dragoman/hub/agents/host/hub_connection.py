@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable
 
 from dragoman.hub.agents.host.records import OutOfStep, Records
-from dragoman.transport.waiting import Waiters
+from dragoman.transport.waiters import Waiters
 
 Pieces = list[bytes | memoryview]
 

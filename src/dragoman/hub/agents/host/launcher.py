@@ -20,8 +20,8 @@ import msgspec
 from dragoman.errors import LinkClosed, SpawnFailed, SpawnTimeout
 from dragoman.hub.agents.host.host_reply import READY, READY_WITHIN, reason_of
 from dragoman.transport.contract import DEFAULT_LIMITS
-from dragoman.transport.reading import open_reader
-from dragoman.transport.writing import open_writer
+from dragoman.transport.reader import open_reader
+from dragoman.transport.writer import open_writer
 
 BURIED_WITHIN = 10.0
 """Seconds from an agent host's last word to its exit. Nothing is left to do for it then."""

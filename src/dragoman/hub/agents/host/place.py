@@ -29,7 +29,7 @@ WAITING = 16
 _CREDENTIALS = struct.Struct("3i")
 
 
-class Occupied(LocalMistake):
+class PlaceOccupied(LocalMistake):
     """An agent host listens there already."""
 
 
@@ -56,7 +56,7 @@ def listen(path: Path) -> tuple[socket.socket, bytes]:
     """Listen there and return the socket and the secret; what a dead agent host left is replaced."""
     with _alone_in(path.parent):
         if _answers(path):
-            raise Occupied(f"an agent host listens at {path} already; find it, or choose another path")
+            raise PlaceOccupied(f"an agent host listens at {path} already; find it, or choose another path")
         remove(path)
         secret = os.urandom(32)
         _write_secret(secret_of(path), secret)

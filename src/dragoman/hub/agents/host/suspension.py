@@ -17,7 +17,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from dragoman.transport import tree
-from dragoman.transport.owned import OwnedTree
+from dragoman.transport.owned_tree import OwnedTree
 
 SOON = 0.002
 """Seconds to the next look after one that found somebody new; the pause doubles while nobody is found."""

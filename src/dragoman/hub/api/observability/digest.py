@@ -15,7 +15,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from dragoman.decoders import json_decoder
 from dragoman.hub.api.observability.usage import AgentUsage, usage_of
-from dragoman.journal import Stored
+from dragoman.journal import StoredEntry
 from dragoman.wire import Notification, Request, decode
 from dragoman.wire.decode import UNREADABLE_TEXT
 
@@ -145,7 +145,7 @@ def is_dull(frame: bytes, *, tools: bool = True) -> bool:
     return not tools or b'"tool_call' not in frame
 
 
-def read_entry(entry: Stored) -> StreamEvent | None:
+def read_entry(entry: StoredEntry) -> StreamEvent | None:
     """What one entry tells, if anything."""
     try:
         return _READERS[entry.direction](entry)
@@ -153,7 +153,7 @@ def read_entry(entry: Stored) -> StreamEvent | None:
         return None
 
 
-def _from_agent(entry: Stored) -> StreamEvent | None:
+def _from_agent(entry: StoredEntry) -> StreamEvent | None:
     if is_dull(entry.frame):
         return None
     message = decode(entry.frame)
@@ -174,7 +174,7 @@ def _tool(note: Notification) -> ToolCallEntry | None:
     return ToolCallEntry(update.toolCallId, update.kind or "", update.status or "", update.name or "")
 
 
-def _to_agent(entry: Stored) -> StreamEvent | None:
+def _to_agent(entry: StoredEntry) -> StreamEvent | None:
     if b'"session/prompt"' not in entry.frame:
         return None
     message = decode(entry.frame)
@@ -183,7 +183,7 @@ def _to_agent(entry: Stored) -> StreamEvent | None:
     return TurnStartEntry(_prompts.decode(message.params).meta.dragoman.key)
 
 
-def _from_note(entry: Stored) -> StreamEvent | None:
+def _from_note(entry: StoredEntry) -> StreamEvent | None:
     if not entry.frame.startswith(b'{"hub":') or entry.frame.startswith(b'{"hub":"heard"'):
         return None
     note = _notes.decode(entry.frame)

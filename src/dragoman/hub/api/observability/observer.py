@@ -42,9 +42,9 @@ from dragoman.hub.api.observability.measured_journal import MeasuredJournal
 from dragoman.hub.api.observability.processes import Root, TreeUse, trees_use
 from dragoman.hub.api.observability.spans import NoSpans, TurnSpans
 from dragoman.hub.api.observability.status import Status, StatusSource, status_of
-from dragoman.hub.api.observability.usage import AgentUsage, Spending, Tokens, usage_of
+from dragoman.hub.api.observability.usage import AgentUsage, Tokens, UsageTotals, usage_of
 from dragoman.hub.clients.client import ClientHub
-from dragoman.journal import Entry, Journal, Page, Stored
+from dragoman.journal import Entry, Journal, Page, StoredEntry
 from dragoman.journal.entry_runs import FrameRun, RunPage, runs_of_entries, size_of, text_of
 
 log = logging.getLogger(__name__)
@@ -97,7 +97,7 @@ class Observer:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.meters = HubMeters()
-        self.spending = Spending()
+        self.spending = UsageTotals()
         self.spans: TurnSpans = spans or NoSpans()
         self._tools = not isinstance(self.spans, NoSpans)
         self.agent_of = agent_of
@@ -200,7 +200,7 @@ class Observer:
         for sequence, frame in enumerate(frames, first):
             if frame.startswith(chunks) or (direction == "to_client" and is_dull(frame, tools=tools)):
                 continue
-            event = read_entry(Stored(sequence, direction, frame, time))
+            event = read_entry(StoredEntry(sequence, direction, frame, time))
             if event is not None:
                 self._take(stream, event, time)
 

@@ -14,7 +14,7 @@ from dragoman.hub.api.observability.digest import ToolCallEntry, read_entry
 from dragoman.hub.api.observability.otel_variables import EXPORT_SECONDS, HUB
 from dragoman.hub.api.observability.trace_context import Meta
 from dragoman.hub.api.observability.usage import Tokens
-from dragoman.journal import Stored
+from dragoman.journal import StoredEntry
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
@@ -65,7 +65,7 @@ class NoSpans:
 
 def update(spans: TurnSpans, session: str, frame: bytes) -> None:
     """A frame of the agent, for those who have no journal to watch."""
-    event = read_entry(Stored(0, "to_client", frame, 0.0))
+    event = read_entry(StoredEntry(0, "to_client", frame, 0.0))
     if isinstance(event, ToolCallEntry):
         spans.tool(session, event)
 

@@ -16,7 +16,7 @@ from msgspec.structs import asdict
 
 from dragoman.hub.api.observability.meters import Histogram
 from dragoman.hub.api.observability.processes import TreeUse
-from dragoman.hub.api.observability.usage import NOTHING, Spending, Tokens
+from dragoman.hub.api.observability.usage import NOTHING, Tokens, UsageTotals
 
 AgentState: TypeAlias = Literal["stopped", "starting", "up", "restarting", "failed"]
 SessionState: TypeAlias = Literal["running", "waiting", "idle", "failed", "closed"]
@@ -182,7 +182,7 @@ def status_of(
     *,
     pid: int = 0,
     uses: Uses | None = None,
-    spending: Spending | None = None,
+    spending: UsageTotals | None = None,
     appends: Histogram | None = None,
     entries: int = 0,
     clock: Callable[[], float] = time.time,
@@ -224,13 +224,13 @@ def _hub(use: TreeUse | None) -> Use:
     return Use() if use is None else Use(**asdict(use))
 
 
-def _agent(agent: SeenAgent, use: TreeUse | None, spending: Spending | None) -> AgentStatus:
+def _agent(agent: SeenAgent, use: TreeUse | None, spending: UsageTotals | None) -> AgentStatus:
     spent = NOTHING if spending is None else spending.of_agent(agent.name)
     used = {} if use is None else asdict(use)
     return AgentStatus(**asdict(agent), **used, tokens=spent.tokens, costs=spent.costs)
 
 
-def _session(session: SeenSession, spending: Spending | None) -> SessionStatus:
+def _session(session: SeenSession, spending: UsageTotals | None) -> SessionStatus:
     spent = NOTHING if spending is None else spending.of_session(session.session_id)
     return SessionStatus(**asdict(session), tokens=spent.tokens.total, costs=spent.costs)
 

@@ -113,33 +113,33 @@ def _sensible(cost: Cost | None) -> Cost | None:
     return Cost(cost.amount, cost.currency[:LONGEST_CURRENCY])
 
 
-class AgentSpending(Struct, frozen=True, kw_only=True):
+class UsageSum(Struct, frozen=True, kw_only=True):
     """All that was used by somebody, as far as it was told."""
 
     tokens: Tokens = Tokens()
     costs: dict[str, float] = {}  # amounts by currency
 
-    def with_tokens(self, tokens: Tokens) -> AgentSpending:
-        return AgentSpending(tokens=self.tokens.plus(tokens), costs=self.costs)
+    def with_tokens(self, tokens: Tokens) -> UsageSum:
+        return UsageSum(tokens=self.tokens.plus(tokens), costs=self.costs)
 
-    def with_cost(self, amount: float, currency: str) -> AgentSpending:
+    def with_cost(self, amount: float, currency: str) -> UsageSum:
         before = self.costs.get(currency, 0.0)
-        return AgentSpending(tokens=self.tokens, costs={**self.costs, currency: before + amount})
+        return UsageSum(tokens=self.tokens, costs={**self.costs, currency: before + amount})
 
 
-NOTHING = AgentSpending()
+NOTHING = UsageSum()
 
 
 MOST_SESSIONS = 20_000
 """Sessions that are remembered, those first forgotten that were silent longest: some megabytes."""
 
 
-class Spending:
+class UsageTotals:
     """Adds up since the start of the hub, by agent and by session."""
 
     def __init__(self) -> None:
-        self._agents: dict[str, AgentSpending] = {}
-        self._sessions: dict[str, AgentSpending] = {}  # the one that spoke last is last
+        self._agents: dict[str, UsageSum] = {}
+        self._sessions: dict[str, UsageSum] = {}  # the one that spoke last is last
 
     def saw(self, agent: str, session: str, usage: AgentUsage) -> None:
         """An agent told this about a session of its own."""
@@ -158,15 +158,15 @@ class Spending:
         """
         spending = self.of_session(session)
         costs = spending.costs if cost is None else {**spending.costs, cost.currency: cost.amount}
-        self._keep(session, AgentSpending(tokens=spending.tokens, costs=costs))
+        self._keep(session, UsageSum(tokens=spending.tokens, costs=costs))
 
     def forget(self, session: str) -> None:
         self._sessions.pop(session, None)
 
-    def of_agent(self, agent: str) -> AgentSpending:
+    def of_agent(self, agent: str) -> UsageSum:
         return self._agents.get(agent, NOTHING)
 
-    def of_session(self, session: str) -> AgentSpending:
+    def of_session(self, session: str) -> UsageSum:
         return self._sessions.get(session, NOTHING)
 
     def _paid(self, agent: str, session: str, cost: Cost) -> None:
@@ -177,10 +177,10 @@ class Spending:
         self._agents[agent] = self.of_agent(agent).with_cost(grown, cost.currency)
         self._keep(
             session,
-            AgentSpending(tokens=spending.tokens, costs={**spending.costs, cost.currency: cost.amount}),
+            UsageSum(tokens=spending.tokens, costs={**spending.costs, cost.currency: cost.amount}),
         )
 
-    def _keep(self, session: str, spent: AgentSpending) -> None:
+    def _keep(self, session: str, spent: UsageSum) -> None:
         self._sessions.pop(session, None)
         self._sessions[session] = spent
         if len(self._sessions) > MOST_SESSIONS:

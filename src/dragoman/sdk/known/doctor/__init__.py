@@ -8,7 +8,7 @@ one empty session, and no prompt. Every step has a deadline; nothing of the agen
 texts are free of the secrets that we know of.
 """
 
-from dragoman.sdk.known.doctor.examining import diagnose
+from dragoman.sdk.known.doctor.examination import diagnose
 from dragoman.sdk.known.doctor.findings import (
     CheckResult,
     Diagnosis,

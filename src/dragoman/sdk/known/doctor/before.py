@@ -16,7 +16,7 @@ from dragoman.sdk.known.doctor.program import (
     required_node,
 )
 from dragoman.sdk.known.doctor.versions import is_askable, version_of
-from dragoman.sdk.known.finding import install_hint
+from dragoman.sdk.known.lookup import install_hint
 from dragoman.sdk.known.wellknown import WELL_KNOWN
 from dragoman.sdk.login_path import LoginPath
 

@@ -1,0 +1,132 @@
+"""A small MCP server: it greets, lists tools and calls them. It reads and writes nothing itself.
+
+Requests are answered out of order, as their tools end; a call that the other end cancels is given up and not
+answered. What it does not know it refuses, as JSON-RPC wants.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from dragoman.dialect.message import (
+    Json,
+    Message,
+    Object,
+    answer,
+    as_object,
+    as_text,
+    decode,
+    encode,
+    refusal,
+)
+from dragoman.errors import ErrorAnswer
+from dragoman.runtime.owner import TaskOwner
+from dragoman.sdk.interpreter.client_tools.tools import TOOLS, Ask, description, failure, missing
+from dragoman.wire.codes import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, NAMES, PARSE_ERROR
+
+log = logging.getLogger(__name__)
+
+VERSIONS = ("2025-06-18", "2025-03-26", "2024-11-05", "2025-11-25")
+"""Versions of MCP in which everything here means the same; the first is said to whoever asks for another."""
+
+AT_ONCE = 32
+"""Calls at the same time on one connection."""
+
+
+class ClientToolServer:
+    """One connection. `tools` are those that the client lends, `say` takes lines for the other end."""
+
+    def __init__(
+        self, tools: tuple[str, ...], ask: Ask, say: Callable[[bytes], None], owner: TaskOwner
+    ) -> None:
+        self._tools = [name for name in tools if name in TOOLS]
+        self._ask = ask
+        self._say = say
+        self._owner = owner
+        self._calls: dict[Any, asyncio.Task[None]] = {}
+
+    def hear(self, line: bytes) -> None:
+        message = decode(line)
+        if message is None:
+            if not _is_json(line):
+                self._say(encode(refusal(None, PARSE_ERROR, NAMES[PARSE_ERROR])))
+        elif message.is_request:
+            self._on_request(message)
+        elif message.method == "notifications/cancelled":
+            self._on_cancel(as_object(message.params).get("requestId"))
+
+    def close(self) -> None:
+        """The other end is gone: nobody waits for its calls."""
+        for call in list(self._calls.values()):
+            call.cancel()
+
+    def _on_request(self, message: Message) -> None:
+        params = as_object(message.params)
+        if message.method == "tools/call":
+            self._on_call(message, params)
+            return
+        result = self._answer(str(message.method), params)
+        if result is None:
+            self._say(encode(refusal(message.id, METHOD_NOT_FOUND, NAMES[METHOD_NOT_FOUND])))
+        else:
+            self._say(encode(answer(message.id, result)))
+
+    def _answer(self, method: str, params: Object) -> Object | None:
+        if method == "initialize":
+            version = params.get("protocolVersion")
+            return {
+                "protocolVersion": version if version in VERSIONS else VERSIONS[0],
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "client", "title": "The client's files and terminals", "version": "1"},
+            }
+        if method == "tools/list":
+            return {"tools": [description(name) for name in self._tools]}
+        return {} if method == "ping" else None
+
+    def _on_call(self, message: Message, params: Object) -> None:
+        name, arguments = as_text(params.get("name")), as_object(params.get("arguments"))
+        if name not in self._tools:
+            why = f"{NAMES[INVALID_PARAMS]}: there is no such tool"
+            self._say(encode(refusal(message.id, INVALID_PARAMS, why)))
+        elif len(self._calls) >= AT_ONCE:
+            self._say(encode(refusal(message.id, INTERNAL_ERROR, "too many calls at once")))
+        else:
+            self._calls[message.id] = self._owner.start(self._call(message, name, arguments))
+
+    async def _call(self, message: Message, name: str, arguments: Object) -> None:
+        try:
+            missing_argument = missing(name, arguments)
+            if missing_argument:
+                result = _result(f"The argument {missing_argument!r} is missing.", is_error=True)
+            else:
+                result = _result(await TOOLS[name](arguments, self._ask))
+        except ErrorAnswer as error:
+            result = _result(failure(error), is_error=True)
+        except Exception:  # a mistake of ours must not leave the agent without an answer
+            log.exception("a tool of the client failed")
+            result = _result("Internal error", is_error=True)
+        finally:
+            self._calls.pop(message.id, None)
+        self._say(encode(answer(message.id, result)))
+
+    def _on_cancel(self, request_id: Json) -> None:
+        call = self._calls.pop(request_id, None) if type(request_id) in (int, str) else None
+        if call is not None:
+            call.cancel()
+
+
+def _result(text: str, *, is_error: bool = False) -> Object:
+    return {"content": [{"type": "text", "text": text}], "isError": is_error}
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        msgspec.json.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return False
+    return True

@@ -1,0 +1,82 @@
+"""Connects a client and an agent of any two dialects; a relay between them speaks v1.
+
+conversation = InterpretedConversation(client, agent, client_dialect="threads", agent_dialect="crow")
+async with conversation:
+    await conversation.wait_ended()
+print(conversation.ledger.entries)
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from types import TracebackType
+
+from dragoman.dialect import DialectDecision, EdgeSettings, Ledger, LedgerEntry
+from dragoman.errors import PeerDied
+from dragoman.runtime.relay import LAST_WORDS, Relay
+from dragoman.sdk.interpreter.dialect_transport import speaking
+from dragoman.sdk.shutdown import first_of
+from dragoman.transport.contract import Transport
+
+
+class InterpretedConversation:
+    """Leaving the block ends both sides, in an orderly way. `strict`: it also ends at the first loss.
+
+    `on_decision` hears what a side of the dialect `auto` was found to speak.
+    """
+
+    def __init__(
+        self,
+        client: Transport,
+        agent: Transport,
+        *,
+        client_dialect: str = "v1",
+        agent_dialect: str = "v1",
+        settings: EdgeSettings | None = None,
+        strict: bool = False,
+        quirks: bool = True,
+        on_decision: Callable[[DialectDecision], None] | None = None,
+    ) -> None:
+        self.ledger = Ledger(on_loss=self._stop if strict else None, on_decision=on_decision)
+        self.stopped_by: LedgerEntry | None = None
+        in_v1 = partial(speaking, settings=settings or EdgeSettings(), ledger=self.ledger, quirks=quirks)
+        self._relay = Relay(
+            in_v1(client_dialect, client, position="client"),
+            in_v1(agent_dialect, agent, position="agent"),
+            name="interpreter",
+        )
+        self._end_event = asyncio.Event()
+
+    async def wait_ended(self) -> None:
+        """Until one side is gone, or something was lost that must not be."""
+        await first_of(self._relay.wait_ended(), self._end_event.wait())
+
+    @property
+    def agent_ended(self) -> str | None:
+        """How the agent's side has ended, None if it has not."""
+        way = self._relay.to_client
+        return None if not way.over.is_set() else str(way.reason or "it hung up")
+
+    @property
+    def agent_died(self) -> PeerDied | None:
+        """How the agent's process ended, if it did so by itself."""
+        reason = self._relay.to_client.reason
+        return reason if isinstance(reason, PeerDied) else None
+
+    async def aclose(self, *, grace: float = LAST_WORDS) -> None:
+        await self._relay.aclose(grace=grace)
+
+    async def __aenter__(self) -> InterpretedConversation:
+        self._relay.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def _stop(self, entry: LedgerEntry) -> None:
+        self.stopped_by = self.stopped_by or entry
+        self._end_event.set()

@@ -1,0 +1,85 @@
+"""From a transport whose peer speaks a dialect to one that speaks v1."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+from datetime import UTC, datetime
+
+from msgspec.structs import replace
+
+from dragoman.dialect import Edge, EdgeSettings, Ledger, Position, Translator, make_edge
+from dragoman.dialect.quirks.edge import Quirks
+from dragoman.sdk.interpreter.edge_host import LendingTransport
+from dragoman.transport.contract import Transport
+
+log = logging.getLogger(__name__)
+
+
+def speaking(
+    dialect: str,
+    peer: Transport,
+    *,
+    position: Position,
+    settings: EdgeSettings,
+    ledger: Ledger,
+    quirks: bool = True,
+) -> Transport:
+    """`peer` in v1, without its known `quirks`. A peer of v1 whose quirks may stay is left alone: nothing
+    stands in between then.
+    """
+    interpreter = interpreter_for(dialect, position=position, settings=settings, ledger=ledger, quirks=quirks)
+    return peer if interpreter is None else LendingTransport(peer, interpreter, policy=settings.policy)
+
+
+def interpreter_for(
+    dialect: str, *, position: Position, settings: EdgeSettings, ledger: Ledger, quirks: bool = True
+) -> Translator | None:
+    """What stands between us and a peer of this dialect; None if nothing has to."""
+    if hasattr(socket, "AF_UNIX"):  # what the client lends is reached through one
+        settings = replace(settings, client_tools=True)
+    if not settings.nonce:
+        settings = replace(settings, nonce=os.urandom(4).hex())
+    if settings.clock is None:
+        settings = replace(settings, clock=_now)
+    edges: list[Edge] = [Quirks(position, settings, ledger)] if quirks else []
+    if dialect != "v1":
+        edges.append(make_edge(dialect, position, settings, ledger))
+    return Translator(edges, ledger, on_mistake=_report) if edges else None
+
+
+def agent_in_v1(
+    agent: Transport,
+    dialect: str,
+    *,
+    cwd: str | os.PathLike[str] | None,
+    ledger: Ledger | None,
+    quirks: bool,
+    policy: str,
+) -> Transport:
+    """An agent that somebody connects to, heard in v1; the file `policy` says what is lent to it."""
+    interpreter = agent_interpreter(dialect, cwd=cwd, ledger=ledger, quirks=quirks)
+    return agent if interpreter is None else LendingTransport(agent, interpreter, policy=policy)
+
+
+def agent_interpreter(
+    dialect: str, *, cwd: str | os.PathLike[str] | None, ledger: Ledger | None, quirks: bool
+) -> Translator | None:
+    """For an agent that somebody connects to; its sessions without a folder are in `cwd`."""
+    settings = EdgeSettings(cwd=os.path.abspath(cwd or "."), as_written=None)
+    decisions = Ledger() if ledger is None else ledger
+    return interpreter_for(dialect, position="agent", settings=settings, ledger=decisions, quirks=quirks)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _report(error: Exception) -> None:
+    # Its text may hold what the peer said; the kind and the place are enough to find the mistake.
+    trace, place = error.__traceback__, "somewhere"
+    while trace is not None:
+        place = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    log.error("an edge failed at %s: %s", place, type(error).__name__)

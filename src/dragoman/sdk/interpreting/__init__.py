@@ -1,9 +1,0 @@
-"""Interpreters that run: a client and an agent of different dialects joined, and agents of any dialect for
-`connect`.
-"""
-
-from dragoman.dialect.ledger import Ledger
-from dragoman.sdk.interpreting.conversation import InterpretedConversation
-from dragoman.sdk.interpreting.speaking import speaking
-
-__all__ = ["InterpretedConversation", "Ledger", "speaking"]

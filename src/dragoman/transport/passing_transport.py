@@ -1,0 +1,48 @@
+"""A transport in front of another one that passes everything on: for those that change one thing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dragoman.transport.contract import Sink, Transport, TransportLimits
+
+if TYPE_CHECKING:  # not every transport is a process
+    from dragoman.transport.owned_tree import OwnedTree
+
+
+class PassingTransport:
+    """Keeps the promises of `inner`, whatever they are."""
+
+    def __init__(self, inner: Transport) -> None:
+        self.inner = inner
+
+    @property
+    def tree(self) -> OwnedTree | None:
+        """Of the child process behind it, if there is one."""
+        return getattr(self.inner, "tree", None)
+
+    def start(self, sink: Sink) -> None:
+        self.inner.start(sink)
+
+    def write(self, block: bytes | bytearray | memoryview) -> None:
+        self.inner.write(block)
+
+    @property
+    def pending(self) -> int:
+        return self.inner.pending
+
+    @property
+    def limits(self) -> TransportLimits:
+        return self.inner.limits
+
+    async def drain(self) -> None:
+        await self.inner.drain()
+
+    def pause(self) -> None:
+        self.inner.pause()
+
+    def resume(self) -> None:
+        self.inner.resume()
+
+    async def aclose(self) -> None:
+        await self.inner.aclose()

@@ -1,0 +1,50 @@
+"""From a peer of a dialect to one that speaks v1, and nothing in between where nothing is needed."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+from dragoman.dialect import EdgeSettings, Ledger, Message, Out
+from dragoman.dialect.haven import HavenAgent
+from dragoman.sdk.interpreter import speaking
+from dragoman.testing.transports import SinkRecorder
+from dragoman.transport.memory import memory_pair
+from dragoman.transport.translated_transport import TranslatedTransport
+
+
+def spoken(dialect: str, peer: Any, ledger: Ledger, *, quirks: bool) -> Any:
+    return speaking(dialect, peer, position="agent", settings=EdgeSettings(), ledger=ledger, quirks=quirks)
+
+
+async def test_before_a_peer_of_v1_stands_nothing_unless_its_quirks_are_repaired() -> None:
+    peer, _ = memory_pair()
+    assert spoken("v1", peer, Ledger(), quirks=False) is peer
+    assert isinstance(spoken("v1", peer, Ledger(), quirks=True), TranslatedTransport)
+    assert isinstance(spoken("haven", peer, Ledger(), quirks=False), TranslatedTransport)
+
+
+async def test_a_mistake_of_an_edge_is_logged_by_its_place_and_not_by_what_was_said(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(self: HavenAgent, message: Message) -> list[Out]:
+        raise ValueError("hunter2")
+
+    monkeypatch.setattr(HavenAgent, "from_peer", fail)
+    theirs, ours = memory_pair()
+    ledger, heard = Ledger(), SinkRecorder()
+    transport = spoken("haven", ours, ledger, quirks=False)
+    transport.start(heard)
+    theirs.start(SinkRecorder())
+    with caplog.at_level(logging.ERROR):
+        theirs.write(b'{"jsonrpc":"2.0","id":1,"result":"hunter2"}\n')
+        await heard.until(lambda: bool(heard.blocks))
+    assert b'"code":-32603' in heard.stream
+    assert "an edge failed at" in caplog.text
+    assert "test_speaking.py" in caplog.text
+    assert "ValueError" in caplog.text
+    assert "hunter2" not in caplog.text + repr(ledger.entries) + heard.stream.decode()
+    await transport.aclose()
+    await theirs.aclose()
