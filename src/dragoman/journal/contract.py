@@ -122,6 +122,11 @@ class Journal(Protocol):
         included. Raises `NoSuchStream`, and `JournalDamaged` behind the last good entry.
         """
 
+    async def first_entries(self, names: Sequence[str]) -> Mapping[str, StoredEntry]:
+        """The first entry of each of the streams with these names. One that does not exist, is empty
+        or begins with damage is left out.
+        """
+
     async def info(self, stream: str) -> StreamInfo | None:
         """What is known about a stream; None if there is no such stream."""
 

@@ -86,6 +86,10 @@ class MemoryJournal:
             after = page[-1].sequence
             remaining = None if remaining is None else remaining - len(page)
 
+    async def first_entries(self, names: Sequence[str]) -> dict[str, StoredEntry]:
+        self._check()
+        return {name: entries[0] for name in names if (entries := self._entries.get(name))}
+
     async def info(self, stream: str) -> StreamInfo | None:
         self._check()
         return self._infos.get(stream)

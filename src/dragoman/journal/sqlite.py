@@ -28,6 +28,7 @@ from dragoman.journal.contract import (
     KeyEntries,
     Page,
     SearchHit,
+    StoredEntry,
     StreamInfo,
     StreamListing,
 )
@@ -169,6 +170,9 @@ class SqliteJournal:
             if not page:
                 return
             remaining = None if remaining is None else remaining - len(page)
+
+    async def first_entries(self, names: Sequence[str]) -> dict[str, StoredEntry]:
+        return await self._read.ask(lambda base: streams.first_entries(base, names, seal=self._seal))
 
     async def info(self, stream: str) -> StreamInfo | None:
         return await self._read.ask(lambda base: streams.info(base, stream, seal=self._seal))

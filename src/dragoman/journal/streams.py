@@ -20,6 +20,7 @@ from dragoman.journal.contract import (
     PAGE_BYTES,
     PAGE_ROWS,
     Entry,
+    StoredEntry,
     StreamInfo,
     StreamListing,
     make_cursor,
@@ -249,6 +250,18 @@ def _read(row: StreamRow, sequence: int, fields: tuple[object, ...], seal: Seal 
         return run
     entry = read_entry(row, sequence, fields, seal=seal)
     return None if entry is None else FrameRun(entry.direction, (entry.frame,), entry.time)
+
+
+def first_entries(
+    connection: sqlite3.Connection, names: Iterable[str], *, seal: Seal | None = None
+) -> dict[str, StoredEntry]:
+    found: dict[str, StoredEntry] = {}
+    for name in names:
+        row = find_stream(connection, clean(name), seal=seal)
+        if row is not None:
+            good_page, _ = page_of(connection, row, 0, 1, seal=seal)
+            found.update((name, entry) for entry in good_page)
+    return found
 
 
 def info(connection: sqlite3.Connection, stream: str, *, seal: Seal | None = None) -> StreamInfo | None:

@@ -126,6 +126,18 @@ async def _pages(journal: Journal) -> None:
     assert max(big) <= 3, "a page has too many bytes"
 
 
+async def _check_first_entries(journal: Journal) -> None:
+    """First entries are read of many streams at once, and only of those that have one."""
+    for number, name in enumerate(ODD_NAMES):
+        await journal.append(name, [Entry("note", b"%d" % number, 1.0), *entries(2)])
+    await journal.append("empty", [])
+    first = await journal.first_entries([*ODD_NAMES, "empty", "nobody"])
+    frames = {name: (entry.sequence, entry.frame) for name, entry in first.items()}
+    wanted = {name: (1, b"%d" % number) for number, name in enumerate(ODD_NAMES)}
+    assert frames == wanted, f"first entries are {frames}"
+    assert await journal.first_entries([]) == {}, "first entries of no stream"
+
+
 async def _check_missing_stream(journal: Journal) -> None:
     """A stream that is not there is said to be not there."""
     assert await journal.info("a") is None, "there is info about nothing"
@@ -414,6 +426,7 @@ PROMISES: tuple[Callable[[Journal], Awaitable[None]], ...] = (
     _apart,
     _empty,
     _pages,
+    _check_first_entries,
     _check_missing_stream,
     _fence,
     _together,

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from typing import Any, TypeVar
 
 from dragoman.errors import JournalBusy, JournalError, JournalFull, JournalUncertain
-from dragoman.journal import Entry, SearchHit, StreamInfo, StreamListing
+from dragoman.journal import Entry, SearchHit, StoredEntry, StreamInfo, StreamListing
 from dragoman.journal.contract import KeyEntries, Page
 from dragoman.journal.memory import MemoryJournal
 from tests.hub.simulate.story import Story
@@ -162,6 +162,9 @@ class SimulatedDisk:
             return []
 
         return await self._read(f"replay {stream[-9:]}", one)
+
+    async def first_entries(self, names: Sequence[str]) -> Mapping[str, StoredEntry]:
+        return await self._read("first entries", lambda: self._shared.first_entries(names))
 
     async def info(self, stream: str) -> StreamInfo | None:
         return await self._read("info", lambda: self._shared.info(stream))

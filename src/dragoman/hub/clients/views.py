@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 from weakref import WeakSet
 
-from dragoman.errors import JournalError
 from dragoman.hub.clients.client import ClientHub, HubClient
 from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.session.frames import encode_json, object_of, value_of
 from dragoman.hub.session.notes import read_note
-from dragoman.journal import StreamInfo
+from dragoman.journal import StoredEntry, StreamInfo
 from dragoman.journal.redaction import redact
 from dragoman.schema.steering import SteeringWay, steering_way
 from dragoman.version import VERSION
@@ -184,37 +183,31 @@ class SessionViews:
                 if self._may_list(client, info)
                 and (archived == "include" or (archived == "only") == (info.state == "archived"))
             ]
-            parents = await asyncio.gather(*(self._parent_of(info.stream) for info in infos))
-            sessions += [
-                self._line(info) | ({"parent": parent} if parent else {})
-                for info, parent in zip(infos, parents, strict=True)
-                if with_children or not parent
-            ]
+            parents = await self._parents_of([info.stream for info in infos])
+            for info, parent in zip(infos, parents, strict=True):
+                if with_children or not parent:
+                    sessions.append(self._line(info) | ({"parent": parent} if parent else {}))
             cursor = listing.cursor
             if cursor is None:
                 break
         return {"sessions": sessions} | ({} if cursor is None else {"nextCursor": cursor})
 
-    async def _parent_of(self, stream: str) -> str:
-        """The parent of a child session; empty for any other. The first entry of a stream says it."""
-        session = self._hub.sessions.get(stream)
-        if session is not None:
-            return session.state.parent
-        if stream not in self._parents:
-            if len(self._parents) >= PARENTS:
+    async def _parents_of(self, names: Sequence[str]) -> list[str]:
+        """The parents of child sessions; empty for any other. The first entry of a stream says it."""
+        parents = {name: parent for name in names if (parent := self._known_parent(name)) is not None}
+        unknown = [name for name in names if name not in parents]
+        if unknown:
+            first = await self._hub.journal.first_entries(unknown)
+            read = {name: _parent_in(first.get(name)) for name in unknown}
+            if len(self._parents) + len(read) > PARENTS:
                 self._parents.clear()
-            self._parents[stream] = await self._read_parent(stream)
-        return self._parents[stream]
+            self._parents |= read
+            parents |= read
+        return [parents[name] for name in names]
 
-    async def _read_parent(self, stream: str) -> str:
-        try:
-            async for page in self._hub.journal.replay(stream, limit=1):
-                for entry in page:
-                    note = read_note(entry.frame)
-                    return "" if note is None else note.parent
-        except JournalError:
-            pass  # it was deleted meanwhile, or its first entry is damaged: a listing goes on without it
-        return ""
+    def _known_parent(self, name: str) -> str | None:
+        session = self._hub.sessions.get(name)
+        return self._parents.get(name) if session is None else session.state.parent
 
     def _line(self, info: StreamInfo) -> JsonObject:
         open_session = self._hub.sessions.get(info.stream)
@@ -294,3 +287,8 @@ class SessionViews:
 
 def _when(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+
+def _parent_in(first: StoredEntry | None) -> str:
+    note = None if first is None else read_note(first.frame)
+    return "" if note is None else note.parent

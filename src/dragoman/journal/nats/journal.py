@@ -14,7 +14,15 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from msgspec.structs import replace
 
 from dragoman.errors import JournalClosed, JournalDamaged, JournalError, NoSuchStream
-from dragoman.journal.contract import Entry, KeyEntries, Page, SearchHit, StreamInfo, StreamListing
+from dragoman.journal.contract import (
+    Entry,
+    KeyEntries,
+    Page,
+    SearchHit,
+    StoredEntry,
+    StreamInfo,
+    StreamListing,
+)
 from dragoman.journal.nats.append_queue import AppendQueue
 from dragoman.journal.nats.catalog import Catalog
 from dragoman.journal.nats.connection import NatsConnection
@@ -105,6 +113,18 @@ class NatsJournal:
         async for page in self._replay.pages(name, token, tail, after=after, limit=limit):
             yield page
             self._check()
+
+    async def first_entries(self, names: Sequence[str]) -> dict[str, StoredEntry]:
+        entries = await asyncio.gather(*map(self._first_entry, names))
+        return {name: entry for name, entry in zip(names, entries, strict=True) if entry is not None}
+
+    async def _first_entry(self, name: str) -> StoredEntry | None:
+        try:
+            async for page in self.replay(name, limit=1):
+                return page[0]
+        except (NoSuchStream, JournalDamaged):
+            pass
+        return None
 
     async def info(self, stream: str) -> StreamInfo | None:
         name, token = self._name(stream)

@@ -10,7 +10,16 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from dragoman.errors import JournalError
-from dragoman.journal import Entry, Journal, KeyEntries, Page, SearchHit, StreamInfo, StreamListing
+from dragoman.journal import (
+    Entry,
+    Journal,
+    KeyEntries,
+    Page,
+    SearchHit,
+    StoredEntry,
+    StreamInfo,
+    StreamListing,
+)
 
 
 class JournalWatcher(Protocol):
@@ -50,6 +59,9 @@ class MeasuredJournal:
         async for page in self.inner.replay(stream, after=after, limit=limit):
             read(page)
             yield page
+
+    async def first_entries(self, names: Sequence[str]) -> Mapping[str, StoredEntry]:
+        return await self.inner.first_entries(names)
 
     async def info(self, stream: str) -> StreamInfo | None:
         return await self.inner.info(stream)
