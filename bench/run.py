@@ -36,6 +36,13 @@ PLOTS = BENCH.parent / "docs" / "performance"
 Named = TypeVar("Named", Peer, Scenario)
 
 
+def notes_below(results: Path) -> str:
+    """What people wrote below the table of an earlier run, from the first heading on: it stays."""
+    earlier = results.read_text() if results.exists() else ""
+    _, heading, notes = earlier.partition("\n## ")
+    return heading + notes
+
+
 def main() -> int:
     arguments = _arguments()
     if arguments.growth:
@@ -61,7 +68,7 @@ def main() -> int:
     whole = not (arguments.only or arguments.peers or arguments.quick or missing)
     output = arguments.output or (BENCH / "results.md" if whole else None)
     if output:
-        output.write_text(text)
+        output.write_text(text + notes_below(output))
     if whole or arguments.plots:
         draw_all(results, usable, PLOTS, is_wanted=lambda figure: others <= QUIET or is_steady(figure))
     if whole:
