@@ -14,9 +14,9 @@ INITIALIZE = b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}'
 
 
 def greeted() -> Handshake:
-    greeting = Handshake()
-    assert greeting.look(INITIALIZE) == PASSED
-    return greeting
+    handshake = Handshake()
+    assert handshake.look(INITIALIZE) == PASSED
+    return handshake
 
 
 @pytest.mark.parametrize(
@@ -39,8 +39,8 @@ def test_a_bad_beginning_ends_the_connection(first: bytes, code: int) -> None:
     [(b"x", -32700), (b"[]", -32600), (b"1", -32600), (b'{"id":[],"method":"x"}', -32600)],
 )
 def test_garbage_is_answered_before_and_after(garbage: bytes, code: int) -> None:
-    for greeting in (Handshake(), greeted()):
-        found = greeting.look(garbage)
+    for handshake in (Handshake(), greeted()):
+        found = handshake.look(garbage)
         assert isinstance(found, Rejected)
         answer = json.loads(found.message)
         assert (answer["id"], answer["error"]["code"]) == (None, code)
@@ -94,5 +94,5 @@ def test_what_only_looks_strange_is_for_the_agent() -> None:
 
 @given(st.binary())
 def test_any_bytes_are_looked_at(message: bytes) -> None:
-    for greeting in (Handshake(), greeted()):
-        assert isinstance(greeting.look(message), Forwarded | Rejected | Disconnected)
+    for handshake in (Handshake(), greeted()):
+        assert isinstance(handshake.look(message), Forwarded | Rejected | Disconnected)

@@ -32,7 +32,7 @@ def measure(size: int, count: int) -> float:
     blocks = [b"".join(frames[first : first + TOGETHER]) for first in range(0, count, TOGETHER)]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "tap.ndjson")
-        recorder = TapRecorder(path, name="bench", hiding=SecretFilter(ENVIRONMENT), full=1 << 40, keep=1)
+        recorder = TapRecorder(path, name="bench", secrets=SecretFilter(ENVIRONMENT), full=1 << 40, keep=1)
         start = time.process_time()
         for block in blocks:
             recorder.record("to_client", block)

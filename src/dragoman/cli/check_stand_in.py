@@ -60,6 +60,6 @@ def recorder_for(path: Path) -> TapRecorder:
     while True:
         free = path if number == 1 else path.with_name(f"{path.stem}.{number}{path.suffix}")
         try:
-            return TapRecorder(free, name="dragoman check client", hiding=None, full=LARGEST, keep=1)
+            return TapRecorder(free, name="dragoman check client", secrets=None, full=LARGEST, keep=1)
         except FileExistsError:
             number += 1

@@ -27,9 +27,9 @@ def run(args: argparse.Namespace) -> int:
         return attach(args.command[1:], folder=args.folder)
 
     stdio = claim_stdio()
-    hiding = None if args.no_redact else SecretFilter(os.environ)
+    secrets = None if args.no_redact else SecretFilter(os.environ)
     try:
-        recorder = _recorder(args, hiding)
+        recorder = _recorder(args, secrets)
     except OSError as error:
         say(f"dragoman tap: {explain_error(error, act='write')}", file=sys.stderr)
         return 2
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
         return 127
     finally:
         recorder.close(
-            last_words=None if hiding is None else lambda: {"event": "redacted", "count": hiding.count}
+            last_words=None if secrets is None else lambda: {"event": "redacted", "count": secrets.count}
         )
         if recorder.unwritten:
             say(f"dragoman tap: {recorder.unwritten} bytes could not be written", file=sys.stderr)
@@ -60,10 +60,10 @@ async def _tap(args: argparse.Namespace, recorder: TapRecorder, stdin: int, stdo
     )
 
 
-def _recorder(args: argparse.Namespace, hiding: SecretFilter | None) -> TapRecorder:
+def _recorder(args: argparse.Namespace, secrets: SecretFilter | None) -> TapRecorder:
     path = Path(args.record) if args.record else _new_path(args)
     name = " ".join(args.command[:1])
-    return TapRecorder(path, name=name, hiding=hiding, full=int(args.max_size * MEGABYTE), keep=args.keep)
+    return TapRecorder(path, name=name, secrets=secrets, full=int(args.max_size * MEGABYTE), keep=args.keep)
 
 
 def _new_path(args: argparse.Namespace) -> Path:

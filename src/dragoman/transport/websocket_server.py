@@ -37,7 +37,7 @@ class AsgiWebSocket:
         receive: Receive,
         send: Send,
         *,
-        greeting: Handshake | None = None,
+        handshake: Handshake | None = None,
         patience: float = PATIENCE,
         batched_send: bool = False,
         now: Callable[[Sequence[bytes]], bool] | None = None,
@@ -47,7 +47,7 @@ class AsgiWebSocket:
         """Code and reason of the close, if it is ours."""
         self._receive = receive
         self._send = send
-        self._greeting = greeting
+        self._handshake = handshake
         self._patience = patience
         self._batched_send = batched_send
         self._now = now
@@ -142,7 +142,7 @@ class AsgiWebSocket:
             await self._say({"type": "websocket.close", "code": code, "reason": reason})
 
     async def _is_welcome(self, message: bytes) -> bool:
-        verdict = None if self._greeting is None else self._greeting.look(message)
+        verdict = None if self._handshake is None else self._handshake.look(message)
         if isinstance(verdict, Disconnected):
             self.farewell = (verdict.code, verdict.why)
             raise LinkClosed(verdict.why)

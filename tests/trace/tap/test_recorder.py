@@ -19,9 +19,9 @@ from dragoman.trace.tap.secrets import SecretFilter
 
 def recorder(path: Path, *, full: int = 1_000_000, keep: int = 3, hides: bool = False) -> TapRecorder:
     ticks = count(1)
-    hiding = SecretFilter({}) if hides else None
+    secrets = SecretFilter({}) if hides else None
     return TapRecorder(
-        path, name="an agent", hiding=hiding, full=full, keep=keep, clock=lambda: float(next(ticks))
+        path, name="an agent", secrets=secrets, full=full, keep=keep, clock=lambda: float(next(ticks))
     )
 
 

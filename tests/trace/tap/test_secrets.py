@@ -26,18 +26,18 @@ def texts(entries: list[Entry]) -> list[str]:
     return [json.loads(entry.frame)["params"]["update"]["content"]["text"] for entry in entries]
 
 
-def recorded(hiding: SecretFilter, entries: list[Entry]) -> list[Entry]:
-    holding = EntryBacklog(hiding)
+def recorded(secrets: SecretFilter, entries: list[Entry]) -> list[Entry]:
+    holding = EntryBacklog(secrets)
     written = [entry for one in entries for entry in holding.add([one])]
     return written + holding.release()
 
 
 def test_values_of_secret_variables_are_hidden_in_every_form() -> None:
-    hiding = SecretFilter({"API_KEY": 'a"b\\cé-secret', "HOME": "/home/somebody", "TOKEN": "abc"})
+    secrets = SecretFilter({"API_KEY": 'a"b\\cé-secret', "HOME": "/home/somebody", "TOKEN": "abc"})
     line = json.dumps({"text": 'x a"b\\cé-secret y', "home": "/home/somebody abc"}).encode()
-    [hidden] = hiding.hide_all([line])
+    [hidden] = secrets.hide_all([line])
     assert json.loads(hidden) == {"text": "x [redacted] y", "home": "/home/somebody abc"}
-    assert hiding.count == 1
+    assert secrets.count == 1
 
 
 def test_a_line_without_secrets_stays_the_same_object() -> None:
@@ -50,11 +50,11 @@ def test_a_key_is_found_however_a_message_was_cut(cuts: list[int]) -> None:
     whole = f"use {KEY} now"
     edges = [0, *sorted(min(cut, len(whole)) for cut in cuts), len(whole)]
     pieces = [whole[first:last] for first, last in pairwise(edges)]
-    hiding = SecretFilter({})
-    written = recorded(hiding, [chunk(piece) for piece in pieces])
+    secrets = SecretFilter({})
+    written = recorded(secrets, [chunk(piece) for piece in pieces])
     assert len(written) == len(pieces)
     assert "".join(texts(written)) == "use [redacted] now"
-    assert hiding.count == 1
+    assert secrets.count == 1
 
 
 @given(st.lists(st.integers(1, 9), max_size=12), st.integers(0, 9), st.integers(0, 90))

@@ -110,12 +110,12 @@ class AcpEndpoint:
             await _turn_away(scope, refusal, send)
             return
         # Whoever names a dialect need not begin as the protocol does.
-        greeting = Handshake(once=self._once) if query.get("dialect", "v1") in PROTOCOL else None
+        handshake = Handshake(once=self._once) if query.get("dialect", "v1") in PROTOCOL else None
         many = (scope.get("extensions") or {}).get(MANY)
         stream = AsgiWebSocket(
             receive,
             send,
-            greeting=greeting,
+            handshake=handshake,
             patience=self._bounds.patience,
             batched_send=many is not None,
             now=(many or {}).get("now"),

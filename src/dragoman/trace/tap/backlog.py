@@ -56,8 +56,8 @@ class _HeldEntry(Struct, gc=False):
 class EntryBacklog:
     """`add` gives what may be written now."""
 
-    def __init__(self, hiding: SecretFilter) -> None:
-        self._hiding = hiding
+    def __init__(self, secrets: SecretFilter) -> None:
+        self._secrets = secrets
         self._entries: list[_HeldEntry] = []
         self._open: set[str] = set()  # streams whose last word is not complete
 
@@ -96,11 +96,11 @@ class EntryBacklog:
                 streams.setdefault(piece.stream, []).append(piece)
         for pieces in streams.values():
             texts = [piece.text for piece in pieces]
-            for piece, text in zip(pieces, self._hiding.hide_split(texts), strict=True):
+            for piece, text in zip(pieces, self._secrets.hide_split(texts), strict=True):
                 if text != piece.text:
                     piece.entry = _with_text(piece.entry, text)
         entries = [piece.entry for piece in held_entries]
-        frames = self._hiding.hide_all([entry.frame for entry in entries])
+        frames = self._secrets.hide_all([entry.frame for entry in entries])
         return [
             entry if frame is entry.frame else Entry(entry.direction, frame, entry.time)
             for entry, frame in zip(entries, frames, strict=True)

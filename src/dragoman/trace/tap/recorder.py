@@ -34,7 +34,7 @@ class TapRecorder:
         path: Path,
         *,
         name: str,
-        hiding: SecretFilter | None,
+        secrets: SecretFilter | None,
         full: int,
         keep: int,
         clock: Callable[[], float] = time.time,
@@ -49,7 +49,7 @@ class TapRecorder:
         self._full = full
         self._keep = max(1, keep)
         self._clock = clock
-        self._holding = None if hiding is None else EntryBacklog(hiding)
+        self._backlog = None if secrets is None else EntryBacklog(secrets)
         self._parts: dict[Direction, bytearray] = {
             "to_agent": bytearray(),
             "to_client": bytearray(),
@@ -76,12 +76,12 @@ class TapRecorder:
 
     def flush(self) -> None:
         """Write what is held back."""
-        if self._holding is not None:
-            self._write(self._holding.release())
+        if self._backlog is not None:
+            self._write(self._backlog.release())
 
     @property
-    def is_holding(self) -> bool:
-        return self._holding is not None and not self._holding.is_empty
+    def has_backlog(self) -> bool:
+        return self._backlog is not None and not self._backlog.is_empty
 
     def on_end(self, direction: Direction) -> None:
         """Nothing more comes from there. The last line may lack its newline."""
@@ -112,7 +112,7 @@ class TapRecorder:
         return [text for text in (line.rstrip(b"\r") for line in whole.split(b"\n")) if text.strip()]
 
     def _add(self, entries: list[Entry]) -> None:
-        self._write(entries if self._holding is None else self._holding.add(entries))
+        self._write(entries if self._backlog is None else self._backlog.add(entries))
 
     def _write(self, entries: list[Entry]) -> None:
         if not entries:

@@ -121,7 +121,7 @@ class _TappedAgent:
     async def _flush_now_and_then(self) -> None:
         while True:
             await asyncio.sleep(HELD)
-            if self._recorder.is_holding:
+            if self._recorder.has_backlog:
                 self._recorder.flush()
 
     def on_stderr(self, chunk: bytes) -> None:
