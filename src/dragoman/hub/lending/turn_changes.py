@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 LOOK_SECONDS = 3.0
 """A turn waits so long for a look at its folder."""
 
-PROMPT_SECONDS = 0.04
+PROMPT_SECONDS = 0.025
 """A prompt waits so long for a look at a folder of many files that was looked at before. Nobody who waits for
 the first word notices it.
 """
