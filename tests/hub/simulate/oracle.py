@@ -255,7 +255,7 @@ class Oracle:
     def _judge_segment(
         self, client: SimulatedClient, segment: Segment, final: list[str], *, is_known: bool
     ) -> None:
-        texts = _replayed_texts(segment, final)
+        texts = _replayed_texts(segment, final, was_closed=segment.session in self.closed)
         ended = [key for key in segment.ended_turns if not self._may_run_again(key)]
         # What a connection was still to be told when the client asked for everything comes before that.
         cuts = range(len(ended) + 1) if segment.how == "session/load" else (0,)
@@ -280,16 +280,20 @@ class Oracle:
             )
 
 
-def _replayed_texts(segment: Segment, final: list[str]) -> list[str]:
+def _replayed_texts(segment: Segment, final: list[str], *, was_closed: bool) -> list[str]:
     """What a segment heard, without the live updates that were on their way when the client asked for a load.
 
-    Only updates that continue what the same connection has heard before count as such.
+    Only updates that continue what the same connection has heard before count as such. Of a session that was
+    closed and loaded again, a connection that comes back by its cursor hears on without having asked: what it
+    hears then has to be in order by itself.
     """
     texts = segment.texts
-    if segment.how != "session/load" or segment.earlier is None or not final or final[0] not in texts:
+    if segment.how != "session/load" or not final or final[0] not in texts:
+        return texts
+    if segment.earlier is None and not was_closed:
         return texts
     count = texts.index(final[0])
-    run = segment.earlier.texts + texts[:count]
+    run = ([] if segment.earlier is None else segment.earlier.texts) + texts[:count]
     begins = final.index(run[0]) if run and run[0] in final else 0
     return texts[count:] if final[begins : begins + len(run)] == run else texts
 

@@ -71,3 +71,19 @@ def test_only_updates_that_continue_what_was_heard_may_precede_a_replay(
     client: Any = SimpleNamespace(name="ann")
     Oracle(cast(World, world))._judge_segment(client, segment, SAID, is_known=True)
     assert bool(found) == is_loss
+
+
+@pytest.mark.parametrize(("tail", "is_loss"), [(SAID[2:], False), (SAID[2:][::-1], True)])
+@pytest.mark.parametrize("was_closed", [True, False])
+def test_a_session_that_was_closed_and_loaded_again_is_heard_on_without_asking(
+    tail: list[str], is_loss: bool, was_closed: bool
+) -> None:
+    found: list[str] = []
+    world: Any = SimpleNamespace(story=SimpleNamespace(find=found.append), prompts={})
+    segment = Segment("session/load", "one", 0.0)
+    segment.texts = [*tail, *SAID]
+    oracle = Oracle(cast(World, world))
+    oracle.closed = {"one"} if was_closed else set()
+    client: Any = SimpleNamespace(name="ann")
+    oracle._judge_segment(client, segment, SAID, is_known=True)
+    assert bool(found) == (is_loss or not was_closed)
