@@ -83,7 +83,7 @@ def test_a_session_that_was_closed_and_loaded_again_is_heard_on_without_asking(
     segment = Segment("session/load", "one", 0.0)
     segment.texts = [*tail, *SAID]
     oracle = Oracle(cast(World, world))
-    oracle.closed = {"one"} if was_closed else set()
+    oracle.closed = {"one": 1.0} if was_closed else {}
     client: Any = SimpleNamespace(name="ann")
     oracle._judge_segment(client, segment, SAID, is_known=True)
     assert bool(found) == (is_loss or not was_closed)
