@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.schema import examine, read, v1
-from dragoman.schema.surrogates import mended
+from dragoman.schema.surrogates import mend_surrogates
 
 REPLACED = "\ufffd"
 
@@ -29,12 +29,12 @@ REPLACED = "\ufffd"
     ],
 )
 def test_lone_surrogates_are_replaced(sent: str, meant: str) -> None:
-    assert json.loads(mended(sent.encode())) == meant
+    assert json.loads(mend_surrogates(sent.encode())) == meant
 
 
 @given(st.text(st.characters(codec=None, categories=None, min_codepoint=0xD700, max_codepoint=0xE100)))
 def test_any_text_with_surrogates_becomes_text_without(text: str) -> None:
-    result = json.loads(mended(json.dumps(text).encode()))
+    result = json.loads(mend_surrogates(json.dumps(text).encode()))
     assert (
         result == text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
         or REPLACED in result

@@ -103,7 +103,7 @@ def tool_call_frames(conversation: Conversation) -> list[Frame]:
 def _find_calls(conversation: Conversation) -> Iterator[ObservedToolCall]:
     lives: dict[tuple[str, str, int, int], ObservedToolCall] = {}
     setups: dict[str, int] = {}
-    connection, loading = 0, _loading(conversation)
+    connection, loading = 0, _replay_numbers(conversation)
     answers = _session_answers(conversation)
     for frame in conversation.frames:
         if frame.method == "initialize":
@@ -132,7 +132,7 @@ def _session_answers(conversation: Conversation) -> dict[int, str]:
     }
 
 
-def _loading(conversation: Conversation) -> set[int]:
+def _replay_numbers(conversation: Conversation) -> set[int]:
     """The numbers of the frames of replays. An agent that answers first replays until the next prompt."""
     numbers: set[int] = set()
     for call in conversation.calls("session/load", "session/resume", direction="to_agent"):

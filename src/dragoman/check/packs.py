@@ -151,11 +151,11 @@ def judge_pack(name: str, part: ReportPart, recordings: Sequence[Recording]) -> 
 
 def selection(only: Iterable[str], exclude: Iterable[str], packs: Iterable[str]) -> set[str] | None:
     """Ids, areas (`TURN`) and patterns (`TERM-1*`) as a set of ids; None for everything."""
-    included_ids = {requirement_id for pattern in only for requirement_id in _matching(pattern)}
+    included_ids = {requirement_id for pattern in only for requirement_id in _match(pattern)}
     included_ids |= {
         requirement for name in packs for item in _pack(name).items for requirement in item.requirements
     }
-    excluded_ids = {requirement_id for pattern in exclude for requirement_id in _matching(pattern)}
+    excluded_ids = {requirement_id for pattern in exclude for requirement_id in _match(pattern)}
     if not included_ids and not excluded_ids:
         return None
     return (included_ids or set(requirements())) - excluded_ids
@@ -193,7 +193,7 @@ def _pack(name: str) -> Pack:
     return PACKS[name]
 
 
-def _matching(pattern: str) -> list[str]:
+def _match(pattern: str) -> list[str]:
     catalogue = requirements()
     ids = [
         name

@@ -151,7 +151,7 @@ def refusals_without_line(conversation: Conversation, side: Side) -> list[Frame]
 
 
 def _strays(conversation: Conversation, side: Side) -> tuple[list[Stray], list[Frame]]:
-    waiting = list(_waiting(conversation, side))
+    waiting = list(_open_requests(conversation, side))
     note_numbers = [frame.number for frame in frames_to(conversation, side) if frame.is_notification]
     lines, refusals = [frame for frame, _ in waiting], _without_id(conversation, side)
     sure = _in_stretches(conversation, lines, refusals)
@@ -226,7 +226,7 @@ def code_of(frame: Frame | None) -> Json:
     return error.get("code") if type(error) is dict else None
 
 
-def _waiting(conversation: Conversation, side: Side) -> Iterator[tuple[Frame, Kind]]:
+def _open_requests(conversation: Conversation, side: Side) -> Iterator[tuple[Frame, Kind]]:
     stray_numbers = {frame.number for frame in conversation.stray_answers}
     for frame in frames_to(conversation, side):
         kind = _kind(frame, is_unasked=frame.number in stray_numbers)
@@ -291,7 +291,7 @@ def ids_inside(conversation: Conversation, side: Side) -> set[str]:
     for frame in frames_to(conversation, side):
         value = frame.json
         if value is BROKEN:
-            value = _forgiving(frame.raw)
+            value = _read_leniently(frame.raw)
         elif type(value) is not list:
             continue
         entries = value if type(value) is list else [value]
@@ -299,7 +299,7 @@ def ids_inside(conversation: Conversation, side: Side) -> set[str]:
     return ids
 
 
-def _forgiving(raw: bytes) -> Json:
+def _read_leniently(raw: bytes) -> Json:
     try:
         return json.loads(raw.decode(errors="replace").removeprefix("\ufeff"))
     except (ValueError, RecursionError):

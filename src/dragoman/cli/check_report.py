@@ -126,7 +126,7 @@ class Wishes:
             complaints=complaints,
             blocked_by=block_reason,
             tool=f"dragoman {VERSION}",
-            hide=_hiding() if self.redact else bytes,
+            hide=_secret_filter() if self.redact else bytes,
         )
 
     def show(self, report: CheckReport) -> None:
@@ -151,7 +151,7 @@ def say_progress(scene: str, number: int, count: int) -> None:
     say(f"scene {number} of {count}: {scene}", file=sys.stderr, flush=True)
 
 
-def _hiding() -> Callable[[bytes], bytes]:
+def _secret_filter() -> Callable[[bytes], bytes]:
     return SecretFilter(os.environ).hide
 
 

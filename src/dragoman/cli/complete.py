@@ -68,13 +68,13 @@ def complete(words: Sequence[str]) -> Candidates:
         else:
             position += 1
     if option is not None:
-        return _starting(current, _values(parser, option))
+        return _with_prefix(current, _values(parser, option))
     if current.startswith("-"):
-        return _starting(current, Candidates(_options(parser)))
-    return _starting(current, _words(parser, position))
+        return _with_prefix(current, Candidates(_options(parser)))
+    return _with_prefix(current, _words(parser, position))
 
 
-def _starting(current: str, candidates: Candidates) -> Candidates:
+def _with_prefix(current: str, candidates: Candidates) -> Candidates:
     words = {word: why for word, why in candidates.words.items() if word.startswith(current)}
     return Candidates(words, candidates.is_path)
 

@@ -47,7 +47,7 @@ def put_members(text: str, table: str, members: Mapping[str, Any], *, path: str)
     for key, value in members.items():
         inner = _find(text, table)
         text = _put(text, inner, key, value)
-    return _checked(text, target, path)
+    return _check_edit(text, target, path)
 
 
 def remove_members(text: str, table: str, keys: tuple[str, ...], *, path: str) -> str:
@@ -58,7 +58,7 @@ def remove_members(text: str, table: str, keys: tuple[str, ...], *, path: str) -
     inner = {key: value for key, value in _inner(document, table, path).items() if key not in keys}
     for key in keys:
         text = _remove(text, _find(text, table), key)
-    return _checked(text, {**document, table: inner}, path)
+    return _check_edit(text, {**document, table: inner}, path)
 
 
 def _document(text: str, path: str) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def _inner(document: dict[str, Any], table: str, path: str) -> dict[str, Any]:
     return inner
 
 
-def _checked(text: str, target: dict[str, Any], path: str) -> str:
+def _check_edit(text: str, target: dict[str, Any], path: str) -> str:
     if _document(text, path) != target:
         raise LocalMistake(f"{path}: it has a form that cannot be edited safely; please edit it by hand")
     return text

@@ -178,14 +178,14 @@ class _BlockTranslation:
             if toward == "host":
                 self._host.append((at, message))
                 continue
-            following = self._following(at, inward=toward == "inside")
+            following = self._next_edge(at, inward=toward == "inside")
             if following is None:
                 self.send(toward, self._bytes(message))
             else:
                 next_outs = self._translator.through(following, message, inward=toward == "inside")
                 waiting.extendleft((following, out) for out in reversed(next_outs))
 
-    def _following(self, at: int, *, inward: bool) -> int | None:
+    def _next_edge(self, at: int, *, inward: bool) -> int | None:
         """The next edge on the way, if there is one."""
         if inward:
             return next((position for position in self._active if position > at), None)

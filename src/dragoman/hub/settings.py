@@ -208,7 +208,7 @@ NEEDS_RESTART = (
 
 def changed_settings(old: HubSettings, new: HubSettings) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The names of what differs: what a reload applies, and what waits for a restart."""
-    differing = _differing(old, new, "")
+    differing = _changed_paths(old, new, "")
     waiting = tuple(name for name in differing if needs_restart(name))
     return tuple(name for name in differing if name not in waiting), waiting
 
@@ -217,7 +217,7 @@ def needs_restart(name: str) -> bool:
     return any(name == need or name.startswith(f"{need}.") for need in NEEDS_RESTART)
 
 
-def _differing(old: Any, new: Any, prefix: str) -> list[str]:
+def _changed_paths(old: Any, new: Any, prefix: str) -> list[str]:
     paths: list[str] = []
     for name in old.__struct_fields__:
         before, after = getattr(old, name), getattr(new, name)
@@ -225,7 +225,7 @@ def _differing(old: Any, new: Any, prefix: str) -> list[str]:
             names = sorted({*before, *after})
             paths += [f"agents.{name}" for name in names if before.get(name) != after.get(name)]
         elif isinstance(before, Struct) and not isinstance(before, Rate):
-            paths += _differing(before, after, f"{prefix}{name}.")
+            paths += _changed_paths(before, after, f"{prefix}{name}.")
         elif before != after:
             paths.append(f"{prefix}{name}")
     return paths

@@ -146,7 +146,7 @@ class BriefFold:
         """The brief."""
         self._end_stream()
         self._has_words |= bool(self._waiting)
-        standing = self._standing()
+        standing = self._describe_state()
         if not self._has_words:
             return ConversationBrief(text="")
         head = _HEAD.format(reason=_REASONS[reason])
@@ -325,7 +325,7 @@ class BriefFold:
     def _line(self, record: Mapping[str, object]) -> bytes:
         return _fit(record, self._budget // 12)[0]
 
-    def _standing(self) -> list[bytes]:
+    def _describe_state(self) -> list[bytes]:
         """How the work stands, at most a third of a brief."""
         facts: list[dict[str, object]] = [
             {"user": text, "delivered": False, "waits": True} for text in self._waiting.values()
@@ -355,7 +355,7 @@ class BriefFold:
         chosen: dict[int, _Record] = {}
         gap = len(_gap(self._count)) + 1
         left = budget
-        for records, least in ((self._user_records, budget // 2), (self._merged(), 0)):
+        for records, least in ((self._user_records, budget // 2), (self._merge_records(), 0)):
             for record in reversed(records):
                 size = len(record.line) + 1 + gap  # each may have a gap in front of it
                 if record.number in chosen:
@@ -366,7 +366,7 @@ class BriefFold:
                 left -= size
         return [chosen[number] for number in sorted(chosen)], self._count - len(chosen)
 
-    def _merged(self) -> list[_Record]:
+    def _merge_records(self) -> list[_Record]:
         return sorted((*self._user_records, *self._other_records), key=lambda record: record.number)
 
     def _losses(self, chosen: Sequence[_Record], omitted: int, lines: Sequence[bytes]) -> Iterable[str]:

@@ -175,7 +175,7 @@ def pages_of(first: int, runs: Iterable[FrameRun]) -> Iterator[RunPage]:
     for run in runs:
         rest = run
         while rest.frames:
-            part = at_most(rest, _fitting(rest.frames, PAGE_ROWS - rows, PAGE_BYTES - size))
+            part = at_most(rest, _count_fitting(rest.frames, PAGE_ROWS - rows, PAGE_BYTES - size))
             page.append(part)
             rows += len(part.frames)
             size += size_of(part.frames)
@@ -187,7 +187,7 @@ def pages_of(first: int, runs: Iterable[FrameRun]) -> Iterator[RunPage]:
         yield RunPage(first, page)
 
 
-def _fitting(frames: Sequence[bytes], rows: int, size: int) -> int:
+def _count_fitting(frames: Sequence[bytes], rows: int, size: int) -> int:
     """How many frames it takes to reach a bound; all of them if they reach none."""
     if size_of(frames) < size:
         return rows

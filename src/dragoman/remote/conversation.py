@@ -41,13 +41,13 @@ class RemoteConversation:
         if self._map is not None and way.direction == "to_agent":
             lines = [self._map.to_agent(line) for line in lines]
         if self._decider is not None:
-            lines = self._decided(way, lines)
+            lines = self._decide(way, lines)
         if self._map is not None and way.direction == "to_client":
             lines = [self._map.to_client(line) for line in lines]
         if lines:
             way.send(b"".join(lines))
 
-    def _decided(self, way: RelayDirection, lines: list[bytes]) -> list[bytes]:
+    def _decide(self, way: RelayDirection, lines: list[bytes]) -> list[bytes]:
         assert self._decider is not None
         step = self._decider.from_client if way.direction == "to_agent" else self._decider.from_agent
         glances = glance_block(b"".join(lines))

@@ -74,11 +74,11 @@ class RemoteLender:
 
     def from_client(self, block: bytes) -> bytes:
         """What of a block of whole frames goes on to the agent."""
-        return self._passed(block, self._from_client)
+        return self._pass_block(block, self._from_client)
 
     def from_agent(self, block: bytes) -> bytes:
         """What of a block of whole frames goes on to the client."""
-        return self._passed(block, self._from_agent)
+        return self._pass_block(block, self._from_agent)
 
     def give_up(self) -> None:
         """The agent has ended: nobody needs the answers that are still waited for."""
@@ -89,7 +89,7 @@ class RemoteLender:
         await self._owner.aclose()
         await self._workspace.aclose()
 
-    def _passed(self, block: bytes, step: Callable[[bytes, Glance], bytes | None]) -> bytes:
+    def _pass_block(self, block: bytes, step: Callable[[bytes, Glance], bytes | None]) -> bytes:
         lines = zip(lines_of(block), glance_block(block), strict=True)
         frames = [step(line, glance) for line, glance in lines]
         return b"".join(frame for frame in frames if frame is not None)

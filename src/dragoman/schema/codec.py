@@ -140,10 +140,10 @@ def write_into(buffer: bytearray, message: object) -> None:
 
 def _write_slowly(message: object, problem: SchemaError | None) -> bytes:
     if problem is None:
-        from .hoist import hoisted  # imported when first needed, as the lenient reader is
+        from .hoist import hoist  # imported when first needed, as the lenient reader is
 
         try:
-            return _encode(hoisted(message))
+            return _encode(hoist(message))
         except _UNUSUAL as found:
             problem = _told(found)
     raise problem or SchemaError("$", "unknown fields where they cannot be put back")

@@ -13,17 +13,17 @@ from msgspec import UNSET
 
 from .base import Bare, UnknownFields
 
-__all__ = ["hoisted"]
+__all__ = ["hoist"]
 
 
-def hoisted(value: object) -> Any:
+def hoist(value: object) -> Any:
     """The value with every struct as a dictionary that holds its unknown fields too."""
     if isinstance(value, Bare):
         return _object(value)
     if isinstance(value, list | tuple):
-        return [hoisted(item) for item in value]
+        return [hoist(item) for item in value]
     if isinstance(value, dict):
-        return {key: hoisted(item) for key, item in value.items()}
+        return {key: hoist(item) for key, item in value.items()}
     return value
 
 
@@ -35,7 +35,7 @@ def _object(message: Bare) -> dict[str, Any]:
     for name, wire in zip(message.__struct_fields__, message.__struct_encode_fields__, strict=True):
         value = getattr(message, name)
         if value is not UNSET and not isinstance(value, UnknownFields):
-            found[wire] = hoisted(value)
+            found[wire] = hoist(value)
     if message.unknown_fields is not UNSET:
         for wire, raw in message.unknown_fields.raw.items():
             found.setdefault(wire, raw)

@@ -29,7 +29,7 @@ from .base import ON_ERROR, ON_NULL, SKIP_ITEMS, Bare, Impossible, Unknown, Unkn
 from .choice import Choice, UnknownPolicy
 from .errors import SchemaError
 from .scalars import INT64_LIMIT, UINT64_LIMIT
-from .surrogates import mended
+from .surrogates import mend_surrogates
 
 __all__ = ["Deviation", "Kind", "read_leniently"]
 
@@ -53,18 +53,18 @@ class Deviation(NamedTuple):
 def read_leniently(raw: Any, kind: Any, decoders: Decoders, deviations: list[Deviation] | None = None) -> Any:
     notes = [] if deviations is None else deviations
     try:
-        text = _checked(b"" if raw is None else bytes(raw), notes)
-        return _Reader(decoders, notes).read(Raw(text), _described(kind), "$", top=True)
+        text = _check_json(b"" if raw is None else bytes(raw), notes)
+        return _Reader(decoders, notes).read(Raw(text), _describe_type(kind), "$", top=True)
     except RecursionError:
         raise SchemaError("$", "nested too deeply") from None
 
 
-def _checked(text: bytes, notes: list[Deviation]) -> bytes:
+def _check_json(text: bytes, notes: list[Deviation]) -> bytes:
     """The text if it is JSON, mended if only surrogates are wrong with it."""
     text = text.strip(b" \t\r\n") or _NULL
     if _is_json(text):
         return text
-    text = mended(text)
+    text = mend_surrogates(text)
     # Raised outside of any `except`, so that no exception that holds the message hangs on this one.
     if not _is_json(text):
         raise SchemaError("$", "not a JSON text", not_json=True)
@@ -82,13 +82,13 @@ def _is_json(text: bytes) -> bool:
 
 
 @cache
-def _described(kind: object) -> inspect.Type:
+def _describe_type(kind: object) -> inspect.Type:
     return inspect.type_info(kind)
 
 
 @cache
 def _fields(kind: type[Bare]) -> dict[str, inspect.Field]:
-    described = _described(kind)
+    described = _describe_type(kind)
     assert isinstance(described, inspect.StructType)
     return {field.encode_name: field for field in described.fields if field.name != "unknown_fields"}
 
@@ -111,7 +111,7 @@ class _Reader:
             case inspect.ListType():
                 return self._list(raw, kind, path, skip=False)
             case inspect.DictType():
-                entries = self._opened(raw, path).items()
+                entries = self._open_object(raw, path).items()
                 return {key: self.read(value, kind.value_type, f"{path}.*") for key, value in entries}
         return _scalar(raw, kind, path)
 
@@ -122,15 +122,15 @@ class _Reader:
             pass  # the walk below finds out why, and whether it matters
         if top and _name_of(raw) == "null":  # results and params that were left out, or are null, in the wild
             raw = Raw(b"{}")
-        found = self._opened(raw, path)
+        found = self._open_object(raw, path)
         tag_field = kind.__struct_config__.tag_field
         if tag_field in found:
             if self._tag(found, tag_field, path) != kind.__struct_config__.tag:
                 raise SchemaError(f"{path}.{tag_field}", f"expected the tag of {kind.__name__}")
             del found[tag_field]
-        return self._filled(found, kind, path)
+        return self._fill(found, kind, path)
 
-    def _filled(self, members: dict[str, Raw], kind: type[Bare], path: str) -> Any:
+    def _fill(self, members: dict[str, Raw], kind: type[Bare], path: str) -> Any:
         for wire, meant in kind._also_read.items():
             if meant not in members and wire in members:
                 members[meant] = members.pop(wire)
@@ -157,7 +157,7 @@ class _Reader:
         noted = len(self._notes)
         try:
             if marks & SKIP_ITEMS:
-                return self._skipping(raw, field.type, path)
+                return self._skip(raw, field.type, path)
             return self.read(raw, field.type, path)
         except SchemaError:
             if not marks & ON_ERROR:
@@ -165,7 +165,7 @@ class _Reader:
             self._notes[noted:] = [Deviation(path, "bad value")]
             return [] if field.required else UNSET
 
-    def _skipping(self, raw: Raw, kind: inspect.Type, path: str) -> Any:
+    def _skip(self, raw: Raw, kind: inspect.Type, path: str) -> Any:
         if isinstance(kind, inspect.UnionType):
             if _name_of(raw) == "null" and any(isinstance(part, inspect.NoneType) for part in kind.types):
                 return None
@@ -196,7 +196,7 @@ class _Reader:
             return None
         members = [part for part in parts if isinstance(part, inspect.StructType) and part.tag_field]
         if members:
-            return self._tagged(raw, members, path, policy)
+            return self._read_tagged(raw, members, path, policy)
         rest = [part for part in parts if not isinstance(part, inspect.NoneType)]
         if len(rest) == 1:
             return self.read(raw, rest[0], path)
@@ -207,8 +207,10 @@ class _Reader:
                 continue
         raise SchemaError(path, f"unexpected {got}")
 
-    def _tagged(self, raw: Raw, members: list[inspect.StructType], path: str, policy: UnknownPolicy) -> Any:
-        found = self._opened(raw, path)
+    def _read_tagged(
+        self, raw: Raw, members: list[inspect.StructType], path: str, policy: UnknownPolicy
+    ) -> Any:
+        found = self._open_object(raw, path)
         tag_field = members[0].tag_field
         assert tag_field is not None
         tag = self._tag(found, tag_field, path)
@@ -242,7 +244,7 @@ class _Reader:
             if _name_of(raw) != "array":
                 raise SchemaError(path, f"expected array, got {_name_of(raw)}")
             sample = next(iter(_lists(raw)), Raw(b"{}"))
-        fields: dict[str, Any] = dict(self._opened(sample, path))
+        fields: dict[str, Any] = dict(self._open_object(sample, path))
         tag_field = kind.tag_field or ""
         if tag_field in fields:
             fields[tag_field] = self._tag(fields, tag_field, path)
@@ -252,9 +254,9 @@ class _Reader:
             raise SchemaError(path, str(problem)) from None
         if chosen is Unknown:
             return self._unknown(fields[tag_field], raw, path)
-        return self.read(raw, _described(chosen), path)
+        return self.read(raw, _describe_type(chosen), path)
 
-    def _opened(self, raw: Raw, path: str) -> dict[str, Raw]:
+    def _open_object(self, raw: Raw, path: str) -> dict[str, Raw]:
         if _name_of(raw) != "object":
             raise SchemaError(path, f"expected object, got {_name_of(raw)}")
         return _objects(raw)
@@ -306,15 +308,15 @@ def _scalar(raw: Raw, kind: inspect.Type, path: str) -> Any:
                 raise SchemaError(path, "is too short")
             return value
         case inspect.IntType() if isinstance(value, int) and not isinstance(value, bool):
-            return _bounded(value, kind, path)
+            return _check_bounds(value, kind, path)
         case inspect.FloatType() if isinstance(value, int | float) and not isinstance(value, bool):
-            return _bounded(float(value), kind, path)
+            return _check_bounds(float(value), kind, path)
         case inspect.NoneType() if value is None:
             return value
     raise SchemaError(path, f"expected {_EXPECTED[type(kind)]}, got {_name_of(raw)}")
 
 
-def _bounded(value: Any, kind: inspect.IntType | inspect.FloatType, path: str) -> Any:
+def _check_bounds(value: Any, kind: inspect.IntType | inspect.FloatType, path: str) -> Any:
     highest = UINT64_LIMIT if kind.ge == 0 and kind.le == INT64_LIMIT else kind.le
     if (kind.ge is not None and value < kind.ge) or (highest is not None and value > highest):
         raise SchemaError(path, "number out of range")

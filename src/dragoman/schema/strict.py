@@ -112,14 +112,14 @@ def _passed_on(encoded: bytes, kind: object, refused: Exception) -> Any:
     try:
         found, deviations = examine(encoded, kind)
     except SchemaError as error:
-        raise _explained(encoded, refused, error.path) from None
+        raise _explain(encoded, refused, error.path) from None
     for deviation in deviations:
         if deviation.kind not in _PASSED_ON:
-            raise _explained(encoded, refused, deviation.path) from None
+            raise _explain(encoded, refused, deviation.path) from None
     return found
 
 
-def _explained(encoded: bytes, refused: Exception, path: str) -> WrongValue:
+def _explain(encoded: bytes, refused: Exception, path: str) -> WrongValue:
     """The decoder says what it expected and where. A union that it leaves to us says less; then the lenient
     reader knows the place.
     """
@@ -128,10 +128,10 @@ def _explained(encoded: bytes, refused: Exception, path: str) -> WrongValue:
     expected = said[: place.start()] if place is not None and isinstance(refused, MsgspecError) else ""
     if place is not None and len(place[1]) >= len(path):
         path = place[1]
-    return WrongValue(_named(path), _value_at(encoded, path), _allowed(expected))
+    return WrongValue(_python_path(path), _value_at(encoded, path), _allowed_values(expected))
 
 
-def _allowed(expected: str) -> str:
+def _allowed_values(expected: str) -> str:
     """What may stand there, from the words of the decoder."""
     if wanted := _EXPECTED.match(expected):
         return f"must be {wanted[1]}"
@@ -140,7 +140,7 @@ def _allowed(expected: str) -> str:
     return f"must be of the protocol: {expected[:1].lower()}{expected[1:]}" if expected else NOT_OF_IT
 
 
-def _named(path: str) -> str:
+def _python_path(path: str) -> str:
     """A path in the names of Python: `$.entries[0].priority` is `entries[0].priority`."""
     return re.sub(r"(?<=[a-z0-9])([A-Z])", lambda found: f"_{found[1].lower()}", path.lstrip("$").lstrip("."))
 

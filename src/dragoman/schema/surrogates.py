@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["mended"]
+__all__ = ["mend_surrogates"]
 
 # One escape sequence at a time, so that an escaped backslash before a `u` is not taken for the start of one.
 _ESCAPE = re.compile(
@@ -16,6 +16,6 @@ _ESCAPE = re.compile(
 )
 
 
-def mended(text: bytes) -> bytes:
+def mend_surrogates(text: bytes) -> bytes:
     """The same JSON text without lone surrogates."""
     return _ESCAPE.sub(lambda found: rb"\ufffd" if found.group(1) else found.group(), text)

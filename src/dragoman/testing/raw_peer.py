@@ -87,18 +87,18 @@ class RawPeer:
         """Send bytes as they are, and each mapping as one line of JSON; returns when the system has taken it
         all.
         """
-        writer = _running(self._writer)
+        writer = _require(self._writer)
         for frame in frames:
             writer.write(frame if isinstance(frame, bytes) else msgspec.json.encode(frame) + b"\n")
         await self._in_time(writer.drain(0), "take its input", seconds)
 
     def send_soon(self, block: bytes) -> None:
         """Send without waiting: for a peer that does not read."""
-        _running(self._writer).write(block)
+        _require(self._writer).write(block)
 
     def close_stdin(self) -> None:
         """The end of its input, behind all that it has taken so far."""
-        _running(self._writer).close()
+        _require(self._writer).close()
 
     def send_signal(self, number: int) -> None:
         """To the program alone, not to what it started."""
@@ -141,25 +141,25 @@ class RawPeer:
     @property
     def stderr(self) -> str:
         """The end of what it wrote to standard error."""
-        return _running(self._stderr).text
+        return _require(self._stderr).text
 
     def pause(self) -> None:
         """Stop reading its output, so that its pipe fills up."""
-        _running(self._reader).pause()
+        _require(self._reader).pause()
 
     def resume(self) -> None:
         """Read its output again."""
-        _running(self._reader).resume()
+        _require(self._reader).resume()
 
     def close_stdout(self) -> None:
         """Hang up: whatever it writes from now on fails."""
-        _running(self._reader).close()
+        _require(self._reader).close()
         self._output_ended = True
         self._change_waiters.wake()
 
     def close_stderr(self) -> None:
         """Hang up on what it complains about."""
-        _running(self._stderr).close()
+        _require(self._stderr).close()
 
     # Its life.
 
@@ -203,8 +203,8 @@ class RawPeer:
                 await self.wait(seconds=ENDING if error is None else 0)
         finally:
             self._kill()
-            _running(self._reader).close()
-            _running(self._stderr).close()
+            _require(self._reader).close()
+            _require(self._stderr).close()
         await self.wait()
 
     # Inside.
@@ -273,7 +273,7 @@ class RawPeer:
         return status + (f", standard error {error_output[-2000:]!r}" if error_output else "")
 
 
-def _running(part: T | None) -> T:
+def _require(part: T | None) -> T:
     if part is None:
         raise LocalMistake("this peer was not started: use it as `async with`")
     return part

@@ -58,7 +58,7 @@ def qr_code(text: str) -> CodeSquare:
     places = [place for place in _zigzag(len(square)) if is_free(*place)]
     for (row, column), bit in zip(places, bits + [False] * 7, strict=False):
         square[row][column] = bit
-    candidates = [_masked(square, places, mask) for mask in range(8)]
+    candidates = [_apply_mask(square, places, mask) for mask in range(8)]
     return min(candidates, key=_penalty)
 
 
@@ -201,7 +201,7 @@ def _zigzag(size: int) -> Iterator[tuple[int, int]]:
         is_upward = not is_upward
 
 
-def _masked(square: CodeSquare, places: list[tuple[int, int]], mask: int) -> CodeSquare:
+def _apply_mask(square: CodeSquare, places: list[tuple[int, int]], mask: int) -> CodeSquare:
     result = [list(row) for row in square]
     for row, column in places:
         result[row][column] ^= _MASKS[mask](row, column)

@@ -129,7 +129,7 @@ class ChatConversation:
         self.is_held = True
         if isinstance(error, LinkClosed):
             if self.state != "dead":
-                self._died(str(error))
+                self._on_death(str(error))
             return
         words = error.message if isinstance(error, CallFailed) else str(error)
         self.transcript.note(f"The turn failed: {words}", "error")
@@ -222,7 +222,7 @@ class ChatConversation:
         try:
             await self.chat.restart()
         except DragomanError as error:
-            self._died(str(error))
+            self._on_death(str(error))
             return
         self.transcript.facts.on_open(self.chat.modes, self.chat.options)
         self._become("idle")
@@ -272,7 +272,7 @@ class ChatConversation:
         if event.kind in ("away", "unreached", "back"):
             self._went(event)
         elif event.kind in ("died", "gave_up"):
-            self._died(event.text, event.detail)
+            self._on_death(event.text, event.detail)
         elif event.kind in ("lost_context", "noted"):
             self.transcript.note(event.text, "warning")
         elif event.kind == "resumed":
@@ -289,7 +289,7 @@ class ChatConversation:
             self.away = Away(since, now + event.seconds, event.text, was_there)
         self._tell()
 
-    def _died(self, text: str, detail: str = "") -> None:
+    def _on_death(self, text: str, detail: str = "") -> None:
         self.away = None
         words = f"{text}\n{detail.strip()}" if detail.strip() else text
         if self.state != "dead":

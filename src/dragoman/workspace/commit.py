@@ -97,7 +97,7 @@ async def make_commit(
             work = _CommitWork(view, Path(name), environment=environment, seconds=seconds)
             await work.stage(paths)
             if await asyncio.to_thread(view.identity, paths) != identity:
-                raise _moved()
+                raise _moved_error()
             try:
                 output = await work.commit(message)
             except asyncio.CancelledError:
@@ -122,7 +122,7 @@ def _check(view: RepositoryView, paths: Collection[str]) -> None:
     check_paths(view.changed_files(), paths)
 
 
-def _moved() -> Exception:
+def _moved_error() -> Exception:
     return refusal(
         REFUSED,
         "moved",

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from dragoman.tui.conversation import ChatConversation
-from dragoman.tui.drawing.status import footing, heading
+from dragoman.tui.drawing.status import footer, heading
 from dragoman.tui.model.facts import Facts
 from dragoman.tui.model.transcript import Transcript
 from dragoman.tui.ports import ChatEvent, UpdatesBehind
@@ -21,7 +21,7 @@ def shown(*happenings: ChatEvent, behind: UpdatesBehind | None = None, width: in
     conversation.chat = chat
     for event in happenings:
         conversation.on_chat_event(event)
-    return footing(conversation, width).plain
+    return footer(conversation, width).plain
 
 
 def away(seconds: float = 500.0) -> ChatEvent:

@@ -144,11 +144,11 @@ def understand(text: str, *, has_attachments: bool = False) -> Intent:
         return RulesIntent(match[1].strip(" ?.!`"))
     if (match := _HAND_OVER.match(request)) is not None:
         return HandOverIntent(_numbers(match[1] or match[2] or match[3] or ""))
-    if (fixing := _fixing(request, has_attachments=has_attachments)) is not None:
+    if (fixing := _fix_intent(request, has_attachments=has_attachments)) is not None:
         return fixing
     if _REVIEW.search(request) is None and (match := _EXPLAIN.match(request)) is not None:
-        return _explaining(match[1])
-    return _reviewing(request, has_attachments=has_attachments)
+        return _explain_intent(match[1])
+    return _review_intent(request, has_attachments=has_attachments)
 
 
 def named_revision(text: str) -> ReviewIntent:
@@ -167,13 +167,13 @@ def handed_over(text: str) -> HandOverIntent:
     return HandOverIntent(_numbers(text))
 
 
-def _explaining(what: str) -> Intent:
+def _explain_intent(what: str) -> Intent:
     what = re.sub(r"^(?:the |a )?(?:rules?|findings?|number|issue|no\.)?\s*", "", what.strip(" ?.!`'\""))
     what = re.sub(r"\s+(?:means?|bad|wrong|a problem)$", "", what).strip("`'\"# ")
     return ExplainIntent(what) if what and len(what.split()) <= 6 else UnclearIntent()
 
 
-def _fixing(request: str, *, has_attachments: bool) -> Intent | None:
+def _fix_intent(request: str, *, has_attachments: bool) -> Intent | None:
     match = _FIX.match(request)
     if match is None:
         return None
@@ -184,7 +184,7 @@ def _fixing(request: str, *, has_attachments: bool) -> Intent | None:
             return ReviewIntent(paths=paths, fix=True)
         return FixIntent(numbers=_numbers(rest), paths=paths, unsafe=_UNSAFE.search(request) is not None)
     # More than "fix it": it has to be found first.
-    review = _reviewing(request, has_attachments=has_attachments)
+    review = _review_intent(request, has_attachments=has_attachments)
     return replace(review, fix=True) if isinstance(review, ReviewIntent) else review
 
 
@@ -196,7 +196,7 @@ def _numbers(text: str) -> tuple[int, ...]:
     return tuple(dict.fromkeys(numbers))
 
 
-def _reviewing(request: str, *, has_attachments: bool) -> Intent:
+def _review_intent(request: str, *, has_attachments: bool) -> Intent:
     fix = _AND_FIX.search(request) is not None
     paths = find_mentions(request)
     is_asked = _REVIEW.search(request) is not None

@@ -136,11 +136,11 @@ class ReviewTools:
 
     def all(self) -> Sequence[CoderTool[Any]]:
         return (
-            *self._looking(),
-            *(() if self._tests is None else (self._testing(self._tests.command.name),)),
+            *self._look_tools(),
+            *(() if self._tests is None else (self._test_tool(self._tests.command.name),)),
         )
 
-    def _testing(self, name: str) -> CoderTool[SuiteArguments]:
+    def _test_tool(self, name: str) -> CoderTool[SuiteArguments]:
         return CoderTool(
             name="tests",
             description=f"Run the tests of the project as it is ({name}) in a copy, and see how they end.",
@@ -151,7 +151,7 @@ class ReviewTools:
             may_ask=True,
         )
 
-    def _looking(self) -> Sequence[CoderTool[Any]]:
+    def _look_tools(self) -> Sequence[CoderTool[Any]]:
         return (
             CoderTool(
                 name="read",

@@ -210,7 +210,7 @@ class Gateway:
         if session_id in self._sessions or session_id in opening_ids:
             raise SessionBusy("this session is in use by somebody else")
         session.stored_id = session_id
-        await agent.living()
+        await agent.living_agent()
         capabilities = agent.handle.capabilities
         can_resume = "sessionCapabilities.resume" in capabilities
         if not can_resume and "loadSession" not in capabilities:

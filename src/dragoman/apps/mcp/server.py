@@ -117,11 +117,11 @@ class McpServer:
         try:
             return await tool(params.get("arguments") or {}, params.get("_meta"), request_id)
         except UsageMistake as mistake:
-            return _failed(f"{mistake}. To go on: {mistake.next_step}.")
+            return _error_result(f"{mistake}. To go on: {mistake.next_step}.")
         except DragomanError as error:
             outcome = self._gateway.explain(error)
             next_step = f"\nTo go on: {outcome.next_step}" if outcome.next_step else ""
-            return _failed(f"{outcome.name}: {outcome.message}{next_step}")
+            return _error_result(f"{outcome.name}: {outcome.message}{next_step}")
 
     def _require_initialized(self) -> None:
         if not self._is_initialized:
@@ -200,7 +200,7 @@ class McpServer:
         return _result(msgspec.json.encode(values).decode(), values)
 
     async def _stored_sessions(self, roots: list[str]) -> AsyncIterator[dict[str, object]]:
-        handle = (await (await self._gateway.agent()).living()).handle
+        handle = (await (await self._gateway.agent()).living_agent()).handle
         count = 0
         async for session in handle.list_sessions():
             if count >= MOST_STORED:
@@ -347,5 +347,5 @@ def _result(text: str, values: dict[str, object], *, more: str = "") -> dict[str
     }
 
 
-def _failed(text: str) -> dict[str, object]:
+def _error_result(text: str) -> dict[str, object]:
     return {"content": [{"type": "text", "text": text}], "isError": True}

@@ -69,7 +69,7 @@ class McpUser:
         )
         match answer:
             case {"action": "accept", "content": dict(content)}:
-                return await _checked(form, content)
+                return await _check_form(form, content)
             case {"action": "decline"}:
                 return v1.ElicitationDeclineAction()
         return v1.ElicitationCancelAction()
@@ -121,7 +121,7 @@ def _labels(options: Sequence[v1.PermissionOption]) -> dict[str, str]:
     return labels
 
 
-async def _checked(form: v1.ElicitationFormMode, content: dict[str, Any]) -> v1.CreateElicitationResponse:
+async def _check_form(form: v1.ElicitationFormMode, content: dict[str, Any]) -> v1.CreateElicitationResponse:
     """What was filled in, if the form takes it; a form that is filled in wrongly counts as not filled in."""
     fields = fields_of(form)
     try:

@@ -128,7 +128,7 @@ class StreamedResponse(ResponseReply):
             if not self._has_begun:
                 self._has_begun = True
                 await self._send({"type": "http.response.start", "status": 200, "headers": STREAM_HEADERS})
-                events = (*self._opening(), *events)
+                events = (*self._opening_events(), *events)
             data = b"".join(event if isinstance(event, bytes) else self._encode(event) for event in events)
             await self._send({"type": "http.response.body", "body": data, "more_body": not is_last})
         # An agent that floods shall not keep others, or the news that the client has left, from the loop.
@@ -139,7 +139,7 @@ class StreamedResponse(ResponseReply):
         self._number += 1
         return b"event: %b\ndata: %b\n\n" % (str(event["type"]).encode(), data)
 
-    def _opening(self) -> list[dict[str, object]]:
+    def _opening_events(self) -> list[dict[str, object]]:
         response = {**self._head, "status": "in_progress", "output": []}
         return [
             {"type": "response.created", "response": response},

@@ -228,7 +228,7 @@ class OpenaiServer:
 
     async def _require_images(self, param: str) -> None:
         agent = await self._gateway.agent()
-        await agent.living()
+        await agent.living_agent()
         if "promptCapabilities.image" not in agent.handle.capabilities:
             raise ApiFailure(400, "this agent takes no images", param=param, code="image_not_supported")
 

@@ -56,18 +56,18 @@ class SubagentLines:
 
     def tree(self) -> Iterator[str]:
         """Who worked for whom, a line each."""
-        for event in self._ordered():
+        for event in self._in_order():
             mark = MARKS.get(event.standing, "·")
             last = f" — {event.last_line}" if isinstance(event.last_line, str) else ""
             indent = "  " * event.level
             yield f"{indent}{mark} {sanitize_line(f'{event.name}: {event.standing}{last}')}"
 
-    def _ordered(self, parent: str | None = None) -> Iterator[events.SubagentEvent]:
+    def _in_order(self, parent: str | None = None) -> Iterator[events.SubagentEvent]:
         for event in self._latest.values():
             is_child = event.level == 1 if parent is None else event.parent_id == parent
             if is_child:
                 yield event
-                yield from self._ordered(event.session_id)
+                yield from self._in_order(event.session_id)
 
     def _rest(self, session_id: str, name: str, remark: Callable[[str], str]) -> str:
         """The last words of a subagent that it did not end with a line break."""

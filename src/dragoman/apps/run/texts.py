@@ -209,9 +209,9 @@ class TextView:
             undone = ", reverted" if file.reverted else ""
             out.append(f"  {file.kind} {sanitize_line(file.path)} ({size}{undone})\n")
         out += [f"  note: {sanitize_line(note)}\n" for note in event.notes]
-        return "".join(out) + self._unasked(event)
+        return "".join(out) + self._list_unasked(event)
 
-    def _unasked(self, event: events.ChangesEvent) -> str:
+    def _list_unasked(self, event: events.ChangesEvent) -> str:
         if not event.unasked:
             return ""
         heading = f"Nobody was asked about {len(event.unasked)} of these {len(event.files)} changes:"

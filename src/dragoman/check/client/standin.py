@@ -155,14 +155,14 @@ class StandIn:
             elif text.startswith("/fail"):
                 return ENDINGS[3]
             elif not self._scenes and self._endings:
-                return self._ending(turn)
+                return self._end_turn(turn)
             while self._scenes:
                 await self._scene(turn, self._scenes.popleft())
         except Stopped:
             return await _end_cancelled_turn(turn)
         return END
 
-    def _ending(self, turn: StandInTurn) -> JsonObject:
+    def _end_turn(self, turn: StandInTurn) -> JsonObject:
         turn.say("All scenes are played; this turn ends in one of the other ways that there are.")
         return self._endings.popleft()
 

@@ -102,7 +102,7 @@ def _logins(conversation: Conversation) -> list[Exchange]:
     ]
 
 
-def _used(conversation: Conversation, entry: JsonObject) -> Exchange | None:
+def _find_use(conversation: Conversation, entry: JsonObject) -> Exchange | None:
     mine = (login for login in _logins(conversation) if login.params.get("methodId") == entry.get("id"))
     return next(mine, None)
 
@@ -146,7 +146,7 @@ def _observe_avoidance(conversation: Conversation, entries: list[JsonObject]) ->
     if end is None or not has_spoken(conversation, "client", end):
         return
     for entry in entries:
-        used = _used(conversation, entry)
+        used = _find_use(conversation, entry)
         yield observe(
             used is None,
             end,

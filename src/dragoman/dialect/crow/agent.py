@@ -23,7 +23,7 @@ from dragoman.dialect.crow.ledger_notes import (
     UPDATE_ODD,
 )
 from dragoman.dialect.crow.names import NAME, either
-from dragoman.dialect.crow.permission import has_kinds, read_question, rejecting, write_choice
+from dragoman.dialect.crow.permission import has_kinds, read_question, reject_option, write_choice
 from dragoman.dialect.crow.questions import CrowPermission, CrowPermissionQueue
 from dragoman.dialect.crow.sessions import read_loaded, read_opened, write_load, write_new, write_prompt
 from dragoman.dialect.crow.tool_calls import TITLE
@@ -222,7 +222,7 @@ class CrowAgent(Edge):
             call_id = update.get("tool_call_id")
             if type(call_id) is not str:
                 return []  # there is no way to answer it
-            rejection = write_choice(session, call_id, rejecting(update))
+            rejection = write_choice(session, call_id, reject_option(update))
             return [self._own("permission_response", rejection)]
         options = frozenset(option["optionId"] for option in params["options"])
         wish = CrowPermission(session=session, call_id=update["tool_call_id"], params=params, options=options)

@@ -166,7 +166,7 @@ def read_choice(params: Object) -> str | None:
     return option_id if outcome == "selected" and type(option_id) is str else None
 
 
-def rejecting(update: Object) -> str | None:
+def reject_option(update: Object) -> str | None:
     """The option of a question that nobody was asked which says no, by its id. None: there is no such one."""
     for option in as_list(update.get("permission_options")):
         fields = as_object(option)

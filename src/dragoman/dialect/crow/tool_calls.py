@@ -70,9 +70,9 @@ def read_rest(update: Object, note: Note) -> Object:
         note(PLAIN_OUTPUT)
         fields["content"] = [{"type": "content", "content": {"type": "text", "text": content}}]
     elif type(content) is list:
-        fields["content"] = _fitting(content, "ToolCallContent", note)
+        fields["content"] = _keep_fitting(content, "ToolCallContent", note)
     if type(update.get("locations")) is list:
-        fields["locations"] = _fitting(update["locations"], "ToolCallLocation", note)
+        fields["locations"] = _keep_fitting(update["locations"], "ToolCallLocation", note)
     for name in ("raw_input", "raw_output"):
         if update.get(name) is not None:
             fields[CAMEL_OF[name]] = update[name]
@@ -83,7 +83,7 @@ def read_rest(update: Object, note: Note) -> Object:
     return fields
 
 
-def _fitting(items: list[Json], kind: str, note: Note) -> list[Json]:
+def _keep_fitting(items: list[Json], kind: str, note: Note) -> list[Json]:
     camel_items = [to_camel(item) for item in items]
     good = [item for item in camel_items if type(item) is dict and readable(item, kind)]
     if len(good) < len(items):

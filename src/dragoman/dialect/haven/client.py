@@ -69,9 +69,9 @@ class HavenClient(Edge):
             cancel = notification("session/cancel", message.params)
             return [("inside", cancel), ("peer", answer(message.id, {}))]
         self._requests.owe(message.id, str(message.method))
-        return [("inside", self._asking(message))]
+        return [("inside", self._ask(message))]
 
-    def _asking(self, message: Message) -> Message:
+    def _ask(self, message: Message) -> Message:
         params = as_object(message.params)
         if message.method == "initialize":
             read = params

@@ -77,7 +77,7 @@ def _spec(
             command_of(name, settings, policy=policy),
             socket=place,
             cwd=None if settings.place else settings.cwd or None,
-            env=agent_environment(allow=_allowed(settings), explicit=settings.env),
+            env=agent_environment(allow=_allowed_variables(settings), explicit=settings.env),
             linger=settings.linger,
             lease=None if lasting is None else lasting.seconds,
             since=None if lasting is None else lasting.since,
@@ -97,7 +97,7 @@ def _spec(
             name=name,
             command=tuple(command_of(name, settings, policy=policy)) if settings.place else settings.command,
             env=settings.env,
-            allow=_allowed(settings),
+            allow=_allowed_variables(settings),
             source=AgentSource.COMMAND,
             address=settings.url or None,
             dialect=settings.dialect,
@@ -133,7 +133,7 @@ def _spec(
     )
 
 
-def _allowed(settings: AgentSettings) -> tuple[str, ...]:
+def _allowed_variables(settings: AgentSettings) -> tuple[str, ...]:
     """Names of our variables that its process here may see."""
     return (*settings.allow, *CLIENT_VARIABLES) if settings.place else settings.allow
 

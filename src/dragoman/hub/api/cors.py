@@ -33,7 +33,7 @@ def allowances(headers: Mapping[bytes, bytes], *, names: bytes = SENT) -> list[t
     ]
 
 
-def sharing(send: Send, headers: Mapping[bytes, bytes], *, names: bytes = READ) -> Send:
+def share_with_page(send: Send, headers: Mapping[bytes, bytes], *, names: bytes = READ) -> Send:
     """The same `send`, whose answers the page that asked may read, with the headers in `names`."""
     origin = headers.get(b"origin")
     if origin is None:

@@ -14,7 +14,7 @@ from urllib.parse import parse_qs
 import msgspec
 from msgspec import Struct
 
-from dragoman.hub.api.cors import allowances, is_preflight, sharing
+from dragoman.hub.api.cors import allowances, is_preflight, share_with_page
 from dragoman.hub.api.listener import NETWORK
 from dragoman.hub.api.request_admission import admit_request, log_refusal
 from dragoman.hub.gate.admission import Admission, AdmissionRefusal, Grant
@@ -154,7 +154,7 @@ class AcpEndpoint:
             if is_preflight(scope, headers):
                 await respond(send, 204, b"", headers=allowances(headers))
                 return
-            send = sharing(send, headers)  # a page that may come learns why it was refused, too
+            send = share_with_page(send, headers)  # a page that may come learns why it was refused, too
         verdict = self._admit(scope)
         if isinstance(verdict, AdmissionRefusal):
             self._on_refused(verdict.status)

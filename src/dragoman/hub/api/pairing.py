@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from dragoman.errors import LocalMistake
-from dragoman.hub.api.cors import allowances, is_preflight, sharing
+from dragoman.hub.api.cors import allowances, is_preflight, share_with_page
 from dragoman.hub.api.json_post import answer_json, read_post, refuse_json
 from dragoman.hub.api.request_admission import log_refusal
 from dragoman.hub.api.server import admit
@@ -54,7 +54,7 @@ class PairingDoor:
             if is_preflight(scope, headers):
                 await respond(send, 204, b"", headers=allowances(headers))
                 return
-            send = sharing(send, headers)
+            send = share_with_page(send, headers)
         request = await read_post(self._admission, scope, receive, _PairRequest)
         if isinstance(request, AdmissionRefusal):
             await self._refuse(scope, send, request)

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from dragoman.hub.api.cors import allowances, is_preflight, sharing
+from dragoman.hub.api.cors import allowances, is_preflight, share_with_page
 from dragoman.hub.api.server import admit
 from dragoman.hub.gate.admission import Admission, AdmissionRefusal, Grant
 from dragoman.transport.http_asgi import Receive, Send, respond
@@ -82,4 +82,6 @@ class AdmittedRequests:
             body = self._refusal_body(verdict.status)
             await respond(send, verdict.status, body, kind=b"application/json", headers=verdict.headers)
             return
-        await self._handle(scope, receive, sharing(send, headers, names=self._readable_headers), verdict)
+        await self._handle(
+            scope, receive, share_with_page(send, headers, names=self._readable_headers), verdict
+        )

@@ -110,7 +110,7 @@ class SubagentTree:
         subagent = before or self._add(update.session_id, parent=session_id)
         if subagent is None:
             return None
-        after = self._subagents[subagent.id] = _patched(subagent, update)
+        after = self._subagents[subagent.id] = _patch(subagent, update)
         return None if after == before else after
 
     def _add(self, session_id: str, *, parent: str) -> Subagent | None:
@@ -180,7 +180,7 @@ def tree_lines(tree: SubagentTree, session_id: str) -> Iterator[str]:
         yield f"{'  ' * level}{mark} {subagent.name}: {subagent.standing}{words}"
 
 
-def _patched(subagent: Subagent, update: v1.SubagentUpdate) -> Subagent:
+def _patch(subagent: Subagent, update: v1.SubagentUpdate) -> Subagent:
     """What an update leaves out stays as it was, and null takes it back."""
     changes: dict[str, Any] = {}
     if update.title is not UNSET:

@@ -77,10 +77,10 @@ class SessionSupervisor(Protocol):
     def forgive(self) -> None:
         """Forget the deaths so far."""
 
-    async def living(self) -> AgentLife:
+    async def living_agent(self) -> AgentLife:
         """The living process; starts one if the last has ended."""
 
-    def died(self, life: AgentLife, error: DragomanError) -> None:
+    def on_death(self, life: AgentLife, error: DragomanError) -> None:
         """Report that a process has ended."""
 
     async def with_login(self, life: AgentLife, attempt: Callable[[], Awaitable[T]]) -> T:
@@ -207,13 +207,13 @@ class SupervisedSession:
             for attempts_left in reversed(range(self.agent.restarts.deaths)):
                 if self._is_closed:
                     raise LocalMistake("this session was closed")
-                life = await self.agent.living()
+                life = await self.agent.living_agent()
                 try:
                     if life is not self.life:
                         await self._bring_back(life)
                     return self._session
                 except LinkClosed as error:
-                    self.agent.died(life, error)
+                    self.agent.on_death(life, error)
                     if not attempts_left:  # it dies whenever this session is brought back, however slowly
                         raise
             raise LocalMistake("an agent that may not die even once cannot be restarted")
@@ -359,7 +359,7 @@ class SupervisedTurn:
             life.condemn(error)  # nothing at all was heard: the whole process hangs, not this turn alone
             raise
         except LinkClosed as error:
-            supervisor.died(life, error)  # it knows by itself, but not that this turn was running
+            supervisor.on_death(life, error)  # it knows by itself, but not that this turn was running
             if life.verdict is not None:  # not by itself: it hung in somebody else's turn
                 raise LinkClosed(f"the agent was ended: {life.verdict}") from None
             raise

@@ -170,7 +170,7 @@ class SupervisedAgent(SessionOpener[Coroutine[object, None, SupervisedSession]])
         self, place: SessionPlace, how: OpenMethod, session_id: str = ""
     ) -> SupervisedSession:
         """Open a session in a living agent, after a login if the agent wants one."""
-        life = await self.living()
+        life = await self.living_agent()
         session = await self.with_login(life, lambda: life.handle.open_session(place, how, session_id))
         return SupervisedSession(self, session, life, place)
 
@@ -187,11 +187,11 @@ class SupervisedAgent(SessionOpener[Coroutine[object, None, SupervisedSession]])
 
     async def logout(self) -> bool:
         """Log out if the agent can; False when it never said that it does."""
-        return await log_out((await self.living()).handle)
+        return await log_out((await self.living_agent()).handle)
 
     # Life and death.
 
-    async def living(self) -> AgentLife:
+    async def living_agent(self) -> AgentLife:
         """The living process; starts one if the last has ended. Raises `CrashLoop` after too many deaths."""
         if self._lock is None or self._is_closed:
             raise LocalMistake("a supervised agent is used inside of its `async with`")
@@ -208,7 +208,7 @@ class SupervisedAgent(SessionOpener[Coroutine[object, None, SupervisedSession]])
 
     async def _restart(self) -> None:
         if self._life is not None:
-            self.died(self._life, self._life.why_gone())  # we may be quicker than its watch
+            self.on_death(self._life, self._life.why_gone())  # we may be quicker than its watch
         while True:
             if self._crash_loop is not None:
                 raise self._crash_loop.with_traceback(None)
@@ -226,10 +226,10 @@ class SupervisedAgent(SessionOpener[Coroutine[object, None, SupervisedSession]])
         life = await start_agent(self._source, number=self._count, report=self.report)
         self._life = life
         self._ending = [*(former for former in self._ending if not former.is_over), life]
-        life.watch(self.died)
+        life.watch(self.on_death)
         self.report.on_initialize(life.handle.info, seconds=self._now() - began, pid=life.pid)
 
-    def died(self, life: AgentLife, error: DragomanError) -> None:
+    def on_death(self, life: AgentLife, error: DragomanError) -> None:
         """Report that a process has ended, once for each."""
         if not (life.is_mourned or self._is_closed):
             life.is_mourned = True

@@ -18,7 +18,7 @@ from typing import Protocol
 import msgspec
 
 from dragoman.errors import CallFailed, LinkClosed
-from dragoman.schema.surrogates import mended
+from dragoman.schema.surrogates import mend_surrogates
 from dragoman.testing.script.body import Body
 from dragoman.testing.transcript import Party, Transcript, TranscriptFrame, other_party
 from dragoman.transport.contract import Transport
@@ -261,6 +261,6 @@ def plain_data(raw: msgspec.Raw | None) -> Json:
     except (ValueError, RecursionError):
         pass  # left behind: it may hold text of the message
     try:
-        return msgspec.json.decode(mended(bytes(raw)))
+        return msgspec.json.decode(mend_surrogates(bytes(raw)))
     except (ValueError, RecursionError):
         raise ValueError("it cannot be read") from None

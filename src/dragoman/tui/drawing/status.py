@@ -37,9 +37,9 @@ def heading(agent: str, cwd: str, facts: Facts, width: int) -> Content:
     return _apart(left, right, width)
 
 
-def footing(conversation: ChatConversation, width: int) -> Content:
+def footer(conversation: ChatConversation, width: int) -> Content:
     """How it stands, what can be done, what it cost."""
-    pieces = _standing(conversation) if conversation.away is None else _absence(conversation.away)
+    pieces = _describe_state(conversation) if conversation.away is None else _absence(conversation.away)
     right = plain(usage(conversation.transcript.facts), "dim")
     left = line(pieces)
     if left.cell_length + right.cell_length + 1 > width:
@@ -47,7 +47,7 @@ def footing(conversation: ChatConversation, width: int) -> Content:
     return _apart(left, right, width).truncate(width)
 
 
-def _standing(conversation: ChatConversation) -> list[tuple[str, str]]:
+def _describe_state(conversation: ChatConversation) -> list[tuple[str, str]]:
     mark, words, style = _STATES[conversation.state]
     pieces = [(f"{mark} {words}", style)]
     if conversation.is_busy:

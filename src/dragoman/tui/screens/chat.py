@@ -25,7 +25,7 @@ from dragoman.text.fuzzy import fuzzy_search
 from dragoman.text.sanitize import sanitize_line
 from dragoman.tui.conversation import ChatConversation
 from dragoman.tui.drawing.entries import DrawingContext
-from dragoman.tui.drawing.status import footing, heading
+from dragoman.tui.drawing.status import footer, heading
 from dragoman.tui.model.entries import CommandOutput
 from dragoman.tui.model.transcript import Transcript
 from dragoman.tui.ports import ChatBackend, ChatHost, ChatRequest
@@ -224,7 +224,7 @@ class ChatScreen(Screen[None]):
             waiting.append(f"⋯ and {len(conversation.queue) - len(waiting)} more")
         state = {
             "heading": heading(agent, self.request.cwd, self.transcript.facts, width),
-            "footing": footing(conversation, width),
+            "footing": footer(conversation, width),
             "queue": Content("\n".join(waiting)),
         }
         for name, content in state.items():

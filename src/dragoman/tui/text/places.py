@@ -75,22 +75,22 @@ def places_of(entry: TranscriptEntry) -> list[FilePlace]:
 def _places_of(entry: TranscriptEntry) -> Iterator[FilePlace]:
     match entry:
         case SpeechEntry(text=text) | NoteEntry(text=text):
-            yield from _named(text)
+            yield from _named_places(text)
         case ToolEntry(state=state):
             for location in state.locations:
                 yield FilePlace(location.path, location.line or 0)
-            yield from _changed(state.content)
-            yield from _named(state.title or "")
+            yield from _changed_places(state.content)
+            yield from _named_places(state.title or "")
             for item in state.content:
                 if isinstance(item, v1.Content) and isinstance(item.content, v1.TextContent):
-                    yield from _named(item.content.text)
+                    yield from _named_places(item.content.text)
 
 
-def _named(text: str) -> Iterator[FilePlace]:
+def _named_places(text: str) -> Iterator[FilePlace]:
     return (named_place.place for named_place in places_in(text))
 
 
-def _changed(content: Iterable[object]) -> Iterator[FilePlace]:
+def _changed_places(content: Iterable[object]) -> Iterator[FilePlace]:
     for item in content:
         if isinstance(item, v1.Diff):
             old = item.old_text.split("\n") if isinstance(item.old_text, str) else []

@@ -164,7 +164,7 @@ def _way(method: _Method, environ: Mapping[str, str], has: Collection[str], *, t
         )
         need = "" if tty else "; it needs a terminal, and there is none here"
         return _LoginWay(rank=3, step=step, advice=f"{title} is a login in a terminal{about}{need}")
-    lacking = _lacking(method.variables, environ, has)
+    lacking = _missing_variables(method.variables, environ, has)
     if method.kind != "agent":
         need = lacking or "it is of a kind that this client does not know"
         return _LoginWay(rank=9, step=None, advice=f"{title}: {need}")
@@ -184,7 +184,7 @@ def _rank(method: _Method, *, is_satisfied: bool) -> int:
     return 2 if looks(f"{method.id} {method.name} {method.about}") else 1
 
 
-def _lacking(variables: Sequence[str], environ: Mapping[str, str], has: Collection[str]) -> str:
+def _missing_variables(variables: Sequence[str], environ: Mapping[str, str], has: Collection[str]) -> str:
     """Which variable is missing and where; nothing if one of them reaches the agent."""
     if not variables or any(name in has and environ.get(name) for name in variables):
         return ""

@@ -234,7 +234,7 @@ class _LooseReader:
             self._read_nested(self._at + 2)
             return ANY
         if after == "{":
-            end = _closing(self._line, self._at + 2, "{", "}")
+            end = _find_closing(self._line, self._at + 2, "{", "}")
             name = self._line[self._at + 2 : end]
             self._at = end + 1
             if not _NAME.fullmatch(name):
@@ -270,7 +270,7 @@ class _LooseReader:
 
     def _read_nested(self, start: int) -> None:
         """Reads what stands in parentheses, up to the one that closes them."""
-        end = _closing(self._line, start, "(", ")")
+        end = _find_closing(self._line, start, "(", ")")
         _LooseReader(self._line[start:end], self._on_command, depth=self._depth + 1).read()
         self._at = end + 1
 
@@ -311,7 +311,7 @@ class _LooseReader:
         self._waiting = []
 
 
-def _closing(line: str, at: int, opens: str, closes: str) -> int:
+def _find_closing(line: str, at: int, opens: str, closes: str) -> int:
     """Where a bracket is closed; quotes are passed over."""
     depth = 1
     while at < len(line):

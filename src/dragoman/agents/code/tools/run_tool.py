@@ -99,10 +99,10 @@ def _result_text(end: CommandEnd) -> str:
     output = end.output.rstrip("\n")
     if end.is_truncated or len(output) > CHARACTERS:
         output = f"(the beginning is left out)\n{output[-CHARACTERS:]}"
-    return f"{output}\n({_ending(end)})" if output else f"({_ending(end)}; no output)"
+    return f"{output}\n({_describe_end(end)})" if output else f"({_describe_end(end)}; no output)"
 
 
-def _ending(end: CommandEnd) -> str:
+def _describe_end(end: CommandEnd) -> str:
     if end.timed_out:
         return "it did not end in time, and was ended"
     if end.signal is not None:

@@ -135,7 +135,7 @@ class OtelSpans:
             for older in list(takewhile(lambda one: one != key, turns)):
                 self._drop(session, older)
 
-    def _running(self, session: str) -> _TurnSpan | None:
+    def _running_span(self, session: str) -> _TurnSpan | None:
         """Prompts of a session are taken one after the other: the oldest is the one that runs."""
         return next(iter(self._turns.get(session, {}).values()), None)
 
@@ -145,7 +145,7 @@ class OtelSpans:
         turn.end()
 
     def tool(self, session: str, call: ToolCallEntry) -> None:
-        turn = self._running(session)
+        turn = self._running_span(session)
         if turn is None:
             return  # an agent may go on behind its turn; nobody waits for that
         span = turn.calls.get(call.call)
@@ -167,7 +167,7 @@ class OtelSpans:
             _close(span, "dragoman.tool.status", call.status, is_failure=call.status == "failed")
 
     def question_asked(self, session: str, request: str, *, method: str = "", call: str = "") -> None:
-        turn = self._running(session)
+        turn = self._running_span(session)
         if turn is None or request in turn.questions or len(turn.questions) >= MOST_SPANS:
             return
         about = turn.calls.get(call)
@@ -177,7 +177,7 @@ class OtelSpans:
         )
 
     def question_settled(self, session: str, request: str, outcome: str) -> None:
-        turn = self._running(session)
+        turn = self._running_span(session)
         span = None if turn is None else turn.questions.pop(request, None)
         if span is not None:
             _close(span, "dragoman.outcome", outcome, is_failure=False)

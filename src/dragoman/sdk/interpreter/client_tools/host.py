@@ -91,7 +91,7 @@ class ClientTools:
 
     async def _offer(self, position: int, message: Message, params: Object) -> None:
         try:
-            path = await self._listening()
+            path = await self._listen()
         except OSError as error:
             log.warning("the client's tools cannot be offered: %s", type(error).__name__)
             self._say(position, refusal(message.id, INTERNAL_ERROR, "no socket can be made"))
@@ -102,7 +102,7 @@ class ClientTools:
         self._listener.admit(offer.token, offer)
         self._say(position, answer(message.id, {"server": _entry(path, offer.token)}))
 
-    async def _listening(self) -> str:
+    async def _listen(self) -> str:
         async with self._opening:
             if self._listener is None:
                 listener = TokenListener(self._serve)

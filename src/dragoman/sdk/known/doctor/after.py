@@ -76,7 +76,7 @@ def no_handshake(
 ) -> tuple[list[DiagnosisStep], DiagnosisOutcome]:
     """The steps for a failed `initialize`, by the kind of its failure."""
     if isinstance(error, PeerDied):
-        return [_died(error, "start", f"after {took:.2f} s", took=took)], DiagnosisOutcome.AGENT_DIED
+        return [_death_step(error, "start", f"after {took:.2f} s", took=took)], DiagnosisOutcome.AGENT_DIED
     running = DiagnosisStep(name="start", verdict=CheckResult.OK, summary="it runs", seconds=watch.first)
     step, outcome = _initialize_failure(error, watch)
     return [running, with_time(step, took)], outcome
@@ -126,7 +126,7 @@ def _silent(error: DeadlineExceeded, watch: FrameWatch) -> DiagnosisStep:
     return _failed_step("initialize", f"no answer to initialize within {error.seconds:g} s", meaning, advice)
 
 
-def _died(error: PeerDied, name: str, when: str, *, took: float | None = None) -> DiagnosisStep:
+def _death_step(error: PeerDied, name: str, when: str, *, took: float | None = None) -> DiagnosisStep:
     how = (
         f"ended with signal {error.signal}" if error.signal else f"ended with exit status {error.returncode}"
     )
@@ -223,7 +223,7 @@ async def try_session(
             needs.advice() if needs.logins else "try a longer --timeout; look at its standard error below",
         ), DiagnosisOutcome.TIMEOUT
     except PeerDied as error:
-        return _died(error, "session", "asked for a session,"), DiagnosisOutcome.AGENT_DIED
+        return _death_step(error, "session", "asked for a session,"), DiagnosisOutcome.AGENT_DIED
     except LinkClosed as error:
         return _failed_step(
             "session", str(error), "the conversation broke off", ""

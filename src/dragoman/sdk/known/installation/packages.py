@@ -130,7 +130,7 @@ def install_npm(request: PackageRequest) -> PackageInstall:
     name = next(iter(_members(_read_json(folder / "package.json"), "dependencies")), None)
     if name is None:
         raise InstallFailed("npm installed nothing")
-    entries = dict(_locked(lock))
+    entries = dict(_locked_packages(lock))
     packages = tuple(_npm_hash(path, entry) for path, entry in entries.items())
     main = entries.get(f"node_modules/{name}", {})
     _check_hash(request.source.integrity, str(main.get("integrity")), name)
@@ -233,7 +233,7 @@ def _check_hash(wanted: str | None, have: str, name: str) -> None:
         )
 
 
-def _locked(lock: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _locked_packages(lock: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The packages of a lock file that are here: optional ones for other systems are named there too."""
     for path, entry in _members(lock, "packages").items():
         if path and isinstance(entry, dict) and not entry.get("link") and not entry.get("inBundle"):
