@@ -167,7 +167,7 @@ def _first_use(name: str, later: Sequence[Statement], language: str) -> Statemen
             continue
         if mention is None or inside is None:
             mention = re.compile(rf"(?<![\w.$]){re.escape(name)}\b")
-            inside = re.compile(rf"(?<![\w.$!]){re.escape(name)}(?:\.(?!\?)\w|\[)")
+            inside = re.compile(rf"(?<![\w.$!]){re.escape(name)}!?(?:\.(?!\?)\w|\[)")
         match = mention.search(statement.text)
         if match is None:
             continue

@@ -42,8 +42,10 @@ def _leaks_in(
         if not any(word in statement.text for word in opening_words):
             continue
         match = opener.match(statement.text)
-        if match is None or match["name"] in ("_", "return"):
+        if match is None or match["name"] in ("_", "return", "err"):
             continue
+        if language == "kotlin" and not statement.text.startswith(("val ", "var ")):
+            continue  # a field, which another function closes
         rest = "\n".join(later.text for later in statements[index + 1 :])
         name = re.escape(match["name"])
         call = match["call"]
@@ -142,12 +144,16 @@ def locks(code: CodeText) -> Iterator[CodeHit]:
         statements = function.statements
         for index, statement in enumerate(statements):
             match = _LOCKED.match(statement.text)
-            if match is not None and _stays_locked(re.escape(match["lock"]), statements[index + 1 :]):
+            if match is None:
+                continue
+            unlock = re.compile(rf"(?<![\w.]){re.escape(match['lock'])}\.(?:unlock|Unlock|RUnlock|release)\(")
+            # Where only another function unlocks it, this one is half of a pair: acquire and release.
+            is_half = unlock.search(code.part(function)) is None and unlock.search(code.code) is not None
+            if not is_half and match["lock"] != "self" and _stays_locked(unlock, statements[index + 1 :]):
                 yield _hit("flow/lock-not-released", statement)
 
 
-def _stays_locked(lock: str, later: Sequence[Statement]) -> bool:
-    unlock = re.compile(rf"\b{lock}\.(?:unlock|Unlock|RUnlock|release)\(\)")
+def _stays_locked(unlock: re.Pattern[str], later: Sequence[Statement]) -> bool:
     if later and later[0].text.startswith(("try", "defer")):
         return False
     for statement in later:
@@ -198,6 +204,7 @@ def missing_awaits(code: CodeText) -> Iterator[CodeHit]:
     names -= {name for head in heads for name in _PLAIN_NAMES.findall(head)}
     if language == "python":
         names -= {name for name in names if _is_wrapped(code, name)}
+        names -= _generators(code)
     has_fs = language == "javascript" and _FS_PROMISES.search(code.text) is not None
     calls = _async_calls(patterns.async_calls + (_CALLS_OF_FS if has_fs else ""))
     # A statement begins with its line. Where no line begins with such a call, nothing is left to look at.
@@ -221,6 +228,22 @@ def _is_wrapped(code: CodeText, name: str) -> bool:
     """Whether a decorator starts the coroutine by itself, or makes something else of it."""
     head = f"async def {name}("
     return any(_WRAPPERS.search(code.above(line)) for line in code.lines if line.text.startswith(head))
+
+
+def _generators(code: CodeText) -> set[str]:
+    """The names of asynchronous generators of Python: they are walked through, not awaited."""
+    if "yield" not in code.code:
+        return set()
+    return {
+        match[1]
+        for function in code.functions
+        if (match := _ASYNC_DEF.match(function.head.text)) is not None
+        and any(_YIELDS.match(line.text) for line in function.body)
+    }
+
+
+_ASYNC_DEF = lazy_pattern(r"async\s+def\s+(\w+)")
+_YIELDS = lazy_pattern(r"(?:\w+\s*=\s*\(?)?yield\b")
 
 
 def _used_coroutines(function: Function, names: set[str]) -> Iterator[CodeHit]:
@@ -419,11 +442,9 @@ def unused_results(code: CodeText) -> Iterator[CodeHit]:
         )
         if before or not pure.fullmatch(line.text) or line.text.count("(") != line.text.count(")"):
             continue
-        if (
-            index
-            and lines[index - 1].text.endswith(_CONTINUES)
-            and not lines[index - 1].text.endswith(("):", "else:", "try:", "finally:"))
-        ):
+        # In Python a colon opens a block; what goes on in brackets was seen above.
+        goes_on = _CONTINUES if language != "python" else ()
+        if index and lines[index - 1].text.endswith(goes_on):
             continue
         following = lines[index + 1] if index + 1 < len(lines) else None
         if following is not None and following.text.startswith((".", "?.", "+", "&&", "||")):
@@ -445,6 +466,11 @@ def unused_results(code: CodeText) -> Iterator[CodeHit]:
 
 _FALLIBLE = lazy_pattern(r"->\s*(?:\w+::)*(?:Result|Option)\b|->\s*impl IntoResponse")
 _UNWRAPS = lazy_pattern(r"\.(?:unwrap\(\)|expect\()")
+# What fails by what comes from outside; of other values the program itself knows that they are there.
+_FROM_OUTSIDE = lazy_pattern(
+    r"\bparse\b|\benv::|\bfs::|\bFile::|from_str|from_utf8|\.get\(|\.find\(|\.next\(\)|to_str\(\)|\.await\b|\bread\w*\("
+    r"|\.headers?\b|\bopen\(|connect\(|\.send\(|\.recv\(|\bquery\w*\(|fetch\w*\(|decode|serde|\bUrl\b|stdin\(|\.args?\(|status\(|output\("
+)
 _FINE_UNWRAP = lazy_pattern(
     r"\.(?:lock|read|write|borrow|borrow_mut)\(\)\.(?:unwrap|expect)|Regex::new\("
     r"|\.try_into\(\)\.unwrap|Mutex|NonZero"
@@ -459,7 +485,11 @@ def panics(code: CodeText) -> Iterator[CodeHit]:
         if not _FALLIBLE.search(function.head.text) or "test" in code.above(function.head):
             continue
         for step in function.statements:
-            if _UNWRAPS.search(step.text) and not _FINE_UNWRAP.search(step.text):
+            if (
+                _UNWRAPS.search(step.text)
+                and _FROM_OUTSIDE.search(step.text)
+                and not _FINE_UNWRAP.search(step.text)
+            ):
                 yield _hit("flow/panic-instead-of-error", step)
     for match in re.finditer(r"\b(\w+)\.is_none\(\)\s*\{\s*[^{}]*\b\1\.unwrap\(\)", code.code):
         yield CodeHit("logic/null-dereference", match.start(), match.end())

@@ -42,12 +42,12 @@ _COUNTED = lazy_pattern(
 def _change_of(text: str, language: str) -> str | None:
     """A pattern of what changes that which the loop walks through; None for another line."""
     pattern = None
-    if (each := _EACH.match(text)) is not None:
+    if (each := _EACH.match(text)) is not None and each["list"] not in ("self", "this"):
         name = re.escape(each["list"])
         pattern = (
             rf"(?<![\w.]){name}\.(?:remove|removeAt|pop|popleft|insert|append|add|discard|delete|clear"
             rf"|extend|unshift|splice"
-            rf"|addAll|removeAll)\(|\bdel\s+{name}\["
+            rf"|addAll|removeAll)\(|\bdel\s+{name}\[[^\[\]]*\]\s*$"
         )
         if language in _LIVE_SETS:
             # Their sets and maps may lose elements while somebody walks through them.
@@ -64,7 +64,7 @@ def _change_of(text: str, language: str) -> str | None:
         )
     elif (entries := _ENTRIES.match(text)) is not None:
         name = re.escape(entries["list"])
-        pattern = rf"(?<![\w.]){name}\.(?:pop|popitem|clear)\(|\bdel\s+{name}\["
+        pattern = rf"(?<![\w.]){name}\.(?:pop|popitem|clear)\(|\bdel\s+{name}\[[^\[\]]*\]\s*$"
     elif (counter := _COUNTED.match(text)) is not None:
         pattern = rf"(?<![\w.]){re.escape(counter['list'])}\.(?:splice|remove)\(\s*{counter['i']}\b"
     return pattern
@@ -145,6 +145,9 @@ _PAST_END = (
 )
 
 
+_STRIDE = lazy_pattern(r"\+=\s*(?!1\b)\w")
+
+
 def past_the_end(code: CodeText) -> Iterator[CodeHit]:
     """Loops that read one element more than there is."""
     for index, line in enumerate(code.lines):
@@ -162,7 +165,10 @@ def past_the_end(code: CodeText) -> Iterator[CodeHit]:
         )
         if any(_reads_past_end(match, body) for match in ends):
             yield _hit("logic/off-by-one", line)
-        if any(_reads_next(match, body.replace(line.text, ""), body) for match in nexts):
+        # Whoever takes several elements a round knows that they come in groups.
+        if not _STRIDE.search(line.text) and any(
+            _reads_next(match, body.replace(line.text, ""), body) for match in nexts
+        ):
             yield _hit("logic/off-by-one", line)
 
 
@@ -170,7 +176,8 @@ def _reads_past_end(match: re.Match[str], body: str) -> bool:
     groups = match.groupdict()
     name, at = re.escape(groups.get("list") or groups.get("go") or ""), match["i"]
     read = rf"(?<![\w.]){name}(?:\[\s*{at}\s*\]|\.(?:get|charAt|at)\(\s*{at}\s*\))"
-    return re.search(read, body) is not None
+    guard = rf"\b{at}\s*(?:===?|!==?|>=|<)\s*(?:len\(\s*{name}\s*\)|{name}\.(?:length|size|len)\b)"
+    return re.search(read, body) is not None and re.search(guard, body) is None
 
 
 def _reads_next(match: re.Match[str], inside: str, body: str) -> bool:

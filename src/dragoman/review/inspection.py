@@ -18,6 +18,7 @@ from dragoman.review.finding import Finding
 from dragoman.review.languages import language_of
 from dragoman.review.lexer import LexicalSpans
 from dragoman.review.python_ast import python_findings
+from dragoman.review.refutation import without_refuted
 from dragoman.review.rules import ReviewRule
 from dragoman.review.structure import StructureFailed, structural_findings
 from dragoman.review.text_edits import TextLines
@@ -58,7 +59,7 @@ def inspect(
         findings += structural_findings(path, lines, language, relevant_rules)
     except StructureFailed as error:
         failures.append(f"ast-grep: {error}")
-    return Inspection(list(_unique(findings)), failures)
+    return Inspection(list(without_refuted(_unique(findings), lines)), failures)
 
 
 _GENERAL = ("security/", "flow/", "logic/")
