@@ -72,10 +72,7 @@ def absent_values(code: CodeText) -> Iterator[CodeHit]:
     # Python has no declarations that name the type.
     found = _MAPS.finditer(code.code) if language != "python" else ()
     maps = {name for match in found for name in match.groups() if name}
-    for function in code.functions:
-        part = code.part(function)
-        if not any(word in part for word in _WORDS[language]):
-            continue
+    for function in code.functions_with(_WORDS[language]):
         yield from _absent_in(code, function, maybe, maps, language)
 
 

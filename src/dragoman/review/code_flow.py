@@ -27,10 +27,7 @@ def leaks(code: CodeText) -> Iterator[CodeHit]:
             line = code.code[code.code.rfind("\n", 0, match.start()) + 1 : match.start()]
             if not re.search(r"\b(?:with|try)\b", line):
                 yield CodeHit("flow/resource-leak", match.start(), match.end())
-    for function in code.functions:
-        part = code.part(function)
-        if not any(word in part for word in patterns.opening_words):
-            continue
+    for function in code.functions_with(patterns.opening_words):
         yield from _leaks_in(function, opener, patterns.opening_words, code.language)
 
 
@@ -46,7 +43,7 @@ def _leaks_in(
             continue
         if language == "kotlin" and not statement.text.startswith(("val ", "var ")):
             continue  # a field, which another function closes
-        rest = "\n".join(later.text for later in statements[index + 1 :])
+        rest = _rest(statements, index)
         name = re.escape(match["name"])
         call = match["call"]
         if (
@@ -140,7 +137,7 @@ def locks(code: CodeText) -> Iterator[CodeHit]:
     """Locks that a return or an error leaves locked."""
     if code.language == "rust" or not re.search(r"\.(?:lock|Lock|RLock|acquire)\(\)", code.code):
         return
-    for function in code.functions:
+    for function in code.functions_with(("ock()", "acquire()")):
         statements = function.statements
         for index, statement in enumerate(statements):
             match = _LOCKED.match(statement.text)
@@ -148,9 +145,17 @@ def locks(code: CodeText) -> Iterator[CodeHit]:
                 continue
             unlock = re.compile(rf"(?<![\w.]){re.escape(match['lock'])}\.(?:unlock|Unlock|RUnlock|release)\(")
             # Where only another function unlocks it, this one is half of a pair: acquire and release.
+            before = "\n".join(earlier.text for earlier in statements[:index])
             is_half = unlock.search(code.part(function)) is None and unlock.search(code.code) is not None
+            is_half = is_half or (
+                unlock.search(before) is not None and unlock.search(_rest(statements, index)) is None
+            )
             if not is_half and match["lock"] != "self" and _stays_locked(unlock, statements[index + 1 :]):
                 yield _hit("flow/lock-not-released", statement)
+
+
+def _rest(statements: Sequence[Statement], index: int) -> str:
+    return "\n".join(later.text for later in statements[index + 1 :])
 
 
 def _stays_locked(unlock: re.Pattern[str], later: Sequence[Statement]) -> bool:
@@ -205,6 +210,8 @@ def missing_awaits(code: CodeText) -> Iterator[CodeHit]:
     if language == "python":
         names -= {name for name in names if _is_wrapped(code, name)}
         names -= _generators(code)
+        # A method is called by its object; a bare call of its name is one of something else.
+        names -= {name for name in _METHODS.findall(code.code) if not _is_called_by_object(code, name)}
     has_fs = language == "javascript" and _FS_PROMISES.search(code.text) is not None
     calls = _async_calls(patterns.async_calls + (_CALLS_OF_FS if has_fs else ""))
     # A statement begins with its line. Where no line begins with such a call, nothing is left to look at.
@@ -228,6 +235,13 @@ def _is_wrapped(code: CodeText, name: str) -> bool:
     """Whether a decorator starts the coroutine by itself, or makes something else of it."""
     head = f"async def {name}("
     return any(_WRAPPERS.search(code.above(line)) for line in code.lines if line.text.startswith(head))
+
+
+_METHODS = lazy_pattern(r"async\s+def\s+(\w+)\(\s*(?:self|cls)\b")
+
+
+def _is_called_by_object(code: CodeText, name: str) -> bool:
+    return f"self.{name}(" in code.code or f"cls.{name}(" in code.code
 
 
 def _generators(code: CodeText) -> set[str]:
@@ -338,7 +352,8 @@ def script_promises(code: CodeText) -> Iterator[CodeHit]:
 
 def _promises_in(function: Function) -> Iterator[CodeHit]:
     replies: set[str] = set()
-    is_async = bool(_IS_ASYNC.search(function.head.text))
+    # What an arrow without braces computes is given back.
+    is_async = bool(_IS_ASYNC.search(function.head.text)) or function.head.text.endswith("=>")
     steps = function.statements
     for step in steps:
         if match := _JSON_OF.match(step.text):
@@ -462,34 +477,3 @@ def unused_results(code: CodeText) -> Iterator[CodeHit]:
         ):
             continue
         yield CodeHit("flow/unused-result", line.start, line.start + len(line.text))
-
-
-_FALLIBLE = lazy_pattern(r"->\s*(?:\w+::)*(?:Result|Option)\b|->\s*impl IntoResponse")
-_UNWRAPS = lazy_pattern(r"\.(?:unwrap\(\)|expect\()")
-# What fails by what comes from outside; of other values the program itself knows that they are there.
-_FROM_OUTSIDE = lazy_pattern(
-    r"\bparse\b|\benv::|\bfs::|\bFile::|from_str|from_utf8|\.get\(|\.find\(|\.next\(\)|to_str\(\)|\.await\b|\bread\w*\("
-    r"|\.headers?\b|\bopen\(|connect\(|\.send\(|\.recv\(|\bquery\w*\(|fetch\w*\(|decode|serde|\bUrl\b|stdin\(|\.args?\(|status\(|output\("
-)
-_FINE_UNWRAP = lazy_pattern(
-    r"\.(?:lock|read|write|borrow|borrow_mut)\(\)\.(?:unwrap|expect)|Regex::new\("
-    r"|\.try_into\(\)\.unwrap|Mutex|NonZero"
-)
-
-
-def panics(code: CodeText) -> Iterator[CodeHit]:
-    """Unwraps in functions that could say what went wrong."""
-    if code.language != "rust" or ("unwrap()" not in code.code and "expect(" not in code.code):
-        return
-    for function in code.functions:
-        if not _FALLIBLE.search(function.head.text) or "test" in code.above(function.head):
-            continue
-        for step in function.statements:
-            if (
-                _UNWRAPS.search(step.text)
-                and _FROM_OUTSIDE.search(step.text)
-                and not _FINE_UNWRAP.search(step.text)
-            ):
-                yield _hit("flow/panic-instead-of-error", step)
-    for match in re.finditer(r"\b(\w+)\.is_none\(\)\s*\{\s*[^{}]*\b\1\.unwrap\(\)", code.code):
-        yield CodeHit("logic/null-dereference", match.start(), match.end())

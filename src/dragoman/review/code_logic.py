@@ -186,7 +186,7 @@ def used_though_null(code: CodeText) -> Iterator[CodeHit]:
                 break
             if owner and re.search(rf"(?<![\w.]){owner}\.#?\w+\(", step.text):
                 break  # a method of its owner may have set it
-            if re.search(rf"(?<![\w.&]){name}\.\w", step.text):
+            if re.search(rf"(?<![\w.&#$]){name}\.\w", step.text):
                 yield _hit("logic/null-dereference", step)
                 break
 
@@ -300,11 +300,14 @@ _ONE_PASS = lazy_pattern(
 )
 
 
+_ONE_PASS_WORDS = ("map(", "filter(", "zip(", "reversed(", "csv.reader(", "enumerate(", "= (")
+
+
 def exhausted_iterators(code: CodeText) -> Iterator[CodeHit]:
     """Iterators of Python that are walked through a second time, when nothing is left in them."""
     if code.language != "python":
         return
-    for function in code.functions:
+    for function in code.functions_with(_ONE_PASS_WORDS):
         statements = function.statements
         for index, statement in enumerate(statements):
             match = _ONE_PASS.fullmatch(statement.text)
@@ -314,11 +317,14 @@ def exhausted_iterators(code: CodeText) -> Iterator[CodeHit]:
             walk = re.compile(
                 rf"\bfor\b[^:]*?\bin\s+{name}(?![\w.\[(])|(?:list|sum|sorted|set|tuple|max|min|any|all|len)\(\s*{name}\s*[,)]"
             )
-            walks = 0
+            walks = branch = 0
             for at, later in enumerate(statements[index + 1 :], index + 1):
                 if re.match(rf"{name}\s*=(?!=)", later.text) or later.line.indent < statement.line.indent:
                     break
+                if later.line.indent < branch and later.text.startswith(("else", "elif")):
+                    walks = 0  # of two branches only one is taken
                 found = len(walk.findall(later.text))
+                branch = max(branch, later.line.indent) if found else branch
                 walks += found
                 if found and later.text.startswith("for") and _leaves_loop(statements, at):
                     break  # the second loop goes on where the first one stopped

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from dragoman.review.code_patterns import lazy_pattern
 from dragoman.review.code_text import CodeHit, CodeLine, CodeText
@@ -90,10 +90,18 @@ def changed_loops(code: CodeText) -> Iterator[CodeHit]:
         for at, step in enumerate(body):
             if not re.search(pattern, step.text):
                 continue
-            # Whoever leaves the loop at once, or steps back, has thought of it.
-            near = " ".join(later.text for later in body[at : at + 2])
+            # Whoever leaves the loop after it, or steps back, has thought of it.
+            near = " ".join(later.text for later in _to_end_of_block(body, at))
             if not re.search(r"\b(?:break|return)\b|--", near):
                 yield _hit("logic/changed-while-iterating", step)
+
+
+def _to_end_of_block(body: Sequence[CodeLine], at: int) -> Iterator[CodeLine]:
+    yield body[at]
+    for later in body[at + 1 :]:
+        if later.indent < body[at].indent:
+            return
+        yield later
 
 
 # What the patterns of changes begin with: to compile one of them costs more than to look through a loop.
@@ -188,7 +196,14 @@ def _reads_next(match: re.Match[str], inside: str, body: str) -> bool:
         rf"\b{at}\s*\+\s*1\s*(?:<|>=|==|!=)|\b{at}\s*(?:<|>=|==|!=|>)\s*(?:len\({name}\)"
         rf"|{name}\.(?:length|size\(\)|len\(\)))\s*-\s*1"
     )
-    return re.search(read, body) is not None and re.search(guard, inside) is None
+    if re.search(read, body) is None or re.search(guard, inside) is not None:
+        return False
+    # In a script there is undefined behind the end, and whoever asks for it has thought of it.
+    kept = re.search(rf"(?:const|let|var)\s+(?P<kept>\w+)\s*=\s*{read}", body)
+    return (
+        kept is None
+        or re.search(rf"\bif\s*\(\s*!?{kept['kept']}\b|\b{kept['kept']}\s*(?:&&|\?)", body) is None
+    )
 
 
 _BOUND = lazy_pattern(
@@ -203,7 +218,7 @@ def inclusive_bounds(code: CodeText) -> Iterator[CodeHit]:
     """Searches whose upper bound is the length, and may be reached."""
     if "<=" not in code.code:
         return
-    for function in code.functions:
+    for function in code.functions_with(("<=",)):
         bounds: dict[str, str] = {}
         for index, line in enumerate(function.body):
             if (bound := _BOUND.fullmatch(line.text)) is not None:

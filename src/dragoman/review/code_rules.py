@@ -42,7 +42,7 @@ _CHECKS: tuple[Callable[[CodeText], Iterator[CodeHit]], ...] = (
     code_flow.blocking_calls,
     code_flow.weak_random,
     code_flow.unused_results,
-    code_flow.panics,
+    code_errors.panics,
     code_logic.chains,
     code_logic.unreachable,
     code_logic.fallthroughs,

@@ -61,9 +61,7 @@ def early_comparisons(code: CodeText) -> Iterator[CodeHit]:
     has_headers = "eader" in code.code
     # A sum of a file is no secret; one that was made with a key is.
     has_keyed_sums = any(word in code.lower_code for word in ("hmac", "signature", "secret", "dofinal"))
-    for function in code.functions:
-        if not code.part_has_any(function, _COMPARED_WORDS):
-            continue
+    for function in code.functions_with(_COMPARED_WORDS, in_any_case=True):
         macs = _macs(function) if has_macs else set()
         given_names = _given(function) if has_headers else set()
         for statement in function.statements:
@@ -178,9 +176,7 @@ def logged_secrets(code: CodeText) -> Iterator[CodeHit]:
     """Values with the name of a secret in the arguments of a call that logs."""
     if not code.has_any(_SECRET_WORDS):
         return
-    for function in code.functions:
-        if not code.part_has_any(function, _SECRET_WORDS):
-            continue
+    for function in code.functions_with(_SECRET_WORDS, in_any_case=True):
         for statement in function.statements:
             if not any(word in statement.text for word in _LOG_WORDS):
                 continue

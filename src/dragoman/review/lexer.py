@@ -35,7 +35,7 @@ _SHELL = (_HASH_APART, _DOUBLE, r"'[^']*'?")
 _FAMILIES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("c", "cpp", "csharp", "java", "scala", "zig", "dart", "groovy"), _C),
     **dict.fromkeys(("kotlin", "swift"), (_SLASHES, _TRIPLE, _DOUBLE, _CHARACTER)),
-    "rust": (_SLASHES, r'r(#+)".*?(?:"\1|\Z)', r'"(?:[^"\\]|\\.)*+"?', _CHARACTER),
+    "rust": (_SLASHES, r'r(#+)".*?(?:"\1|\Z)', r'\bb?r"[^"]*"?', r'"(?:[^"\\]|\\.)*+"?', _CHARACTER),
     "go": (_SLASHES, _DOUBLE, _CHARACTER, r"`[^`]*`?"),
     **dict.fromkeys(("javascript", "typescript", "tsx"), _SCRIPT),
     "php": (_SLASHES, _HASH, _DOUBLE, _SINGLE),
