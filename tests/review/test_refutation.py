@@ -159,6 +159,44 @@ TWINS: dict[str, tuple[str, str, str, str]] = {
         "class A {\n  double f(int sum, int n) {\n    return n == 0 ? 0 : sum / n;\n  }\n}\n",
         "class A {\n  double f(double sum, int n) {\n    return n == 0 ? 0 : sum / n;\n  }\n}\n",
     ),
+    "a call of another function with the name of a method": (
+        "x.py",
+        "flow/missing-await",
+        "class A:\n    async def sleep(self): ...\n\n    async def f(self):\n        self.sleep()\n",
+        "class A:\n    def f(self):\n        sleep(1)\n\n    async def sleep(self): ...\n",
+    ),
+    "a lock that is taken back": (
+        "x.go",
+        "flow/lock-not-released",
+        "func (p *P) f() {\n\tp.mu.Lock()\n\tif p.n == 0 {\n\t\treturn\n\t}\n\tp.mu.Unlock()\n}\n",
+        "func (p *P) f() {\n\tp.mu.Unlock()\n\twait()\n\tp.mu.Lock()\n}\n",
+    ),
+    "one of two branches": (
+        "x.py",
+        "logic/exhausted-iterator",
+        "def f(a):\n    it = map(g, a)\n    for x in it:\n        h(x)\n    for x in it:\n        h(x)\n",
+        "def f(a):\n    it = map(g, a)\n    if a:\n        for x in it:\n            h(x)\n    else:\n"
+        "        for x in it:\n            h(x)\n",
+    ),
+    "a loop that is left after the change": (
+        "x.py",
+        "logic/changed-while-iterating",
+        "def f(a):\n    for x in a:\n        if x:\n            a.remove(x)\n            log(x)\n",
+        "def f(a):\n    for x in a:\n        if x:\n            a.remove(x)\n            log(x)\n"
+        "            break\n",
+    ),
+    "an element behind the end that is asked for": (
+        "x.js",
+        "logic/off-by-one",
+        "for (let i = 0; i < a.length; i++) {\n  const b = a[i + 1];\n  use(b.name);\n}\n",
+        "for (let i = 0; i < a.length; i++) {\n  const b = a[i + 1];\n  if (b) {\n    use(b.name);\n  }\n}\n",
+    ),
+    "a promise that an arrow gives back": (
+        "x.js",
+        "flow/floating-promise",
+        "function f(a) {\n  load(a).then((b) => show(b));\n}\n",
+        "module.exports = (a) =>\n  load(a).then((b) => show(b));\n",
+    ),
 }
 
 

@@ -1,4 +1,4 @@
-"""Errors that are nil when they are handed on, failures that nobody hears of or that end the program. Pure."""
+"""Errors that are nil when they are handed on, and failures that nobody hears of or that end all. Pure."""
 
 from __future__ import annotations
 
