@@ -210,8 +210,7 @@ def missing_awaits(code: CodeText) -> Iterator[CodeHit]:
     if language == "python":
         names -= {name for name in names if _is_wrapped(code, name)}
         names -= _generators(code)
-        # A method is called by its object; a bare call of its name is one of something else.
-        names -= {name for name in _METHODS.findall(code.code) if not _is_called_by_object(code, name)}
+    names -= _methods(code, language)
     has_fs = language == "javascript" and _FS_PROMISES.search(code.text) is not None
     calls = _async_calls(patterns.async_calls + (_CALLS_OF_FS if has_fs else ""))
     # A statement begins with its line. Where no line begins with such a call, nothing is left to look at.
@@ -237,11 +236,19 @@ def _is_wrapped(code: CodeText, name: str) -> bool:
     return any(_WRAPPERS.search(code.above(line)) for line in code.lines if line.text.startswith(head))
 
 
-_METHODS = lazy_pattern(r"async\s+def\s+(\w+)\(\s*(?:self|cls)\b")
+_METHODS = {
+    "python": lazy_pattern(r"async\s+def\s+(\w+)\(\s*(?:self|cls)\b"),
+    "javascript": lazy_pattern(
+        r"^\s+(?:static\s+)?async\s+(?!function\b)(\w+)\s*(?:<[^>]*>)?\(", re.MULTILINE
+    ),
+}
 
 
-def _is_called_by_object(code: CodeText, name: str) -> bool:
-    return f"self.{name}(" in code.code or f"cls.{name}(" in code.code
+def _methods(code: CodeText, language: str) -> set[str]:
+    """Methods that nobody calls by their object: a bare call of such a name is one of something else."""
+    pattern = _METHODS.get(language)
+    names = set(pattern.findall(code.code)) if pattern is not None else set()
+    return {name for name in names if not re.search(rf"\b(?:self|cls|this)\.{name}\(", code.code)}
 
 
 def _generators(code: CodeText) -> set[str]:
