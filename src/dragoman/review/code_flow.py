@@ -465,7 +465,7 @@ def unused_results(code: CodeText) -> Iterator[CodeHit]:
         if before or not pure.fullmatch(line.text) or line.text.count("(") != line.text.count(")"):
             continue
         # In Python a colon opens a block; what goes on in brackets was seen above.
-        goes_on = _CONTINUES if language != "python" else ()
+        goes_on = _CONTINUES if language != "python" else "\\"
         if index and lines[index - 1].text.endswith(goes_on):
             continue
         following = lines[index + 1] if index + 1 < len(lines) else None
