@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import signal
 import stat
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -16,6 +17,7 @@ from dragoman.review import (
     ReviewSettings,
     ReviewSource,
     Severity,
+    inspectors,
     parse_rules,
     review,
 )
@@ -125,8 +127,34 @@ async def test_a_pattern_that_takes_for_ever_costs_one_text_and_its_deadline() -
         settings=settings,
         notes=notes,
     )
-    assert [(note.path, note.is_failure) for note in notes] == [("slow.txt", True)]
+    assert notes == [
+        ReviewNote("slow.txt", "rules: took longer than 1 seconds of processor time", is_failure=True)
+    ]
     assert "python/eval" in rules_of(found)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it has no timer of processor time")
+@pytest.mark.bound(30)
+async def test_a_worker_that_gets_no_processor_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    workers: list[asyncio.subprocess.Process] = []
+
+    async def start() -> asyncio.subprocess.Process:
+        workers.append(await start_worker())
+        workers[0].send_signal(signal.SIGSTOP)  # as on a machine that has others to serve
+        return workers[0]
+
+    start_worker = inspectors._start
+    monkeypatch.setattr(inspectors, "_start", start)
+    inspector = inspectors.own_inspector(deadline=0.5)
+    try:
+        async with asyncio.TaskGroup() as group:
+            answer = group.create_task(inspector.inspect("x.py", BAD, has_ruff=False))
+            await asyncio.sleep(2.6)
+            assert not answer.done()
+            workers[0].send_signal(signal.SIGCONT)
+        assert "python/eval" in rules_of(answer.result().findings)
+    finally:
+        await inspector.aclose()
 
 
 async def test_a_ruff_that_fails_is_told_and_our_own_rules_step_in(

@@ -72,10 +72,7 @@ def absent_values(code: CodeText) -> Iterator[CodeHit]:
     # Python has no declarations that name the type.
     found = _MAPS.finditer(code.code) if language != "python" else ()
     maps = {name for match in found for name in match.groups() if name}
-    for function in code.functions:
-        part = code.part(function)
-        if not any(word in part for word in _WORDS[language]):
-            continue
+    for function in code.functions_with(_WORDS[language]):
         yield from _absent_in(code, function, maybe, maps, language)
 
 
@@ -167,7 +164,7 @@ def _first_use(name: str, later: Sequence[Statement], language: str) -> Statemen
             continue
         if mention is None or inside is None:
             mention = re.compile(rf"(?<![\w.$]){re.escape(name)}\b")
-            inside = re.compile(rf"(?<![\w.$!]){re.escape(name)}(?:\.(?!\?)\w|\[)")
+            inside = re.compile(rf"(?<![\w.$!]){re.escape(name)}!?(?:\.(?!\?)\w|\[)")
         match = mention.search(statement.text)
         if match is None:
             continue

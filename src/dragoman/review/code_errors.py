@@ -1,4 +1,4 @@
-"""Errors that are nil when they are handed on, and failures that nobody hears of. Pure."""
+"""Errors that are nil when they are handed on, and failures that nobody hears of or that end all. Pure."""
 
 from __future__ import annotations
 
@@ -123,6 +123,37 @@ def _unheard_streams(code: CodeText) -> Iterator[CodeHit]:
             code.text,
         ):
             yield CodeHit("flow/unheard-failure", match.start(), match.end())
+
+
+_FALLIBLE = lazy_pattern(r"->\s*(?:\w+::)*(?:Result|Option)\b|->\s*impl IntoResponse")
+_UNWRAPS = lazy_pattern(r"\.(?:unwrap\(\)|expect\()")
+# What fails by what comes from outside; of other values the program itself knows that they are there.
+_FROM_OUTSIDE = lazy_pattern(
+    r"\bparse\b|\benv::|\bfs::|\bFile::|from_str|from_utf8|\.get\(|\.find\(|\.next\(\)|to_str\(\)|\.await\b|\bread\w*\("
+    r"|\.headers?\b|\bopen\(|connect\(|\.send\(|\.recv\(|\bquery\w*\(|fetch\w*\(|decode|serde|\bUrl\b|stdin\(|\.args?\(|status\(|output\("
+)
+_FINE_UNWRAP = lazy_pattern(
+    r"\.(?:lock|read|write|borrow|borrow_mut)\(\)\.(?:unwrap|expect)|Regex::new\("
+    r"|\.try_into\(\)\.unwrap|Mutex|NonZero"
+)
+
+
+def panics(code: CodeText) -> Iterator[CodeHit]:
+    """Unwraps in functions that could say what went wrong."""
+    if code.language != "rust" or ("unwrap()" not in code.code and "expect(" not in code.code):
+        return
+    for function in code.functions:
+        if not _FALLIBLE.search(function.head.text) or "test" in code.above(function.head):
+            continue
+        for step in function.statements:
+            if (
+                _UNWRAPS.search(step.text)
+                and _FROM_OUTSIDE.search(step.text)
+                and not _FINE_UNWRAP.search(step.text)
+            ):
+                yield _hit("flow/panic-instead-of-error", step)
+    for match in re.finditer(r"\b(\w+)\.is_none\(\)\s*\{\s*[^{}]*\b\1\.unwrap\(\)", code.code):
+        yield CodeHit("logic/null-dereference", match.start(), match.end())
 
 
 def _hit(rule: str, statement: Statement) -> CodeHit:

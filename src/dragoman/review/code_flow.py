@@ -27,10 +27,7 @@ def leaks(code: CodeText) -> Iterator[CodeHit]:
             line = code.code[code.code.rfind("\n", 0, match.start()) + 1 : match.start()]
             if not re.search(r"\b(?:with|try)\b", line):
                 yield CodeHit("flow/resource-leak", match.start(), match.end())
-    for function in code.functions:
-        part = code.part(function)
-        if not any(word in part for word in patterns.opening_words):
-            continue
+    for function in code.functions_with(patterns.opening_words):
         yield from _leaks_in(function, opener, patterns.opening_words, code.language)
 
 
@@ -42,9 +39,11 @@ def _leaks_in(
         if not any(word in statement.text for word in opening_words):
             continue
         match = opener.match(statement.text)
-        if match is None or match["name"] in ("_", "return"):
+        if match is None or match["name"] in ("_", "return", "err"):
             continue
-        rest = "\n".join(later.text for later in statements[index + 1 :])
+        if language == "kotlin" and not statement.text.startswith(("val ", "var ")):
+            continue  # a field, which another function closes
+        rest = _rest(statements, index)
         name = re.escape(match["name"])
         call = match["call"]
         if (
@@ -138,16 +137,28 @@ def locks(code: CodeText) -> Iterator[CodeHit]:
     """Locks that a return or an error leaves locked."""
     if code.language == "rust" or not re.search(r"\.(?:lock|Lock|RLock|acquire)\(\)", code.code):
         return
-    for function in code.functions:
+    for function in code.functions_with(("ock()", "acquire()")):
         statements = function.statements
         for index, statement in enumerate(statements):
             match = _LOCKED.match(statement.text)
-            if match is not None and _stays_locked(re.escape(match["lock"]), statements[index + 1 :]):
+            if match is None:
+                continue
+            unlock = re.compile(rf"(?<![\w.]){re.escape(match['lock'])}\.(?:unlock|Unlock|RUnlock|release)\(")
+            # Where only another function unlocks it, this one is half of a pair: acquire and release.
+            before = "\n".join(earlier.text for earlier in statements[:index])
+            is_half = unlock.search(code.part(function)) is None and unlock.search(code.code) is not None
+            is_half = is_half or (
+                unlock.search(before) is not None and unlock.search(_rest(statements, index)) is None
+            )
+            if not is_half and match["lock"] != "self" and _stays_locked(unlock, statements[index + 1 :]):
                 yield _hit("flow/lock-not-released", statement)
 
 
-def _stays_locked(lock: str, later: Sequence[Statement]) -> bool:
-    unlock = re.compile(rf"\b{lock}\.(?:unlock|Unlock|RUnlock|release)\(\)")
+def _rest(statements: Sequence[Statement], index: int) -> str:
+    return "\n".join(later.text for later in statements[index + 1 :])
+
+
+def _stays_locked(unlock: re.Pattern[str], later: Sequence[Statement]) -> bool:
     if later and later[0].text.startswith(("try", "defer")):
         return False
     for statement in later:
@@ -198,6 +209,8 @@ def missing_awaits(code: CodeText) -> Iterator[CodeHit]:
     names -= {name for head in heads for name in _PLAIN_NAMES.findall(head)}
     if language == "python":
         names -= {name for name in names if _is_wrapped(code, name)}
+        names -= _generators(code)
+    names -= _methods(code, language)
     has_fs = language == "javascript" and _FS_PROMISES.search(code.text) is not None
     calls = _async_calls(patterns.async_calls + (_CALLS_OF_FS if has_fs else ""))
     # A statement begins with its line. Where no line begins with such a call, nothing is left to look at.
@@ -221,6 +234,37 @@ def _is_wrapped(code: CodeText, name: str) -> bool:
     """Whether a decorator starts the coroutine by itself, or makes something else of it."""
     head = f"async def {name}("
     return any(_WRAPPERS.search(code.above(line)) for line in code.lines if line.text.startswith(head))
+
+
+_METHODS = {
+    "python": lazy_pattern(r"async\s+def\s+(\w+)\(\s*(?:self|cls)\b"),
+    "javascript": lazy_pattern(
+        r"^\s+(?:static\s+)?async\s+(?!function\b)(\w+)\s*(?:<[^>]*>)?\(", re.MULTILINE
+    ),
+}
+
+
+def _methods(code: CodeText, language: str) -> set[str]:
+    """Methods that nobody calls by their object: a bare call of such a name is one of something else."""
+    pattern = _METHODS.get(language)
+    names = set(pattern.findall(code.code)) if pattern is not None else set()
+    return {name for name in names if not re.search(rf"\b(?:self|cls|this)\.{name}\(", code.code)}
+
+
+def _generators(code: CodeText) -> set[str]:
+    """The names of asynchronous generators of Python: they are walked through, not awaited."""
+    if "yield" not in code.code:
+        return set()
+    return {
+        match[1]
+        for function in code.functions
+        if (match := _ASYNC_DEF.match(function.head.text)) is not None
+        and any(_YIELDS.match(line.text) for line in function.body)
+    }
+
+
+_ASYNC_DEF = lazy_pattern(r"async\s+def\s+(\w+)")
+_YIELDS = lazy_pattern(r"(?:\w+\s*=\s*\(?)?yield\b")
 
 
 def _used_coroutines(function: Function, names: set[str]) -> Iterator[CodeHit]:
@@ -315,7 +359,8 @@ def script_promises(code: CodeText) -> Iterator[CodeHit]:
 
 def _promises_in(function: Function) -> Iterator[CodeHit]:
     replies: set[str] = set()
-    is_async = bool(_IS_ASYNC.search(function.head.text))
+    # What an arrow without braces computes is given back.
+    is_async = bool(_IS_ASYNC.search(function.head.text)) or function.head.text.endswith("=>")
     steps = function.statements
     for step in steps:
         if match := _JSON_OF.match(step.text):
@@ -419,11 +464,9 @@ def unused_results(code: CodeText) -> Iterator[CodeHit]:
         )
         if before or not pure.fullmatch(line.text) or line.text.count("(") != line.text.count(")"):
             continue
-        if (
-            index
-            and lines[index - 1].text.endswith(_CONTINUES)
-            and not lines[index - 1].text.endswith(("):", "else:", "try:", "finally:"))
-        ):
+        # In Python a colon opens a block; what goes on in brackets was seen above.
+        goes_on = _CONTINUES if language != "python" else "\\"
+        if index and lines[index - 1].text.endswith(goes_on):
             continue
         following = lines[index + 1] if index + 1 < len(lines) else None
         if following is not None and following.text.startswith((".", "?.", "+", "&&", "||")):
@@ -441,25 +484,3 @@ def unused_results(code: CodeText) -> Iterator[CodeHit]:
         ):
             continue
         yield CodeHit("flow/unused-result", line.start, line.start + len(line.text))
-
-
-_FALLIBLE = lazy_pattern(r"->\s*(?:\w+::)*(?:Result|Option)\b|->\s*impl IntoResponse")
-_UNWRAPS = lazy_pattern(r"\.(?:unwrap\(\)|expect\()")
-_FINE_UNWRAP = lazy_pattern(
-    r"\.(?:lock|read|write|borrow|borrow_mut)\(\)\.(?:unwrap|expect)|Regex::new\("
-    r"|\.try_into\(\)\.unwrap|Mutex|NonZero"
-)
-
-
-def panics(code: CodeText) -> Iterator[CodeHit]:
-    """Unwraps in functions that could say what went wrong."""
-    if code.language != "rust" or ("unwrap()" not in code.code and "expect(" not in code.code):
-        return
-    for function in code.functions:
-        if not _FALLIBLE.search(function.head.text) or "test" in code.above(function.head):
-            continue
-        for step in function.statements:
-            if _UNWRAPS.search(step.text) and not _FINE_UNWRAP.search(step.text):
-                yield _hit("flow/panic-instead-of-error", step)
-    for match in re.finditer(r"\b(\w+)\.is_none\(\)\s*\{\s*[^{}]*\b\1\.unwrap\(\)", code.code):
-        yield CodeHit("logic/null-dereference", match.start(), match.end())

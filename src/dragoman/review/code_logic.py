@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from dragoman.review.code_patterns import lazy_pattern
-from dragoman.review.code_text import CodeHit, CodeLine, CodeText
+from dragoman.review.code_text import CodeHit, CodeLine, CodeText, Statement
 
 _IF = lazy_pattern(
     r"(?:\}\s*)?(?:(?:return|val \w+ =|let \w+ =)\s+)?(?P<else>else\s+)?(?P<word>if"
@@ -32,7 +32,8 @@ def chains(code: CodeText) -> Iterator[CodeHit]:
             del conditions[indent]
         match = _IF.match(line.text) if "if" in line.text else None
         # Strings are blank in `code`; two conditions are the same only if their texts are.
-        if match is not None and match["test"]:
+        # A condition that goes on in the next line is not known here.
+        if match is not None and match["test"] and line.balance == 0:
             test = _source(code, line).strip(" {:")
             test = re.sub(r"^.*?\b(?:if|elif)\b\s*", "", test)
             if match["else"] or match["word"] == "elif":
@@ -151,6 +152,13 @@ def fallthroughs(code: CodeText) -> Iterator[CodeHit]:
 
 def _ends(body: Sequence[CodeLine]) -> bool:
     last = body[-1]
+    # The last step begins where the body is indented least; what follows it there closes its brackets.
+    least = min(line.indent for line in body[1:] or body)
+    steps = [
+        line for line in body if line.indent == least and not line.text.startswith((")", "]", "}", "<", "/"))
+    ]
+    if steps and _ENDS.match(steps[-1].text):
+        return True
     if last.text in ("}", "};") and len(body) > 1:
         # The block of the case in braces, or an if whose every way ends: trust the last step.
         return any(_ENDS.search(line.text) for line in body[-3:])
@@ -172,10 +180,13 @@ def used_though_null(code: CodeText) -> Iterator[CodeHit]:
         if match is None:
             continue
         name = re.escape(match["name"])
+        owner = re.escape(match["name"].rpartition(".")[0])
         for step in code.block(index):
             if re.search(rf"(?<![\w.]){name}\s*:?=(?!=)|(?<![\w.]){name}\s*,", step.text):
                 break
-            if re.search(rf"(?<![\w.&]){name}\.\w", step.text):
+            if owner and re.search(rf"(?<![\w.]){owner}\.#?\w+\(", step.text):
+                break  # a method of its owner may have set it
+            if re.search(rf"(?<![\w.&#$]){name}\.\w", step.text):
                 yield _hit("logic/null-dereference", step)
                 break
 
@@ -217,8 +228,18 @@ def accidental_tuples(code: CodeText) -> Iterator[CodeHit]:
     for line in code.lines:
         before = depth
         depth += line.balance + line.text.count("{") - line.text.count("}")
-        if not before and line.text.endswith(",") and _TUPLE.fullmatch(line.text):
+        if (
+            not before
+            and line.text.endswith(",")
+            and _TUPLE.fullmatch(line.text)
+            and not _is_tuple(line.text)
+        ):
             yield _hit("logic/accidental-tuple", line)
+
+
+def _is_tuple(text: str) -> bool:
+    """Whether the name is one that holds a tuple."""
+    return re.match(r"(?:\w+\.)*(?:__\w+__|args|_?[A-Z][A-Z0-9_]*) =", text) is not None
 
 
 _PLACEHOLDER = lazy_pattern(r"\$\{[A-Za-z_][\w.]*\}")
@@ -230,7 +251,13 @@ def placeholders_in_quotes(code: CodeText) -> Iterator[CodeHit]:
         return
     for span in code.spans:
         token = code.text[span.start : span.end]
-        if span.kind == "string" and token[0] in "\"'" and _PLACEHOLDER.search(token):
+        if span.kind != "string" or token[0] not in "\"'":
+            continue
+        names = {
+            name for placeholder in _PLACEHOLDER.findall(token) for name in [placeholder[2:-1].split(".")[0]]
+        }
+        # A name that the code has nowhere is for somebody else who fills in placeholders.
+        if any(re.search(rf"(?<![\w.$]){name}\b", code.code) for name in names):
             yield CodeHit("logic/placeholder-in-quotes", span.start, span.end)
 
 
@@ -269,15 +296,18 @@ def crossed_fields(code: CodeText) -> Iterator[CodeHit]:
 
 
 _ONE_PASS = lazy_pattern(
-    r"(?P<name>\w+)\s*=\s*(?:(?:map|filter|zip|reversed|iter|csv\.reader|enumerate)\(.*\)|\(.*\bfor\b.*\bin\b.*\))"
+    r"(?P<name>\w+)\s*=\s*(?:(?:map|filter|zip|reversed|csv\.reader|enumerate)\(.*\)|\(.*\bfor\b.*\bin\b.*\))"
 )
+
+
+_ONE_PASS_WORDS = ("map(", "filter(", "zip(", "reversed(", "csv.reader(", "enumerate(", "= (")
 
 
 def exhausted_iterators(code: CodeText) -> Iterator[CodeHit]:
     """Iterators of Python that are walked through a second time, when nothing is left in them."""
     if code.language != "python":
         return
-    for function in code.functions:
+    for function in code.functions_with(_ONE_PASS_WORDS):
         statements = function.statements
         for index, statement in enumerate(statements):
             match = _ONE_PASS.fullmatch(statement.text)
@@ -287,14 +317,31 @@ def exhausted_iterators(code: CodeText) -> Iterator[CodeHit]:
             walk = re.compile(
                 rf"\bfor\b[^:]*?\bin\s+{name}(?![\w.\[(])|(?:list|sum|sorted|set|tuple|max|min|any|all|len)\(\s*{name}\s*[,)]"
             )
-            walks = 0
-            for later in statements[index + 1 :]:
+            walks = branch = 0
+            for at, later in enumerate(statements[index + 1 :], index + 1):
                 if re.match(rf"{name}\s*=(?!=)", later.text) or later.line.indent < statement.line.indent:
                     break
-                walks += len(walk.findall(later.text))
+                if later.line.indent < branch and later.text.startswith(("else", "elif")):
+                    walks = 0  # of two branches only one is taken
+                found = len(walk.findall(later.text))
+                branch = max(branch, later.line.indent) if found else branch
+                walks += found
+                if found and later.text.startswith("for") and _leaves_loop(statements, at):
+                    break  # the second loop goes on where the first one stopped
                 if walks > 1 and not re.search(r"\breturn\b", "".join(statements[index + 1].text)):
                     yield CodeHit("logic/exhausted-iterator", later.start, later.start + len(later.line.text))
                     break
+
+
+def _leaves_loop(statements: Sequence[Statement], index: int) -> bool:
+    """Whether a loop may be left before its end."""
+    indent = statements[index].line.indent
+    for later in statements[index + 1 :]:
+        if later.line.indent <= indent:
+            return False
+        if later.text.startswith("break"):
+            return True
+    return False
 
 
 _NAMED_RANGE = lazy_pattern(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from dragoman.review.code_patterns import lazy_pattern
 from dragoman.review.code_text import CodeHit, CodeLine, CodeText
@@ -42,12 +42,12 @@ _COUNTED = lazy_pattern(
 def _change_of(text: str, language: str) -> str | None:
     """A pattern of what changes that which the loop walks through; None for another line."""
     pattern = None
-    if (each := _EACH.match(text)) is not None:
+    if (each := _EACH.match(text)) is not None and each["list"] not in ("self", "this"):
         name = re.escape(each["list"])
         pattern = (
             rf"(?<![\w.]){name}\.(?:remove|removeAt|pop|popleft|insert|append|add|discard|delete|clear"
             rf"|extend|unshift|splice"
-            rf"|addAll|removeAll)\(|\bdel\s+{name}\["
+            rf"|addAll|removeAll)\(|\bdel\s+{name}\[[^\[\]]*\]\s*$"
         )
         if language in _LIVE_SETS:
             # Their sets and maps may lose elements while somebody walks through them.
@@ -64,7 +64,7 @@ def _change_of(text: str, language: str) -> str | None:
         )
     elif (entries := _ENTRIES.match(text)) is not None:
         name = re.escape(entries["list"])
-        pattern = rf"(?<![\w.]){name}\.(?:pop|popitem|clear)\(|\bdel\s+{name}\["
+        pattern = rf"(?<![\w.]){name}\.(?:pop|popitem|clear)\(|\bdel\s+{name}\[[^\[\]]*\]\s*$"
     elif (counter := _COUNTED.match(text)) is not None:
         pattern = rf"(?<![\w.]){re.escape(counter['list'])}\.(?:splice|remove)\(\s*{counter['i']}\b"
     return pattern
@@ -90,10 +90,18 @@ def changed_loops(code: CodeText) -> Iterator[CodeHit]:
         for at, step in enumerate(body):
             if not re.search(pattern, step.text):
                 continue
-            # Whoever leaves the loop at once, or steps back, has thought of it.
-            near = " ".join(later.text for later in body[at : at + 2])
+            # Whoever leaves the loop after it, or steps back, has thought of it.
+            near = " ".join(later.text for later in _to_end_of_block(body, at))
             if not re.search(r"\b(?:break|return)\b|--", near):
                 yield _hit("logic/changed-while-iterating", step)
+
+
+def _to_end_of_block(body: Sequence[CodeLine], at: int) -> Iterator[CodeLine]:
+    yield body[at]
+    for later in body[at + 1 :]:
+        if later.indent < body[at].indent:
+            return
+        yield later
 
 
 # What the patterns of changes begin with: to compile one of them costs more than to look through a loop.
@@ -145,6 +153,9 @@ _PAST_END = (
 )
 
 
+_STRIDE = lazy_pattern(r"\+=\s*(?!1\b)\w")
+
+
 def past_the_end(code: CodeText) -> Iterator[CodeHit]:
     """Loops that read one element more than there is."""
     for index, line in enumerate(code.lines):
@@ -162,7 +173,10 @@ def past_the_end(code: CodeText) -> Iterator[CodeHit]:
         )
         if any(_reads_past_end(match, body) for match in ends):
             yield _hit("logic/off-by-one", line)
-        if any(_reads_next(match, body.replace(line.text, ""), body) for match in nexts):
+        # Whoever takes several elements a round knows that they come in groups.
+        if not _STRIDE.search(line.text) and any(
+            _reads_next(match, body.replace(line.text, ""), body) for match in nexts
+        ):
             yield _hit("logic/off-by-one", line)
 
 
@@ -170,7 +184,8 @@ def _reads_past_end(match: re.Match[str], body: str) -> bool:
     groups = match.groupdict()
     name, at = re.escape(groups.get("list") or groups.get("go") or ""), match["i"]
     read = rf"(?<![\w.]){name}(?:\[\s*{at}\s*\]|\.(?:get|charAt|at)\(\s*{at}\s*\))"
-    return re.search(read, body) is not None
+    guard = rf"\b{at}\s*(?:===?|!==?|>=|<)\s*(?:len\(\s*{name}\s*\)|{name}\.(?:length|size|len)\b)"
+    return re.search(read, body) is not None and re.search(guard, body) is None
 
 
 def _reads_next(match: re.Match[str], inside: str, body: str) -> bool:
@@ -181,7 +196,14 @@ def _reads_next(match: re.Match[str], inside: str, body: str) -> bool:
         rf"\b{at}\s*\+\s*1\s*(?:<|>=|==|!=)|\b{at}\s*(?:<|>=|==|!=|>)\s*(?:len\({name}\)"
         rf"|{name}\.(?:length|size\(\)|len\(\)))\s*-\s*1"
     )
-    return re.search(read, body) is not None and re.search(guard, inside) is None
+    if re.search(read, body) is None or re.search(guard, inside) is not None:
+        return False
+    # In a script there is undefined behind the end, and whoever asks for it has thought of it.
+    kept = re.search(rf"(?:const|let|var)\s+(?P<kept>\w+)\s*=\s*{read}", body)
+    return (
+        kept is None
+        or re.search(rf"\bif\s*\(\s*!?{kept['kept']}\b|\b{kept['kept']}\s*(?:&&|\?)", body) is None
+    )
 
 
 _BOUND = lazy_pattern(
@@ -196,7 +218,7 @@ def inclusive_bounds(code: CodeText) -> Iterator[CodeHit]:
     """Searches whose upper bound is the length, and may be reached."""
     if "<=" not in code.code:
         return
-    for function in code.functions:
+    for function in code.functions_with(("<=",)):
         bounds: dict[str, str] = {}
         for index, line in enumerate(function.body):
             if (bound := _BOUND.fullmatch(line.text)) is not None:

@@ -95,13 +95,29 @@ def cut_quotients(code: CodeText) -> Iterator[CodeHit]:
     if code.language != "java" or "/" not in code.code:
         return
     for line in code.lines:
-        match = _DIVIDED.match(line.text)
-        if match is None or not _is_whole(code, match["left"]):
-            continue
-        if "." in match["right"] or match["right"].isdigit() or _is_whole(code, match["right"]):
+        if _is_cut(code, _DIVIDED.match(line.text)):
             yield CodeHit("logic/cut-quotient", line.start, line.start + len(line.text))
+    for function in code.functions:
+        if not _FRACTION.search(function.head.text):
+            continue
+        for line in function.body:
+            if _is_cut(code, _DIVIDED_RETURN.match(line.text)):
+                yield CodeHit("logic/cut-quotient", line.start, line.start + len(line.text))
+
+
+_FRACTION = lazy_pattern(r"\b(?:double|float)\s+\w+\s*\(")
+_DIVIDED_RETURN = lazy_pattern(
+    r"return\s+(?:[^;?]*\?[^;:]*:\s*)?(?P<left>\w+)\s*/\s*(?P<right>\w+(?:\.(?:size|length|count)\(\)|\.length)?)\s*;"
+)
+
+
+def _is_cut(code: CodeText, match: re.Match[str] | None) -> bool:
+    """Whether both sides of a division are whole numbers."""
+    if match is None or not _is_whole(code, match["left"]):
+        return False
+    return "." in match["right"] or match["right"].isdigit() or _is_whole(code, match["right"])
 
 
 def _is_whole(code: CodeText, name: str) -> bool:
-    declared = re.findall(rf"\b(\w+)\s+{re.escape(name)}\b\s*[=;,):]", code.code)
+    declared = re.findall(rf"\b(?!return\b)(\w+)\s+{re.escape(name)}\b\s*(?:=(?!=)|[;,):])", code.code)
     return bool(declared) and all(kind in ("int", "long", "short", "Integer", "Long") for kind in declared)

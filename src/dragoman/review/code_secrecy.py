@@ -18,7 +18,7 @@ _MADE = lazy_pattern(
 )
 _MAC = lazy_pattern(
     r"\bhmac\.new\(|\bhmac\.digest\(|\bcreateHmac\(|\.doFinal\(|\bmac\.Sum\(|\bh\.Sum\("
-    r"|\bHmac\w*::|\bhexdigest\(\)|\bfinalize\(\)"
+    r"|\bHmac\w*::|\bhashlib\.\w+\([^()]*(?:secret|key)"
 )
 _KNOWN = lazy_pattern(
     r"(?:\w*(?:expected|computed|calculated|stored|valid|configured|wanted)\w*"
@@ -50,15 +50,18 @@ _COMPARED_WORDS = (
 )
 
 
+_SUM_ONLY = lazy_pattern(r"^(?!.*(?:token|api_?key|bearer|sig\b|mac\b)).*(?:digest|hash)", re.IGNORECASE)
+
+
 def early_comparisons(code: CodeText) -> Iterator[CodeHit]:
     """Signatures and keys compared so that the time tells how much of them was right."""
     if not code.has_any(("hmac", "signature", "digest", "api_key", "apikey", "secret", "token", "dofinal")):
         return
     has_macs = _MAC.search(code.code) is not None
     has_headers = "eader" in code.code
-    for function in code.functions:
-        if not code.part_has_any(function, _COMPARED_WORDS):
-            continue
+    # A sum of a file is no secret; one that was made with a key is.
+    has_keyed_sums = any(word in code.lower_code for word in ("hmac", "signature", "secret", "dofinal"))
+    for function in code.functions_with(_COMPARED_WORDS, in_any_case=True):
         macs = _macs(function) if has_macs else set()
         given_names = _given(function) if has_headers else set()
         for statement in function.statements:
@@ -70,6 +73,8 @@ def early_comparisons(code: CodeText) -> Iterator[CodeHit]:
                 continue
             for match in (*_COMPARISON.finditer(statement.text), *_EQUALS.finditer(statement.text)):
                 left, right = [part for part in match.groups() if part is not None][:2]
+                if not has_keyed_sums and _SUM_ONLY.search(f"{left} {right}") and not {left, right} & macs:
+                    continue
                 if _is_guessable(left, right, macs) or _is_given(left, right, given_names):
                     yield _hit("flow/timing-attack", statement)
                     break
@@ -171,9 +176,7 @@ def logged_secrets(code: CodeText) -> Iterator[CodeHit]:
     """Values with the name of a secret in the arguments of a call that logs."""
     if not code.has_any(_SECRET_WORDS):
         return
-    for function in code.functions:
-        if not code.part_has_any(function, _SECRET_WORDS):
-            continue
+    for function in code.functions_with(_SECRET_WORDS, in_any_case=True):
         for statement in function.statements:
             if not any(word in statement.text for word in _LOG_WORDS):
                 continue

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -128,11 +129,18 @@ class CodeText:
         last = function.body[-1]
         return self.code[function.head.start : last.start + len(last.text)]
 
-    def part_has_any(self, function: Function, words: Iterable[str]) -> bool:
-        """Whether a function has one of some words, which are in lower case, in any case."""
-        last = function.body[-1]
-        part = self.lower_code[function.head.start : last.start + len(last.text)]
-        return any(word in part for word in words)
+    def functions_with(self, words: Iterable[str], *, in_any_case: bool = False) -> Iterator[Function]:
+        """The functions that have one of some words, which is all that most rules look at.
+
+        Each word is looked for once in the whole text. `in_any_case` is for words in lower case.
+        """
+        text = self.lower_code if in_any_case else self.code
+        places = sorted(place for word in words for place in _places(text, word))
+        for function in self.functions if places else ():
+            last = function.body[-1]
+            at = bisect_left(places, function.head.start)
+            if at < len(places) and places[at] < last.start + len(last.text):
+                yield function
 
     def block(self, index: int) -> Sequence[CodeLine]:
         """The lines below one that are indented deeper."""
@@ -185,6 +193,13 @@ class CodeText:
             at -= 1
             parts.append(self.lines[at].text)
         return " ".join(parts)
+
+
+def _places(text: str, word: str) -> Iterator[int]:
+    at = text.find(word)
+    while at >= 0:
+        yield at
+        at = text.find(word, at + 1)
 
 
 def _lines(code: str) -> Iterator[CodeLine]:

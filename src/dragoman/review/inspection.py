@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import fnmatch
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from dragoman.review.catalogue import PYTHON_RULES
@@ -18,6 +18,7 @@ from dragoman.review.finding import Finding
 from dragoman.review.languages import language_of
 from dragoman.review.lexer import LexicalSpans
 from dragoman.review.python_ast import python_findings
+from dragoman.review.refutation import without_refuted
 from dragoman.review.rules import ReviewRule
 from dragoman.review.structure import StructureFailed, structural_findings
 from dragoman.review.text_edits import TextLines
@@ -34,12 +35,12 @@ class Inspection(NamedTuple):
 
 
 def inspect(
-    path: str, text: str, rules: Iterable[ReviewRule], *, has_ruff: bool, longest: int = LONGEST_LINE
+    path: str, text: str, rules: Sequence[ReviewRule], *, has_ruff: bool, longest: int = LONGEST_LINE
 ) -> Inspection:
     """Look through one text. Never raises, whatever the text is."""
     language = language_of(path, text)
     lines = TextLines(text)
-    relevant_rules = [rule for rule in rules if rule.holds_for(language) and _concerns(rule, path)]
+    relevant_rules = [rule for rule in _rules_for(rules, language) if _concerns(rule, path)]
     spans = LexicalSpans(text, language)
     findings = [
         *whole_text_findings(path, lines, language),
@@ -58,8 +59,25 @@ def inspect(
         findings += structural_findings(path, lines, language, relevant_rules)
     except StructureFailed as error:
         failures.append(f"ast-grep: {error}")
-    return Inspection(list(_unique(findings)), failures)
+    return Inspection(list(without_refuted(_unique(findings), lines)), failures)
 
+
+class _LanguageRules:
+    """The rules of one language. A worker has the same rules for every text, and most are for others."""
+
+    def __init__(self) -> None:
+        self._rules: Sequence[ReviewRule] = ()
+        self._by_language: dict[str | None, list[ReviewRule]] = {}
+
+    def __call__(self, rules: Sequence[ReviewRule], language: str | None) -> list[ReviewRule]:
+        if rules is not self._rules:
+            self._rules, self._by_language = rules, {}
+        if language not in self._by_language:
+            self._by_language[language] = [rule for rule in rules if rule.holds_for(language)]
+        return self._by_language[language]
+
+
+_rules_for = _LanguageRules()
 
 _GENERAL = ("security/", "flow/", "logic/")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -19,8 +20,12 @@ from dragoman.review.rules import ReviewRule, own_rules
 from dragoman.review.worker_messages import LONGEST_LINE, WorkerAnswer, WorkerRequest, WorkerSetup
 
 _LONGEST_ANSWER = 64 * 1024 * 1024
-_GRACE = 2.0
-"""Seconds that the worker has to end by itself before it is ended."""
+_STALLED = 300.0
+"""Seconds by the clock, beside its deadline, after which a worker is given up. It ends by itself when a text
+has taken too much of the processor; this is for one that does not run at all."""
+
+_OUT_OF_TIME = (-signal.SIGPROF,) if sys.platform != "win32" else (1,)
+"""How a worker ends whose text took too long."""
 
 _decode = json_decoder(WorkerAnswer).decode
 
@@ -38,17 +43,27 @@ class Inspector:
         """What is found in one text. Raises `ToolFailed`, and is good for the next text all the same."""
         ask = msgspec.json.encode(WorkerRequest(path=path, text=text, has_ruff=has_ruff, longest=longest))
         try:
-            async with asyncio.timeout(self._setup.deadline + _GRACE):
+            async with asyncio.timeout(self._setup.deadline + _STALLED):
                 line = await self._exchange(ask)
         except TimeoutError:
             await self.aclose()
-            raise ToolFailed("rules", f"took longer than {self._setup.deadline:g} seconds") from None
+            raise ToolFailed("rules", "do not answer") from None
         except (ConnectionError, ValueError):  # it went away while we wrote; an answer beyond all measure
             line = b""
         if not line.endswith(b"\n"):
-            await self.aclose()
-            raise ToolFailed("rules", "ended without an answer, or took too long")
+            raise ToolFailed("rules", await self._failure())
         return _decode(line)
+
+    async def _failure(self) -> str:
+        """Why the process gave no answer. It is ended if it has not ended by itself."""
+        process = self._process
+        assert process is not None
+        assert process.stdout is not None
+        status = await process.wait() if process.stdout.at_eof() else None
+        await self.aclose()
+        if status in _OUT_OF_TIME:
+            return f"took longer than {self._setup.deadline:g} seconds of processor time"
+        return "ended without an answer"
 
     async def aclose(self) -> None:
         process, self._process = self._process, None

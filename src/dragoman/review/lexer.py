@@ -8,6 +8,7 @@ closed ends with its line, so that one mistake stays one line long.
 
 from __future__ import annotations
 
+import functools
 import re
 from bisect import bisect_right
 from typing import Literal, NamedTuple
@@ -34,7 +35,7 @@ _SHELL = (_HASH_APART, _DOUBLE, r"'[^']*'?")
 _FAMILIES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("c", "cpp", "csharp", "java", "scala", "zig", "dart", "groovy"), _C),
     **dict.fromkeys(("kotlin", "swift"), (_SLASHES, _TRIPLE, _DOUBLE, _CHARACTER)),
-    "rust": (_SLASHES, r'r(#+)".*?(?:"\1|\Z)', r'"(?:[^"\\]|\\.)*+"?', _CHARACTER),
+    "rust": (_SLASHES, r'r(#+)".*?(?:"\1|\Z)', r'\bb?r"[^"]*"?', r'"(?:[^"\\]|\\.)*+"?', _CHARACTER),
     "go": (_SLASHES, _DOUBLE, _CHARACTER, r"`[^`]*`?"),
     **dict.fromkeys(("javascript", "typescript", "tsx"), _SCRIPT),
     "php": (_SLASHES, _HASH, _DOUBLE, _SINGLE),
@@ -58,9 +59,12 @@ _FAMILIES: dict[str, tuple[str, ...]] = {
 }
 
 _COMMENT_STARTS = ("#", "//", "/*", "--", "<!--", "<#", "{-", ";", "%")
-_TOKENS = {
-    family: re.compile("|".join(family), re.DOTALL | re.MULTILINE) for family in set(_FAMILIES.values())
-}
+
+
+@functools.cache
+def _tokens(family: tuple[str, ...]) -> re.Pattern[str]:
+    """The pattern of a family, compiled when its first text comes: most reviews have few languages."""
+    return re.compile("|".join(family), re.DOTALL | re.MULTILINE)
 
 
 class LexicalSpan(NamedTuple):
@@ -75,8 +79,17 @@ class LexicalSpans:
     """What is comment and what is string in one text."""
 
     def __init__(self, text: str, language: str | None) -> None:
-        self.spans = spans(text, language)
-        self._starts = [span.start for span in self.spans]
+        self._text = text
+        self._language = language
+
+    @functools.cached_property
+    def spans(self) -> list[LexicalSpan]:
+        """Found when they are first asked for: rules that hold anywhere need none."""
+        return spans(self._text, self._language)
+
+    @functools.cached_property
+    def _starts(self) -> list[int]:
+        return [span.start for span in self.spans]
 
     def kind_at(self, offset: int) -> Kind:
         """What the character at an offset belongs to; code if to nothing that is known."""
@@ -91,7 +104,7 @@ def spans(text: str, language: str | None) -> list[LexicalSpan]:
         return []
     return [
         LexicalSpan(match.start(), match.end(), "comment" if _is_comment(match[0]) else "string")
-        for match in _TOKENS[family].finditer(text)
+        for match in _tokens(family).finditer(text)
         if match[0]
     ]
 

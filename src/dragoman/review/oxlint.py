@@ -8,6 +8,7 @@ seen by letting it mend the copies, and comparing.
 from __future__ import annotations
 
 import difflib
+import re
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -21,6 +22,7 @@ from dragoman.review.finding import Edit, Finding, Fix, ReviewSource, Severity
 from dragoman.review.programs import ProgramResult, ToolFailed, find_program, run_program
 from dragoman.review.structure import is_available
 from dragoman.review.text_edits import TextLines
+from dragoman.review.worker_messages import LONGEST_LINE
 
 SUFFIXES = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts")
 
@@ -31,7 +33,13 @@ _UNWANTED = ("no-unused-vars", "no-debugger")
 _TWINS = ("no-eval", "use-isnan")
 
 _WHY = "Code of this shape is rarely what was meant."
-_MILD = frozenset({"no-useless-escape", "require-module-specifiers", "no-useless-catch", "no-empty-file"})
+_MILD = frozenset(
+    {
+        *("no-useless-escape", "require-module-specifiers", "no-useless-catch", "no-empty-file"),
+        *("prefer-string-starts-ends-with", "no-new-array", "no-useless-spread", "no-useless-rename"),
+        "no-useless-fallback-in-spread",
+    }
+)
 
 
 class _Span(Struct, frozen=True):
@@ -84,11 +92,23 @@ def _read(result: ProgramResult, names: dict[str, ReviewSource]) -> list[Finding
         raise ToolFailed(
             "oxlint", f"ended with {result.status}: {error_lines[0] if error_lines else 'no answer'}"
         ) from None
-    return [
+    findings = (
         _finding(diagnostic, names[name])
         for diagnostic in report.diagnostics
         if (name := Path(diagnostic.filename).name) in names
-    ]
+    )
+    texts = {source.path: TextLines(source.text) for source in names.values()}
+    return [finding for finding in findings if not _is_meant(finding, texts[finding.path].line(finding.line))]
+
+
+_ASSIGNING_LOOP = re.compile(r"\bwhile\s*\(")
+
+
+def _is_meant(finding: Finding, line: str) -> bool:
+    """Whether a line was written by a machine, or is the usual loop over matches of a pattern."""
+    if len(line) > LONGEST_LINE:
+        return True
+    return finding.rule == "javascript/no-cond-assign" and _ASSIGNING_LOOP.search(line) is not None
 
 
 def _with_fixes(

@@ -159,14 +159,16 @@ def read_messages(messages: Iterable[_RuffMessage], path: str, lines: TextLines)
     return [_finding(message, path, lines) for message in messages if not _is_harmless(message, lines)]
 
 
+_SHELL_CODES = ("S602", "S604", "S605")
 _SQL_NAME = re.compile(r"(?:\+|\{|%|\.format\()\s*\(?\s*([A-Za-z_]\w*)")
 _SQL_MARKS = re.compile(r"[A-Z][A-Z0-9_]*|\w*(?:placeholder|mark)s?")
 
 
 def _is_harmless(message: _RuffMessage, lines: TextLines) -> bool:
-    """Whether a statement of SQL is built from constants and marks of parameters alone."""
+    """Whether a statement of SQL is built from constants and marks of parameters alone, or the command of a
+    shell is a constant."""
     if message.code != "S608":
-        return False
+        return message.code in _SHELL_CODES and "seems safe" in message.message
     start = _offset(message.location, lines)
     names = _SQL_NAME.findall(lines.text[start : _offset(message.end_location, lines)])
     before = lines.text[max(0, lines.text.rfind("def ", 0, start)) : start]
@@ -176,7 +178,7 @@ def _is_harmless(message: _RuffMessage, lines: TextLines) -> bool:
 # A text of our own, one of several, an entry of a table of constants, or marks of parameters.
 _CHOSEN = re.compile(
     r"""(?P<q>["'])[^"'{}\n]*(?P=q)(?:\s+if\b.*\belse\s+["'][^"'{}\n]*["']|\s*\*.*|\.join\(\s*\[?\s*["'][^"'{}\n]*["'].*\))?"""
-    r"""|[A-Z][A-Z0-9_]*(?:\.get\([^()]*\)|\[[^\[\]]*\])?"""
+    r"""|[A-Z][A-Z0-9_]*(?:\.get\((?:[^()]|\([^()]*\))*\)|\[[^\[\]]*\])?"""
 )
 
 

@@ -35,7 +35,8 @@ class ReviewSettings(Struct, frozen=True, kw_only=True):
     use_ruff: bool = True
     use_oxlint: bool = True
     deadline: float = 20.0
-    """Seconds for one text, by each tool and by our own rules; then the review goes on without."""
+    """Seconds for one text, of the processor for our own rules and by the clock for tools; then the review
+    goes on without."""
     workers: int = 0
     """Processes of our own that look through texts; 0 for as many as the machine is good for."""
     largest: int = 2_000_000

@@ -89,6 +89,8 @@ _PLACES = frozenset(
 # Where a fixed beginning decides: a host, or a path of this site. Strings are blank here.
 _HOSTS = frozenset({"flow/ssrf", "flow/open-redirect"})
 _FIXED_START = lazy_pattern(r"""\s*[fF]?(?:"\s{3,}[^"]*"|'\s{3,}[^']*'|`\s{5,}[^`]*`)""")
+# What is asked of a path at once: of a name with folders in it, only the last part is left.
+_LAST_PART = lazy_pattern(r"\)\.(?:getFileName|fileName|file_name|getName|name)\b")
 _FIRST_ONLY = frozenset({"python", "javascript", "rust"})
 
 
@@ -320,7 +322,10 @@ def _harm(
     for rule, sink, rule_cleaner in table.sinks:
         for match in sink.finditer(statement.text):
             rest = statement.text[match.end() :]
-            value = text_in_brackets(rest, 0) if match[0].rstrip().endswith("(") else rest
+            is_call = match[0].rstrip().endswith("(")
+            value = text_in_brackets(rest, 0) if is_call else rest
+            if is_call and rule.id == "flow/path-traversal" and _LAST_PART.match(rest, len(value)):
+                continue
             if language in _FIRST_ONLY and rule.id in _PLACES:
                 value = _first_argument(value)
             if rule.id in _HOSTS and _FIXED_START.match(value):

@@ -2,7 +2,8 @@
 
 A regular expression that a user wrote can take for ever, and the interpreter cannot be interrupted in it; a
 library in Rust can crash. Here both cost one text. Asked and answered with one JSON text a line; ends when
-its input does, and also by itself when one text takes too long, whoever may still be there to end it.
+its input does, and also by itself when one text takes too long, whoever may still be there to end it. What
+counts is the processor time of this process: a busy machine makes a text wait, but not fail.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from __future__ import annotations
 import faulthandler
 import gc
 import os
+import signal
 import sys
+from collections.abc import Callable
 
 import msgspec
 
@@ -29,18 +32,41 @@ def main() -> int:
     # Code and rules stay until the end, and a text leaves little that only a collection finds.
     gc.freeze()
     gc.set_threshold(COLLECT_AFTER)
-    # A deadline of the system and not of Python: it holds in the middle of a regular expression, too.
-    silent = open(os.devnull, "w")  # noqa: SIM115 - for as long as we are
+    limit = _limit()
     while line := requests.readline():
-        faulthandler.dump_traceback_later(setup.deadline, exit=True, file=silent)
+        limit(setup.deadline)
         ask = decode(line)
         inspection = inspect(ask.path, ask.text, setup.rules, has_ruff=ask.has_ruff, longest=ask.longest)
         answer = WorkerAnswer(findings=inspection.findings, failures=inspection.failures)
-        faulthandler.cancel_dump_traceback_later()
+        limit(0)
         answers.write(msgspec.json.encode(answer) + b"\n")
         answers.flush()
     gc.freeze()  # it goes with the process
     return 0
+
+
+def _limit() -> Callable[[float], None]:
+    """A function that ends this process after some seconds, or, given 0, does not.
+
+    A deadline of the system and not of Python: it holds in the middle of a regular expression, too.
+    """
+    if sys.platform != "win32":
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)  # it ends the process, and the parent knows it by that
+
+        def limit(seconds: float) -> None:
+            signal.setitimer(signal.ITIMER_PROF, seconds)
+
+        return limit
+    # Windows has no timer of processor time.
+    silent = open(os.devnull, "w")  # noqa: SIM115 - for as long as we are
+
+    def limit_by_clock(seconds: float) -> None:
+        if seconds:
+            faulthandler.dump_traceback_later(seconds, exit=True, file=silent)
+        else:
+            faulthandler.cancel_dump_traceback_later()
+
+    return limit_by_clock
 
 
 if __name__ == "__main__":

@@ -1,0 +1,132 @@
+"""What stands around a finding may refute it: a pattern sees a line, a reader sees the function. Pure.
+
+Each entry of `_REFUTATIONS` is for the findings of one rule: whether the lines around one say that it is no
+mistake.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from dragoman.review.finding import Finding
+from dragoman.review.text_edits import TextLines
+
+
+def without_refuted(findings: Iterable[Finding], lines: TextLines) -> Iterator[Finding]:
+    """The findings that nothing around them refutes."""
+    texts: Sequence[str] = ()
+    for finding in findings:
+        refute = _REFUTATIONS.get(finding.rule)
+        if refute is not None:
+            texts = texts or lines.text.split("\n")
+            if refute(texts, finding.line - 1):
+                continue
+        yield finding
+
+
+def _indent(text: str) -> int:
+    return len(text) - len(text.lstrip())
+
+
+def _function_above(texts: Sequence[str], at: int) -> int:
+    """The line on which the function of Python around a line begins; -1 if there is none."""
+    indent = _indent(texts[at])
+    for index in range(at, -1, -1):
+        text = texts[index]
+        if text.strip() and _indent(text) < indent:
+            indent = _indent(text)
+            if re.match(r"\s*(?:async\s+)?def\b", text):
+                return index
+    return -1
+
+
+_PLACEHOLDER = re.compile(r"\{([a-z_]\w*)(?:\.\w+)*\}")
+
+
+def _is_filled_in_later(texts: Sequence[str], at: int) -> bool:
+    """Whether the names in braces are none of this function, or the text is given to `format`."""
+    begin = _function_above(texts, at)
+    if begin < 0:
+        return True
+    indent = _indent(texts[begin])
+    end = at + 1
+    while end < len(texts) and (not texts[end].strip() or _indent(texts[end]) > indent):
+        end += 1
+    if any(".format" in text for text in texts[begin:end]):
+        return True
+    before = "\n".join(texts[begin:at])
+    return not any(
+        re.search(
+            rf"[(,*\s]{name}\s*(?:[,):=]|$)|\bfor\b[^\n]*\b{name}\b|\bas\s+{name}\b", before, re.MULTILINE
+        )
+        for name in _PLACEHOLDER.findall(texts[at])
+    )
+
+
+def _is_own_cancel(texts: Sequence[str], at: int) -> bool:
+    """Whether the function has cancelled by itself what it waits for here."""
+    indent = _indent(texts[at])
+    begin = at - 1
+    while begin > 0 and not (_indent(texts[begin]) == indent and texts[begin].strip() == "try:"):
+        begin -= 1
+    return any(".cancel(" in text for text in texts[max(0, begin - 4) : at])
+
+
+def _is_in_rust_test(texts: Sequence[str], at: int) -> bool:
+    """Whether a line stands below the mark of the tests, which end a file of Rust."""
+    return any(text.strip() == "#[cfg(test)]" for text in texts[:at])
+
+
+_TESTED = re.compile(r"\[\s+(?:!\s+)?\$\{?(\w+)\}?\s+-(?:eq|ne|lt|le|gt|ge)\s")
+_NUMBER = re.compile(
+    r"\"?(?:\d+|\$\?|\$#|\$\(\(.*\)\)|\$\(.*\b(?:wc|date \+%s)\b.*\))\"?\s*(?:;.*|#.*|\|\|.*|&&.*)?"
+)
+
+
+def _is_number(texts: Sequence[str], at: int) -> bool:
+    """Whether the script itself gives the variable nothing but numbers, so that it is one word."""
+    match = _TESTED.search(texts[at])
+    if match is None:
+        return False
+    assigned = re.compile(rf"(?:^|[;&|]|\bthen|\bdo|\belse|\blocal|\{{)\s*{match[1]}=(.*)")
+    values = [value[1].strip() for text in texts if (value := assigned.search(text)) is not None]
+    return bool(values) and all(_NUMBER.fullmatch(value) for value in values)
+
+
+def _is_new_object(texts: Sequence[str], at: int) -> bool:
+    """Whether the keys are copied to an object that the function has just made for itself."""
+    body = "\n".join(texts[at : at + 8])
+    target = re.search(r"\b(\w+)\[\w+\]\s*=", body)
+    if target is None:
+        return False
+    made = re.compile(rf"\b(?:const|let|var)\s+{target[1]}\b[^=\n]*=\s*\{{\s*\}}")
+    return any(made.search(text) for text in texts[max(0, at - 10) : at])
+
+
+def _returns_no_error(texts: Sequence[str], at: int) -> bool:
+    """Whether the function of Go around a line cannot say that something failed: then nil is an answer."""
+    for index in range(at, -1, -1):
+        if re.match(r"\s*func\b|.*\bfunc\(", texts[index]):
+            return "error" not in texts[index].rpartition(")")[2] and "error)" not in texts[index]
+    return False
+
+
+def _is_shorter(texts: Sequence[str], at: int) -> bool:
+    """Whether the function has asked which of the two is longer, or whether one ends with the other."""
+    near = texts[max(0, at - 5) : at + 1]
+    return any(
+        re.search(r"ends_with|starts_with|\.len\(\)\s*[<>]|[<>]=?\s*\w+\.len\(\)", text) for text in near
+    )
+
+
+_REFUTATIONS: dict[str, Callable[[Sequence[str], int], bool]] = {
+    "go/empty-error-branch": _returns_no_error,
+    "python/missing-f": _is_filled_in_later,
+    "python/swallowed-cancellation": _is_own_cancel,
+    "rust/unwrapped-search": _is_in_rust_test,
+    "flow/panic-instead-of-error": _is_in_rust_test,
+    "rust/unsigned-subtraction": _is_shorter,
+    "shell/unquoted-test": _is_number,
+    "javascript/prototype-pollution": _is_new_object,
+}
