@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from tests import fork_end  # noqa: F401  for those that fork
+
 for _name in (
     "anthropic.resources.beta.messages",
     "anthropic.resources.models",
