@@ -20,6 +20,7 @@ import pytest
 
 from dragoman.testing import Script
 from dragoman.testing.pace import patience
+from tests.forked_programs import NAME, Ended, Program, imports_package, run_programs
 from tests.together import SideBySide
 from tests.wheel_environment import environment, shared_folder, variables
 
@@ -129,13 +130,35 @@ PYTHON = [(kind(block.text), block) for block in in_language("python")]
 TESTS = [block for what, block in PYTHON if what == "tests"]
 
 
+@pytest.fixture(scope="module")
+def ends(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[Block, Ended]:
+    """How the programs of this run have ended. Those that need the same packages are forks of one process."""
+    wanted: dict[frozenset[str], dict[Path, Block]] = {}
+    for item in request.session.items:
+        if getattr(item, "function", None) is test_a_program_works_with_the_wheel_alone:
+            block: Block = item.callspec.params["block"]  # type: ignore[attr-defined]
+            folder = tmp_path_factory.mktemp("program") / "empty"
+            folder.mkdir()
+            (folder / NAME).write_text(block.text, encoding="utf-8")
+            wanted.setdefault(frozenset(installs(block.page)), {})[folder] = block
+    found = {}
+    for packages, blocks in wanted.items():
+        made = environment(shared_folder(next(iter(blocks)).parent), packages)
+        places = [Program(folder, variables(made, folder.parent)) for folder in blocks]
+        done = run_programs(made / "bin" / "python", places, places[0].variables)
+        found |= {block: done[folder] for folder, block in blocks.items()}
+    return found
+
+
+@pytest.mark.timeout(600)  # the first is all of them
 @pytest.mark.parametrize("block", [block for what, block in PYTHON if what == "program"], ids=str)
-@together
-def test_a_program_works_with_the_wheel_alone(block: Block, tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    (tmp_path / "empty" / "block.py").write_text(block.text, encoding="utf-8")
-    done = run(["python", "block.py"], block.page, tmp_path)
-    assert done.returncode == 0, f"{block} ended with {done.returncode}\n{done.stdout}\n{done.stderr}"
+def test_a_program_works_with_the_wheel_alone(block: Block, ends: dict[Block, Ended]) -> None:
+    assert ends[block].status == 0, f"{block} ended with {ends[block].status}\n{ends[block].output}"
+
+
+def test_no_program_imports_a_package_as_such() -> None:
+    """It would run in a fork, where others have imported modules of the package, and fail for its reader."""
+    assert not [block for what, block in PYTHON if what == "program" and imports_package(block.text)]
 
 
 @pytest.mark.parametrize("page", sorted({block.page for block in TESTS}))

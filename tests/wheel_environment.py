@@ -18,6 +18,7 @@ import sys
 import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from importlib.util import cache_from_source
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -78,7 +79,20 @@ def _unpacked_wheel(folder: Path) -> Path:
         assert built.returncode == 0, f"the wheel was not built; run make setup\n{built.stderr}"
         (wheel,) = (folder / "dist").glob("*.whl")
         zipfile.ZipFile(wheel).extractall(unpacked)
+        _take_bytecode(unpacked)
     return unpacked
+
+
+def _take_bytecode(unpacked: Path) -> None:
+    """What pip compiles when it installs. The checkout has it for the same texts; it names their time."""
+    for path in unpacked.rglob("*.py"):
+        source = ROOT / "src" / path.relative_to(unpacked)
+        compiled = Path(cache_from_source(str(source)))
+        if compiled.exists() and source.read_bytes() == path.read_bytes():
+            os.utime(path, ns=(source.stat().st_atime_ns, source.stat().st_mtime_ns))
+            target = Path(cache_from_source(str(path)))
+            target.parent.mkdir(exist_ok=True)
+            shutil.copyfile(compiled, target)
 
 
 def _make(target: Path, wheel: Path, wanted: list[str]) -> None:

@@ -26,7 +26,7 @@ from dragoman.errors import (
 from dragoman.schema.v1 import AgentMessageChunk, ReadTextFileRequest, ReadTextFileResponse, TextContent
 from dragoman.sdk.client.side import ClientSide
 from dragoman.testing.pace import patience
-from tests.blocking.ends import FACES, ROOT, command, connected
+from tests.blocking.ends import FACES, ROOT, connected, forked_command
 from tests.transport.programs import alive, python, shell
 
 RAW = """
@@ -49,14 +49,14 @@ def raw(rest: str = "sys.stdin.read()", *, version: int = 1) -> list[str]:
 
 def test_a_call_has_a_deadline() -> None:
     with (
-        connect(command(), cwd=ROOT, limits=Limits(call_seconds=0.2)) as agent,
+        connect(forked_command(), cwd=ROOT, limits=Limits(call_seconds=0.2)) as agent,
         pytest.raises(CallTimeout, match=r"_hang took longer than 0\.2 seconds"),
     ):
         agent.call("_hang")
 
 
 def test_a_call_may_have_a_deadline_of_its_own() -> None:
-    with connect(command(), cwd=ROOT) as agent:
+    with connect(forked_command(), cwd=ROOT) as agent:
         began = time.monotonic()
         with pytest.raises(CallTimeout):
             agent.call("_hang", deadline=0.1)
@@ -65,7 +65,7 @@ def test_a_call_may_have_a_deadline_of_its_own() -> None:
 
 
 def test_a_silent_agent_ends_its_turn() -> None:
-    with connect(command(), cwd=ROOT, limits=Limits(end_seconds=0.2)) as agent:
+    with connect(forked_command(), cwd=ROOT, limits=Limits(end_seconds=0.2)) as agent:
         session = agent.new_session(cwd="/")
         with pytest.raises(SilenceTimeout):
             list(session.prompt("ignore 5", silence=0.2))
@@ -145,7 +145,7 @@ def test_what_cannot_be_started_says_why() -> None:
 
 
 def test_a_connection_that_was_left_answers_nobody() -> None:
-    with connect(command(), cwd=ROOT) as agent:
+    with connect(forked_command(), cwd=ROOT) as agent:
         pass
     with pytest.raises(LinkClosed):
         agent.call("_double", 1)
@@ -153,7 +153,7 @@ def test_a_connection_that_was_left_answers_nobody() -> None:
 
 def test_many_threads_that_wait_are_all_told_of_a_death() -> None:
     told: list[str] = []
-    with connect(command(), cwd=ROOT) as agent:
+    with connect(forked_command(), cwd=ROOT) as agent:
 
         def wait() -> None:
             try:
@@ -207,7 +207,7 @@ sys.stdin.read()
 
 
 def test_a_hundred_thousand_updates_come_in_order() -> None:
-    with connect(command(), cwd=ROOT) as agent:
+    with connect(forked_command(), cwd=ROOT) as agent:
         turn = agent.new_session(cwd="/").prompt("count 100000")
         following = 0
         for update in turn:
@@ -221,13 +221,13 @@ def test_a_hundred_thousand_updates_come_in_order() -> None:
 
 
 async def test_it_works_inside_a_running_loop() -> None:
-    with connect(command(), cwd=ROOT) as agent:
+    with connect(forked_command(), cwd=ROOT) as agent:
         assert agent.new_session(cwd="/").prompt("count 3").result.text == "0 1 2 "
 
 
 async def test_it_works_in_a_thread_beside_a_running_loop() -> None:
     def converse() -> str:
-        with connect(command(), cwd=ROOT) as agent:
+        with connect(forked_command(), cwd=ROOT) as agent:
             return agent.new_session(cwd="/").prompt("count 3").result.text
 
     assert await asyncio.to_thread(converse) == "0 1 2 "
@@ -241,7 +241,7 @@ async def test_async_handlers_run_inside_a_running_loop_too() -> None:
         await asyncio.sleep(0)
         return ReadTextFileResponse(content=request.path)
 
-    with connect(command(), cwd=ROOT, client=client) as agent:
+    with connect(forked_command(), cwd=ROOT, client=client) as agent:
         assert agent.new_session(cwd="/").prompt("reads 2").result.text == "/0,/1"
 
 

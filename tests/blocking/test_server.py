@@ -16,7 +16,7 @@ from dragoman.blocking import Agent, Turn, serve
 from dragoman.blocking.server import serve_over
 from dragoman.errors import LocalMistake
 from dragoman.testing.pace import patience
-from tests.blocking.ends import ROOT, forked_command
+from tests.blocking.ends import ROOT, command, forked_command
 from tests.faults.talk import Talk, cancel, cancel_request, code, line, opening, prompt, request
 from tests.together import SideBySide
 
@@ -119,7 +119,7 @@ async def test_a_hundred_turns_at_once_do_not_keep_other_requests_out() -> None:
 
 @together
 async def test_a_client_that_does_not_read_does_not_fill_the_memory() -> None:
-    async with talking() as talk:
+    async with opening(command(), cwd=ROOT) as talk:  # itself, because its memory is looked at
         before = resident(talk.peer.pid)
         talk.peer.pause()
         talk.peer.send_soon(line(prompt("p", talk.session, "chatter")))

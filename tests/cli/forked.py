@@ -13,6 +13,7 @@ from tests.fork_server import ForkServer
 BOUND = 40.0
 
 MODULES = (
+    "tests.fork_start",
     "dragoman.apps.run.command",
     "dragoman.apps.run.drive",
     "dragoman.apps.console",

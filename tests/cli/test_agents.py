@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from dragoman.testing import RawPeer
+from tests import forks
 from tests.transport.programs import alive, eventually
 
-DRAGOMAN = [sys.executable, "-m", "dragoman"]
-ECHO = [*DRAGOMAN, "agent", "echo"]
+ECHO = [sys.executable, "-m", "dragoman", "agent", "echo"]
 
 INITIALIZE = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": 1}}
 NEW = {"jsonrpc": "2.0", "id": 1, "method": "session/new", "params": {"cwd": "/tmp", "mcpServers": []}}
@@ -47,7 +47,7 @@ async def test_echo_answers_and_ends_with_its_input() -> None:
 
 
 async def test_a_failing_handler_is_explained_on_standard_error_alone() -> None:
-    async with RawPeer(ECHO) as peer:
+    async with RawPeer([*forks.DRAGOMAN, "agent", "echo"]) as peer:
         session = await opened(peer)
         await peer.send(prompt(session, "/fail"))
         answer = json.loads(await peer.read_line())
@@ -115,7 +115,7 @@ async def test_nothing_that_an_agent_imports_can_print_into_the_conversation(tmp
 async def test_a_script_is_played(tmp_path: Path) -> None:
     script = tmp_path / "hello.script"
     script.write_text('agent hello\non prompt\n  say "Hello $text"\n', encoding="utf-8")
-    async with RawPeer([*DRAGOMAN, "agent", "script", str(script)]) as peer:
+    async with RawPeer([*forks.DRAGOMAN, "agent", "script", str(script)]) as peer:
         await peer.send(INITIALIZE, NEW, prompt("session-1", "you"))
         *_, said, ended = await peer.read_lines(4)
         assert json.loads(said)["params"]["update"]["content"]["text"] == "Hello you"
@@ -139,7 +139,7 @@ def test_a_script_that_cannot_be_played_is_explained(
     if content is not None:
         script.write_bytes(content)
     done = subprocess.run(
-        [*DRAGOMAN, "agent", "script", str(script)],
+        [*forks.DRAGOMAN, "agent", "script", str(script)],
         capture_output=True,
         stdin=subprocess.DEVNULL,
         text=True,

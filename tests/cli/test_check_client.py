@@ -13,8 +13,9 @@ from dragoman.cli import main
 from dragoman.cli.check_stand_in import recorder_for
 from dragoman.cli.recordings import read_recording
 from dragoman.testing.pace import patience
+from tests.forks import DRAGOMAN
 
-RUN = [sys.executable, "-m", "dragoman", "run", "hello", "--no-history", "--approve", "all"]
+RUN = [*DRAGOMAN, "run", "hello", "--no-history", "--approve", "all"]
 
 
 def check(*words: str) -> int:
@@ -80,7 +81,7 @@ def test_a_client_that_cannot_be_started_could_not_be_examined(capsys: pytest.Ca
 
 
 def test_without_a_command_it_waits_for_somebody_to_use_the_stand_in(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "dragoman", "check", "client", "--save", str(tmp_path / "kept")]
+    command = [*DRAGOMAN, "check", "client", "--save", str(tmp_path / "kept")]
     with subprocess.Popen(
         [*command, "--only", "INIT"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as waiting:

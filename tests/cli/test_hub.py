@@ -18,6 +18,7 @@ from dragoman.cli.inbox import describe_request, option_of
 from dragoman.errors import LinkClosed
 from dragoman.testing.pace import deadline, patience
 from dragoman.transport.websocket import open_websocket
+from tests import forks
 from tests.cli.held import CLOSED, ENDS_WITHIN, Held
 from tests.hub.sessions.stage import Talker
 
@@ -61,7 +62,9 @@ class Running:
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         env = {**self.env, "DRAGOMAN_TOKEN": self.token}
-        return subprocess.run([*DRAGOMAN, *arguments], env=env, capture_output=True, text=True, check=False)
+        return subprocess.run(
+            [*forks.DRAGOMAN, *arguments], env=env, capture_output=True, text=True, check=False
+        )
 
     def close(self) -> None:
         if self.process.poll() is None:
@@ -199,7 +202,7 @@ async def test_a_token_that_is_revoked_ends_its_connections(hub: Running) -> Non
 def test_a_bad_configuration_is_told_with_its_lines(tmp_path: Path) -> None:
     bad = tmp_path / "bad.toml"
     bad.write_text('listen = "nowhere"\n\n[limits]\nsessions = -1\nspeed = 9\n')
-    command = [*DRAGOMAN, "hub", "--config", str(bad), "--check"]
+    command = [*forks.DRAGOMAN, "hub", "--config", str(bad), "--check"]
     said = subprocess.run(command, capture_output=True, text=True, check=False)
     assert said.returncode == 2
     for place in (f"{bad}:1", f"{bad}:4", f"{bad}:5"):

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -18,9 +17,10 @@ from dragoman.errors import LinkClosed, LocalMistake
 from dragoman.hub.api.listener import open_socket, parse_listen
 from dragoman.hub.gate.admission import new_token
 from dragoman.transport.websocket import open_websocket
+from tests import forks
 from tests.transport.programs import alive, eventually
 
-ECHO = [sys.executable, "-m", "dragoman", "agent", "echo"]
+ECHO = ["agent", "echo"]
 
 
 class Served:
@@ -31,13 +31,11 @@ class Served:
 
 
 @asynccontextmanager
-async def serving(folder: Path, *options: str) -> AsyncIterator[Served]:
+async def serving(folder: Path, *, dragoman: Sequence[str] = forks.DRAGOMAN) -> AsyncIterator[Served]:
     token = new_token()
     (folder / "token").write_text(token)
-    words = ["serve", "--token-file", str(folder / "token"), *options, "--", *ECHO]
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "dragoman", *words, stdout=asyncio.subprocess.PIPE
-    )
+    words = ["serve", "--token-file", str(folder / "token"), "--", *dragoman, *ECHO]
+    process = await asyncio.create_subprocess_exec(*dragoman, *words, stdout=asyncio.subprocess.PIPE)
     assert process.stdout is not None
     try:
         lines = [(await process.stdout.readline()).decode().strip() for _ in range(2)]
@@ -76,7 +74,7 @@ async def test_an_agent_ends_with_its_connection_and_all_with_the_server(tmp_pat
         found = Path(f"/proc/{of}/task/{of}/children")
         return {int(pid) for pid in found.read_text().split()} if found.exists() else set()
 
-    async with serving(tmp_path) as served:
+    async with serving(tmp_path, dragoman=forks.unforked(forks.DRAGOMAN)) as served:
         before = children(served.process.pid)
         async with connect(served.ws, headers=served.headers) as agent:
             await agent.new_session(cwd="/tmp")
@@ -108,15 +106,7 @@ def test_places_to_listen_at() -> None:
 async def test_connect_turns_a_server_back_into_a_stdio_agent(scheme: str, tmp_path: Path) -> None:
     async with serving(tmp_path) as served:
         address = served.ws if scheme == "ws" else served.http
-        words = [
-            sys.executable,
-            "-m",
-            "dragoman",
-            "connect",
-            "--token-file",
-            str(tmp_path / "token"),
-            address,
-        ]
+        words = [*forks.DRAGOMAN, "connect", "--token-file", str(tmp_path / "token"), address]
         async with connect(words, env="inherit") as agent:
             session = await agent.new_session(cwd="/tmp")
             assert (await session.prompt("hello")).text.endswith("hello")
@@ -127,9 +117,9 @@ async def test_connect_turns_a_server_back_into_a_stdio_agent(scheme: str, tmp_p
 
 
 async def test_a_server_that_cannot_be_reached_is_said() -> None:
-    words = ["-m", "dragoman", "connect", "ws://127.0.0.1:9/acp"]
+    words = ["connect", "ws://127.0.0.1:9/acp"]
     process = await asyncio.create_subprocess_exec(
-        sys.executable, *words, stdin=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE
+        *forks.DRAGOMAN, *words, stdin=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE
     )
     _, err = await process.communicate()
     assert process.returncode == 9

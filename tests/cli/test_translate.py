@@ -13,8 +13,9 @@ import pytest
 from dragoman.cli import main
 from dragoman.dialect import DIALECTS
 from dragoman.testing.pace import patience
+from tests.forks import DRAGOMAN
 
-TRANSLATE = [sys.executable, "-m", "dragoman", "translate"]
+TRANSLATE = [*DRAGOMAN, "translate"]
 
 # An agent of one line a frame: it says one update, answers what it is asked, and ends with its input.
 AGENT = """

@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 
 from tests.faults.talk import Talk, opening
-from tests.faults.tried import ECHO, Command
+from tests.faults.tried import ECHO, Command, forked
 
 
 class Shelf:
@@ -21,7 +21,7 @@ class Shelf:
 
     async def take(self, agent: Command) -> Talk:
         if agent not in self.talks:
-            self.talks[agent] = await self._stack.enter_async_context(opening(agent))
+            self.talks[agent] = await self._stack.enter_async_context(opening(forked(agent)))
         return self.talks[agent]
 
 

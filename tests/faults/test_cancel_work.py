@@ -9,7 +9,7 @@ import pytest
 
 from tests.faults.cases import cases, fault
 from tests.faults.talk import cancel, opening, prompt
-from tests.faults.tried import Command
+from tests.faults.tried import Command, forked
 from tests.faults.watch import eventually
 
 pytestmark = pytest.mark.bound(30)
@@ -20,7 +20,7 @@ GRANTED = {"outcome": {"outcome": "selected", "optionId": "allow_once"}}
 
 @fault("CAN-11")
 async def test_a_cancel_while_permission_is_pending_runs_nothing(agent: Command, tmp_path: Path) -> None:
-    async with opening(agent) as talk:
+    async with opening(forked(agent)) as talk:
         await talk.peer.send(prompt("ask", talk.session, f"/ask {tmp_path}/made"))
         asked = await talk.asked("session/request_permission")
         await talk.peer.send(
@@ -34,7 +34,7 @@ async def test_a_cancel_while_permission_is_pending_runs_nothing(agent: Command,
 
 @fault("CAN-X12")
 async def test_a_cancel_needs_no_answer_to_the_permission(agent: Command, tmp_path: Path) -> None:
-    async with opening(agent) as talk:
+    async with opening(forked(agent)) as talk:
         await talk.peer.send(prompt("ask", talk.session, f"/ask {tmp_path}/made"))
         asked = await talk.asked("session/request_permission")
         await talk.peer.send(cancel(talk.session))
@@ -46,7 +46,7 @@ async def test_a_cancel_needs_no_answer_to_the_permission(agent: Command, tmp_pa
 
 @fault("CAN-X13")
 async def test_a_permission_that_comes_after_the_cancel_runs_nothing(agent: Command, tmp_path: Path) -> None:
-    async with opening(agent) as talk:
+    async with opening(forked(agent)) as talk:
         await talk.peer.send(prompt("ask", talk.session, f"/ask {tmp_path}/made"))
         asked = await talk.asked("session/request_permission")
         granted = {"jsonrpc": "2.0", "id": asked["id"], "result": GRANTED}

@@ -10,7 +10,7 @@ import pytest
 
 from tests.faults.cases import cases
 from tests.faults.talk import line, notification, opening, prompt, request
-from tests.faults.tried import Command
+from tests.faults.tried import Command, forked
 
 pytestmark = pytest.mark.bound(60)
 
@@ -95,7 +95,7 @@ def messages(seed: int, session: str) -> list[bytes]:
 
 @cases({"ENV-29": 1, "ENV-X30": 2})
 async def test_mutated_messages_do_no_harm(agent: Command, case: int) -> None:
-    async with opening(agent) as talk:
+    async with opening(forked(agent)) as talk:
         fuzz = messages(case, talk.session)
         for at in range(0, COUNT, 500):
             await talk.replies(*fuzz[at : at + 500], seconds=30)

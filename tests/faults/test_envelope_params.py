@@ -18,7 +18,7 @@ from tests.faults.talk import (
     prompt,
     request,
 )
-from tests.faults.tried import Command
+from tests.faults.tried import Command, forked
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.bound(30)]
 
@@ -138,7 +138,7 @@ async def test_why_a_handler_failed_is_nobodys_business(shared: Talk) -> None:
 
 @fault("ENV-X29", stage="failing")
 async def test_every_kind_of_failure_is_one_internal_error(agent: Command) -> None:
-    async with opening(agent) as talk:
+    async with opening(forked(agent)) as talk:
         for kind in ("value", "exit", "base", "recursion", "memory", "group", "unicode", "nonsense"):
             answer, _ = await talk.turn(kind)
             assert code(answer) == INTERNAL, kind

@@ -23,7 +23,7 @@ from tests.faults.talk import (
     request,
     starting,
 )
-from tests.faults.tried import Command
+from tests.faults.tried import Command, forked
 
 pytestmark = pytest.mark.bound(30)
 
@@ -39,7 +39,7 @@ INITIALIZE: dict[str, Any] = {"protocolVersion": 1, "clientCapabilities": {}}
     }
 )
 async def test_nothing_is_done_before_initialize(agent: Command, case: tuple[str, Any]) -> None:
-    async with starting(agent) as talk:
+    async with starting(forked(agent)) as talk:
         assert code(await talk.ask(*case)) is not None
         assert (await talk.initialize())["result"]["protocolVersion"] == 1
         talk.session = await talk.new_session()
@@ -48,7 +48,7 @@ async def test_nothing_is_done_before_initialize(agent: Command, case: tuple[str
 
 @fault("LIF-X3")
 async def test_notifications_before_initialize_are_ignored(agent: Command) -> None:
-    async with starting(agent) as talk:
+    async with starting(forked(agent)) as talk:
         await talk.peer.send(
             cancel("zz"), notification("_note"), notification("$/cancel_request", {"requestId": 1})
         )
@@ -58,7 +58,7 @@ async def test_notifications_before_initialize_are_ignored(agent: Command) -> No
 
 @fault("LIF-X4")
 async def test_a_client_may_send_everything_in_one_go(agent: Command) -> None:
-    async with starting(agent) as talk:
+    async with starting(forked(agent)) as talk:
         block = [
             request(1, "initialize", INITIALIZE),
             *(request(n, "session/new", NEW) for n in range(2, 50)),
@@ -72,7 +72,7 @@ async def test_a_client_may_send_everything_in_one_go(agent: Command) -> None:
 @fault("LIF-04")
 async def test_a_version_that_is_not_spoken_is_answered_with_one_that_is(agent: Command) -> None:
     for version in (0, 2, 999, 65535):
-        async with starting(agent) as talk:
+        async with starting(forked(agent)) as talk:
             answer = await talk.initialize(protocolVersion=version)
             assert answer["result"]["protocolVersion"] == 1
 
@@ -86,7 +86,7 @@ async def test_a_version_that_is_not_spoken_is_answered_with_one_that_is(agent: 
 async def test_a_version_that_is_none_is_refused_and_can_be_corrected(
     agent: Command, case: list[Any]
 ) -> None:
-    async with starting(agent) as talk:
+    async with starting(forked(agent)) as talk:
         for version in case:
             assert code(await talk.initialize(protocolVersion=version)) == PARAMS, version
         assert code(await talk.ask("initialize", {"clientCapabilities": {}})) == PARAMS
@@ -97,7 +97,7 @@ async def test_a_version_that_is_none_is_refused_and_can_be_corrected(
 
 @fault("LIF-X6")
 async def test_a_client_may_say_what_nobody_knows_when_it_introduces_itself(agent: Command) -> None:
-    async with starting(agent) as talk:
+    async with starting(forked(agent)) as talk:
         capabilities = {
             "fs": {"readTextFile": True, "teleport": 7},
             "holograms": {"depth": 3},
@@ -109,7 +109,7 @@ async def test_a_client_may_say_what_nobody_knows_when_it_introduces_itself(agen
 
 @fault("LIF-X7")
 async def test_initialize_may_be_repeated_but_not_in_mid_conversation(agent: Command) -> None:
-    async with starting(agent) as talk:
+    async with starting(forked(agent)) as talk:
         for _ in range(2):
             assert code(await talk.initialize()) is None
         talk.session = await talk.new_session()
@@ -119,14 +119,14 @@ async def test_initialize_may_be_repeated_but_not_in_mid_conversation(agent: Com
 
 @fault("LIF-10")
 async def test_loading_where_nothing_can_be_loaded_says_so(agent: Command) -> None:
-    async with opening(agent) as talk:
+    async with opening(forked(agent)) as talk:
         assert code(await talk.ask("session/load", {"sessionId": "nope", **NEW})) == UNKNOWN
 
 
 @fault("LIF-10", stage="shelf")
 async def test_loading_what_was_never_stored_finds_nothing(agent: Command) -> None:
     unknown = {"sessionId": "nope", **NEW}
-    async with opening(agent) as talk:
+    async with opening(forked(agent)) as talk:
         assert code(await talk.ask("session/load", unknown)) == NOT_FOUND
         assert code(await talk.ask("session/load", {**unknown, "sessionId": "stored-session"})) is None
         await talk.echoes(session="stored-session")
@@ -134,7 +134,7 @@ async def test_loading_what_was_never_stored_finds_nothing(agent: Command) -> No
 
 @fault("LIF-X8", stage="shelf")
 async def test_a_session_that_could_not_be_loaded_is_not_there(agent: Command) -> None:
-    async with opening(agent) as talk:
+    async with opening(forked(agent)) as talk:
         for name in ("nope", "", "../../etc/passwd", "/etc/passwd", "a\u0000b", "x" * 100_000):
             assert code(await talk.ask("session/load", {"sessionId": name, **NEW})) == NOT_FOUND
             assert code((await talk.turn("hello", session=name))[0]) == NOT_FOUND
@@ -143,7 +143,7 @@ async def test_a_session_that_could_not_be_loaded_is_not_there(agent: Command) -
 
 @fault("LIF-X9", stage="shelf")
 async def test_a_session_that_could_not_be_made_is_not_there(agent: Command) -> None:
-    async with opening(agent) as talk:
+    async with opening(forked(agent)) as talk:
         answer = await talk.ask("session/new", {**NEW, "cwd": "/fail"})
         assert code(answer) == INTERNAL
         assert "sk-" not in str(answer)
@@ -157,7 +157,7 @@ async def test_content_that_was_not_offered_is_refused(agent: Command) -> None:
         {"type": "audio", "mimeType": "audio/wav", "data": "AAAA"},
         {"type": "resource", "resource": {"uri": "file:///x", "text": "x"}},
     ]
-    async with opening(agent) as talk:
+    async with opening(forked(agent)) as talk:
         for block in blocks:
             answer = await talk.ask("session/prompt", {"sessionId": talk.session, "prompt": [block]})
             assert code(answer) == PARAMS
@@ -167,7 +167,7 @@ async def test_content_that_was_not_offered_is_refused(agent: Command) -> None:
 @fault("LIF-X11")
 async def test_what_was_not_advertised_is_an_unknown_method(agent: Command) -> None:
     methods = ("authenticate", "logout", "session/list", "session/fork", "session/resume", "session/delete")
-    async with opening(agent) as talk:
+    async with opening(forked(agent)) as talk:
         for method in methods:
             answer = await talk.ask(method, {"sessionId": talk.session, "methodId": "x", **NEW})
             assert code(answer) == UNKNOWN, method
@@ -175,7 +175,7 @@ async def test_what_was_not_advertised_is_an_unknown_method(agent: Command) -> N
 
 @fault("LIF-X12")
 async def test_a_request_held_for_initialize_may_be_taken_back(agent: Command) -> None:
-    async with starting(agent) as talk:
+    async with starting(forked(agent)) as talk:
         block = [
             prompt("early", "zz", "too early"),
             request("i", "initialize", INITIALIZE),

@@ -12,7 +12,7 @@ import pytest
 
 from tests.faults.cases import cases, fault
 from tests.faults.talk import Message, Talk, opening, prompt
-from tests.faults.tried import Command
+from tests.faults.tried import Command, forked
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.bound(30)]
 
@@ -63,7 +63,7 @@ async def asking(agent: Command, folder: Path) -> AsyncIterator[Question]:
 
 @fault("PER-09")
 async def test_a_permission_that_is_given_is_used(agent: Command, tmp_path: Path) -> None:
-    async with asking(agent, tmp_path) as question:
+    async with asking(forked(agent), tmp_path) as question:
         await question.talk.peer.send(result(question.id, selected("allow_once")))
         assert await question.outcome() == "end_turn, ran"
 
@@ -117,14 +117,14 @@ async def test_an_error_is_a_no_however_it_looks(shared: Talk, tmp_path: Path, c
 
 @fault("PER-07")
 async def test_a_permission_given_three_times_is_used_once(agent: Command, tmp_path: Path) -> None:
-    async with asking(agent, tmp_path) as question:
+    async with asking(forked(agent), tmp_path) as question:
         await question.talk.peer.send(*[result(question.id, selected("allow_once"))] * 3)
         assert await question.outcome() == "end_turn, ran"
 
 
 @fault("PER-X21")
 async def test_the_first_answer_counts(agent: Command, tmp_path: Path) -> None:
-    async with asking(agent, tmp_path) as question:
+    async with asking(forked(agent), tmp_path) as question:
         await question.refuse()
         await question.talk.peer.send(*[result(question.id, selected("allow_once"))] * 2)
         assert await question.outcome() == "end_turn, not run"
@@ -132,7 +132,7 @@ async def test_the_first_answer_counts(agent: Command, tmp_path: Path) -> None:
 
 @fault("PER-X22")
 async def test_an_answer_under_another_id_is_no_answer(agent: Command, tmp_path: Path) -> None:
-    async with asking(agent, tmp_path) as question:
+    async with asking(forked(agent), tmp_path) as question:
         number = question.id
         near = [
             str(number),
@@ -155,7 +155,7 @@ async def test_an_answer_under_another_id_is_no_answer(agent: Command, tmp_path:
 async def test_an_answer_in_a_batch_is_no_answer_and_an_error_beside_a_yes_is_no_yes(
     agent: Command, tmp_path: Path
 ) -> None:
-    async with asking(agent, tmp_path) as question:
+    async with asking(forked(agent), tmp_path) as question:
         yes = result(question.id, selected("allow_once"))
         both = {**yes, "error": {"code": 1, "message": "x"}}
         request = {**yes, "method": "session/request_permission"}
@@ -170,7 +170,7 @@ async def test_an_answer_in_a_batch_is_no_answer_and_an_error_beside_a_yes_is_no
 async def test_an_answer_to_a_question_that_was_not_asked_yet_is_no_answer(
     agent: Command, tmp_path: Path
 ) -> None:
-    async with opening(agent) as talk:
+    async with opening(forked(agent)) as talk:
         assert await talk.replies(*[result(n, selected("allow_once")) for n in range(50)]) == []
         await talk.peer.send(prompt("ask", talk.session, f"/ask {tmp_path}/made"))
         asked = await talk.asked("session/request_permission")
@@ -181,7 +181,7 @@ async def test_an_answer_to_a_question_that_was_not_asked_yet_is_no_answer(
 
 @fault("PER-X25")
 async def test_two_questions_at_once_have_an_answer_each(agent: Command, tmp_path: Path) -> None:
-    async with opening(agent) as talk:
+    async with opening(forked(agent)) as talk:
         sessions = [talk.session, await talk.new_session()]
         for number, session in enumerate(sessions):
             await talk.peer.send(prompt(f"ask{number}", session, f"/ask {tmp_path}/{number}"))
@@ -218,7 +218,7 @@ async def test_an_agent_that_ends_while_it_asks_does_nothing(
 async def test_a_permission_for_a_session_that_was_closed_runs_nothing(
     agent: Command, tmp_path: Path
 ) -> None:
-    async with asking(agent, tmp_path) as question:
+    async with asking(forked(agent), tmp_path) as question:
         talk = question.talk
         closing = {"jsonrpc": "2.0", "id": "close", "method": "session/close"}
         await talk.peer.send({**closing, "params": {"sessionId": talk.session}})
@@ -231,7 +231,7 @@ async def test_a_permission_for_a_session_that_was_closed_runs_nothing(
 
 @fault("PER-X29")
 async def test_an_unknown_member_in_a_yes_is_no_reason_for_a_no(agent: Command, tmp_path: Path) -> None:
-    async with asking(agent, tmp_path) as question:
+    async with asking(forked(agent), tmp_path) as question:
         yes = selected("allow_once")
         yes["outcome"]["note"] = "from the user"
         await question.talk.peer.send(result(question.id, {**yes, "_meta": {"a": 1}, "extra": 7}))

@@ -19,7 +19,7 @@ from tests.faults.talk import (
     prompt,
     request,
 )
-from tests.faults.tried import Command
+from tests.faults.tried import Command, forked
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.bound(30)]
 
@@ -103,7 +103,7 @@ async def test_too_many_prompts_in_one_session_are_refused_not_forgotten(shared:
 
 @fault("LIF-13", stage="ids")
 async def test_session_ids_cannot_be_guessed(agent: Command) -> None:
-    async with opening(agent) as talk:
+    async with opening(forked(agent)) as talk:
         made = [await talk.new_session() for _ in range(50)]
     assert len(set(made)) == 50
     places = [len(set(letters)) for letters in zip(*made, strict=True)]
@@ -163,7 +163,7 @@ async def test_a_mode_that_is_none_changes_nothing(shared: Talk) -> None:
 
 @fault("LIF-X22")
 async def test_a_hundred_sessions_at_once_each_get_their_own(agent: Command) -> None:
-    async with opening(agent) as talk:
+    async with opening(forked(agent)) as talk:
         sessions = [await talk.new_session() for _ in range(100)]
         since = len(talk.heard)
         frames = [prompt(n, session, f"I am {n}") for n, session in enumerate(sessions)]

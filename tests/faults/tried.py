@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from typing import TypeAlias
 
+from tests import forks
+
 Command: TypeAlias = tuple[str, ...]
 
 HERE = Path(__file__).parent
@@ -75,6 +77,13 @@ def command(agent: str, stage: str) -> Command:
     if agent == SCRIPT:
         return (*ECHO[:-1], "script", str(HERE / "scripts" / f"{stage}.script"))
     return ECHO if agent in ("echo", "ids") else (sys.executable, str(HERE / "agents" / f"{agent}.py"))
+
+
+def forked(agent: Command) -> Command:
+    """The same agent for tests that talk to it and ask no more: what it costs, what it starts and how signals
+    end it is seen on a process of its own.
+    """
+    return (*forks.DRAGOMAN, *agent[3:]) if agent[:3] == ECHO[:3] else agent
 
 
 def agents(fault: str, stage: str) -> list[str]:

@@ -7,8 +7,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shlex
 import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -19,6 +19,7 @@ import pytest
 from acp.http import create_http_stream
 from acp.ws import create_websocket_stream
 
+from tests.forks import DRAGOMAN
 from tests.hub.outside.process import HubProcess, running_hub
 from tests.interop.programs import TS, needs_node
 
@@ -126,7 +127,7 @@ async def test_acpx_through_connect(hub: HubProcess, tmp_path: Path) -> None:
     folder.mkdir()
     token = tmp_path / "token"
     token.write_text(hub.token)
-    agent = f"{sys.executable} -m dragoman connect --token-file {token} ws://{hub.place}/acp"
+    agent = f"{shlex.join(DRAGOMAN)} connect --token-file {token} ws://{hub.place}/acp"
     child = await asyncio.create_subprocess_exec(
         *[ACPX, "--agent", agent, "--cwd", str(folder), "--approve-all", "exec", f"/ask {folder}/made"],
         stdout=asyncio.subprocess.PIPE,

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from dragoman.testing.pace import patience
-from tests.hub.outside.process import DRAGOMAN, ROOT, HubProcess, running_hub
+from tests.forks import DRAGOMAN
+from tests.hub.outside.process import ROOT, HubProcess, running_hub
 
 pytestmark = pytest.mark.timeout(150)
 

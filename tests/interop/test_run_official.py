@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.faults.client.running import Run, running
-from tests.forks import unforked
+from tests.forks import DRAGOMAN, unforked
 from tests.interop.programs import AGENTS, ROOT, needs_node
 from tests.interop.python.fetch import VERSIONS, sources
 from tests.interop.test_official_examples import needs_sources
@@ -42,7 +42,13 @@ async def run(agent: list[str], place: Path, *options: str, words: str, **more: 
     path = f"{ROOT}:{more['sdk']}" if "sdk" in more else str(ROOT)
     command = shlex.join(unforked(agent))
     async with running(
-        "", "", place, "--env", f"PYTHONPATH={path}", *options, command=command, words=[words]
+        "",
+        "",
+        place,
+        *("--env", f"PYTHONPATH={path}", *options),
+        command=command,
+        words=[words],
+        dragoman=DRAGOMAN,
     ) as started:
         started.peer.close_stdin()
         return await started.done(seconds=30)

@@ -23,7 +23,7 @@ def fork_server() -> Iterator[None]:
         yield
         return
     running.fork_server = server = ForkServer(
-        "dragoman.apps.run.drive", "dragoman.apps.run.command", "dragoman.apps.console"
+        "tests.fork_start", "dragoman.apps.run.drive", "dragoman.apps.run.command", "dragoman.apps.console"
     )
     try:
         yield

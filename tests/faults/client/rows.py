@@ -219,14 +219,14 @@ CTE-X16 | SIGTERM for the client while a command runs | the command is ended
 CTE-X17 | wait, output, kill and release all at once | an answer each
 CTE-X18 | a command without permission | is not run
 CTE-X19 | SIGKILL for the client while a command runs | the command is ended
-CBP-01 | 50 000 updates in one turn | all shown in order, 200 MiB at most
-CBP-02 | nobody reads while the agent sends 64 MiB | the agent has to wait, 48 MiB at most; then all of it
+CBP-01 | 20 000 updates in one turn | all shown in order, 16 MiB at most
+CBP-02 | nobody reads while the agent sends 24 MiB | the agent has to wait, 16 MiB at most; then all of it
 CBP-X02 | a growing output, resent whole 2000 times | 32 MiB at most
 CBP-X03 | 20 000 requests from an agent that does not read | an answer each, 64 MiB at most
-CBP-X04 | updates without end before the session is open | the deadline ends it, 64 MiB at most
-CBP-X05 | notifications without end before the introduction | the deadline ends it, 64 MiB at most
+CBP-X04 | updates without end before the session is open | the deadline ends it, 12 MiB at most
+CBP-X05 | notifications without end before the introduction | the deadline ends it, 12 MiB at most
 CBP-X06 | nobody reads; SIGTERM | gone within ten seconds
-CBP-X07 | updates without end in a turn | the deadline ends it, 64 MiB at most
+CBP-X07 | updates without end in a turn | the deadline ends it, 12 MiB at most
 CBP-X08 | the agent says nothing for a while | the client sleeps
 CBP-X09 | 20 000 tool calls | 64 MiB at most
 """

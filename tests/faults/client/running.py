@@ -25,6 +25,7 @@ from tests.fork_server import ForkServer
 
 ROOT = Path(__file__).parents[3]
 IN_TIME = 15.0
+DRAGOMAN = (sys.executable, "-m", "dragoman")
 
 AT_ONCE = ("--end-timeout", "0.2")
 """For agents that will not end by themselves, so that nobody waits for what is known. CLI-07 waits."""
@@ -158,7 +159,7 @@ class Run(Result):
         self.status = await self.peer.wait(seconds=seconds)
         self.seconds = time.monotonic() - self._began
         await self._watch
-        self.partial_line, self.err = self.peer.partial_line, self.peer.stderr
+        self.unfinished, self.err = self.peer.partial_line, self.peer.stderr
         self.check()
         return self
 
@@ -201,13 +202,13 @@ async def running(
     format_: str = "json",
     words: Sequence[str] = ("hello",),
     command: str | None = None,
-    prefix: Sequence[str] = (),
+    dragoman: Sequence[str] = DRAGOMAN,
     env: dict[str, str] | None = None,
 ) -> AsyncIterator[Run]:
     """A run with the agent of this fault; what is still there when the block is left is ended."""
     folder = Folder(place)
     given = arguments(program, fault, folder, options, format_=format_, words=words, command=command)
-    full = [*prefix, sys.executable, "-m", "dragoman", *given]
+    full = [*dragoman, *given]
     async with RawPeer(full, cwd=folder.work, env={**folder.environment, **(env or {})}) as peer:
         run = Run(peer, folder, format_)
         try:

@@ -11,7 +11,7 @@ import pytest
 
 from dragoman.testing.pace import patience
 from tests.faults.client.cases import cases, fault
-from tests.faults.client.running import AT_ONCE, IN_TIME, WELL, complete, complete_in_fork, running
+from tests.faults.client.running import AT_ONCE, DRAGOMAN, IN_TIME, WELL, complete, complete_in_fork, running
 from tests.together import SideBySide
 
 pytestmark = pytest.mark.bound(60)
@@ -200,7 +200,7 @@ async def test_a_secret_that_is_named_is_handed_on(fault: str, tmp_path: Path) -
 @together
 async def test_an_agent_inherits_three_descriptors(fault: str, tmp_path: Path) -> None:
     shell = ["/bin/sh", "-c", 'exec 7</etc/hostname 9>&1 && exec "$@"', "sh"]
-    run = await complete("process", fault, tmp_path, prefix=shell)
+    run = await complete("process", fault, tmp_path, dragoman=[*shell, *DRAGOMAN])
     assert run.status == 0
     assert run.folder.noted("descriptors") == [0, 1, 2]
 

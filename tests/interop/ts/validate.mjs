@@ -9,10 +9,13 @@
 import { createInterface } from "node:readline";
 
 const base = new URL("./node_modules/@agentclientprotocol/sdk/dist/", import.meta.url);
-const validators = {
-  v1: await import(new URL("v1/unstable/schema/zod.gen.js", base)),
-  v2: await import(new URL("v2/unstable/schema/zod.gen.js", base)),
-};
+const loaded = {};
+
+// Most judge one version, and each takes a while to load.
+async function validators(version) {
+  loaded[version] ??= await import(new URL(`${version}/unstable/schema/zod.gen.js`, base));
+  return loaded[version];
+}
 
 function kept(value, handed) {
   if (value === null || typeof value !== "object") return Object.is(value, handed);
@@ -21,8 +24,8 @@ function kept(value, handed) {
   return Object.keys(value).every((key) => Object.hasOwn(handed, key) && kept(value[key], handed[key]));
 }
 
-function verdict({ version, def, value }) {
-  const validator = validators[version][`z${def}`];
+async function verdict({ version, def, value }) {
+  const validator = (await validators(version))[`z${def}`];
   if (!validator) return { verdict: "unknown" };
   const result = validator.safeParse(value);
   if (!result.success) return { verdict: "refused", reason: result.error.message };
@@ -30,5 +33,5 @@ function verdict({ version, def, value }) {
 }
 
 for await (const line of createInterface({ input: process.stdin })) {
-  if (line.trim()) process.stdout.write(JSON.stringify(verdict(JSON.parse(line))) + "\n");
+  if (line.trim()) process.stdout.write(JSON.stringify(await verdict(JSON.parse(line))) + "\n");
 }

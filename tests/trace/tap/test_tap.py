@@ -8,13 +8,13 @@ import json
 import os
 import random
 import signal
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from dragoman.journal.transcript import read_transcript
+from tests.forks import DRAGOMAN, unforked
 from tests.transport.programs import alive, eventually, python
 
 MIRROR = """
@@ -31,7 +31,7 @@ os.write(2, seen.hexdigest().encode())
 
 
 def tap(record: Path, *options: str, command: list[str]) -> list[str]:
-    return [sys.executable, "-m", "dragoman", "tap", "--record", str(record), *options, "--", *command]
+    return [*DRAGOMAN, "tap", "--record", str(record), *options, "--", *command]
 
 
 async def run(words: list[str], fed: bytes, **variables: str) -> tuple[int, bytes, bytes]:
@@ -137,7 +137,7 @@ async def test_a_signal_ends_the_agent_and_is_in_the_status(tmp_path: Path) -> N
     pid = tmp_path / "pid"
     program = f"import os, time; open({str(pid)!r}, 'w').write(str(os.getpid())); time.sleep(100)"
     process = await asyncio.create_subprocess_exec(
-        *tap(tmp_path / "t.ndjson", command=python(program)), stdin=asyncio.subprocess.PIPE
+        *unforked(tap(tmp_path / "t.ndjson", command=python(program))), stdin=asyncio.subprocess.PIPE
     )
     await eventually(lambda: pid.exists() and bool(pid.read_text()), seconds=15)
     process.send_signal(signal.SIGTERM)

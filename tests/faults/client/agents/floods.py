@@ -9,10 +9,12 @@ from tests.faults.client.agents.bare import Agent, Message, at, chunk, line, mai
 
 PROMPT = "session/prompt"
 SIZE = 16 * 1024
-PIECES = 64 * 1024 * 1024 // SIZE
-UPDATES = 50_000
+PIECES = 24 * 1024 * 1024 // SIZE
+UPDATES = 20_000
 LONG = 20_000
 """Characters of a message where bytes count and not messages: those are counted by the others."""
+FLOOD = 250
+"""Blocks of five such messages: 25 megabytes, of which a client may keep half at most."""
 
 
 @at(PROMPT, "CBP-01")
@@ -61,7 +63,7 @@ def requests_and_deaf(agent: Agent, request: Message) -> None:
 def endless_notifications(agent: Agent, request: Message) -> None:
     agent.note_memory("before")
     block = line(notification("_flood", {"text": "x" * LONG})) * 5
-    for _ in range(1000):  # a hundred megabytes; and then nothing
+    for _ in range(FLOOD):  # and then nothing
         agent.raw(block)
     time.sleep(60)
 
@@ -70,7 +72,7 @@ def endless_notifications(agent: Agent, request: Message) -> None:
 def endless_updates_of_the_coming_session(agent: Agent, request: Message) -> None:
     agent.note_memory("before")
     block = line(chunk("x" * LONG)) * 5
-    for _ in range(1000):  # a hundred megabytes; and then nothing
+    for _ in range(FLOOD):  # and then nothing
         agent.raw(block)
     time.sleep(60)
 
@@ -80,7 +82,7 @@ def endless_talk(agent: Agent, request: Message) -> None:
     agent.note_memory("before")
     agent.note(working=True)
     block = line(chunk("x" * LONG)) * 5
-    for _ in range(1000):  # a hundred megabytes; and then nothing
+    for _ in range(FLOOD):  # and then nothing
         agent.raw(block)
     time.sleep(60)
 
