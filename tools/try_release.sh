@@ -29,7 +29,8 @@ for name in $names; do interpreters[$name]=$(find_python "$name"); done
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 2
+# A newcomer's folder: `run` looks at where it is started, and what is installed here is no part of that.
+mkdir "$scratch/project" && cd "$scratch/project" || exit 2
 export HOME="$scratch/home" XDG_CACHE_HOME="$scratch/cache" XDG_DATA_HOME="$scratch/data" XDG_CONFIG_HOME="$scratch/config"
 export PIPX_HOME="$scratch/pipx" PIPX_BIN_DIR="$scratch/pipx-bin"
 mkdir -p "$HOME"

@@ -67,9 +67,14 @@ def test_files_and_terminals_are_there_and_the_policy_is_here(
 ) -> None:
     env = variables(home, server)
     place = ("--in", "ssh:there")
-    said, _ = run_prompt(f"/write {tmp_path}/a.txt hello", *place, "--approve", "all", env=env, cwd=tmp_path)
+    said, finished = run_prompt(
+        f"/write {tmp_path}/a.txt hello", *place, "--approve", "all", env=env, cwd=tmp_path
+    )
     assert said == "Written."
     assert (tmp_path / "a.txt").read_text() == "hello"
+    (changes,) = (event for event in events_of(finished) if event["event"] == "changes")
+    assert [file["path"] for file in changes["files"]] == [str(tmp_path / "a.txt")]
+    assert changes["unasked"] == []
     said, _ = run_prompt("/run env", *place, "--approve", "all", env=env, cwd=tmp_path)
     assert f"XDG_CACHE_HOME={server.cache}" in said  # it runs below sshd
     refused, _ = run_prompt(
@@ -82,6 +87,42 @@ def test_files_and_terminals_are_there_and_the_policy_is_here(
         ("fs/write", "allow"),
         ("fs/write", "deny"),
     }
+
+
+SLY = """
+from pathlib import Path
+from dragoman import Agent, Turn, serve
+
+agent = Agent("sly")
+
+@agent.prompt
+async def prompt(turn: Turn) -> None:
+    Path(turn.session.cwd, "sly.txt").write_text("nobody knows")
+
+serve(agent)
+"""
+
+
+@needs_sshd
+@pytest.mark.slow  # test_lender.py has the same without a line
+def test_a_change_there_that_nobody_was_asked_about_fails_a_strict_run(
+    server: SshServer, home: Path, tmp_path: Path
+) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    there.mkdir()
+    (tmp_path / "sly.py").write_text(SLY)
+    words = ["--in", "ssh:there", "--map", f"{here}={there}", "--cwd", str(here), "--strict"]
+    finished = dragoman(
+        *("run", "x", "--agent", f"{sys.executable} {tmp_path}/sly.py", "--format", "json"),
+        *(*words, "--changes", "revert"),
+        env=variables(home, server),
+    )
+    (changes,) = (event for event in events_of(finished) if event["event"] == "changes")
+    assert changes["unasked"] == [str(here / "sly.txt")]
+    assert changes["files"][0]["reverted"] is True
+    assert finished.returncode == 12
+    assert list(there.iterdir()) == []
 
 
 @needs_sshd

@@ -69,6 +69,15 @@ async def test_a_server_that_does_not_want_us_is_named() -> None:
         await open_websocket("http://127.0.0.1/acp")
 
 
+async def test_a_header_that_cannot_be_sent_is_named_without_its_value() -> None:
+    async with served(Server(SMALL)) as port:
+        with pytest.raises(LinkClosed, match="authorization") as caught:
+            await open_websocket(
+                f"ws://127.0.0.1:{port}/acp", headers={"authorization": "Bearer secret\x1b[0m"}
+            )
+    assert "secret" not in str(caught.value)
+
+
 @asynccontextmanager
 async def silent_server() -> AsyncIterator[str]:
     """The address of one that shakes hands and says no more."""

@@ -3,7 +3,8 @@
 What the agent asks of files and terminals is done here, in the folders of its session; before each access the
 client is asked for its leave (`_dragoman/access/permit`, see `dragoman.workspace.remote_access`). Everything
 else passes in both directions as it is, but for the capabilities in `initialize`: an agent is told that there
-are files and terminals, because there are.
+are files and terminals, because there are. The client may ask what changed in the folders of a session
+(`dragoman.workspace.remote_changes`); that is answered here too.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from dragoman.wire.glance import Glance, glance_block, lines_of
 from dragoman.workspace.lent_files import Access
 from dragoman.workspace.method_handlers import MethodHandlers
 from dragoman.workspace.remote_access import PERMIT_METHOD, write_access
+from dragoman.workspace.remote_changes import DISK_METHODS, DiskLooks
 from dragoman.workspace.workspace import SessionOpening, Workspace
 
 log = logging.getLogger(__name__)
@@ -52,7 +54,7 @@ MOST_WAITING = 1024
 
 class RemoteLender:
     """One conversation. `to_agent` writes an answer of ours, `drain` waits until the agent has read them, and
-    `to_client` writes a question.
+    `to_client` writes a question or an answer.
     """
 
     def __init__(
@@ -68,7 +70,9 @@ class RemoteLender:
         self._subagents = SubagentTree()
         self._workspace = Workspace(guard=self._guard, root_of=self._subagents.root_of)
         self._handlers = MethodHandlers(self._workspace)
+        self._to_client = to_client
         self._calls = OwnCalls("lender", to_client)
+        self._looks = DiskLooks(lambda session_id: self._workspace.session(session_id).files.roots.folders)
         self._openings: dict[Hashable, tuple[AbstractContextManager[SessionOpening], SessionOpening]] = {}
         self._tasks: dict[Hashable, asyncio.Task[None]] = {}
 
@@ -87,6 +91,7 @@ class RemoteLender:
     async def aclose(self) -> None:
         """End what is still being done, and every command that was lent."""
         await self._owner.aclose()
+        await self._looks.aclose()
         await self._workspace.aclose()
 
     def _pass_block(self, block: bytes, step: Callable[[bytes, Glance], bytes | None]) -> bytes:
@@ -101,12 +106,17 @@ class RemoteLender:
             return None
         if glance.method is UNSET or glance.id is UNSET:
             return line
+        if glance.method in DISK_METHODS:
+            self._owner.start(self._answer_look(line))
+            return None
         if glance.method == "initialize":
             return _with_files(line)
         if glance.method in OPENS:
             self._on_opening(line)
         elif glance.method in ("session/close", "session/delete"):
-            self._workspace.close(str(params_in(line).get("sessionId")))
+            session_id = str(params_in(line).get("sessionId"))
+            self._workspace.close(session_id)
+            self._owner.start(self._looks.forget(session_id))
         return line
 
     def _on_opening(self, line: bytes) -> None:
@@ -128,6 +138,16 @@ class RemoteLender:
             self._openings[id_key(envelope.id)] = (context, context.__enter__())
         except (LocalMistake, ErrorAnswer, OSError) as error:
             log.warning("the folders of a session cannot be lent: %s", error)
+
+    async def _answer_look(self, line: bytes) -> None:
+        envelope = decode(line)
+        if not isinstance(envelope, Request):
+            return  # its envelope was no request after all: nobody can be answered
+        try:
+            reply = response(envelope.id, await self._looks.answer(envelope.method, params_in(line)))
+        except ErrorAnswer as error:
+            reply = failure(envelope.id, error_object(error.code, error.message, error.data))
+        self._to_client(reply)
 
     # From the agent.
 

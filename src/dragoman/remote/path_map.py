@@ -22,6 +22,7 @@ from dragoman.remote.path_fields import PARAMS, RESULTS
 from dragoman.wire.envelope import id_key
 from dragoman.wire.glance import Glance, glance
 from dragoman.workspace.remote_access import PERMIT_METHOD
+from dragoman.workspace.remote_changes import CHANGES_METHOD, REVERT_METHOD
 
 Convert: TypeAlias = Callable[[str], str]
 FieldTree: TypeAlias = dict[str, Any]
@@ -30,7 +31,11 @@ FieldTree: TypeAlias = dict[str, Any]
 MOST_OPEN = 4096
 """Requests whose answers may hold paths; of more, the oldest answers pass as they are."""
 
-OWN_PARAMS = {PERMIT_METHOD: ("path:path", "path:command/cwd", "path:command/program")}
+OWN_PARAMS = {
+    PERMIT_METHOD: ("path:path", "path:command/cwd", "path:command/program"),
+    REVERT_METHOD: ("path:path",),
+}
+OWN_RESULTS = {CHANGES_METHOD: ("path:files/*/path",)}
 """Of messages that only we send."""
 
 
@@ -172,4 +177,4 @@ def _tree_of(fields: Iterable[str]) -> FieldTree:
 
 
 PARAM_TREES = {method: _tree_of(fields) for method, fields in {**PARAMS, **OWN_PARAMS}.items()}
-RESULT_TREES = {method: _tree_of(fields) for method, fields in RESULTS.items()}
+RESULT_TREES = {method: _tree_of(fields) for method, fields in {**RESULTS, **OWN_RESULTS}.items()}

@@ -12,7 +12,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosedOK, InvalidStatus, InvalidURI, WebSocketException
+from websockets.exceptions import (
+    ConnectionClosedOK,
+    InvalidHeader,
+    InvalidStatus,
+    InvalidURI,
+    WebSocketException,
+)
 from websockets.frames import Frame, Opcode
 from websockets.protocol import OPEN, Event
 
@@ -53,6 +59,8 @@ async def open_connection(
         raise LocalMistake(f"{url!r} is no address of a WebSocket: {error}") from None
     except InvalidStatus as error:
         raise LinkClosed(f"{url} refused the connection with status {error.response.status_code}") from None
+    except InvalidHeader as error:  # its text holds the value, which may be a token
+        raise LinkClosed(f"{url} cannot be reached: invalid {error.name} header") from None
     except (OSError, TimeoutError, WebSocketException) as error:
         raise LinkClosed(f"{url} cannot be reached: {str(error) or type(error).__name__}") from None
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from dragoman.apps.run.changes import is_our_file
 from dragoman.errors import LocalMistake
 from dragoman.tui.ports import ReviewedFile
+from dragoman.workspace.remote_changes import CallMethod, DiskChanges, DiskSnapshot, look_there
 from dragoman.workspace.snapshot_entries import SnapshotSettings
-from dragoman.workspace.snapshots import FileChange, Snapshot, TurnChangeSet, take_snapshot
+from dragoman.workspace.snapshots import FileChange, take_snapshot
 
 SETTINGS = SnapshotSettings(seconds=3.0)
 """Somebody waits for the turn to begin: a folder that takes longer is not looked at, and that is told."""
@@ -21,12 +22,19 @@ class TurnSnapshot:
         self._folder = folder
         self._tell = tell
         self._has_complained = False
-        self._snapshot: Snapshot | None = None
+        self._snapshot: DiskSnapshot | None = None
 
     async def take(self) -> None:
+        await self._take(lambda: take_snapshot([self._folder], settings=SETTINGS))
+
+    async def take_there(self, call: CallMethod, session_id: str) -> None:
+        """The same for a session whose folders are on another machine."""
+        await self._take(lambda: look_there(call, session_id))
+
+    async def _take(self, look: Callable[[], Awaitable[DiskSnapshot]]) -> None:
         await self.aclose()
         try:
-            self._snapshot = await take_snapshot([self._folder], settings=SETTINGS)
+            self._snapshot = await look()
         except (LocalMistake, OSError) as error:
             if not self._has_complained:
                 self._has_complained = True
@@ -47,7 +55,7 @@ class TurnSnapshot:
 class SnapshotReview:
     """A `Review`."""
 
-    def __init__(self, changes: TurnChangeSet, files: Sequence[FileChange]) -> None:
+    def __init__(self, changes: DiskChanges, files: Sequence[FileChange]) -> None:
         self._changes = changes
         self.notes = list(changes.notes)
         self.files = [

@@ -92,6 +92,7 @@ class LocalChat:
         self.agent = source.name
         self.cwd = request.cwd
         self.is_local = source.is_local
+        self._decides = source.decides
         self.past: StoredHistory | None = None
         self.brief: ConversationBrief | None = None
         """What the agent is told of another agent's conversation, until a turn has ended."""
@@ -311,6 +312,8 @@ class LocalChat:
     async def look(self) -> None:
         if self.is_local:
             await self._look.take()
+        elif self._decides:
+            await self._look.take_there(self.session.life.handle.call, self.session.id)
 
     async def review(self) -> ChangeReview | None:
         return await self._look.compare()

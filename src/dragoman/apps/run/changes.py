@@ -17,8 +17,9 @@ from dragoman.schema import v1
 from dragoman.text.sanitize import sanitize, sanitize_line
 from dragoman.workspace.policy.policy_paths import policy_paths
 from dragoman.workspace.policy.terminal_lines import TerminalLines
+from dragoman.workspace.remote_changes import CallMethod, DiskChanges, DiskSnapshot, look_there
 from dragoman.workspace.snapshot_entries import SnapshotSettings
-from dragoman.workspace.snapshots import FileChange, RevertRefused, Snapshot, TurnChangeSet, take_snapshot
+from dragoman.workspace.snapshots import FileChange, RevertRefused, Snapshot, take_snapshot
 
 SETTINGS = SnapshotSettings(seconds=8.0)
 """A turn is worth waiting for; a look at a folder that is larger than this is not, and says so."""
@@ -35,8 +36,17 @@ async def look_before(roots: Sequence[str], reporter: RunReporter) -> Snapshot |
         return None
 
 
+async def look_before_there(call: CallMethod, session_id: str, reporter: RunReporter) -> DiskSnapshot | None:
+    """How the folders of a session on another machine are now; None if nobody can say."""
+    try:
+        return await look_there(call, session_id)
+    except LocalMistake as error:
+        reporter.note(f"what will change on the other side's disk cannot be told: {error}", level="warning")
+        return None
+
+
 async def tell_changes(
-    snapshot: Snapshot,
+    snapshot: DiskSnapshot,
     reporter: RunReporter,
     what: ChangeHandling,
     *,
@@ -98,7 +108,7 @@ async def _ask_unwanted(files: Sequence[FileChange], what: ChangeHandling) -> Se
     return unwanted_changes
 
 
-async def _revert(changes: TurnChangeSet, change: FileChange, reporter: RunReporter) -> bool:
+async def _revert(changes: DiskChanges, change: FileChange, reporter: RunReporter) -> bool:
     try:
         await changes.revert(change.path)
     except (RevertRefused, OSError) as error:

@@ -18,7 +18,7 @@ from dragoman.apps.console import UsageMistake
 from dragoman.apps.login_methods import login_hint, login_methods
 from dragoman.apps.run import events
 from dragoman.apps.run.attach import blocks_of
-from dragoman.apps.run.changes import look_before, tell_changes
+from dragoman.apps.run.changes import look_before, look_before_there, tell_changes
 from dragoman.apps.run.early_agent import EarlyAgent
 from dragoman.apps.run.history import RunHistory
 from dragoman.apps.run.lend import LentWorkspace
@@ -47,6 +47,7 @@ from dragoman.sdk.connect import BoundedNotes, ConnectContext
 from dragoman.sdk.known import AgentSource
 from dragoman.sdk.login import call_with_login
 from dragoman.transport.tapped_transport import Tap
+from dragoman.workspace.remote_changes import DiskSnapshot
 from dragoman.workspace.snapshots import Snapshot
 
 if TYPE_CHECKING:
@@ -214,7 +215,7 @@ class RunDriver:
             self._tell_late(session, "before" if how == "new" else "replay")
             await settle(session, request)
             self._tell_late(session, "before")
-            snapshot = await looking
+            snapshot = await self._snapshot(agent, session, looking)
             past = [] if self._brief is None else [v1.TextContent(text=self._brief.text)]
             content = [*past, v1.TextContent(text=self._plan.prompt), *blocks]
             try:
@@ -233,8 +234,16 @@ class RunDriver:
         )
         return outcome_of_changes(outcome, unasked) if self._plan.is_strict else outcome
 
+    async def _snapshot(
+        self, agent: AgentHandle, session: Session, looking: asyncio.Task[Snapshot | None]
+    ) -> DiskSnapshot | None:
+        """The session's folders before the turn, on whichever machine they are."""
+        if not self._is_remote:
+            return await looking
+        return await look_before_there(agent.call, session.id, self._reporter)
+
     async def _tell_changes(
-        self, snapshot: Snapshot | None, lending: LentWorkspace, session: Session
+        self, snapshot: DiskSnapshot | None, lending: LentWorkspace, session: Session
     ) -> list[str] | None:
         if snapshot is None:
             return None
