@@ -7,7 +7,7 @@ agent.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import pytest
 
@@ -20,7 +20,7 @@ from dragoman.review.worker_messages import LONGEST_LINE, WorkerAnswer
 class LocalInspector:
     """Answers as an `Inspector` does, with the same function as its worker."""
 
-    def __init__(self, rules: Iterable[ReviewRule], *, deadline: float) -> None:
+    def __init__(self, rules: Sequence[ReviewRule], *, deadline: float) -> None:
         self._rules = rules
 
     async def inspect(

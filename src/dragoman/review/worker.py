@@ -50,23 +50,21 @@ def _limit() -> Callable[[float], None]:
 
     A deadline of the system and not of Python: it holds in the middle of a regular expression, too.
     """
-    if sys.platform != "win32":
+    if sys.platform == "win32":  # which has no timer of processor time
+        silent = open(os.devnull, "w")  # noqa: SIM115 - for as long as we are
+
+        def limit(seconds: float) -> None:
+            if seconds:
+                faulthandler.dump_traceback_later(seconds, exit=True, file=silent)
+            else:
+                faulthandler.cancel_dump_traceback_later()
+    else:
         signal.signal(signal.SIGPROF, signal.SIG_DFL)  # it ends the process, and the parent knows it by that
 
         def limit(seconds: float) -> None:
             signal.setitimer(signal.ITIMER_PROF, seconds)
 
-        return limit
-    # Windows has no timer of processor time.
-    silent = open(os.devnull, "w")  # noqa: SIM115 - for as long as we are
-
-    def limit_by_clock(seconds: float) -> None:
-        if seconds:
-            faulthandler.dump_traceback_later(seconds, exit=True, file=silent)
-        else:
-            faulthandler.cancel_dump_traceback_later()
-
-    return limit_by_clock
+    return limit
 
 
 if __name__ == "__main__":
