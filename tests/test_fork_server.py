@@ -14,7 +14,7 @@ import pytest
 
 from dragoman.testing.pace import patience
 from tests import forks
-from tests.apps.run.running import DRAGOMAN, home
+from tests.apps.run.run_process import DRAGOMAN, home
 from tests.fork_server import ForkServer
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="descriptors are passed as on Linux")

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.schema.published import PACKAGE, needs_schemas
+from tests.schema.published_schemas import PACKAGE, needs_schemas
 
 TOOLS = Path(__file__).parents[1] / "tools"
 GENERATOR = TOOLS / "generate_schema.py"

@@ -18,7 +18,7 @@ REASONS: dict[str, str] = {
     "src/dragoman/hub/engine/live_session.py": "where a session meets journal, agent and clients",
     "tests/hub/session/test_machine.py": "one table: a case for each event and each effect of `step`",
     "tests/hub/explore/moves.py": "a method for each thing that happens to a world",
-    "tests/hub/explore/planted.py": "one table: a row for each planted bug",
+    "tests/hub/explore/planted_bugs.py": "one table: a row for each planted bug",
     "tests/hub/simulate/clients.py": "one person: a method for each thing that people do",
     "tests/hub/outside/gate_stage.py": "one table: an `Act` for each row of the gate's table",
     "src/dragoman/hub/agents/process.py": "one process of an agent: its words, its calls, its bytes",

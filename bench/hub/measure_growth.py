@@ -25,9 +25,9 @@ from dragoman.journal import open_journal
 from dragoman.sdk.serve import ServeContext, serving
 from dragoman.transport.memory import memory_pair
 from hub import measure_many
+from hub.counting_agent import Gate, numbered_agent
 from hub.measure_many import Counter, Progress
 from hub.measure_restart import entries
-from hub.numbered import Gate, numbered_agent
 from peers.measure import memory_kb
 
 UPDATES_IN_ALL = 50_000

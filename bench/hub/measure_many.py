@@ -27,7 +27,7 @@ from dragoman.hub.runner import collect_seldom
 from dragoman.journal import open_journal
 from dragoman.sdk.serve import serving
 from dragoman.transport.memory import memory_pair
-from hub.numbered import Gate, numbered_agent
+from hub.counting_agent import Gate, numbered_agent
 from peers.measure import memory_kb
 
 WORDS = b'"text":"'

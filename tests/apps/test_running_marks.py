@@ -11,7 +11,7 @@ import pytest
 
 from dragoman.apps.running_marks import RunningMark, is_running
 from dragoman.testing.pace import patience
-from tests.apps.run.running import DRAGOMAN, home, scripted
+from tests.apps.run.run_process import DRAGOMAN, home, scripted
 from tests.cli.held import Held
 
 pytestmark = pytest.mark.bound(60)

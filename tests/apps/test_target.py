@@ -5,7 +5,7 @@ import subprocess
 import threading
 from pathlib import Path
 
-from tests.apps.run.running import DRAGOMAN, home, run
+from tests.apps.run.run_process import DRAGOMAN, home, run
 
 
 def test_an_agent_behind_a_socket(tmp_path: Path) -> None:

@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from dragoman.check.examination_control import NOT_REPEATED
-from tests.apps.run.running import DRAGOMAN, home
+from tests.apps.run.run_process import DRAGOMAN, home
 from tests.check.agent.agents import raw
 from tests.check.endpoint.server import GoodServer
 from tests.together import SideBySide
-from tests.transport.serving import served
+from tests.transport.asgi_server import served
 
 together = SideBySide()
 pytestmark = pytest.mark.in_turn("how")

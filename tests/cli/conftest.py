@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.cli import forked
+from tests.cli import command_forks
 from tests.fork_server import ForkServer
 
 
@@ -16,9 +16,9 @@ def fork_server() -> Iterator[None]:
     if sys.platform != "linux":
         yield
         return
-    forked.fork_server = server = ForkServer(*forked.MODULES)
+    command_forks.fork_server = server = ForkServer(*command_forks.MODULES)
     try:
         yield
     finally:
-        forked.fork_server = None
+        command_forks.fork_server = None
         server.close()

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from tests.apps.run.running import home
+from tests.apps.run.run_process import home
 
 PATIENCE = 60.0
 """Seconds that a busy machine gets for a start. An end has a bound of its own."""

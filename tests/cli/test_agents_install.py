@@ -23,7 +23,7 @@ from dragoman.sdk.known import AgentSource, find_agent
 from dragoman.sdk.known.installation.registry import this_platform
 from dragoman.sdk.known.installation.store import locked_store, store_folder
 from dragoman.testing.pace import patience
-from tests.cli.forked import run_command
+from tests.cli.command_forks import run_command
 
 TINY = Path(__file__).parent.parent / "sdk" / "known" / "installing" / "tiny_agent"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.apps.run.running import DRAGOMAN, home, run
-from tests.cli.forked import run_command
+from tests.apps.run.run_process import DRAGOMAN, home, run
+from tests.cli.command_forks import run_command
 from tests.cli.held import Held
 from tests.together import SideBySide
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.apps.run.running import home, scripted
-from tests.cli.forked import run_command
+from tests.apps.run.run_process import home, scripted
+from tests.cli.command_forks import run_command
 
 
 def logout(folder: Path, agent: str) -> subprocess.CompletedProcess[str]:

@@ -17,7 +17,7 @@ from dragoman.hub.api.listener import open_listener, open_socket
 from dragoman.hub.gate.admission import Admission, Grant, hash_token, local_hosts, new_token
 from dragoman.sdk.resumption import ConnectionNotice
 from tests.sdk.resumption.model import Message, frame
-from tests.sdk.resumption.serving import Server
+from tests.sdk.resumption.model_hub_server import Server
 from tests.sdk.resumption.table import SESSION
 
 TOKEN = new_token()

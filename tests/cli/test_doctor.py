@@ -17,7 +17,7 @@ from dragoman.runtime.limits import HANDSHAKE_SECONDS
 from dragoman.testing import RawPeer
 from dragoman.testing.pace import patience
 from dragoman.transport.tree import look_up
-from tests.cli.forked import run_command
+from tests.cli.command_forks import run_command
 from tests.interop.programs import ROOT
 from tests.together import SideBySide
 from tests.transport.programs import alive, eventually

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.apps.run.running import DRAGOMAN, home
+from tests.apps.run.run_process import DRAGOMAN, home
 from tests.cli.held import CLOSED, ENDS_WITHIN, PATIENCE, Held, is_running, wait_until
 from tests.slow import sampled
 from tests.together import SideBySide

@@ -14,9 +14,9 @@ import pytest
 
 import dragoman.cli
 from dragoman.cli import main
-from tests.apps.run.running import DRAGOMAN, home
+from tests.apps.run.run_process import DRAGOMAN, home
 from tests.apps.run.teletype import in_terminal
-from tests.cli.forked import run_command
+from tests.cli.command_forks import run_command
 from tests.cli.test_hub import Running
 
 pytestmark = [pytest.mark.bound(60), pytest.mark.timeout(180)]

@@ -10,7 +10,7 @@ import pytest
 
 from dragoman.cli import main
 from dragoman.workspace.policy.remembered_rules import RememberedRules
-from tests.workspace.policy.making import ROOT, command
+from tests.workspace.policy.makers import ROOT, command
 
 RULES = """
 default = "ask"

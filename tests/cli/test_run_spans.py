@@ -11,7 +11,7 @@ from dragoman.apps.run import events
 from dragoman.cli.run_spans import TURN, RunSpans
 from dragoman.hub.api.observability.spans import NoSpans
 from dragoman.hub.api.observability.usage import Tokens
-from tests.apps.run.running import home, run
+from tests.apps.run.run_process import home, run
 from tests.hub.api.observability.collector import Collector, attributes_of
 
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"

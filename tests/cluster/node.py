@@ -22,7 +22,7 @@ from tests.nats_servers import Place, free_port
 
 ROOT = Path(__file__).parents[2]
 AGENT = Path(__file__).with_name("agent.py")
-TELLING = Path(__file__).with_name("telling.py")
+TASK_REPORT = Path(__file__).with_name("task_report.py")
 STARTING = 60.0
 STOPPING = 60.0
 
@@ -91,7 +91,7 @@ class Node:
         words = ["--listen", self.address, "--config", str(self._config), "--json"]
         if self.journal:
             words += ["--journal", self.journal, "--node", self.name]
-        command = [*_dying_with_us(), *self.place.prefix, sys.executable, str(TELLING), "hub", *words]
+        command = [*_dying_with_us(), *self.place.prefix, sys.executable, str(TASK_REPORT), "hub", *words]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 command, cwd=ROOT, env=self._env(), stdout=subprocess.PIPE, stderr=log, start_new_session=True

@@ -29,7 +29,7 @@ from tests.cluster.weather import Strike, forecast
 SETTLING = 90.0
 """Seconds for the last turns to end when everybody is back."""
 
-TELLING = 30.0
+TASK_REPORT = 30.0
 """And for everybody to be told of it."""
 
 TICK = 0.05
@@ -139,7 +139,7 @@ async def _weathered(
         sessions = await gathered(journal, crowd.sessions)
     made = {session: digest(session, entries) for session, entries in sessions.items()}
     last = {name: one.updates[-1].sequence for name, one in made.items() if one.updates}
-    await crowd.told_up_to(last, TELLING)
+    await crowd.told_up_to(last, TASK_REPORT)
     await crowd.aclose()
     whole = Storm(
         sessions=sessions,

@@ -12,7 +12,7 @@ from tests.cluster.checker import check, gathered
 from tests.cluster.checker_service import longest_pauses
 from tests.cluster.digest import digest
 from tests.cluster.findings import Finding
-from tests.cluster.planted import PLANTED, drop_told, entries
+from tests.cluster.planted_faults import PLANTED, drop_told, entries
 from tests.cluster.records import (
     Blow,
     Cancelled,

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from tests.dialect.edges import bare
-from tests.dialect.listening import V1_AGENT, V1_CLIENT, Listener, answer, request, update
 from tests.dialect.official import refused as refused_by_official
+from tests.dialect.undecided_talk import V1_AGENT, V1_CLIENT, Listener, answer, request, update
 
 FIRST = request(1, "initialize", V1_CLIENT)
 NEXT = request(2, "session/new", {"cwd": "/w", "mcpServers": []})

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.dialect.listening import V1_AGENT, V1_CLIENT, Listener, answer, request, update
+from tests.dialect.undecided_talk import V1_AGENT, V1_CLIENT, Listener, answer, request, update
 
 TOLD_BY_INITIALIZE = {
     "plain": (V1_CLIENT, "v1"),

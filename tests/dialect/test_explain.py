@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dragoman.dialect import Message, Position
 from dragoman.dialect.explain import Explanation, explain, speaker_of
-from tests.dialect.listening import V1_AGENT, V1_CLIENT, answer, request, update
+from tests.dialect.undecided_talk import V1_AGENT, V1_CLIENT, answer, request, update
 
 TEXT = {"type": "text", "text": "a quiet word"}
 

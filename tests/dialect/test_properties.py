@@ -30,7 +30,7 @@ from tests.dialect.deeds import (
     question,
     tool,
 )
-from tests.dialect.listening import V1_AGENT, V1_CLIENT, answer, request, update
+from tests.dialect.undecided_talk import V1_AGENT, V1_CLIENT, answer, request, update
 from tests.dialect.world import World, odd, texts
 
 few = partial(settings, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from dragoman.dialect import EdgeSettings, Ledger, Translator, make_edge
-from tests.dialect.crow.talking import AGENT, TRANSLATE
+from tests.dialect.crow.document_client import AGENT, TRANSLATE
 from tests.dialect.edges import remarks
 from tests.dialect.threads.pipe import talking
 from tests.dialect.threads.stage import chunk, user

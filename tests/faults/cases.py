@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from tests.faults.tried import Command, agents, command
+from tests.faults.trial_agents import Command, agents, command
 
 COVERED: dict[str, set[str]] = {}
 """On which agents each fault is tried, among the modules that were imported."""

@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 
 from tests.faults.talk import Talk, opening
-from tests.faults.tried import ECHO, Command, forked
+from tests.faults.trial_agents import ECHO, Command, forked
 
 
 class Shelf:

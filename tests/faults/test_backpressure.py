@@ -12,7 +12,7 @@ import pytest
 from dragoman.testing.pace import patience
 from tests.faults.cases import cases, fault
 from tests.faults.talk import PARSE, Talk, cancel, code, line, opening, prompt, read, request
-from tests.faults.tried import Command
+from tests.faults.trial_agents import Command
 from tests.faults.watch import MEBIBYTE, cpu, forget_peak, peak, settled
 from tests.together import SideBySide
 

@@ -20,7 +20,7 @@ from tests.faults.talk import (
     request,
     starting,
 )
-from tests.faults.tried import Command
+from tests.faults.trial_agents import Command
 from tests.faults.watch import cpu, descriptors, forget_peak, memory, peak, settled
 from tests.together import SideBySide
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.faults.cases import cases, fault
 from tests.faults.talk import cancel, opening, prompt
-from tests.faults.tried import Command, forked
+from tests.faults.trial_agents import Command, forked
 from tests.faults.watch import eventually
 
 pytestmark = pytest.mark.bound(30)

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.faults.cases import COVERED
 from tests.faults.catalogue import FAULTS, KINDS
 from tests.faults.page import page
-from tests.faults.tried import SCRIPT, UNSCRIPTED, tried
+from tests.faults.trial_agents import SCRIPT, UNSCRIPTED, tried
 
 HERE = Path(__file__).parent
 PAGE = HERE.parent.parent / "docs" / "faults.md"

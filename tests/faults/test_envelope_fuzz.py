@@ -10,7 +10,7 @@ import pytest
 
 from tests.faults.cases import cases
 from tests.faults.talk import line, notification, opening, prompt, request
-from tests.faults.tried import Command, forked
+from tests.faults.trial_agents import Command, forked
 
 pytestmark = pytest.mark.bound(60)
 

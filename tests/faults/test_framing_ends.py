@@ -8,7 +8,7 @@ import pytest
 
 from tests.faults.cases import fault
 from tests.faults.talk import INVALID, PARSE, UNKNOWN, code, line, opening, read, request, starting
-from tests.faults.tried import Command, forked
+from tests.faults.trial_agents import Command, forked
 from tests.faults.watch import MEBIBYTE, forget_peak, memory, peak
 
 pytestmark = pytest.mark.bound(60)

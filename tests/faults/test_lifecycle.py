@@ -23,7 +23,7 @@ from tests.faults.talk import (
     request,
     starting,
 )
-from tests.faults.tried import Command, forked
+from tests.faults.trial_agents import Command, forked
 
 pytestmark = pytest.mark.bound(30)
 

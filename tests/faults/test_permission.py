@@ -12,7 +12,7 @@ import pytest
 
 from tests.faults.cases import cases, fault
 from tests.faults.talk import Message, Talk, opening, prompt
-from tests.faults.tried import Command, forked
+from tests.faults.trial_agents import Command, forked
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.bound(30)]
 

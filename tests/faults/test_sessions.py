@@ -19,7 +19,7 @@ from tests.faults.talk import (
     prompt,
     request,
 )
-from tests.faults.tried import Command, forked
+from tests.faults.trial_agents import Command, forked
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.bound(30)]
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.faults.cases import cases, fault
 from tests.faults.talk import Talk, code, line, opening, prompt, request, starting
-from tests.faults.tried import Command
+from tests.faults.trial_agents import Command
 from tests.faults.watch import cpu, eventually, state, zombies
 from tests.together import SideBySide
 

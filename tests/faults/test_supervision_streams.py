@@ -16,7 +16,7 @@ import pytest
 from dragoman.testing.pace import patience
 from tests.faults.cases import cases, fault
 from tests.faults.talk import code, line, notification, opening, prompt, read, request
-from tests.faults.tried import Command
+from tests.faults.trial_agents import Command
 from tests.faults.watch import cpu, descriptors, eventually, pipes
 from tests.together import SideBySide
 

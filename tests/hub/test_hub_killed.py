@@ -20,7 +20,7 @@ from dragoman.sdk.resumption.transport import ResumingTransport
 from dragoman.testing.pace import patience
 from dragoman.transport.contract import Transport
 from dragoman.transport.websocket import open_websocket
-from tests.hub.sessions.dropping import Person, normalised
+from tests.hub.sessions.drops import Person, normalised
 from tests.nats_servers import free_port
 
 pytestmark = [pytest.mark.bound(100), pytest.mark.timeout(150)]

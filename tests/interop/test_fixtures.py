@@ -39,7 +39,7 @@ from dragoman.schema.v1 import (
 from dragoman.transport.memory import memory_pair
 from tests.interop.python.our_agent import agent as story_agent
 from tests.interop.recordings import FIXTURES, Conversation, Recorded, conversations
-from tests.interop.replaying import Replay, fits
+from tests.interop.replay import Replay, fits
 
 TALKS = [
     pytest.param(talk, id=path.stem)

@@ -30,7 +30,7 @@ from tests.interop.matrix.effects import (
     no,
     yes,
 )
-from tests.interop.matrix.installing import InstallFailed, install
+from tests.interop.matrix.installation import InstallFailed, install
 from tests.interop.matrix.model import WORD, WRITTEN, answer, mark, shell_call, write_call
 from tests.interop.matrix.table import render_badge, render_page
 

@@ -21,7 +21,7 @@ from dragoman.hub.gate.admission import Admission, Grant, hash_token, local_host
 from dragoman.schema import v1
 from dragoman.sdk.serve import serving
 from dragoman.transport.messages import MessageTransport
-from tests.transport.serving import served
+from tests.transport.asgi_server import served
 
 TOKEN = new_token()
 HEADERS = {"authorization": f"Bearer {TOKEN}"}

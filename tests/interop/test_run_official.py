@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.faults.client.running import Run, running
+from tests.faults.client.faulty_run import Run, running
 from tests.forks import DRAGOMAN, unforked
 from tests.interop.programs import AGENTS, ROOT, needs_node
 from tests.interop.python.fetch import VERSIONS, sources

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from dragoman.testing import ScriptedAgent
-from tests.faults.client.running import Folder, Result, complete_in_fork
+from tests.faults.client.faulty_run import Folder, Result, complete_in_fork
 from tests.interop.recordings import ELSEWHERE, Conversation, conversations
 from tests.interop.test_recordings import PROBE, needs_recordings
 from tests.together import SideBySide

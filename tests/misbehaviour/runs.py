@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dragoman.apps.run.exits import EXITS
 from dragoman.testing.pace import patience
-from tests.faults.client.running import AT_ONCE, Result, complete_in_fork, running
+from tests.faults.client.faulty_run import AT_ONCE, Result, complete_in_fork, running
 from tests.misbehaviour.agent import POINTS, WAYS
 from tests.misbehaviour.tour import AGENT
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from dragoman.errors import LocalMistake
 from dragoman.remote.path_fields import PARAMS, RESULTS
 from dragoman.remote.path_map import FolderMap, MappedFolder, convert_uri, parse_map
-from tests.schema.published import needs_schemas
+from tests.schema.published_schemas import needs_schemas
 
 GENERATOR = Path(__file__).parents[2] / "tools" / "generate_path_fields.py"
 HERE, THERE = "/home/me/app", "/srv/app"

@@ -7,7 +7,7 @@ from dragoman.review.catalogue import BY_RUFF_CODE, PYTHON_RULES, rule_examples
 from dragoman.review.inspection import inspect
 from dragoman.review.python_ast import PythonRule
 from dragoman.review.ruff import find_ruff, ruff_findings
-from tests.review.making import reviewed, rules_of
+from tests.review.samples import reviewed, rules_of
 
 RULES = {rule.id: rule for rule in PYTHON_RULES}
 EXAMPLES = {name: example for name, example in rule_examples().items() if name in RULES}

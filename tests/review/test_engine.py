@@ -23,7 +23,7 @@ from dragoman.review import (
 )
 from dragoman.review import engine as engine_module
 from tests.conftest import children
-from tests.review.making import reviewed, rules_of
+from tests.review.samples import reviewed, rules_of
 
 BAD = "def f(a=[]):\n    return eval(a)\n"
 

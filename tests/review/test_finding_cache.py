@@ -10,7 +10,7 @@ import pytest
 
 from dragoman.review import ReviewSettings, ReviewSource, own_rules, parse_rules
 from dragoman.review.finding_cache import LARGEST_SHARD, FindingCache
-from tests.review.making import reviewed
+from tests.review.samples import reviewed
 from tests.review.secret_examples import EXAMPLES
 
 pytestmark = pytest.mark.usefixtures("rules_in_this_process")

@@ -12,7 +12,7 @@ from dragoman.review import Baseline, Finding, ReviewSettings, ReviewSource, Sev
 from dragoman.review.formats import as_github, as_json, as_sarif, as_text
 from dragoman.review.junit import as_junit
 from dragoman.review.rules import ReviewRule
-from tests.review.making import reviewed
+from tests.review.samples import reviewed
 from tests.review.sarif_facts import problems
 
 pytestmark = pytest.mark.usefixtures("rules_in_this_process")

@@ -9,7 +9,7 @@ from dragoman.review.inspection import inspect
 from dragoman.review.languages import language_of
 from dragoman.review.rules import own_rules
 from dragoman.review.text_edits import TextLines
-from tests.review.making import NAMES
+from tests.review.samples import NAMES
 
 SNIPPETS = [text for rule in own_rules() for text in (*rule.hits, *rule.misses)]
 

@@ -17,7 +17,7 @@ from dragoman.review.formats import as_json, as_sarif, as_text
 from dragoman.review.rule_links import VARIABLE, rule_link, rules_page
 from dragoman.review.suppression import COMPLAINTS
 from tests.review.findings import finding
-from tests.review.making import reviewed, rules_of
+from tests.review.samples import reviewed, rules_of
 
 DOCS = Path(__file__).parents[2] / "docs" / "review-rules.md"
 SECTION = re.compile(

@@ -7,7 +7,7 @@ from dragoman.review.rules import ReviewRule, own_rules, read_rules
 from dragoman.review.rules import __file__ as rules_module
 from dragoman.review.structure import GRAMMARS, is_available, refusal
 from tests.every import every
-from tests.review.making import NAMES
+from tests.review.samples import NAMES
 from tests.review.secret_examples import EXAMPLES
 
 RULES = {rule.id: rule for rule in own_rules()}

@@ -4,7 +4,7 @@ import pytest
 
 from dragoman.review import ReviewSource
 from dragoman.review.suppression import NAMELESS, WITHOUT_REASON
-from tests.review.making import reviewed, rules_of
+from tests.review.samples import reviewed, rules_of
 
 pytestmark = pytest.mark.usefixtures("rules_in_this_process")
 

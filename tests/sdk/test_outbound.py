@@ -29,7 +29,7 @@ from dragoman.sdk.capabilities import (
 )
 from dragoman.sdk.client.agent_handle import AgentHandle, Session
 from dragoman.sdk.sync.turn import SyncTurn as BlockingTurn
-from tests.schema.published import Judge, definitions, needs_schemas
+from tests.schema.published_schemas import Judge, definitions, needs_schemas
 from tests.sdk.ends import EVERYTHING, RawAgent, RawClient, raw_agent, raw_client
 
 pytestmark = [needs_schemas, pytest.mark.bound(30)]

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from dragoman import Agent, Turn
 from dragoman.errors import CallFailed, InvalidValue, NotAdvertised
 from dragoman.schema import v1, valid
-from tests.schema.published import needs_schemas
+from tests.schema.published_schemas import needs_schemas
 from tests.sdk.ends import raw_agent
 from tests.sdk.test_outbound import (
     CAPABILITIES,

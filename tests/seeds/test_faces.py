@@ -33,7 +33,7 @@ from dragoman.sdk.known.doctor import diagnose
 from dragoman.sdk.pool import PoolTask
 from dragoman.tui.ports import ChatRequest
 from tests.apps.chat.quiet import Quiet
-from tests.apps.run.running import run
+from tests.apps.run.run_process import run
 from tests.conftest import COUNTED
 from tests.seeds.lines import ROOT, lines, text
 

@@ -15,7 +15,7 @@ from dragoman.transport import http_event_stream
 from dragoman.transport.contract import TransportLimits
 from dragoman.transport.http_client import open_http
 from dragoman.transport.messages import MessageTransport
-from tests.transport.serving import served
+from tests.transport.asgi_server import served
 
 pytestmark = pytest.mark.bound(20)
 

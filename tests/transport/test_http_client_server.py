@@ -18,7 +18,7 @@ from dragoman.sdk.serve import serving
 from dragoman.transport.http_client import open_http
 from dragoman.transport.http_server import HttpConnections
 from dragoman.transport.messages import MessageTransport
-from tests.transport.serving import served
+from tests.transport.asgi_server import served
 
 
 class Endpoint:

@@ -18,7 +18,7 @@ from dragoman.transport.contract import Transport, TransportLimits
 from dragoman.transport.messages import MessageTransport
 from dragoman.transport.websocket import hard_limit, open_websocket
 from dragoman.transport.websocket_server import AsgiWebSocket
-from tests.transport.serving import served
+from tests.transport.asgi_server import served
 
 
 class Server:

@@ -17,7 +17,7 @@ from dragoman.hub.gate.grants_store import TokenStore
 from dragoman.testing.pace import patience
 from tests.browser import open_browser
 from tests.vscode.conftest import SCRIPT, TESTS
-from tests.web.seeing import holds
+from tests.web.page_sight import holds
 
 SIDE_BAR = {"width": 420, "height": 800}
 MILLISECONDS = 60_000

@@ -23,7 +23,7 @@ from dragoman.testing.pace import patience
 from tests.browser import launch, open_driver
 from tests.conftest import children
 from tests.subagents.family import arguments
-from tests.web.wandering import say
+from tests.web.random_scrolls import say
 
 AGENT = Path(__file__).parent / "guide.script"
 STEERABLE = Path(__file__).parents[1] / "steerable_agent.py"

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tests.browser import open_browser
 from tests.web.measure_reading import measured_hub, trace_tasks
-from tests.web.wandering import say
+from tests.web.random_scrolls import say
 
 AGENTS = ("guide", "scout", "mason", "clerk")
 PROMPTS = ("Please fix the parser", "count to three", "break the build", "call 6 tools")

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from dragoman.hub.gate.grants_store import TokenStore
 from tests.browser import open_browser
 from tests.web.conftest import AGENT
-from tests.web.wandering import WANDER, say
+from tests.web.random_scrolls import WANDER, say
 
 MESSAGES_IN_TURN = 200
 SCROLLS = 1000

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.web.conftest import RunningHub, send, start_session
-from tests.web.seeing import ended
+from tests.web.page_sight import ended
 
 POEM = "roses\nviolets\nthree\nfour\nfive\nsix\nseven\neight\nnine\nten\n"
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.web.conftest import DESK, RunningHub, Visitor, Wire, running_hub, send, start_session
-from tests.web.seeing import ended
+from tests.web.page_sight import ended
 
 pytestmark = pytest.mark.timeout(240)
 

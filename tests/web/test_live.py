@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.web.conftest import RunningHub, Visitor, send
-from tests.web.seeing import ended
+from tests.web.page_sight import ended
 
 pytestmark = pytest.mark.timeout(240)
 

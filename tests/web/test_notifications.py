@@ -16,7 +16,7 @@ import pytest
 
 from tests.hub.push.push_service import BrowserKeys, PushService
 from tests.web.conftest import RunningHub, SharedParts, Visitor, send, start_session
-from tests.web.seeing import HIDE, ended, holds
+from tests.web.page_sight import HIDE, ended, holds
 
 pytestmark = pytest.mark.timeout(240)
 

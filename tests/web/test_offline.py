@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.web.conftest import RunningHub, Visitor, send, start_session
-from tests.web.seeing import asked, ended, holds, reads, text_of
+from tests.web.page_sight import asked, ended, holds, reads, text_of
 
 pytestmark = pytest.mark.timeout(240)
 

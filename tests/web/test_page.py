@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.web.conftest import DESK, PHONE, RunningHub, Visitor, draw, send, start_session
-from tests.web.seeing import AXE, asked, ended, faults, reads, refusals, text_of
-from tests.web.wandering import say
+from tests.web.page_sight import AXE, asked, ended, faults, reads, refusals, text_of
+from tests.web.random_scrolls import say
 
 pytestmark = pytest.mark.timeout(240)
 

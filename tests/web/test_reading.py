@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.web.conftest import PHONE, RunningHub, Visitor
-from tests.web.seeing import AXE, ended, faults, holds, reads
-from tests.web.wandering import WANDER, say
+from tests.web.page_sight import AXE, ended, faults, holds, reads
+from tests.web.random_scrolls import WANDER, say
 
 pytestmark = pytest.mark.timeout(240)
 

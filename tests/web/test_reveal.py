@@ -17,7 +17,7 @@ from dragoman.testing.pace import patience
 from dragoman.text.sanitize import sanitize, sanitize_line
 from tests.text.test_sanitize import HOSTILE, ORDINARY
 from tests.web.conftest import RunningHub, Visitor, send
-from tests.web.seeing import text_of
+from tests.web.page_sight import text_of
 
 WEB = Path(__file__).parents[2] / "web"
 NODE = shutil.which("node")

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from tests.web.conftest import RunningHub, Visitor, send
-from tests.web.seeing import ended
-from tests.web.wandering import say
+from tests.web.page_sight import ended
+from tests.web.random_scrolls import say
 
 pytestmark = pytest.mark.timeout(240)
 

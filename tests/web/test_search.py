@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.web.conftest import DESK, PHONE, RunningHub, Visitor
-from tests.web.seeing import AXE, faults
-from tests.web.wandering import say
+from tests.web.page_sight import AXE, faults
+from tests.web.random_scrolls import say
 
 pytestmark = pytest.mark.timeout(240)
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tests.web.conftest import PHONE, RunningHub, Visitor, draw, running_hub, send, start_session
-from tests.web.seeing import AXE, ended, faults, reads
-from tests.web.wandering import say
+from tests.web.page_sight import AXE, ended, faults, reads
+from tests.web.random_scrolls import say
 
 pytestmark = pytest.mark.timeout(240)
 

@@ -14,7 +14,7 @@ from dragoman.workspace.commit import CommitResult, make_commit
 from dragoman.workspace.commit_preview import CommitPreview, preview_commit
 from dragoman.workspace.refusals import reason_of
 from tests.system.hostile_repository import HostileRepository
-from tests.workspace.running import gone
+from tests.workspace.command_agent import gone
 from tests.workspace.turns import records
 
 pytestmark = pytest.mark.bound(60)  # each starts git some twenty times

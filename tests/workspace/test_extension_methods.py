@@ -14,7 +14,7 @@ from dragoman.workspace.refusals import CONFLICT, FORBIDDEN, INVALID_PARAMS
 from dragoman.workspace.workspace import Workspace
 from tests.runtime.raw import request
 from tests.sdk.ends import raw_agent
-from tests.workspace.asking import code, lending
+from tests.workspace.file_agent import code, lending
 
 
 async def test_status_is_told_in_plain_data(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from dragoman.workspace.roots import Roots
 from dragoman.workspace.settings import TerminalSettings
 from dragoman.workspace.workspace import Workspace
 from tests.faults.watch import eventually
-from tests.workspace.running import code, descriptors, gone, is_alive, running
+from tests.workspace.command_agent import code, descriptors, gone, is_alive, running
 
 SLEEP = "sleep 60"
 EURO = "\u20ac"

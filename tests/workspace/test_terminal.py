@@ -15,7 +15,7 @@ from dragoman.workspace.refusals import NOT_FOUND
 from dragoman.workspace.settings import TerminalSettings
 from dragoman.workspace.workspace import Workspace
 from tests.runtime.raw import until
-from tests.workspace.running import code, gone, is_alive, running
+from tests.workspace.command_agent import code, gone, is_alive, running
 
 SLEEP = "sleep 60"
 EURO = "\u20ac"

@@ -16,7 +16,7 @@ from dragoman.workspace.lent_files import Access
 from dragoman.workspace.lent_terminals import TerminalRequest
 from dragoman.workspace.settings import TerminalSettings
 from dragoman.workspace.workspace import Workspace
-from tests.workspace.running import Running, running
+from tests.workspace.command_agent import Running, running
 from tests.workspace.terminal_attacks import CONTAINED, REFUSED, SECRET, Attack
 
 

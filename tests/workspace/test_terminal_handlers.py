@@ -11,7 +11,7 @@ import pytest
 from dragoman.workspace.refusals import FORBIDDEN, INVALID_PARAMS, NOT_FOUND
 from dragoman.workspace.settings import TerminalSettings
 from dragoman.workspace.workspace import Workspace
-from tests.workspace.running import code, descriptors, running
+from tests.workspace.command_agent import code, descriptors, running
 
 SLEEP = "sleep 60"
 EURO = "\u20ac"

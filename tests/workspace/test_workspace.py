@@ -20,7 +20,7 @@ from dragoman.workspace.settings import FileSettings
 from dragoman.workspace.workspace import Workspace
 from dragoman.workspace.write_conflicts import ConflictDecision
 from tests.sdk.ends import raw_agent
-from tests.workspace.asking import Asking, code, lending, version
+from tests.workspace.file_agent import Asking, code, lending, version
 
 
 async def test_an_agent_of_ours_reads_and_writes(tmp_path: Path) -> None:

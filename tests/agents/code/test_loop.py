@@ -9,8 +9,8 @@ import pytest
 from dragoman.agents.code.config import Price
 from dragoman.schema.v1 import AgentMessageChunk, AgentThoughtChunk, SessionInfoUpdate, UsageUpdate
 from dragoman.testing.models import TokenUsage, call, endless, fail, hold, think, turn
-from tests.agents.code.coding import Person, calls, coding, status, text_of
-from tests.sdk.kit.keeping import alive
+from tests.agents.code.coder_runs import Person, calls, coding, status, text_of
+from tests.sdk.kit.kit_agents import alive
 
 pytestmark = [pytest.mark.bound(30), pytest.mark.in_turn("api")]
 

@@ -10,7 +10,7 @@ from dragoman.schema.v1 import (
     SessionConfigSelect,
     SessionConfigSelectOption,
 )
-from tests.agents.code.coding import coding
+from tests.agents.code.coder_runs import coding
 
 pytestmark = pytest.mark.bound(30)
 

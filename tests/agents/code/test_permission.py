@@ -6,7 +6,7 @@ import pytest
 
 from dragoman.schema.v1 import Diff
 from dragoman.testing.models import ModelTurn, call, turn
-from tests.agents.code.coding import Person, calls, coding, status
+from tests.agents.code.coder_runs import Person, calls, coding, status
 
 pytestmark = pytest.mark.bound(30)
 

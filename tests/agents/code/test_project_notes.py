@@ -7,7 +7,7 @@ import pytest
 
 from dragoman.errors import CallFailed
 from dragoman.testing.models import turn
-from tests.agents.code.coding import coding
+from tests.agents.code.coder_runs import coding
 
 pytestmark = pytest.mark.bound(30)
 

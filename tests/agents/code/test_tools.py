@@ -18,7 +18,7 @@ from dragoman.schema.v1 import (
     ToolCallLocation,
 )
 from dragoman.testing.models import call, turn
-from tests.agents.code.coding import calls, coding
+from tests.agents.code.coder_runs import calls, coding
 
 pytestmark = pytest.mark.bound(30)
 

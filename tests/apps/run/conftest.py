@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.apps.run import running
+from tests.apps.run import run_process
 from tests.fork_server import ForkServer
 
 
@@ -16,11 +16,11 @@ def fork_server() -> Iterator[None]:
     if sys.platform != "linux":
         yield
         return
-    running.fork_server = server = ForkServer(
+    run_process.fork_server = server = ForkServer(
         "dragoman.apps.run.drive", "dragoman.apps.run.command", "dragoman.apps.console"
     )
     try:
         yield
     finally:
-        running.fork_server = None
+        run_process.fork_server = None
         server.close()

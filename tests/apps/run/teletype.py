@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dragoman.testing.pace import patience
-from tests.apps.run.running import RUN, home
+from tests.apps.run.run_process import RUN, home
 
 CTRL_C = "\x03"
 

@@ -9,7 +9,7 @@ from dragoman.apps.console import UsageMistake
 from dragoman.apps.run.attach import EMBEDDED, blocks_of, read_attachments
 from dragoman.schema import v1
 from dragoman.sdk.capabilities import Capabilities
-from tests.apps.run.running import run, scripted
+from tests.apps.run.run_process import run, scripted
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.apps.run.running import DRAGOMAN, home, run, scripted
+from tests.apps.run.run_process import DRAGOMAN, home, run, scripted
 from tests.apps.run.teletype import in_terminal
 from tests.together import SideBySide
 

@@ -8,7 +8,7 @@ import pytest
 
 from dragoman.apps.run.exits import EXITS
 from dragoman.testing.pace import patience
-from tests.apps.run.running import RUN, home, run, scripted
+from tests.apps.run.run_process import RUN, home, run, scripted
 from tests.together import SideBySide
 
 together = SideBySide(2)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.testing.pace import patience
-from tests.apps.run.running import RUN, home, scripted
+from tests.apps.run.run_process import RUN, home, scripted
 
 if sys.platform == "win32":
     pytest.skip("terminals as POSIX has them", allow_module_level=True)

@@ -10,7 +10,7 @@ import pytest
 from dragoman.apps.run.disk_changes import DecidedEffects, mode_that_asks
 from dragoman.schema import v1
 from dragoman.workspace.policy.audit import AuditEntry
-from tests.apps.run.running import home, run
+from tests.apps.run.run_process import home, run
 
 SLY = """
 from pathlib import Path

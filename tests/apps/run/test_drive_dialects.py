@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.apps.run.running import DRAGOMAN, home, run
+from tests.apps.run.run_process import DRAGOMAN, home, run
 from tests.together import SideBySide
 
 together = SideBySide(2)

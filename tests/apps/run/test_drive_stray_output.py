@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.testing.pace import patience
-from tests.apps.run.running import Done, run
+from tests.apps.run.run_process import Done, run
 from tests.together import SideBySide
 
 pytestmark = pytest.mark.bound(60)

@@ -10,7 +10,7 @@ import pytest
 
 from dragoman.apps.run import events
 from dragoman.apps.run.exits import EXITS
-from tests.apps.run.running import run
+from tests.apps.run.run_process import run
 
 DOCS = Path(__file__).parents[3] / "docs"
 PAGE = (DOCS / "run.md").read_text("utf-8")

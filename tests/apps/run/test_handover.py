@@ -12,7 +12,7 @@ import pytest
 from dragoman.cli import main
 from dragoman.journal import open_journal
 from dragoman.journal.history import history_path
-from tests.apps.run.running import home, run, scripted
+from tests.apps.run.run_process import home, run, scripted
 from tests.journal.test_brief import records
 from tests.together import SideBySide
 

@@ -9,7 +9,7 @@ import pytest
 from dragoman.apps.console import UsageMistake
 from dragoman.apps.run.mcp import read_mcp
 from dragoman.schema import v1
-from tests.apps.run.running import run, scripted
+from tests.apps.run.run_process import run, scripted
 
 STDIO = {"command": "server", "args": ["-x"], "env": {"TOKEN": "s3cret"}}
 MADE = v1.McpServerStdio(

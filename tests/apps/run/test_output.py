@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.testing.pace import patience
-from tests.apps.run.running import RUN, home
+from tests.apps.run.run_process import RUN, home
 
 MEBIBYTE = 1024 * 1024
 MANY = 10_000

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.apps.run.running import home, run, scripted
+from tests.apps.run.run_process import home, run, scripted
 from tests.together import SideBySide
 
 together = SideBySide(2)

@@ -16,7 +16,7 @@ from dragoman.apps.run import events
 from dragoman.apps.run.events import AnyEvent
 from dragoman.apps.run.progress import ERASE, QUIET, SPINNER, ProgressLine
 from dragoman.apps.terminals import Paint
-from tests.apps.run.running import scripted
+from tests.apps.run.run_process import scripted
 
 if sys.platform == "win32":
     pytest.skip("terminals as POSIX has them", allow_module_level=True)

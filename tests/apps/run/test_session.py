@@ -12,7 +12,7 @@ from dragoman.apps.run.session import open_session, settle
 from dragoman.schema import v1
 from dragoman.testing import talking_to
 from dragoman.workspace.workspace import Workspace
-from tests.apps.run.running import run, scripted
+from tests.apps.run.run_process import run, scripted
 
 
 def chosen(**settings: str) -> SessionRequest:

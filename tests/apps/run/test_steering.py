@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.apps.run.running import run
+from tests.apps.run.run_process import run
 
 AGENT = Path(__file__).parents[2] / "steerable_agent.py"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.apps.run.running import run
+from tests.apps.run.run_process import run
 from tests.subagents.family import CHAIN, FAMILY, SHAPES, command
 
 ANSWERED = "I ask for help. answers: allow allow allow"

@@ -6,7 +6,7 @@ import pytest
 
 from dragoman.check.client.profiles import PROFILES
 from dragoman.check.client.scenes import GROUPS, odd
-from tests.check.client.playing import Client, marks, scene_of
+from tests.check.client.hand_client import Client, marks, scene_of
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ from dragoman.check.endpoint.scenes import examine_endpoint
 from dragoman.check.report import peer_name
 from dragoman.check.verdict import judge
 from tests.check.endpoint.server import GoodServer
-from tests.transport.serving import served
+from tests.transport.asgi_server import served
 
 
 @pytest.mark.bound(20)  # a busy machine may take its time

@@ -8,7 +8,7 @@ from dragoman.check.manifest import Side
 from dragoman.check.verdict import judge
 from tests.check.mutants.changes import Mutant
 from tests.check.mutants.good import GOOD
-from tests.check.mutants.recorded import RECORDED
+from tests.check.mutants.open_points import RECORDED
 from tests.check.mutants.table import MUTANTS, statuses
 from tests.every import every
 

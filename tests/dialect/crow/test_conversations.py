@@ -29,7 +29,7 @@ from dragoman.schema import v1
 from dragoman.testing.pace import patience
 from tests.agents.review.ground import APP_FINDINGS, APP_FIXED, findings_in, make_repository
 from tests.agents.review.process import COMMAND as REVIEWER
-from tests.dialect.crow.talking import AGENT, TRANSLATE, Frame, talking
+from tests.dialect.crow.document_client import AGENT, TRANSLATE, Frame, talking
 from tests.interop.programs import ROOT, environment, needs_node
 from tests.interop.python.fetch import VERSIONS, sources
 from tests.together import SideBySide

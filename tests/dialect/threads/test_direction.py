@@ -14,7 +14,7 @@ from dragoman import connect
 from dragoman.dialect import EdgeSettings, Ledger, make_edge
 from dragoman.dialect.message import Message
 from dragoman.schema.v1 import AgentMessageChunk, TextContent
-from tests.dialect.listening import V1_CLIENT, Listener, request
+from tests.dialect.undecided_talk import V1_CLIENT, Listener, request
 
 PROGRAM = [sys.executable, str(Path(__file__).with_name("written_program.py"))]
 FIRST = request(1, "initialize", V1_CLIENT)

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from tests.dialect.official import refused
-from tests.dialect.threads.carrying import carry, created
 from tests.dialect.threads.frames import EXAMPLES, TO_AGENT, TO_CLIENT
+from tests.dialect.threads.round_trips import carry, created
 from tests.dialect.threads.stage import Between, user
 
 SEED = next(iter((Path(__file__).parents[4] / "shared" / "seeds").glob("001_*.txt")), None)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.dialect import EdgeSettings, Message
-from tests.dialect.threads.carrying import answer, entries, streamed
+from tests.dialect.threads.round_trips import answer, entries, streamed
 from tests.dialect.threads.stage import Alone, Between, chunk
 
 names = st.text(min_size=1, max_size=8)

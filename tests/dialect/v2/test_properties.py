@@ -14,7 +14,7 @@ from dragoman.dialect.v2.to_v1 import tool_calls as calls_in_v1
 from dragoman.dialect.v2.to_v2 import config, updates
 from dragoman.dialect.v2.to_v2.content import block
 from dragoman.dialect.v2.to_v2.tool_call import tool_call
-from tests.dialect.v2.to_v2.judging import Notes, make_writer
+from tests.dialect.v2.to_v2.judge import Notes, make_writer
 
 texts = st.text(max_size=6)
 words = st.text("abc-_", min_size=1, max_size=4)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.faults.client import running
+from tests.faults.client import faulty_run
 from tests.fork_server import ForkServer
 
 
@@ -22,11 +22,11 @@ def fork_server() -> Iterator[None]:
     if sys.platform != "linux":
         yield
         return
-    running.fork_server = server = ForkServer(
+    faulty_run.fork_server = server = ForkServer(
         "tests.fork_start", "dragoman.apps.run.drive", "dragoman.apps.run.command", "dragoman.apps.console"
     )
     try:
         yield
     finally:
-        running.fork_server = None
+        faulty_run.fork_server = None
         server.close()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.client.cases import cases, fault
-from tests.faults.client.running import AT_ONCE, IN_TIME, WELL, Run, complete, complete_in_fork
+from tests.faults.client.faulty_run import AT_ONCE, IN_TIME, WELL, Run, complete, complete_in_fork
 from tests.together import SideBySide
 
 pytestmark = pytest.mark.bound(60)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.faults.client.cases import cases, fault
-from tests.faults.client.running import WELL, Folder, Run, complete, complete_in_fork
+from tests.faults.client.faulty_run import WELL, Folder, Run, complete, complete_in_fork
 from tests.faults.watch import MEBIBYTE
 
 pytestmark = pytest.mark.bound(60)

@@ -12,7 +12,7 @@ import pytest
 from dragoman.testing.pace import patience
 from tests.faults.client.agents.floods import PIECES, SIZE, UPDATES
 from tests.faults.client.cases import cases, fault
-from tests.faults.client.running import AT_ONCE, WELL, complete, running
+from tests.faults.client.faulty_run import AT_ONCE, WELL, complete, running
 from tests.faults.watch import cpu, settled
 from tests.together import SideBySide
 

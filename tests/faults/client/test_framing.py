@@ -10,7 +10,7 @@ import pytest
 
 from dragoman.testing.pace import patience
 from tests.faults.client.cases import cases, fault
-from tests.faults.client.running import AT_ONCE, IN_TIME, WELL, Run, complete, complete_in_fork, running
+from tests.faults.client.faulty_run import AT_ONCE, IN_TIME, WELL, Run, complete, complete_in_fork, running
 from tests.faults.watch import MEBIBYTE
 from tests.together import SideBySide
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.faults.client.cases import cases, fault
-from tests.faults.client.running import WELL, Folder, Run, complete, complete_in_fork
+from tests.faults.client.faulty_run import WELL, Folder, Run, complete, complete_in_fork
 
 pytestmark = pytest.mark.bound(60)
 

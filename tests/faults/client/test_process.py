@@ -11,7 +11,15 @@ import pytest
 
 from dragoman.testing.pace import patience
 from tests.faults.client.cases import cases, fault
-from tests.faults.client.running import AT_ONCE, DRAGOMAN, IN_TIME, WELL, complete, complete_in_fork, running
+from tests.faults.client.faulty_run import (
+    AT_ONCE,
+    DRAGOMAN,
+    IN_TIME,
+    WELL,
+    complete,
+    complete_in_fork,
+    running,
+)
 from tests.together import SideBySide
 
 pytestmark = pytest.mark.bound(60)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.faults.client.cases import cases, fault
-from tests.faults.client.running import (
+from tests.faults.client.faulty_run import (
     AT_ONCE,
     WELL,
     Folder,

@@ -14,7 +14,7 @@ from tests.conftest import COUNTED
 from tests.hub.explore.__main__ import main
 from tests.hub.explore.explorer import explore
 from tests.hub.explore.model import Model
-from tests.hub.explore.planted import PLANTED, planted
+from tests.hub.explore.planted_bugs import PLANTED, planted
 from tests.hub.explore.scopes import AT_LEAST, LARGE_SCOPES, SCOPES, SLOW_SCOPES
 from tests.hub.explore.story import shrink, tell
 from tests.hub.explore.world import HubWorld, Scope

@@ -6,7 +6,7 @@ import pytest
 
 from dragoman.hub.session.invariants import PROMISES
 from tests.hub.explore.explorer import explore
-from tests.hub.explore.planted import PLANTED, PlantedBug, planted
+from tests.hub.explore.planted_bugs import PLANTED, PlantedBug, planted
 from tests.hub.explore.story import replay, shrink, tell
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[3]))
 
-from tests.hub.sessions.dropping import Trial, agents
+from tests.hub.sessions.drops import Trial, agents
 from tests.hub.sessions.stage import Slow, staged
 
 HANDSHAKE = 2

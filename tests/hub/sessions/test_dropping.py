@@ -8,7 +8,7 @@ from itertools import chain, repeat
 
 import pytest
 
-from tests.hub.sessions.dropping import Trial, agents
+from tests.hub.sessions.drops import Trial, agents
 from tests.hub.sessions.stage import Slow, staged
 
 pytestmark = [pytest.mark.bound(120), pytest.mark.timeout(150)]

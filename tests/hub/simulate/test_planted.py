@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from tests.hub.simulate.planted import BUGS, find
+from tests.hub.simulate.planted_bugs import BUGS, find
 
 QUICK = (
     "keys of answered prompts are forgotten",

@@ -31,7 +31,7 @@ from tests.interop.matrix.agent_trial import AgentTrial
 from tests.interop.matrix.catalogue import BadCatalogue, Catalogue, CatalogueRow, load_catalogue
 from tests.interop.matrix.client_trial import ClientTrial
 from tests.interop.matrix.effects import Finding, Matrix, MatrixRow, no, yes
-from tests.interop.matrix.installing import InstallFailed, install
+from tests.interop.matrix.installation import InstallFailed, install
 from tests.interop.matrix.model import answer
 from tests.interop.matrix.stage import MatrixStage
 from tests.interop.matrix.table import render_badge, render_page

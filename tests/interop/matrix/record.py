@@ -27,7 +27,7 @@ from dragoman.testing.raw_peer import RawPeer
 from dragoman.wire.envelope import Json, JsonObject
 from tests.interop.matrix.__main__ import INSTALLED
 from tests.interop.matrix.catalogue import load_catalogue
-from tests.interop.matrix.installing import install
+from tests.interop.matrix.installation import install
 from tests.interop.matrix.model import answer, mark
 from tests.interop.matrix.stage import KEY, MatrixStage
 

@@ -10,7 +10,7 @@ from dragoman import Agent, Kit, KitTurn
 from dragoman.journal import MemoryJournal
 from tests.runtime.raw import until
 from tests.sdk.ends import raw_client
-from tests.sdk.kit.keeping import listening
+from tests.sdk.kit.kit_agents import listening
 
 
 def commanding() -> Agent:

@@ -12,7 +12,7 @@ from dragoman.blocking import serve as serve_without_a_loop
 from dragoman.errors import LocalMistake
 from dragoman.journal import MemoryJournal
 from dragoman.schema import v1
-from tests.sdk.kit.keeping import handled_by, listening
+from tests.sdk.kit.kit_agents import handled_by, listening
 
 
 async def test_a_plain_function_answers_prompts_and_is_kept() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from dragoman import KitTurn
 from dragoman.errors import CallFailed
-from tests.sdk.kit.keeping import alive, handled_by, listening
+from tests.sdk.kit.kit_agents import alive, handled_by, listening
 
 
 async def test_files_and_commands_stay_inside_the_folders_of_the_session(tmp_path: Path) -> None:

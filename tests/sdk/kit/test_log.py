@@ -12,7 +12,7 @@ from dragoman.errors import ErrorAnswer, JournalFull
 from dragoman.journal import Entry, Journal, MemoryJournal, open_journal
 from dragoman.sdk.kit import log as log_module
 from dragoman.sdk.kit.log import KitJournal
-from tests.sdk.kit.keeping import chatting, listening
+from tests.sdk.kit.kit_agents import chatting, listening
 
 
 async def stored(journal: Journal) -> list[bytes]:

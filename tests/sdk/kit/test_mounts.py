@@ -25,7 +25,7 @@ from dragoman.schema.v1 import (
 )
 from tests.runtime.raw import request
 from tests.sdk.ends import raw_client
-from tests.sdk.kit.keeping import alive, eventually, listening
+from tests.sdk.kit.kit_agents import alive, eventually, listening
 
 pytest.importorskip("mcp")
 

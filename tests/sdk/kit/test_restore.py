@@ -13,7 +13,7 @@ from dragoman.journal import MemoryJournal, StoredEntry
 from dragoman.schema import v1
 from dragoman.sdk.kit import frames
 from dragoman.sdk.kit.restore import RestoredSession
-from tests.sdk.kit.keeping import chatting, handled_by, listening, text_of
+from tests.sdk.kit.kit_agents import chatting, handled_by, listening, text_of
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 

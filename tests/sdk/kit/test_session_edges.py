@@ -14,7 +14,7 @@ from dragoman.journal import MemoryJournal
 from dragoman.sdk.kit.restore import CUT_SHORT
 from tests.runtime.raw import request, until
 from tests.sdk.ends import cancel, prompt, raw_client
-from tests.sdk.kit.keeping import chatting, handled_by, listening
+from tests.sdk.kit.kit_agents import chatting, handled_by, listening
 from tests.sdk.kit.test_log import Narrow
 
 

@@ -18,7 +18,7 @@ from dragoman.journal import open_journal
 from dragoman.schema import v1
 from dragoman.sdk.kit.restore import CUT_SHORT
 from dragoman.testing.pace import patience
-from tests.sdk.kit.keeping import Heard
+from tests.sdk.kit.kit_agents import Heard
 
 pytestmark = pytest.mark.bound(30)  # programs start slowly on a busy machine
 

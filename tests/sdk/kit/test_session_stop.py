@@ -9,7 +9,7 @@ import pytest
 from dragoman import Agent, Kit, KitTurn, StopTurn
 from dragoman.journal import MemoryJournal
 from dragoman.schema import v1
-from tests.sdk.kit.keeping import listening
+from tests.sdk.kit.kit_agents import listening
 
 REASONS: list[v1.StopReason] = ["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]
 

@@ -18,7 +18,7 @@ from dragoman.schema import v1
 from dragoman.testing.pace import patience
 from tests.runtime.raw import request, result, until
 from tests.sdk.ends import EVERYTHING, cancel, raw_client
-from tests.sdk.kit.keeping import alive, eventually, handled_by, listening
+from tests.sdk.kit.kit_agents import alive, eventually, handled_by, listening
 
 
 async def test_a_cancelled_turn_is_answered_cancelled_with_its_last_words_before_the_answer() -> None:

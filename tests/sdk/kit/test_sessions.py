@@ -13,7 +13,7 @@ from dragoman.journal import MemoryJournal
 from dragoman.schema import v1
 from tests.runtime.raw import request
 from tests.sdk.ends import raw_client
-from tests.sdk.kit.keeping import Chat, chatting, listening
+from tests.sdk.kit.kit_agents import Chat, chatting, listening
 
 TALK = [
     ("user_message_chunk", "first"),

@@ -13,7 +13,7 @@ from dragoman.errors import CallFailed
 from dragoman.journal import MemoryJournal
 from tests.runtime.raw import request
 from tests.sdk.ends import prompt, raw_client
-from tests.sdk.kit.keeping import chatting, eventually, handled_by, listening
+from tests.sdk.kit.kit_agents import chatting, eventually, handled_by, listening
 
 
 async def test_a_crash_in_one_session_is_invisible_to_the_others() -> None:

@@ -16,7 +16,7 @@ from dragoman.schema import v1
 from dragoman.sdk.kit.settings import SessionSettings, collect_options
 from tests.runtime.raw import request
 from tests.sdk.ends import raw_client
-from tests.sdk.kit.keeping import listening
+from tests.sdk.kit.kit_agents import listening
 
 MODES = Modes(("ask", "Ask first"), Choice("edit", "Edit", "Accepts edits"), "full_speed", default="edit")
 MODEL = Option("model", ["small", "big-1.5"], category="model", description="Who thinks")

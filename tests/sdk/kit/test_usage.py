@@ -7,7 +7,7 @@ from pathlib import Path
 from dragoman import Agent, Kit, KitTurn
 from dragoman.schema import v1
 from dragoman.sdk.kit.usage import SessionUsage, TokenUsage
-from tests.sdk.kit.keeping import listening
+from tests.sdk.kit.kit_agents import listening
 
 
 def test_amounts_of_two_currencies_are_not_added() -> None:

@@ -20,7 +20,7 @@ from dragoman.testing.transports import SinkRecorder
 from dragoman.transport.contract import Transport, TransportLimits
 from dragoman.transport.memory import memory_pair
 from tests.sdk.resumption.model import Hub, Message, frame
-from tests.sdk.resumption.serving import Server
+from tests.sdk.resumption.model_hub_server import Server
 from tests.sdk.resumption.table import SESSION
 
 TOKEN = new_token()

@@ -11,7 +11,7 @@ import pytest
 from dragoman import errors
 from dragoman.testing.faults import HARMLESS
 from dragoman.transport.owned_tree import owned_trees
-from tests.sdk.supervision.misbehaving import WAYS, meet_all, variants
+from tests.sdk.supervision.misbehaving_agent import WAYS, meet_all, variants
 from tests.transport.programs import eventually
 
 EVERY = 26

@@ -7,7 +7,7 @@ import pytest
 
 from dragoman.testing import ScriptedAgent, ScriptedClient, ScriptError, ScriptFailed
 from dragoman.testing.script.verbs import VERBS
-from tests.testing.script.playing import play
+from tests.testing.script.script_turn import play
 
 
 async def test_say_think_and_user_are_chunks() -> None:

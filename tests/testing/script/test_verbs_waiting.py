@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.testing import ScriptedAgent, ScriptedClient, ScriptError
-from tests.testing.script.playing import play
+from tests.testing.script.script_turn import play
 
 
 async def test_numbers_may_be_what_the_prompt_says() -> None:

@@ -11,7 +11,7 @@ import pytest
 from dragoman.testing.pace import patience
 from dragoman.workspace.policy.audit import AuditEntry, AuditLog, audit_entry, read_entries
 from dragoman.workspace.policy.decision import PolicyDecision
-from tests.workspace.policy.making import command
+from tests.workspace.policy.makers import command
 
 DENIED = PolicyDecision(outcome="deny", rule="p.toml:3", why="because")
 NOON = datetime(2025, 6, 1, 12, tzinfo=UTC)

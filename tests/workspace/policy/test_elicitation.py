@@ -9,7 +9,7 @@ from dragoman.schema.codec import read
 from dragoman.workspace.policy.elicitation import ElicitationService
 from dragoman.workspace.policy.form_answers import AnswersError, FormAnswers
 from dragoman.workspace.policy.terminal_forms import TerminalForms
-from tests.workspace.policy.talking import Terminal, terminal
+from tests.workspace.policy.typist import Terminal, terminal
 
 
 def form(*required: str, **properties: Any) -> v1.ElicitationFormMode:

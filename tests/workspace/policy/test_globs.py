@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from dragoman.workspace.policy.decision import Certainty
 from dragoman.workspace.policy.globs import absolute, is_beneath, permits, restricts
 from dragoman.workspace.policy.partial_words import ANY, ONE, RUN
-from tests.workspace.policy.making import HOME, ROOT
+from tests.workspace.policy.makers import HOME, ROOT
 
 NAMES = st.sampled_from(["a", "b", "src", ".env", "é", "A", ".."])
 PATHS = st.lists(NAMES, min_size=1, max_size=5).map(lambda names: "/" + "/".join(names))

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from dragoman.schema import v1
 from dragoman.workspace.policy.options import choose_option, select_option, usable_options
-from tests.workspace.policy.making import OFFERED, option
+from tests.workspace.policy.makers import OFFERED, option
 
 
 def test_allowing_once_is_preferred_to_allowing_for_good() -> None:

@@ -18,7 +18,7 @@ from dragoman.workspace.policy.permission_prompt import NoAsker, PermissionPromp
 from dragoman.workspace.policy.permission_service import PermissionService
 from dragoman.workspace.policy.remembered_rules import RememberedRules
 from dragoman.workspace.refusals import reason_of
-from tests.workspace.policy.making import OFFERED, ROOT, option, policy
+from tests.workspace.policy.makers import OFFERED, ROOT, option, policy
 
 CODE_VARIABLE_SAMPLES = """
     LD_PRELOAD LD_LIBRARY_PATH NODE_OPTIONS PYTHONPATH PYTHONSTARTUP GIT_SSH_COMMAND GIT_CONFIG_COUNT

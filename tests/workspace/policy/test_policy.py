@@ -10,7 +10,7 @@ from dragoman.workspace.policy.policy import Policy
 from dragoman.workspace.policy.question import about_file
 from tests.every import every
 from tests.workspace.policy.command_lines import READABLE, UNREADABLE
-from tests.workspace.policy.making import HOME, ROOT, SETTING, command, policy, tool, write
+from tests.workspace.policy.makers import HOME, ROOT, SETTING, command, policy, tool, write
 from tests.workspace.policy.recorder import Recorder
 from tests.workspace.policy.test_shell import LINES
 

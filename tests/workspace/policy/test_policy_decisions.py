@@ -10,7 +10,7 @@ from dragoman.workspace.policy.policy import Policy
 from dragoman.workspace.policy.question import about_command
 from tests.every import every
 from tests.workspace.policy.decision_lines import RULES, decision_lines, lines_of
-from tests.workspace.policy.making import ROOT, SETTING, command, policy
+from tests.workspace.policy.makers import ROOT, SETTING, command, policy
 
 LINES = list(decision_lines())
 POLICIES = {name: policy(text) for name, text in RULES.items()}

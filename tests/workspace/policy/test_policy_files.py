@@ -12,7 +12,7 @@ from dragoman.workspace.policy.policy_files import (
 )
 from dragoman.workspace.policy.policy_parser import PolicyError
 from dragoman.workspace.policy.policy_paths import policy_paths
-from tests.workspace.policy.making import command
+from tests.workspace.policy.makers import command
 
 ALLOW_MAKE = '[[rule]]\ndecision = "allow"\ncommand = "make"\n'
 DENY_MAKE = '[[rule]]\ndecision = "deny"\ncommand = "make"\n'

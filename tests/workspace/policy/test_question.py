@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from dragoman.schema import v1
 from dragoman.workspace.policy.question import PolicyQuestion, about_command, about_file, about_tool_call
-from tests.workspace.policy.making import ROOT, SETTING, policy, tool
+from tests.workspace.policy.makers import ROOT, SETTING, policy, tool
 
 
 def asked(**fields: Any) -> PolicyQuestion:

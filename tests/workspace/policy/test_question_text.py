@@ -5,7 +5,7 @@ from dragoman.schema import v1
 from dragoman.text.sanitize import sanitize
 from dragoman.workspace.policy.question import about_tool_call
 from dragoman.workspace.policy.question_text import diff_lines, render_question
-from tests.workspace.policy.making import ROOT, SETTING, command, tool, write
+from tests.workspace.policy.makers import ROOT, SETTING, command, tool, write
 
 
 def shown(call: v1.ToolCallUpdate) -> str:

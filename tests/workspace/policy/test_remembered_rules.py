@@ -13,7 +13,7 @@ from dragoman.workspace.policy.policy_parser import PolicyError, read_policy
 from dragoman.workspace.policy.question import PolicyQuestion
 from dragoman.workspace.policy.remembered_rules import RememberedRules, rule_text
 from dragoman.workspace.policy.shell import read_arguments, read_line
-from tests.workspace.policy.making import ROOT, command, tool
+from tests.workspace.policy.makers import ROOT, command, tool
 
 NOON = datetime(2025, 6, 1, 12, tzinfo=UTC)
 

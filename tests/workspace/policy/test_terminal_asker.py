@@ -6,8 +6,8 @@ from dragoman.workspace.policy.decision import PolicyDecision
 from dragoman.workspace.policy.permission_prompt import PermissionPrompt
 from dragoman.workspace.policy.question_text import render_question
 from dragoman.workspace.policy.terminal_asker import TerminalAsker
-from tests.workspace.policy.making import OFFERED, command, option
-from tests.workspace.policy.talking import Terminal, terminal
+from tests.workspace.policy.makers import OFFERED, command, option
+from tests.workspace.policy.typist import Terminal, terminal
 
 
 def asked(line: str = "make test") -> PermissionPrompt:

@@ -10,7 +10,7 @@ import pytest
 from dragoman.schema import v1
 from dragoman.workspace.policy.question import QuestionContext, about_tool_call
 from dragoman.workspace.policy.tool_calls import MOST_BYTES, MOST_CALLS, ToolCalls
-from tests.workspace.policy.making import policy
+from tests.workspace.policy.makers import policy
 from tests.workspace.policy.test_permission_service import Desk, Person
 
 BARE = v1.ToolCallUpdate(tool_call_id="t")

@@ -15,8 +15,8 @@ from dragoman.schema.v1 import ReadTextFileRequest, ReadTextFileResponse, Termin
 from dragoman.testing.models import ModelTurn, call, turn
 from dragoman.workspace.lent_files import TextBuffers
 from dragoman.workspace.workspace import Workspace
-from tests.agents.code.coding import Coder, Person, calls, coding, status
-from tests.sdk.kit.keeping import alive
+from tests.agents.code.coder_runs import Coder, Person, calls, coding, status
+from tests.sdk.kit.kit_agents import alive
 
 pytestmark = pytest.mark.bound(30)
 

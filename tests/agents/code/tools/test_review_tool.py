@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.testing.models import call, turn
-from tests.agents.code.coding import coding
+from tests.agents.code.coder_runs import coding
 
 pytestmark = pytest.mark.bound(60)
 

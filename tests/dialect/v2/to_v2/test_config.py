@@ -8,7 +8,7 @@ import pytest
 
 from dragoman.dialect.v2.to_v2.config import mode_option, option, options, values
 from dragoman.schema.v2 import SessionConfigOption
-from tests.dialect.v2.to_v2.judging import is_v2, make_writer
+from tests.dialect.v2.to_v2.judge import is_v2, make_writer
 
 CHOICES = [{"value": "a", "name": "A", "description": "The first"}, {"value": "b", "name": "B"}]
 SELECT = {"id": "x", "type": "select", "name": "X", "currentValue": "b", "options": CHOICES}

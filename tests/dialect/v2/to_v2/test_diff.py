@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from dragoman.dialect.v2.to_v2 import diff as module
 from dragoman.dialect.v2.to_v2.diff import diff, git_patch, quote
 from dragoman.schema.v2 import ToolCallContent
-from tests.dialect.v2.to_v2.judging import is_v2, make_writer
+from tests.dialect.v2.to_v2.judge import is_v2, make_writer
 
 texts = st.lists(st.sampled_from(["a", "b", "c", "d", "e\r", "\x0c", "é"]), max_size=30).map("\n".join)
 

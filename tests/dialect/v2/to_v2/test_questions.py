@@ -8,7 +8,7 @@ import pytest
 
 from dragoman.dialect.v2.to_v2.questions import elicitation, schema
 from dragoman.schema.v2 import ElicitationSchema
-from tests.dialect.v2.to_v2.judging import is_v2, make_writer
+from tests.dialect.v2.to_v2.judge import is_v2, make_writer
 
 FIELDS: dict[str, Any] = {
     "name": {"type": "string", "title": "Name", "minLength": 1, "format": "email"},

@@ -8,7 +8,7 @@ import pytest
 
 from dragoman.dialect.v2.to_v2.tool_call import content, terminals, tool_call
 from dragoman.schema.v2 import ToolCallProgress
-from tests.dialect.v2.to_v2.judging import is_v2, make_writer
+from tests.dialect.v2.to_v2.judge import is_v2, make_writer
 
 
 def test_a_call_keeps_what_both_versions_know() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from dragoman.dialect.v2.to_v2.updates import time, update
 from dragoman.schema.v2 import SessionUpdate
-from tests.dialect.v2.to_v2.judging import is_v2, make_writer
+from tests.dialect.v2.to_v2.judge import is_v2, make_writer
 
 
 @pytest.mark.parametrize(

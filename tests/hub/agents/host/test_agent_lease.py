@@ -15,7 +15,7 @@ from dragoman.hub.agents.host.agent_lease import GOES_ON, LOST, STOPPED
 from dragoman.hub.agents.host.hosted_agents import HostedAgent, find_hosted, host_agent
 from dragoman.testing.pace import deadline
 from dragoman.transport import tree
-from tests.hub.agents.host.hearing import Journal, until_gone
+from tests.hub.agents.host.raw_hub import Journal, until_gone
 from tests.together import SideBySide
 from tests.transport.programs import eventually
 

@@ -12,7 +12,7 @@ import pytest
 from dragoman.errors import LinkClosed
 from dragoman.hub.agents.host import lease, records
 from dragoman.hub.agents.host.host_connection import HostedAgent
-from tests.hub.agents.host.hearing import Journal, a_socketpair
+from tests.hub.agents.host.raw_hub import Journal, a_socketpair
 
 
 class Scene:

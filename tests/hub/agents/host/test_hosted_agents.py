@@ -15,7 +15,7 @@ from dragoman.hub.agents.host import place, records
 from dragoman.hub.agents.host.agent_host import ATTACHED
 from dragoman.hub.agents.host.hosted_agents import find_hosted, host_agent
 from tests.conftest import children
-from tests.hub.agents.host.hearing import Journal, RawHub, attach, raw_hub, round_trips, until_gone
+from tests.hub.agents.host.raw_hub import Journal, RawHub, attach, raw_hub, round_trips, until_gone
 
 # Each may start processes on a machine that is busy with other tests.
 pytestmark = pytest.mark.bound(30)

@@ -12,7 +12,7 @@ import pytest
 
 from dragoman.hub.agents.host import records
 from dragoman.hub.agents.host.hosted_agents import find_hosted
-from tests.hub.agents.host.hearing import Journal, attach, raw_hub, until_gone
+from tests.hub.agents.host.raw_hub import Journal, attach, raw_hub, until_gone
 
 pytestmark = pytest.mark.bound(40)
 

@@ -17,7 +17,7 @@ import pytest
 
 from dragoman.hub.agents.host import records
 from dragoman.hub.agents.host.hosted_agents import find_hosted
-from tests.hub.agents.host.hearing import Journal
+from tests.hub.agents.host.raw_hub import Journal
 from tests.hub.fixtures import host_protocol
 from tests.hub.fixtures.make import real_host
 from tests.hub.fixtures.scenes import OLD, OldScene, OldWatcher, opened, started_host

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from dragoman.hub.agents.host import records
 from dragoman.hub.agents.host.records import SPACE, OutOfStep, Records
-from tests.hub.agents.host.hearing import a_socketpair
+from tests.hub.agents.host.raw_hub import a_socketpair
 
 Said = list[tuple[int, int, bytes]]
 

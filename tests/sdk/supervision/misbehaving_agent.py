@@ -3,7 +3,7 @@
 A conversation is a session, a turn with a tool, a permission and a file, a death between two turns, so that
 the session is loaded by a second process, a turn that is cancelled, and a close.
 
-    python -m tests.sdk.supervision.misbehaving 500
+    python -m tests.sdk.supervision.misbehaving_agent 500
 
 plays so many of them, and fails when one does not end in time with a result or a typed error, or when a
 process, a task or a descriptor is left of them.
