@@ -12,7 +12,7 @@ import random
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from .published import Schema
+from .published_schemas import Schema
 
 RANGES = {
     "int32": (-(2**31), 2**31 - 1),

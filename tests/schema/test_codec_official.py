@@ -23,7 +23,7 @@ from dragoman.schema import SchemaError, read, write
 from dragoman.testing.pace import patience
 
 from .instances import instances
-from .published import PACKAGE, THROUGH_UNION, definitions, needs_schemas, readable, type_of
+from .published_schemas import PACKAGE, THROUGH_UNION, definitions, needs_schemas, readable, type_of
 from .test_lenient import CASES, WRONG, is_new_text
 
 VALIDATOR = Path(__file__).parents[1] / "interop" / "ts" / "validate.mjs"

@@ -13,7 +13,7 @@ from dragoman.schema import SchemaError, examine, read, v1
 from tests.every import every
 
 from .instances import Maker
-from .published import THROUGH_UNION, Judge, Schema, definitions, needs_schemas, readable, type_of
+from .published_schemas import THROUGH_UNION, Judge, Schema, definitions, needs_schemas, readable, type_of
 
 ON_ERROR = "x-deserialize-default-on-error"
 SKIP_ITEMS = "x-deserialize-skip-invalid-items"

@@ -10,7 +10,7 @@ from dragoman.schema import v1, v2
 from dragoman.schema.v1.methods import METHODS as V1
 from dragoman.schema.v2.methods import METHODS as V2
 
-from .published import definitions, needs_schemas
+from .published_schemas import definitions, needs_schemas
 
 SIDES = {"both": "protocol"}
 

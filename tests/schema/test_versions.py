@@ -16,7 +16,7 @@ from dragoman.schema.v2 import unstable as unstable_v2
 from tests.every import every
 
 from .instances import UNKNOWN_TAG, instances
-from .published import (
+from .published_schemas import (
     ENVELOPES,
     FILES,
     MERGED,
