@@ -17,14 +17,14 @@ from dragoman.testing import talking_to
 from tests import fork_end  # noqa: F401  the other half of what a fork costs
 
 MODULES = (
-    "dragoman.apps.run.running",
+    "dragoman.apps.run.execution",
     "dragoman.apps.run.subagent_lines",
     "dragoman.cli.options.apps",
     "dragoman.cli.options.gateway",
-    "dragoman.cli.run_traced",
+    "dragoman.cli.traced_run",
     "dragoman.dialect.detect",
     "dragoman.dialect.quirks",
-    "dragoman.sdk.interpreting",
+    "dragoman.sdk.interpreter",
     "dragoman.sdk.serve",
     "dragoman.transport.launch",
     "dragoman.transport.process",
