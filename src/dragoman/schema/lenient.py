@@ -310,9 +310,7 @@ def _scalar(raw: Raw, kind: inspect.Type, path: str) -> Any:
             return value
         case inspect.IntType() if isinstance(value, int) and not isinstance(value, bool):
             return _bounded(value, kind, path)
-        case inspect.IntType() if (
-            isinstance(value, float) and value.is_integer()
-        ):  # 1.0 is an integer in JSON
+        case inspect.IntType() if isinstance(value, float) and value.is_integer():
             return _bounded(int(value), kind, path)
         case inspect.FloatType() if isinstance(value, int | float) and not isinstance(value, bool):
             return _bounded(float(value), kind, path)

@@ -509,17 +509,17 @@ class AgentProcess:
             self._early.setdefault(name, []).append((frame, number, self._open(receipt)))
             self._early_count += 1
             self._early_bytes += len(frame)
-            if isinstance(message, Request):
+            if isinstance(message, Request) and self._making:
                 loop = asyncio.get_running_loop()
                 loop.call_later(EARLY_SECONDS, self._refuse_early, name, message.id, number)
         else:
             self._on_sessionless_message(frame, message, name, number)
 
     def _refuse_early(self, name: str, request_id: Id, number: int) -> None:
-        """Nobody can be asked about a session that is still not there."""
+        """Nobody can be asked about a session that is still being made."""
         early = self._early.get(name, [])
         place = next((place for place, entry in enumerate(early) if entry[1] == number), None)
-        if place is None or self.over:
+        if place is None or self.over or not self._making or name in self._looking:
             return
         frame, _, receipt = early.pop(place)
         if not early:
