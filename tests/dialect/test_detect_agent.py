@@ -242,6 +242,14 @@ def test_an_error_code_that_means_something_else_in_acpex_does_not_pass_undecide
     assert agent.inside[0]["error"]["data"] == {"acpexCode": -32002}
 
 
+@pytest.mark.parametrize(("code", "why"), [(-32000, "Please sign in"), (-32002, "Session not found")])
+def test_an_error_of_an_agent_that_may_well_be_of_v1_means_what_it_means_there(code: int, why: str) -> None:
+    agent = introduced({"protocolVersion": 1, "agentCapabilities": {"loadSession": True}})
+    agent.from_inside(NEXT)
+    agent.from_peer({"jsonrpc": "2.0", "id": 2, "error": {"code": code, "message": why}})
+    assert agent.inside[0]["error"] == {"code": code, "message": why}
+
+
 @pytest.mark.parametrize(
     ("result", "dialect", "stop"),
     [

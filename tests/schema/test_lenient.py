@@ -164,6 +164,17 @@ def test_the_mode_of_the_modes_page_is_read_too() -> None:
     assert deviations == [("$", "other name", "modeId")]
 
 
+def test_a_whole_number_may_be_written_with_a_point() -> None:
+    raw = b'{"sessionId":"s","path":"/a","line":3.0,"limit":1e2}'
+    message = read(raw, v1.ReadTextFileRequest)
+    assert (message.line, message.limit) == (3, 100)
+    assert type(message.line) is int
+    with pytest.raises(SchemaError, match="expected integer, got number"):
+        read(b'{"sessionId":"s","path":"/a","line":3.5}', v1.ReadTextFileRequest)
+    with pytest.raises(SchemaError, match="unexpected number"):
+        read(b'{"requestId":1.0}', v1.CancelRequestNotification)
+
+
 def test_the_schemas_name_wins_over_the_other_one() -> None:
     raw = b'{"sessionUpdate":"current_mode_update","modeId":"a","currentModeId":"b"}'
     message = read(raw, v1.SessionUpdate)
@@ -195,7 +206,7 @@ def test_integers_between_63_and_64_bits_are_read() -> None:
 
 
 @pytest.mark.parametrize(
-    "number", [b"18446744073709551616", b"-1", b"1.0", b"1e3", b"true", b'"1"', b"9" * 5000]
+    "number", [b"18446744073709551616", b"-1", b"1.5", b"1e-3", b"1e300", b"true", b'"1"', b"9" * 5000]
 )
 def test_numbers_out_of_their_range_or_kind_fail(number: bytes) -> None:
     with pytest.raises(SchemaError, match=r"\$\.used: "):

@@ -23,7 +23,8 @@ def read_undecided(message: Message, request_method: str, candidates: frozenset[
         return _with_valid_block(message, edge)
     if request_method == "initialize" and message.error is UNSET:
         return _with_capabilities(message)
-    if message.is_answer and message.error is not UNSET and candidates & ACPEX:
+    # Where it may as well be v1, its codes mean what they mean there: a login is wanted, a session not found.
+    if message.is_answer and message.error is not UNSET and candidates & ACPEX and "v1" not in candidates:
         return _with_valid_code(message, request_method, edge)
     return message
 

@@ -34,7 +34,7 @@ from dragoman.wire import (
     request,
     response,
 )
-from dragoman.wire.codes import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
+from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND
 from dragoman.wire.envelope import Request, id_key
 from dragoman.wire.glance import Glance, glance_block, lines_of
 from dragoman.workspace.lent_files import Access
@@ -211,8 +211,6 @@ class RemoteLender:
             reply = response(envelope.id, await self._handlers.answer(envelope.method, params))
         except ErrorAnswer as error:
             reply = failure(envelope.id, error_object(error.code, error.message, error.data))
-        except SchemaError:
-            reply = failure(envelope.id, error_object(INVALID_PARAMS))
         except asyncio.CancelledError:
             self._to_agent(failure(envelope.id, error_object(-32800, "Request cancelled")))
             raise

@@ -9,6 +9,7 @@ forgives:
   empty,
 - other names that real programs use for a field,
 - null, or nothing at all, for an object in which nothing is required,
+- whole numbers that are written with a point, as programs do that have floats alone,
 - lone surrogates, which become U+FFFD.
 
 Everything else is a `SchemaError`. Its text never holds a value of the message, nor a key that the peer
@@ -201,6 +202,8 @@ class _Reader:
         if len(rest) == 1:
             return self.read(raw, rest[0], path)
         for part in rest:
+            if isinstance(part, inspect.IntType) and not memoryview(raw).tobytes().lstrip(b"-").isdigit():
+                continue  # among several kinds, 1.0 is no integer
             try:
                 return self.read(raw, part, path)
             except SchemaError:
@@ -309,6 +312,8 @@ def _scalar(raw: Raw, kind: inspect.Type, path: str) -> Any:
             return value
         case inspect.IntType() if isinstance(value, int) and not isinstance(value, bool):
             return _check_bounds(value, kind, path)
+        case inspect.IntType() if isinstance(value, float) and value.is_integer():
+            return _check_bounds(int(value), kind, path)
         case inspect.FloatType() if isinstance(value, int | float) and not isinstance(value, bool):
             return _check_bounds(float(value), kind, path)
         case inspect.NoneType() if value is None:

@@ -202,16 +202,22 @@ MOST_NOTES = 20
 """Lines of one life that are told; an agent that logs to its standard output never stops."""
 
 
-class BoundedNotes:
-    """Tells of the first lines that are not the protocol, and once that there are more."""
+UNREADABLE = "sent what cannot be read and is left out"
 
-    def __init__(self, note: Callable[[str], None]) -> None:
+
+class BoundedNotes:
+    """Tells of the first lines that are not the protocol, and once that there are more. With `what`, of
+    anything else that an agent does wrong: "the agent " and these words.
+    """
+
+    def __init__(self, note: Callable[[str], None], what: str = "printed text that is not ACP") -> None:
         self._note = note
+        self._what = what
         self._count = 0
 
     def __call__(self, line: str) -> None:
         self._count += 1
         if self._count <= MOST_NOTES:
-            self._note(f"the agent printed text that is not ACP: {line}")
+            self._note(f"the agent {self._what}: {line}")
         elif self._count == MOST_NOTES + 1:
-            self._note("the agent prints more text that is not ACP, which is not shown")
+            self._note(f"the agent {self._what}, more often than is shown")

@@ -9,8 +9,11 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from dragoman.errors import ErrorAnswer
 from dragoman.schema.codec import read, write
+from dragoman.schema.errors import SchemaError
 from dragoman.schema.v1.methods import METHODS
+from dragoman.workspace.refusals import INVALID_PARAMS
 from dragoman.workspace.workspace import Workspace
 
 Handler: TypeAlias = Callable[[Any, object], Awaitable[Any]]
@@ -36,12 +39,16 @@ class MethodHandlers:
         self._handlers[method] = handler
 
     async def answer(self, method: str, params: bytes) -> bytes:
-        """The result of a request. Raises `ErrorAnswer`, and `SchemaError` for params that are none."""
+        """The result of a request. Raises `ErrorAnswer`, also for params that are none."""
         handler = self._handlers[method]
         entry = METHODS.get(method, kind="request", receiver="client")
         if entry is None:  # an extension takes plain values
             return msgspec.json.encode(await handler(msgspec.json.decode(params), None))
-        result = await handler(read(params, entry.params), None)
+        try:
+            request = read(params, entry.params)
+        except SchemaError as error:
+            raise ErrorAnswer(INVALID_PARAMS, f"Invalid params: {error}") from None
+        result = await handler(request, None)
         return b"{}" if result is None else write(result)
 
     # What a workspace wants of a client.

@@ -57,6 +57,14 @@ def test_a_tool_call_stands_on_lines_of_its_own() -> None:
     assert shown(pipe(), *happened) == "Let me see\n✓ Look (read)\nDone\n"
 
 
+def test_a_tool_call_whose_end_is_never_told_is_shown_when_the_turn_is_over() -> None:
+    end = events.EndEvent(time=T, outcome="end_turn", status=0, seconds=1.0)
+    changes = events.ChangesEvent(time=T, files=[])
+    happened = [text("Let me see"), tool("pending"), tool("in_progress"), text("Done"), changes, end]
+    assert shown(pipe(), *happened) == "Let me see\nDone\n… Look (read)\n"
+    assert shown(pipe(), text("No"), tool("pending"), tool("failed"), end) == "No\n✗ Look (read)\n"
+
+
 def test_a_long_output_is_cut_and_says_so() -> None:
     output = [{"type": "content", "content": {"type": "text", "text": "\n".join(map(str, range(100)))}}]
     said = shown(terminal(), tool("completed", content=output))

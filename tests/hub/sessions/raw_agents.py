@@ -35,6 +35,8 @@ class RawAgent:
         self.notes: list[dict[str, Any]] = []
         self.calls: list[dict[str, Any]] = []
         self.capabilities: dict[str, Any] = {}
+        self.introduction: dict[str, Any] = {}
+        """What it says of itself besides, in its answer to `initialize`."""
         self._sessions = 0
 
     async def open(self) -> AgentChannel:
@@ -50,7 +52,7 @@ class RawAgent:
         match message.get("method"):
             case "initialize":
                 capabilities = {"agentCapabilities": self.capabilities} if self.capabilities else {}
-                self.say(id=message["id"], result={"protocolVersion": 1, **capabilities})
+                self.say(id=message["id"], result={"protocolVersion": 1, **capabilities, **self.introduction})
             case "session/new":
                 self._sessions += 1
                 self.say(id=message["id"], result={"sessionId": f"{self.name}-{self._sessions}"})
@@ -108,12 +110,14 @@ async def raw_stage(
     *names: str,
     journal: Journal | None = None,
     capabilities: dict[str, Any] | None = None,
+    introduction: dict[str, Any] | None = None,
     **options: Any,
 ) -> AsyncIterator[tuple[RawStage, Talker]]:
     """With a client that has begun; the first agent is the default one."""
     agents = {name: RawAgent(name) for name in names}
     for agent in agents.values():
         agent.capabilities = capabilities or {}
+        agent.introduction = introduction or {}
     specs = {name: AgentSpec(name=name, open=agent.open) for name, agent in agents.items()}
     chosen = HubOptions(default_agent=names[0], **options)
     async with Hub(journal or MemoryJournal(), specs, options=chosen) as hub:

@@ -199,17 +199,27 @@ async def test_a_third_agent_and_one_that_forgets_learn_of_all_that_came_before(
 
 
 async def test_a_turn_that_runs_is_not_handed_over_unless_it_is_forced() -> None:
-    gate = Gate()
-    async with staged({"one": lambda: obedient(gate), "two": obedient}) as stage:
+    gate, heard = Gate(), list[str]()
+    two = Agent("two")
+
+    @two.prompt
+    async def hear(turn: Turn) -> None:
+        heard.append(turn.text)
+
+    async with staged({"one": lambda: obedient(gate), "two": lambda: two}) as stage:
         client = await stage.client().begin()
         session = await client.new()
         running = client.prompt(session, "wait")
+        queued = client.prompt(session, "the next task")
         await gate.waiting.wait()
         refused = await client.refusal(HANDOVER, {"sessionId": session, "agent": "two"})
         assert "a turn runs" in refused["data"] if "data" in refused else str(refused)
         forced = {"sessionId": session, "agent": "two", "force": True}
         answer = await client.call(HANDOVER, forced)
         assert (await client.answer(running))["result"]["stopReason"] == "cancelled"
+        assert (await client.answer(queued))["result"]["stopReason"] == "cancelled"
+        await client.answer(client.prompt(answer["sessionId"], "go on"))
+    assert "the next task" in heard[0]
     assert answer["sessionId"] != session
 
 

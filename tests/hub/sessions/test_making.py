@@ -7,6 +7,9 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
+
+from dragoman.hub.agents import process
 from dragoman.journal import Entry
 from dragoman.journal.memory import MemoryJournal
 from tests.hub.sessions.raw_agents import RawAgent, eventually, raw_stage
@@ -106,3 +109,26 @@ async def test_what_an_agent_says_of_a_fork_while_its_past_is_copied_comes_behin
         await eventually(lambda: len(agent.prompts) == 2)
         agent.end_turn()
         assert (await late.answer(prompt))["result"] == {"stopReason": "end_turn"}
+
+
+async def test_an_agent_that_waits_for_an_answer_before_its_session_is_there_is_told_no(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(process, "EARLY_SECONDS", 0.05)
+    async with raw_stage("one") as (stage, client):
+        agent = stage.agents["one"]
+        held = hold_new_sessions(agent)
+        request = client.ask("session/new", NEW)
+        await eventually(lambda: held)
+        agent.tell("new", "early")
+        agent.ask("q", "fs/read_text_file", "new", path="/tmp/x")
+        await eventually(lambda: "q" in agent.answers)
+        assert agent.answers.pop("q")["error"]["code"] == -32600
+        agent.say(id=held.pop()["id"], result={"sessionId": "new"})
+        session = (await client.answer(request))["result"]["sessionId"]
+        client.prompt(session, "go")
+        await eventually(lambda: agent.prompts)
+        agent.end_turn()
+        await client.until(lambda message: "stopReason" in str(message))
+        assert client.texts() == ["early"]
+        assert not agent.answers

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from dragoman import Agent, ClientHandle, Turn
 from dragoman.schema import v1
+from dragoman.schema.codec import examine
 from tests.hub.sessions.agents import obedient
+from tests.hub.sessions.raw_agents import eventually, raw_stage
 from tests.hub.sessions.stage import staged
 
 pytestmark = pytest.mark.bound(25)
@@ -37,6 +40,43 @@ async def test_params_of_the_wrong_kind_are_refused_as_such() -> None:
         ]
         for method, params in wrong:
             assert (await client.refusal(method, params))["code"] == -32602, method
+
+
+UNREADABLE: list[tuple[str, dict[str, Any]]] = [
+    ("session/request_permission", {"toolCall": {"toolCallId": "1"}}),
+    ("session/request_permission", {"toolCall": None, "options": []}),
+    ("session/request_permission", {"toolCall": {"toolCallId": "1"}, "options": [{"optionId": "yes"}]}),
+    ("elicitation/create", {"mode": "form", "message": "Who?"}),
+    ("fs/read_text_file", {"path": "/tmp/x", "line": -1}),
+    ("fs/write_text_file", {"path": None, "content": ""}),
+    ("terminal/create", {"command": ["ls"]}),
+]
+
+
+async def test_an_agent_that_asks_what_nobody_can_read_is_told_so_and_nobody_else_is_asked() -> None:
+    async with raw_stage("one") as (stage, _):
+        client = await stage.client().begin(elicitation={"form": {}})
+        prompt = client.prompt(await client.new(), "go")
+        agent = stage.agents["one"]
+        await eventually(lambda: agent.prompts)
+        for number, (method, params) in enumerate(UNREADABLE):
+            agent.ask(f"q{number}", method, agent.prompts[0]["params"]["sessionId"], **params)
+        await eventually(lambda: len(agent.answers) == len(UNREADABLE))
+        assert {answer["error"]["code"] for answer in agent.answers.values()} == {-32602}
+        agent.end_turn()
+        await client.answer(prompt)
+        assert not [message for message in client.heard if "method" in message]
+
+
+@pytest.mark.parametrize("nothing", [None, [], "none"])
+async def test_the_introduction_of_an_agent_is_told_in_its_proper_form(nothing: Any) -> None:
+    capabilities = {"promptCapabilities": nothing, "mcpCapabilities": nothing}
+    introduction = {"authMethods": nothing, "agentInfo": nothing}
+    async with raw_stage("one", capabilities=capabilities, introduction=introduction) as (stage, _):
+        params = {"protocolVersion": 1, "clientCapabilities": {}}
+        answer = await stage.client().call("initialize", params)
+        _, deviations = examine(json.dumps(answer).encode(), v1.InitializeResponse)
+        assert not deviations
 
 
 def closing(known: set[str]) -> Agent:

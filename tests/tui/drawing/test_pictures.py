@@ -1,4 +1,5 @@
 import base64
+import logging
 import struct
 import zlib
 
@@ -53,3 +54,9 @@ def test_a_picture_is_drawn_in_half_blocks_and_a_broken_one_is_named() -> None:
         assert len(draw_picture("image/png", data, 80)) == 1
     cut_off = base64.b64encode(base64.b64decode(png(40, 20))[:60]).decode()
     assert len(draw_picture("image/png", cut_off, 80)) == 1
+
+
+def test_a_terminal_that_does_not_tell_the_size_of_its_letters_is_worth_no_traceback() -> None:
+    pytest.importorskip("textual_image")
+    pictures.prepare_pictures()
+    assert not logging.getLogger("textual_image._terminal").isEnabledFor(logging.WARNING)

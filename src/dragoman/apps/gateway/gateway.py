@@ -18,6 +18,8 @@ from collections.abc import Hashable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from dragoman import Client, supervised
 from dragoman.apps.console import UsageMistake
 from dragoman.apps.gateway.session import GatewaySession, GatewayUser, SessionBusy
@@ -42,6 +44,7 @@ from dragoman.workspace.policy.options import select_option
 from dragoman.workspace.policy.permission_service import PermissionService, policy_refusal
 from dragoman.workspace.policy.policy import Approve
 from dragoman.workspace.policy.policy_paths import policy_paths
+from dragoman.workspace.policy.redaction import redact
 from dragoman.workspace.policy.remembered_rules import RememberedRules
 from dragoman.workspace.policy.tool_calls import ToolCalls
 from dragoman.workspace.remote_access import serve_decisions
@@ -293,7 +296,13 @@ class Gateway:
     # What went wrong.
 
     def explain(self, error: DragomanError) -> RunOutcome:
-        """What a caller is told of an error: its name, what happened, and what to do next."""
+        """What a caller is told of an error: its name, what happened, and what to do next. A caller may be
+        somebody else: what looks like a secret in the agent's last words is covered.
+        """
+        outcome = self._outcome_of(error)
+        return replace(outcome, message=None if outcome.message is None else redact(outcome.message))
+
+    def _outcome_of(self, error: DragomanError) -> RunOutcome:
         if isinstance(error, CrashLoop) and self._agent is not None:
             self._agent.forgive()
         if not isinstance(error, LoginRequired):

@@ -43,7 +43,7 @@ from dragoman.errors import DragomanError, LoginRequired
 from dragoman.schema import v1
 from dragoman.sdk.client.agent_handle import AgentHandle, Session
 from dragoman.sdk.client.prompt import TurnResult
-from dragoman.sdk.connect import BoundedNotes, ConnectContext
+from dragoman.sdk.connect import UNREADABLE, BoundedNotes, ConnectContext
 from dragoman.sdk.known import AgentSource
 from dragoman.sdk.login import call_with_login
 from dragoman.transport.tapped_transport import Tap
@@ -177,6 +177,7 @@ class RunDriver:
         async with connecting as agent:
             self._owns(agent)
             self._introduce(agent)
+            agent.side.on_deviation = BoundedNotes(self._reporter.warn, UNREADABLE)
             lending.subagents = agent.subagents
             lending.on_update = self._on_update
             request = await self._session_request(agent, history)

@@ -2,7 +2,7 @@
 
 In a terminal the agent's Markdown is styled, its thoughts are dimmed, tool calls come with their status and
 their diff, and plan, usage and changes are shown. Into a pipe go the same words without any styling, and
-less of them: no thoughts, no plan, no usage, and each tool call once, when it has ended.
+less of them: no thoughts, no plan, no usage, and each tool call once, when it has ended or the turn has.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ class TextView:
         self._remarks = ""
         self._shown_status: dict[str, str] = {}
         self._contents: dict[str, Any] = {}  # of tool calls that have not ended
+        self._waiting_tools: dict[str, events.ToolEvent] = {}  # those that are shown when they have ended
         self._plan: list[Any] = []
         self._usage: events.UsageEvent | None = None
         self._subagents = SubagentLines(is_terminal=is_terminal)
@@ -151,14 +152,29 @@ class TextView:
             self._contents[event.id] = event.content
         has_ended = event.status in ("completed", "failed")
         before = self._shown_status.get(event.id)
+        if before is None and not has_ended and not self._terminal:
+            self._waiting_tools[event.id] = event
+            return self._break()  # what is said after it began is no part of what was said before
         if before == event.status or (not has_ended and (before is not None or not self._terminal)):
             return ""
         self._shown_status[event.id] = event.status
+        self._waiting_tools.pop(event.id, None)
+        return self._tool_line(event) + (self._outcome(event) if has_ended else "")
+
+    def _tool_line(self, event: events.ToolEvent) -> str:
         mark, colour = _MARKS.get(event.status, ("•", "yellow"))
         title = sanitize_line(event.title or event.name or event.id)
         kind = "" if event.kind == "other" else f" ({sanitize_line(event.kind)})"
-        line = self._line(f"{self.paint.in_colour(mark, colour)} {title}{self.paint.dim(kind)}")
-        return line + (self._outcome(event) if has_ended else "")
+        return self._line(f"{self.paint.in_colour(mark, colour)} {title}{self.paint.dim(kind)}")
+
+    def _show_waiting_tools(self) -> str:
+        """The tool calls whose end the agent never told: the turn is over."""
+        lines = ""
+        for event in self._waiting_tools.values():
+            lines += self._tool_line(event)
+            self.is_at_line_start = True
+        self._waiting_tools.clear()
+        return lines
 
     def _outcome(self, event: events.ToolEvent) -> str:
         content = self._contents.pop(event.id, None)
@@ -198,9 +214,10 @@ class TextView:
     # How it ended.
 
     def _changes(self, event: events.ChangesEvent) -> str:
+        tools = self._show_waiting_tools()
         if not event.files:  # what could not be looked at matters to those who look at what was
-            return ""
-        out = [self._break()]
+            return tools
+        out = [tools + self._break()]
         if self._terminal:
             out += [self.paint.diff(sanitize(file.diff)) for file in event.files if file.diff is not None]
         out.append(self.paint.bold("Changed on disk:") + "\n")
@@ -226,7 +243,7 @@ class TextView:
 
     def _end(self, event: events.EndEvent) -> str:
         if not self._terminal:
-            return self._break()
+            return self._show_waiting_tools() + self._break()
         lines = "\n".join(self._subagents.tree())
         tree = self._line(lines) if lines else ""
         parts = [event.outcome.replace("_", " "), f"{event.seconds:.1f} s"]

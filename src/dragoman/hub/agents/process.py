@@ -57,7 +57,7 @@ from dragoman.wire import (
     notification,
     request,
 )
-from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND, NAMES
+from dragoman.wire.codes import INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, NAMES
 from dragoman.wire.envelope import Id
 from dragoman.wire.glance import glance
 
@@ -68,6 +68,11 @@ EARLY = 20_000
 EARLY_BYTES = 4 * MIB
 """Messages about sessions that are being made, and their bytes; more than a few, nobody sends. The line is
 not paused for them: the answer that makes the session comes behind them.
+"""
+
+EARLY_SECONDS = 15.0
+"""How long a request about a session that is being made waits. The agent may wait for its answer before it
+says which session it is, and then neither would ever come.
 """
 
 UNKNOWN_NAMES = 1000
@@ -504,8 +509,26 @@ class AgentProcess:
             self._early.setdefault(name, []).append((frame, number, self._open(receipt)))
             self._early_count += 1
             self._early_bytes += len(frame)
+            if isinstance(message, Request) and self._making:
+                loop = asyncio.get_running_loop()
+                loop.call_later(EARLY_SECONDS, self._refuse_early, name, message.id, number)
         else:
             self._on_sessionless_message(frame, message, name, number)
+
+    def _refuse_early(self, name: str, request_id: Id, number: int) -> None:
+        """Nobody can be asked about a session that is still being made."""
+        early = self._early.get(name, [])
+        place = next((place for place, entry in enumerate(early) if entry[1] == number), None)
+        if place is None or self.over or not self._making or name in self._looking:
+            return
+        frame, _, receipt = early.pop(place)
+        if not early:
+            del self._early[name]
+        self._early_count -= 1
+        self._early_bytes -= len(frame)
+        error = error_object(INVALID_REQUEST, "Invalid request: the session is not there yet")
+        self.refuse([request_id], error, number=number, name=name)
+        self.on_stored(receipt)
 
     def _is_awaited(self, name: str) -> bool:
         """Whether it may be a session in a moment: one that is being made, or looked for."""

@@ -35,6 +35,9 @@ from dragoman.hub.engine.ports import Position, read_cursor
 from dragoman.hub.gate.table import HUB, agent_in
 from dragoman.hub.session.frames import encode_json, ours_in, texts_in, value_of, without_ours
 from dragoman.runtime.budget import HeldBytes
+from dragoman.schema import v1
+from dragoman.schema.codec import read, write
+from dragoman.schema.errors import SchemaError
 from dragoman.version import VERSION
 from dragoman.wire import error_object, failure, response
 from dragoman.wire.codes import INTERNAL_ERROR, invalid_params, invalid_request, method_not_found
@@ -134,17 +137,18 @@ class Methods:
             if not lenient:
                 raise
             agent = {"_meta": {"error": str(error)[:300]}}
-        can = agent.get("agentCapabilities")
-        can = can if isinstance(can, dict) else {}
+        can = _as_written(agent.get("agentCapabilities"), v1.AgentCapabilities) or {}
+        auth_methods = agent.get("authMethods")
         with_sessions = can.get("sessionCapabilities")
         sessions = with_sessions if isinstance(with_sessions, dict) else {}
         sessions = {**sessions, **{name: sessions.get(name) or {} for name in FOLLOWED}}
         meta = agent.get("_meta")
         return {
-            "authMethods": [],
-            "agentInfo": {"name": "dragoman-hub", "title": "Dragoman hub", "version": VERSION},
             **agent,
             "protocolVersion": 1,
+            "authMethods": auth_methods if isinstance(auth_methods, list) else [],
+            "agentInfo": _as_written(agent.get("agentInfo"), v1.Implementation)
+            or {"name": "dragoman-hub", "title": "Dragoman hub", "version": VERSION},
             "agentCapabilities": {
                 **can,
                 **_without_mcp_of_client(can),
@@ -402,6 +406,17 @@ class Methods:
 def _size(params: Params) -> int:
     """Bytes of a request's members."""
     return sum(memoryview(raw).nbytes for raw in params.values())
+
+
+def _as_written(value: object, kind: type) -> dict[str, Any] | None:
+    """A part of an agent's introduction in its proper form: clients refuse what agents get away with, such as
+    null for a capability. None if it is nothing of this kind.
+    """
+    try:
+        found = value_of(Raw(write(read(encode_json(value), kind))))
+    except SchemaError:
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def _without_mcp_of_client(can: dict[str, Any]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from dragoman.hub.engine.bounds import WORK_BYTES
 from dragoman.hub.engine.live_session import LiveSession, SessionFollower
 from dragoman.hub.engine.pending_entries import REDACTED_REQUEST
 from dragoman.hub.engine.ports import ClientPort
-from dragoman.hub.judge.hub_judge import HubJudge, about_of, refusal_of
+from dragoman.hub.judge.hub_judge import HubJudge, about_of, check_question, refusal_of
 from dragoman.hub.judge.risks import RiskAssessor
 from dragoman.hub.judge.servers import permit_servers
 from dragoman.hub.lending.lender import HubLender, LentWork
@@ -83,6 +83,8 @@ class ApprovalBroker:
         if not request.is_question:
             self._lend(session, request)
             return
+        if not self._is_readable(session, request):
+            return
         if request.method == "session/request_permission" and not request.is_own:
             answer = self.judge.decide(session, request)
             if answer is not None:
@@ -97,6 +99,16 @@ class ApprovalBroker:
         self._expire(session, request)
         open_request = session.state.requests[request.sequence]
         self._announce("asked", {"request": self.describe(session, open_request)}, session)
+
+    def _is_readable(self, session: LiveSession, request: OpenRequest) -> bool:
+        """Whether a question can be put to anybody; if not, the agent is told so."""
+        try:
+            check_question(request)
+        except ErrorAnswer as error:
+            log.warning("session %s: %s is refused: %s", session.id, request.method, error.message)
+            self._refuse(session, request, error)
+            return False
+        return True
 
     def _nobody_knows_how(self, session: LiveSession, request: OpenRequest) -> bool:
         """Whether people are there, and none of their clients can show a form. When nobody is there, somebody
@@ -131,6 +143,8 @@ class ApprovalBroker:
             if request.is_own:
                 session.settle(request.sequence, outcome="cancelled", by="hub")
             elif request.is_question:
+                if not self._is_readable(session, request):
+                    continue
                 if request.method == "session/request_permission":
                     self.judge.keep_open(session, request)
                 self._risks.look(session, request)

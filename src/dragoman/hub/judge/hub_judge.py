@@ -18,6 +18,7 @@ from typing import Any, Final, Literal, TypeAlias
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
+from dragoman.errors import ErrorAnswer
 from dragoman.hub.engine.live_session import EngineHub, LiveSession
 from dragoman.hub.lending.lender import lent_request, waiting_for_people
 from dragoman.hub.session import events as ev
@@ -26,6 +27,8 @@ from dragoman.hub.session.state import OpenRequest
 from dragoman.schema import v1
 from dragoman.schema.codec import read, write
 from dragoman.schema.errors import SchemaError
+from dragoman.schema.v1.methods import METHODS
+from dragoman.wire.codes import INVALID_PARAMS
 from dragoman.workspace.lent_files import Access
 from dragoman.workspace.policy.audit import AuditLog, By
 from dragoman.workspace.policy.decision import PolicyDecision
@@ -105,7 +108,7 @@ class HubJudge:
     def decide(self, session: LiveSession, request: OpenRequest) -> Raw | None:
         """The answer of the rules to a request for permission; None if people are to answer."""
         agent_question = self.keep_open(session, request)
-        if agent_question is None or agent_question.decision.outcome == "ask":
+        if agent_question.decision.outcome == "ask":
             return None
         outcome: Literal["allow", "deny"] = "allow" if agent_question.decision.outcome == "allow" else "deny"
         option = choose_option(outcome, agent_question.options)
@@ -117,13 +120,9 @@ class HubJudge:
         )
         return Raw(write(select_option(settlement.option)))
 
-    def keep_open(self, session: LiveSession, request: OpenRequest) -> AgentQuestion | None:
-        """Take note of a request for permission that people may answer; None if it cannot be read."""
-        try:
-            permission = read(request.params, v1.RequestPermissionRequest)
-        except SchemaError as error:
-            log.warning("session %s: a request for permission is left to people: %s", session.id, error)
-            return None
+    def keep_open(self, session: LiveSession, request: OpenRequest) -> AgentQuestion:
+        """Take note of a request for permission that people may answer. `check_question` has read it."""
+        permission = read(request.params, v1.RequestPermissionRequest)
         call = permission.tool_call
         known_call = session.calls.find_call(session.id, call)
         question = about_tool_call(call, _setting(session), session_id=session.id, known_call=known_call)
@@ -353,6 +352,17 @@ def about_of(request: OpenRequest) -> int:
     meta = value_of(object_of(request.params).get("_meta"), {})
     about = meta.get("dragoman", {}).get("about", "0") if isinstance(meta, dict) else "0"
     return int(about)
+
+
+def check_question(request: OpenRequest) -> None:
+    """Raise `ErrorAnswer` for a question that no client could read, and so nobody would ever answer."""
+    entry = METHODS.get(request.method, kind="request", receiver="client")
+    if entry is None:
+        return
+    try:
+        read(request.params, entry.params)
+    except SchemaError as error:
+        raise ErrorAnswer(INVALID_PARAMS, f"Invalid params: {error}") from None
 
 
 def refusal_of(request: OpenRequest, *, cancel: bool) -> bytes:

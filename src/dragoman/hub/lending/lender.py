@@ -161,6 +161,10 @@ class HubLender:
             log.info("session %s could not be lent anything: %s", session.id, error)
             details = {"code": -32603, "message": "Internal error: the session's folder cannot be used"}
             session.settle(request.sequence, outcome="answered", by="hub", error=details)
+        except Exception:  # a mistake of ours must not leave the agent without an answer
+            log.exception("session %s: %s failed", session.id, request.method)
+            details = {"code": -32603, "message": "Internal error"}
+            session.settle(request.sequence, outcome="answered", by="hub", error=details)
         else:
             if request.method == "terminal/create":
                 on_terminal(session.id, str(value_of(object_of(result).get("terminalId"))))

@@ -7,7 +7,7 @@ out in order.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Hashable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import msgspec
@@ -62,6 +62,8 @@ class SessionRouter(Protocol):
     """Bytes, of any kind."""
     deviations: int
     """Notifications that could not be read."""
+    on_deviation: Callable[[str], None] | None
+    """Called with what is wrong with each of them."""
     subagents: SubagentTree
 
     def open(self, session: Session) -> None:

@@ -92,6 +92,7 @@ class ClientSide:
         "agent",
         "client",
         "deviations",
+        "on_deviation",
         "opening",
         "received_bytes",
         "sessions",
@@ -104,6 +105,7 @@ class ClientSide:
         self.subagents = SubagentTree()
         self.opening = 0  # calls under way that will bring a session whose id we do not know yet
         self.deviations = 0  # notifications that could not be read
+        self.on_deviation: Callable[[str], None] | None = None  # called with what is wrong with each
         self.received_bytes = 0  # bytes, of any kind
         self._updated_sessions: list[Session] = []  # sessions that got updates from the current block
         self._count = 0
@@ -415,6 +417,8 @@ class ClientSide:
         self.deviations += 1
         if self.deviations <= 10:
             log.warning("%s was left out: %s", method, why)
+        if self.on_deviation is not None:
+            self.on_deviation(f"{method}: {why}")
 
     # Sessions.
 

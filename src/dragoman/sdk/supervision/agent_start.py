@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from dragoman.runtime import Limits
 from dragoman.sdk.agent.agent import Agent
 from dragoman.sdk.client.client import Client
-from dragoman.sdk.connect import BoundedNotes, connect
+from dragoman.sdk.connect import UNREADABLE, BoundedNotes, connect
 from dragoman.sdk.environment import Env, agent_environment, resolve_environment
 from dragoman.sdk.login_path import login_path
 from dragoman.sdk.supervision.events import EventReporter
@@ -75,7 +75,9 @@ async def start_agent(source: AgentTarget, *, number: int, report: EventReporter
         ledger=source.ledger,
         policy=source.policy,
     )
-    return AgentLife(number, connecting, await connecting.__aenter__())
+    handle = await connecting.__aenter__()
+    handle.side.on_deviation = BoundedNotes(report.note, UNREADABLE)
+    return AgentLife(number, connecting, handle)
 
 
 async def _open_target(source: AgentTarget, report: EventReporter) -> Agent | Transport:

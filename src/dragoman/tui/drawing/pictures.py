@@ -11,6 +11,7 @@ before the screen takes the terminal over: `prepare_pictures` does that, and wit
 from __future__ import annotations
 
 import base64
+import logging
 import sys
 import warnings
 from collections.abc import Iterator
@@ -121,6 +122,8 @@ def _colour(pixel: object) -> str:
 def prepare_pictures() -> None:
     """Let the library find out what the terminal can, if it is installed."""
     if find_spec("textual_image") is not None:
+        # It warns, with a traceback, of terminals that do not tell how large their letters are.
+        logging.getLogger("textual_image").setLevel(logging.ERROR)
         import textual_image.widget  # noqa: F401  # the import asks
 
 
