@@ -118,14 +118,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)  # before the workers fork
 def pytest_runtestloop(session: pytest.Session) -> Generator[None, Any, Any]:
-    """A run of many tests has one process that forks for the programs of all of them."""
+    """A run of many tests has processes that fork for the programs of all of them."""
     if sys.platform != "linux" or len(session.items) < forks.MANY:
         return (yield)
-    server = ForkServer(*forks.MODULES, address=forks.ADDRESS)
+    servers = [
+        ForkServer(*forks.MODULES, address=forks.ADDRESS),
+        ForkServer(*forks.MODULES, *forks.LARGE_MODULES, address=forks.ADDRESS + forks.LARGE),
+    ]
     try:
         return (yield)
     finally:
-        server.close()
+        for server in servers:
+            server.close()
 
 
 @functools.cache

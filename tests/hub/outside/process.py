@@ -20,6 +20,7 @@ from typing import Any
 
 from dragoman.testing.pace import patience
 from dragoman.transport.websocket import open_websocket
+from tests.forks import Fork, forked, start
 from tests.hub.sessions.stage import Talker
 from tests.nats_servers import free_port
 
@@ -48,7 +49,7 @@ class HubProcess:
         """A folder for sessions: small, because hubs look at what turns change."""
         self.work.mkdir(exist_ok=True)
         self.token = ""
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: subprocess.Popen[bytes] | Fork | None = None
         self._before = list(before)
         self.config = folder / "config" / "dragoman" / "hub.toml"
         self.config.parent.mkdir(parents=True, exist_ok=True)
@@ -80,9 +81,7 @@ class HubProcess:
     def start(self) -> HubProcess:
         words = [*self._before, *DRAGOMAN, "hub", "--listen", self.place, "--json"]
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                words, cwd=ROOT, env=self.env, stdout=subprocess.PIPE, stderr=log, start_new_session=True
-            )
+            self.process = start(words, cwd=ROOT, env=self.env, stderr=log.fileno())
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         assert line, self.log.read_text()[-2000:]
@@ -113,7 +112,7 @@ class HubProcess:
     def command(self, *words: str) -> str:
         """What a command says, run by the same person."""
         run = subprocess.run(
-            [*DRAGOMAN, *words],
+            forked([*DRAGOMAN, *words]),
             cwd=ROOT,
             env=self.env,
             capture_output=True,

@@ -39,6 +39,7 @@ from dragoman.sdk.supervision.supervisor import Supervised
 from dragoman.testing import FAULTS, ScriptedAgent, Variant, faulty
 from dragoman.testing.pace import deadline
 from dragoman.transport.owned import owned_trees
+from tests.forks import forked
 from tests.sdk.supervision.lives import AT_ONCE
 
 STORY = """
@@ -131,7 +132,7 @@ def pid_of(agent: Supervised) -> int:
 
 async def meet(variant: Variant, folder: Path) -> str:
     """One conversation with it: how it ended. What is no error of ours, or takes too long, is raised."""
-    command = ScriptedAgent(variant.script).command(folder)
+    command = forked(ScriptedAgent(variant.script).command(folder))
     restarts = Restarts(deaths=3, first_delay=0.01)
     deadlines = GENEROUS if variant.harmless else DEADLINES
     limits = Limits() if variant.harmless else AT_ONCE

@@ -16,6 +16,7 @@ from dragoman.testing import ScriptedAgent
 from dragoman.testing.pace import patience
 from dragoman.transport.contract import Grace
 from dragoman.transport.owned import owned_trees
+from tests.forks import forked
 from tests.transport.programs import python
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="scripts and modes of POSIX")
@@ -43,7 +44,7 @@ def an_agent(
 
 
 def scripted(tmp_path: Path, script: str) -> KnownAgent:
-    return an_agent(list(ScriptedAgent(script).command(tmp_path)))
+    return an_agent(forked(ScriptedAgent(script).command(tmp_path)))
 
 
 def step(diagnosis: Diagnosis, name: str) -> DiagnosisStep:
