@@ -50,8 +50,11 @@ hypothesis.settings.register_profile("ci", UNTIMED, derandomize=True, database=N
 hypothesis.settings.register_profile("thorough", UNTIMED, max_examples=2_000)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
-# Each client of a model reads the certificates of all authorities, hundreds of times. Nobody here speaks TLS.
+# Each client of a model reads the certificates of all authorities, hundreds of times, and each start of node
+# those that are added to its own. Nobody here speaks TLS.
 os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
+for name in ("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS"):
+    os.environ.pop(name, None)
 
 # Agents get the PATH of the login shell. Whatever the shell of whoever runs the tests does first is not
 # ours to try.
