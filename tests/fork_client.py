@@ -45,7 +45,8 @@ def main() -> None:
             _signal.signal(number, lambda number, _: os.kill(pid, number))
         code = int(status.readline())
     if code < 0:
-        _signal.signal(-code, _signal.SIG_DFL)
+        if -code in PASSED_ON:
+            _signal.signal(-code, _signal.SIG_DFL)
         os.kill(os.getpid(), -code)
     os._exit(code)
 

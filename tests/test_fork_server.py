@@ -112,6 +112,7 @@ PROGRAMS = {
     "error": ["-c", "print('so far'); 1 / 0"],
     "interrupt": ["-c", "import os, signal; os.kill(os.getpid(), signal.SIGINT)"],
     "signal": ["-c", "import os, signal; os.kill(os.getpid(), signal.SIGTERM)"],
+    "kill": ["-c", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"],
     "exit functions and threads": [
         "-c",
         "import atexit, threading, time; atexit.register(print, 'last')\n"
