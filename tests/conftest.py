@@ -96,6 +96,7 @@ def pytest_collection_finish() -> None:
 ROOT = Path(__file__).parent
 
 FIRST = (
+    "web/test_serving.py",  # before the browser: beside one no loop of asyncio can run
     "web/",
     "test_docs.py",
     "requirements/test_frames.py",
