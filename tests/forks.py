@@ -124,10 +124,15 @@ class Fork:
 
 
 def start(
-    command: Sequence[str], *, cwd: str | Path, env: Mapping[str, str], stderr: int
+    command: Sequence[str],
+    *,
+    cwd: str | Path,
+    env: Mapping[str, str],
+    stderr: int,
+    is_forked: bool = True,
 ) -> subprocess.Popen[bytes] | Fork:
     """A program of ours in a session of its own, of which we read the output; a fork if there is a server."""
-    if command[0] == sys.executable and sys.platform == "linux":
+    if is_forked and command[0] == sys.executable and sys.platform == "linux":
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as server:
             if server.connect_ex(ADDRESS) == 0:
                 return Fork(command[1:], server, cwd=cwd, env=env, stderr=stderr)
