@@ -50,8 +50,11 @@ hypothesis.settings.register_profile("ci", UNTIMED, derandomize=True, database=N
 hypothesis.settings.register_profile("thorough", UNTIMED, max_examples=2_000)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
-# Each client of a model reads the certificates of all authorities, hundreds of times. Nobody here speaks TLS.
+# Each client of a model reads the certificates of all authorities, hundreds of times, and each start of node
+# those that are added to its own. Nobody here speaks TLS.
 os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
+for name in ("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS"):
+    os.environ.pop(name, None)
 
 # Agents get the PATH of the login shell. Whatever the shell of whoever runs the tests does first is not
 # ours to try.
@@ -93,6 +96,7 @@ def pytest_collection_finish() -> None:
 ROOT = Path(__file__).parent
 
 FIRST = (
+    "web/test_serving.py",  # before the browser: beside one no loop of asyncio can run
     "web/",
     "test_docs.py",
     "requirements/test_frames.py",
@@ -118,14 +122,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)  # before the workers fork
 def pytest_runtestloop(session: pytest.Session) -> Generator[None, Any, Any]:
-    """A run of many tests has one process that forks for the programs of all of them."""
+    """A run of many tests has processes that fork for the programs of all of them."""
     if sys.platform != "linux" or len(session.items) < forks.MANY:
         return (yield)
-    server = ForkServer(*forks.MODULES, address=forks.ADDRESS)
+    servers = [
+        ForkServer(*forks.MODULES, address=forks.ADDRESS),
+        ForkServer(*forks.MODULES, *forks.LARGE_MODULES, address=forks.ADDRESS + forks.LARGE),
+    ]
     try:
         return (yield)
     finally:
-        server.close()
+        for server in servers:
+            server.close()
 
 
 @functools.cache

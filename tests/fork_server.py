@@ -1,9 +1,9 @@
-"""Runs `python -m dragoman …`, and other modules, many times and imports them once.
+"""Runs `python -m dragoman …`, and other programs, many times and imports what they need once.
 
 A process that has imported the command forks for each run. The fork gets its own arguments, folder,
-environment and standard streams, runs the same module and ends as an interpreter ends. This leaves out the
-start of the interpreter and the imports, which are most of what a short command costs. A test of the start
-itself, of a terminal or of signals starts a process of its own.
+environment, standard streams and terminal, runs the same module, file or text and ends as an interpreter
+ends. This leaves out the start of the interpreter and the imports, which are most of what a short command
+costs. A test of the start itself starts a process of its own.
 
 With an `address` it also forks for processes that somebody else starts (`tests/forks.py`).
 
@@ -12,6 +12,8 @@ Linux only: elsewhere, whoever needs this starts processes.
 
 from __future__ import annotations
 
+import atexit
+import fcntl
 import gc
 import importlib
 import marshal
@@ -22,11 +24,15 @@ import signal
 import socket
 import subprocess
 import sys
+import termios
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from io import TextIOWrapper
 from pathlib import Path
-from typing import NoReturn
+from types import ModuleType
+from typing import NamedTuple, NoReturn
 
 from dragoman.testing.pace import patience
 
@@ -38,15 +44,17 @@ LARGEST_REQUEST = 200_000
 class ForkServer:
     """The process that forks. Several threads may run commands at the same time."""
 
-    def __init__(self, *modules: str, address: str = "") -> None:
-        """`modules` are imported before the first fork."""
+    def __init__(self, *modules: str, address: str = "", python: str = "") -> None:
+        """`modules` are imported before the first fork. `python` is what the forks take for the interpreter
+        when they start programs themselves.
+        """
         self._lock = threading.Lock()
         self.address = address
         self._socket, remote = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         kept = {name: os.environ[name] for name in ("PATH", "PYTHONDONTWRITEBYTECODE") if name in os.environ}
         with remote:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.fork_server", str(remote.fileno()), address, *modules],
+                [sys.executable, "-m", "tests.fork_server", str(remote.fileno()), address, python, *modules],
                 stdin=subprocess.PIPE,  # Python looks at its streams when it starts: the commands have pipes
                 stdout=subprocess.PIPE,
                 pass_fds=[remote.fileno()],
@@ -115,70 +123,142 @@ def _write(end: int, data: bytes) -> None:
         pass  # the command has ended without reading all of it
 
 
-def _serve(requests: socket.socket, address: str) -> str:
-    """Returns in each fork, with the name of the module to run; exits when nobody asks any more."""
-    sources = [requests, listener := socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)]
+class Running(NamedTuple):
+    """A fork, and the descriptors that tell of its end and of the end of whoever asked for it."""
+
+    pid: int
+    process: int
+    report: int
+
+
+def _serve(requests: socket.socket, address: str) -> list[str]:
+    """Returns in each fork, with the words behind `python`; exits when nobody asks any more."""
+    events = select.poll()
+    events.register(requests, select.POLLIN)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     if address:
         listener.bind(address)  # not before: meanwhile whoever comes starts a process
         listener.listen(100)
-    else:
-        sources.remove(listener)
+        events.register(listener, select.POLLIN)
+    running: dict[int, Running] = {}
     while True:
-        _reap()
-        if requests in select.select(sources, [], [])[0]:
-            request, ends, _, _ = socket.recv_fds(requests, LARGEST_REQUEST, 4)
-            if not request:
-                _reap()
-                sys.exit()
-        else:
-            with listener.accept()[0] as client:
-                request, ends, _, _ = socket.recv_fds(client, LARGEST_REQUEST, 4)
-            if not request:
-                continue  # it was killed at once
-        if os.fork() == 0:
-            break
-        for end in ends:
-            os.close(end)
-    requests.close()
-    listener.close()
-    *streams, report = ends
-    if (pid := os.fork()) != 0:
-        for end in streams:
-            os.close(end)
-        _watch(pid, report)
-    os.close(report)
+        for end, _ in events.poll():
+            if end == requests.fileno():
+                request, ends, _, _ = socket.recv_fds(requests, LARGEST_REQUEST, 4)
+                if not request:
+                    for one in {one.pid: one for one in running.values()}.values():
+                        _finish(one, kill=True)
+                    sys.exit()
+            elif end == listener.fileno():
+                with listener.accept()[0] as client:
+                    request, ends, _, _ = socket.recv_fds(client, LARGEST_REQUEST, 4)
+                if not request:
+                    continue  # it was killed at once
+            elif (one := running.get(end)) is not None:
+                events.unregister(one.process)
+                events.unregister(one.report)
+                del running[one.process], running[one.report]
+                _finish(one, kill=end == one.report)
+                continue
+            else:
+                continue  # the other descriptor of the last one
+            *streams, report = ends
+            if (pid := os.fork()) == 0:
+                requests.close()
+                listener.close()
+                for end in (report, *running):
+                    os.close(end)
+                return _become(request, streams)
+            for end in streams:
+                os.close(end)
+            one = Running(pid, os.pidfd_open(pid), report)
+            running[one.process] = running[one.report] = one
+            events.register(one.process, select.POLLIN)
+            events.register(one.report, 0)  # an error: the other end was closed
+            _tell(report, pid)
+
+
+def _finish(one: Running, *, kill: bool) -> None:
+    """Tell whoever asked how the command has ended; what it took is counted as ours."""
+    if kill:  # nobody listens any more
+        os.kill(one.pid, signal.SIGKILL)
+    _tell(one.report, os.waitstatus_to_exitcode(os.waitpid(one.pid, 0)[1]))
+    os.close(one.process)
+    os.close(one.report)
+
+
+def _become(request: bytes, streams: list[int]) -> list[str]:
+    """The process that was asked for, but for its program."""
     os.setsid()
     for number, end in enumerate(streams):
         os.dup2(end, number)
         os.close(end)
-    (_, module, *arguments), cwd, env = marshal.loads(request)
+    if os.isatty(0):
+        with suppress(OSError):  # it is somebody else's
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    for text in (sys.stdout, sys.stderr):
+        if text.isatty() and isinstance(text, TextIOWrapper):
+            text.reconfigure(line_buffering=True)
+    words, cwd, env = marshal.loads(request)
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(env)
-    sys.path[0] = cwd
-    sys.argv[1:] = arguments
-    return str(module)
+    sys.path[1:1] = filter(None, env.get("PYTHONPATH", "").split(os.pathsep))
+    return list(words)
 
 
-def _reap() -> None:
-    """Those that wait for the commands, and have ended: what they took is counted as ours."""
+def _run(words: list[str]) -> None:
+    """What `python` does with these words."""
+    option, *arguments = words
+    if option == "-m":
+        name, *arguments = arguments
+        sys.path[0] = os.getcwd()
+        sys.argv[1:] = arguments
+        runpy.run_module(name, run_name="__main__", alter_sys=True)
+    elif option == "-c":
+        code, *arguments = arguments
+        sys.path[0] = ""
+        sys.argv = ["-c", *arguments]
+        main = sys.modules["__main__"] = ModuleType("__main__")
+        exec(compile(code, "<string>", "exec", dont_inherit=True), main.__dict__)
+    else:
+        sys.path[0] = os.path.dirname(os.path.abspath(option))
+        sys.argv = words
+        runpy.run_path(option, run_name="__main__")
+
+
+def _status_of(words: list[str]) -> int:
+    """Runs it, and says what an interpreter says of how it ended."""
     try:
-        while os.waitpid(-1, os.WNOHANG) != (0, 0):
-            pass
-    except ChildProcessError:
-        pass  # there are none
+        _run(words)
+    except SystemExit as end:
+        if end.code is None or isinstance(end.code, int):
+            return end.code or 0
+        print(end.code, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
+        return -signal.SIGINT
+    except BaseException:  # noqa: BLE001  nobody is above it
+        sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
+        return 1
+    return 0
 
 
-def _watch(pid: int, report: int) -> NoReturn:
-    """Tell whoever asked how the command has ended; if nobody listens any more, end the command."""
-    _tell(report, pid)
-    events = select.poll()
-    events.register(process := os.pidfd_open(pid), select.POLLIN)
-    events.register(report, 0)  # an error: the other end was closed
-    if not any(end == process for end, _ in events.poll()):
-        os.kill(pid, signal.SIGKILL)
-    _tell(report, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
-    os._exit(0)
+def _end(status: int) -> NoReturn:
+    """As an interpreter ends, but for taking its modules apart: they lie in memory that is shared with the
+    server, and would be copied for that, page by page.
+    """
+    threading._shutdown()  # type: ignore[attr-defined]  # waits for threads
+    atexit._run_exitfuncs()
+    gc.collect()  # what nobody has closed says so
+    for text in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            text.flush()
+    if status < 0:
+        signal.signal(-status, signal.SIG_DFL)
+        os.kill(os.getpid(), -status)
+    os._exit(status & 0xFF)
 
 
 def _tell(report: int, number: int) -> None:
@@ -189,9 +269,9 @@ def _tell(report: int, number: int) -> None:
 
 
 if __name__ == "__main__":
-    number, address, *modules = sys.argv[1:]
+    number, address, python, *modules = sys.argv[1:]
+    sys.executable = python or sys.executable
     for name in ("dragoman.cli", *modules):
         importlib.import_module(name)
     gc.freeze()  # what is shared with the forks stays shared
-    module = _serve(socket.socket(fileno=int(number)), address)
-    runpy.run_module(module, run_name="__main__", alter_sys=True)
+    _end(_status_of(_serve(socket.socket(fileno=int(number)), address)))

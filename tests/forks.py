@@ -1,17 +1,25 @@
 """Programs of ours that tests start, as forks: a run of many tests has one process that has imported them.
 
 `DRAGOMAN` and `module(…)` begin the command lines of tests that talk to a program, or let another one start
-it. That starts a small process with the streams, the signals and the status of the fork
-(`tests/fork_client.py`); its number, memory and processor time are not those of the fork. Tests of these, of
-the start, of terminals and of kills start the program itself, and so does every run of a few tests.
+it; `forked(…)` makes such a command line of any. That starts a small process with the streams, the signals
+and the status of the fork (`tests/fork_client.py`); its number, memory and processor time are not those of
+the fork. `start(…)` is for tests that want those: nothing is between them and the fork. Tests of the start
+and of process trees start the program itself, and so does every run of a few tests.
 """
 
 from __future__ import annotations
 
+import marshal
 import os
+import select
+import signal
+import socket
+import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 ADDRESS = f"{tempfile.gettempdir()}/forks-{os.getpid()}"
 """Of the server of this run; workers fork later."""
@@ -20,7 +28,6 @@ MANY = 500
 """Tests for which a server is worth its start."""
 
 MODULES = (
-    "acp",
     "dragoman.agents.code.agent",
     "dragoman.agents.review.review_run",
     "dragoman.apps.console",
@@ -32,17 +39,31 @@ MODULES = (
     "dragoman.cli.agent_review",
     "dragoman.cli.agent_script",
     "dragoman.cli.translate",
-    "tests.agents.model_layer",
+    "dragoman.hub.api.app",
+    "dragoman.hub.cluster.node",
+    "dragoman.hub.runner",
 )
-"""What most of the programs import."""
+"""What most of the programs import. A fork costs the more, the more memory the server has."""
+
+LARGE = "-large"
+"""Behind `ADDRESS`: the server for programs that import more than all others together."""
+
+LARGE_MODULES = ("acp", "tests.agents.model_layer")
+
+
+CLIENT = str(Path(__file__).with_name("fork_client.py"))
 
 
 def module(name: str) -> list[str]:
     """What stands before the arguments of `python -m name`."""
-    if sys.platform != "linux":
-        return [sys.executable, "-m", name]
-    client = str(Path(__file__).with_name("fork_client.py"))
-    return [sys.executable, "-I", "-S", client, ADDRESS, "-m", name]
+    return forked([sys.executable, "-m", name])
+
+
+def forked(command: Sequence[str]) -> list[str]:
+    """The same command with a fork instead of this interpreter."""
+    if sys.platform != "linux" or command[0] != sys.executable:
+        return list(command)
+    return [sys.executable, "-I", "-S", CLIENT, ADDRESS, *command[1:]]
 
 
 def unforked(command: list[str]) -> list[str]:
@@ -51,3 +72,70 @@ def unforked(command: list[str]) -> list[str]:
 
 
 DRAGOMAN = module("dragoman")
+
+
+class Fork:
+    """A fork that belongs to us, as far as tests want of it what `subprocess.Popen` has."""
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        server: socket.socket,
+        *,
+        cwd: str | Path,
+        env: Mapping[str, str],
+        stderr: int,
+    ) -> None:
+        out, report = os.pipe(), os.pipe()
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        theirs = [nothing, out[1], stderr, report[1]]
+        try:
+            socket.send_fds(server, [marshal.dumps((list(words), str(cwd), dict(env)))], theirs)
+        finally:
+            for end in (nothing, out[1], report[1]):
+                os.close(end)
+        self.stdout: BinaryIO | None = os.fdopen(out[0], "rb")
+        self._report = os.fdopen(report[0], "rb", buffering=0)
+        self.pid = int(self._report.readline())
+        self.returncode: int | None = None
+
+    def send_signal(self, number: int) -> None:
+        if self.returncode is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def poll(self) -> int | None:
+        """Its exit status, if it has ended."""
+        try:
+            return self.wait(0)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Its exit status, negative for a signal."""
+        if self.returncode is None:
+            if not select.select([self._report], [], [], timeout)[0]:
+                raise subprocess.TimeoutExpired(str(self.pid), timeout or 0)
+            with self._report:
+                self.returncode = int(self._report.readline())
+        return self.returncode
+
+
+def start(
+    command: Sequence[str],
+    *,
+    cwd: str | Path,
+    env: Mapping[str, str],
+    stderr: int,
+    is_forked: bool = True,
+) -> subprocess.Popen[bytes] | Fork:
+    """A program of ours in a session of its own, of which we read the output; a fork if there is a server."""
+    if is_forked and command[0] == sys.executable and sys.platform == "linux":
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as server:
+            if server.connect_ex(ADDRESS) == 0:
+                return Fork(command[1:], server, cwd=cwd, env=env, stderr=stderr)
+    return subprocess.Popen(
+        list(command), cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=stderr, start_new_session=True
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -101,6 +102,82 @@ def test_without_a_server_it_is_the_program(tmp_path: Path) -> None:
     words = [*lent(str(tmp_path / "nobody")), "--version"]
     done = subprocess.run(words, capture_output=True, timeout=patience(30), check=True)
     assert done.stdout.startswith(b"dragoman ")
+
+
+PROGRAMS = {
+    "text": ["-c", "import sys; print(sys.argv, sys.path[0])", "one", "two"],
+    "module": ["-m", "json.tool", "--help"],
+    "status": ["-c", "raise SystemExit(7)"],
+    "last words": ["-c", "raise SystemExit('no')"],
+    "error": ["-c", "print('so far'); 1 / 0"],
+    "interrupt": ["-c", "import os, signal; os.kill(os.getpid(), signal.SIGINT)"],
+    "signal": ["-c", "import os, signal; os.kill(os.getpid(), signal.SIGTERM)"],
+    "kill": ["-c", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"],
+    "exit functions and threads": [
+        "-c",
+        "import atexit, threading, time; atexit.register(print, 'last')\n"
+        "threading.Thread(target=lambda: (time.sleep(0.1), print('thread'))).start()",
+    ],
+    "an option of the interpreter": ["-I", "-c", "import sys; print(sys.flags.isolated)"],
+}
+
+
+@pytest.mark.parametrize("words", PROGRAMS.values(), ids=PROGRAMS.keys())
+def test_a_fork_ends_as_a_process_does(server: ForkServer, tmp_path: Path, words: list[str]) -> None:
+    ends = []
+    for command in ([sys.executable, *words], [*lent(server.address)[:-2], *words]):
+        done = subprocess.run(command, capture_output=True, cwd=tmp_path, timeout=patience(30), check=False)
+        ends.append((done.returncode, done.stdout, done.stderr.splitlines()[-1:]))
+    assert ends[0] == ends[1]
+
+
+def test_a_file_is_run_as_a_program(server: ForkServer, tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text("import sys, beside\nprint(__name__, __file__, sys.argv, beside.__file__)\n")
+    (tmp_path / "beside.py").write_text("")
+    prefixes = ([sys.executable], lent(server.address)[:-2])
+    texts = {subprocess.check_output([*prefix, str(program), "one"]) for prefix in prefixes}
+    assert len(texts) == 1
+
+
+TERMINAL = "import os; print(os.isatty(1), os.tcgetpgrp(0) == os.getpid(), flush=True); input()"
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_terminal_is_that_of_the_program(server: ForkServer, tmp_path: Path, is_there: bool) -> None:
+    """What is typed there reaches it, as a signal too."""
+    ours, theirs = pty.openpty()
+    prefix = lent(server.address if is_there else str(tmp_path / "nobody"))[:-2]
+    with subprocess.Popen(
+        [*prefix, "-c", TERMINAL], stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
+    ) as process:
+        os.close(theirs)
+        shown = b""
+        while b"\n" not in shown:
+            shown += os.read(ours, 1000)
+        assert shown.split() == [b"True", b"True"]
+        os.write(ours, b"\x03")
+        assert process.wait(patience(10)) == -signal.SIGINT
+    os.close(ours)
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_fork_of_our_own_has_its_own_number(
+    server: ForkServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_there: bool
+) -> None:
+    monkeypatch.setattr(forks, "ADDRESS", server.address if is_there else str(tmp_path / "nobody"))
+    code = "import os, time; print(os.getpid(), os.getcwd(), os.environ['NAME'], flush=True); time.sleep(60)"
+    command = [sys.executable, "-c", code]
+    with (tmp_path / "log").open("wb") as log:
+        process = forks.start(command, cwd=tmp_path, env={"NAME": "one"}, stderr=log.fileno())
+    assert isinstance(process, forks.Fork) == is_there
+    assert process.stdout is not None
+    with process.stdout as stdout:
+        assert stdout.readline().decode().split() == [str(process.pid), str(tmp_path), "one"]
+        assert process.poll() is None
+        process.kill()
+        assert process.wait(patience(10)) == -signal.SIGKILL
+        assert process.poll() == -signal.SIGKILL
 
 
 def test_a_program_of_another_version_is_no_fork() -> None:

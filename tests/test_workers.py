@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from dragoman.testing.pace import patience
+from tests.workers import TOGETHER, whole_of
 
 ROOT = Path(__file__).parent.parent
 
@@ -95,3 +96,12 @@ def test_a_run_stops_at_the_number_of_failures_that_was_given(tmp_path: Path) ->
     result = run(tmp_path, "--workers", "2", "--maxfail", "1", "test_first.py", "test_dying.py")
     assert result.returncode == 1, result.stderr
     assert "stopping after 1 failures" in result.stdout
+
+
+def test_a_worker_takes_a_file_or_the_folder_whose_files_share_what_they_start() -> None:
+    alone, *shared = (
+        ROOT / "tests" / name for name in ("hub/test_hub.py", "web/test_page.py", "web/test_live.py")
+    )
+    assert whole_of(alone) == alone
+    assert {whole_of(file) for file in shared} == {ROOT / "tests/web"}
+    assert all((ROOT / "tests" / name / "conftest.py").exists() for name in TOGETHER)

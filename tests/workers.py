@@ -1,9 +1,10 @@
 """Runs tests in several processes that share one collection: `pytest -p tests.workers --workers 3`.
 
 The tests are collected once. Then workers fork off, which saves each of them the imports and the collection.
-A worker takes one file after the other, in the order of the run, and a file's tests stay in one worker. The
-controller runs no test; it tells pytest what the workers report, as if it had run the tests itself. A worker
-that dies costs the test that it ran, which has failed, and another worker goes on with the rest of the file.
+A worker takes one file after the other, in the order of the run, and a file's tests stay in one worker, like
+those of a folder whose files share what they start. The controller runs no test; it tells pytest what the
+workers report, as if it had run the tests itself. A worker that dies costs the test that it ran, which has
+failed, and another worker goes on with the rest of the file.
 
 A worker has its own folder below the folder of the run, and `PYTEST_WORKER` in its environment.
 """
@@ -31,6 +32,9 @@ WORKER = "PYTEST_WORKER"
 REPORTING = ("terminalreporter", "lfplugin", "nfplugin", "junitxml", "dragoman-progress")
 """Plugins that are for the controller alone."""
 
+TOGETHER = ("web",)
+"""Folders whose files share a hub and a browser."""
+
 NUMBER = struct.Struct("=i")
 
 Items: TypeAlias = list[pytest.Item]
@@ -51,6 +55,11 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     return True
 
 
+def whole_of(file: Path) -> Path:
+    """What one worker takes at once: the file, or its folder if a worker starts something for all of it."""
+    return file.parent if file.parent.name in TOGETHER else file
+
+
 def folder_of_run(base: Path) -> Path:
     """The folder that the workers of a run share, for pytest's base folder of one of them."""
     return base.parent if WORKER in os.environ else base
@@ -62,10 +71,9 @@ class Controller:
     def __init__(self, session: pytest.Session, count: int) -> None:
         self._session = session
         files: dict[Path, Items] = {}
-        for (
-            item
-        ) in session.items:  # pytest may put the tests of a file apart, by the fixtures that they share
-            files.setdefault(item.path, []).append(item)
+        # pytest may put the tests of a file apart, by the fixtures that they share
+        for item in session.items:
+            files.setdefault(whole_of(item.path), []).append(item)
         self._files = list(files.values())
         self._count = min(count, len(self._files))
         self._workers: dict[Connection, WorkerState] = {}

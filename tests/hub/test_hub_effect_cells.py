@@ -31,6 +31,7 @@ from dragoman.schema.v1.methods import METHODS
 from dragoman.transport.memory import memory_pair
 from dragoman.workspace.policy.policy_paths import policy_paths
 from tests.conftest import COUNTED
+from tests.forks import forked
 from tests.hub.sessions.stage import Stage, Talker, staged
 from tests.hub.test_hub_effects import ALLOW_ALL, ASK_ALL, DENY_ALL, FILES, Witness, logged
 from tests.sdk.test_connect_dialects import READER, texts
@@ -274,7 +275,7 @@ def reading_agent(folder: Path, *, method: str, said: str) -> list[str]:
     program = folder / "reader.py"
     text = READER.replace("readTextFile", method).replace('frame["result"]["content"]', said)
     program.write_text(text)
-    return [sys.executable, str(program)]
+    return forked([sys.executable, str(program)])
 
 
 CONTENT = 'frame.get("result", {}).get("content", "no")'

@@ -20,6 +20,7 @@ from dragoman.sdk.resumption.transport import ResumingTransport
 from dragoman.testing.pace import patience
 from dragoman.transport.contract import Transport
 from dragoman.transport.websocket import open_websocket
+from tests.forks import Fork, start
 from tests.hub.sessions.drops import Person, normalised
 from tests.nats_servers import free_port
 
@@ -43,12 +44,12 @@ class KilledHub:
         self._config = folder / "hub.toml"
         self._config.write_text('default_agent = "echo"\n[limits]\nprompt_rate = "100000/min"\n')
         self.token = ""
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: subprocess.Popen[bytes] | Fork | None = None
 
     async def start(self) -> None:
         place = ["--listen", f"127.0.0.1:{self.port}", "--config", str(self._config), "--json"]
         command = [sys.executable, "-m", "dragoman", "hub", *place]
-        self.process = subprocess.Popen(command, env=self._env, stdout=subprocess.PIPE, stderr=self._log)
+        self.process = start(command, cwd=Path.cwd(), env=self._env, stderr=self._log.fileno())
         assert self.process.stdout is not None
         line = await asyncio.to_thread(self.process.stdout.readline)
         self.token = json.loads(line)["token"] or self.token

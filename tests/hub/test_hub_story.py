@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,10 +12,9 @@ import pytest
 
 from dragoman.hub.gate.admission import new_token
 from dragoman.testing.pace import patience
+from tests.forks import DRAGOMAN
 from tests.interop.programs import AGENTS, CLIENTS, ROOT, needs_node, tell
 from tests.interop.test_story import FUTURE, ORDERS, STORY
-
-DRAGOMAN = [sys.executable, "-m", "dragoman"]
 
 
 @contextmanager

@@ -14,6 +14,7 @@ import pytest
 from dragoman.errors import LocalMistake
 from dragoman.sdk.remote_place import parse_place
 from dragoman.testing.pace import patience
+from tests.forks import DRAGOMAN
 from tests.remote.other_side import SshServer, make_fake_docker, needs_sshd
 
 SECONDS = 60.0
@@ -37,7 +38,7 @@ def variables(home: Path, server: SshServer | None = None, **more: str) -> dict[
 
 def dragoman(*words: str, env: dict[str, str], text: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "dragoman", *words],
+        [*DRAGOMAN, *words],
         env=env,
         input=text,
         capture_output=True,

@@ -13,10 +13,11 @@ from dragoman.dialect import Ledger
 from dragoman.errors import DragomanError
 from dragoman.schema.v1 import AgentMessageChunk, TextContent
 from dragoman.sdk.pool import PoolTask
+from tests.forks import DRAGOMAN, forked
 
 pytestmark = pytest.mark.bound(30)  # programs are started
 
-AGENT = [sys.executable, str(Path(__file__).with_name("foreign_agent.py"))]
+AGENT = forked([sys.executable, str(Path(__file__).with_name("foreign_agent.py"))])
 DIALECTS = ["crow", "koog", "haven", "haven-legacy", "acpex", "threads"]
 SAID = "You said: Hello"
 
@@ -82,7 +83,7 @@ def test_blocking_takes_the_dialect_by_name() -> None:
 
 def test_blocking_leaves_an_agent_of_v1_alone() -> None:
     ledger = Ledger()
-    with blocking.connect([sys.executable, "-m", "dragoman", "agent", "echo"], ledger=ledger) as agent:
+    with blocking.connect([*DRAGOMAN, "agent", "echo"], ledger=ledger) as agent:
         assert texts(list(agent.new_session(cwd="/tmp").prompt("Hello")))
     assert [decision.dialect for decision in ledger.decisions] == ["v1"]
     assert ledger.entries == []
@@ -92,7 +93,7 @@ def test_a_file_that_a_threads_agent_reads_comes_from_the_host_without_a_loop_of
     (tmp_path / "a.txt").write_text("peas\n")
     program = tmp_path / "reader.py"
     program.write_text(READER)
-    with blocking.connect([sys.executable, str(program)], dialect="threads", cwd=tmp_path) as agent:
+    with blocking.connect(forked([sys.executable, str(program)]), dialect="threads", cwd=tmp_path) as agent:
         said = texts(list(agent.new_session(cwd=str(tmp_path)).prompt(str(tmp_path / "a.txt"))))
     assert said == "peas\n"
 

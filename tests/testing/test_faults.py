@@ -7,6 +7,7 @@ import pytest
 from dragoman import Limits, connect
 from dragoman.errors import DragomanError
 from dragoman.testing import FAULTS, Script, ScriptedAgent, Variant, faulty, talking_to
+from tests.forks import forked
 
 STORY = Script.parse(
     """
@@ -81,7 +82,7 @@ async def test_a_client_gets_an_answer_or_an_error_from_a_process_too(fault: str
     outcome = ""
     try:
         async with connect(
-            ScriptedAgent(variant.script).command(tmp_path), limits=Limits(end_seconds=0.5)
+            forked(ScriptedAgent(variant.script).command(tmp_path)), limits=Limits(end_seconds=0.5)
         ) as handle:
             session = await handle.new_session(cwd="/tmp")
             outcome = (await session.prompt("go")).text

@@ -1,8 +1,8 @@
 """The plugin, in test runs of their own."""
 
 import os
+import shlex
 import subprocess
-import sys
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -10,6 +10,7 @@ import pytest
 
 from dragoman.testing import TranscriptFrame
 from dragoman.testing.plugin import GoldenFixture, RawAgentFixture
+from tests.forks import DRAGOMAN, module
 
 TESTS = """
 import asyncio
@@ -43,16 +44,14 @@ def test_golden(golden):
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     # Nobody else's plugins: they take longer to load than our tests take to run.
     env = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "dragoman.testing.plugin", *arguments]
+    command = [*module("pytest"), "-q", "-p", "dragoman.testing.plugin", *arguments]
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     (tmp_path / "test_mine.py").write_text(TESTS)
-    (tmp_path / "pytest.ini").write_text(
-        f"[pytest]\ndragoman_agent = {sys.executable} -m dragoman agent echo\n"
-    )
+    (tmp_path / "pytest.ini").write_text(f"[pytest]\ndragoman_agent = {shlex.join(DRAGOMAN)} agent echo\n")
     return tmp_path
 
 

@@ -10,6 +10,7 @@ from dragoman import Agent, Limits, Turn, connect
 from dragoman.errors import BadAnswer, CallFailed, LinkClosed, LocalMistake, PeerDied, VersionMismatch
 from dragoman.testing import RawPeer, ScriptedAgent, ScriptedClient, ScriptFailed, normalise, talking_to
 from dragoman.transport.memory import memory_pair
+from tests.forks import forked
 
 AGENT = """
 agent greeter version=3
@@ -48,7 +49,7 @@ client
 async def test_the_same_passes_in_memory_and_between_processes(tmp_path: Path) -> None:
     agent = ScriptedAgent(AGENT)
     here = await ScriptedClient(CLIENT).talk_to(agent)
-    there = await ScriptedClient(CLIENT).talk_to(agent.command(tmp_path))
+    there = await ScriptedClient(CLIENT).talk_to(forked(agent.command(tmp_path)))
     assert normalise(here) == normalise(there)
     assert sorted(normalise(agent.transcript)) == sorted(normalise(here))
 
@@ -199,7 +200,7 @@ async def test_a_process_dies_for_real(lines: str, returncode: int, name: str | 
     agent = ScriptedAgent(
         f'on prompt\n  say "last words"\n  complain "why it died"\n  {lines}', folder=tmp_path
     )
-    async with connect(agent.command()) as handle:
+    async with connect(forked(agent.command())) as handle:
         session = await handle.new_session(cwd="/tmp")
         turn = session.prompt("go")
         with pytest.raises(PeerDied, match="why it died") as died:
@@ -210,7 +211,7 @@ async def test_a_process_dies_for_real(lines: str, returncode: int, name: str | 
 @pytest.mark.bound(20)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_a_process_ends_when_it_is_asked_to(number: int, tmp_path: Path) -> None:
-    async with RawPeer(ScriptedAgent("on prompt\n  wait 1000").command(tmp_path)) as peer:
+    async with RawPeer(forked(ScriptedAgent("on prompt\n  wait 1000").command(tmp_path))) as peer:
         await peer.send({"jsonrpc": "2.0", "id": 1, "method": "_there"})
         await peer.read_line()
         peer.send_signal(number)
@@ -221,13 +222,13 @@ async def test_a_process_ends_when_it_is_asked_to(number: int, tmp_path: Path) -
 async def test_a_process_dies_after_everything_it_said_has_left(tmp_path: Path) -> None:
     agent = ScriptedAgent("on prompt\n  flood 3000 1000\n  say last\n  die SIGKILL", folder=tmp_path)
     story = "client\n  initialize\n  new\n  prompt go\n  await update agent_message_chunk last\n  expect end"
-    await ScriptedClient(story).talk_to(agent.command())
+    await ScriptedClient(story).talk_to(forked(agent.command()))
 
 
 @pytest.mark.bound(20)
 async def test_a_process_that_lingers_has_to_be_killed(tmp_path: Path) -> None:
     agent = ScriptedAgent("start\n  linger\non prompt\n  say hello", folder=tmp_path)
-    async with connect(agent.command(), limits=Limits(end_seconds=0.5)) as handle:
+    async with connect(forked(agent.command()), limits=Limits(end_seconds=0.5)) as handle:
         session = await handle.new_session(cwd="/tmp")
         assert (await session.prompt("go")).text == "hello"
         transport = handle.link.transport

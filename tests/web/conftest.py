@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -20,6 +19,7 @@ import pytest
 
 from dragoman.hub.gate.grants_store import TokenStore
 from dragoman.testing.pace import patience
+from tests import forks
 from tests.browser import launch, open_driver
 from tests.conftest import children
 from tests.subagents.family import arguments
@@ -132,13 +132,14 @@ def running_hub(
     `settings` are further lines of its configuration.
     """
     wire = wire or Wire()
-    agent = [sys.executable, "-m", "dragoman", "agent", "script", str(AGENT)]
+    agent = [*forks.DRAGOMAN, "agent", "script", str(AGENT)]
+    steerable = forks.forked([sys.executable, str(STEERABLE), "steering"])
     (folder / "hub.toml").write_text(
         f'hosts = ["127.0.0.1:{wire.port}"]\njournal = "{folder}/hub.db"\n'
         f'default_agent = "guide"\nknown_agents = false\n{settings}\n'
         f'[agents.guide]\ncommand = {json.dumps(agent)}\ntitle = "Guide"\ndescription = "Shows everything"\n'
         f"[agents.family]\ncommand = {json.dumps(arguments('claude'))}\n"
-        f"[agents.steerable]\ncommand = {json.dumps([sys.executable, str(STEERABLE), 'steering'])}\n"
+        f"[agents.steerable]\ncommand = {json.dumps(steerable)}\n"
         "[push]\nprivate = true\n"  # the push service of the tests is on this machine
     )
     with open(folder / "hub.toml", "a", encoding="utf-8") as config:
@@ -148,12 +149,11 @@ def running_hub(
     homes = {f"XDG_{name}_HOME": str(folder / name.lower()) for name in ("DATA", "CONFIG", "STATE", "CACHE")}
     command = [sys.executable, "-m", "dragoman", "hub", "--config", str(folder / "hub.toml"), "--json"]
     with open(folder / "log", "wb") as log:
-        process = subprocess.Popen(
+        process = forks.start(
             [*command, "--listen", "127.0.0.1:0"],
-            stdout=subprocess.PIPE,
-            stderr=log,
+            cwd=Path.cwd(),
             env={**os.environ, **homes},
-            text=True,
+            stderr=log.fileno(),
         )
     try:
         assert process.stdout is not None

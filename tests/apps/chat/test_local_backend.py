@@ -1,5 +1,4 @@
 import asyncio
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,9 +9,7 @@ from dragoman.errors import LocalMistake
 from dragoman.schema import v1
 from dragoman.tui.ports import ChatRequest
 from tests.apps.chat.quiet import Quiet
-
-DRAGOMAN = [sys.executable, "-m", "dragoman"]
-
+from tests.forks import DRAGOMAN
 
 SCRIPT = """
 agent keeper

@@ -16,13 +16,14 @@ from mcp.client.stdio import stdio_client
 
 from dragoman.cli import main
 from dragoman.testing.pace import patience
+from tests.forks import DRAGOMAN
 
 
 @pytest.mark.bound(30)  # two processes are started, one after the other
 async def test_the_official_client_talks_to_the_command(tmp_path: Path) -> None:
     parameters = StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "dragoman", "mcp", "--agent", "echo", "--cwd", str(tmp_path)],
+        command=DRAGOMAN[0],
+        args=[*DRAGOMAN[1:], "mcp", "--agent", "echo", "--cwd", str(tmp_path)],
         env={**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")},
     )
     # By default it writes to what was standard error when it was imported.
@@ -43,7 +44,7 @@ async def test_the_official_client_comes_over_http_without_a_token_if_that_was_a
 ) -> None:
     words = ["--http", "--no-token", "--agent", "echo", "--cwd", str(tmp_path)]
     process = await asyncio.create_subprocess_exec(
-        *[sys.executable, "-m", "dragoman", "mcp", *words],
+        *[*DRAGOMAN, "mcp", *words],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         env={**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")},
@@ -66,7 +67,7 @@ def test_bad_lines_are_answered_and_the_end_of_the_input_ends_it(tmp_path: Path)
     lines = b'nonsense\n{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n'
     lines += b'{"jsonrpc":"2.0","id":2,"method":"ping"}\n'
     done = subprocess.run(
-        [sys.executable, "-m", "dragoman", "mcp", "--agent", "echo"],
+        [*DRAGOMAN, "mcp", "--agent", "echo"],
         input=lines,
         capture_output=True,
         cwd=tmp_path,

@@ -1,7 +1,8 @@
-"""One process for each worker runs the commands of this room (`tests/fork_server.py`)."""
+"""One process for each worker runs the commands of this room as forks (`tests/fork_server.py`)."""
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterator
 
@@ -9,15 +10,20 @@ import pytest
 
 from tests.apps.run import run_process
 from tests.fork_server import ForkServer
+from tests.forks import forked
 
 
 @pytest.fixture(autouse=True, scope="session")
-def fork_server() -> Iterator[None]:
+def fork_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     if sys.platform != "linux":
         yield
         return
+    python = tmp_path_factory.mktemp("bin") / "python"
+    python.write_text(f'#!/bin/sh\nexec {shlex.join(forked([sys.executable]))} "$@"\n')
+    python.chmod(0o755)
     run_process.fork_server = server = ForkServer(
-        "dragoman.apps.run.drive", "dragoman.apps.run.command", "dragoman.apps.console"
+        *("dragoman.apps.run.drive", "dragoman.apps.run.command", "dragoman.apps.console"),
+        python=str(python),
     )
     try:
         yield

@@ -1,4 +1,4 @@
-"""`dragoman run` as a process, in a home of its own. In this room the process is a fork (`conftest.py`)."""
+"""`dragoman run` as a process, in a home of its own. In this room it is a fork, and so are its agents."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dragoman.testing.pace import patience
+from tests import forks
 from tests.fork_server import ForkServer
 
 DRAGOMAN = [sys.executable, "-m", "dragoman"]
@@ -74,4 +75,4 @@ def scripted(folder: Path, script: str) -> str:
     """The command line of an agent that does what the script says."""
     path = folder / "agent.script"
     path.write_text(script, encoding="utf-8")
-    return " ".join([*DRAGOMAN, "agent", "script", str(path)])
+    return " ".join([*forks.DRAGOMAN, "agent", "script", str(path)])

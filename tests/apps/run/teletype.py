@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import pty
 import select
 import subprocess
-import termios
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from dragoman.testing.pace import patience
-from tests.apps.run.run_process import RUN, home
+from tests.apps.run.run_process import home
+from tests.forks import DRAGOMAN
 
 CTRL_C = "\x03"
 
@@ -65,14 +64,13 @@ class Teletype:
 def in_terminal(*arguments: str, folder: Path, env: Mapping[str, str] | None = None) -> Iterator[Teletype]:
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        [*RUN, *arguments],
+        [*DRAGOMAN, "run", *arguments],  # it makes the terminal its own
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
         cwd=folder,
         env=env or home(folder),
         start_new_session=True,
-        preexec_fn=_claim_terminal,  # no thread of a test holds a lock here
     )
     os.close(theirs)
     try:
@@ -82,7 +80,3 @@ def in_terminal(*arguments: str, folder: Path, env: Mapping[str, str] | None = N
             process.kill()
         process.wait()
         os.close(ours)
-
-
-def _claim_terminal() -> None:
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)

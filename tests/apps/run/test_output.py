@@ -57,7 +57,7 @@ def test_every_update_is_shown_in_order(how: str, tmp_path: Path) -> None:
 
 
 def test_a_reader_that_waits_makes_the_agent_wait(tmp_path: Path) -> None:
-    with running(tmp_path, "/stream 32768 1024") as process:
+    with running(tmp_path, "/stream 8192 4096") as process:
         assert process.stdout is not None
         fd = process.stdout.fileno()
         received = len(os.read(fd, 1))

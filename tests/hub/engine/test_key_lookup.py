@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -27,6 +26,7 @@ from dragoman.journal.nats import open_nats
 from dragoman.schema.v1 import ForkSessionRequest, ForkSessionResponse, NewSessionRequest, NewSessionResponse
 from dragoman.testing.journals import keyed_turn
 from dragoman.transport.contract import Transport
+from tests.forks import DRAGOMAN
 from tests.hub.cluster.together import nodes
 from tests.hub.sessions.agents import Gate, obedient
 from tests.hub.sessions.stage import Stage, Talker, staged
@@ -431,7 +431,7 @@ async def connect_process(door: Door) -> AsyncIterator[asyncio.subprocess.Proces
     bound = open_socket("127.0.0.1", 0, tls=None, insecure=False)
     port, token = bound.getsockname()[1], new_token()
     admission = Admission({hash_token(token): Grant("one")}, hosts=local_hosts(port))
-    words = [sys.executable, "-m", "dragoman", "connect", f"ws://127.0.0.1:{port}/acp"]
+    words = [*DRAGOMAN, "connect", f"ws://127.0.0.1:{port}/acp"]
     pipe = asyncio.subprocess.PIPE
     async with open_listener(AcpEndpoint(admission, door.accept), bound):
         process = await asyncio.create_subprocess_exec(

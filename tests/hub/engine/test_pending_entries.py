@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -32,6 +31,7 @@ from dragoman.journal.redaction import is_redacted, redact
 from dragoman.journal.transcript import export
 from dragoman.testing.pace import deadline
 from dragoman.transport.memory import memory_pair
+from tests.forks import DRAGOMAN
 from tests.hub.cluster.together import LEASE, nodes
 from tests.hub.sessions.agents import Gate, obedient
 from tests.hub.sessions.stage import Held, Stage, Talker, staged
@@ -438,7 +438,7 @@ async def test_a_folder_that_is_called_like_a_key_is_still_the_sessions_folder(t
 async def test_a_prompt_is_erased_once_the_agent_host_of_a_real_agent_has_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    echo = AgentSettings(command=(sys.executable, "-m", "dragoman", "agent", "echo"), dialect="v1")
+    echo = AgentSettings(command=(*DRAGOMAN, "agent", "echo"), dialect="v1")
     specs = specs_of({"echo": echo}, tmp_path / "agents")
     options = HubOptions(default_agent="echo")
     async with open_journal(tmp_path / "hub.db") as journal, Hub(journal, specs, options=options) as hub:

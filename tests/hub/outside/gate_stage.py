@@ -30,6 +30,7 @@ from dragoman.transport.contract import Sink, Transport
 from dragoman.transport.http_client import open_http
 from dragoman.transport.passing_transport import PassingTransport
 from dragoman.transport.websocket import open_websocket
+from tests.forks import forked
 from tests.hub.outside import recording_agent
 from tests.hub.outside.process import HubProcess, leave
 from tests.hub.push.test_encryption import AUTH, P256DH
@@ -244,7 +245,7 @@ class DialectClient:
 
 @contextmanager
 def running_stage(folder: Path) -> Iterator[GateStage]:
-    command = json.dumps([sys.executable, recording_agent.__file__])
+    command = json.dumps(forked([sys.executable, recording_agent.__file__]))
     policy = folder / "policy.toml"
     policy.write_text(RULES)
     hub = HubProcess(folder)

@@ -20,6 +20,7 @@ from typing import Any
 
 from dragoman.testing.pace import patience
 from dragoman.transport.websocket import open_websocket
+from tests.forks import Fork, forked, start
 from tests.hub.sessions.stage import Talker
 from tests.nats_servers import free_port
 
@@ -38,8 +39,12 @@ prompt_rate = "10000/s"
 class HubProcess:
     """One folder with everything of it, and one process at a time."""
 
-    def __init__(self, folder: Path, *, config: str = "", before: Sequence[str] = ()) -> None:
-        """`before` are the words of a command that runs the hub's."""
+    def __init__(
+        self, folder: Path, *, config: str = "", before: Sequence[str] = (), is_forked: bool = True
+    ) -> None:
+        """`before` are the words of a command that runs the hub's. A fork has the command line, environment
+        and memory of another process in `/proc`.
+        """
         self.port: int = free_port()
         self.folder = folder
         self.data = folder / "data" / "dragoman"
@@ -48,8 +53,9 @@ class HubProcess:
         """A folder for sessions: small, because hubs look at what turns change."""
         self.work.mkdir(exist_ok=True)
         self.token = ""
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: subprocess.Popen[bytes] | Fork | None = None
         self._before = list(before)
+        self._is_forked = is_forked
         self.config = folder / "config" / "dragoman" / "hub.toml"
         self.config.parent.mkdir(parents=True, exist_ok=True)
         self.config.write_text(f'default_agent = "echo"\nknown_agents = false\n{config or UNHURRIED}')
@@ -80,8 +86,8 @@ class HubProcess:
     def start(self) -> HubProcess:
         words = [*self._before, *DRAGOMAN, "hub", "--listen", self.place, "--json"]
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                words, cwd=ROOT, env=self.env, stdout=subprocess.PIPE, stderr=log, start_new_session=True
+            self.process = start(
+                words, cwd=ROOT, env=self.env, stderr=log.fileno(), is_forked=self._is_forked
             )
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
@@ -113,7 +119,7 @@ class HubProcess:
     def command(self, *words: str) -> str:
         """What a command says, run by the same person."""
         run = subprocess.run(
-            [*DRAGOMAN, *words],
+            forked([*DRAGOMAN, *words]),
             cwd=ROOT,
             env=self.env,
             capture_output=True,
@@ -125,8 +131,10 @@ class HubProcess:
 
 
 @contextmanager
-def running_hub(folder: Path, *, config: str = "", before: Sequence[str] = ()) -> Iterator[HubProcess]:
-    hub = HubProcess(folder, config=config, before=before).start()
+def running_hub(
+    folder: Path, *, config: str = "", before: Sequence[str] = (), is_forked: bool = True
+) -> Iterator[HubProcess]:
+    hub = HubProcess(folder, config=config, before=before, is_forked=is_forked).start()
     try:
         yield hub
     finally:

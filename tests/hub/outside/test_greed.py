@@ -59,7 +59,7 @@ def end_greedy(folder: Path) -> None:
 
 
 async def test_an_agent_that_never_reads_its_answers_costs_a_bounded_amount(tmp_path: Path) -> None:
-    with running_hub(tmp_path, config=configuration(tmp_path)) as hub:
+    with running_hub(tmp_path, config=configuration(tmp_path), is_forked=False) as hub:
         large = hub.work / "large"
         large.write_text("x" * 2_000_000)
         greedy = await (await hub.client(query="?agent=greedy")).begin()

@@ -119,17 +119,45 @@ class VirtualTask(asyncio.Task[Any]):
         return self.number
 
 
+class VirtualHandle(asyncio.TimerHandle):
+    """A callback, due at once or at a moment. asyncio's own asks each time whether somebody debugs."""
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        callback: Callable[..., object],
+        args: tuple[Any, ...],
+        loop: VirtualLoop,
+        context: contextvars.Context | None,
+        when: float = 0.0,
+    ) -> None:
+        self._callback = callback
+        self._args = args
+        self._loop = loop
+        self._context = contextvars.copy_context() if context is None else context
+        self._when = when
+        self._cancelled = self._scheduled = False
+        self._source_traceback = self._repr = None
+
+    def cancel(self) -> None:
+        self._cancelled = True
+        self._callback = self._args = None
+
+
 class VirtualLoop(asyncio.BaseEventLoop):
     """Run it with `run_until_complete`. `errors` are what nobody has caught."""
 
     _ready: deque[asyncio.Handle]
-    _scheduled: list[asyncio.TimerHandle]
+    _stopping: bool
 
     def __init__(self, seed: str) -> None:
         super().__init__()
         self.errors: list[str] = []
         self.steps = 0
         self._now = 0.0
+        self._timers: list[tuple[float, int, VirtualHandle]] = []
+        self._timer_count = 0
         self._random = random.Random(f"{seed}/loop")
         self._count = 0
         self._tasks: list[VirtualTask] = []
@@ -176,40 +204,50 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self.call_later(self._random.uniform(0.0001, 0.005), run)
         return done
 
-    def call_soon_threadsafe(  # type: ignore[override]
-        self, callback: Any, *args: Any, context: Any = None
-    ) -> asyncio.Handle:
-        return self.call_soon(callback, *args, context=context)
+    def call_soon(self, callback: Any, *args: Any, context: Any = None) -> VirtualHandle:  # type: ignore[override]
+        handle = VirtualHandle(callback, args, self, context)
+        self._ready.append(handle)
+        return handle
+
+    call_soon_threadsafe = call_soon  # type: ignore[assignment]
+
+    def call_later(  # type: ignore[override]
+        self, delay: float, callback: Any, *args: Any, context: Any = None
+    ) -> VirtualHandle:
+        return self.call_at(self._now + delay, callback, *args, context=context)
+
+    def call_at(  # type: ignore[override]
+        self, when: float, callback: Any, *args: Any, context: Any = None
+    ) -> VirtualHandle:
+        timer = VirtualHandle(callback, args, self, context, when)
+        self._timer_count += 1
+        heapq.heappush(self._timers, (when, self._timer_count, timer))
+        return timer
 
     def _run_once(self) -> None:
-        """One turn: timers that are due, then what is ready now. With nothing ready, time moves."""
-        timers, ready = self._scheduled, self._ready
-        if not ready:
-            while timers and timers[0].cancelled():
-                heapq.heappop(timers)._scheduled = False  # type: ignore[attr-defined]
-            if not timers:
-                raise Stuck("nothing can run any more")
-            self._now = max(self._now, timers[0].when())
-        while timers and timers[0].when() <= self._now:
-            timer = heapq.heappop(timers)
-            timer._scheduled = False  # type: ignore[attr-defined]
-            if not timer.cancelled():
-                ready.append(timer)
-        for _ in range(len(ready)):
-            handle = ready.popleft()
-            if handle.cancelled():
-                continue
-            process = handle._context.get(current)  # type: ignore[attr-defined]
-            if process is not None and not process.is_alive:
-                continue
-            if process is not None and process.is_paused:
-                process.hold(handle)
-                continue
-            self.steps += 1
-            handle._run()
-
-    def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
-        pass  # dropped when its time comes
+        """Turn after turn: timers that are due, then what is ready now. With nothing ready, time moves."""
+        timers, ready = self._timers, self._ready
+        while not self._stopping:
+            if not ready:
+                while timers and timers[0][2]._cancelled:
+                    heapq.heappop(timers)
+                if not timers:
+                    raise Stuck("nothing can run any more")
+                self._now = max(self._now, timers[0][0])
+            while timers and timers[0][0] <= self._now:
+                ready.append(heapq.heappop(timers)[2])
+            for _ in range(len(ready)):
+                handle: Any = ready.popleft()
+                if handle._cancelled:
+                    continue
+                process = handle._context.get(current)
+                if process is not None and not process.is_alive:
+                    continue
+                if process is not None and process.is_paused:
+                    process.hold(handle)
+                    continue
+                self.steps += 1
+                handle._run()
 
     def close_all(self) -> None:
         """End what killed processes have left, without letting it do anything."""
@@ -221,7 +259,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self.call_soon(self.stop)
         self.run_forever()
         self._ready.clear()
-        self._scheduled.clear()
+        self._timers.clear()
         self.close()
         logging.disable(logging.NOTSET)
 

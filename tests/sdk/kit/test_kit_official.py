@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from dragoman.testing.pace import patience
+from tests.forks import forked
 from tests.interop.programs import ROOT, TS, needs_node
 
-AGENT = [sys.executable, str(ROOT / "examples" / "notes_agent.py")]
-PYTHON = [sys.executable, str(Path(__file__).with_name("official_keeper.py"))]
+AGENT = forked([sys.executable, str(ROOT / "examples" / "notes_agent.py")])
+PYTHON = forked([sys.executable, str(Path(__file__).with_name("official_keeper.py"))])
 TYPESCRIPT = ["node", str(TS / "keeper.mjs")]
 
 

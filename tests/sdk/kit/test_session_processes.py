@@ -18,6 +18,7 @@ from dragoman.journal import open_journal
 from dragoman.schema import v1
 from dragoman.sdk.kit.restore import CUT_SHORT
 from dragoman.testing.pace import patience
+from tests.forks import forked
 from tests.sdk.kit.kit_agents import Heard
 
 pytestmark = pytest.mark.bound(30)  # programs start slowly on a busy machine
@@ -28,7 +29,7 @@ PROGRAM = str(Path(__file__).with_name("kept_agent.py"))
 @asynccontextmanager
 async def program(path: Path, *, slow: float = 0) -> AsyncIterator[tuple[AgentHandle, Heard]]:
     heard = Heard()
-    command = [sys.executable, PROGRAM, str(path), *([str(slow)] if slow else [])]
+    command = forked([sys.executable, PROGRAM, str(path), *([str(slow)] if slow else [])])
     async with connect(command, client=heard.client) as handle:
         yield handle, heard
 

@@ -26,6 +26,7 @@ from dragoman.schema.v1 import (
     TextContent,
 )
 from dragoman.transport.memory import memory_pair
+from tests.forks import forked
 from tests.sdk.proxy.ends import End, answer, chunk, line, note, prompt, request
 
 INITIALIZE = request(0, "initialize", protocolVersion=1, clientCapabilities={})
@@ -323,8 +324,8 @@ serve(proxy)
 @pytest.mark.bound(20)
 async def test_two_proxies_and_an_agent_as_processes() -> None:
     ours, theirs = memory_pair()
-    proxies = [[sys.executable, "-c", PROGRAM, word] for word in ("1 ", "2 ")]
-    chain = Conductor([*proxies, [sys.executable, "examples/echo_agent.py"]])
+    proxies = [forked([sys.executable, "-c", PROGRAM, word]) for word in ("1 ", "2 ")]
+    chain = Conductor([*proxies, forked([sys.executable, "examples/echo_agent.py"])])
     async with serving(chain, theirs), connect(ours) as handle:
         session = await handle.new_session(cwd="/tmp")
         texts = [update.content.text async for update in session.prompt("hi")]  # type: ignore[union-attr]

@@ -14,6 +14,7 @@ from dragoman import Limits, Proxy, connect, serving
 from dragoman.schema.v1 import AgentMessageChunk, TextContent
 from dragoman.testing import RawPeer
 from dragoman.transport.memory import memory_pair
+from tests.forks import forked
 from tests.sdk.proxy.ends import End, Slow, answer, prompt, request
 from tests.transport.programs import alive, eventually, python
 
@@ -35,11 +36,11 @@ serve(Proxy(sys.argv[1:]), limits=Limits(end_seconds=0.2))
 
 
 def proxy_before(*command: str) -> list[str]:
-    return [sys.executable, "-c", SERVE, *command]
+    return forked([sys.executable, "-c", SERVE, *command])
 
 
 async def test_the_example_adds_its_rules() -> None:
-    async with connect([sys.executable, "examples/rules_proxy.py"]) as agent:
+    async with connect(forked([sys.executable, "examples/rules_proxy.py"])) as agent:
         session = await agent.new_session(cwd="/tmp")
         texts = [
             update.content.text
@@ -51,7 +52,7 @@ async def test_the_example_adds_its_rules() -> None:
 
 async def test_the_example_of_a_chain_answers_as_one_agent() -> None:
     shown: list[bytes] = []
-    async with connect([sys.executable, "examples/proxy_chain.py"], on_stderr=shown.append) as agent:
+    async with connect(forked([sys.executable, "examples/proxy_chain.py"]), on_stderr=shown.append) as agent:
         session = await agent.new_session(cwd="/tmp")
         updates = [update async for update in session.prompt("Push it.")]
     assert isinstance(updates[0], AgentMessageChunk)
@@ -60,7 +61,7 @@ async def test_the_example_of_a_chain_answers_as_one_agent() -> None:
 
 
 async def test_requests_from_a_file_get_their_answers() -> None:
-    async with RawPeer(proxy_before(sys.executable, "examples/echo_agent.py")) as peer:
+    async with RawPeer(proxy_before(*forked([sys.executable, "examples/echo_agent.py"]))) as peer:
         await peer.send(INITIALIZE, request(1, "session/new", cwd="/", mcpServers=[]))
         peer.close_stdin()
         answers = [json.loads(frame) for frame in await peer.read_rest(seconds=10)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from dragoman import Limits
 from dragoman.sdk.supervision.events import SupervisionEvent
 from dragoman.sdk.supervision.restarts import Restarts
 from dragoman.testing import ScriptedAgent
+from tests.forks import DRAGOMAN, forked
 
 QUICK = Restarts(deaths=3, within=60, first_delay=0.01, longest_delay=0.05)
 
@@ -21,13 +23,13 @@ n=$(cat "$0/life" 2>/dev/null || echo 0)
 echo $((n + 1)) > "$0/life"
 [ -d "$0/$n" ] || n=last
 shift "$([ "$n" = last ] && echo $(($# - 1)) || echo "$n")"
-exec "$PYTHON" -m dragoman agent script "$1"
+exec $DRAGOMAN agent script "$1"
 """
 
 
 def script(folder: Path, text: str) -> list[str]:
     """A process that plays this script in every life."""
-    return ScriptedAgent(text).command(folder)
+    return forked(ScriptedAgent(text).command(folder))
 
 
 def lives(folder: Path, *scripts: str) -> list[str]:
@@ -39,7 +41,7 @@ def lives(folder: Path, *scripts: str) -> list[str]:
         place = folder / str(number)
         place.mkdir()
         paths.append(script(place, text)[-1])
-    shell = CHOOSE.replace("$PYTHON", sys.executable)
+    shell = CHOOSE.replace("$DRAGOMAN", shlex.join(DRAGOMAN))
     return ["/bin/sh", "-c", shell, os.fspath(folder), *paths]
 
 
@@ -47,7 +49,7 @@ def program(folder: Path, text: str) -> list[str]:
     """A process that runs this Python."""
     path = folder / "agent.py"
     path.write_text(text, encoding="utf-8")
-    return [sys.executable, str(path)]
+    return forked([sys.executable, str(path)])
 
 
 class Heard(list[SupervisionEvent]):

@@ -38,7 +38,12 @@ from dragoman.sdk.supervision.restarts import Restarts
 from dragoman.sdk.supervision.supervisor import SupervisedAgent
 from dragoman.testing import FAULTS, ScriptedAgent, Variant, faulty
 from dragoman.testing.pace import deadline
+<<<<<<< HEAD:tests/sdk/supervision/misbehaving_agent.py
 from dragoman.transport.owned_tree import owned_trees
+=======
+from dragoman.transport.owned_tree import owned_trees
+from tests.forks import forked
+>>>>>>> t1:tests/sdk/supervision/misbehaving.py
 from tests.sdk.supervision.lives import AT_ONCE
 
 STORY = """
@@ -131,7 +136,7 @@ def pid_of(agent: SupervisedAgent) -> int:
 
 async def meet(variant: Variant, folder: Path) -> str:
     """One conversation with it: how it ended. What is no error of ours, or takes too long, is raised."""
-    command = ScriptedAgent(variant.script).command(folder)
+    command = forked(ScriptedAgent(variant.script).command(folder))
     restarts = Restarts(deaths=3, first_delay=0.01)
     deadlines = GENEROUS if variant.harmless else DEADLINES
     limits = Limits() if variant.harmless else AT_ONCE

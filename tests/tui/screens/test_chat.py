@@ -1,7 +1,6 @@
 """The conversation on the screen, in stories: each starts the application once and does several things."""
 
 import asyncio
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from dragoman import Agent, ClientHandle, Turn
 from dragoman.schema import v1
 from dragoman.tui.model.entries import SpeechEntry
 from dragoman.tui.ports import ChatRequest
+from tests.forks import DRAGOMAN
 from tests.tui.stage import StageBackend, on_stage
 
 pytestmark = pytest.mark.bound(60)
@@ -285,7 +285,7 @@ on prompt
 async def test_a_dead_agent_is_started_again_with_one_key(project: Path, tmp_path: Path) -> None:
     script = tmp_path / "mortal.script"
     script.write_text(SCRIPT)
-    command = [sys.executable, "-m", "dragoman", "agent", "script", str(script)]
+    command = [*DRAGOMAN, "agent", "script", str(script)]
     async with on_stage(
         StageBackend(project, mortal=command), ChatRequest(agent="mortal", cwd=str(project))
     ) as eyes:

@@ -15,7 +15,12 @@ from dragoman.sdk.known.doctor import CheckResult, Diagnosis, DiagnosisOutcome, 
 from dragoman.testing import ScriptedAgent
 from dragoman.testing.pace import patience
 from dragoman.transport.contract import Grace
+<<<<<<< HEAD:tests/sdk/known/doctor/test_examination.py
 from dragoman.transport.owned_tree import owned_trees
+=======
+from dragoman.transport.owned_tree import owned_trees
+from tests.forks import forked
+>>>>>>> t1:tests/sdk/known/doctor/test_examining.py
 from tests.transport.programs import python
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="scripts and modes of POSIX")
@@ -43,7 +48,7 @@ def an_agent(
 
 
 def scripted(tmp_path: Path, script: str) -> KnownAgent:
-    return an_agent(list(ScriptedAgent(script).command(tmp_path)))
+    return an_agent(forked(ScriptedAgent(script).command(tmp_path)))
 
 
 def step(diagnosis: Diagnosis, name: str) -> DiagnosisStep:
