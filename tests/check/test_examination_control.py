@@ -1,6 +1,6 @@
 """Every live examination that a signal ends reports what it has, and says that it is not all.
 
-Real processes. Each case is stuck in the middle of its examination when the signal comes, so that there is
+Real programs. Each case is stuck in the middle of its examination when the signal comes, so that there is
 something to report and something that is missing.
 """
 
@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from dragoman.check.examination_control import NOT_REPEATED
+from tests import forks
 from tests.apps.run.run_process import DRAGOMAN, home
 from tests.check.agent.agents import raw
 from tests.check.endpoint.server import GoodServer
@@ -108,7 +109,8 @@ async def interrupt(
     async with served(StuckServer()) as port:
         command, *words = [word.replace("URL", f"http://127.0.0.1:{port}/acp") for word in case.words]
         process = await asyncio.create_subprocess_exec(
-            *(*prefix, *DRAGOMAN, "check", command, *options, *words),
+            *([*prefix, *DRAGOMAN] if prefix else forks.DRAGOMAN),
+            *("check", command, *options, *words),
             cwd=folder,
             env=home(folder),
             stdin=asyncio.subprocess.DEVNULL,

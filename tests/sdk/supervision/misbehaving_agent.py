@@ -38,12 +38,8 @@ from dragoman.sdk.supervision.restarts import Restarts
 from dragoman.sdk.supervision.supervisor import SupervisedAgent
 from dragoman.testing import FAULTS, ScriptedAgent, Variant, faulty
 from dragoman.testing.pace import deadline
-<<<<<<< HEAD:tests/sdk/supervision/misbehaving_agent.py
-from dragoman.transport.owned_tree import owned_trees
-=======
 from dragoman.transport.owned_tree import owned_trees
 from tests.forks import forked
->>>>>>> t1:tests/sdk/supervision/misbehaving.py
 from tests.sdk.supervision.lives import AT_ONCE
 
 STORY = """

@@ -15,12 +15,8 @@ from dragoman.sdk.known.doctor import CheckResult, Diagnosis, DiagnosisOutcome, 
 from dragoman.testing import ScriptedAgent
 from dragoman.testing.pace import patience
 from dragoman.transport.contract import Grace
-<<<<<<< HEAD:tests/sdk/known/doctor/test_examination.py
-from dragoman.transport.owned_tree import owned_trees
-=======
 from dragoman.transport.owned_tree import owned_trees
 from tests.forks import forked
->>>>>>> t1:tests/sdk/known/doctor/test_examining.py
 from tests.transport.programs import python
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="scripts and modes of POSIX")
