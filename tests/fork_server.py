@@ -123,7 +123,7 @@ def _write(end: int, data: bytes) -> None:
         pass  # the command has ended without reading all of it
 
 
-class Running(NamedTuple):
+class RunningFork(NamedTuple):
     """A fork, and the descriptors that tell of its end and of the end of whoever asked for it."""
 
     pid: int
@@ -140,7 +140,7 @@ def _serve(requests: socket.socket, address: str) -> list[str]:
         listener.bind(address)  # not before: meanwhile whoever comes starts a process
         listener.listen(100)
         events.register(listener, select.POLLIN)
-    running: dict[int, Running] = {}
+    running: dict[int, RunningFork] = {}
     while True:
         for end, _ in events.poll():
             if end == requests.fileno():
@@ -154,11 +154,11 @@ def _serve(requests: socket.socket, address: str) -> list[str]:
                     request, ends, _, _ = socket.recv_fds(client, LARGEST_REQUEST, 4)
                 if not request:
                     continue  # it was killed at once
-            elif (one := running.get(end)) is not None:
-                events.unregister(one.process)
-                events.unregister(one.report)
-                del running[one.process], running[one.report]
-                _finish(one, kill=end == one.report)
+            elif (fork := running.get(end)) is not None:
+                events.unregister(fork.process)
+                events.unregister(fork.report)
+                del running[fork.process], running[fork.report]
+                _finish(fork, kill=end == fork.report)
                 continue
             else:
                 continue  # the other descriptor of the last one
@@ -171,14 +171,14 @@ def _serve(requests: socket.socket, address: str) -> list[str]:
                 return _become(request, streams)
             for end in streams:
                 os.close(end)
-            one = Running(pid, os.pidfd_open(pid), report)
+            one = RunningFork(pid, os.pidfd_open(pid), report)
             running[one.process] = running[one.report] = one
             events.register(one.process, select.POLLIN)
             events.register(one.report, 0)  # an error: the other end was closed
             _tell(report, pid)
 
 
-def _finish(one: Running, *, kill: bool) -> None:
+def _finish(one: RunningFork, *, kill: bool) -> None:
     """Tell whoever asked how the command has ended; what it took is counted as ours."""
     if kill:  # nobody listens any more
         os.kill(one.pid, signal.SIGKILL)
@@ -237,10 +237,10 @@ def _status_of(words: list[str]) -> int:
         print(end.code, file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
+        sys.excepthook(*sys.exc_info())
         return -signal.SIGINT
     except BaseException:  # noqa: BLE001  nobody is above it
-        sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
+        sys.excepthook(*sys.exc_info())
         return 1
     return 0
 

@@ -60,8 +60,11 @@ def test_a_tool_call_stands_on_lines_of_its_own() -> None:
 def test_a_tool_call_whose_end_is_never_told_is_shown_when_the_turn_is_over() -> None:
     end = events.EndEvent(time=T, outcome="end_turn", status=0, seconds=1.0)
     changes = events.ChangesEvent(time=T, files=[])
-    happened = [text("Let me see"), tool("pending"), tool("in_progress"), text("Done"), changes, end]
-    assert shown(pipe(), *happened) == "Let me see\nDone\n… Look (read)\n"
+    begun = tool("pending"), tool("in_progress")
+    assert (
+        shown(pipe(), text("Let me see"), *begun, text("Done"), changes, end)
+        == "Let me see\nDone\n… Look (read)\n"
+    )
     assert shown(pipe(), text("No"), tool("pending"), tool("failed"), end) == "No\n✗ Look (read)\n"
 
 

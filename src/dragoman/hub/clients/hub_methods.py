@@ -286,8 +286,8 @@ class HubMethods:
         key, by = checked_key(ours_in(params)), client.grant.name
         session = await hand_to_agent(self._hub, source, agent=agent, by=by, key=key)
         client.may_reach(session)
-        for prompt in source.state.queue:  # the other agent is told of them: nobody does them twice
-            source.withdraw(prompt.key)
+        for waiting in source.state.queue:  # the other agent is told of them: nobody does them twice
+            source.withdraw(waiting.key)
         source.cancel()
         lost = await losses(self._hub, session, source)
         self._hub.attach(client, session, Position(1)).catch_up()
