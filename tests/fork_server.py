@@ -142,7 +142,8 @@ def _serve(requests: socket.socket, address: str) -> list[str]:
         events.register(listener, select.POLLIN)
     running: dict[int, Running] = {}
     while True:
-        for end, _ in events.poll():
+        # What has ended comes first: a new fork may get the numbers of its descriptors.
+        for end, _ in sorted(events.poll(), key=lambda event: event[0] not in running):
             if end == requests.fileno():
                 request, ends, _, _ = socket.recv_fds(requests, LARGEST_REQUEST, 4)
                 if not request:
@@ -154,11 +155,11 @@ def _serve(requests: socket.socket, address: str) -> list[str]:
                     request, ends, _, _ = socket.recv_fds(client, LARGEST_REQUEST, 4)
                 if not request:
                     continue  # it was killed at once
-            elif (one := running.get(end)) is not None:
-                events.unregister(one.process)
-                events.unregister(one.report)
-                del running[one.process], running[one.report]
-                _finish(one, kill=end == one.report)
+            elif (ended := running.get(end)) is not None:
+                events.unregister(ended.process)
+                events.unregister(ended.report)
+                del running[ended.process], running[ended.report]
+                _finish(ended, kill=end == ended.report)
                 continue
             else:
                 continue  # the other descriptor of the last one
@@ -237,10 +238,10 @@ def _status_of(words: list[str]) -> int:
         print(end.code, file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
+        sys.excepthook(*sys.exc_info())
         return -signal.SIGINT
     except BaseException:  # noqa: BLE001  nobody is above it
-        sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
+        sys.excepthook(*sys.exc_info())
         return 1
     return 0
 

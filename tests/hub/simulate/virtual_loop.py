@@ -142,7 +142,7 @@ class VirtualHandle(asyncio.TimerHandle):
 
     def cancel(self) -> None:
         self._cancelled = True
-        self._callback = self._args = None
+        self._callback = self._args = None  # type: ignore[assignment]
 
 
 class VirtualLoop(asyncio.BaseEventLoop):
