@@ -142,7 +142,8 @@ def _serve(requests: socket.socket, address: str) -> list[str]:
         events.register(listener, select.POLLIN)
     running: dict[int, RunningFork] = {}
     while True:
-        for end, _ in events.poll():
+        # What has ended comes first: a new fork may get the numbers of its descriptors.
+        for end, _ in sorted(events.poll(), key=lambda event: event[0] not in running):
             if end == requests.fileno():
                 request, ends, _, _ = socket.recv_fds(requests, LARGEST_REQUEST, 4)
                 if not request:

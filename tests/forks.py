@@ -1,10 +1,10 @@
 """Programs of ours that tests start, as forks: a run of many tests has one process that has imported them.
 
 `DRAGOMAN` and `module(…)` begin the command lines of tests that talk to a program, or let another one start
-it; `forked(…)` makes such a command line of any. That starts a small process with the streams, the signals
-and the status of the fork (`tests/fork_client.py`); its number, memory and processor time are not those of
-the fork. `start(…)` is for tests that want those: nothing is between them and the fork. Tests of the start
-and of process trees start the program itself, and so does every run of a few tests.
+it; `forked(…)` makes such a command line of any other. That starts a small process with the streams, the
+signals and the status of the fork (`tests/fork_client.py`); its number is not that of the fork. `start(…)` is
+for tests that kill the program or ask the system about its number: nothing is between them and the fork.
+Tests of the start, of memory and of process trees start the program itself, and so does a run of few tests.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -100,8 +101,9 @@ class Fork:
         self.returncode: int | None = None
 
     def send_signal(self, number: int) -> None:
-        if self.returncode is None:
-            os.kill(self.pid, number)
+        if self.poll() is None:
+            with suppress(ProcessLookupError):  # it has ended, and that is about to be told
+                os.kill(self.pid, number)
 
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)

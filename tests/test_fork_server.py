@@ -178,6 +178,20 @@ def test_a_fork_of_our_own_has_its_own_number(
         process.kill()
         assert process.wait(patience(10)) == -signal.SIGKILL
         assert process.poll() == -signal.SIGKILL
+        process.send_signal(signal.SIGTERM)  # to nobody: it has ended
+
+
+def test_a_signal_to_a_fork_of_our_own_that_has_ended_by_itself_goes_to_nobody(
+    server: ForkServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forks, "ADDRESS", server.address)
+    with (tmp_path / "log").open("wb") as log:
+        process = forks.start([sys.executable, "-c", ""], cwd=tmp_path, env={}, stderr=log.fileno())
+    assert process.stdout is not None
+    with process.stdout as stdout:
+        assert stdout.read() == b""
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(patience(10)) in (0, -signal.SIGTERM)  # the end of its output is not yet its own
 
 
 def test_a_program_of_another_version_is_no_fork() -> None:
