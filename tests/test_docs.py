@@ -141,7 +141,7 @@ def ends(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
             folder.mkdir()
             (folder / NAME).write_text(block.text, encoding="utf-8")
             wanted.setdefault(frozenset(installs(block.page)), {})[folder] = block
-    found = {}
+    found: dict[Block, Ended] = {}
     for packages, blocks in wanted.items():
         made = environment(shared_folder(next(iter(blocks)).parent), packages)
         places = [Program(folder, variables(made, folder.parent)) for folder in blocks]
