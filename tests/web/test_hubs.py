@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -99,44 +102,26 @@ def test_an_approval_of_another_hub_is_answered_there_and_a_hub_that_is_away_hid
     assert home.token not in kept
 
 
-def test_a_hub_is_added_by_its_pairing_link_once(visitor: Visitor, two: Two) -> None:
+def test_a_hub_is_added_by_the_link_that_its_pairing_prints_once(visitor: Visitor, two: Two) -> None:
     home, other = two
-    elsewhere = visitor.open(url=other.url, token=other.token)
-    code = pairing_code(elsewhere)
     page = visitor.open()
-    link = f"{other.url}#pair={code}"
-    page.goto(home.url + "#hub=" + page.evaluate("encodeURIComponent", link))
-    page.wait_for_selector("#hub-link")
-    assert code not in page.url
-    page.click("dialog button[type=submit]")
-    page.goto(home.url + "#/settings")
-    page.wait_for_selector(".other-hubs >> text=connected")
+    command = [sys.executable, "-m", "dragoman", "hub", "pair", other.direct, "--address", other.url, "--json"]
+    env = {**os.environ, "DRAGOMAN_TOKEN": other.token}
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) as pair:
+        assert pair.stdout is not None
+        shown = json.loads(pair.stdout.readline())
+        (link,) = shown["add"]
+        assert link.startswith(f"{home.url}#hub=")
+        page.goto(link)
+        page.wait_for_selector("#hub-link")
+        assert page.url == home.url  # the code is gone from it
+        page.click("dialog button[type=submit]")
+        page.goto(home.url + "#/settings")
+        page.wait_for_selector(".other-hubs >> text=connected")
+    assert pair.returncode == 0
     page.click(".other-hubs >> text=Remove")
-    add_hub(page, link)
+    add_hub(page, shown["address"])
     page.wait_for_selector("dialog .fault >> text=was used already")
-
-
-PAIR = """async (token) => {
-    const headers = { Authorization: `Bearer ${token}` };
-    const { ticket } = await (await fetch("/ticket", { method: "POST", headers })).json();
-    const socket = new WebSocket(`ws://${location.host}/acp?ticket=${ticket}`);
-    const call = (id, method, params) => new Promise((resolve) => {
-        socket.addEventListener("message", (event) => {
-            const message = JSON.parse(event.data);
-            if (message.id === id) resolve(message.result);
-        });
-        socket.send(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
-    });
-    await new Promise((open) => { socket.onopen = open; });
-    await call(0, "initialize", { protocolVersion: 1, clientCapabilities: {} });
-    const { code } = await call(1, "_dragoman/hub/pair", {});
-    socket.close();
-    return code;
-}"""
-
-
-def pairing_code(page: Any) -> str:
-    return str(page.evaluate(PAIR, page.evaluate("localStorage['dragoman.token']")))
 
 
 VIOLATION = """(address) => new Promise((resolve) => {
