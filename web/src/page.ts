@@ -61,7 +61,7 @@ const LISTS_MS = 250;
 let listTimer = 0;
 let listScrolledAt = -LISTS_MS;
 /** A message to go to as soon as its session is here: what a search found, or what the address names (no query). */
-let wanted: { found: Pick<Found, "sessionId" | "cursor" | "excerpt">; query: string | null } | null = null;
+let wanted: { found: Pick<Found, "hub" | "sessionId" | "cursor" | "excerpt">; query: string | null } | null = null;
 let announced = "";
 const VIEWS = ["board", "agents", "settings"] as const;
 let view: "inbox" | (typeof VIEWS)[number] = "inbox";
@@ -202,7 +202,7 @@ function after(): void {
     const list = timeline(shown);
     updateList(shown, list);
     pendingPrompts(shown, list.tail, composers[at]);
-    if (wanted && wanted.found.sessionId === shown.id && shown.state === "open") void seek(shown);
+    if (wanted && (wanted.found.hub ?? "") === app.key && wanted.found.sessionId === shown.id && shown.state === "open") void seek(shown);
   });
   if (open) announce(open);
 }
@@ -365,7 +365,7 @@ function follow(): void {
   const [id, second] = (found ? names : []).map((part) => (part ? decodeURIComponent(part) : null));
   const cursor = second && CURSOR.test(second) ? second : null;
   app.show(id ?? null, cursor ? null : (second ?? null));
-  if (id && cursor) wanted = { found: { sessionId: id, cursor, excerpt: "" }, query: null };
+  if (id && cursor) wanted = { found: { hub: app.key, sessionId: id, cursor, excerpt: "" }, query: null };
   side = app.beside && app.beside !== before ? 1 : 0;
   lastOpen = app.open ? identityOf({ hub: app.key, sessionId: app.open.id }) : lastOpen;
   if (cursor) redraw();
@@ -375,11 +375,12 @@ function follow(): void {
 function search(text = ""): void {
   const show = (found: Found, query: string): void => {
     wanted = { found, query };
-    const open = app.shown().find((shown) => shown.id === found.sessionId);
+    const owner = hubs.get(found.hub ?? "") ?? home;
+    const open = owner === app && app.shown().find((shown) => shown.id === found.sessionId);
     if (open) void seek(open);
-    else openSession(found.sessionId);
+    else openSession(found.sessionId, owner);
   };
-  searchAll(app, show, text);
+  searchAll(hubs, show, text);
 }
 
 /** With several hubs, the hub is chosen first. */

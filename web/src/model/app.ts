@@ -17,6 +17,8 @@ import { exchangeCode, takePairingCode } from "./pairing";
 import type { AgentInfo, Asked, Message, OtherHub, SessionInfo } from "./types";
 
 export interface Found {
+  /** The key of its hub; missing for the hub of the page. */
+  hub?: string;
   sessionId: string;
   cursor: string;
   kind: string;
