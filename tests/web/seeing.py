@@ -82,7 +82,8 @@ CRAMPED = """() => {
     const box = [...document.querySelectorAll("dialog[open], .menu")].at(-1);
     const { left, right, top, bottom } = box.getBoundingClientRect();
     const found = [];
-    if (left < 0 || top < 0 || right > innerWidth || bottom > innerHeight) found.push("it is larger than the screen");
+    const isInside = left >= 0 && top >= 0 && right <= innerWidth && bottom <= innerHeight;
+    if (!isInside) found.push("it is larger than the screen");
     if (box.scrollWidth > box.clientWidth) found.push("it scrolls sideways");
     const focused = document.activeElement.getBoundingClientRect();
     const isCovered = [focused.top + 3, focused.bottom - 3].some((y) => {
