@@ -42,9 +42,9 @@ import { Connection } from "./wire/connection";
 import { OtherHubDoor } from "./wire/door";
 
 const root = document.getElementById("page")!;
-const home = new App(redraw, notifyOf, notifyEnd, redraw);
+const home = new App(redraw, notifyOf, notifyEnd, redrawMessages);
 const hubs = new Hubs(home, (hub) => {
-  const other = new App(redraw, notifyOf, notifyEnd, redraw, hub);
+  const other = new App(redraw, notifyOf, notifyEnd, redrawMessages, hub);
   other.listChanged = redrawLists;
   other.connection = new Connection(new OtherHubDoor(() => hub.address, () => hub.token), other);
   return other;
@@ -59,6 +59,13 @@ const timelines = new WeakMap<object, Timeline>();
 let asked = false;
 const LISTS_MS = 250;
 let listTimer = 0;
+/** The longest pause between two drawings of messages that pour in. */
+const MESSAGES_MS = 100;
+const FRAME_MS = 16;
+let messageTimer = 0;
+/** How long the last drawing took, with what the browser did for it, and when that was over. */
+let drawing = { took: 0, endedAt: 0 };
+const painted = new MessageChannel();
 let listScrolledAt = -LISTS_MS;
 /** A message to go to as soon as its session is here: what a search found, or what the address names (no query). */
 let wanted: { found: Pick<Found, "hub" | "sessionId" | "cursor" | "excerpt">; query: string | null } | null = null;
@@ -102,6 +109,17 @@ function redraw(): void {
   else window.setTimeout(draw, 200);
 }
 
+/** For messages of agents: who writes faster than can be drawn gets a third of the time for it, and the person has the rest. */
+function redrawMessages(): void {
+  if (asked || messageTimer) return;
+  const pause = Math.min(MESSAGES_MS, 2 * drawing.took) - (performance.now() - drawing.endedAt);
+  if (pause < FRAME_MS) return redraw();
+  messageTimer = window.setTimeout(() => {
+    messageTimer = 0;
+    redraw();
+  }, pause);
+}
+
 /** For lists: a few times a second is enough for who reads them, and nothing moves under the finger of who scrolls them. */
 function redrawLists(): void {
   listTimer ||= window.setTimeout(() => {
@@ -117,10 +135,16 @@ function onScroll(event: Event): void {
 
 function draw(): void {
   asked = false;
+  window.clearTimeout(messageTimer);
+  messageTimer = 0;
+  const began = performance.now();
   const more = hubs.all().flatMap((hub) => hub.conversations()).map((open) => open.work()).includes(true);
   render(page(), root);
   after();
-  if (more) redraw();
+  // The browser lays out and paints before it hands over the next message.
+  painted.port1.onmessage = () => (drawing = { took: performance.now() - began, endedAt: performance.now() });
+  painted.port2.postMessage(null);
+  if (more) redrawMessages();
 }
 
 function page() {

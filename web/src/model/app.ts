@@ -16,6 +16,9 @@ import { isPushOn, leavePush, subscribe } from "./push";
 import { exchangeCode, takePairingCode } from "./pairing";
 import type { AgentInfo, Asked, Message, OtherHub, SessionInfo } from "./types";
 
+/** So many messages are not left for the next drawing, which would take too long for them. */
+const MANY = 256;
+
 export interface Found {
   /** The key of its hub; missing for the hub of the page. */
   hub?: string;
@@ -339,6 +342,7 @@ export class App implements Owner {
     for (const conversation of this.conversations()) {
       if (params.sessionId !== conversation.id) continue;
       conversation.hear(message);
+      if (conversation.waiting >= MANY) conversation.work();
       this.offline.onHeard(conversation);
       this.heardMany();
     }
