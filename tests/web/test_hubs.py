@@ -129,6 +129,7 @@ def test_a_hub_is_added_by_the_link_that_its_pairing_prints_once(visitor: Visito
         page.click("dialog button[type=submit]")
         page.goto(home.url + "#/settings")
         page.wait_for_selector(".other-hubs >> text=connected")
+        assert json.loads(pair.stdout.readline())["state"] == "used"
     assert pair.returncode == 0
     page.click(".other-hubs >> text=Remove")
     add_hub(page, shown["address"])
@@ -139,8 +140,8 @@ def test_one_search_finds_what_was_said_at_every_hub_and_says_which_was_not_aske
     visitor: Visitor, two: Two
 ) -> None:
     home, other = two
-    say(home.direct, home.token, home.folder, ["look closely"])
-    far = say(other.direct, other.token, other.folder, ["look closely"])
+    say(home.direct, home.token, home.folder, ["count walruses"])
+    far = say(other.direct, other.token, other.folder, ["count walruses"])
     page = visitor.open()
     add_hub(page, other.url, token=other.token)
     page.wait_for_selector(".other-hubs >> text=connected")

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { App, nameOf } from "../src/model/app";
+import { latestFirst } from "../src/model/board";
 import { Hubs, identityOf, parseHubLink, sessionHash, shortName } from "../src/model/hubs";
 import { type HubSearch, searchHubs } from "../src/model/search";
 import type { OtherHub } from "../src/model/types";
@@ -102,4 +103,19 @@ test("a hub that is slow holds nobody up, and what it finds comes below", async 
   await new Promise((done) => setTimeout(done));
   assert.deepEqual(told[1].found.map(({ cursor }) => cursor), ["1", "2", "7"]);
   assert.deepEqual(told[1].missing, []);
+});
+
+test("a session that works keeps its place in lists until its turn ends", () => {
+  const app = hubsOf().hubs.home;
+  const order = (): string[] => [...app.sessions.values()].sort(latestFirst).map(({ sessionId }) => sessionId);
+  const tell = (sessionId: string, state: string, minute: number): void =>
+    app.heard({ method: "_dragoman/hub/session", params: { session: { sessionId, agent: "a", cwd: "/", state, updatedAt: `2026-01-01T10:0${minute}:00Z` } } });
+  tell("one", "running", 1);
+  tell("two", "running", 2);
+  assert.deepEqual(order(), ["two", "one"]);
+  tell("one", "running", 3);
+  assert.deepEqual(order(), ["two", "one"]);
+  assert.equal(app.sessions.get("one")?.updatedAt, "2026-01-01T10:03:00Z");
+  tell("one", "idle", 4);
+  assert.deepEqual(order(), ["one", "two"]);
 });

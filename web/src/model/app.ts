@@ -265,7 +265,7 @@ export class App implements Owner {
     this.nextCursor = listed.nextCursor ?? "";
     this.inbox = new Map(waiting.requests.map((asked) => [nameOf(this.own(asked)), asked]));
     this.loaded = true;
-    if (this.fresh) for (const session of listed.sessions) this.markSeen(session);
+    if (this.fresh) this.markSeen(...listed.sessions);
     this.fresh = false;
     this.offline.onListing();
     this.changed();
@@ -381,6 +381,7 @@ export class App implements Owner {
   private sessionChanged(session: SessionInfo | undefined): void {
     if (!session?.sessionId) return;
     const before = this.sessions.get(session.sessionId);
+    session.movedAt = before?.state === "running" && session.state === "running" ? (before.movedAt ?? before.updatedAt) : session.updatedAt;
     this.sessions.set(session.sessionId, this.own(session));
     const worked = before?.state === "running" || before?.state === "waiting";
     const ended = worked && (session.state === "idle" || session.state === "failed");
@@ -480,9 +481,10 @@ export class App implements Owner {
     }
   }
 
-  private markSeen(session: SessionInfo): void {
-    if (session.cursor === undefined || this.seen[session.sessionId] === session.cursor) return;
-    this.seen[session.sessionId] = session.cursor;
+  private markSeen(...sessions: SessionInfo[]): void {
+    const moved = sessions.filter(({ sessionId, cursor }) => cursor !== undefined && this.seen[sessionId] !== cursor);
+    if (!moved.length) return;
+    for (const { sessionId, cursor } of moved) this.seen[sessionId] = cursor!;
     remember(this.seenName, JSON.stringify(this.seen));
   }
 
