@@ -23,6 +23,17 @@ SEEN = """() => {
 }"""
 ZOOMED = {"width": 640, "height": 400}
 """A desk at 200 %."""
+COVERED = """() => {
+    const [box, field, foot] = ["dialog.commit", "#commit-message", ".commit .card-actions"].map(
+        (name) => document.querySelector(name));
+    let most = 0;
+    for (let top = 0; top <= box.scrollHeight - box.clientHeight; top += 8) {
+        box.scrollTop = top;
+        most = Math.max(most, field.getBoundingClientRect().bottom - foot.getBoundingClientRect().top);
+    }
+    return Math.max(0, most);
+}"""
+"""Pixels of the message that the foot of the commit covers, at most, however far it is scrolled."""
 COLOUR = "() => getComputedStyle(document.body).backgroundColor"
 
 
@@ -314,6 +325,7 @@ def test_what_a_turn_changed_is_committed_from_its_changes(visitor: Visitor, hub
     page.wait_for_selector(".commit-files input[data-path='poem.txt']:checked")
     assert page.evaluate("document.activeElement.id") == "commit-message"
     assert page.evaluate(CRAMPED) == []
+    assert page.evaluate(COVERED) == 0
     page.set_viewport_size(DESK)
     assert not page.is_checked(".commit-files input[data-path='other.txt']")
     assert page.input_value("#commit-message") == "Fix the parser"

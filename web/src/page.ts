@@ -31,6 +31,7 @@ import { askText, confirm, help, leaving } from "./view/dialogs";
 import { button, el, shown } from "./view/dom";
 import { hubNotice, inbox, outboxLink, sessionList, sidebarHead, viewLinks } from "./view/home";
 import { blockView } from "./view/blocks";
+import { afterFrame } from "./view/later";
 import { type PaletteEntry, openPalette } from "./view/palette";
 import { closeDecided, decide, forgetCards } from "./view/question";
 import { searchAll } from "./view/search";
@@ -65,7 +66,6 @@ const FRAME_MS = 16;
 let messageTimer = 0;
 /** How long the last drawing took, with what the browser did for it, and when that was over. */
 let drawing = { took: 0, endedAt: 0 };
-const painted = new MessageChannel();
 let listScrolledAt = -LISTS_MS;
 /** A message to go to as soon as its session is here: what a search found, or what the address names (no query). */
 let wanted: { found: Pick<Found, "hub" | "sessionId" | "cursor" | "excerpt">; query: string | null } | null = null;
@@ -141,9 +141,7 @@ function draw(): void {
   const more = hubs.all().flatMap((hub) => hub.conversations()).map((open) => open.work()).includes(true);
   render(page(), root);
   after();
-  // The browser lays out and paints before it hands over the next message.
-  painted.port1.onmessage = () => (drawing = { took: performance.now() - began, endedAt: performance.now() });
-  painted.port2.postMessage(null);
+  afterFrame(() => (drawing = { took: performance.now() - began, endedAt: performance.now() }));
   if (more) redrawMessages();
 }
 
