@@ -15,9 +15,6 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
-from rich.control import Control
-from rich.segment import ControlType, Segment
-from rich.style import Style
 from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
@@ -33,8 +30,6 @@ PART: Final = 64 * 1024
 
 CELL: Final = (20, 40)
 """Pixels of a cell, at most, that a picture is scaled down to: a terminal of high resolution has as many."""
-
-_PLAIN: Final = Style()
 
 
 class InlineTerminal(Struct, frozen=True, kw_only=True):
@@ -113,13 +108,12 @@ class InlinePicture(Widget):
         where = self.screen.find_widget(self).visible_region
         if where.size != crop.size or crop.size != self.size:
             return blank
-        move = (ControlType.CURSOR_MOVE_TO, where.x, where.y)
-        drawing = [
-            Segment(Control.move_to(where.x, where.y).segment.text, _PLAIN, [move]),
-            Segment(self._encode(crop.width, crop.height), _PLAIN, [move]),
-            Segment(Control.move_to(where.right, where.bottom - 1).segment.text, _PLAIN, [move]),
-        ]
-        return [*blank[:-1], Strip([*blank[-1], *drawing], crop.width)]
+        picture = self._encode(crop.width, crop.height)
+        text = f"{_move_to(where.x, where.y)}{picture}{_move_to(where.right, where.bottom - 1)}"
+        (cells,) = blank[-1]
+        # What Textual takes for a control takes no room, is not cut, and goes to the terminal as it is.
+        sequence = cells._replace(text=text, style=None, control=[(1,)])  # type: ignore[list-item]
+        return [*blank[:-1], Strip([cells, sequence], crop.width)]
 
     def _encode(self, columns: int, rows: int) -> str:
         if self._encoded is None or self._encoded[0] != (columns, rows):
@@ -130,3 +124,7 @@ class InlinePicture(Widget):
             text = encode_inline_image(file.getvalue(), columns, rows, self._terminal)
             self._encoded = (columns, rows), text
         return self._encoded[1]
+
+
+def _move_to(column: int, row: int) -> str:
+    return f"\x1b[{row + 1};{column + 1}H"
