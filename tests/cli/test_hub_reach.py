@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.cli import main
-from dragoman.cli.hub_pair import page_address
+from dragoman.cli.hub_pair import add_links, page_address
 from dragoman.cli.hub_reach import is_safe, reach_ways
 from dragoman.errors import LocalMistake
 
@@ -42,6 +42,17 @@ def test_an_address_that_is_refused_or_unsafe_is_not_shown(address: str, why: st
     hosts = [*LOCAL, "10.0.0.5:8765"]
     with pytest.raises(LocalMistake, match=why):
         page_address("ws://127.0.0.1:8765/acp", address, hosts, insecure=False)
+
+
+def test_pages_of_other_hubs_get_links_that_add_this_one_unless_a_browser_would_refuse() -> None:
+    pages = ["https://desk.example", "http://localhost:8765"]
+    assert add_links("https://hub.example/#pair=a.b", pages) == [
+        "https://desk.example/#hub=https%3A%2F%2Fhub.example%2F%23pair%3Da.b",
+        "http://localhost:8765/#hub=https%3A%2F%2Fhub.example%2F%23pair%3Da.b",
+    ]
+    (link,) = add_links("http://10.0.0.5:8765/#pair=a.b", pages)
+    assert link.startswith("http://localhost:8765/#hub=")
+    assert len(add_links("http://127.0.0.1:9123/#pair=a.b", pages)) == 2
 
 
 def test_plain_http_is_taken_when_it_is_asked_for_in_so_many_words() -> None:

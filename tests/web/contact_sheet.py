@@ -48,6 +48,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "light": {},
     "dark": {"color_scheme": "dark"},
     "phone": {"viewport": PHONE, "device_scale_factor": 2, "has_touch": True},
+    "narrow": {"viewport": {"width": 320, "height": 568}, "device_scale_factor": 2, "has_touch": True},
     "zoom": {"viewport": {"width": 640, "height": 400}, "device_scale_factor": 2},
 }
 """Zoom of 200 % is half the room at twice the resolution."""

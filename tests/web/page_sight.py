@@ -78,6 +78,24 @@ def faults(page: Any, within: str = "html") -> list[str]:
     ]
 
 
+CRAMPED = """() => {
+    const box = [...document.querySelectorAll("dialog[open], .menu")].at(-1);
+    const { left, right, top, bottom } = box.getBoundingClientRect();
+    const found = [];
+    const isInside = left >= 0 && top >= 0 && right <= innerWidth && bottom <= innerHeight;
+    if (!isInside) found.push("it is larger than the screen");
+    if (box.scrollWidth > box.clientWidth) found.push("it scrolls sideways");
+    const focused = document.activeElement.getBoundingClientRect();
+    const isCovered = [focused.top + 3, focused.bottom - 3].some((y) => {
+        const seen = document.elementFromPoint(focused.left + 12, y);
+        return !seen || !document.activeElement.contains(seen);
+    });
+    if (isCovered) found.push(`${document.activeElement.className || document.activeElement.id} is covered`);
+    return found;
+}"""
+"""What is wrong with the window on top, where there is little room."""
+
+
 def refusals(url: str, token: str, session: str) -> dict[str, str]:
     """What the hub itself refuses to the holder of a token, and the scope that it names."""
     wanted: dict[str, dict[str, Any]] = {

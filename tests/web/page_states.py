@@ -56,7 +56,7 @@ def empty_hub(page: Any, scene: Scene) -> None:
     page.wait_for_selector(".app[data-health=live]")
 
 
-@state("New session")
+@state("New session", "light", "narrow", "zoom")
 def new_session(page: Any, scene: Scene) -> None:
     page.click("button[aria-label='New session']")
     page.wait_for_selector("dialog #new-cwd")
@@ -93,7 +93,7 @@ def plan(page: Any, scene: Scene) -> None:
     page.wait_for_selector(".plan-list")
 
 
-@state("What a turn changed", "light", "dark", "phone")
+@state("What a turn changed", "light", "dark", "phone", "narrow", "zoom")
 def changes(page: Any, scene: Scene) -> None:
     scene.go(page, "done")
     page.click(".changed-bar")
@@ -107,7 +107,7 @@ def changes_side_by_side(page: Any, scene: Scene) -> None:
     page.wait_for_selector(".diff.split")
 
 
-@state("A commit", "light", "dark", "phone", "zoom")
+@state("A commit", "light", "dark", "phone", "narrow", "zoom")
 def commit(page: Any, scene: Scene) -> None:
     changes(page, scene)
     page.click(".changes-head >> text=Commit")
@@ -126,7 +126,7 @@ def commit_refused(page: Any, scene: Scene) -> None:
         merge.unlink()
 
 
-@state("A file, read only", "light", "dark")
+@state("A file, read only", "light", "dark", "narrow", "zoom")
 def file_view(page: Any, scene: Scene) -> None:
     if "point" not in scene.sessions:
         _begin(page, scene, "point", "point at the parser", folder=scene.hub.folder / "parser")
@@ -146,7 +146,7 @@ def running_turn(page: Any, scene: Scene) -> None:
     page.wait_for_selector(".queue li")
 
 
-@state("An approval", "light", "dark", "phone", "zoom")
+@state("An approval", "light", "dark", "phone", "narrow", "zoom")
 def approval(page: Any, scene: Scene) -> None:
     if "approval" not in scene.sessions:
         _begin(page, scene, "approval", "run the installer")
@@ -160,7 +160,7 @@ def inbox(page: Any, scene: Scene) -> None:
     page.wait_for_selector(".card .risk")
 
 
-@state("A question with a form")
+@state("A question with a form", "light", "narrow", "zoom")
 def form(page: Any, scene: Scene) -> None:
     if "form" not in scene.sessions:
         _begin(page, scene, "form", "ask me")
@@ -234,7 +234,7 @@ def board(page: Any, scene: Scene) -> None:
     page.wait_for_selector(".tile-line")
 
 
-@state("The palette", "light", "dark")
+@state("The palette", "light", "dark", "narrow", "zoom")
 def palette(page: Any, scene: Scene) -> None:
     scene.go(page, "done")
     page.wait_for_selector(".item.of-end")
@@ -242,7 +242,7 @@ def palette(page: Any, scene: Scene) -> None:
     page.wait_for_selector(".palette-entry")
 
 
-@state("Search in all sessions")
+@state("Search in all sessions", "light", "narrow", "zoom")
 def search(page: Any, scene: Scene) -> None:
     page.keyboard.press("Control+Shift+f")
     page.fill(".search-field", "parser")
@@ -266,19 +266,26 @@ def agents(page: Any, scene: Scene) -> None:
     page.wait_for_selector(".agent-list li")
 
 
-@state("Settings", "light", "dark", "phone")
+@state("Settings", "light", "dark", "phone", "zoom")
 def settings(page: Any, scene: Scene) -> None:
     page.keyboard.press(",")
     page.wait_for_selector("#settings-title")
 
 
-@state("Keys")
+@state("Add a hub", "light", "narrow", "zoom")
+def add_hub(page: Any, scene: Scene) -> None:
+    settings(page, scene)
+    page.click("button >> text=Add a hub")
+    page.wait_for_selector("#hub-link")
+
+
+@state("Keys", "light", "narrow")
 def keys(page: Any, scene: Scene) -> None:
     page.keyboard.press("?")
     page.wait_for_selector("dialog .keys")
 
 
-@state("The menu of a session")
+@state("The menu of a session", "light", "zoom")
 def session_menu(page: Any, scene: Scene) -> None:
     scene.go(page, "done")
     page.click("button[aria-label='Session menu']")

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +13,7 @@ import pytest
 
 from tests.web.conftest import DESK, RunningHub, Visitor, Wire, running_hub, send, start_session
 from tests.web.page_sight import ended
+from tests.web.random_scrolls import say
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -99,44 +103,67 @@ def test_an_approval_of_another_hub_is_answered_there_and_a_hub_that_is_away_hid
     assert home.token not in kept
 
 
-def test_a_hub_is_added_by_its_pairing_link_once(visitor: Visitor, two: Two) -> None:
+def test_a_hub_is_added_by_the_link_that_its_pairing_prints_once(visitor: Visitor, two: Two) -> None:
     home, other = two
-    elsewhere = visitor.open(url=other.url, token=other.token)
-    code = pairing_code(elsewhere)
     page = visitor.open()
-    link = f"{other.url}#pair={code}"
-    page.goto(home.url + "#hub=" + page.evaluate("encodeURIComponent", link))
-    page.wait_for_selector("#hub-link")
-    assert code not in page.url
-    page.click("dialog button[type=submit]")
-    page.goto(home.url + "#/settings")
-    page.wait_for_selector(".other-hubs >> text=connected")
+    command = [
+        sys.executable,
+        "-m",
+        "dragoman",
+        "hub",
+        "pair",
+        other.direct,
+        "--address",
+        other.url,
+        "--json",
+    ]
+    env = {**os.environ, "DRAGOMAN_TOKEN": other.token}
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) as pair:
+        assert pair.stdout is not None
+        shown = json.loads(pair.stdout.readline())
+        (link,) = shown["add"]
+        assert link.startswith(f"{home.url}#hub=")
+        page.goto(link)
+        page.wait_for_selector("#hub-link")
+        assert page.url == home.url  # the code is gone from it
+        page.click("dialog button[type=submit]")
+        page.goto(home.url + "#/settings")
+        page.wait_for_selector(".other-hubs >> text=connected")
+        assert json.loads(pair.stdout.readline())["state"] == "used"
+    assert pair.returncode == 0
     page.click(".other-hubs >> text=Remove")
-    add_hub(page, link)
+    add_hub(page, shown["address"])
     page.wait_for_selector("dialog .fault >> text=was used already")
 
 
-PAIR = """async (token) => {
-    const headers = { Authorization: `Bearer ${token}` };
-    const { ticket } = await (await fetch("/ticket", { method: "POST", headers })).json();
-    const socket = new WebSocket(`ws://${location.host}/acp?ticket=${ticket}`);
-    const call = (id, method, params) => new Promise((resolve) => {
-        socket.addEventListener("message", (event) => {
-            const message = JSON.parse(event.data);
-            if (message.id === id) resolve(message.result);
-        });
-        socket.send(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
-    });
-    await new Promise((open) => { socket.onopen = open; });
-    await call(0, "initialize", { protocolVersion: 1, clientCapabilities: {} });
-    const { code } = await call(1, "_dragoman/hub/pair", {});
-    socket.close();
-    return code;
-}"""
-
-
-def pairing_code(page: Any) -> str:
-    return str(page.evaluate(PAIR, page.evaluate("localStorage['dragoman.token']")))
+def test_one_search_finds_what_was_said_at_every_hub_and_says_which_was_not_asked(
+    visitor: Visitor, two: Two
+) -> None:
+    home, other = two
+    say(home.direct, home.token, home.folder, ["count walruses"])
+    far = say(other.direct, other.token, other.folder, ["count walruses"])
+    page = visitor.open()
+    add_hub(page, other.url, token=other.token)
+    page.wait_for_selector(".other-hubs >> text=connected")
+    page.keyboard.press("Control+Shift+f")
+    page.keyboard.type("walrus")
+    page.wait_for_selector(".found-one .hub-name >> text=studio")
+    names = set(page.locator(".found-one .hub-name").all_inner_texts())
+    assert names == {"studio", home.url.split("/")[2]}
+    # What was found elsewhere opens from here, at the words.
+    page.click(".found-one:has(.hub-name:text('studio'))")
+    page.wait_for_selector(".session-head .hub-name >> text=studio")
+    page.wait_for_function("() => CSS.highlights.get('match-current')?.size")
+    assert page.evaluate("location.hash").endswith(f"/s/{far}")
+    # A hub that is away is named, and hides nothing of the others.
+    other.wire.cut()
+    page.locator(".hub-notice", has_text="studio is not connected").wait_for()
+    page.keyboard.press("Control+Shift+f")
+    page.keyboard.type("walrus")
+    page.wait_for_selector("dialog [role=status] >> text=Nothing of studio: it is not connected.")
+    assert "studio" not in page.inner_text(".found-list")
+    assert page.locator(".found-one").count() >= 1
+    other.wire.mend()
 
 
 VIOLATION = """(address) => new Promise((resolve) => {

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.web.conftest import PHONE, RunningHub, Visitor, draw, running_hub, send, start_session
-from tests.web.page_sight import AXE, ended, faults, reads
+from tests.web.conftest import DESK, PHONE, RunningHub, Visitor, draw, running_hub, send, start_session
+from tests.web.page_sight import AXE, CRAMPED, ended, faults, reads
 from tests.web.random_scrolls import say
 
 pytestmark = pytest.mark.timeout(240)
@@ -21,6 +21,19 @@ SEEN = """() => {
     const box = document.querySelector(".file-lines")?.getBoundingClientRect();
     return Boolean(line && box && line.top >= box.top && line.bottom <= box.bottom);
 }"""
+ZOOMED = {"width": 640, "height": 400}
+"""A desk at 200 %."""
+COVERED = """() => {
+    const [box, field, foot] = ["dialog.commit", "#commit-message", ".commit .card-actions"].map(
+        (name) => document.querySelector(name));
+    let most = 0;
+    for (let top = 0; top <= box.scrollHeight - box.clientHeight; top += 8) {
+        box.scrollTop = top;
+        most = Math.max(most, field.getBoundingClientRect().bottom - foot.getBoundingClientRect().top);
+    }
+    return Math.max(0, most);
+}"""
+"""Pixels of the message that the foot of the commit covers, at most, however far it is scrolled."""
 COLOUR = "() => getComputedStyle(document.body).backgroundColor"
 
 
@@ -307,8 +320,13 @@ def test_what_a_turn_changed_is_committed_from_its_changes(visitor: Visitor, hub
     send(page, "Please fix the parser")
     ended(page, 1)
     page.click(".changed-bar")
+    page.set_viewport_size(ZOOMED)
     page.click(".changes-head >> text=Commit")
     page.wait_for_selector(".commit-files input[data-path='poem.txt']:checked")
+    assert page.evaluate("document.activeElement.id") == "commit-message"
+    assert page.evaluate(CRAMPED) == []
+    assert page.evaluate(COVERED) == 0
+    page.set_viewport_size(DESK)
     assert not page.is_checked(".commit-files input[data-path='other.txt']")
     assert page.input_value("#commit-message") == "Fix the parser"
     assert "commit-msg" in page.inner_text(".commit-about")
@@ -326,6 +344,45 @@ def test_what_a_turn_changed_is_committed_from_its_changes(visitor: Visitor, hub
         *("poem:", "tulips", "other.txt", "poem.txt")
     ]
     assert git(folder, "status", "--porcelain") == ""
+
+
+WINDOWS = {
+    "n": "dialog #new-cwd",
+    "?": "dialog .keys",
+    "Control+k": ".palette-entry",
+    "Control+Shift+f": "dialog .search-field",
+    "o": ".palette",
+    "c": "dialog .hunk",
+}
+"""Keys that open a window over a session, and what is in it."""
+
+
+@pytest.mark.parametrize("room", [ZOOMED, {"width": 320, "height": 568}])
+def test_windows_fit_where_there_is_little_room(
+    visitor: Visitor, sessions: dict[str, str], room: dict[str, int]
+) -> None:
+    page = visitor.open(viewport=room)
+    page.evaluate("hash => { location.hash = hash }", sessions["done"])
+    page.wait_for_selector(".changed-bar")
+    cramped = {}
+    for key, content in WINDOWS.items():
+        page.keyboard.press("Escape")
+        page.keyboard.press(key)
+        page.wait_for_selector(content)
+        cramped[key] = page.evaluate(CRAMPED)
+        page.keyboard.press("Escape")
+        page.wait_for_selector("dialog", state="detached")
+    page.click("button[aria-label='Session menu']")
+    assert page.evaluate(CRAMPED) == []
+    page.click(".menu >> text=Rename")
+    cramped["rename"] = page.evaluate(CRAMPED)
+    page.keyboard.press("Escape")
+    page.goto(page.url.partition("#")[0] + "#/settings")
+    page.click("button >> text=Add a hub")
+    page.wait_for_selector("#hub-link")
+    cramped["hub"] = page.evaluate(CRAMPED)
+    assert {name: found for name, found in cramped.items() if found} == {}
+    assert page.evaluate("document.documentElement.scrollWidth") <= room["width"]
 
 
 def git(folder: Path, *words: str) -> str:

@@ -31,6 +31,7 @@ import { askText, confirm, help, leaving } from "./view/dialogs";
 import { button, el, shown } from "./view/dom";
 import { hubNotice, inbox, outboxLink, sessionList, sidebarHead, viewLinks } from "./view/home";
 import { blockView } from "./view/blocks";
+import { afterFrame } from "./view/later";
 import { type PaletteEntry, openPalette } from "./view/palette";
 import { closeDecided, decide, forgetCards } from "./view/question";
 import { searchAll } from "./view/search";
@@ -42,9 +43,9 @@ import { Connection } from "./wire/connection";
 import { OtherHubDoor } from "./wire/door";
 
 const root = document.getElementById("page")!;
-const home = new App(redraw, notifyOf, notifyEnd, redraw);
+const home = new App(redraw, notifyOf, notifyEnd, redrawMessages);
 const hubs = new Hubs(home, (hub) => {
-  const other = new App(redraw, notifyOf, notifyEnd, redraw, hub);
+  const other = new App(redraw, notifyOf, notifyEnd, redrawMessages, hub);
   other.listChanged = redrawLists;
   other.connection = new Connection(new OtherHubDoor(() => hub.address, () => hub.token), other);
   return other;
@@ -59,9 +60,15 @@ const timelines = new WeakMap<object, Timeline>();
 let asked = false;
 const LISTS_MS = 250;
 let listTimer = 0;
+/** The longest pause between two drawings of messages that pour in. */
+const MESSAGES_MS = 250;
+const FRAME_MS = 16;
+let messageTimer = 0;
+/** How long the last drawing took, with what the browser did for it, and when that was over. */
+let drawing = { took: 0, endedAt: 0 };
 let listScrolledAt = -LISTS_MS;
 /** A message to go to as soon as its session is here: what a search found, or what the address names (no query). */
-let wanted: { found: Pick<Found, "sessionId" | "cursor" | "excerpt">; query: string | null } | null = null;
+let wanted: { found: Pick<Found, "hub" | "sessionId" | "cursor" | "excerpt">; query: string | null } | null = null;
 let announced = "";
 const VIEWS = ["board", "agents", "settings"] as const;
 let view: "inbox" | (typeof VIEWS)[number] = "inbox";
@@ -102,6 +109,17 @@ function redraw(): void {
   else window.setTimeout(draw, 200);
 }
 
+/** For messages of agents: who writes faster than can be drawn gets a quarter of the time for it, and the person has the rest. */
+function redrawMessages(): void {
+  if (asked || messageTimer) return;
+  const pause = Math.min(MESSAGES_MS, 3 * drawing.took) - (performance.now() - drawing.endedAt);
+  if (pause < FRAME_MS) return redraw();
+  messageTimer = window.setTimeout(() => {
+    messageTimer = 0;
+    redraw();
+  }, pause);
+}
+
 /** For lists: a few times a second is enough for who reads them, and nothing moves under the finger of who scrolls them. */
 function redrawLists(): void {
   listTimer ||= window.setTimeout(() => {
@@ -117,10 +135,14 @@ function onScroll(event: Event): void {
 
 function draw(): void {
   asked = false;
+  window.clearTimeout(messageTimer);
+  messageTimer = 0;
+  const began = performance.now();
   const more = hubs.all().flatMap((hub) => hub.conversations()).map((open) => open.work()).includes(true);
   render(page(), root);
   after();
-  if (more) redraw();
+  afterFrame(() => (drawing = { took: performance.now() - began, endedAt: performance.now() }));
+  if (more) redrawMessages();
 }
 
 function page() {
@@ -202,7 +224,7 @@ function after(): void {
     const list = timeline(shown);
     updateList(shown, list);
     pendingPrompts(shown, list.tail, composers[at]);
-    if (wanted && wanted.found.sessionId === shown.id && shown.state === "open") void seek(shown);
+    if (wanted && (wanted.found.hub ?? "") === app.key && wanted.found.sessionId === shown.id && shown.state === "open") void seek(shown);
   });
   if (open) announce(open);
 }
@@ -365,7 +387,7 @@ function follow(): void {
   const [id, second] = (found ? names : []).map((part) => (part ? decodeURIComponent(part) : null));
   const cursor = second && CURSOR.test(second) ? second : null;
   app.show(id ?? null, cursor ? null : (second ?? null));
-  if (id && cursor) wanted = { found: { sessionId: id, cursor, excerpt: "" }, query: null };
+  if (id && cursor) wanted = { found: { hub: app.key, sessionId: id, cursor, excerpt: "" }, query: null };
   side = app.beside && app.beside !== before ? 1 : 0;
   lastOpen = app.open ? identityOf({ hub: app.key, sessionId: app.open.id }) : lastOpen;
   if (cursor) redraw();
@@ -375,11 +397,12 @@ function follow(): void {
 function search(text = ""): void {
   const show = (found: Found, query: string): void => {
     wanted = { found, query };
-    const open = app.shown().find((shown) => shown.id === found.sessionId);
+    const owner = hubs.get(found.hub ?? "") ?? home;
+    const open = owner === app && app.shown().find((shown) => shown.id === found.sessionId);
     if (open) void seek(open);
-    else openSession(found.sessionId);
+    else openSession(found.sessionId, owner);
   };
-  searchAll(app, show, text);
+  searchAll(hubs, show, text);
 }
 
 /** With several hubs, the hub is chosen first. */

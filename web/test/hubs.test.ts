@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { App, nameOf } from "../src/model/app";
+import { latestFirst } from "../src/model/board";
 import { Hubs, identityOf, parseHubLink, sessionHash, shortName } from "../src/model/hubs";
+import { type HubSearch, searchHubs } from "../src/model/search";
 import type { OtherHub } from "../src/model/types";
 import { surroundings } from "../src/surroundings";
 
@@ -67,4 +69,53 @@ test("tokens of other hubs go when one signs out, and that of one hub with that 
   assert.deepEqual([...kept.values()].join().match(/secret-\d/g), ["secret-3"]);
   hubs.home.onSignOut();
   assert.equal(hubs.hasOthers, false);
+});
+
+/** What was told of a search, one after the other; each hub answers as it is told to. */
+function searchAt(answers: (() => Promise<object>)[]): { told: HubSearch[]; hubs: Hubs } {
+  const { hubs } = hubsOf();
+  for (let at = 1; at < answers.length; at += 1) hubs.add(`https://hub${at}.example`, "secret", `hub${at}`);
+  hubs.all().forEach((app, at) => Object.assign(app, { health: "live", connection: { ...app.connection, rpc: { call: answers[at] } } }));
+  const told: HubSearch[] = [];
+  searchHubs(hubs, "word", (search) => told.push(structuredClone(search)));
+  return { told, hubs };
+}
+
+const finds = (...cursors: string[]) => async () => ({ found: cursors.map((cursor) => ({ sessionId: "same", hub: "claimed", cursor, kind: "message", excerpt: "" })) });
+
+test("a search asks all hubs, names what each has found, and says of whom it has nothing", async () => {
+  const fails = async (): Promise<object> => Promise.reject(new Error("the connection was lost"));
+  const { told, hubs } = searchAt([finds("1", "2", "3"), finds("9"), fails]);
+  await new Promise((done) => setTimeout(done));
+  assert.equal(told.length, 1);
+  assert.deepEqual(told[0].found.map(({ hub, cursor }) => [hub, cursor]), [[undefined, "1"], [hubs.all()[1].key, "9"], [undefined, "2"], [undefined, "3"]]);
+  assert.deepEqual(told[0].troubles, ["Nothing of hub2: the connection was lost."]);
+  assert.deepEqual(told[0].missing, []);
+});
+
+test("a hub that is slow holds nobody up, and what it finds comes below", async () => {
+  let answer = (_: object): void => {};
+  const slow = (): Promise<object> => new Promise((resolve) => (answer = resolve));
+  const { told } = searchAt([finds("1", "2"), slow]);
+  await new Promise((done) => setTimeout(done, 600));
+  assert.deepEqual(told.map(({ found, missing }) => [found.length, missing]), [[2, ["hub1"]]]);
+  answer({ found: [{ sessionId: "other", cursor: "7", kind: "message", excerpt: "" }] });
+  await new Promise((done) => setTimeout(done));
+  assert.deepEqual(told[1].found.map(({ cursor }) => cursor), ["1", "2", "7"]);
+  assert.deepEqual(told[1].missing, []);
+});
+
+test("a session that works keeps its place in lists until its turn ends", () => {
+  const app = hubsOf().hubs.home;
+  const order = (): string[] => [...app.sessions.values()].sort(latestFirst).map(({ sessionId }) => sessionId);
+  const tell = (sessionId: string, state: string, minute: number): void =>
+    app.heard({ method: "_dragoman/hub/session", params: { session: { sessionId, agent: "a", cwd: "/", state, updatedAt: `2026-01-01T10:0${minute}:00Z` } } });
+  tell("one", "running", 1);
+  tell("two", "running", 2);
+  assert.deepEqual(order(), ["two", "one"]);
+  tell("one", "running", 3);
+  assert.deepEqual(order(), ["two", "one"]);
+  assert.equal(app.sessions.get("one")?.updatedAt, "2026-01-01T10:03:00Z");
+  tell("one", "idle", 4);
+  assert.deepEqual(order(), ["one", "two"]);
 });

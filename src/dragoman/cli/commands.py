@@ -571,7 +571,8 @@ examples:
   dragoman hub pair --for 2m --expires 30d --json
 
 The code stands behind the # of the address, where no server and no log sees it. The first device that
-brings it gets a token of its own; the command says which one came. A device gets nothing that the token
+brings it gets a token of its own; the command says which one came. Where the configuration names pages of
+other hubs (origins), it also prints the links that add this hub to them. A device gets nothing that the token
 that pairs it (DRAGOMAN_TOKEN or --token-file, with the scope admin) may not do itself. Devices are tokens:
 `dragoman hub token list` shows them, `dragoman hub token revoke NAME` ends one.
 

@@ -1,4 +1,5 @@
-"""`dragoman hub pair`: lets a phone into a running hub by a QR code that is good once, for minutes.
+"""`dragoman hub pair`: lets a phone, or the page of another hub, into a running hub by a code that is good
+once, for minutes.
 
 The code stands behind the `#` of an address, which browsers send to nobody. The command waits until a device
 came, and withdraws the code when it is interrupted.
@@ -11,7 +12,7 @@ import asyncio
 import os
 import sys
 from contextlib import suppress
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import msgspec
 
@@ -68,7 +69,8 @@ async def _pair(args: argparse.Namespace, url: str, headers: dict[str, str]) -> 
         pairing_id = {"id": pairing["id"]}
         try:
             page = page_address(url, args.address, pairing["hosts"], insecure=args.insecure)
-            _show(args, f"{page}#pair={pairing['code']}", pairing["seconds"])
+            address = f"{page}#pair={pairing['code']}"
+            _show(args, address, add_links(address, pairing.get("origins", [])), pairing["seconds"])
             return _tell(args, await _wait(hub, pairing_id))
         except BaseException:  # an interrupt, too: nobody waits for a device any more
             with suppress(HubNotAnswered, DragomanError):  # a hub that is gone does not hide the first error
@@ -114,14 +116,30 @@ def _own_address(url: str, hosts: list[str]) -> str:
     return f"https://{public_hosts[0]}/" if public_hosts and is_loopback_host(parts.hostname or "") else own
 
 
-def _show(args: argparse.Namespace, address: str, seconds: float) -> None:
+def add_links(address: str, origins: list[str]) -> list[str]:
+    """Links that add the hub to pages of other hubs, which it lets in by their `origins`. A browser lets no
+    page over HTTPS talk to a hub without it, unless that is on the same machine.
+    """
+    can_be_reached = is_safe(address)
+    return [
+        f"{origin}/#hub={quote(address, safe='')}"
+        for origin in origins
+        if can_be_reached or not origin.startswith("https:")
+    ]
+
+
+def _show(args: argparse.Namespace, address: str, links: list[str], seconds: float) -> None:
     if args.json:
-        say_json(msgspec.json.encode({"address": address, "seconds": seconds, "name": args.name}), flush=True)
+        said = {"address": address, "add": links, "seconds": seconds, "name": args.name}
+        say_json(msgspec.json.encode(said), flush=True)
         return
     if not args.no_qr:
         _draw(address)
     say(f"Scan the code with the device, or open this address; it is good once, for {_span(seconds)}:")
     say(f"\n  {address}\n")
+    if links:
+        say("To add this hub to the page of another one instead, open there:\n")
+        say("".join(f"  {sanitize_line(link)}\n" for link in links))
     parts = urlsplit(address)
     if is_loopback_host(parts.hostname or ""):
         say("This address works on this machine only. `dragoman hub reach` shows how others reach the hub.")

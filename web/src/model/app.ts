@@ -16,7 +16,12 @@ import { isPushOn, leavePush, subscribe } from "./push";
 import { exchangeCode, takePairingCode } from "./pairing";
 import type { AgentInfo, Asked, Message, OtherHub, SessionInfo } from "./types";
 
+/** So many messages are not left for the next drawing, which would take too long for them. */
+const MANY = 256;
+
 export interface Found {
+  /** The key of its hub; missing for the hub of the page. */
+  hub?: string;
   sessionId: string;
   cursor: string;
   kind: string;
@@ -260,7 +265,7 @@ export class App implements Owner {
     this.nextCursor = listed.nextCursor ?? "";
     this.inbox = new Map(waiting.requests.map((asked) => [nameOf(this.own(asked)), asked]));
     this.loaded = true;
-    if (this.fresh) for (const session of listed.sessions) this.markSeen(session);
+    if (this.fresh) this.markSeen(...listed.sessions);
     this.fresh = false;
     this.offline.onListing();
     this.changed();
@@ -337,6 +342,7 @@ export class App implements Owner {
     for (const conversation of this.conversations()) {
       if (params.sessionId !== conversation.id) continue;
       conversation.hear(message);
+      if (conversation.waiting >= MANY) conversation.work();
       this.offline.onHeard(conversation);
       this.heardMany();
     }
@@ -375,6 +381,7 @@ export class App implements Owner {
   private sessionChanged(session: SessionInfo | undefined): void {
     if (!session?.sessionId) return;
     const before = this.sessions.get(session.sessionId);
+    session.movedAt = before?.state === "running" && session.state === "running" ? (before.movedAt ?? before.updatedAt) : session.updatedAt;
     this.sessions.set(session.sessionId, this.own(session));
     const worked = before?.state === "running" || before?.state === "waiting";
     const ended = worked && (session.state === "idle" || session.state === "failed");
@@ -474,9 +481,10 @@ export class App implements Owner {
     }
   }
 
-  private markSeen(session: SessionInfo): void {
-    if (session.cursor === undefined || this.seen[session.sessionId] === session.cursor) return;
-    this.seen[session.sessionId] = session.cursor;
+  private markSeen(...sessions: SessionInfo[]): void {
+    const moved = sessions.filter(({ sessionId, cursor }) => cursor !== undefined && this.seen[sessionId] !== cursor);
+    if (!moved.length) return;
+    for (const { sessionId, cursor } of moved) this.seen[sessionId] = cursor!;
     remember(this.seenName, JSON.stringify(this.seen));
   }
 

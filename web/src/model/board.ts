@@ -35,9 +35,10 @@ export interface BoardFilter {
 const TITLES: [ColumnName, string][] = [["needs", "Needs you"], ["running", "Running"], ["done", "Done"], ["failed", "Failed"]];
 const COLUMN_OF: Record<string, ColumnName> = { waiting: "needs", running: "running", failed: "failed" };
 
-/** By the time at which they moved last. Times of the hub are ASCII: no need for the rules of a language, which are slow. */
+/** By the time at which they moved last: a session that works stays where it is with each of its words. Times of the hub are ASCII: no need for the rules of a language, which are slow. */
 export function latestFirst(one: SessionInfo, other: SessionInfo): number {
-  const [first, second] = [one.updatedAt ?? "", other.updatedAt ?? ""];
+  const first = one.movedAt ?? one.updatedAt ?? "";
+  const second = other.movedAt ?? other.updatedAt ?? "";
   return first < second ? 1 : first > second ? -1 : 0;
 }
 

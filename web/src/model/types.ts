@@ -100,6 +100,8 @@ export interface SessionInfo {
   title?: string | null;
   state: SessionState;
   updatedAt?: string;
+  /** Where it stands in lists: when its state changed last, as far as this page has seen. Written by the page. */
+  movedAt?: string;
   createdAt?: string;
   cursor?: string;
   queue?: number;

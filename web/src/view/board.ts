@@ -137,7 +137,8 @@ export class BoardView {
       </a>
       ${asked && !isAway && app.may("approve") ? html`<button type="button" class="small tile-approve" @click=${() => this.approve(identity)}>Decide<kbd>⇧A</kbd></button>` : nothing}
     </li>`;
-    return guard([session, column, progress, asked, isUnread, isAway, isChosen, time, hubName, app.may("approve")], draw);
+    const { title, agent, cwd, queue, parent } = session;
+    return guard([title, agent, cwd, queue, parent, column, progress, asked, isUnread, isAway, isChosen, time, hubName, app.may("approve")], draw);
   }
 
   private onFocus = (event: FocusEvent): void => {

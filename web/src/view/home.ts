@@ -109,7 +109,8 @@ function row(hubs: Hubs, session: SessionInfo): unknown {
   const open = app.shown().some((shown) => shown.id === session.sessionId);
   const unread = !open && app.unread(session);
   const when = ago(session.updatedAt);
-  return guard([session, hubName, open, unread, when], () => rowView(app, session, { hubName, open, unread, when }));
+  const { title, agent, cwd, state, queue, asking } = session;
+  return guard([title, agent, cwd, state, queue, asking, hubName, open, unread, when], () => rowView(app, session, { hubName, open, unread, when }));
 }
 
 function rowView(app: App, session: SessionInfo, { hubName, open, unread, when }: { hubName: string; open: boolean; unread: boolean; when: string }): TemplateResult {

@@ -3,6 +3,16 @@
  * content is still to come has the class `drawing`; whoever needs all of it now calls `finishDrawing`.
  */
 
+const channel = new MessageChannel();
+const tasks: (() => void)[] = [];
+channel.port1.onmessage = () => tasks.shift()?.();
+
+/** Within a frame: acts when that is on the screen, in a task of its own. What is not seen yet makes no frame longer. */
+export function afterFrame(act: () => void): void {
+  tasks.push(act);
+  channel.port2.postMessage(null);
+}
+
 interface DrawingStep {
   target: HTMLElement;
   draw: () => void;

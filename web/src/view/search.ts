@@ -1,6 +1,9 @@
-/** The search in all sessions. Arrow keys choose, Enter opens what is chosen, and the first result is chosen by itself. */
+/** The search in all sessions of all hubs. Arrow keys choose, Enter opens what is chosen, and the first result is chosen by itself. */
 
-import type { App, Found } from "../model/app";
+import type { Found } from "../model/app";
+import type { Hubs } from "../model/hubs";
+import { type HubSearch, searchHubs } from "../model/search";
+import { plain } from "../text/reveal";
 import { findWords, plainText } from "../text/search";
 import { dialog } from "./dialogs";
 import { ago, el, shown } from "./dom";
@@ -9,8 +12,8 @@ const PAUSE_MS = 150;
 /** Kinds of passages that are written in markdown. */
 const MARKDOWN = new Set(["message", "thought"]);
 
-export function searchAll(app: App, go: (found: Found, query: string) => void, text = ""): void {
-  const search = new SearchWindow(app, go);
+export function searchAll(hubs: Hubs, go: (found: Found, query: string) => void, text = ""): void {
+  const search = new SearchWindow(hubs, go);
   search.open(text);
 }
 
@@ -28,7 +31,7 @@ class SearchWindow {
   private isHurried = false;
 
   constructor(
-    private app: App,
+    private hubs: Hubs,
     private go: (found: Found, query: string) => void,
   ) {
     this.field.type = "search";
@@ -47,13 +50,13 @@ class SearchWindow {
     this.dialog = dialog("Search", this.field, this.status, this.list);
     this.field.focus();
     this.field.value = text;
-    if (text) void this.look();
+    if (text) this.look();
   }
 
   private onInput(): void {
     this.isHurried = false;
     window.clearTimeout(this.timer);
-    this.timer = window.setTimeout(() => void this.look(), PAUSE_MS);
+    this.timer = window.setTimeout(() => this.look(), PAUSE_MS);
   }
 
   private onKey(event: KeyboardEvent): void {
@@ -69,30 +72,45 @@ class SearchWindow {
     if (this.field.value.trim() === this.query) return this.show(this.found[this.chosen]);
     this.isHurried = true;
     window.clearTimeout(this.timer);
-    void this.look();
+    this.look();
   }
 
-  private async look(): Promise<void> {
+  private look(): void {
     const mine = ++this.round;
     const text = this.field.value.trim();
-    const answer = text
-      ? await this.app.rpc.call<{ found: Found[] }>("_dragoman/hub/search", { text, limit: 30 }).catch((error: Error) => error)
-      : { found: [] };
-    if (mine !== this.round || !this.dialog?.open) return;
-    const failed = answer instanceof Error;
-    this.query = text;
-    this.found = failed ? [] : answer.found;
-    this.status.replaceChildren(shown(failed ? answer.message : text && !this.found.length ? "Nothing was found." : ""));
-    this.list.replaceChildren(...this.found.map((found, at) => this.row(found, at)));
-    this.field.setAttribute("aria-expanded", String(this.found.length > 0));
-    this.choose(0);
-    if (this.isHurried) this.show(this.found[0]);
+    let isFirst = true;
+    const show = (search: HubSearch): void => {
+      if (mine !== this.round || !this.dialog?.open) return;
+      this.query = text;
+      this.draw(search, isFirst);
+      isFirst = false;
+    };
+    if (text) searchHubs(this.hubs, text, show);
+    else show({ found: [], troubles: [], missing: [] });
+  }
+
+  /** What came later stands below what is here, and moves nothing. */
+  private draw({ found, troubles, missing }: HubSearch, isFirst: boolean): void {
+    const words = [...troubles];
+    if (missing.length) words.unshift(`Still searching: ${missing.join(", ")} …`);
+    else if (this.query && !found.length && !troubles.length) words.push("Nothing was found.");
+    else if (!found.length && troubles.length < this.hubs.all().length) words.unshift("Nothing else was found.");
+    this.status.replaceChildren(shown(words.join(" ")));
+    if (isFirst) this.list.replaceChildren();
+    const known = this.list.childElementCount;
+    this.found = [...found];
+    this.list.append(...found.slice(known).map((each, at) => this.row(each, known + at)));
+    this.field.setAttribute("aria-expanded", String(found.length > 0));
+    this.choose(isFirst ? 0 : this.chosen);
+    if (this.isHurried && found.length) this.show(found[0]);
   }
 
   private row(found: Found, at: number): HTMLElement {
-    const session = this.app.sessions.get(found.sessionId);
+    const session = this.hubs.get(found.hub ?? "")?.sessions.get(found.sessionId);
+    const hubName = this.hubs.nameOf(found.hub);
     const title = el("strong", "", shown(found.title || session?.title || "Untitled session", "line"));
     const about = el("span", "faint", `${found.kind.replaceAll("_", " ")} ${ago(session?.updatedAt)}`);
+    if (hubName) about.prepend(el("span", "hub-name", plain(hubName)), " · ");
     const row = el("li", "found-one", el("span", "found-head", title, about), excerptView(found, this.query));
     row.id = `found-${at}`;
     row.setAttribute("role", "option");

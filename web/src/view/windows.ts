@@ -127,7 +127,7 @@ export function menu(event: Event, entries: ([string, () => void] | null | false
     pressed.stopPropagation();
   });
   document.body.append(made);
-  made.style.top = `${Math.min(anchor.bottom + 6, window.innerHeight - made.offsetHeight - 8)}px`;
+  made.style.top = `${Math.max(8, Math.min(anchor.bottom + 6, window.innerHeight - made.offsetHeight - 8))}px`;
   made.style.left = `${Math.max(8, Math.min(anchor.right - made.offsetWidth, window.innerWidth - made.offsetWidth - 8))}px`;
   document.addEventListener("pointerdown", outside, true);
   (made.firstElementChild as HTMLElement | null)?.focus();

@@ -91,12 +91,13 @@ export class Connection {
     const rpc = new Rpc((text) => socket.send(text), (message) => this.owner.heard(message));
     this.rpc = rpc;
     return new Promise((resolve, reject) => {
-      const late = window.setTimeout(() => socket.close(), SILENCE);
+      let late = window.setTimeout(() => socket.close(), SILENCE);
       socket.onopen = () => {
         this.owner.opened(rpc).then(resolve, reject);
       };
       socket.onmessage = (event) => {
-        window.clearTimeout(late);
+        if (late) window.clearTimeout(late);
+        late = 0; // asking the browser to forget it takes longer than reading a message
         if (typeof event.data === "string") rpc.receive(event.data);
       };
       socket.onclose = (event) => {

@@ -45,7 +45,8 @@ class PairingMethods:
             )
         except (LocalMistake, msgspec.ValidationError) as error:
             raise invalid_params(str(error)) from None
-        return {"id": pairing.id, "code": code, "seconds": request.seconds, "hosts": self._pairings.hosts}
+        names = {"hosts": self._pairings.hosts, "origins": self._pairings.origins}
+        return {"id": pairing.id, "code": code, "seconds": request.seconds, **names}
 
     async def status(self, client: HubClient, params: dict[str, Raw]) -> JsonObject:
         """`pair/status`: what became of it, and which device came; `unknown` after a restart of the hub."""

@@ -187,6 +187,11 @@ class Admission:
         """The names that we go by, with their ports."""
         return sorted(self._hosts)
 
+    @property
+    def origins(self) -> list[str]:
+        """The pages of others that may come, as far as they were named."""
+        return sorted(self._origins)
+
     def rename(self, *, hosts: Iterable[str], origins: Iterable[str]) -> None:
         """We go by other names from now on, and trust other pages."""
         self._hosts = {host.lower() for host in hosts}

@@ -101,6 +101,11 @@ class Pairings:
         """The names under which a device may reach the hub."""
         return self._admission.hosts
 
+    @property
+    def origins(self) -> list[str]:
+        """The pages of other hubs that may come with a code."""
+        return self._admission.origins
+
     def begin(
         self,
         giver: Grant,

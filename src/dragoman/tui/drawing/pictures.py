@@ -4,14 +4,16 @@ that names it.
 Pixels need the extra `pictures`. A picture is an agent's, hence hostile: its kind, bytes and pixels are
 bounded before anything is unpacked, and what cannot be read is named.
 
-The library for the terminal's own pictures asks the terminal what it can when it is imported, which must be
-before the screen takes the terminal over: `prepare_pictures` does that, and without it there are none.
+iTerm2's own protocol comes first (`inline_images.py`), where the terminal says that it has it. The library
+for the others asks the terminal what it can when it is imported, which must be before the screen takes the
+terminal over: `prepare_pictures` does that, and without it there are none.
 """
 
 from __future__ import annotations
 
 import base64
 import logging
+import os
 import sys
 import warnings
 from collections.abc import Iterator
@@ -25,6 +27,12 @@ from textual.content import Content
 from textual.widget import Widget
 
 from dragoman.text.sanitize import sanitize_line
+from dragoman.tui.drawing.inline_images import (
+    InlinePicture,
+    InlineTerminal,
+    does_tmux_pass,
+    find_inline_terminal,
+)
 from dragoman.tui.text.lines import hanging, line, plain
 
 if TYPE_CHECKING:
@@ -119,9 +127,15 @@ def _colour(pixel: object) -> str:
     return "#{:02x}{:02x}{:02x}".format(*(part * alpha // 255 for part in (red, green, blue)))
 
 
+_inline_terminal: InlineTerminal | None = None
+"""A terminal that takes files, once it was looked for."""
+
+
 def prepare_pictures() -> None:
-    """Let the library find out what the terminal can, if it is installed."""
-    if find_spec("textual_image") is not None:
+    """Find out what the terminal can, as far as libraries are installed."""
+    global _inline_terminal
+    _inline_terminal = find_inline_terminal(os.environ, does_tmux_pass) if has_pixels() else None
+    if _inline_terminal is None and find_spec("textual_image") is not None:
         # It warns, with a traceback, of terminals that do not tell how large their letters are.
         logging.getLogger("textual_image").setLevel(logging.ERROR)
         import textual_image.widget  # noqa: F401  # the import asks
@@ -129,12 +143,19 @@ def prepare_pictures() -> None:
 
 def native_picture(data: str) -> Widget | None:
     """A widget that lets the terminal draw it; None if it is broken, or nothing was prepared."""
-    if "textual_image.widget" not in sys.modules or (image := open_picture(data)) is None:
+    is_prepared = _inline_terminal is not None or "textual_image.widget" in sys.modules
+    if not is_prepared or (image := open_picture(data)) is None:
         return None
-    from textual_image.widget import Image
-
     try:
-        widget: Widget = Image(image.convert("RGBA"), classes="picture")
+        return _picture_widget(image.convert("RGBA"))
     except (OSError, ValueError, SyntaxError, MemoryError):  # it was cut off, or lied about itself
         return None
+
+
+def _picture_widget(image: Image) -> Widget:
+    if _inline_terminal is not None:
+        return InlinePicture(image, _inline_terminal, classes="picture")
+    from textual_image.widget import Image as LibraryImage
+
+    widget: Widget = LibraryImage(image, classes="picture")
     return widget
