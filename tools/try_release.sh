@@ -3,9 +3,10 @@
 #
 #   tools/try_release.sh [FOLDER]       FOLDER is dist; `make try-release` builds it first
 #
-# Each Python at hand (or those of PYTHONS) gets the bare wheel, then each extra alone, then the zipapp. Then uvx and
-# pipx run it cold, which may take LIMIT seconds each (5); on a busy machine processor seconds are judged instead.
-# Needs uv and pipx on PATH. The exit status is the number of failures.
+# Each Python at hand (or those of PYTHONS) gets the bare wheel, then each extra alone, then the zipapp. Then pip, the
+# source archive, uv and pipx install it, uvx and pipx run it cold, which may take LIMIT seconds each (5); on a busy machine
+# processor seconds are judged instead. As root, and with mmdebstrap, a Debian with Python and nothing else gets the zipapp
+# and the wheel. Needs uv and pipx on PATH. The exit status is the number of failures.
 set -uo pipefail
 
 folder=$(cd "${1:-dist}" && pwd) || exit 2
@@ -119,6 +120,60 @@ try_pyz() {
     report "$1 dragoman.pyz, second start" "$started" $? "$LIMIT"
 }
 
+# A venv of pip's own, as the first line of docs/install.md has it.
+try_pip() { # NAME PYTHON ARCHIVE
+    local environment="$scratch/pip-$1" started
+    started=$(date +%s%N)
+    "$2" -m venv "$environment" >"$scratch/log" 2>&1 \
+        && "$environment/bin/python" -m pip install --quiet "$3" >>"$scratch/log" 2>&1 \
+        && says_hi "$environment/bin/dragoman"
+    report "pip install, $1" "$started" $?
+}
+
+try_tools() {
+    local started
+    started=$(date +%s%N)
+    UV_TOOL_DIR="$scratch/tools" UV_TOOL_BIN_DIR="$scratch/tools-bin" uv tool install --quiet "$wheel" >"$scratch/log" 2>&1 \
+        && says_hi "$scratch/tools-bin/dragoman"
+    report "uv tool install" "$started" $?
+    started=$(date +%s%N)
+    pipx install --quiet "$wheel" >"$scratch/log" 2>&1 && says_hi "$PIPX_BIN_DIR/dragoman"
+    report "pipx install" "$started" $?
+}
+
+# Runs a command in the home of a root of its own, with /proc and /dev, and with nothing of our environment.
+below() { # ROOT COMMAND…
+    unshare --mount --pid --fork bash -c '
+        root=$1
+        shift
+        mount -t proc proc "$root/proc" && mount --rbind /dev "$root/dev" \
+            && exec env -i PATH=/usr/sbin:/usr/bin:/bin HOME=/root chroot "$root" env --chdir=/root "$@"' below "$@"
+}
+
+# Debian, Python and no pip beside the one that venv brings. Of this machine it has names, certificates and the index.
+try_empty_root() {
+    local root="$scratch/root" started
+    started=$(date +%s%N)
+    if ! { [ "$(id -u)" = 0 ] && command -v mmdebstrap >/dev/null; }; then
+        echo "                     an empty root is not tried: that needs root and mmdebstrap"
+        return
+    fi
+    mmdebstrap --quiet --variant=essential --include=python3,python3-venv,ca-certificates "${SUITE:-bookworm}" "$root" \
+        >"$scratch/log" 2>&1
+    report "an empty root is made" "$started" $?
+    cp "$folder/dragoman.pyz" "$wheel" "$root/"
+    cp -L /etc/resolv.conf "$root/etc/" 2>/dev/null
+    cp -L /etc/pip.conf "$root/etc/" 2>/dev/null
+    cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/" 2>/dev/null
+    started=$(date +%s%N)
+    says_hi below "$root" python3 /dragoman.pyz
+    report "empty root, dragoman.pyz" "$started" $? "$LIMIT"
+    started=$(date +%s%N)
+    below "$root" sh -c 'python3 -m venv /opt/dragoman && /opt/dragoman/bin/pip install --quiet /dragoman-*.whl' >"$scratch/log" 2>&1 \
+        && says_hi below "$root" /opt/dragoman/bin/dragoman
+    report "empty root, pip install" "$started" $?
+}
+
 python3 -m zipfile -e "$wheel" "$scratch/wheel" || exit 2
 extras=$(sed -n 's/^Provides-Extra: //p' "$scratch"/wheel/*.dist-info/METADATA | sort -u | grep -vx dev)
 (cd "$folder" && sha256sum --quiet --check SHA256SUMS) || failures=$((failures + 1))
@@ -129,6 +184,12 @@ for name in $names; do
     try_pyz "$name" "$python"
     for extra in $extras; do try_extra "$name" "$python" "$extra"; done
 done
+newest=
+for name in $names; do newest=${interpreters[$name]:-$newest}; done
+try_pip wheel "$newest" "$wheel"
+try_pip sdist "$newest" "$(ls "$folder"/dragoman-*.tar.gz)"
+try_tools
+try_empty_root
 export UV_CACHE_DIR="$scratch/empty-cache" PIP_NO_CACHE_DIR=1
 started=$(date +%s%N)
 says_hi uvx --from "$wheel" dragoman

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from dragoman.errors import LocalMistake
+from dragoman.workspace import snapshot_entries
 from dragoman.workspace.folder_snapshot import _TICK
 from dragoman.workspace.lent_terminals import TerminalRequest
 from dragoman.workspace.snapshot_entries import SnapshotSettings, TurnStart
@@ -372,3 +375,23 @@ async def test_what_was_not_seen_before_the_turn_began_is_unknown_and_nobodys_ch
         "kept/same": "removed",
     }
     assert any("agents/edited" in note and "nobody knows" in note for note in changes.notes)
+
+
+async def test_a_file_of_the_kernel_that_has_nothing_to_read_is_compared_by_date(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "kmsg").write_text("as in /proc, of which no test can make one")
+
+    class NothingYet(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            return cast(bytes, None)
+
+    def open_later(fd: int, mode: str) -> NothingYet:
+        os.close(fd)
+        return NothingYet()
+
+    monkeypatch.setattr(snapshot_entries, "open", open_later, raising=False)
+    async with await take_snapshot([str(project)]) as snapshot:
+        assert (await snapshot.compare()).files == []

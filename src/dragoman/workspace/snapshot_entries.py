@@ -148,7 +148,10 @@ def content_at(name: str, *, folder: int) -> bytes:
         raise OSError(errno.EINVAL, "no file")
     fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     with open(fd, "rb") as file:
-        return file.read()
+        data: bytes | None = file.read()
+    if data is None:  # a file of the kernel's, such as /proc/kmsg, in which there is nothing to read yet
+        raise OSError(errno.EAGAIN, "it has no content now")
+    return data
 
 
 def open_parent(root: str, path: str, *, make: bool = False) -> int:
