@@ -132,6 +132,12 @@ TWINS: dict[str, tuple[str, str, str, str]] = {
         "def f(a, b):\n    for c in d:\n        a.replace(b, c)\n",
         "def f(a, b):\n    for c in d:\n        os.replace(b, c)\n",
     ),
+    "a method of its own with the name of a text's": (
+        "x.py",
+        "flow/unused-result",
+        "def f(self, a):\n    self.name.replace(a, b)\n",
+        "def f(self, a):\n    self.replace(a, b)\n    self.split(a)\n",
+    ),
     "a client of Go that gives back an error alone": (
         "x.go",
         "flow/resource-leak",

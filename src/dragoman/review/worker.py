@@ -13,7 +13,6 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Callable
 
 import msgspec
 
@@ -32,39 +31,38 @@ def main() -> int:
     # Code and rules stay until the end, and a text leaves little that only a collection finds.
     gc.freeze()
     gc.set_threshold(COLLECT_AFTER)
-    limit = _limit()
+    if sys.platform != "win32":
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)  # it ends the process, and the parent knows it by that
     while line := requests.readline():
-        limit(setup.deadline)
+        _limit(setup.deadline)
         ask = decode(line)
         inspection = inspect(ask.path, ask.text, setup.rules, has_ruff=ask.has_ruff, longest=ask.longest)
         answer = WorkerAnswer(findings=inspection.findings, failures=inspection.failures)
-        limit(0)
+        _limit(0)
         answers.write(msgspec.json.encode(answer) + b"\n")
         answers.flush()
     gc.freeze()  # it goes with the process
     return 0
 
 
-def _limit() -> Callable[[float], None]:
-    """A function that ends this process after some seconds, or, given 0, does not.
+if sys.platform == "win32":
+    _silent = open(os.devnull, "w")  # noqa: SIM115 - for as long as we are
 
-    A deadline of the system and not of Python: it holds in the middle of a regular expression, too.
-    """
-    if sys.platform == "win32":  # which has no timer of processor time
-        silent = open(os.devnull, "w")  # noqa: SIM115 - for as long as we are
+    def _limit(seconds: float) -> None:
+        """End this process after some seconds by the clock, as there is no other timer; 0 for never."""
+        if seconds:
+            faulthandler.dump_traceback_later(seconds, exit=True, file=_silent)
+        else:
+            faulthandler.cancel_dump_traceback_later()
 
-        def limit(seconds: float) -> None:
-            if seconds:
-                faulthandler.dump_traceback_later(seconds, exit=True, file=silent)
-            else:
-                faulthandler.cancel_dump_traceback_later()
-    else:
-        signal.signal(signal.SIGPROF, signal.SIG_DFL)  # it ends the process, and the parent knows it by that
+else:
 
-        def limit(seconds: float) -> None:
-            signal.setitimer(signal.ITIMER_PROF, seconds)
+    def _limit(seconds: float) -> None:
+        """End this process after some seconds of its processor time; 0 for never.
 
-    return limit
+        A deadline of the system and not of Python: it holds in the middle of a regular expression, too.
+        """
+        signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
 if __name__ == "__main__":
