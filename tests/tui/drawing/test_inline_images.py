@@ -107,6 +107,7 @@ async def test_a_picture_is_drawn_over_the_cells_of_its_widget(iterm: None) -> N
     prepare_pictures()
     widget = native_picture(png(900, 600))
     assert isinstance(widget, InlinePicture)
+    picture: InlinePicture = widget
     assert native_picture("not base64!") is None
 
     class Frame(App[None]):
@@ -114,13 +115,13 @@ async def test_a_picture_is_drawn_over_the_cells_of_its_widget(iterm: None) -> N
         is_headless = False  # else nothing is written
 
         def compose(self) -> ComposeResult:
-            yield widget
+            yield picture
 
     app = Frame()
     async with app.run_test(size=(60, 20)) as pilot:
         written: list[str] = []
         assert app._driver is not None
-        app._driver.write = written.append  # type: ignore[method-assign]
+        app._driver.write = written.append  # type: ignore[method-assign, assignment]
         widget.refresh()
         await pilot.pause()
         found = re.search(r"(\x1b\[[\d;]*H)(\x1b\]1337;[^\a]*\a)(\x1b\[[\d;]*H)", "".join(written))
