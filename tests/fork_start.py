@@ -14,7 +14,6 @@ from pkgutil import iter_modules
 from dragoman import Agent, Client, Turn
 from dragoman.schema import v1
 from dragoman.testing import talking_to
-from tests import fork_end  # noqa: F401  the other half of what a fork costs
 
 MODULES = (
     "dragoman.apps.run.execution",

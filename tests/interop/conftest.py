@@ -1,6 +1,5 @@
 """Each worker has a process that forks for runs, as in the room of faulty agents."""
 
-from tests import certificates  # noqa: F401  for the starts of node
 from tests.faults.client.conftest import fork_server
 
 __all__ = ["fork_server"]

@@ -2,5 +2,4 @@
 
 from __future__ import annotations
 
-from tests import certificates  # noqa: F401  for the clients of models
 from tests.agents import model_layer  # noqa: F401  before the workers fork
