@@ -13,7 +13,6 @@ import pytest
 
 from tests.web.conftest import DESK, RunningHub, Visitor, Wire, running_hub, send, start_session
 from tests.web.page_sight import ended
-from tests.web.random_scrolls import say
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -134,36 +133,6 @@ def test_a_hub_is_added_by_the_link_that_its_pairing_prints_once(visitor: Visito
     page.click(".other-hubs >> text=Remove")
     add_hub(page, shown["address"])
     page.wait_for_selector("dialog .fault >> text=was used already")
-
-
-def test_one_search_finds_what_was_said_at_every_hub_and_says_which_was_not_asked(
-    visitor: Visitor, two: Two
-) -> None:
-    home, other = two
-    say(home.direct, home.token, home.folder, ["count walruses"])
-    far = say(other.direct, other.token, other.folder, ["count walruses"])
-    page = visitor.open()
-    add_hub(page, other.url, token=other.token)
-    page.wait_for_selector(".other-hubs >> text=connected")
-    page.keyboard.press("Control+Shift+f")
-    page.keyboard.type("walrus")
-    page.wait_for_selector(".found-one .hub-name >> text=studio")
-    names = set(page.locator(".found-one .hub-name").all_inner_texts())
-    assert names == {"studio", home.url.split("/")[2]}
-    # What was found elsewhere opens from here, at the words.
-    page.click(".found-one:has(.hub-name:text('studio'))")
-    page.wait_for_selector(".session-head .hub-name >> text=studio")
-    page.wait_for_function("() => CSS.highlights.get('match-current')?.size")
-    assert page.evaluate("location.hash").endswith(f"/s/{far}")
-    # A hub that is away is named, and hides nothing of the others.
-    other.wire.cut()
-    page.locator(".hub-notice", has_text="studio is not connected").wait_for()
-    page.keyboard.press("Control+Shift+f")
-    page.keyboard.type("walrus")
-    page.wait_for_selector("dialog [role=status] >> text=Nothing of studio: it is not connected.")
-    assert "studio" not in page.inner_text(".found-list")
-    assert page.locator(".found-one").count() >= 1
-    other.wire.mend()
 
 
 VIOLATION = """(address) => new Promise((resolve) => {

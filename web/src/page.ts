@@ -61,7 +61,7 @@ let asked = false;
 const LISTS_MS = 250;
 let listTimer = 0;
 /** The longest pause between two drawings of messages that pour in. */
-const MESSAGES_MS = 250;
+const MESSAGES_MS = 100;
 const FRAME_MS = 16;
 let messageTimer = 0;
 /** How long the last drawing took, with what the browser did for it, and when that was over. */
@@ -109,10 +109,10 @@ function redraw(): void {
   else window.setTimeout(draw, 200);
 }
 
-/** For messages of agents: who writes faster than can be drawn gets a quarter of the time for it, and the person has the rest. */
+/** For messages of agents: who writes faster than can be drawn gets a third of the time for it, and the person has the rest. */
 function redrawMessages(): void {
   if (asked || messageTimer) return;
-  const pause = Math.min(MESSAGES_MS, 3 * drawing.took) - (performance.now() - drawing.endedAt);
+  const pause = Math.min(MESSAGES_MS, 2 * drawing.took) - (performance.now() - drawing.endedAt);
   if (pause < FRAME_MS) return redraw();
   messageTimer = window.setTimeout(() => {
     messageTimer = 0;

@@ -7,7 +7,7 @@ const channel = new MessageChannel();
 const tasks: (() => void)[] = [];
 channel.port1.onmessage = () => tasks.shift()?.();
 
-/** Within a frame: acts when that is on the screen, in a task of its own. What is not seen yet makes no frame longer. */
+/** Within a frame: acts when that is on the screen, in a task of its own.  */
 export function afterFrame(act: () => void): void {
   tasks.push(act);
   channel.port2.postMessage(null);

@@ -9,7 +9,7 @@ import { type TurnState, Turns } from "../model/turns";
 import { Anchor } from "./anchor";
 import { button, el } from "./dom";
 import { Groups, type Place } from "./groups";
-import { afterFrame, isDrawing } from "./later";
+import { isDrawing } from "./later";
 import { type SearchTarget, forgetMatches, locate, markMatches, scrollToRange } from "./match";
 import { TurnRail } from "./rail";
 import { ToolRuns } from "./runs";
@@ -150,7 +150,7 @@ export class Timeline {
     if (next.done) return;
     const isLater = next.value === null && !this.groups.unfinished.size && !isDrawing();
     if (isLater) this.timer ||= window.setTimeout(() => this.work(), QUIET_MS);
-    else this.frame = requestAnimationFrame(() => afterFrame(() => this.work()));
+    else this.frame = requestAnimationFrame(() => this.work());
   }
 
   /** As many as filled the screen the last time are drawn before the first look at the layout. */
@@ -261,7 +261,7 @@ export class Timeline {
     if (clientWidth !== this.width) {
       this.width = clientWidth;
       this.groups.forgetHeights();
-      this.frame ||= requestAnimationFrame(() => afterFrame(() => this.work()));
+      this.frame ||= requestAnimationFrame(() => this.work());
     }
     this.keep();
   }
