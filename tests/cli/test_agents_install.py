@@ -25,7 +25,7 @@ from dragoman.sdk.known.installation.store import locked_store, store_folder
 from dragoman.testing.pace import patience
 from tests.cli.command_forks import run_command
 
-TINY = Path(__file__).parent.parent / "sdk" / "known" / "installing" / "tiny_agent"
+TINY = Path(__file__).parent.parent / "sdk" / "known" / "installation" / "tiny_agent"
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="programs are scripts with a first line")
 needs_npm = pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not here")

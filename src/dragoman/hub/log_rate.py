@@ -26,7 +26,7 @@ KINDS = 256
 LOGGERS = (
     "asyncio",
     "uvicorn.error",
-    *(f"dragoman.hub.api.{name}" for name in ("acceptor", "admitted", "app")),
+    *(f"dragoman.hub.api.{name}" for name in ("acceptor", "request_admission", "app")),
 )
 """Those that log what peers do before, and when, they are admitted."""
 

@@ -43,7 +43,7 @@ async def test_a_mistake_of_an_edge_is_logged_by_its_place_and_not_by_what_was_s
         await heard.until(lambda: bool(heard.blocks))
     assert b'"code":-32603' in heard.stream
     assert "an edge failed at" in caplog.text
-    assert "test_speaking.py" in caplog.text
+    assert "test_dialect_transport.py" in caplog.text
     assert "ValueError" in caplog.text
     assert "hunter2" not in caplog.text + repr(ledger.entries) + heard.stream.decode()
     await transport.aclose()

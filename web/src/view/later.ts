@@ -3,12 +3,15 @@
  * content is still to come has the class `drawing`; whoever needs all of it now calls `finishDrawing`.
  */
 
-const channel = new MessageChannel();
+let channel: MessageChannel | null = null;
 const tasks: (() => void)[] = [];
-channel.port1.onmessage = () => tasks.shift()?.();
 
-/** Within a frame: acts when that is on the screen, in a task of its own.  */
+/** Within a frame: acts when that is on the screen, in a task of its own. */
 export function afterFrame(act: () => void): void {
+  if (!channel) {
+    channel = new MessageChannel();
+    channel.port1.onmessage = () => tasks.shift()?.();
+  }
   tasks.push(act);
   channel.port2.postMessage(null);
 }
