@@ -23,7 +23,7 @@ from typing import NamedTuple
 MARK = "DRAGOMAN_TREE"
 """The environment variable that marks a tree. A tree inside a tree appends its mark, and is in both."""
 
-EXEC_SECONDS = 0.1
+EXEC_SECONDS = 1.0
 """How long a look waits for a process that is about to become another program."""
 
 
@@ -134,7 +134,9 @@ def _environment(pid: int) -> bytes:
     """
     folder = f"/proc/{pid}"
     deadline = time.monotonic() + EXEC_SECONDS
-    while not (text := _content(f"{folder}/environ")) and not _content(f"{folder}/cmdline"):
+    while not (text := _content(f"{folder}/environ")):
+        if _content(f"{folder}/cmdline"):  # it has none, or has become the other program since
+            return _content(f"{folder}/environ")
         os.readlink(f"{folder}/exe")  # fails for who has no program at all: the dead, the kernel's threads
         if time.monotonic() > deadline:
             break
