@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from dragoman import Agent
 from dragoman.errors import JournalBusy, JournalError
 from dragoman.hub.engine import lifecycle
 from dragoman.hub.engine.ownership import SessionLease, SoleOwnership
@@ -72,6 +73,28 @@ async def test_a_session_whose_turn_is_not_stored_is_not_handed_over(monkeypatch
         answer = await again.answer(again.prompt(session, "wait", key="k"))
         assert answer["result"] == {"stopReason": "end_turn"}
         assert gate.prompts == ["wait"]
+
+
+async def test_a_session_that_waits_for_its_agent_again_when_all_is_stored_is_not_handed_over() -> None:
+    """A message came while the journal was away: its outcome is for this hub, which gives it to the agent."""
+    journal = FailingJournal()
+    async with staged({"one": lambda: Agent("one", steering=True)}, journal=journal) as stage:
+        client = await stage.client().begin()
+        session = await client.new()
+        live = stage.hub.sessions[session]
+        stage.hub.ownership = SharedOwnership()
+        journal.fails = True
+        message = {"sessionId": session, "prompt": [{"type": "text", "text": "left"}]}
+        idle = {"steering": {"idleBehavior": "promptRequired"}}
+        steer = client.ask("_session/steering", {**message, "_meta": idle})
+        await eventually(lambda: live.state.steers)
+        stage.hub.begin_draining()
+        handing_over = asyncio.create_task(lifecycle.hand_over(stage.hub, live))
+        await asyncio.sleep(0)
+        journal.fails = False
+        await handing_over
+        assert "outcome" in (await client.answer(steer))["result"]
+        await eventually(lambda: session not in stage.hub.sessions)  # it rests, and is for others
 
 
 async def test_a_hub_without_a_lease_does_not_answer_for_a_session_that_it_has_open() -> None:

@@ -174,6 +174,8 @@ async def hand_over(hub: EngineHub, session: LiveSession) -> None:
         # It stays here until the hub ends, as by a crash: the agent's host says again what is not stored.
         return
     state = session.state
+    if state.waits_for_agent:  # a message into its turn, or a load, came while it was stored
+        return  # it is handed over when it rests again
     await lose(hub, session)
     if state.queue:
         await hub.ownership.give(session.lease, agent=state.agent, cwd=state.cwd)
