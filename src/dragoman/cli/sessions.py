@@ -22,7 +22,7 @@ from dragoman.apps.recorded_sessions import SessionMistake, find_session
 from dragoman.apps.running_marks import with_current_state
 from dragoman.cli.session_family import export_family
 from dragoman.errors import JournalDamaged, JournalError
-from dragoman.hub.session.notes import read_note
+from dragoman.hub.session.notes import parent_in
 from dragoman.journal import Journal, StreamInfo, open_journal
 from dragoman.journal.conversation import Moment, MomentFold
 from dragoman.journal.history import history_path, new_stream
@@ -126,31 +126,23 @@ async def _show(journal: Journal, args: argparse.Namespace) -> None:
 
 async def _search(journal: Journal, args: argparse.Namespace) -> None:
     hits = await journal.search(" ".join(args.words), limit=max(1, args.limit))
-    parents = {stream: await _parent_of(journal, stream) for stream in {hit.stream for hit in hits}}
+    first = await journal.first_entries(list({hit.stream for hit in hits}))
+    parents = {stream: parent_in(entry.frame) for stream, entry in first.items()}
     if args.json:
         found = [
-            msgspec.to_builtins(hit) | ({"parent": parents[hit.stream]} if parents[hit.stream] else {})
+            msgspec.to_builtins(hit) | ({"parent": parent} if (parent := parents.get(hit.stream)) else {})
             for hit in hits
         ]
         _write_json({"found": found})
         return
     for hit in hits:
         say(sanitize_line(f"{hit.stream}  {hit.title}"))
-        if parent := parents[hit.stream]:
+        if parent := parents.get(hit.stream):
             info = await journal.info(parent)
             say(sanitize_line(f"  child of {parent}  {'' if info is None else info.title}".rstrip()))
         say(sanitize_line(f"  {hit.kind} {hit.sequence}: {hit.excerpt}"))
     if not hits:
         print("Nothing was found.", file=sys.stderr)
-
-
-async def _parent_of(journal: Journal, stream: str) -> str:
-    """The session of a hub for which a child session works; empty for any other. Its first entry says it."""
-    async for page in journal.replay(stream, limit=1):
-        for entry in page:
-            note = read_note(entry.frame) if entry.direction == "note" else None
-            return "" if note is None else note.parent
-    return ""
 
 
 async def _export(journal: Journal, args: argparse.Namespace) -> None:

@@ -11,8 +11,8 @@ from weakref import WeakSet
 from dragoman.hub.clients.client import ClientHub, HubClient
 from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.session.frames import encode_json, object_of, value_of
-from dragoman.hub.session.notes import read_note
-from dragoman.journal import StoredEntry, StreamInfo
+from dragoman.hub.session.notes import parent_in
+from dragoman.journal import StreamInfo
 from dragoman.journal.redaction import redact
 from dragoman.schema.steering import SteeringWay, steering_way
 from dragoman.version import VERSION
@@ -198,7 +198,7 @@ class SessionViews:
         unknown = [name for name in names if name not in parents]
         if unknown:
             first = await self._hub.journal.first_entries(unknown)
-            read = {name: _parent_in(first.get(name)) for name in unknown}
+            read = {name: parent_in(first[name].frame if name in first else None) for name in unknown}
             if len(self._parents) + len(read) > PARENTS:
                 self._parents.clear()
             self._parents |= read
@@ -287,8 +287,3 @@ class SessionViews:
 
 def _when(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
-
-
-def _parent_in(first: StoredEntry | None) -> str:
-    note = None if first is None else read_note(first.frame)
-    return "" if note is None else note.parent

@@ -105,6 +105,14 @@ def read_note(frame: bytes) -> StreamNote | None:
         return None
 
 
+def parent_in(first: bytes | None) -> str:
+    """The session for which a child session works, by the first frame of the child's stream; empty for any
+    other.
+    """
+    made = None if first is None else read_note(first)
+    return "" if made is None else made.parent
+
+
 def event_of(frame: bytes) -> dict[str, Raw]:
     """The members of a note, as an event tells them."""
     members = msgspec.json.decode(frame, type=dict[str, Raw])
