@@ -454,7 +454,7 @@ class AgentPool:
                 if (
                     process is None
                     or process.over
-                    or any(session.state.is_busy for session in process.sessions.values())
+                    or not all(session.state.is_calm for session in process.sessions.values())
                 ):
                     continue
                 if now - process.used > seat.spec.idle:

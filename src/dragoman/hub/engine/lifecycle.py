@@ -77,7 +77,7 @@ async def open_session(hub: EngineHub, session_id: str) -> LiveSession:
         originals = await hub.journal.originals(session_id)
         state = _restore_state(reading.state, originals, info)
         # Nobody forgets a session in the middle of something: whoever had it before is gone.
-        is_unfinished = lease.is_taken_over or not is_calm(state) or info.state in ("running", "waiting")
+        is_unfinished = lease.is_taken_over or not state.is_calm or info.state in ("running", "waiting")
         unfinished_work = await read_unfinished(hub, state, process) if is_unfinished else None
     except BaseException:
         await _give_up(hub, lease)
@@ -120,11 +120,6 @@ async def _give_up(hub: EngineHub, lease: SessionLease) -> None:
         hub.ownership.on_lost(lease.session)
     else:
         await hub.ownership.release(lease)
-
-
-def is_calm(state: SessionState) -> bool:
-    """Whether nothing is under way in it."""
-    return not (state.is_busy or state.queue or state.requests or state.steers or state.loading)
 
 
 def _restore_state(state: SessionState, originals: Mapping[int, bytes], info: StreamInfo) -> SessionState:

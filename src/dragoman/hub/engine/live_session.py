@@ -225,8 +225,7 @@ class LiveSession:
     def is_forgettable(self) -> bool:
         """Whether nothing would be lost by forgetting it until somebody asks for it again."""
         state = self._state
-        quiet = not (state.is_busy or state.queue or state.requests or state.steers)
-        quiet = quiet and not (self.followers or self.process)
+        quiet = state.is_calm and not (self.followers or self.process)
         at_rest = quiet and state.phase == "open" and self.log.last == state.last and not self._effects
         return at_rest and not self.binding.in_use and not self.lookups
 
@@ -238,9 +237,8 @@ class LiveSession:
             return False
         if state.parent or any(child.state.requests for child in self.hub.children.open_children(self)):
             return False  # children are not the client's to close, and rest in their own way
-        quiet = not (state.is_busy or state.queue or state.requests or state.steers)
         returns = process.can("sessionCapabilities", "resume") or process.can("loadSession")
-        return quiet and returns and process.can("sessionCapabilities", "close")
+        return state.is_calm and returns and process.can("sessionCapabilities", "close")
 
     # Events.
 

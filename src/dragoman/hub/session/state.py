@@ -318,11 +318,16 @@ class SessionState(Struct, frozen=True, kw_only=True):
         return self.is_busy or bool(self.loading) or bool(self.steers)
 
     @property
+    def is_calm(self) -> bool:
+        """Whether nothing is under way in it: nobody waits for the agent, nor the agent for anybody."""
+        return not (self.waits_for_agent or self.queue or self.requests)
+
+    @property
     def listed_state(self) -> str:
         """One word for listings."""
         if self.requests and any(request.is_question for request in self.requests.values()):
             return "waiting"
-        if self.is_busy or self.queue or self.requests or self.steers or self.loading:
+        if not self.is_calm:
             return "running"  # the next hub looks for it after a crash: the agent waits for something
         return "failed" if self.has_failed else "idle"
 
