@@ -157,7 +157,7 @@ class HostLine:
         self._sink: Hears | None = None
         self._is_open = True
         self._is_lost = False
-        self._paused = False
+        self._paused = self._closing = self._discarding = False
         self._to_host, self._to_hub = Lane(world), Lane(world)
         self._arrived: list[tuple[int, bytes]] = []
         self._ended: str | None = None
@@ -224,7 +224,10 @@ class HostLine:
         self._there(self._host.lease, begin + seconds)
 
     def pause(self) -> None:
-        self._paused = True
+        if self._closing:
+            self._discarding = True
+        else:
+            self._paused = True
 
     def resume(self) -> None:
         self._paused = False
@@ -240,6 +243,8 @@ class HostLine:
 
     async def aclose(self) -> None:
         if self._is_open and not self._is_ended:
+            self._closing = True
+            self._discarding = self._paused
             self._paused = False
             self._hub.call_soon(self._flow)
             self._there(self._host.end, "it was told to end")
@@ -281,7 +286,8 @@ class HostLine:
         while self._arrived and not self._paused:
             first = self._arrived[0][0]
             frames, self._arrived = self._arrived, []
-            self._sink.feed(first, b"".join(frame + b"\n" for _, frame in frames))
+            if not self._discarding:
+                self._sink.feed(first, b"".join(frame + b"\n" for _, frame in frames))
         if self._ended is not None and not self._arrived:
             self._is_ended = True
             self._closed.set()

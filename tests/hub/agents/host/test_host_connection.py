@@ -76,6 +76,19 @@ async def test_what_is_on_its_way_when_the_sink_pauses_waits_for_it(tmp_path: Pa
     await agent.leave()
 
 
+async def test_a_sink_that_pauses_an_agent_which_is_being_ended_hears_its_end() -> None:
+    ours, host = a_socketpair()
+    agent = HostedAgent(ours, path=None)
+    agent.start(sink := PausesAtOnce(agent))
+    closing = asyncio.create_task(agent.aclose())
+    await asyncio.sleep(0)
+    host.send(frames(1, b"one\n") + frames(2, b"two\n") + ended("done", 0))
+    host.close()
+    await closing
+    assert sink.end == ("done", 0)
+    assert sink.frames == [b"one"]
+
+
 async def test_an_agent_host_that_vanishes_is_told_after_what_it_said(scene: Scene) -> None:
     scene.say(frames(1, b"one\n"), frames(2, b"torn\n")[:-1])
     scene.host.close()

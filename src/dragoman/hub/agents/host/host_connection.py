@@ -193,8 +193,12 @@ class HostedAgent:
         self._say(records.record(records.LEASE, ends))
 
     def pause(self) -> None:
-        """Stop feeding, and stop the agent host from listening to the agent. May be called again."""
-        if not self._is_paused:
+        """Stop feeding, and stop the agent host from listening to the agent. May be called again. Of an agent
+        that is being ended nothing more is fed: nobody would resume it, and its end must be heard.
+        """
+        if self._closing:
+            self._discarding = True
+        elif not self._is_paused:
             self._is_paused = True
             self._say(records.record(records.PAUSE))
 
