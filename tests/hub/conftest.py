@@ -32,3 +32,9 @@ async def old_scene(
     scene.set_environment(monkeypatch)
     await scene.unpack()
     return scene
+
+
+@pytest.fixture
+def patient_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that has much else to do may take its time to look at a folder."""
+    monkeypatch.setattr("dragoman.hub.lending.turn_changes.LOOK_SECONDS", 60.0)

@@ -12,7 +12,10 @@ from dragoman.hub.gate.admission import Grant
 from tests.hub.lending.test_turn_changes import do, names, writer
 from tests.hub.sessions.stage import Stage, Talker, staged
 
-pytestmark = pytest.mark.bound(60)  # each starts git some twenty times
+pytestmark = [
+    pytest.mark.bound(60),  # each starts git some twenty times
+    pytest.mark.usefixtures("patient_looks"),
+]
 
 COMMIT, PREVIEW = "_dragoman/hub/commit", "_dragoman/hub/commit/preview"
 

@@ -26,7 +26,7 @@ from dragoman.workspace.snapshot_entries import Capture, TurnStart
 from tests.hub.sessions.stage import Stage, Talker, staged
 from tests.runtime.raw import until
 
-pytestmark = pytest.mark.usefixtures("temporary")
+pytestmark = pytest.mark.usefixtures("temporary", "patient_looks")
 
 
 @pytest.fixture

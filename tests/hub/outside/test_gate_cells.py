@@ -37,7 +37,11 @@ from tests.hub.outside.gate_stage import (
 )
 from tests.pairwise import pairwise
 
-pytestmark = [pytest.mark.bound(120), pytest.mark.timeout(300)]
+pytestmark = [
+    pytest.mark.bound(120),
+    pytest.mark.timeout(300),
+    pytest.mark.usefixtures("patient_looks"),
+]
 
 ROWS: dict[tuple[str, bool], GateRow] = {
     **{(name, True): row for name, row in (REQUESTS | HISTORY).items()},
