@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from dragoman.apps.console import say
+from dragoman.apps.console import say, say_json
 from dragoman.apps.files import FileAct, explain_error, open_private
 from dragoman.apps.recorded_sessions import SessionMistake, find_session
 from dragoman.apps.running_marks import with_current_state
@@ -28,7 +28,7 @@ from dragoman.journal.conversation import Moment, MomentFold
 from dragoman.journal.history import history_path, new_stream
 from dragoman.journal.salvage import repair
 from dragoman.journal.transcript import load
-from dragoman.text.sanitize import sanitize, sanitize_json, sanitize_line
+from dragoman.text.sanitize import sanitize, sanitize_line
 
 KINDS = {"message": "{}", "prompt": "> {}", "thought": "  · {}", "tool": "* {}", "plan": "  {}"}
 OTHERS = {"permission": "? {}", "mode": "mode: {}", "end": "— {}", "error": "! {}", "note": "# {}"}
@@ -83,7 +83,7 @@ def _nothing_yet(args: argparse.Namespace, path: Path) -> None:
     if args.action not in ("list", "search"):
         raise SessionMistake(f"nothing is recorded yet: {path} does not exist")
     if args.json:
-        _write_json({"sessions": []} if args.action == "list" else {"found": []})
+        say_json({"sessions": []} if args.action == "list" else {"found": []})
     else:
         say(f"Nothing is recorded yet: {path} does not exist.", file=sys.stderr)
 
@@ -100,7 +100,7 @@ async def _list(journal: Journal, args: argparse.Namespace) -> None:
         if cursor is None or 0 < args.limit <= len(infos):
             break
     if args.json:
-        _write_json({"sessions": infos})
+        say_json({"sessions": infos})
         return
     rows = [("ID", "WHEN", "AGENT", "STATE", "TITLE")]
     rows += [(info.stream, _when(info.updated), info.agent, info.state, info.title) for info in infos]
@@ -114,7 +114,7 @@ async def _show(journal: Journal, args: argparse.Namespace) -> None:
         info = with_current_state(info)
     if args.json:
         moments = [moment async for moment in _moments(journal, info.stream)]
-        _write_json({"session": info, "moments": moments})
+        say_json({"session": info, "moments": moments})
         return
     say(sanitize_line(info.title or info.stream))
     about = (info.agent, info.cwd, _when(info.created), info.state)
@@ -133,7 +133,7 @@ async def _search(journal: Journal, args: argparse.Namespace) -> None:
             msgspec.to_builtins(hit) | ({"parent": parent} if (parent := parents.get(hit.stream)) else {})
             for hit in hits
         ]
-        _write_json({"found": found})
+        say_json({"found": found})
         return
     for hit in hits:
         say(sanitize_line(f"{hit.stream}  {hit.title}"))
@@ -224,7 +224,3 @@ def _when(moment: float) -> str:
         return time.strftime("%Y-%m-%d %H:%M", time.localtime(moment))
     except (OverflowError, ValueError, OSError):  # a clock can say anything
         return "?"
-
-
-def _write_json(value: object) -> None:
-    sys.stdout.buffer.write(sanitize_json(msgspec.json.encode(value)) + b"\n")
