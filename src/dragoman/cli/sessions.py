@@ -22,6 +22,7 @@ from dragoman.apps.recorded_sessions import SessionMistake, find_session
 from dragoman.apps.running_marks import with_current_state
 from dragoman.cli.session_family import export_family
 from dragoman.errors import JournalDamaged, JournalError
+from dragoman.hub.folder_lock import running_hub
 from dragoman.hub.session.notes import parent_in
 from dragoman.journal import Journal, StreamInfo, open_journal
 from dragoman.journal.conversation import Moment, MomentFold
@@ -167,11 +168,21 @@ async def _import(journal: Journal, args: argparse.Namespace) -> None:
 
 
 async def _delete(journal: Journal, args: argparse.Namespace) -> None:
+    # A hub knows its sessions without asking the journal again: it could not store another word of this one.
+    hub = running_hub(Path(args.journal)) if args.journal and not _is_history(args.journal) else ""
+    if hub:
+        raise SessionMistake(
+            f"a {hub} uses this journal: delete the session on its page, or end the hub first"
+        )
     # All are found before one is deleted: a mistake in the last must not cost the first.
     infos = [await find_session(journal, name) for name in args.ids]
     for info in infos:
         if await journal.delete(info.stream):
             say(f"deleted {sanitize_line(info.stream)}")
+
+
+def _is_history(path: str) -> bool:
+    return _real(path) == _real(str(history_path()))
 
 
 ACTIONS = {
