@@ -1,4 +1,4 @@
-"""The lock on a hub's folder, which lies beside its journal: one hub at a time, and others know that it runs."""
+"""The lock on a hub's folder beside its journal: one hub at a time, and commands know that it runs."""
 
 from __future__ import annotations
 
