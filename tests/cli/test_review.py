@@ -365,3 +365,28 @@ def test_rules_are_tried_on_their_own_examples(capsys: pytest.CaptureFixture[str
         "a/bare: has no misses to be tried on",
     ]
     assert shown.err == "9 examples of 5 rules, 2 do not hold\n"
+
+
+@pytest.mark.parametrize("form", ["text", "json", "sarif", "junit", "github", "diff"])
+def test_a_file_whose_name_is_no_text_is_reviewed_like_any_other(
+    form: str, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    with open(b"odd\xfe.py", "w") as file:
+        file.write(BAD)
+    write("plain.py", BAD)
+    main(["review", "--format", form, "."])
+    out = capfdbinary.readouterr().out
+    assert out.count(b"plain.py") == out.count(b"odd") > 0
+    if form in ("json", "sarif"):
+        json.loads(out)
+    if form == "diff":
+        assert b"+++ b/odd\xfe.py" in out
+
+
+def test_a_file_whose_name_is_no_text_can_be_mended_and_be_known() -> None:
+    with open(b"odd\xfe.py", "w") as file:
+        file.write(BAD)
+    assert main(["review", "--write-baseline", "known.json", "."]) == 0
+    assert main(["review", "--baseline", "known.json", "."]) == 0
+    main(["review", "--fix", "."])
+    assert "import os" not in Path(os.fsdecode(b"odd\xfe.py")).read_text()

@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from dragoman.cli import main
+from dragoman.hub.folder_lock import lock_folder
 from dragoman.journal import Entry, open_journal
+from dragoman.journal.sqlite_file import FolderLock
 from dragoman.testing.journals import chunk_entry, prompt_entry
 
 
@@ -159,6 +161,31 @@ def test_a_file_that_is_no_transcript_is_named_with_its_line(sessions: Sessions,
     sessions("import", str(tmp_path / "missing"))
     assert sessions.status == 1
     assert "no such file" in sessions.err
+
+
+def test_nothing_is_deleted_beneath_a_hub_that_runs(sessions: Sessions, history: Path) -> None:
+    folder = history.parent / "hub"
+    folder.mkdir()
+    with lock_folder(folder):
+        sessions("delete", "20260101-a")
+        assert sessions.status == 1
+        assert f"a hub (process {os.getpid()}) uses this journal" in sessions.err
+        assert "Singing" in sessions("list")
+    sessions("delete", "20260101-a")
+    assert sessions.status == 0
+    assert "Singing" not in sessions("list")
+
+
+def test_what_is_open_elsewhere_is_not_called_damaged(sessions: Sessions, history: Path) -> None:
+    lock = FolderLock(history)
+    lock.share()
+    try:
+        sessions("repair")
+    finally:
+        lock.release()
+    assert sessions.status == 1
+    assert "is open in another process" in sessions.err
+    assert "damaged" not in sessions.err
 
 
 def test_deleting_finds_all_before_it_deletes_one(sessions: Sessions) -> None:

@@ -10,7 +10,8 @@ import sys
 from typing import TextIO
 
 from dragoman.errors import LocalMistake
-from dragoman.text.sanitize import sanitize, sanitize_json
+from dragoman.text.json_values import encode_json, in_ascii
+from dragoman.text.sanitize import sanitize
 
 MISTAKEN = 2
 """The exit status of a command that was asked for what cannot be."""
@@ -41,9 +42,14 @@ def refuse(command: str, mistake: LocalMistake) -> int:
     return MISTAKEN
 
 
-def say_json(data: bytes, *, flush: bool = False) -> None:
-    """Print encoded JSON to standard output; its value stays the same."""
-    print(sanitize_json(data).decode(), flush=flush)
+def say_json(value: object, *, indent: int = 0, flush: bool = False) -> None:
+    """Print a value as JSON to standard output, which may have an encoding that lacks characters of it."""
+    text = encode_json(value, indent=indent).decode()
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = in_ascii(text)
+    print(text, flush=flush)
 
 
 def write_stderr(text: str) -> None:

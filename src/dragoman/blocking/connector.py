@@ -16,7 +16,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from dragoman.runtime.limits import DEFAULT_LIMITS, Limits
+from dragoman.runtime.limits import DEFAULT_LIMITS, Limits, check_kind
 from dragoman.sdk.client.client import Client
 from dragoman.transport.contract import Grace
 
@@ -52,6 +52,8 @@ def connect(
 
     Specification: https://agentclientprotocol.com/protocol/v1/initialization
     """
+    check_kind(client, Client, "client")
+    check_kind(limits, Limits, "limits")
     is_address = isinstance(target, str) and "://" in target.partition(" ")[0]
     from dragoman.blocking.client_conversation import LoopConversation, PipeConversation
 

@@ -26,6 +26,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # What a start loads stays, and what is there at the end goes with the process: to look for garbage in it
     # takes a tenth of a short run.
     gc.disable()
+    if sys.stdout is not None and hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")  # as a locale has it: some lack characters that we print
     try:
         return _run(sys.argv[1:])
     finally:
@@ -58,8 +60,24 @@ def _run(words: Sequence[str]) -> int:
     except LocalMistake as mistake:
         refused: int = load("dragoman.apps.console:refuse")(command.name, mistake)
         return refused
+    except FileNotFoundError:
+        if _is_somewhere():
+            raise
+        load("dragoman.apps.console:tell_person")(
+            command.name, "the current folder is gone; change to another one first"
+        )
+        return 2
     except BrokenPipeError:
         # `dragoman … | head`: nobody reads any more, and Python shall not complain about it at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 141  # what a shell reports of a program that SIGPIPE ended
     return status
+
+
+def _is_somewhere() -> bool:
+    """Whether the current folder is still there; what is asked for relative to one that is not, fails."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return False
+    return True

@@ -13,8 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
-
 from dragoman.apps.console import say, say_json
 from dragoman.apps.files import explain_error
 from dragoman.apps.target import display_command
@@ -159,7 +157,7 @@ def _print_haul_json(haul: _Haul, source: Path, *, dry_run: bool) -> None:
         "skipped": [{"name": name, "why": why} for name, why in haul.skipped_agents],
         "notes": haul.notes,
     }
-    say_json(msgspec.json.format(msgspec.json.encode(report), indent=2))
+    say_json(report, indent=2)
 
 
 def _warn_of_readers(path: Path, agents: Sequence[KnownAgent]) -> None:

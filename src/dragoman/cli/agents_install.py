@@ -14,8 +14,6 @@ from datetime import date
 from pathlib import Path
 from typing import NoReturn
 
-import msgspec
-
 from dragoman.apps.console import say, say_json
 from dragoman.errors import LocalMistake
 from dragoman.sdk.known import read_config
@@ -315,5 +313,5 @@ def _describe_result(result: InstallResult) -> dict[str, object]:
 
 
 def _print_json(value: object) -> int:
-    say_json(msgspec.json.format(msgspec.json.encode(value), indent=2))
+    say_json(value, indent=2)
     return DONE

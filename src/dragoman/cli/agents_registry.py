@@ -137,5 +137,5 @@ def _describe(registry: AgentRegistry, age: int) -> dict[str, object]:
 
 
 def _print_json(value: object) -> int:
-    say_json(msgspec.json.format(msgspec.json.encode(value), indent=2))
+    say_json(value, indent=2)
     return 0

@@ -11,7 +11,6 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-import msgspec
 from msgspec.structs import replace
 
 from dragoman.apps.console import say, say_json
@@ -115,7 +114,7 @@ def _presence(name: str) -> str:
 
 
 def _print_json(value: object) -> int:
-    say_json(msgspec.json.format(msgspec.json.encode(value), indent=2))
+    say_json(value, indent=2)
     return 0
 
 

@@ -6,8 +6,6 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-import msgspec
-
 from dragoman.apps.console import say, say_json
 from dragoman.apps.files import explain_error
 from dragoman.check.agent.examination import examine
@@ -86,7 +84,7 @@ def _in_both(recordings: list[Recording], other_recordings: list[Recording]) -> 
 
 def _show(differences: list[VerdictDifference], block_reason: str, *, as_json: bool) -> None:
     if as_json:
-        say_json(msgspec.json.encode({"differences": differences, "blocked": block_reason}))
+        say_json({"differences": differences, "blocked": block_reason})
         return
     if block_reason:
         say(f"BLOCKED: {block_reason}")

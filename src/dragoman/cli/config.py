@@ -57,7 +57,7 @@ def run_check(args: argparse.Namespace) -> int:
     kinds = [args.kind] if args.kind else list(CHECKS)
     results = [_check(kind, Path(args.file) if args.file else place_of(kind)) for kind in kinds]
     if args.json:
-        say_json(msgspec.json.encode({"files": results}))
+        say_json({"files": results})
     else:
         for result in results:
             verdict = "is good" if result["exists"] else "is not there: the defaults hold"
@@ -84,7 +84,7 @@ def run_show(args: argparse.Namespace) -> int:
         say(f"dragoman config show: {mistake}", file=sys.stderr)
         return 1
     if args.json:
-        say_json(msgspec.json.format(msgspec.json.encode(shown), indent=2))
+        say_json(shown, indent=2)
         return 0
     say(f"# {place_of(args.kind)}")
     for name, entry in shown.items():

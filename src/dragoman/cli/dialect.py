@@ -7,8 +7,6 @@ import sys
 from collections.abc import Sequence
 from typing import IO
 
-import msgspec
-
 from dragoman.apps.console import say, say_json
 from dragoman.apps.files import explain_error
 from dragoman.dialect import DIALECTS, DialectDecision
@@ -34,7 +32,7 @@ ABOUT = {
 
 def run_list(args: argparse.Namespace) -> int:
     if args.json:
-        say_json(msgspec.json.encode({"dialects": [{"name": n, "about": ABOUT[n]} for n in DIALECTS]}))
+        say_json({"dialects": [{"name": n, "about": ABOUT[n]} for n in DIALECTS]})
     else:
         for name in DIALECTS:
             say(f"{name:<13} {ABOUT[name]}")
@@ -49,7 +47,7 @@ def run_explain(args: argparse.Namespace) -> int:
     except BadTranscript as error:
         return _refuse(f"{args.trace}: {error}")
     if args.json:
-        say_json(msgspec.json.encode(explanation))
+        say_json(explanation)
     else:
         _print(explanation)
     plain = {explanation.client.dialect, explanation.agent.dialect} == {"v1"}

@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 
-import msgspec
-
 from dragoman.apps.console import say, say_json
 from dragoman.apps.files import explain_error
 from dragoman.cli.recordings import read_entries
@@ -22,7 +20,7 @@ def run(args: argparse.Namespace) -> int:
         say(f"dragoman diff: {explain_error(error)}", file=sys.stderr)
         return 2
     if args.json:
-        say_json(msgspec.json.encode({"same": not differences, "differences": differences}))
+        say_json({"same": not differences, "differences": differences})
     else:
         for difference in differences:
             say(f"{difference.side} {sanitize_line(difference.line)}")

@@ -10,7 +10,6 @@ import asyncio
 import os
 import shlex
 
-import msgspec
 from msgspec.structs import replace
 
 from dragoman.apps.console import say, say_json
@@ -114,4 +113,4 @@ def _print_json(diagnosis: Diagnosis) -> None:
         "frames": diagnosis.frames,
         "stderr": diagnosis.stderr,
     }
-    say_json(msgspec.json.format(msgspec.json.encode(report), indent=2))
+    say_json(report, indent=2)

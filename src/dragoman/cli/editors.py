@@ -19,8 +19,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
-
 from dragoman.apps.console import say, say_json
 from dragoman.apps.files import explain_error
 from dragoman.cli.jsonc_edit import put_members, remove_members
@@ -117,7 +115,7 @@ def _report(
     hint = file.hint if args.action == "install" else ""
     if args.json:
         report: dict[str, Any] = {"file": str(file.path), "changed": is_changed, "written": is_written}
-        say_json(msgspec.json.encode({**report, "backup": kept or None, "next": hint or None}))
+        say_json({**report, "backup": kept or None, "next": hint or None})
         return
     if not is_changed:
         say(f"{file.path}: nothing to change")

@@ -14,8 +14,6 @@ import sys
 from contextlib import suppress
 from urllib.parse import quote, urlsplit
 
-import msgspec
-
 from dragoman.apps.console import say, say_json
 from dragoman.cli.hub_client import HubCaller, HubNotAnswered, JsonObject, hub_and_token, open_hub
 from dragoman.cli.hub_reach import is_loopback_host, is_safe
@@ -131,7 +129,7 @@ def add_links(address: str, origins: list[str]) -> list[str]:
 def _show(args: argparse.Namespace, address: str, links: list[str], seconds: float) -> None:
     if args.json:
         said = {"address": address, "add": links, "seconds": seconds, "name": args.name}
-        say_json(msgspec.json.encode(said), flush=True)
+        say_json(said, flush=True)
         return
     if not args.no_qr:
         _draw(address)
@@ -167,9 +165,7 @@ def _draw(address: str) -> None:
 def _tell(args: argparse.Namespace, status: JsonObject) -> int:
     is_paired = status["state"] == "used"
     if args.json:
-        say_json(
-            msgspec.json.encode({key: value for key, value in status.items() if key != "id"}), flush=True
-        )
+        say_json({key: value for key, value in status.items() if key != "id"}, flush=True)
     elif is_paired:
         name, device = sanitize_line(status["name"]), sanitize_line(status["device"] or "a device")
         say(f"{device} came, as {name}, and may: {', '.join(status['scopes'])}.")

@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     ways = reach_ways(urlsplit(url).port or 8765, tailscale_name=_tailscale_name())
     if args.json:
         ways_json = [msgspec.to_builtins(way) for way in ways]
-        say_json(msgspec.json.encode({"url": url, "safe": not refusal, "reason": refusal, "ways": ways_json}))
+        say_json({"url": url, "safe": not refusal, "reason": refusal, "ways": ways_json})
     else:
         _show(url, refusal, ways)
     return 1 if refusal else 0

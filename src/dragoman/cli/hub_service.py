@@ -15,8 +15,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import msgspec
-
 from dragoman.apps.console import say, say_json
 from dragoman.apps.files import explain_error
 from dragoman.errors import LocalMistake
@@ -158,7 +156,7 @@ def _show(args: argparse.Namespace, path: Path, text: str) -> None:
     commands = [] if args.no_start else start_commands(path)
     if args.json:
         report = {"path": str(path), "text": text, "commands": commands, "dry_run": args.dry_run}
-        say_json(msgspec.json.encode(report))
+        say_json(report)
         return
     say(f"{'Would write' if args.dry_run else 'Writing'} {path}:\n")
     say(text)

@@ -10,9 +10,7 @@ import asyncio
 import os
 import sys
 
-import msgspec
-
-from dragoman.apps.console import say
+from dragoman.apps.console import say, say_json
 from dragoman.apps.files import authorization
 from dragoman.cli.hub_client import (
     HubNotAnswered,
@@ -24,7 +22,7 @@ from dragoman.cli.hub_client import (
 )
 from dragoman.cli.hub_status_text import show, show_agents
 from dragoman.errors import CallFailed, DragomanError, LinkClosed, LocalMistake
-from dragoman.text.sanitize import sanitize_json, sanitize_line
+from dragoman.text.sanitize import sanitize_line
 
 FORBIDDEN = -32003
 
@@ -74,7 +72,7 @@ async def _watch(args: argparse.Namespace, url: str, headers: dict[str, str]) ->
 async def _ask_and_show(args: argparse.Namespace, url: str, headers: dict[str, str], *, again: bool) -> int:
     fields, whole = await ask_hub(url, headers)
     if args.json:
-        sys.stdout.buffer.write(sanitize_json(msgspec.json.encode(fields)) + b"\n")
+        say_json(fields)
     else:
         text = show(fields) if whole else show_agents(fields)
         clear = "\x1b[H\x1b[J" if args.watch and sys.stdout.isatty() else "\n" * again

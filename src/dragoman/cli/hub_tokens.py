@@ -11,8 +11,6 @@ import sys
 import time
 from pathlib import Path
 
-import msgspec
-
 from dragoman.apps.console import say, say_json
 from dragoman.apps.files import explain_error
 from dragoman.cli.options.hub import SCOPES
@@ -124,7 +122,7 @@ def _plain(token: Token) -> dict[str, object]:
 
 
 def _print_json(value: object) -> None:
-    say_json(msgspec.json.encode(value))
+    say_json(value)
 
 
 _DONE = {"add": _add, "list": _list, "revoke": _revoke, "rotate": _rotate}

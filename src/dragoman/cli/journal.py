@@ -70,7 +70,7 @@ def _tell(args: argparse.Namespace, copies: list[CopiedStream], error: JournalEr
         report = {"streams": copies, "entries": entries, "written": written_entries, "same": error is None}
         if error is not None:
             report["error"] = str(error)
-        say_json(msgspec.json.encode(report))
+        say_json(report)
         return
     if error is None:
         say(

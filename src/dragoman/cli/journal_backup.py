@@ -6,8 +6,6 @@ import argparse
 import sys
 from pathlib import Path
 
-import msgspec
-
 from dragoman.apps.console import say, say_json
 from dragoman.apps.files import explain_error
 from dragoman.errors import JournalError
@@ -45,7 +43,7 @@ def _report(args: argparse.Namespace, action: str, source: Path, target: Path) -
         say(f"dragoman journal {action}: {explain_error(error, act='write')}", file=sys.stderr)
         return 1
     if args.json:
-        say_json(msgspec.json.encode(copy))
+        say_json(copy)
     else:
         _tell(copy, source if action == "backup" else target)
     return 0

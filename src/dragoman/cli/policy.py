@@ -206,7 +206,7 @@ def _layer_fields(layer: PolicyLayer) -> dict[str, object]:
 
 
 def _print_json(data: object) -> int:
-    say_json(msgspec.json.encode(data))
+    say_json(data)
     return 0
 
 

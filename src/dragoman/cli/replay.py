@@ -7,8 +7,6 @@ import asyncio
 import os
 import sys
 
-import msgspec
-
 from dragoman.apps.console import say, say_json
 from dragoman.apps.files import explain_error
 from dragoman.cli.recordings import read_entries
@@ -73,7 +71,7 @@ async def _play_client(args: argparse.Namespace, entries: list[Entry], cwd: str)
         await transport.aclose()
     differences = compare(entries, client.entries)
     if args.json:
-        say_json(msgspec.json.encode({"same": not differences, "differences": differences}))
+        say_json({"same": not differences, "differences": differences})
     else:
         for difference in differences:
             say(f"{difference.side} {sanitize_line(difference.line)}")

@@ -34,7 +34,7 @@ from dragoman.review.rule_links import rules_page
 from dragoman.review.rules import secret_rules
 from dragoman.review.secrets import mask_secrets
 from dragoman.review.text_edits import TextLines
-from dragoman.text.sanitize import sanitize, sanitize_json
+from dragoman.text.sanitize import sanitize
 from dragoman.version import VERSION
 
 FOUND, MISTAKEN, FAILED = 1, 2, 3
@@ -145,11 +145,9 @@ class _Run:
         options, out, page = self._options, sys.stdout, rules_page()
         match options.format:
             case "json":
-                out.write(
-                    sanitize_json(as_json(findings, self._notes, files=self._count, page=page)).decode()
-                )
+                out.write(as_json(findings, self._notes, files=self._count, page=page).decode())
             case "sarif":
-                out.write(sanitize_json(as_sarif(findings, self._notes, version=VERSION, page=page)).decode())
+                out.write(as_sarif(findings, self._notes, version=VERSION, page=page).decode())
             case "junit":
                 from dragoman.review.junit import as_junit
 

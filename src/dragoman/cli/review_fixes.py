@@ -68,7 +68,11 @@ def show_diffs(findings: Iterable[Finding], sources: ReviewSources, *, unsafe: b
     for path, here in _by_file(findings).items():
         text = sources.texts[path].text
         changes = diff(Path(path).as_posix(), text, apply_fixes(text, here, unsafe=unsafe).text)
-        sys.stdout.write(sanitize(changes, exact=True) if sys.stdout.isatty() else changes)
+        if sys.stdout.isatty():
+            sys.stdout.write(sanitize(changes, exact=True))
+        else:  # as bytes: the name of a file need not be text, and `patch` looks for the file by it
+            sys.stdout.flush()
+            sys.stdout.buffer.write(changes.encode(errors="surrogateescape"))
 
 
 def _by_file(findings: Iterable[Finding]) -> dict[str, list[Finding]]:

@@ -16,19 +16,20 @@ from pathlib import Path
 
 import msgspec
 
-from dragoman.apps.console import say
+from dragoman.apps.console import say, say_json
 from dragoman.apps.files import FileAct, explain_error, open_private
 from dragoman.apps.recorded_sessions import SessionMistake, find_session
 from dragoman.apps.running_marks import with_current_state
 from dragoman.cli.session_family import export_family
 from dragoman.errors import JournalDamaged, JournalError
+from dragoman.hub.folder_lock import running_hub
 from dragoman.hub.session.notes import parent_in
 from dragoman.journal import Journal, StreamInfo, open_journal
 from dragoman.journal.conversation import Moment, MomentFold
 from dragoman.journal.history import history_path, new_stream
 from dragoman.journal.salvage import repair
 from dragoman.journal.transcript import load
-from dragoman.text.sanitize import sanitize, sanitize_json, sanitize_line
+from dragoman.text.sanitize import sanitize, sanitize_line
 
 KINDS = {"message": "{}", "prompt": "> {}", "thought": "  · {}", "tool": "* {}", "plan": "  {}"}
 OTHERS = {"permission": "? {}", "mode": "mode: {}", "end": "— {}", "error": "! {}", "note": "# {}"}
@@ -83,7 +84,7 @@ def _nothing_yet(args: argparse.Namespace, path: Path) -> None:
     if args.action not in ("list", "search"):
         raise SessionMistake(f"nothing is recorded yet: {path} does not exist")
     if args.json:
-        _write_json({"sessions": []} if args.action == "list" else {"found": []})
+        say_json({"sessions": []} if args.action == "list" else {"found": []})
     else:
         say(f"Nothing is recorded yet: {path} does not exist.", file=sys.stderr)
 
@@ -100,7 +101,7 @@ async def _list(journal: Journal, args: argparse.Namespace) -> None:
         if cursor is None or 0 < args.limit <= len(infos):
             break
     if args.json:
-        _write_json({"sessions": infos})
+        say_json({"sessions": infos})
         return
     rows = [("ID", "WHEN", "AGENT", "STATE", "TITLE")]
     rows += [(info.stream, _when(info.updated), info.agent, info.state, info.title) for info in infos]
@@ -114,7 +115,7 @@ async def _show(journal: Journal, args: argparse.Namespace) -> None:
         info = with_current_state(info)
     if args.json:
         moments = [moment async for moment in _moments(journal, info.stream)]
-        _write_json({"session": info, "moments": moments})
+        say_json({"session": info, "moments": moments})
         return
     say(sanitize_line(info.title or info.stream))
     about = (info.agent, info.cwd, _when(info.created), info.state)
@@ -133,7 +134,7 @@ async def _search(journal: Journal, args: argparse.Namespace) -> None:
             msgspec.to_builtins(hit) | ({"parent": parent} if (parent := parents.get(hit.stream)) else {})
             for hit in hits
         ]
-        _write_json({"found": found})
+        say_json({"found": found})
         return
     for hit in hits:
         say(sanitize_line(f"{hit.stream}  {hit.title}"))
@@ -167,11 +168,21 @@ async def _import(journal: Journal, args: argparse.Namespace) -> None:
 
 
 async def _delete(journal: Journal, args: argparse.Namespace) -> None:
+    # A hub knows its sessions without asking the journal again: it could not store another word of this one.
+    hub = running_hub(Path(args.journal)) if args.journal and not _is_history(args.journal) else ""
+    if hub:
+        raise SessionMistake(
+            f"a {hub} uses this journal: delete the session on its page, or end the hub first"
+        )
     # All are found before one is deleted: a mistake in the last must not cost the first.
     infos = [await find_session(journal, name) for name in args.ids]
     for info in infos:
         if await journal.delete(info.stream):
             say(f"deleted {sanitize_line(info.stream)}")
+
+
+def _is_history(path: str) -> bool:
+    return _real(path) == _real(str(history_path()))
 
 
 ACTIONS = {
@@ -224,7 +235,3 @@ def _when(moment: float) -> str:
         return time.strftime("%Y-%m-%d %H:%M", time.localtime(moment))
     except (OverflowError, ValueError, OSError):  # a clock can say anything
         return "?"
-
-
-def _write_json(value: object) -> None:
-    sys.stdout.buffer.write(sanitize_json(msgspec.json.encode(value)) + b"\n")

@@ -13,9 +13,7 @@ import sys
 import uuid
 from pathlib import Path
 
-import msgspec
-
-from dragoman.apps.console import say
+from dragoman.apps.console import say, say_json
 from dragoman.apps.files import explain_error
 from dragoman.apps.recorded_sessions import SessionMistake, find_session, read_brief
 from dragoman.cli.hub_client import hub_and_token, open_hub
@@ -23,7 +21,7 @@ from dragoman.errors import CallFailed, DragomanError, JournalError, LocalMistak
 from dragoman.journal import StreamInfo, open_journal
 from dragoman.journal.brief import ConversationBrief
 from dragoman.journal.history import history_path
-from dragoman.text.sanitize import sanitize, sanitize_json, sanitize_line
+from dragoman.text.sanitize import sanitize, sanitize_line
 
 GO_ON = "Go on with the work from where the record ends."
 """The first prompt in a recorded session, if the person has none: a run needs one."""
@@ -88,7 +86,7 @@ async def _read(path: Path, name: str) -> tuple[StreamInfo, ConversationBrief]:
 
 def _show(brief: ConversationBrief, *, as_json: bool) -> None:
     if as_json:
-        _write_json({"brief": brief.text, "lost": brief.lost})
+        say_json({"brief": brief.text, "lost": brief.lost})
         return
     say(sanitize(brief.text))
     for loss in brief.lost:
@@ -110,15 +108,10 @@ async def _at_hub(args: argparse.Namespace) -> int:
     async with open_hub(url, headers) as hub:
         answer = await hub.call("_dragoman/hub/handover", params)
     if args.json:
-        _write_json(answer)
+        say_json(answer)
         return 0
     say(sanitize_line(str(answer.get("sessionId", ""))))
     lost = answer.get("lost")
     for loss in lost if isinstance(lost, list) else []:
         say(f"not handed over: {sanitize_line(str(loss))}", file=sys.stderr)
     return 0
-
-
-def _write_json(value: object) -> None:
-    sys.stdout.buffer.write(sanitize_json(msgspec.json.encode(value)) + b"\n")
-    sys.stdout.buffer.flush()

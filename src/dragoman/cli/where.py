@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 
 from dragoman.agents.code.config import config_path as code_path
@@ -42,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
         return _show_path(args.name, places)
     if args.json:
         report = {"version": VERSION, "python": sys.executable, "places": places}
-        say_json(msgspec.json.format(msgspec.json.encode(report), indent=2))
+        say_json(report, indent=2)
         return 0
     say(f"dragoman {VERSION}, {sys.executable}\n")
     width = max(len(place.name) for place in places)

@@ -7,8 +7,8 @@ import gc
 import logging
 import os
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from dragoman.hub.api.observability.status import Status, StatusSource
 from dragoman.hub.cluster.cluster import Cluster
 from dragoman.hub.cluster.node import node_name, place_of
 from dragoman.hub.engine.options import HubOptions
+from dragoman.hub.folder_lock import lock_folder
 from dragoman.hub.gate.admission import Admission, local_hosts, names_of
 from dragoman.hub.gate.connection_limits import ConnectionLimits
 from dragoman.hub.gate.grants import LiveGrants
@@ -41,7 +42,6 @@ from dragoman.hub.push.notifier import PushNotifier
 from dragoman.hub.push.setup import open_push
 from dragoman.hub.settings import HubSettings, changed_settings, offered_agents
 from dragoman.runtime.owner import TaskOwner
-from dragoman.system.files import try_lock
 from dragoman.transport.contract import TransportLimits
 from dragoman.transport.http_connection import Bounds
 from dragoman.workspace.policy.policy_paths import policy_paths
@@ -317,28 +317,6 @@ def _spans(settings: HubSettings) -> TurnSpans | None:
     except LocalMistake as error:  # the variables are for every program; this one runs without spans too
         log.warning("no spans are sent, although variables of OpenTelemetry ask for them: %s", error)
         return None
-
-
-@contextmanager
-def lock_folder(folder: Path) -> Iterator[None]:
-    """One hub at a time: two would take each other's agents and write over each other's sessions. Raises
-    `LocalMistake` if another hub is there. The lock ends with this process; agent hosts do not inherit it.
-    """
-    descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        if not try_lock(descriptor):
-            raise LocalMistake(_folder_in_use_text(folder, descriptor))
-        os.truncate(descriptor, 0)
-        os.write(descriptor, str(os.getpid()).encode())
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def _folder_in_use_text(folder: Path, descriptor: int) -> str:
-    holder = os.read(descriptor, 20).decode(errors="replace")
-    who = f"another hub (process {holder})" if holder.isdigit() else "another hub"
-    return f"{who} keeps its sessions in {folder.parent} already: end it, or use another folder"
 
 
 def _end_strangers(hub: Hub, admission: Admission) -> None:

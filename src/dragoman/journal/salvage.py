@@ -21,7 +21,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dragoman.errors import JournalDamaged
+from dragoman.errors import JournalBusy, JournalDamaged
 from dragoman.journal import sqlite_file, streams
 from dragoman.journal.blocks import entries_in, run_of
 from dragoman.journal.entry_runs import EntryBatch
@@ -74,6 +74,8 @@ def repair(path: Path) -> Salvage:
     lock = sqlite_file.FolderLock(path)
     lock.share()
     try:
+        if not lock.try_exclusive():
+            raise JournalBusy(f"{path} is open in another process: stop the hub, and whoever else uses it")
         return set_aside(path, lock)
     except (sqlite3.Error, UnicodeDecodeError) as error:
         raise sqlite_file.explain(error, path) from None

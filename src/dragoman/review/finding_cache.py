@@ -62,7 +62,10 @@ class FindingCache:
             return None
 
     def write(self, key: str, findings: Sequence[Finding]) -> None:
-        data = msgspec.msgpack.encode(findings)
+        try:
+            data = msgspec.msgpack.encode(findings)
+        except UnicodeEncodeError:  # the name of the file is no text
+            return
         if len(data) > LARGEST_ENTRY:
             return
         place = self._place(key)

@@ -19,6 +19,7 @@ from dragoman.review.finding import Finding, FindingPlace, Fix, ReviewNote, Seve
 from dragoman.review.rule_links import rule_link
 from dragoman.review.text_edits import TextLines
 from dragoman.text.cells import cell_width
+from dragoman.text.json_values import encode_json
 from dragoman.text.sanitize import sanitize_line
 
 WIDEST = 160
@@ -116,7 +117,7 @@ def as_json(
         "findings": [_json_finding(finding, page) for finding in findings],
         "notes": [{"path": note.path, "text": note.text, "is_failure": note.is_failure} for note in notes],
     }
-    return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
+    return encode_json(document, indent=2) + b"\n"
 
 
 def _json_finding(finding: Finding, page: str | None) -> dict[str, Any]:
@@ -187,7 +188,7 @@ def as_sarif(
         "invocations": [_sarif_invocation(notes)],
     }
     document = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
-    return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
+    return encode_json(document, indent=2) + b"\n"
 
 
 def _sarif_rule(finding: Finding, page: str | None) -> dict[str, Any]:

@@ -13,11 +13,14 @@ import sys
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from dragoman.decoders import json_decoder
+from dragoman.review.finding import Finding
 from dragoman.review.programs import ToolFailed, end
 from dragoman.review.rules import ReviewRule, own_rules
 from dragoman.review.worker_messages import LONGEST_LINE, WorkerAnswer, WorkerRequest, WorkerSetup
+from dragoman.text.json_values import as_text
 
 _LONGEST_ANSWER = 64 * 1024 * 1024
 _STALLED = 300.0
@@ -28,6 +31,10 @@ _OUT_OF_TIME = (-signal.SIGPROF,) if sys.platform != "win32" else (1,)
 """How a worker ends whose text took too long."""
 
 _decode = json_decoder(WorkerAnswer).decode
+
+
+def _at(path: str, finding: Finding) -> Finding:
+    return replace(finding, place=replace(finding.place, path=path))
 
 
 class Inspector:
@@ -41,7 +48,8 @@ class Inspector:
         self, path: str, text: str, *, has_ruff: bool, longest: int = LONGEST_LINE
     ) -> WorkerAnswer:
         """What is found in one text. Raises `ToolFailed`, and is good for the next text all the same."""
-        ask = msgspec.json.encode(WorkerRequest(path=path, text=text, has_ruff=has_ruff, longest=longest))
+        name = as_text(path)  # the worker needs it for its suffix, and JSON holds nothing else
+        ask = msgspec.json.encode(WorkerRequest(path=name, text=text, has_ruff=has_ruff, longest=longest))
         try:
             async with asyncio.timeout(self._setup.deadline + _STALLED):
                 line = await self._exchange(ask)
@@ -52,7 +60,8 @@ class Inspector:
             line = b""
         if not line.endswith(b"\n"):
             raise ToolFailed("rules", await self._failure())
-        return _decode(line)
+        answer = _decode(line)
+        return answer if name == path else replace(answer, findings=[_at(path, f) for f in answer.findings])
 
     async def _failure(self) -> str:
         """Why the process gave no answer. It is ended if it has not ended by itself."""

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from math import isnan
+from typing import Any
+
 from msgspec import Struct
+
+from dragoman.errors import InvalidValue
 
 MEBIBYTE = 1024 * 1024
 
@@ -57,6 +62,28 @@ class Limits(Struct, frozen=True, kw_only=True):
     """What still runs when a conversation is over gets to end by itself: our own work after the end of its
     input; an agent that we started after the end of its input, and once more after being asked to end.
     """
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if name.endswith("_seconds"):
+                check_seconds(value, name)
+            elif type(value) is not int:
+                raise InvalidValue(name, value, "must be a whole number")
+
+
+def check_seconds(value: Any, argument: str) -> float | None:
+    """The value, if it is a time. A timer would find out too late, while it looks after other calls."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and not isnan(value)
+    if is_number or value is None:
+        return value  # type: ignore[no-any-return]  # one of the two
+    raise InvalidValue(argument, value, "must be a number of seconds, or None")
+
+
+def check_kind(value: object, kind: type, argument: str) -> None:
+    """Refuse what is neither of this kind nor left out."""
+    if value is not None and not isinstance(value, kind):
+        raise InvalidValue(argument, value, f"must be of the class {kind.__name__}")
 
 
 DEFAULT_LIMITS = Limits()

@@ -26,6 +26,10 @@ __all__ = ["WrongValue", "write_and_read_back", "write_strictly"]
 LARGE = 1024 * 1024
 """Bytes of a message that is checked in Python rather than read back."""
 
+_BYTES = (bytes, bytearray, memoryview)
+_BASE64 = ("data", "blob")
+"""Fields in which the protocol itself wants base64: there bytes become what they should."""
+
 _PASSED_ON = ("unknown field", "unknown member")
 _PLACE = re.compile(r" - at `([^`]*)`")
 _MISSING = re.compile(r"Object missing required field (`\w+`)")
@@ -61,9 +65,30 @@ def write_and_read_back(message: object, kind: object) -> bytes:
         found = strict_reader(kind)(encoded)
     except (ValueError, RecursionError, TypeError) as refused:
         found = _passed_on(encoded, kind, refused)
+    _refuse_silent_changes(message, found, "")
     if isinstance(found, Bare) and found._checked and not _is_listed(found):
         raise next(_wrong_values(found, ""))
     return encoded
+
+
+def _refuse_silent_changes(given: Any, found: object, place: str) -> None:
+    """The encoder writes bytes as base64 and a number that is none as null. Where the protocol wants text, a
+    file would then hold something else than its author wrote.
+    """
+    if isinstance(found, Bare):
+        for name, wire_name in zip(found.__struct_fields__, found.__struct_encode_fields__, strict=True):
+            value = given.get(wire_name) if isinstance(given, dict) else getattr(given, name, None)
+            is_base64 = name in _BASE64 and isinstance(value, _BYTES)
+            if value is not None and value is not UNSET and not is_base64:
+                _refuse_silent_changes(value, getattr(found, name), f"{place}.{name}" if place else name)
+    elif isinstance(found, list):
+        if isinstance(given, list | tuple):
+            for at, (value, item) in enumerate(zip(given, found, strict=False)):
+                _refuse_silent_changes(value, item, f"{place}[{at}]")
+    elif isinstance(given, _BYTES):
+        raise WrongValue(place, bytes(given), "must be text; decode bytes first")
+    elif found is None and isinstance(given, float):
+        raise WrongValue(place, given, "must be a value that JSON has")
 
 
 def _is_listed(message: Bare) -> bool:

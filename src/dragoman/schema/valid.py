@@ -222,7 +222,7 @@ def _name(value: object, names: dict[str, Any]) -> str:
     return name
 
 
-_SCALARS = frozenset({str, float, bool, type(None)})
+_SCALARS = frozenset({str, bool, type(None)})
 
 
 def _is_plain(value: Any, depth: int = 0) -> bool:
@@ -232,6 +232,8 @@ def _is_plain(value: Any, depth: int = 0) -> bool:
         return True
     if kind is int:
         return -_LARGEST_INT <= value <= _LARGEST_INT  # type: ignore[no-any-return]  # of two numbers
+    if kind is float:
+        return -_LARGEST_FLOAT <= value <= _LARGEST_FLOAT  # type: ignore[no-any-return]  # of two numbers
     if depth == _DEEPEST or (kind is not list and kind is not dict):
         return False
     if kind is dict:

@@ -16,7 +16,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
-from dragoman.runtime.limits import DEFAULT_LIMITS, Limits
+from dragoman.errors import InvalidValue
+from dragoman.runtime.limits import DEFAULT_LIMITS, Limits, check_kind
 from dragoman.sdk.agent.agent import Agent
 from dragoman.sdk.client.client import Client
 from dragoman.transport.contract import Grace, Transport
@@ -35,6 +36,12 @@ Opening: TypeAlias = Callable[[], tuple[Transport, "ServeContext | None"]]
 
 Interpret: TypeAlias = Callable[[Transport], Transport]
 """Stands in front of an agent's transport, so that the agent is heard in v1."""
+
+
+def check_target(target: object, *, is_other: bool, other: str) -> None:
+    """Refuse what can be no agent, such as the value of a variable that is not set."""
+    if not is_other and not isinstance(target, str | Sequence | Agent):
+        raise InvalidValue("target", target, f"must be a command or its words, an Agent or {other}")
 
 
 def connect(
@@ -74,6 +81,10 @@ def connect(
 
     Specification: https://agentclientprotocol.com/protocol/v1/initialization
     """
+
+    check_target(target, is_other=hasattr(target, "aclose"), other="a transport")
+    check_kind(client, Client, "client")
+    check_kind(limits, Limits, "limits")
 
     def open_transport() -> tuple[Transport, ServeContext | None]:
         if isinstance(target, Agent):

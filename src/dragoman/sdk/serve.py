@@ -14,6 +14,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Protocol, overload, runtime_checkable
 
 from dragoman.core import Lifecycle
+from dragoman.errors import InvalidValue
 from dragoman.runtime import Limits, Link
 from dragoman.runtime.limits import DEFAULT_LIMITS
 from dragoman.sdk.agent.agent import Agent
@@ -55,6 +56,8 @@ def serve(target: Agent | Servable, *, limits: Limits | None = None) -> None:
 
     Specification: https://agentclientprotocol.com/protocol/v1/transports
     """
+    if not isinstance(target, Agent | Servable):
+        raise InvalidValue("target", target, "must be an Agent or a Proxy")
     from dragoman.transport.stdio import claim_stdio
 
     stdio = claim_stdio()

@@ -14,7 +14,7 @@ import shlex
 import signal
 from collections.abc import Callable, Mapping, Sequence
 
-from dragoman.errors import PeerDied, SpawnFailed
+from dragoman.errors import InvalidValue, PeerDied, SpawnFailed
 from dragoman.transport.child_pipes import close_all, open_pipes
 from dragoman.transport.contract import DEFAULT_GRACE, DEFAULT_LIMITS, Grace, Sink, TransportLimits
 from dragoman.transport.launch import start_tree, why_not
@@ -222,6 +222,9 @@ def words_of(command: Sequence[str] | str) -> list[str]:
         raise SpawnFailed(f"cannot start {command!r}: {str(error).lower()}") from error
     if not words:
         raise SpawnFailed("cannot start a program: the command is empty")
+    for place, word in enumerate(words):
+        if not isinstance(word, str | os.PathLike):
+            raise InvalidValue(f"word {place} of the command", word, "must be a string")
     return words
 
 

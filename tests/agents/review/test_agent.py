@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,18 @@ async def test_a_folder_several_paths_and_the_whole_project_are_reviewed(folder:
         assert (await say(session, "check tools/get.sh and @src/clean.py")).findings == SHELL_FINDINGS
         assert (await say(session, "review everything")).findings == APP_FINDINGS | SHELL_FINDINGS
         assert (await say(session, "review app.py")).findings == APP_FINDINGS  # the one file of that name
+
+
+async def test_a_file_whose_name_no_message_can_hold_is_named_and_the_others_are_reviewed(
+    folder: Path,
+) -> None:
+    (folder / os.fsdecode(b"odd\xfe.py")).write_text(APP)
+    async with reviewing(folder) as (_, session):
+        told = await say(session, "review everything")
+        assert told.findings == APP_FINDINGS | SHELL_FINDINGS
+        assert "odd\ufffd.py: not reviewed: its name is not UTF-8 text" in told.text
+        git(folder, "add", ".")
+        assert "odd\ufffd.py: not reviewed" in (await say(session, "review my changes")).text
 
 
 async def test_changes_are_reviewed_line_by_line_or_whole_as_the_option_says(folder: Path) -> None:

@@ -16,6 +16,7 @@ from dragoman.agents.review.targets import ReviewTarget, ReviewTargets, SessionF
 from dragoman.review.git import GitRefused
 from dragoman.review.programs import ToolFailed
 from dragoman.schema import v1
+from dragoman.text.json_values import as_text
 
 LOCATIONS = 100
 """Places that a tool call names; an editor shows no more anyway."""
@@ -27,7 +28,7 @@ async def choose(
     """What is meant by a prompt, its attachments and the code in it."""
     ground = SessionFolders(turn.session)
     async with turn.tool(_title(intent), kind="search", raw_input=_input(intent)) as call:
-        targets = await _find_targets(turn, ground, intent, pieces)
+        targets = _with_names(await _find_targets(turn, ground, intent, pieces))
         places = [v1.ToolCallLocation(path=target.path) for target in targets.targets if target.path]
         await call.progress(
             status="completed" if targets.targets else "failed",
@@ -35,6 +36,18 @@ async def choose(
             locations=places[:LOCATIONS],
         )
     return targets
+
+
+def _with_names(targets: ReviewTargets) -> ReviewTargets:
+    """Without files whose names are no text: no message to the client can hold them."""
+    strangers = [target for target in targets.targets if as_text(target.path or "") != (target.path or "")]
+    if not strangers:
+        return targets
+    notes = [
+        f"{as_text(target.display_path)}: not reviewed: its name is not UTF-8 text" for target in strangers
+    ]
+    rest = tuple(target for target in targets.targets if target not in strangers)
+    return targets._replace(targets=rest, notes=(*targets.notes, *notes))
 
 
 async def _find_targets(

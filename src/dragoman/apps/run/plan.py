@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from dragoman import Limits
 from dragoman.apps.console import UsageMistake
-from dragoman.apps.run.prompt import STDIN, read_prompt
+from dragoman.apps.run.prompt import STDIN, is_text, read_prompt
 from dragoman.apps.target import ChosenAgent, find_target, remote_folder
 from dragoman.apps.terminals import is_terminal
 from dragoman.workspace.policy.policy_paths import has_policy_files
@@ -205,6 +205,8 @@ def _folder(path: str) -> str:
     place = Path(path).absolute()
     if not place.is_dir():
         raise UsageMistake(f"{path!r} is no folder", "check the path")
+    if not is_text(str(place)):
+        raise UsageMistake(f"the name of the folder {path!r} is not UTF-8 text", "rename it, or use another")
     return os.path.normpath(place)
 
 

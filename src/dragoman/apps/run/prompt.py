@@ -26,7 +26,18 @@ def read_prompt(words: Sequence[str], prompt_file: str | None) -> str:
     text = "\n\n".join(part.strip("\n") for part in parts if part.strip())
     if not text:
         raise UsageMistake("the prompt is empty", 'say what the agent shall do: dragoman run "…"')
+    if not is_text(text):
+        raise UsageMistake("the prompt is not UTF-8 text", "convert it first")
     return text
+
+
+def is_text(argument: str) -> bool:
+    """Whether a word of the command line can be sent: bytes that are no UTF-8 are lone surrogates in it."""
+    try:
+        argument.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def read_text(path: str, what: str) -> str:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
-import msgspec
-
 from dragoman.apps.run import events
 from dragoman.apps.run.events import AnyEvent
-from dragoman.text.sanitize import SanitizedStream, sanitize_json
+from dragoman.text.json_values import encode_json
+from dragoman.text.sanitize import SanitizedStream
 
 
 class EventView(Protocol):
@@ -27,15 +26,8 @@ class EventView(Protocol):
 class JsonView:
     """`--format json`: every event as one line of JSON."""
 
-    def __init__(self) -> None:
-        self._encode = msgspec.json.Encoder().encode
-
     def show(self, event: AnyEvent) -> bytes:
-        try:
-            data = self._encode(event)
-        except UnicodeEncodeError:  # a lone surrogate, from a name of a file or a broken agent
-            data = self._encode(_without_surrogates(event))
-        return sanitize_json(data) + b"\n"
+        return encode_json(event) + b"\n"
 
     def finish(self) -> bytes:
         return b""
@@ -69,17 +61,3 @@ class QuietView:
         rest = self._stream.finish()
         end = "" if self._at_line_start and not rest else "\n"
         return (rest + end).encode()
-
-
-def _without_surrogates(event: AnyEvent) -> object:
-    def clean(value: object) -> object:
-        match value:
-            case str():
-                return value.encode(errors="replace").decode()
-            case dict():
-                return {clean(key): clean(item) for key, item in value.items()}
-            case list():
-                return [clean(item) for item in value]
-        return value
-
-    return clean(msgspec.to_builtins(event, builtin_types=(msgspec.Raw,)))

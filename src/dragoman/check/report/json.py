@@ -23,13 +23,14 @@ from dragoman.check.manifest import requirements
 from dragoman.check.official_kit import kit_ids
 from dragoman.check.report.model import CheckReport, ReportPart
 from dragoman.check.verdict import Verdict, Violation
+from dragoman.text.json_values import encode_json
 from dragoman.wire.envelope import JsonObject
 
 VERSION = 1
 
 
 def as_json(report: CheckReport) -> str:
-    return msgspec.json.format(msgspec.json.encode(_report(report)), indent=2).decode() + "\n"
+    return encode_json(_report(report), indent=2).decode() + "\n"
 
 
 def outcome(report: CheckReport) -> str:

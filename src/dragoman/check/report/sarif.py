@@ -9,12 +9,11 @@ from __future__ import annotations
 from pathlib import PurePath
 from urllib.parse import quote
 
-import msgspec
-
 from dragoman.check.manifest import requirements
 from dragoman.check.official_kit import kit_ids
 from dragoman.check.report.model import CheckReport, ReportPart
 from dragoman.check.verdict import Status, Verdict, Violation
+from dragoman.text.json_values import encode_json
 from dragoman.wire.envelope import JsonObject
 
 _LEVEL: dict[Status, str] = {"failed": "error", "warned": "warning", "recorded": "note", "waived": "note"}
@@ -35,7 +34,7 @@ def as_sarif(report: CheckReport) -> str:
         "properties": {"title": report.title, "counts": report.counts, "blocked": report.blocked_by},
     }
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
-    return msgspec.json.format(msgspec.json.encode(log), indent=2).decode() + "\n"
+    return encode_json(log, indent=2).decode() + "\n"
 
 
 def _driver(report: CheckReport, names: list[str], verdicts: list[tuple[ReportPart, Verdict]]) -> JsonObject:

@@ -11,7 +11,7 @@ from msgspec import Raw
 
 from dragoman.errors import LinkClosed, NotAdvertised
 from dragoman.runtime.deferred_module import DeferredModule
-from dragoman.runtime.limits import Limits
+from dragoman.runtime.limits import Limits, check_seconds
 from dragoman.schema import v1
 from dragoman.schema.codec import strict_reader
 from dragoman.sdk.capabilities import CLIENT_NOTIFICATIONS, CLIENT_REQUESTS, NOTHING, peer_capabilities
@@ -93,7 +93,7 @@ class ClientCalls:
         if self._behind is not None:
             await self._behind()
         link = self.link
-        seconds = link.limits.call_seconds if deadline is DEFAULT else deadline
+        seconds = link.limits.call_seconds if deadline is DEFAULT else check_seconds(deadline, "deadline")
         # `link.call` in so many words: this is asked often, and each coroutine on the way costs twice.
         call = link.open_call(method, write_request(method, message), deadline=seconds)
         try:
@@ -122,7 +122,7 @@ class ClientCalls:
         """Any other request, such as an extension (`_…`): plain data in, plain data out."""
         check_text(method, "method")
         await self.ready()
-        seconds = self.limits.call_seconds if deadline is DEFAULT else deadline
+        seconds = self.limits.call_seconds if deadline is DEFAULT else check_seconds(deadline, "deadline")
         return msgspec.json.decode(
             await self.link.call(
                 method, write_params(params, method, CLIENT_NOTIFICATIONS | CLIENT_REQUESTS), deadline=seconds

@@ -15,6 +15,7 @@ from msgspec import UNSET, Raw, Struct
 
 from dragoman.errors import LocalMistake
 from dragoman.runtime.deferred_module import DeferredModule
+from dragoman.runtime.limits import check_seconds
 from dragoman.schema import v1
 from dragoman.schema.codec import write
 from dragoman.schema.steering import SteerFallback, SteeringWay, SteerOutcome
@@ -443,7 +444,9 @@ class AgentHandle(SessionOpener[Coroutine[object, None, Session]]):
     async def _call(
         self, method: str, params: bytes | None, deadline: float | None, lane: Hashable | None
     ) -> Raw:
-        seconds = self.link.limits.call_seconds if deadline is _DEFAULT else deadline
+        seconds = (
+            self.link.limits.call_seconds if deadline is _DEFAULT else check_seconds(deadline, "deadline")
+        )
         return await self.link.call(method, params, deadline=seconds, lane=lane)
 
     async def _open_session(self, method: str, request: Any, result: type[Any], cwd: str) -> Session:

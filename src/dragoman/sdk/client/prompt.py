@@ -17,6 +17,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from dragoman.errors import CallFailed, CallTimeout, DragomanError, LinkClosed, LocalMistake
 from dragoman.runtime.deferred_module import DeferredModule
+from dragoman.runtime.limits import check_seconds
 from dragoman.schema import v1
 from dragoman.schema.codec import write
 from dragoman.schema.steering import (
@@ -139,7 +140,7 @@ class PromptTurn:
         self._blocks = list(blocks)
         self._meta: dict[str, Any] | UnsetType = UNSET if meta is None else dict(meta)
         self._request = self._write_request(self._blocks)
-        self._silence = silence
+        self._silence = check_seconds(silence, "silence")
         self._messages: deque[list[v1.ContentBlock]] = deque()  # that follow, in the order of `steer`
         self._steer_count = 0  # calls of `steer` under way
         self._offers: list[OutgoingCall[PendingCall]] = []  # to the agent, of messages

@@ -15,6 +15,7 @@ from msgspec import Raw
 
 from dragoman.core import Connection, OutgoingCall
 from dragoman.errors import CallFailed, CallTimeout, LinkClosed
+from dragoman.runtime.limits import check_seconds
 from dragoman.runtime.relay import RelayDirection
 from dragoman.schema.codec import write
 from dragoman.sdk.capabilities import AGENT_REQUESTS, CLIENT_REQUESTS
@@ -56,7 +57,7 @@ class ProxyPeer:
 
     async def call(self, method: str, params: object = None, *, deadline: float | None = _DEFAULT) -> Any:
         """Ask this side. The result is typed for a method of the protocol, plain data for any other."""
-        seconds = self._seconds if deadline is _DEFAULT else deadline
+        seconds = self._seconds if deadline is _DEFAULT else check_seconds(deadline, "deadline")
         if self._flow.end_reason is not None:
             raise self._flow.end_reason.with_traceback(None)
         future: Waiting = asyncio.get_running_loop().create_future()

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dragoman.runtime import Limits
-from dragoman.runtime.limits import HANDSHAKE_SECONDS
+from dragoman.runtime.limits import HANDSHAKE_SECONDS, check_seconds
 
 
 class Deadlines(Struct, frozen=True, kw_only=True):
@@ -40,6 +40,10 @@ class Deadlines(Struct, frozen=True, kw_only=True):
     """Within a turn, since the last frame of any kind (`SilenceTimeout`). While we owe the agent an answer,
     it is not the agent who is silent.
     """
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            check_seconds(getattr(self, name), name)
 
     def applied_to(self, limits: Limits) -> Limits:
         return replace(

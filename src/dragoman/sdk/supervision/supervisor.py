@@ -27,6 +27,7 @@ from dragoman.runtime.limits import DEFAULT_LIMITS
 from dragoman.schema import v1
 from dragoman.sdk.client.agent_handle import AgentHandle
 from dragoman.sdk.client.client import Client
+from dragoman.sdk.connect import check_target
 from dragoman.sdk.environment import Env, withheld_names
 from dragoman.sdk.login import Login, call_with_login, log_in, log_out, refused_after_login
 from dragoman.sdk.session_opener import OpenMethod, SessionOpener, SessionPlace
@@ -77,6 +78,7 @@ def supervised(
             session = await agent.new_session(cwd="/project")
             result = await session.prompt("Hello")
     """
+    check_target(target, is_other=callable(target), other="a function that opens a transport")
     deadlines = deadlines or Deadlines()
     allow = tuple(env_allow)
     login = login or Login(seconds=deadlines.login)

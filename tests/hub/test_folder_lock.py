@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.errors import LocalMistake
-from dragoman.hub.runner import lock_folder
+from dragoman.hub.folder_lock import lock_folder
 
 
 def test_a_second_hub_is_told_who_is_there(tmp_path: Path) -> None:

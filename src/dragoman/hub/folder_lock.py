@@ -1,0 +1,50 @@
+"""The lock on a hub's folder beside its journal: one hub at a time, and commands know that it runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from dragoman.errors import LocalMistake
+from dragoman.system.files import HAS_LOCKS, try_lock
+
+
+@contextmanager
+def lock_folder(folder: Path) -> Iterator[None]:
+    """One hub at a time: two would take each other's agents and write over each other's sessions. Raises
+    `LocalMistake` if another hub is there. The lock ends with this process; agent hosts do not inherit it.
+    """
+    descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        if not try_lock(descriptor):
+            raise LocalMistake(
+                f"another {_holder(descriptor)} keeps its sessions in {folder.parent} already: "
+                "end it, or use another folder"
+            )
+        os.truncate(descriptor, 0)
+        os.write(descriptor, str(os.getpid()).encode())
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def running_hub(journal: Path) -> str:
+    """Which hub runs beside this journal, for a person to read; empty if none does."""
+    for path in journal.absolute().parent.glob("hub*/lock") if HAS_LOCKS else ():
+        try:
+            descriptor = os.open(path, os.O_RDWR)
+        except OSError:  # gone, or somebody else's
+            continue
+        try:
+            if not try_lock(descriptor):
+                return _holder(descriptor)
+        finally:
+            os.close(descriptor)
+    return ""
+
+
+def _holder(descriptor: int) -> str:
+    holder = os.read(descriptor, 20).decode(errors="replace")
+    return f"hub (process {holder})" if holder.isdigit() else "hub"
