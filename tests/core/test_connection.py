@@ -249,6 +249,11 @@ def test_what_cannot_be_read_is_complained_about_under_no_id(code: int) -> None:
     assert "the text is not JSON" in fields["error"]["message"]
 
 
+def test_a_request_of_another_version_is_complained_about_under_its_id() -> None:
+    fields = complaint(ready().receive(decode(b'{"id":"a","method":"m"}')))
+    assert (fields["id"], fields["error"]["code"]) == ("a", INVALID_REQUEST)
+
+
 def test_a_malformed_answer_is_never_answered() -> None:  # ENV-22, RPC-15
     assert ready().receive(MalformedFrame(b"{}", None, "why")) == Ignored("why")
 

@@ -15,8 +15,8 @@ NOBODY = "00000000-0000-4000-8000-000000000000"
 SECRET = "hunter2-must-not-come-back"
 
 BAD_FRAMES: dict[str, bytes] = {
-    "no version": b'{"id":50,"method":"session/list","params":{}}',
-    "other version": b'{"jsonrpc":"1.0","id":50,"method":"session/list","params":{}}',
+    "no version": b'{"id":51,"method":"session/list","params":{}}',
+    "other version": b'{"jsonrpc":"1.0","id":52,"method":"session/list","params":{}}',
     "no JSON": b"{",
     "not UTF-8": b'{"jsonrpc":"2.0","id":50,"method":"\xff"}',
     "a number": b"42",

@@ -127,6 +127,25 @@ def test_a_bad_request_is_an_invalid_request(frame: bytes) -> None:
     assert refused(frame) == INVALID_REQUEST
 
 
+@pytest.mark.parametrize(
+    ("frame", "expected"),
+    [
+        (b'{"id":1,"method":"m"}', 1),
+        (b'{"jsonrpc":"1.0","id":"a","method":"m"}', "a"),
+        (b'{"jsonrpc":"2.0","id":7,"method":null}', None),  # RPC-11
+        (b'{"method":"m"}', None),
+        (b'{"jsonrpc":"2.0","id":1,"id":2,"method":"m"}', None),  # which of them?
+        (b'{"jsonrpc":"2.0","id":1.5,"method":"m"}', None),
+        (b'{"id":"\\ud800","method":"m"}', None),
+        (b"[]", None),
+    ],
+)
+def test_a_request_of_another_version_is_answered_under_its_id(frame: bytes, expected: object) -> None:
+    for envelope in (decode(frame), decode_block(frame + b"\n")[0]):
+        assert isinstance(envelope, MalformedFrame)
+        assert (envelope.code, envelope.id, envelope.frame) == (INVALID_REQUEST, expected, frame)
+
+
 def test_the_reason_names_what_is_wrong() -> None:
     def why(frame: bytes) -> str:
         envelope = decode(frame)

@@ -10,7 +10,13 @@ import pytest
 
 from dragoman.errors import CallFailed, ErrorAnswer, LinkClosed, LocalMistake
 from dragoman.workspace.change_set import RevertRefused
-from dragoman.workspace.remote_changes import CHANGES_METHOD, REVERT_METHOD, DiskLooks, look_there
+from dragoman.workspace.remote_changes import (
+    CHANGES_METHOD,
+    LOOK_METHOD,
+    REVERT_METHOD,
+    DiskLooks,
+    look_there,
+)
 
 
 class OtherSide:
@@ -76,3 +82,33 @@ async def test_a_folder_that_is_gone_and_a_broken_line_are_named(tmp_path: Path)
 
     with pytest.raises(LocalMistake, match="the line is cut"):
         await look_there(cut, "s")
+
+
+async def test_hunks_are_put_back_by_their_places(tmp_path: Path) -> None:
+    lines = [f"{number}\n" for number in range(40)]
+    (tmp_path / "a.txt").write_text("".join(lines))
+    side = OtherSide(tmp_path)
+    snapshot = await look_there(side.call, "s")
+    (tmp_path / "a.txt").write_text("".join(["first\n", *lines[1:-1], "last\n"]))
+    changes = await snapshot.compare()
+    await changes.revert_hunks(str(tmp_path / "a.txt"), [1])
+    assert (tmp_path / "a.txt").read_text() == "".join(["first\n", *lines[1:]])
+    with pytest.raises(ErrorAnswer, match="hunks are numbers"):
+        await side.looks.answer(REVERT_METHOD, {"sessionId": "s", "path": "/a", "hunks": "all"})
+    await side.looks.aclose()
+
+
+async def test_a_file_that_is_as_it_was_is_not_read_by_the_next_look(tmp_path: Path) -> None:
+    folders = [str(tmp_path)]
+    looks = DiskLooks(lambda _: folders)
+    (tmp_path / "a.txt").write_text("a")
+    await looks.answer(LOOK_METHOD, {"sessionId": "s"})
+    first = looks._snapshots["s"]
+    await looks.answer(LOOK_METHOD, {"sessionId": "s"})
+    second = looks._snapshots["s"]
+    assert (first.is_closed, second._archive is first._archive) == (True, True)
+    (tmp_path / "b").mkdir()
+    folders.append(str(tmp_path / "b"))
+    await looks.answer(LOOK_METHOD, {"sessionId": "s"})
+    assert (second.is_closed, looks._snapshots["s"].roots) == (True, (str(tmp_path), str(tmp_path / "b")))
+    await looks.aclose()

@@ -214,7 +214,7 @@ class Connection(Generic[C]):
         # A text that begins like a frame is one that was cut or broken, and nothing that somebody said.
         is_stray = code == PARSE_ERROR and not envelope.frame.lstrip().startswith(b"{")
         stray = envelope.frame if is_stray else b""
-        return ErrorReply(failure(None, error_object(code, f"{NAMES[code]}: {why}")), why, stray)
+        return ErrorReply(failure(envelope.id, error_object(code, f"{NAMES[code]}: {why}")), why, stray)
 
     def _notification(self, note: Notification) -> Event[C]:
         if note.method == CANCEL_REQUEST:

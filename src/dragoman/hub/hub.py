@@ -37,10 +37,11 @@ from dragoman.hub.gate.admission import Grant
 from dragoman.hub.gate.pairing import Pairings
 from dragoman.hub.judge.broker import ApprovalBroker
 from dragoman.hub.judge.servers import drop_asking_sessions
+from dragoman.hub.lending.far_folder import FarSide
 from dragoman.hub.lending.turn_changes import TurnChanges
 from dragoman.hub.push.notifier import PushNotifier
 from dragoman.hub.session import events as ev
-from dragoman.hub.session.frames import encode_json
+from dragoman.hub.session.frames import encode_json, value_of
 from dragoman.journal import Journal
 from dragoman.runtime.locks import KeyedLock
 from dragoman.runtime.owner import TaskOwner
@@ -82,7 +83,7 @@ class Hub:
         self.children = ChildSessions(self)
         self.reminders = Reminders(journal)
         self.changes = TurnChanges(is_enabled=self.options.changes, keep_seconds=self.options.changes_kept)
-        self.changes.is_elsewhere = self._is_elsewhere
+        self.changes.far_side = self._far_side
         self.views = SessionViews(self)
         self.methods = Methods(self, self.views)
         self.trace = trace
@@ -104,11 +105,19 @@ class Hub:
         self.pending_descriptions: dict[str, dict[str, str]] = {}
         """Streams of which something is being written for listings, and what is to be written next."""
 
-    def _is_elsewhere(self, session_id: str) -> bool:
-        """Whether the agent of a session, and so its folders, are on another machine or in a container."""
+    def _far_side(self, session_id: str) -> FarSide | None:
+        """Where the agent of a session is, and so its folders; None if it is on this machine."""
         session = self.sessions.get(session_id)
         seat = None if session is None else self.pool.seats.get(session.state.agent)
-        return seat is not None and seat.spec.is_elsewhere
+        if session is None or seat is None or not seat.spec.place:
+            return None
+
+        async def call(method: str, params: dict[str, Any]) -> Any:
+            if seat.process is None:
+                raise LinkClosed("the agent does not run")
+            return value_of(await seat.process.call(method, params))
+
+        return FarSide(place=seat.spec.place, session_id=session.state.agent_session, call=call)
 
     async def __aenter__(self) -> Hub:
         self.owner = TaskOwner("hub")

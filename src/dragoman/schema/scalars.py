@@ -1,4 +1,5 @@
-"""Numbers, strings and lists with the bounds that the published schema gives them.
+"""Numbers, strings and lists with the bounds that the published schema gives them, and the one bound that it
+gives paths in words alone.
 
 msgspec checks these bounds while it decodes, at no measurable cost. It cannot bound an integer beyond 63
 bits, so `UInt64` is bounded there, and the lenient reader, which gets whatever is larger, allows the 64th
@@ -23,3 +24,8 @@ PositiveUInt16: TypeAlias = Annotated[int, Meta(ge=1, le=2**16 - 1)]
 PositiveUInt32: TypeAlias = Annotated[int, Meta(ge=1, le=2**32 - 1)]
 UnitFloat: TypeAlias = Annotated[float, Meta(ge=0, le=1)]
 NonEmptyStr: TypeAlias = Annotated[str, Meta(min_length=1)]
+
+
+def is_absolute(path: str) -> bool:
+    """Whether a path is one that the protocol takes. Its reader may be on another system than its writer."""
+    return path.startswith(("/", "\\\\")) or path[1:3] in (":\\", ":/")

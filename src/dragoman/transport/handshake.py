@@ -96,4 +96,5 @@ def refuse_long_id(about: RoutedMessage[Any]) -> bytes:
 def _refuse(garbage: MalformedFrame) -> Rejected:
     if garbage.code is None:
         return Rejected()
-    return Rejected(failure(None, error_object(garbage.code, f"{NAMES[garbage.code]}: {garbage.why}")))
+    why = f"{NAMES[garbage.code]}: {garbage.why}"
+    return Rejected(failure(garbage.id, error_object(garbage.code, why)))

@@ -21,6 +21,7 @@ from typing import Any
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec.structs import replace
 
 from dragoman.decoders import json_decoder
 from dragoman.wire.codes import INVALID_REQUEST, PARSE_ERROR
@@ -166,7 +167,8 @@ def _sort(shell: _Shell, frame: bytes) -> Envelope:
     if shell.method is UNSET:
         return _sort_answer(shell, frame)
     if shell.jsonrpc != "2.0":
-        return MalformedFrame(frame, INVALID_REQUEST, 'the member "jsonrpc" must be "2.0"')
+        request_id = None if shell.id is UNSET else shell.id
+        return MalformedFrame(frame, INVALID_REQUEST, 'the member "jsonrpc" must be "2.0"', request_id)
     params = None if shell.params is UNSET else shell.params
     if shell.id is UNSET:
         return Notification(shell.method, params)
@@ -231,9 +233,7 @@ def _look_again(frame: bytes) -> Envelope:
         code = None if shell.method is UNSET else INVALID_REQUEST
         return MalformedFrame(frame, code, "the id cannot be echoed: it holds half a surrogate pair")
     envelope = _sort(shell, text)
-    return (
-        MalformedFrame(frame, envelope.code, envelope.why) if type(envelope) is MalformedFrame else envelope
-    )
+    return replace(envelope, frame=frame) if type(envelope) is MalformedFrame else envelope
 
 
 def without_half_pairs(text: bytes) -> bytes:

@@ -73,6 +73,8 @@ class MalformedFrame(Struct, frozen=True, gc=False):
     frame: bytes
     code: int | None
     why: str
+    id: Id = None
+    """What its sender should get that error under: the id of a request that says another version, or null."""
 
 
 Envelope: TypeAlias = Request | Notification | Response | Failure | MalformedFrame

@@ -8,7 +8,8 @@ of the other side's disk is as true as the other side is.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+import os
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any, Protocol, TypeAlias
 
 import msgspec
@@ -28,6 +29,9 @@ DISK_METHODS = frozenset({LOOK_METHOD, CHANGES_METHOD, REVERT_METHOD})
 
 SETTINGS = SnapshotSettings(seconds=8.0, diff_bytes=4 * MEBIBYTE)
 """A turn waits for the look, and all diffs go in one message."""
+
+GROWTH = 64 * MEBIBYTE
+"""Bytes that the looks of a session may add to what the first one kept, before one begins anew."""
 
 CallMethod: TypeAlias = Callable[[str, dict[str, Any]], Awaitable[Any]]
 """Asks the other side: method and params in, plain values out."""
@@ -93,8 +97,15 @@ class RemoteChanges:
 
     async def revert(self, path: str) -> None:
         """Put one file back. `RevertRefused` if that would lose somebody's work, or cannot be done."""
+        await self._revert({"path": path})
+
+    async def revert_hunks(self, path: str, hunks: Collection[int]) -> None:
+        """Undo some hunks of a file's diff, by their places in it, and leave the others."""
+        await self._revert({"path": path, "hunks": list(hunks)})
+
+    async def _revert(self, what: dict[str, Any]) -> None:
         try:
-            await _ask(self._call, REVERT_METHOD, {"sessionId": self._session_id, "path": path})
+            await _ask(self._call, REVERT_METHOD, {"sessionId": self._session_id, **what})
         except LocalMistake as error:
             raise RevertRefused(str(error)) from None
 
@@ -137,7 +148,7 @@ class DiskLooks:
             elif method == CHANGES_METHOD:
                 return msgspec.json.encode(await self._compare(session_id))
             else:
-                await self._revert(session_id, str(path))
+                await self._revert(session_id, str(path), _read_hunks(params))
         except RevertRefused as error:
             raise ErrorAnswer(CONFLICT, str(error)) from None
         except (LocalMistake, OSError) as error:
@@ -157,8 +168,16 @@ class DiskLooks:
 
     async def _look(self, session_id: str) -> None:
         folders = self._folders_of(session_id)
-        await self.forget(session_id)
-        self._snapshots[session_id] = await take_snapshot(folders, settings=SETTINGS)
+        last = self._snapshots.pop(session_id, None)
+        self._changes.pop(session_id, None)
+        try:
+            if last is not None and _can_go_on(last, folders):  # what is as it was is not read again
+                self._snapshots[session_id] = await last.retake()
+            else:
+                self._snapshots[session_id] = await take_snapshot(folders, settings=SETTINGS)
+        finally:
+            if last is not None:
+                await last.aclose()
 
     async def _compare(self, session_id: str) -> ChangesAnswer:
         snapshot = self._snapshots.get(session_id)
@@ -167,8 +186,21 @@ class DiskLooks:
         changes = self._changes[session_id] = await snapshot.compare()
         return ChangesAnswer(files=list(changes.files), notes=list(changes.notes))
 
-    async def _revert(self, session_id: str, path: str) -> None:
+    async def _revert(self, session_id: str, path: str, hunks: list[int] | None) -> None:
         changes = self._changes.get(session_id)
         if changes is None:
             raise RevertRefused(f"{path!r} is not among the changes")
-        await changes.revert(path)
+        await (changes.revert(path) if hunks is None else changes.revert_hunks(path, hunks))
+
+
+def _can_go_on(last: Snapshot, folders: Sequence[str]) -> bool:
+    """Whether the next look at these folders can begin with the last one."""
+    return last.roots == tuple(dict.fromkeys(map(os.path.realpath, folders))) and last.growth <= GROWTH
+
+
+def _read_hunks(params: dict[str, Any]) -> list[int] | None:
+    """Which hunks are meant; None is the whole file."""
+    try:
+        return convert(params.get("hunks"), list[int] | None)
+    except msgspec.ValidationError:
+        raise ErrorAnswer(INVALID_PARAMS, "Invalid params: hunks are numbers") from None

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.hub.agents.end import AgentEnd, StderrLines, headline_of
+from dragoman.hub.agents.end import AgentEnd, AgentSecrets, StderrLines, headline_of
 from dragoman.hub.agents.specs import specs_of
 from dragoman.hub.api.observability.hub_meters import HubMeters
 from dragoman.hub.api.observability.hub_snapshot import HubSnapshot
@@ -19,6 +19,7 @@ from dragoman.hub.hub import Hub
 from dragoman.hub.settings import AgentSettings
 from dragoman.journal.memory import MemoryJournal
 from dragoman.transport.memory import memory_pair
+from dragoman.wire import ErrorObject
 from tests.hub.sessions.stage import Talker
 
 NO_KEY = "import sys; print('no API key', file=sys.stderr); sys.exit(3)"
@@ -162,12 +163,22 @@ def test_the_headline_is_the_agents_last_word_and_not_our_own() -> None:
 
 
 def test_kept_words_are_bounded_and_cover_secrets_before_they_are_cut() -> None:
-    kept = StderrLines(["hunter2hunter2"])
+    kept = StderrLines(AgentSecrets(["hunter2hunter2"]))
     for number in range(100):
         kept.add(b"%d " % number + b"x" * 492 + b"hunter2hunter2" * 3)
     lines = kept.lines()
     assert len(lines) == 20
     assert all(len(line) <= 500 and "hunter" not in line for line in lines)
+
+
+def test_values_that_an_agent_was_given_are_covered_in_its_errors() -> None:
+    secrets = AgentSecrets(['hunter"2"hunter', "short"])
+    error = ErrorObject(-32000, 'no hunter"2"hunter', {"deep": ['hunter"2"hunter', "short"]})
+    assert secrets.cover_error(error) == ErrorObject(
+        -32000, "no [redacted]", {"deep": ["[redacted]", "short"]}
+    )
+    plain = ErrorObject(-32000, "Invalid token: expired")
+    assert secrets.cover_error(plain) == plain
 
 
 def test_an_end_without_a_status_says_what_is_known() -> None:

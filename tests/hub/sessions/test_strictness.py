@@ -42,6 +42,94 @@ async def test_params_of_the_wrong_kind_are_refused_as_such() -> None:
             assert (await client.refusal(method, params))["code"] == -32602, method
 
 
+@pytest.mark.parametrize(
+    "folders", [{"cwd": "src"}, {"cwd": "~/src"}, {"cwd": "/tmp", "additionalDirectories": ["/tmp", "./src"]}]
+)
+async def test_a_session_in_a_relative_folder_is_refused_and_no_agent_hears_of_it(
+    folders: dict[str, Any],
+) -> None:
+    async with raw_stage("one") as (_, client):
+        error = await client.refusal("session/new", {"mcpServers": [], **folders})
+        assert (error["code"], "must be absolute" in error["message"]) == (-32602, True)
+        assert await client.new("C:\\work") == "one-1"  # absolute where that agent is
+
+
+async def test_a_request_without_a_version_is_refused_under_its_id() -> None:
+    async with raw_stage("one") as (_, client):
+        client.transport.write(b'{"id":"old","method":"session/list","params":{}}\n')
+        answer = await client.until(lambda message: message.get("id") == "old")
+        assert answer["error"]["code"] == -32600
+        assert await client.call("session/list") == {"sessions": []}
+
+
+CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
+    "session/set_mode": ({"modeId": "fast"}, {}, {"currentModeId": "fast"}),
+    "session/set_config_option": (
+        {"configId": "x", "value": "fast"},
+        {"configOptions": [{"id": "x", "currentValue": "fast"}]},
+        {"configOptions": [{"id": "x", "currentValue": "fast"}]},
+    ),
+}
+"""What a client asks for, what the agent answers, and what an update says of it then."""
+
+
+@pytest.mark.parametrize("agent_tells", [True, False])
+@pytest.mark.parametrize(
+    ("method", "kind"),
+    [
+        ("session/set_mode", "current_mode_update"),
+        ("session/set_config_option", "config_option_update"),
+    ],
+)
+async def test_a_change_is_told_once_whether_its_agent_tells_it_or_not(
+    method: str, kind: str, agent_tells: bool
+) -> None:
+    params, result, update = CHANGES[method]
+    async with raw_stage("one") as (stage, client):
+        session = await client.new()
+        other = await stage.client().begin()
+        await other.call("session/load", {"sessionId": session, "cwd": "/tmp", "mcpServers": []})
+        agent = stage.agents["one"]
+        request = client.ask(method, {"sessionId": session, **params})
+        await eventually(lambda: agent.calls)
+        if agent_tells:
+            note = {"sessionId": session, "update": {"sessionUpdate": kind, **update}}
+            agent.say(method="session/update", params=note)
+        agent.say(id=agent.calls[0]["id"], result=result)
+        assert (await client.answer(request))["result"] == result
+        agent.tell(session, "and on")
+        for listener in (client, other):
+            await listener.until(lambda message: "and on" in str(message))
+            updates = [
+                message["params"]["update"]
+                for message in listener.heard
+                if message.get("method") == "session/update"
+            ]
+            assert [found for found in updates if found["sessionUpdate"] == kind] == [
+                {"sessionUpdate": kind, **update}
+            ]
+
+
+async def test_secrets_in_an_agents_error_are_covered_and_the_rest_is_as_it_was_said() -> None:
+    key = "ghp_" + "a1B2" * 9
+    error = {"code": -32050, "message": f"{key} is bad", "data": {"why": [f"no {key}"], "apiKey": "word"}}
+    covered = {
+        "code": -32050,
+        "message": "[redacted] is bad",
+        "data": {"why": ["no [redacted]"], "apiKey": "[redacted]"},
+    }
+    async with raw_stage("one") as (stage, client):
+        session = await client.new()
+        agent = stage.agents["one"]
+        prompt = client.prompt(session, "go")
+        call = client.ask("session/set_mode", {"sessionId": session, "modeId": "fast"})
+        await eventually(lambda: agent.prompts and agent.calls)
+        agent.say(id=agent.prompts[0]["id"], error=error)
+        agent.say(id=agent.calls[0]["id"], error=error)
+        assert (await client.answer(prompt))["error"] == covered
+        assert (await client.answer(call))["error"] == covered
+
+
 UNREADABLE: list[tuple[str, dict[str, Any]]] = [
     ("session/request_permission", {"toolCall": {"toolCallId": "1"}}),
     ("session/request_permission", {"toolCall": None, "options": []}),

@@ -1,4 +1,4 @@
-"""What the coder keeps of an open session: the model's history, what was allowed, what was attached."""
+"""What the coder keeps of an open session: the model, its history, what was allowed, what was attached."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from dragoman.schema import v1
 if TYPE_CHECKING:
     from dragoman import KitSession
     from dragoman.agents.code.history import ModelHistory
+    from dragoman.agents.code.models import SessionModel
 
 
 class CoderConversation:
@@ -20,6 +21,7 @@ class CoderConversation:
     def __init__(self, session: KitSession[CoderConversation]) -> None:
         self._session = session
         self._history: ModelHistory | None = None
+        self._model: SessionModel | None = None
         self.grants = SessionGrants()
         self.changing = asyncio.Lock()
         """Held by whatever changes something: such calls run one after another, also when made at once."""
@@ -34,6 +36,15 @@ class CoderConversation:
 
             self._history = ModelHistory(self._session)
         return self._history
+
+    @property
+    def model(self) -> SessionModel:
+        """Whom the session talks to. Needs the model layer too."""
+        if self._model is None:
+            from dragoman.agents.code.models import SessionModel
+
+            self._model = SessionModel(self._session)
+        return self._model
 
     def attach(self, blocks: Sequence[v1.ContentBlock]) -> None:
         """Keep what came with a prompt, for the tool `fetch`."""

@@ -106,6 +106,36 @@ class ModelClient:
         return settings
 
 
+class SessionModel:
+    """The model that a session talks to: one client for all of its turns, which is closed when the session
+    ends or talks to another model. A client reads the system's certificates, which can take 50 ms.
+    """
+
+    def __init__(self, session: KitSession[Any]) -> None:
+        self._session = session
+        self._client: ModelClient | None = None
+        self._end: asyncio.Task[None] | None = None
+
+    async def open(self, endpoint: ModelEndpoint, config: CoderConfig) -> ModelClient:
+        if self._client is None or self._client.endpoint != endpoint:
+            await self._close()
+            self._client = await ModelClient(endpoint, config).__aenter__()
+        if self._end is None:
+            self._end = self._session.start(self._close_at_end())
+        return self._client
+
+    async def _close_at_end(self) -> None:
+        try:
+            await asyncio.Event().wait()  # nobody sets it: the session cancels what it has started
+        finally:
+            await self._close()
+
+    async def _close(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            await client.__aexit__()
+
+
 async def list_models(endpoint: ModelEndpoint, *, seconds: float) -> list[str]:
     """The names of the models that a server has; none if it does not say so in time."""
     async with await asyncio.to_thread(make_model, endpoint) as model:

@@ -1,7 +1,7 @@
 """Runs one prompt: finds the model, gathers what it is told, and lets the loop run. Imports the model layer.
 
-A model's connections last as long as the turn. The system prompt and the project's notes are read anew each
-time, so that a change counts at once.
+The client of a model lasts as long as the session. The system prompt and the project's notes are read anew
+each time, so that a change counts at once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dragoman.agents.code.compaction import Compaction
 from dragoman.agents.code.config import CoderConfig
 from dragoman.agents.code.login import reach
 from dragoman.agents.code.loop import TurnLoop
-from dragoman.agents.code.models import ModelClient, offer_models
+from dragoman.agents.code.models import offer_models
 from dragoman.agents.code.project_notes import project_notes
 from dragoman.agents.code.tools import OWN_TOOLS
 from dragoman.agents.code.tools.mcp_tools import mounted_tools
@@ -36,8 +36,8 @@ async def run_prompt(turn: KitTurn[CoderConversation], config: CoderConfig, mode
     turn.session.conversation.attach(turn.prompt)
     system = await system_prompt(turn, config)
     tools = [*OWN_TOOLS, *await mounted_tools(turn.session)]
-    async with ModelClient(endpoint, config) as answering:
-        await TurnLoop(turn, answering, config, system=system, tools=tools).run()
+    answering = await turn.session.conversation.model.open(endpoint, config)
+    await TurnLoop(turn, answering, config, system=system, tools=tools).run()
 
 
 async def run_compaction(turn: KitTurn[CoderConversation], config: CoderConfig, model: str | None) -> None:
@@ -45,8 +45,8 @@ async def run_compaction(turn: KitTurn[CoderConversation], config: CoderConfig, 
     if not turn.session.conversation.history.messages:
         await turn.say("There is nothing to compact.")
         return
-    async with ModelClient(reach(config, model), config) as answering:
-        await Compaction(turn, answering, config).run(None)
+    answering = await turn.session.conversation.model.open(reach(config, model), config)
+    await Compaction(turn, answering, config).run(None)
 
 
 async def system_prompt(turn: KitTurn[Any], config: CoderConfig) -> str:

@@ -90,9 +90,9 @@ class McpConnection:
                 self._settle(number, result)
             case Failure(int(number), error):
                 self._settle(number, ErrorAnswer(error.code, error.message))
-            case MalformedFrame(_, int(code), why):
+            case MalformedFrame(_, int(code), why, request_id):
                 refusal = ErrorAnswer(code, f"{error_object(code).message}: {why}")
-                return self._start(None, self._refuse(None, refusal))
+                return self._start(None, self._refuse(request_id, refusal))
             case _:
                 log.warning("MCP client sent an answer to nothing")
         return None

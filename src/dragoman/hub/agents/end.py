@@ -1,9 +1,9 @@
-"""How an agent's process ended: its status, its last words, and one line that says both.
+"""What an agent says when something went wrong: its errors, how its process ended, its last words.
 
 Pure. What an agent wrote to its standard error is shown to clients, in the status and in the log, so it is
-bounded, free of control sequences, and without what looks like a secret or is known to be one. Lines of our
-own programs that stand between (agent host, interpreter) are not the agent's words: they count only if it had
-none.
+bounded, free of control sequences, and without what looks like a secret or is known to be one. The errors
+that it answers with go to clients too: as they were said, but for such secrets. Lines of our own programs
+that stand between (agent host, interpreter) are not the agent's words: they count only if it had none.
 """
 
 from __future__ import annotations
@@ -16,7 +16,11 @@ from typing import Any
 
 from msgspec import Struct
 
+from dragoman.decoders import json_decoder
+from dragoman.hub.session.frames import encode_json
+from dragoman.journal.redaction import redact as redact_json
 from dragoman.text.sanitize import sanitize
+from dragoman.wire import ErrorObject
 from dragoman.workspace.policy.redaction import REDACTED, redact
 
 LINES = 20
@@ -35,22 +39,41 @@ _NOISE = re.compile(r"\s+at .*|Node\.js v[\d.]+|[\s^~]*")
 _CONTROL = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b.?")
 _CANNOT_START = "cannot start "
 
+_error = json_decoder(ErrorObject)
+
+
+class AgentSecrets:
+    """Values that an agent was given and that nobody is to see."""
+
+    def __init__(self, values: Iterable[str] = ()) -> None:
+        self._values = sorted(
+            (value for value in values if len(value) >= SHORTEST_SECRET), key=len, reverse=True
+        )
+
+    def cover(self, text: str) -> str:
+        for value in self._values:
+            text = text.replace(value, REDACTED)
+        return redact(text)
+
+    def cover_error(self, error: ErrorObject) -> ErrorObject:
+        """The error in its agent's words, as the journal would store it: clients hear of it before that."""
+        text = encode_json(error)
+        for value in self._values:
+            text = text.replace(encode_json(value)[1:-1], REDACTED.encode())
+        return _error.decode(redact_json(text))
+
 
 class StderrLines:
-    """The last lines of an agent's standard error, safe to show. `secrets` are values to cover."""
+    """The last lines of an agent's standard error, safe to show."""
 
-    def __init__(self, secrets: Iterable[str] = ()) -> None:
-        self._secrets = sorted(
-            (secret for secret in secrets if len(secret) >= SHORTEST_SECRET), key=len, reverse=True
-        )
+    def __init__(self, secrets: AgentSecrets) -> None:
+        self.secrets = secrets
         self._lines: deque[str] = deque(maxlen=LINES)
 
     def add(self, line: bytes) -> None:
         # Secrets are covered before the line is cut: half of one would not be recognised.
         text = _CONTROL.sub("", line.decode(errors="replace")).rstrip()
-        for secret in self._secrets:
-            text = text.replace(secret, REDACTED)
-        self._lines.append(sanitize(redact(text))[:LINE])
+        self._lines.append(sanitize(self.secrets.cover(text))[:LINE])
 
     def lines(self) -> tuple[str, ...]:
         return tuple(self._lines)

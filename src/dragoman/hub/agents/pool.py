@@ -63,8 +63,8 @@ class AgentSpec(Struct, frozen=True, kw_only=True):
     description: str = ""
     idle: float = 600.0
     restarts: int = 5
-    is_elsewhere: bool = False
-    """Whether it runs on another machine or in a container, and its sessions' folders are there."""
+    place: str = ""
+    """The machine or the container that it runs on, with its sessions' folders; empty for this machine."""
     secrets: tuple[str, ...] = ()
     """Values of its environment that must not be shown with its last words."""
     examine: Callable[[], Awaitable[dict[str, Any]]] | None = None

@@ -23,7 +23,7 @@ from msgspec import UNSET, Raw, UnsetType
 from dragoman.core.connection import Connection
 from dragoman.errors import AgentFailed, CallFailed, LinkClosed
 from dragoman.hub.agents.channel import AgentChannel
-from dragoman.hub.agents.end import AgentEnd, StderrLines
+from dragoman.hub.agents.end import AgentEnd, AgentSecrets, StderrLines
 from dragoman.hub.agents.invalid_frames import InvalidFrames
 from dragoman.hub.agents.refusals import Refusals
 from dragoman.hub.agents.sessionless import SessionlessNotifications
@@ -139,7 +139,7 @@ class AgentProcess:
         """Why it has ended; empty while it runs."""
         self.end: AgentEnd | None = None
         """How it has ended; None while it runs."""
-        self._stderr = StderrLines(secrets)
+        self._stderr = StderrLines(AgentSecrets(secrets))
         self._last_said: dict[str, int] = {}  # numbers of the last frames that its host may not have
         self._closed_streams: set[str] = set()  # those of which its host forgets the numbers, but not yet
         # Ids are unlike those of earlier hubs, also if somebody has set the clock back: the process may have
@@ -639,6 +639,8 @@ class AgentProcess:
         call = self._connection.take(answer.id)
         if call is None:
             return  # an answer that nobody waits for, such as one to a hub before this one
+        if isinstance(answer, Failure):
+            answer = Failure(answer.id, self._stderr.secrets.cover_error(answer.error))
         waiting = call.context
         if not isinstance(waiting, asyncio.Future):
             self._sort_known(self.own_ids.get(waiting.id, waiting.id))  # the answer is behind all of that

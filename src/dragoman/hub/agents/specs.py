@@ -125,7 +125,7 @@ def _spec(
         description=settings.title if built_in else settings.description,
         idle=settings.idle,
         restarts=settings.restarts,
-        is_elsewhere=bool(settings.place),
+        place=settings.place,
         open=reach if settings.url else start,
         adopt=None if settings.url else adopt,
         secrets=_secrets(settings),

@@ -211,8 +211,8 @@ class HubClient:
                 self._on_answer(request_id, result=Raw(bytes(result)))
             case Failure(request_id, error):
                 self._on_answer(request_id, error=error_object(error.code, error.message, error.data))
-            case MalformedFrame(code=int(code), why=why):
-                self.send(failure(None, error_object(code, f"{NAMES[code]}: {why}")))
+            case MalformedFrame(code=int(code), why=why, id=request_id):
+                self.send(failure(request_id, error_object(code, f"{NAMES[code]}: {why}")))
 
     def _asked_by(self, request_id: Id, method: str, params: Raw | None) -> None:
         members = object_of(params)

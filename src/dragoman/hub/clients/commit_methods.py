@@ -89,7 +89,7 @@ class CommitMethods:
     async def _session(self, client: HubClient, params: dict[str, Raw]) -> LiveSession:
         """The session, if its folder is here and the client may use the repository around it."""
         session = await client.session(params)
-        if self._hub.changes.is_elsewhere(session.id):
+        if self._hub.changes.far_side(session.id) is not None:
             raise invalid_request("the session's folder is on another machine: commit there")
         if client.grant.roots:
             top = await asyncio.to_thread(repository_top, session.state.cwd)

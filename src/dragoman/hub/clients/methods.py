@@ -18,6 +18,7 @@ from dragoman.errors import DragomanError, Elsewhere, ErrorAnswer
 from dragoman.hub.clients.client import ClientHub, HubClient
 from dragoman.hub.clients.hub_methods import HubMethods
 from dragoman.hub.clients.request_checks import (
+    check_folders,
     check_kinds,
     check_no_child,
     check_open,
@@ -170,6 +171,7 @@ class Methods:
     async def _new(self, client: HubClient, params: Params, request_id: Id) -> Result:
         agent = agent_in(params) or client.agent
         cwd = client.text(params, "cwd")
+        check_folders(params)
         key = checked_key(ours_in(params))
 
         async def new() -> LiveSession:
@@ -277,8 +279,7 @@ class Methods:
         session = await client.session(params)
         check_no_child(session)
         result = await self._hub.ask(session, "session/set_mode", params)
-        mode = value_of(params.get("modeId"))
-        self._hub.tell(session, {"sessionUpdate": "current_mode_update", "currentModeId": mode})
+        self._tell_change(session, "current_mode_update", "currentModeId", value_of(params.get("modeId")))
         return bytes(result)
 
     async def _set_option(self, client: HubClient, params: Params, request_id: Id) -> Result:
@@ -287,9 +288,13 @@ class Methods:
         result = await self._hub.ask(session, "session/set_config_option", params)
         options = value_of(result, {})
         if isinstance(options, dict) and isinstance(options.get("configOptions"), list):
-            update = {"sessionUpdate": "config_option_update", "configOptions": options["configOptions"]}
-            self._hub.tell(session, update)
+            self._tell_change(session, "config_option_update", "configOptions", options["configOptions"])
         return bytes(result)
+
+    def _tell_change(self, session: LiveSession, kind: str, name: str, value: object) -> None:
+        """Tell everybody of what one client has changed, unless the agent has told it by itself."""
+        if value_of(session.state.update(kind.encode()).get(name)) != value:
+            self._hub.tell(session, {"sessionUpdate": kind, name: value})
 
     # Turns.
 

@@ -11,6 +11,7 @@ from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.engine.ports import Position, read_cursor
 from dragoman.hub.session.frames import KEY_LENGTH, key_in, value_of
 from dragoman.hub.session.state import SAVED_STATES
+from dragoman.schema.scalars import is_absolute
 from dragoman.wire.codes import invalid_params, invalid_request, session_not_found
 
 KINDS: dict[str, type] = {
@@ -36,6 +37,17 @@ def check_kinds(params: Mapping[str, Raw]) -> None:
         value = value_of(params.get(name))
         if value is not None and not isinstance(value, kind):
             raise invalid_params(f"{name} is of the wrong kind")
+
+
+def check_folders(params: Mapping[str, Raw]) -> None:
+    """A session's folders are absolute: nobody here shares a current folder with the client.
+
+    Specification: https://agentclientprotocol.com/protocol/v1/session-setup#working-directory
+    """
+    more = value_of(params.get("additionalDirectories"))
+    for folder in (value_of(params.get("cwd")), *(more if isinstance(more, list) else ())):
+        if isinstance(folder, str) and not is_absolute(folder):
+            raise invalid_params("cwd and additionalDirectories must be absolute paths")
 
 
 def checked_key(ours: Mapping[str, object]) -> str:

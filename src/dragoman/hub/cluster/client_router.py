@@ -135,8 +135,8 @@ class ClientRouter:
             case Failure(request_id, error):
                 error_frame = failure(request_id, error_object(error.code, error.message, error.data))
                 self._on_answer(request_id, error_frame)
-            case MalformedFrame(code=int(code), why=why):
-                self.transport.write(failure(None, error_object(code, f"{NAMES[code]}: {why}")))
+            case MalformedFrame(code=int(code), why=why, id=request_id):
+                self.transport.write(failure(request_id, error_object(code, f"{NAMES[code]}: {why}")))
 
     def _on_request(self, request_id: Id, method: str, params: Raw | None) -> None:
         frame = request(request_id, method, None if params is None else bytes(params))

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 from msgspec import Raw, Struct
@@ -19,7 +19,10 @@ from dragoman.hub.gate.admission import is_below
 from dragoman.hub.session.frames import value_of
 
 if TYPE_CHECKING:
-    from dragoman.workspace.snapshots import Snapshot
+    from typing import Self
+
+    from dragoman.hub.lending.far_folder import FarSide
+    from dragoman.workspace.snapshots import FileChange
 
 OTHERS = 100
 """Turns beside one turn that are held on to, ended ones included."""
@@ -38,17 +41,51 @@ class _Part(Struct):
     path: str = ""
 
 
+class FolderChanges(Protocol):
+    """What is different between two looks at a folder."""
+
+    @property
+    def files(self) -> Sequence[FileChange]: ...
+    @property
+    def notes(self) -> Sequence[str]: ...
+    async def revert(self, path: str) -> None: ...
+    async def revert_hunks(self, path: str, hunks: Collection[int]) -> None: ...
+
+
+class FolderLook(Protocol):
+    """A folder before or after a turn, on this machine (`workspace.snapshots.Snapshot`) or on another
+    (`FarLook`).
+    """
+
+    @property
+    def growth(self) -> int: ...
+    @property
+    def is_closed(self) -> bool: ...
+    @property
+    def can_overlap_turn(self) -> bool: ...
+    @property
+    def file_count(self) -> int: ...
+    async def compare(self, later: Self | None = None) -> FolderChanges: ...
+    async def retake(self) -> Self: ...
+    def adopt(self, path: str, later: Self) -> None: ...
+    async def aclose(self) -> None: ...
+
+
 class FolderTurn:
     """One turn of one session: the folder around it, what its agent named, and whose turns ran meanwhile."""
 
-    def __init__(self, session_id: str, key: str, folders: Sequence[str]) -> None:
+    def __init__(
+        self, session_id: str, key: str, folders: Sequence[str], *, far_side: FarSide | None = None
+    ) -> None:
         self.session = session_id
         self.key = key
         self.cwd = folders[0]
-        self.folders = tuple(os.path.realpath(folder) for folder in folders if os.path.isabs(folder))
+        self.far_side = far_side
+        self.place = "" if far_side is None else far_side.place
+        self.folders = tuple(self._real(folder) for folder in folders if os.path.isabs(folder))
         self.is_running = True
-        self.before: Snapshot | None = None
-        self.after: Snapshot | None = None
+        self.before: FolderLook | None = None
+        self.after: FolderLook | None = None
         self.note = ""
         """Why its changes are not known."""
         self.was_alone = True
@@ -64,9 +101,14 @@ class FolderTurn:
         self._kinds: dict[str, str] = {}
         self._count = 0
 
+    @property
+    def folder(self) -> str:
+        """Its folder, as people and logs are told of it."""
+        return f"{self.place}:{self.cwd}" if self.place else self.cwd
+
     def is_near(self, turn: FolderTurn) -> bool:
         """Whether one of its folders is the other's folder, in it or around it."""
-        return any(
+        return self.place == turn.place and any(
             is_below(folder, two) or is_below(two, folder) for folder in self.folders for two in turn.folders
         )
 
@@ -108,7 +150,16 @@ class FolderTurn:
 
     def paths(self) -> set[str]:
         """The files it names, as they are found on disk. Looks at the disk."""
-        return {_locate(self.cwd, path) for paths in self._named_paths.values() for path in paths}
+        return {self._locate(path) for paths in self._named_paths.values() for path in paths}
+
+    def _locate(self, path: str) -> str:
+        """A path as a look finds it: links on the way are followed, a link at its end is not."""
+        whole = os.path.normpath(os.path.join(self.cwd, path))
+        return os.path.join(self._real(os.path.dirname(whole)), os.path.basename(whole))
+
+    def _real(self, folder: str) -> str:
+        """Where links lead on another machine, nobody here knows."""
+        return os.path.normpath(folder) if self.place else os.path.realpath(folder)
 
     async def looks_done(self) -> None:
         """Until no look for it is under way."""
@@ -134,9 +185,3 @@ def _parts(raw: Raw | None) -> list[_Part]:
         return [] if raw is None else decode_json(raw, list[_Part] | None) or []
     except msgspec.MsgspecError:  # an agent that does not follow the schema names nothing
         return []
-
-
-def _locate(cwd: str, path: str) -> str:
-    """A path as a look finds it: links on the way are followed, a link at its end is not."""
-    whole = os.path.normpath(os.path.join(cwd, path))
-    return os.path.join(os.path.realpath(os.path.dirname(whole)), os.path.basename(whole))

@@ -11,7 +11,8 @@ A look that takes too long costs its turn `LOOK_SECONDS`, is not repeated for a 
 
 Where git is not, a look can go on beside the turn: a file that was not seen before it changed is named in a
 note, and never counted as the session's own. A prompt in a folder of many files that is known from the turn
-before waits `PROMPT_SECONDS` for it, any other one `LOOK_SECONDS`.
+before waits `PROMPT_SECONDS` for it, any other one `LOOK_SECONDS`. A folder on another machine is looked at
+there, and told of in the same way (`far_folder`).
 """
 
 from __future__ import annotations
@@ -25,16 +26,17 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Raw
 
 from dragoman.errors import DragomanError, ErrorAnswer
-from dragoman.hub.lending.folder_turn import FolderTurn
+from dragoman.hub.lending.far_folder import FarLook, FarSide
+from dragoman.hub.lending.folder_turn import FolderLook, FolderTurn
 from dragoman.hub.session.frames import object_of, value_of
 from dragoman.runtime.owner import TaskOwner
 from dragoman.wire.codes import INTERNAL_ERROR, invalid_params
 from dragoman.workspace.snapshot_entries import TurnStart
-from dragoman.workspace.snapshots import take_snapshot
+from dragoman.workspace.snapshots import Snapshot, take_snapshot
 from dragoman.workspace.store import remove_abandoned
 
 if TYPE_CHECKING:
-    from dragoman.workspace.snapshots import FileChange, Snapshot
+    from dragoman.workspace.snapshots import FileChange
 
 log = logging.getLogger(__name__)
 
@@ -97,8 +99,8 @@ class TurnChanges:
         keep_seconds: float = KEPT_SECONDS,
         clock: Callable[[], float] | None = None,
     ) -> None:
-        self.is_elsewhere: Callable[[str], bool] = lambda _: False
-        """Says whether the folders of a session are on another machine; the hub sets it."""
+        self.far_side: Callable[[str], FarSide | None] = lambda _: None
+        """Who looks at the folders of a session that are on another machine; the hub sets it."""
         self._is_enabled = is_enabled
         self._keep_seconds = keep_seconds
         self._clock = clock or (lambda: asyncio.get_running_loop().time())
@@ -125,9 +127,9 @@ class TurnChanges:
 
     async def begin(self, session_id: str, key: str, folders: Sequence[str]) -> None:
         """Look at the first of the session's folders before the agent touches it."""
-        if not self._is_enabled or self.is_elsewhere(session_id):
+        if not self._is_enabled:
             return
-        turn = FolderTurn(session_id, key, folders)
+        turn = FolderTurn(session_id, key, folders, far_side=self.far_side(session_id))
         # Turns that have ended are looked at first: what this one writes is not theirs.
         finishing_tasks = [
             other_turn.finishing
@@ -146,7 +148,7 @@ class TurnChanges:
         self._turns[session_id] = turn  # others that begin from here on meet it
         assert self._owner is not None
         start = TurnStart()
-        base = self._base(turn.cwd, before)
+        base = self._base(turn, before)
         turn.opening = self._owner.start(self._open(turn, before, base, start))
         is_large = _is_large(base)
         await asyncio.wait([turn.opening], timeout=PROMPT_SECONDS if is_large else LOOK_SECONDS)
@@ -159,10 +161,10 @@ class TurnChanges:
         self._make_room()
 
     async def _open(
-        self, turn: FolderTurn, last: FolderTurn | None, base: Snapshot | None, start: TurnStart
+        self, turn: FolderTurn, last: FolderTurn | None, base: FolderLook | None, start: TurnStart
     ) -> None:
         try:
-            turn.before = await self._look(turn.cwd, base, start)
+            turn.before = await self._look(turn, base, start)
         except LookFailed as error:
             turn.note = str(error)
         finally:
@@ -184,10 +186,10 @@ class TurnChanges:
             if not turn.opening.done():  # whoever prompts next would wait for it
                 turn.opening.cancel()
                 await asyncio.wait([turn.opening])
-                turn.note = str(self._too_slow(turn.cwd))
+                turn.note = str(self._too_slow(turn.folder))
         try:
             if turn.before is not None:
-                turn.after = await self._look(turn.cwd, self._base(turn.cwd, turn))
+                turn.after = await self._look(turn, turn.before)
         except LookFailed as error:
             turn.note = str(error)
         finally:
@@ -229,14 +231,17 @@ class TurnChanges:
 
     # Looks.
 
-    async def _look(self, folder: str, base: Snapshot | None, start: TurnStart | None = None) -> Snapshot:
-        """A snapshot of a folder, from an earlier one if there is one. Raises `LookFailed`."""
+    async def _look(
+        self, turn: FolderTurn, base: FolderLook | None, start: TurnStart | None = None
+    ) -> FolderLook:
+        """A look at a turn's folder, from an earlier one if there is one. Raises `LookFailed`."""
+        folder = turn.folder
         pause = self._pauses.get(folder)
         if pause is not None and self._clock() < pause.until:
             remaining = pause.until - self._clock()
             raise LookFailed(f"changes in {folder} are not known: looks are paused for {remaining:.0f} s")
         assert self._owner is not None
-        looking = asyncio.ensure_future(_snapshot(folder, base, start))
+        looking = asyncio.ensure_future(_snapshot(turn, base, start))
         # Looks at one folder wait for each other: how long they take then says nothing of the folder.
         was_alone = folder not in self._looks
         self._looks[folder] += 1
@@ -264,12 +269,15 @@ class TurnChanges:
             log.info("changes in %s are known again", folder)
         return snapshot
 
-    def _base(self, folder: str, turn: FolderTurn | None) -> Snapshot | None:
-        """A snapshot of the same folder that shares its contents; of the turn itself, if it has one."""
-        if turn is not None and turn.is_running and turn.before is not None:
-            return turn.before  # both must share their contents to be compared
-        for candidate in ([] if turn is None else [turn]) + list(self._turns.values()):
-            if candidate.cwd == folder and candidate.before is not None and candidate.before.growth <= GROWTH:
+    def _base(self, turn: FolderTurn, last: FolderTurn | None) -> FolderLook | None:
+        """A look at the same folder whose contents the next one can share; of the session's last turn, if it
+        has one. Another machine shares them by itself.
+        """
+        if turn.far_side is not None:
+            return None
+        for candidate in ([] if last is None else [last]) + list(self._turns.values()):
+            is_there = candidate.far_side is None and candidate.cwd == turn.cwd
+            if is_there and candidate.before is not None and candidate.before.growth <= GROWTH:
                 return candidate.after or candidate.before
         return None
 
@@ -347,8 +355,9 @@ class TurnChanges:
         try:
             await (changes.revert(path) if hunks is None else changes.revert_hunks(path, hunks))
             if turn.after is not None:  # the turn has changed from here on what is left of it
-                async with await turn.before.retake() as now:
-                    turn.after.adopt(path, now)
+                now = await turn.before.retake()
+                turn.after.adopt(path, now)
+                await now.aclose()
         except DragomanError as error:
             raise ErrorAnswer(INTERNAL_ERROR, f"Internal error: {error}") from None
 
@@ -380,7 +389,10 @@ class TurnChanges:
         await self._wait_for_looks(turn)
         if turn.before is None or (turn.after is None and not turn.is_running):
             return [], [turn.note] if turn.note else []
-        changes = await turn.before.compare(turn.after)
+        try:
+            changes = await turn.before.compare(turn.after)
+        except (DragomanError, OSError) as error:  # the other side cannot be asked now
+            return [], [f"changes in {turn.folder} are not known: {error}"]
         return changes.files, list(changes.notes)
 
     async def _wait_for_looks(self, turn: FolderTurn) -> None:
@@ -404,18 +416,22 @@ def _attribute(
     return own, rest
 
 
-async def _snapshot(folder: str, base: Snapshot | None, start: TurnStart | None) -> Snapshot:
-    if base is None or base.is_closed:
-        return await take_snapshot([folder], start=start)
-    return await base.retake(start=start)
+async def _snapshot(turn: FolderTurn, base: FolderLook | None, start: TurnStart | None) -> FolderLook:
+    if isinstance(base, FarLook):
+        return await base.retake()
+    if turn.far_side is not None:
+        return await turn.far_side.look()
+    if isinstance(base, Snapshot) and not base.is_closed:
+        return await base.retake(start=start)
+    return await take_snapshot([turn.cwd], start=start)
 
 
-def _is_large(base: Snapshot | None) -> bool:
+def _is_large(base: FolderLook | None) -> bool:
     """Whether a look that begins with this one may go on while the turn runs."""
     return base is not None and base.can_overlap_turn and base.file_count >= MANY_FILES
 
 
-async def _abandon(looking: asyncio.Future[Snapshot]) -> None:
+async def _abandon(looking: asyncio.Future[FolderLook]) -> None:
     """A look that nobody waits for any more: close what comes of it."""
     try:
         await (await looking).aclose()

@@ -19,6 +19,7 @@ from dragoman.runtime.router import Answer
 from dragoman.runtime.session_queues import EACH
 from dragoman.schema import v1
 from dragoman.schema.codec import write
+from dragoman.schema.scalars import is_absolute
 from dragoman.schema.steering import STEERING
 from dragoman.sdk.agent.agent import Agent
 from dragoman.sdk.agent.offer import offer
@@ -238,7 +239,7 @@ class AgentSide:
         if folders and not self.agent.additional_directories:
             raise invalid_params("additionalDirectories were not advertised")
         for folder in (request.cwd, *folders):
-            if not _is_absolute(folder):
+            if not is_absolute(folder):
                 raise invalid_params("cwd and additionalDirectories must be absolute paths")
         for server in request.mcp_servers or ():
             kind = server.__struct_config__.tag
@@ -248,10 +249,6 @@ class AgentSide:
                 or kind == "acp"
             ):
                 raise invalid_params(f"MCP servers of type {kind} were not advertised")
-
-
-def _is_absolute(path: str) -> bool:
-    return path.startswith(("/", "\\\\")) or path[1:3] in (":\\", ":/")
 
 
 def _write_answer(method: str, answer: object) -> bytes:

@@ -23,6 +23,7 @@ from dragoman.errors import ErrorAnswer, JournalDamaged, JournalError, NoSuchStr
 from dragoman.journal import Entry, Journal, StreamInfo
 from dragoman.runtime.owner import run_to_end
 from dragoman.schema import v1
+from dragoman.schema.scalars import is_absolute
 from dragoman.sdk.kit import frames
 from dragoman.sdk.kit.connection import KitConnection
 from dragoman.sdk.kit.log import KitJournal
@@ -210,7 +211,7 @@ class KitSessions:
     async def list(self, request: v1.ListSessionsRequest, client: ClientHandle) -> v1.ListSessionsResponse:
         _, journal = await self._connect(client)
         cwd = request.cwd if isinstance(request.cwd, str) else None
-        if cwd is not None and not _is_absolute(cwd):
+        if cwd is not None and not is_absolute(cwd):
             raise invalid_params("cwd must be an absolute path")
         cursor = request.cursor if isinstance(request.cursor, str) else None
         try:
@@ -309,7 +310,3 @@ def _session_info(info: StreamInfo) -> v1.SessionInfo:
         title=info.title or UNSET,
         updated_at=updated_at.replace("+00:00", "Z"),
     )
-
-
-def _is_absolute(path: str) -> bool:
-    return path.startswith(("/", "\\\\")) or path[1:3] in (":\\", ":/")
