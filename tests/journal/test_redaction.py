@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import permutations, product
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.journal.redaction import REDACTED, redact, redact_all
+from tests.every import every
 from tests.journal.plain_redaction import redact_plainly
 
 
@@ -205,6 +207,46 @@ def test_the_quick_search_hides_what_a_plain_walk_hides(frames: list[bytes]) -> 
     expected = [redact_plainly(frame) for frame in frames]
     assert [redact(frame) for frame in frames] == expected
     assert list(redact_all(frames)) == expected
+
+
+HEADS = (
+    '{"params":{"text":"',
+    '{"method":"authenticate","x":{"text":"',
+    '{"env":{"a":"',
+    '{"x:"',
+    '{"AKIA:"',
+)
+TAILS = (
+    *('"}}', '","data":"a"}}', '","a":{"token":"b"}}', '":"b"}}', '","basic dXNlcjpwYXNz"]}', '"'),
+    *('","x":"sk-aaaaaaaaaaaaaaaaaaaa"}}', '", "abc"]}}'),
+)
+ENDS = (
+    "AKIA" + "A1B2" * 4,
+    "and so on",
+    "tool --token",
+    "run it",
+    "authorization: ",
+    "A_KEY=",
+    "\\",
+    '"',
+    "=x",
+)
+
+
+@every(("head", "tail"), list(product(HEADS, TAILS)))
+def test_frames_of_one_shape_are_redacted_as_each_alone(head: str, tail: str) -> None:
+    for text, other in permutations(ENDS, 2):
+        texts = (text, other, "x", "y")
+        frames = [f"{head}{json.dumps(text)[1:-1]}{tail}".encode() for text in texts]
+        assert list(redact_all(frames)) == [redact_plainly(frame) for frame in frames]
+
+
+@given(st.lists(TEXTS, min_size=2, max_size=6), st.sampled_from(HEADS), st.sampled_from(TAILS))
+def test_frames_of_one_shape_are_redacted_as_each_alone_with_any_texts(
+    texts: list[str], head: str, tail: str
+) -> None:
+    frames = [f"{head}{json.dumps(text)[1:-1]}{tail}".encode() for text in (*texts, *texts)]
+    assert list(redact_all(frames)) == [redact_plainly(frame) for frame in frames]
 
 
 @given(VALUES)

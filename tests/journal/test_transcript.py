@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.errors import BadTranscript, NoSuchStream
 from dragoman.journal import Entry, MemoryJournal, StreamInfo
-from dragoman.journal.transcript import export, header, line, load, read_header, read_transcript
+from dragoman.journal.transcript import export, header, line, lines, load, read_header, read_transcript
 from dragoman.testing.journals import prompt_entry
 from tests.journal.streams import replayed
 
@@ -39,6 +40,58 @@ def test_a_frame_is_shown_as_what_it_is(frame: bytes, key: str) -> None:
     assert json.loads(written).keys() == {"ts", "dir", key}
     if key == "msg":
         assert frame in written, "a message stands in the transcript byte for byte"
+
+
+ODD_FRAMES = st.sampled_from(
+    [
+        *(
+            b"1",
+            b" 1",
+            b"1 2",
+            b"[1",
+            b"2]",
+            b",2]",
+            b"{}",
+            b"{}\n",
+            b'"\xff"',
+            b'"\\ud800"',
+            b'"\\udc00"',
+            b"",
+        ),
+        *(
+            b'"\\ud83d\\ude00"',
+            b'"\\u00e9"',
+            b'"\\u00zz"',
+            b'"\xc3\xa9"',
+            b'"\x01"',
+            b"\x0c1",
+            b"01",
+            b"[" * 9999,
+        ),
+    ]
+)
+
+
+@given(
+    st.lists(st.builds(Entry, st.sampled_from(["to_agent", "note"]), ODD_FRAMES, st.sampled_from([1.0, 2.5])))
+)
+def test_entries_are_written_together_as_each_alone(entries: list[Entry]) -> None:
+    assert lines(entries) == b"".join(map(line, entries))
+
+
+@given(
+    st.lists(st.sampled_from(["a", r"\ud83d", r"\ude00", r"\uD8", r"\n", r"\x", r"\\", " ", "é"])).map(
+        "".join
+    )
+)
+def test_text_with_escapes_is_called_json_only_if_it_can_be_read(text: str) -> None:
+    frame = f'"{text}"'.encode()
+    try:
+        msgspec.json.decode(frame)
+    except msgspec.DecodeError:
+        assert b'"msg":' not in line(Entry("note", frame, 1.0))
+    else:
+        assert b'"msg":' in line(Entry("note", frame, 1.0))
 
 
 async def test_a_stream_is_exported_and_loaded_with_what_is_known_about_it() -> None:

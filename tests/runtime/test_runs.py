@@ -36,6 +36,10 @@ def asking(*methods: str) -> list[Frame]:
     return [request(number, method, {"value": number}) for number, method in enumerate(methods)]
 
 
+def written(frame: Frame) -> bytes:
+    return json.dumps(frame, separators=(",", ":")).encode() + b"\n"
+
+
 async def answers(peer: Any, count: int) -> dict[Any, Frame]:
     frames = [await peer.next() for _ in range(count)]
     return {frame["id"]: frame for frame in frames}
@@ -125,3 +129,40 @@ async def test_a_long_deadline_that_began_with_a_look_still_ends() -> None:
         with pytest.raises(CallTimeout):
             link.result(call)
         first.cancel()
+
+
+async def test_a_caller_is_woken_in_the_step_of_the_loop_that_brings_its_answer() -> None:
+    async with linked(routes()) as (link, peer):
+        loop, got = asyncio.get_running_loop(), []
+
+        async def ask() -> None:
+            got.append(await link.call("x", b"{}"))
+
+        def answer() -> None:
+            link.feed(written(result(peer.seen[0]["id"], 1)))
+            got.append("fed")
+
+        asking = asyncio.create_task(ask())
+        await peer.next()
+        loop.call_soon(answer)
+        await asking
+        assert [bytes(value) if value != "fed" else value for value in got] == [b"1", "fed"]
+
+
+async def test_a_caller_is_woken_later_if_a_task_brings_its_answer() -> None:
+    async with linked(routes()) as (link, peer):
+        asking = asyncio.create_task(link.call("x", b"{}"))
+        await peer.next()
+        link.feed(written(result(peer.seen[0]["id"], 1)))
+        assert not asking.done()
+        assert bytes(await asking) == b"1"
+
+
+@pytest.mark.parametrize("count", [1, 2])
+async def test_answers_that_are_given_at_once_leave_without_another_turn_of_the_loop(count: int) -> None:
+    async with linked(routes()) as (link, _):
+        block = b"".join(map(written, asking(*["double"] * count)))
+        asyncio.get_running_loop().call_soon(link.feed, block)
+        await asyncio.sleep(0)
+        assert not link.outbox.buffer
+        assert not link.outbox.is_scheduled

@@ -19,23 +19,18 @@ from itertools import accumulate, islice, repeat
 import msgspec
 
 from dragoman.journal.entry_runs import EntryBatch, FrameRun
+from dragoman.journal.frame_shape import LONGEST_HEAD, VALUE, FrameShape, shape_of_both
 from dragoman.journal.secret_patterns import AFTER, NAMED, PAIRS, SHAPES, bare_name
-from dragoman.journal.secret_search import secret_places
+from dragoman.journal.secret_search import has_suspect_text, secret_places
 
 REDACTED = "[redacted]"
 _MARK = REDACTED.encode()
 _BETWEEN = b'\n"'
-_VALUE = b':"'
-"""How a string in an object begins."""
-
 TOGETHER = 64
 """Frames that are looked at in one go."""
 
 TOGETHER_BYTES = 64 * 1024
 """Bytes that are looked at in one go; more of them no longer stay near the processor."""
-
-LONGEST_HEAD = 1024
-"""Bytes of what frames begin with that are compared: beyond the protocol's own words, little is alike."""
 
 MOST_HEADS = 256
 _heads: set[bytes] = set()
@@ -47,8 +42,8 @@ FEW = 4
 
 def redact(frame: bytes) -> bytes:
     """The frame without what is known to be secret; the same object if there is nothing."""
-    head = frame[: frame.rfind(_VALUE, 0, LONGEST_HEAD) + len(_VALUE)]
-    if _comes_again(head) and head.endswith(_VALUE) and _is_plain_head(head):
+    head = frame[: frame.rfind(VALUE, 0, LONGEST_HEAD) + len(VALUE)]
+    if _comes_again(head) and head.endswith(VALUE) and _is_plain_head(head):
         suspect_part = b'"' + frame[len(head) :]
     else:
         suspect_part = frame
@@ -61,7 +56,7 @@ def redact_all(frames: Sequence[bytes], how: Callable[[bytes], bytes] = redact) 
     """
     if how is not redact or len(frames) < FEW:
         return [how(frame) for frame in frames]
-    head = _common_head(frames)
+    shape = _common_shape(frames)
     redacted_frames: list[bytes] = []
     block: list[bytes] = []
     size = 0
@@ -69,9 +64,15 @@ def redact_all(frames: Sequence[bytes], how: Callable[[bytes], bytes] = redact) 
         block.append(frame)
         size += len(frame)
         if len(block) == TOGETHER or size >= TOGETHER_BYTES:
-            redacted_frames += _redact_block(block, head)
+            redacted_frames += _redact_block(block, shape)
             block, size = [], 0
-    return redacted_frames + _redact_block(block, head) if block else redacted_frames
+    return redacted_frames + _redact_block(block, shape) if block else redacted_frames
+
+
+@lru_cache(MOST_HEADS)
+def is_plain_shape(shape: FrameShape) -> bool:
+    """Whether frames of this shape can be judged by their texts alone."""
+    return bool(shape.head and shape.tail) and _is_plain_head(shape.head) and _is_plain_tail(shape.tail)
 
 
 def is_redacted(frame: bytes) -> bool:
@@ -89,7 +90,27 @@ def redact_runs(entries: EntryBatch, how: Callable[[bytes], bytes]) -> Sequence[
     return [FrameRun(run.direction, list(islice(rest, len(run.frames))), run.time) for run in entries.runs]
 
 
-def _redact_block(frames: list[bytes], head: bytes) -> list[bytes]:
+def _redact_block(frames: list[bytes], shape: FrameShape) -> list[bytes]:
+    numbers = _suspect_numbers(frames, shape) if is_plain_shape(shape) else range(len(frames))
+    if not numbers:
+        return frames
+    redacted_frames = frames.copy()
+    for n, frame in zip(numbers, _redact_each([frames[n] for n in numbers], shape.head), strict=True):
+        redacted_frames[n] = frame
+    return redacted_frames
+
+
+def _suspect_numbers(frames: list[bytes], shape: FrameShape) -> Sequence[int]:
+    """Which of the frames need a look: none if all are of the shape and no text is suspicious."""
+    texts = shape.texts(frames)
+    if texts is not None:
+        return range(len(frames) if has_suspect_text(b"".join(texts)) else 0)
+    others = [n for n, frame in enumerate(frames) if not shape.fits(frame)]
+    texts = shape.texts([frame for frame in frames if shape.fits(frame)])
+    return range(len(frames)) if texts is None or has_suspect_text(b"".join(texts)) else others
+
+
+def _redact_each(frames: list[bytes], head: bytes) -> list[bytes]:
     # The head ends with a quote, which is put before what is left of each frame.
     parts = list(map(bytes.removeprefix, frames, repeat(head)))
     places = secret_places(_BETWEEN.join((b"", *parts)))
@@ -100,21 +121,13 @@ def _redact_block(frames: list[bytes], head: bytes) -> list[bytes]:
     return [redact(frame) if n in suspects else frame for n, frame in enumerate(frames)]
 
 
-def _common_head(frames: Sequence[bytes]) -> bytes:
-    """How most of the frames begin, if no secret begins there."""
+def _common_shape(frames: Sequence[bytes]) -> FrameShape:
+    """How most of the frames begin and end, if no secret begins there."""
     # Two neighbours may be of different kinds; of three pairs, one is of the kind that most are.
     pairs = (0, len(frames) // 2 - 1, len(frames) // 2)
-    heads = {_shared_head(frames[n], frames[min(n + 1, len(frames) - 1)]) for n in pairs}
-    return next(filter(_is_plain_head, sorted(heads, key=len, reverse=True)), b"")
-
-
-def _shared_head(frame: bytes, neighbour: bytes) -> bytes:
-    """The beginning that both frames share, up to the quote before some value."""
-    size = min(len(frame), len(neighbour), LONGEST_HEAD)
-    difference = int.from_bytes(frame[:size], "big") ^ int.from_bytes(neighbour[:size], "big")
-    # The highest bit that is set is in the first byte that differs.
-    common = frame[: size - (difference.bit_length() + 7) // 8]
-    return common[: common.rfind(_VALUE) + len(_VALUE)] if _VALUE in common else b""
+    shapes = {shape_of_both(frames[n], frames[min(n + 1, len(frames) - 1)]) for n in pairs}
+    by_length = sorted(shapes, key=lambda shape: len(shape.head), reverse=True)
+    return next((shape for shape in by_length if _is_plain_head(shape.head)), FrameShape(b"", b""))
 
 
 def _comes_again(head: bytes) -> bool:
@@ -129,15 +142,30 @@ def _comes_again(head: bytes) -> bool:
     return False
 
 
+_HALVES = (b"authorization", b"authenticate", b'"data"', b"\\u")
+"""Data of a login are known by the method, and what comes after `Authorization` by that word: wherever the
+other half is, these are looked at together.
+"""
+
+
 @lru_cache(MOST_HEADS)
 def _is_plain_head(head: bytes) -> bool:
     """Whether a frame that begins so can be judged by the rest of it."""
-    # Data of a login are known by the method, and what comes after `Authorization` by that word: wherever the
-    # other half is, these are looked at together. The colon makes a name of the string with which the head
-    # ends, if its quote is the end of a string.
-    halves = (b"authorization", b"authenticate", b'"data"', b"\\u")
+    # The colon makes a name of the string with which the head ends, if its quote is the end of a string.
     low = head.lower()
-    return not any(half in low for half in halves) and not secret_places(head + b":")
+    return not any(half in low for half in _HALVES) and not secret_places(head + b":")
+
+
+def _is_plain_tail(tail: bytes) -> bool:
+    """Whether a frame that ends so can be judged by what stands before: the string with which that ends is
+    a value, and nothing in it makes a secret of what comes here.
+    """
+    low = tail.lower()
+    return (
+        not any(half in low for half in (*_HALVES, b"basic"))
+        and not tail[1:].lstrip().startswith(b":")
+        and not secret_places(tail)
+    )
 
 
 def _hide_shapes(frame: bytes) -> bytes:

@@ -24,32 +24,33 @@ LONGEST_NAME = 64
 _harmless_names: set[str] = set()
 
 
-class _KeySearch(NamedTuple):
-    """Shapes of keys with a word that ends with the same letter."""
+_OPTION_NAMES = "(?:[a-z]+-)*(?:api-?key|token|secret|password|passwd)"
+"""What may follow `--`. A quote may come behind it, or the end of a text that goes on elsewhere."""
+
+
+class _LetterSearch(NamedTuple):
+    """Words that end with the same letter."""
 
     letter: str
-    words: re.Pattern[str] | None
-    """Any of the words, at its last letter; None if the letter is so rare that one looks for it alone."""
-    shapes: list[tuple[str, re.Pattern[str]]]
-    """Each word, and what is there if the word is that of a key."""
+    here: re.Pattern[str]
+    """Any of the words, at its last letter, with what follows if the word is that of a secret."""
 
 
-def _key_searches() -> list[_KeySearch]:
-    by_letter: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
+def _key_searches() -> list[_LetterSearch]:
+    by_letter: dict[str, list[tuple[str, str]]] = {"-": [("--", _OPTION_NAMES)]}
     for word, shape in SHAPES:
-        loose = shape.pattern.removeprefix(EDGE).decode()
+        # The end of a text need not be the end of a word, where others come behind it.
+        loose = shape.pattern.removeprefix(EDGE).removesuffix(rb"\b").decode()
         # Where a shape begins before its word, the word alone is suspicious.
-        here = re.compile(loose if loose.startswith(word) else "", re.ASCII)
-        by_letter.setdefault(word[-1], []).append((word, here))
-    return [_KeySearch(letter, _words_of(letter, shapes), shapes) for letter, shapes in by_letter.items()]
+        rest = loose.removeprefix(word) if loose.startswith(word) else ""
+        by_letter.setdefault(word[-1], []).append((word, rest))
+    return [_LetterSearch(letter, _pattern_at(letter, words)) for letter, words in by_letter.items()]
 
 
-def _words_of(letter: str, shapes: list[tuple[str, re.Pattern[str]]]) -> re.Pattern[str] | None:
-    if letter.isalnum():
-        return None
-    words = [re.escape(word) for word, _ in shapes]
-    before = "".join({word[-2] for word, _ in shapes})
-    return re.compile(f"{letter}(?<=[{before}]{letter})(?:{_behind(words)})", re.ASCII)
+def _pattern_at(letter: str, words: list[tuple[str, str]]) -> re.Pattern[str]:
+    before = "".join(sorted({re.escape(word[-2]) for word, _ in words}))
+    choices = "|".join(f"(?<={re.escape(word)})(?={rest})" for word, rest in words)
+    return re.compile(f"{letter}(?<=[{before}]{letter})(?:{choices})", re.ASCII)
 
 
 def _behind(words: list[str]) -> str:
@@ -61,33 +62,26 @@ _KEY_SEARCHES = _key_searches()
 _NAME = re.compile(r'"([^"]*+)(?="[ \t\r\n]*+:)')
 _NAME_WITH_QUOTE = re.compile(r'\\"(?=[^"]*+(?:(?<!\\)|(?<=\\\\))"[ \t\r\n]*+:)')
 _BEARER = re.compile(r"bearer(?=\s+[^\s]{8})", re.ASCII)
-_BASIC = re.compile(r"authorization(?=\W{1,6}basic)", re.ASCII)
+_BASIC = _LetterSearch("z", re.compile(r"z(?<=authoriz)(?=ation\W{1,6}basic)", re.ASCII))
 _ADDRESS = re.compile(r":(?=(?:\\?/){2}[^\s/\"\\:@]{0,200}:[^\s\"@]{1,3000}@)", re.ASCII)
-_OPTION = re.compile(r"--(?=(?:[a-z]+-)*(?:api-?key|token|secret|password|passwd)[=\s\"])", re.ASCII)
 _QUERY_NAMES = ("access_token", "api_key", "apikey", "token", "secret", "password")
 _QUERY = re.compile(f"=(?:{_behind([f'[?&](?i:{name})=' for name in _QUERY_NAMES])})", re.ASCII)
-_ASSIGNMENT = re.compile("=(?<=[A-Z0-9nytdNYTD]=)")
+_ASSIGNMENT = re.compile("=(?<=[A-Z0-9nytdNYTD]=)(?:(?<=(?i:key|ken|ret|ord|swd)=)|(?<![a-z]=))", re.ASCII)
 """What stands after a variable's name, which is written in capitals, or after a name in an address."""
-_ASSIGNMENT_ENDS = ("key", "ken", "ret", "ord", "swd")
 _VARIABLE_ENDS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD")
 
 
 def secret_places(block: bytes) -> list[int]:
     r"""Where something begins that needs a closer look. A block is a frame, or frames with `\n"` between."""
     text = block.decode("latin-1")
-    places = [*_places_of_names(text), *_places_of_keys(text)]
-    if "@" in text:
-        places += _starts(_ADDRESS, text)
-    if "--" in text:
-        places += _starts(_OPTION, text)
-    if "=" in text:
-        places += [place for place in _starts(_ASSIGNMENT, text) if _is_secret_assigned(text, place)]
-    low = block.lower().decode("latin-1")
-    if "bearer" in low:
-        places += _starts(_BEARER, low)
-    if "authorization" in low:
-        places += _starts(_BASIC, low)
-    return places
+    return [*_places_of_names(text), *_places_in_text(text, block)]
+
+
+def has_suspect_text(texts: bytes) -> bool:
+    """Whether something in the texts of strings needs a closer look. They have no names in them, and nothing
+    between them, so that a secret which was cut in two is seen too.
+    """
+    return next(_places_in_text(texts.decode("latin-1"), texts), None) is not None
 
 
 def has_key(text: bytes) -> bool:
@@ -95,13 +89,25 @@ def has_key(text: bytes) -> bool:
     return next(_places_of_keys(text.decode("latin-1")), None) is not None
 
 
-def _starts(pattern: re.Pattern[str], text: str) -> list[int]:
-    return [match.start() for match in pattern.finditer(text)]
+def _places_in_text(text: str, block: bytes) -> Iterator[int]:
+    yield from _places_of_keys(text)
+    if "@" in text:
+        yield from _starts(_ADDRESS, text)
+    if "=" in text:
+        yield from (place for place in _starts(_ASSIGNMENT, text) if _is_secret_assigned(text, place))
+    low = block.lower().decode("latin-1")
+    if "bearer" in low:
+        yield from _starts(_BEARER, low)
+    yield from _places_of_letter(_BASIC, low)
+
+
+def _starts(pattern: re.Pattern[str], text: str) -> Iterator[int]:
+    return (match.start() for match in pattern.finditer(text))
 
 
 def _places_of_names(text: str) -> list[int]:
     names = set(_NAME.findall(text))
-    places = _starts(_NAME_WITH_QUOTE, text) if '\\"' in text else []
+    places = [*_starts(_NAME_WITH_QUOTE, text)] if '\\"' in text else []
     secret = {name for name in names - _harmless_names if not _is_harmless(name)}
     if "data" in names and ('"authenticate"' in text or "\\u" in text):
         # In some dialects the data of a login are secret. The method may have been written with escapes.
@@ -127,29 +133,26 @@ def _is_harmless(name: str) -> bool:
 
 
 def _places_of_keys(text: str) -> Iterator[int]:
-    for letter, words, shapes in _KEY_SEARCHES:
-        if letter not in text:
-            continue
-        for end in (
-            _ends_of_letter(letter, text) if words is None else (m.end() for m in words.finditer(text))
-        ):
-            for word, here in shapes:
-                if text.endswith(word, 0, end) and here.match(text, end - len(word)):
-                    yield end - 1
+    for search in _KEY_SEARCHES:
+        if search.letter.isalnum():
+            yield from _places_of_letter(search, text)
+        elif search.letter in text:
+            yield from _starts(search.here, text)
 
 
-def _ends_of_letter(letter: str, text: str) -> Iterator[int]:
+def _places_of_letter(search: _LetterSearch, text: str) -> Iterator[int]:
+    """For a letter that is so rare that one looks for it alone."""
+    letter, here = search
     place = text.find(letter)
     while place >= 0:
-        yield place + 1
+        if here.match(text, place):
+            yield place
         place = text.find(letter, place + 1)
 
 
 def _is_secret_assigned(text: str, place: int) -> bool:
     """Whether a name such as `API_KEY`, `API_KEY_2` or `?token` ends there."""
-    if text[place - 3 : place].lower() in _ASSIGNMENT_ENDS and (
-        text.endswith(_VARIABLE_ENDS, 0, place) or _QUERY.match(text, place)
-    ):
+    if text.endswith(_VARIABLE_ENDS, 0, place) or _QUERY.match(text, place):
         return True
     # What may follow the underscore has no lower letters.
     if text[place - 1].islower():

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -23,6 +23,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from dragoman.decoders import convert, json_decoder
 from dragoman.errors import BadTranscript
 from dragoman.journal.contract import PAGE_ROWS, Direction, Entry, Journal, StreamInfo
+from dragoman.journal.frame_shape import is_utf8
 from dragoman.journal.stream_facts import StreamFacts
 
 VERSION = 1
@@ -41,7 +42,8 @@ DIRECTIONS: dict[str, Direction] = {
 
 
 _skip = json_decoder(Raw).decode
-"""Goes through a JSON text and makes nothing of it."""
+_skip_all = json_decoder(Raw).decode_lines
+"""Go through JSON texts, escapes included, and make nothing of them. Whether they are UTF-8 is not seen."""
 
 
 class _TranscriptLine(Struct):
@@ -84,12 +86,29 @@ def line(entry: Entry, *, stream: str = "") -> bytes:
     return msgspec.json.encode(record) + b"\n"
 
 
+def lines(entries: Sequence[Entry], *, are_json: bool = False) -> bytes:
+    """The entries as lines, for a part of what each of them would cost alone. `are_json` if that is known of
+    all frames, and none of them has a newline or blanks around it.
+    """
+    frames = [entry.frame for entry in entries]
+    if not are_json and not _are_json(frames):
+        return b"".join(map(line, entries))
+    pieces: list[bytes] = []
+    direction, moment, before = "", -1.0, b""
+    for entry, frame in zip(entries, frames, strict=True):
+        if entry.time != moment or entry.direction != direction:
+            direction, moment = entry.direction, entry.time
+            before = b'{"ts":%b,"dir":"%b","msg":' % (msgspec.json.encode(moment), direction.encode())
+        pieces += (before, frame, b"}\n")
+    return b"".join(pieces)
+
+
 async def export(journal: Journal, stream: str) -> AsyncIterator[bytes]:
     """A whole stream as a transcript, in pieces of whole lines."""
     info = await journal.info(stream)
     yield header(info or StreamInfo(stream=stream))
     async for page in journal.replay(stream):
-        yield b"".join(line(stored_entry.entry) for stored_entry in page)
+        yield lines([stored_entry.entry for stored_entry in page])
 
 
 async def load(journal: Journal, stream: str, file: Iterable[bytes]) -> int:
@@ -119,14 +138,19 @@ def _is_json(frame: bytes) -> bool:
     if b"\n" in frame or frame != frame.strip():
         return False  # it would not come back byte for byte
     try:
-        if b"\\u" in frame:  # what an escape stands for is seen only where a string is made of it
-            msgspec.json.decode(frame)
-        else:
-            frame.isascii() or frame.decode()
-            _skip(frame)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        _skip(frame)
+    except (msgspec.DecodeError, RecursionError):
         return False
-    return True
+    return is_utf8(frame)
+
+
+def _are_json(frames: list[bytes]) -> bool:
+    """Whether each is, as `_is_json` says; no if some of them need a look of their own."""
+    whole = b"\n".join(frames)
+    try:
+        return list(map(bytes, _skip_all(whole))) == frames and is_utf8(whole)
+    except (msgspec.DecodeError, RecursionError):
+        return False
 
 
 # Reading.

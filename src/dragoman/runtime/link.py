@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Callable, Coroutine, Hashable
 from typing import Any
 
@@ -39,6 +40,7 @@ from dragoman.runtime.limits import DEFAULT_LIMITS, Limits
 from dragoman.runtime.outbox import FLUSH_AT, HIGH_WATER, Outbox
 from dragoman.runtime.owner import TaskOwner
 from dragoman.runtime.pending_call import PendingCall
+from dragoman.runtime.private import wake_all
 from dragoman.runtime.request_tasks import RequestTasks
 from dragoman.runtime.router import Router
 from dragoman.runtime.runs import ask_run, settle_run
@@ -63,6 +65,7 @@ class Link:
     """One conversation over one transport, from `start` to `aclose`."""
 
     __slots__ = (
+        "_answered_calls",
         "_close_reason",
         "_closing",
         "_deadlines",
@@ -108,9 +111,10 @@ class Link:
         self.lanes = SessionQueues(self.connection, self._owner, self._on_relief)
         self._deadlines = CallDeadlines(self)
         self._work = RequestTasks(
-            self.connection, router, self._owner, self._send, self.outbox.add, limits=self.limits
+            self.connection, router, self._owner, self._send, self.outbox.gather, limits=self.limits
         )
         self._feeding = False  # a block is being dealt with: its answers leave together at its end
+        self._answered_calls: deque[PendingCall] = deque()  # by the block that is being dealt with
         self._holds: dict[str, None] = {}  # why reading is stopped
         self._close_reason: LinkClosed | None = None
         self._over: asyncio.Future[None] | None = None  # made by the first who waits for the end
@@ -214,14 +218,28 @@ class Link:
             self._tell_each(block)
         self._feeding = False
         self._router.on_block_end(len(block))
-        if self._work.answer_bytes:
+        if self.outbox.buffer:
             self._flush()
+        if self._work.answer_bytes:
             self._check_answers()
+        if self._answered_calls:
+            self._wake_callers()
 
     def _take_run(self, block: bytes) -> int:
         connection = self.connection
-        answer_count = settle_run(connection, block) if connection.calls and not self.lanes else 0
-        return answer_count or ask_run(connection, self._work, block)
+        if connection.calls and not self.lanes:
+            answer_count = settle_run(connection, block, self._answered_calls)
+            if answer_count:
+                return answer_count
+        return ask_run(connection, self._work, block)
+
+    def _wake_callers(self) -> None:
+        calls, self._answered_calls = self._answered_calls, deque()
+        # Where a loop feeds us, nobody else is at work in this step of it, and another one is not needed.
+        if asyncio.current_task(self._loop) is None:
+            wake_all(calls)
+        else:
+            self._loop.call_soon(wake_all, calls)
 
     def _tell_each(self, block: bytes) -> None:
         connection, on_notification, ask = self.connection, self._router.on_notification, self._work.ask
@@ -364,10 +382,15 @@ class Link:
         self._send(frame)
 
     def _send(self, frame: bytes) -> None:
+        outbox = self.outbox
         # A lone answer must not wait for the loop's turn; a crowd is better served by one write.
-        alone = not self._feeding and len(self.connection.incoming_requests) <= 1
         try:
-            (self.outbox.add_now if alone else self.outbox.add)(frame)
+            if self._feeding:
+                outbox.gather(frame)
+            elif len(self.connection.incoming_requests) <= 1:
+                outbox.add_now(frame)
+            else:
+                outbox.add(frame)
         except LinkClosed:
             pass  # nobody is there to take an answer; the end of the link reports why
 

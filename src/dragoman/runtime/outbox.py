@@ -38,6 +38,14 @@ class Outbox:
 
     def add(self, frame: bytes) -> None:
         """Send it with the next block."""
+        self.gather(frame)
+        if self.buffer and not self.is_scheduled:
+            self.schedule()
+
+    def gather(self, frame: bytes) -> None:
+        """Send it with the next block, which the caller flushes: a turn of the loop for that costs more than
+        the answer to a lone request.
+        """
         if len(frame) >= LARGE:
             self.flush()
             self._transport.write(frame)
@@ -45,8 +53,6 @@ class Outbox:
         self.buffer += frame
         if len(self.buffer) >= FLUSH_AT:
             self.flush()
-        elif not self.is_scheduled:
-            self.schedule()
 
     def schedule(self) -> None:
         """Something was appended to `buffer`: send it when this turn of the loop ends."""

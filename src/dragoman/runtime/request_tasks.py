@@ -36,6 +36,7 @@ class RequestTasks:
         "_connection",
         "_gather",
         "_limits",
+        "_loop",
         "_router",
         "_send",
         "_size",
@@ -60,6 +61,7 @@ class RequestTasks:
         self._send = send
         self._gather = gather
         self._limits = limits
+        self._loop = asyncio.get_running_loop()
         self._stepper = Stepper(owner, self._carry_on)
         self._tasks: dict[IncomingRequest, asyncio.Task[None]] = {}
         self._suspended_work: dict[SuspendedWork[bytes], IncomingRequest] = {}
@@ -68,13 +70,13 @@ class RequestTasks:
 
     def ask_all(self, incoming_requests: Iterable[IncomingRequest]) -> None:
         """Work on each: it is answered on the spot, or has a task."""
-        outer = asyncio.current_task()
+        outer = asyncio.current_task(self._loop)
         for incoming in incoming_requests:
             self._ask(incoming, outer, self._gather)
 
     def ask(self, incoming: IncomingRequest) -> None:
         """Work on it: it is answered on the spot, or has a task."""
-        self._ask(incoming, asyncio.current_task(), self._send)
+        self._ask(incoming, asyncio.current_task(self._loop), self._send)
 
     def _ask(
         self, incoming: IncomingRequest, outer: asyncio.Task[object] | None, send: Callable[[bytes], None]

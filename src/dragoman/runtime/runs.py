@@ -8,21 +8,20 @@ thing slowly.
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 
 from dragoman.core import Connection
 from dragoman.runtime.pending_call import PendingCall
-from dragoman.runtime.private import wake_all
 from dragoman.runtime.request_tasks import RequestTasks
 from dragoman.wire.plain import plain_answers, plain_requests
 
 
-def settle_run(connection: Connection[PendingCall], block: bytes) -> int:
-    """Give all answers of a block to their calls. Nothing may have to be handled before them."""
+def settle_run(connection: Connection[PendingCall], block: bytes, answered_calls: deque[PendingCall]) -> int:
+    """Give all answers of a block to their calls. Nothing may have to be handled before them. Calls whose
+    callers are to be woken go into `answered_calls`.
+    """
     answers = plain_answers(block)
     take = connection.calls.pop
-    calls_to_wake: deque[PendingCall] = deque()
     for answer in answers:
         call = take(answer.id, None)
         if call is not None:
@@ -30,9 +29,7 @@ def settle_run(connection: Connection[PendingCall], block: bytes) -> int:
             waiting.is_answered = True
             if waiting.outcome is None:
                 waiting.outcome = answer.result
-                calls_to_wake.append(waiting)
-    if calls_to_wake:
-        asyncio.get_running_loop().call_soon(wake_all, calls_to_wake)
+                answered_calls.append(waiting)
     return len(answers)
 
 

@@ -11,14 +11,15 @@ import os
 import time
 from collections.abc import Callable
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 
 import msgspec
 
 from dragoman.journal.contract import Direction, Entry, StreamInfo
 from dragoman.journal.history import history_path
-from dragoman.journal.transcript import header, line
-from dragoman.trace.tap.backlog import EntryBacklog
+from dragoman.journal.transcript import header, lines
+from dragoman.trace.tap.backlog import EntryBacklog, WritableEntries
 from dragoman.trace.tap.secrets import SecretFilter
 from dragoman.wire.envelope import JsonObject
 
@@ -103,22 +104,25 @@ class TapRecorder:
 
     def _lines(self, direction: Direction, chunk: bytes) -> list[bytes]:
         part = self._parts[direction]
-        part += chunk
-        end = part.rfind(b"\n") + 1
-        if not end and len(part) <= LONGEST:
+        end = chunk.rfind(b"\n") + 1
+        if not end and len(part) + len(chunk) <= LONGEST:
+            part += chunk
             return []
-        whole = bytes(part[: end or len(part)])
-        del part[: end or len(part)]
-        return [text for text in (line.rstrip(b"\r") for line in whole.split(b"\n")) if text.strip()]
+        end = end or len(chunk)
+        whole = bytes(part) + chunk[:end]
+        part[:] = chunk[end:]
+        texts = [line.rstrip(b"\r\n") for line in BytesIO(whole)]  # `split` looks at each byte by itself
+        return [text for text in texts if text and not text.isspace()]
 
     def _add(self, entries: list[Entry]) -> None:
-        self._write(entries if self._backlog is None else self._backlog.add(entries))
+        self._write(WritableEntries(entries) if self._backlog is None else self._backlog.add(entries))
 
-    def _write(self, entries: list[Entry]) -> None:
+    def _write(self, writable: WritableEntries) -> None:
+        entries, are_json = writable
         if not entries:
             return
         self.entries += len(entries)
-        text = b"".join(map(line, entries))
+        text = lines(entries, are_json=are_json)
         if self._size and self._size + len(text) > self._full:
             self._turn_over()
         self._write_bytes(text)

@@ -13,9 +13,10 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from dragoman.journal.redaction import REDACTED, redact_all
+from dragoman.journal.frame_shape import FrameShape
+from dragoman.journal.redaction import REDACTED, is_plain_shape, redact_all
 from dragoman.journal.secret_patterns import SHAPES
-from dragoman.journal.secret_search import has_key
+from dragoman.journal.secret_search import has_key, has_suspect_text
 from dragoman.wire.envelope import Json
 
 _SECRET_NAME = re.compile(r"(?i)(key|token|secret|passw|passphrase|credential|authorization|cookie|bearer)")
@@ -41,6 +42,11 @@ class SecretFilter:
             key=len,
             reverse=True,
         )
+        # How a letter of a secret may be written in another way. Letters of keys are ASCII.
+        is_ascii = all(map(bytes.isascii, self._values))
+        self._escapes = [rb"\u00" if is_ascii else rb"\u"]
+        if any(b"/" in value for value in self._values):
+            self._escapes.append(rb"\/")
 
     def hide(self, line: bytes) -> bytes:
         """The line without secrets; the same object if there is none."""
@@ -55,6 +61,17 @@ class SecretFilter:
             if redacted_line is not line:
                 self.count += max(1, redacted_line.count(_MARK) - line.count(_MARK))
         return list(redacted_lines)
+
+    def is_plain_shape(self, shape: FrameShape) -> bool:
+        """Whether frames of this shape have a secret only if it is in their texts."""
+        frame = shape.head + shape.tail
+        # A value with a quote may stand across the end of a text.
+        return is_plain_shape(shape) and not any(value in frame or b'"' in value for value in self._values)
+
+    def is_plain_text(self, texts: bytes) -> bool:
+        """Whether no secret is in the texts of strings, put together as they are written in JSON."""
+        has_part = any(part in texts for part in (*self._escapes, *self._values))
+        return not has_part and not has_suspect_text(texts)
 
     def hide_split(self, texts: list[str]) -> list[str]:
         """Pieces of one text. A secret that begins in one and ends in another is hidden in all of them."""

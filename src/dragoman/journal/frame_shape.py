@@ -1,0 +1,80 @@
+"""Frames of a stream that differ in one string alone: how they begin and end, and the texts in between.
+
+Nearly all that agents say is frames of one shape. Whatever is to be known of each of them is then known of
+their beginning and end once, and of their texts together. A text is as it was written, with its escapes and
+without its quotes; the head of a shape ends with the one quote, its tail begins with the other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import Raw, Struct
+
+from dragoman.decoders import json_decoder
+
+LONGEST_HEAD = 1024
+"""Bytes of what frames begin with that are compared: beyond the protocol's own words, little is alike."""
+
+LONGEST_TAIL = 256
+"""Bytes of their ends. Heads are longer, because they have ids and names of methods."""
+
+VALUE = b':"'
+"""How a string in an object begins."""
+
+_QUOTE = re.compile(rb'(?<!\\)"')
+"""One that is surely not escaped."""
+
+_read_values = json_decoder(list[Raw]).decode
+
+
+class FrameShape(Struct, frozen=True, gc=False):
+    """What stands before and after the text. Either is empty where nothing is alike; then no frame has it."""
+
+    head: bytes
+    tail: bytes
+
+    def fits(self, frame: bytes) -> bool:
+        """Whether it begins and ends so. What is in between need not be the text of one string."""
+        head, tail = self.head, self.tail
+        return len(frame) >= len(head) + len(tail) and frame.startswith(head) and frame.endswith(tail)
+
+    def texts(self, frames: Sequence[bytes]) -> list[bytes] | None:
+        """The text of each frame; None if one of them is of another shape."""
+        head, tail = self.head, self.tail
+        begin, end = len(head), -len(tail)
+        texts = [f[begin:end] for f in frames if f.startswith(head) and f.endswith(tail)]
+        is_alike = len(texts) == len(frames) and min(map(len, frames), default=0) >= begin - end
+        return texts if is_alike and _are_strings(texts) else None
+
+
+def shape_of_both(frame: bytes, neighbour: bytes) -> FrameShape:
+    """What both frames share: up to the quote before some value, and from a quote on."""
+    size = min(len(frame), len(neighbour), LONGEST_HEAD)
+    difference = int.from_bytes(frame[:size], "big") ^ int.from_bytes(neighbour[:size], "big")
+    # The highest bit that is set is in the first byte that differs.
+    common = frame[: size - (difference.bit_length() + 7) // 8]
+    head = common[: common.rfind(VALUE) + len(VALUE)] if VALUE in common else b""
+    size = min(len(frame) - len(head), len(neighbour) - len(head), LONGEST_TAIL)
+    difference = int.from_bytes(frame[-size:], "little") ^ int.from_bytes(neighbour[-size:], "little")
+    end = _QUOTE.search(frame, len(frame) - size + (difference.bit_length() + 7) // 8) if size else None
+    return FrameShape(head, frame[end.start() :] if end else b"")
+
+
+def _are_strings(texts: Sequence[bytes]) -> bool:
+    """Whether each is what may stand between the quotes of a string, though perhaps no UTF-8."""
+    try:
+        values = _read_values(b'["' + b'","'.join(texts) + b'"]')
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False
+    # A text may hold a quote that ends it. The lengths tell that none of them does.
+    return [len(value) - 2 for value in values] == list(map(len, texts))
+
+
+def is_utf8(text: bytes) -> bool:
+    try:
+        return text.isascii() or text.decode() is not None
+    except UnicodeDecodeError:
+        return False
