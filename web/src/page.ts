@@ -24,8 +24,7 @@ import type { FilePlace } from "./text/places";
 import { plain } from "./text/reveal";
 import { AgentsView } from "./view/agents";
 import { BoardView } from "./view/board";
-import { showChanges } from "./view/changes";
-import { showCommit } from "./view/commit";
+import { openCommit, showChanges } from "./view/changes";
 import { Composer } from "./view/composer";
 import { askText, confirm, help, leaving } from "./view/dialogs";
 import { button, el, shown } from "./view/dom";
@@ -375,7 +374,7 @@ function chooseFile(): void {
 }
 
 function palette(): void {
-  openPalette(commands({ app, hubs, current, go, openIdentity, openSession, search, start, split, chooseFile, changes, commit: (open) => showCommit(app, open, redraw), rename, help, save, fork, handOver, decide: decideOn }));
+  openPalette(commands({ app, hubs, current, go, openIdentity, openSession, search, start, split, chooseFile, changes, commit, rename, help, save, fork, handOver, decide: decideOn }));
 }
 
 /** Where a message stands, as the hub numbers them; the name of a session looks different. */
@@ -475,7 +474,7 @@ function sessionMenu(event: Event, open: Conversation): void {
   const ends = (word: string, method: string) => (): void => confirm(`${word} this session?`, plain(open.info?.title || "Untitled session"), word, act(method));
   menu(event, [
     ["What the last turn changed", () => changes(open)],
-    app.may("approve") && ["Commit …", () => showCommit(app, open, redraw)],
+    app.may("approve") && ["Commit …", () => commit(open)],
     ...(surroundings.sessionActs?.(open.id) ?? []),
     ["Rename", () => rename(open)],
     ["Open another beside it", split],
@@ -522,6 +521,10 @@ async function save(open: Conversation): Promise<void> {
   await open.history.readAll(app.rpc);
   const name = (open.info?.title || "session").replace(/[^\p{L}\p{N}]+/gu, "-").slice(0, 60);
   (surroundings.saveFile ?? download)(await exported(app, open), `${name || "session"}.html`);
+}
+
+function commit(open: Conversation): void {
+  openCommit(app, open, redraw);
 }
 
 /** A program calls it once: from then on the document is the page's. */
