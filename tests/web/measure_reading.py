@@ -2,11 +2,12 @@
 
     .venv/bin/python -m tests.web.measure_reading [MESSAGES]
 
-Fills a session of a hub of its own, opens it, goes to its start (so that every page is fetched), and scrolls
-in random ways while positions are compared. Printed as JSON: seconds until the last message was on the screen
-and until the first was, items that were drawn at once, what stood where it should not, and the longest task
-while the first pages came and while it was scrolled, as time of the clock and of the processor: on a busy
-machine only the second says something about the page. It takes minutes, so it is no part of `make test`.
+Fills a session of a hub of its own, opens it, goes to its start and back and to turns all over it by their
+marks, and scrolls at each of them in random ways while positions are compared. Printed as JSON: seconds until
+the last message was on the screen, and milliseconds, in the page, until each jump was done; pages of history
+that were fetched for them; items that were drawn at once, what stood where it should not, and the longest
+task, as time of the clock and of the processor: on a busy machine only the second says something about the
+page. It takes minutes, so it is no part of `make test`.
 """
 
 from __future__ import annotations
@@ -29,6 +30,26 @@ from tests.web.random_scrolls import WANDER, say
 
 MESSAGES_IN_TURN = 200
 SCROLLS = 1000
+PLACES = 10
+JUMPS = ["Home", "End", 0.5, "Home", "End", 0.25, "Home", "End", 0.75]
+"""Keys, and marks by how far down the rail they stand."""
+
+JUMP = """(jump) => new Promise((resolve) => {
+    const timeline = document.querySelector(".timeline");
+    const marks = [...document.querySelectorAll(".turn-mark")];
+    const mark = typeof jump === "number" ? marks[Math.floor(jump * marks.length)] : null;
+    const done = {
+        Home: () => timeline.scrollTop === 0 && document.querySelector(".item.drawn")?.matches(".of-user"),
+        End: () => timeline.querySelector(".jump").hidden && timeline.querySelector(".item.of-end.drawn"),
+    }[jump] ?? (() => mark.hasAttribute("aria-current") && document.activeElement.matches(".item.of-user"));
+    const began = performance.now();
+    const spent = () => Math.round(performance.now() - began);
+    const look = () => (done() ? resolve(spent()) : requestAnimationFrame(look));
+    if (mark) mark.click();
+    else timeline.dispatchEvent(new KeyboardEvent("keydown", { key: jump, bubbles: true }));
+    requestAnimationFrame(look);
+})"""
+"""Goes somewhere; the milliseconds until it was on the screen."""
 
 
 class TracedTasks(NamedTuple):
@@ -103,40 +124,43 @@ def measure(url: str, token: str, folder: Path, messages: int) -> dict[str, obje
     with open_browser() as browser:
         page = browser.new_page(viewport={"width": 1280, "height": 800})
         page.set_default_timeout(1_200_000)
+        asked: list[str] = []
+        page.on("websocket", lambda socket: socket.on("framesent", asked.append))
         page.goto(f"{url}#token={token}")
         page.wait_for_selector(".app[data-health=live]")
         began = time.monotonic()
         page.evaluate("hash => { location.hash = hash }", f"#/s/{session}")
         page.wait_for_selector(".item.of-end.drawn")
         opened = time.monotonic() - began
-        began = time.monotonic()
-        fetching = trace_tasks(browser, page, lambda: _go_to_start(page, messages))
-        fetched = time.monotonic() - began
-        scrolling = trace_tasks(browser, page, lambda: page.evaluate(WANDER, [SCROLLS, 7]))
+        page.wait_for_selector(".turn-mark")
+        page.locator(".timeline").focus()
+        asked.clear()
+        jumping = trace_tasks(browser, page, lambda: [page.evaluate(JUMP, jump) for jump in JUMPS])
+        fetched = sum('"_dragoman/hub/history"' in frame for frame in asked)
+        scrolling = trace_tasks(browser, page, lambda: [_wander(page, place) for place in range(PLACES)])
+    homes, ends, marks = jumping.result[::3], jumping.result[1::3], jumping.result[2::3]
     return {
         "messages": messages,
         "open_s": round(opened, 2),
-        "to_start_s": round(fetched, 2),
-        "fetching_longest_ms": fetching.longest,
-        "fetching_longest_processor_ms": fetching.longest_processor,
-        "fetching_tasks_above_50_ms": fetching.above_50,
+        "home_ms": sorted(homes),
+        "end_ms": sorted(ends),
+        "mark_ms": sorted(marks),
+        "jumping_pages_fetched": fetched,
+        "jumping_longest_processor_ms": jumping.longest_processor,
+        "jumping_tasks_above_50_ms": jumping.above_50,
         "scrolls": SCROLLS,
         "scrolling_longest_ms": scrolling.longest,
         "scrolling_longest_processor_ms": scrolling.longest_processor,
         "scrolling_tasks_above_50_ms": scrolling.above_50,
-        "faults": scrolling.result["faults"],
-        "most_drawn": scrolling.result["most"],
+        "faults": [fault for outcome in scrolling.result for fault in outcome["faults"]],
+        "most_drawn": max(outcome["most"] for outcome in scrolling.result),
     }
 
 
-def _go_to_start(page: Any, messages: int) -> None:
-    page.locator(".timeline").focus()
-    page.keyboard.press("Home")
-    page.wait_for_function(
-        "n => document.querySelector('.turn-rail').lastElementChild?.title.includes(`of ${n},`)",
-        arg=messages // MESSAGES_IN_TURN,
-    )
-    page.wait_for_selector(".item[data-cursor].drawn .bubble")
+def _wander(page: Any, place: int) -> Any:
+    """Scrolls at one of the places, to which a mark leads."""
+    page.evaluate(JUMP, (place + 0.5) / PLACES)
+    return page.evaluate(WANDER, [SCROLLS // PLACES, 7 + place])
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import pytest
 
 from tests.web.conftest import DESK, RunningHub, Visitor, Wire, running_hub, send, start_session
 from tests.web.page_sight import ended
+from tests.web.random_scrolls import say
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -133,6 +134,43 @@ def test_a_hub_is_added_by_the_link_that_its_pairing_prints_once(visitor: Visito
     page.click(".other-hubs >> text=Remove")
     add_hub(page, shown["address"])
     page.wait_for_selector("dialog .fault >> text=was used already")
+
+
+def found_at(page: Any, words: str) -> list[str]:
+    """Search with keys alone; the hub of each result, once all hubs have answered."""
+    page.keyboard.press("Control+Shift+f")
+    page.keyboard.type(words)
+    page.wait_for_selector(".found-one")
+    page.wait_for_function(
+        "() => !document.querySelector('dialog [role=status]').innerText.includes('Still')"
+    )
+    names: list[str] = page.locator(".found-one .hub-name").all_inner_texts()
+    return names
+
+
+def test_one_search_finds_what_was_said_at_every_hub_and_names_one_that_is_away(
+    visitor: Visitor, two: Two
+) -> None:
+    home, other = two
+    near = home.url.split("/")[2]
+    say(home.direct, home.token, home.folder, ["call 1 tools"])
+    far = say(other.direct, other.token, other.folder, ["call 1 tools"])
+    page = visitor.open()
+    add_hub(page, other.url, token=other.token)
+    page.wait_for_selector(".other-hubs >> text=connected")
+    assert sorted(found_at(page, "aardvark")) == sorted(["studio", near])
+    # What was found elsewhere opens from here, at the words.
+    page.click(".found-one:has(.hub-name:text('studio'))")
+    page.wait_for_selector(".session-head .hub-name >> text=studio")
+    page.wait_for_selector(".terminal:visible >> text=one aardvark failed")
+    page.wait_for_function("() => CSS.highlights.get('match-current')?.size")
+    assert str(page.evaluate("location.hash")).endswith(f"/{far}")
+    # A hub that is away is named, and hides nothing of the others.
+    other.wire.cut()
+    page.locator(".hub-notice", has_text="studio is not connected").wait_for()
+    assert found_at(page, "aardvark") == [near]
+    page.wait_for_selector("dialog [role=status] >> text=Nothing of studio: it is not connected.")
+    other.wire.mend()
 
 
 VIOLATION = """(address) => new Promise((resolve) => {

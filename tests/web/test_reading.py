@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.web.conftest import PHONE, RunningHub, Visitor
+from tests.web.conftest import PHONE, RunningHub, Visitor, send
 from tests.web.page_sight import AXE, ended, faults, holds, reads
 from tests.web.random_scrolls import WANDER, say
 
@@ -87,6 +89,115 @@ def check_copy_and_link(visitor: Visitor, page: Any, session: str) -> None:
     box = other.locator(".item.linked").bounding_box()
     assert 0 <= box["y"] <= PHONE["height"]
     other.close()
+
+
+@pytest.fixture(scope="module")
+def long_session(hub: RunningHub) -> str:
+    """A session of several pages of history, the first of them far from the last."""
+    return say(hub.direct, hub.token, hub.folder, ["say 300 messages"] * 6)
+
+
+def count_history(page: Any) -> list[dict[str, Any]]:
+    """A list that grows by each page of history that is asked for, on sockets that are opened from now on."""
+    asked: list[dict[str, Any]] = []
+
+    def hear(frame: str | bytes) -> None:
+        message = json.loads(frame)
+        if message.get("method") == "_dragoman/hub/history":
+            asked.append(message["params"])
+
+    page.on("websocket", lambda socket: socket.on("framesent", hear))
+    return asked
+
+
+MOST_FETCHED = 2
+"""Pages for a jump: the one that is jumped to, and the one beside it, should it be near its edge."""
+
+AT_START = """() => document.querySelector(".timeline").scrollTop === 0
+    && document.querySelector(".item.drawn")?.classList.contains("of-user")"""
+AT_END = """() => {
+    const { scrollTop, scrollHeight, clientHeight } = document.querySelector(".timeline");
+    const last = [...document.querySelectorAll(".item")].at(-1);
+    return scrollHeight - scrollTop - clientHeight < 2 && last.matches(".of-end.drawn");
+}"""
+
+
+def test_a_jump_fetches_where_it_leads_and_nothing_between(visitor: Visitor, long_session: str) -> None:
+    page = visitor.open()
+    asked = count_history(page)
+    page.reload()
+    page.evaluate("hash => { location.hash = hash }", f"#/s/{long_session}")
+    page.wait_for_selector(".item.of-end.drawn")
+    rail = page.get_by_role("navigation", name="Turns")
+    rail.get_by_role("button", name="Turn 1 of 6, done: say 300 messages").wait_for()
+
+    def jump(act: Callable[[], object], until: str, arg: object = None) -> None:
+        """Within a few requests, and without an element for each message."""
+        asked.clear()
+        act()
+        page.wait_for_function(until, arg=arg)
+        assert len(asked) <= MOST_FETCHED, asked
+        assert page.locator(".item").count() < MOST_DRAWN
+
+    page.locator(".timeline").focus()
+    jump(lambda: page.keyboard.press("Home"), AT_START)
+    assert page.evaluate(AT_TURN, "Turn 1")
+    other = visitor.read(long_session)
+    send(other, "say 40 messages")
+    page.wait_for_selector(".jump >> text=/4\\d new below/")
+    other.close()
+    assert page.evaluate(AT_START)
+    for turn in (4, 2):
+        mark = rail.get_by_role("button", name=f"Turn {turn} of 7")
+        jump(lambda mark=mark: mark.click(), AT_TURN, f"Turn {turn}")  # type: ignore[misc]
+        outcome = page.evaluate(WANDER, [8, turn])
+        assert outcome["faults"] == []
+        assert outcome["most"] < MOST_DRAWN
+    jump(lambda: page.keyboard.press("End"), AT_END)
+    assert asked == []
+    assert page.locator(".jump").is_hidden()
+    address = page.locator(".item.drawn").first.get_attribute("data-cursor")
+    linked = f"#/s/{long_session}/{int(address) // 2}"
+    jump(lambda: page.evaluate("hash => { location.hash = hash }", linked), LINKED)
+
+
+LINKED = """() => {
+    const box = document.querySelector(".item.linked")?.getBoundingClientRect();
+    return box && box.top >= 0 && box.bottom < innerHeight;
+}"""
+
+
+def test_who_reads_on_from_the_start_comes_to_the_end_without_a_gap(
+    visitor: Visitor, long_session: str
+) -> None:
+    page = open_session(visitor, long_session)
+    page.locator(".timeline").focus()
+    page.keyboard.press("Home")
+    page.wait_for_function(AT_START)
+    page.evaluate(READ_ON)
+    seen = page.evaluate("window.seen")
+    numbers = [text.split()[1] for text in seen if text.startswith("Message")]
+    assert numbers[:1800] == [str(number) for number in range(1, 301)] * 6
+
+
+READ_ON = """async () => {
+    const timeline = document.querySelector(".timeline");
+    const frame = () => new Promise(requestAnimationFrame);
+    const seen = (window.seen = []);
+    const known = new Set();
+    for (let still = 0; still < 60; ) {
+        for (const item of timeline.querySelectorAll(".item.drawn")) {
+            if (item.getBoundingClientRect().top > innerHeight || known.has(item.dataset.cursor)) continue;
+            known.add(item.dataset.cursor);
+            seen.push(item.innerText.trim());
+        }
+        const { scrollTop } = timeline;
+        timeline.scrollTop += 500;
+        await frame();
+        await frame();
+        still = timeline.scrollTop === scrollTop ? still + 1 : 0;
+    }
+}"""
 
 
 def test_tool_calls_in_a_row_are_one_line_that_opens(visitor: Visitor, session: str) -> None:

@@ -15,7 +15,7 @@ import { listenToKeys } from "./keys";
 import { canNotify, notifyEnd, notifyOf, notifying, switchNotifications } from "./notify";
 import { takeToken } from "./model/memory";
 import { takePairingCode } from "./model/pairing";
-import { promptText } from "./model/items";
+import { type Item, entryOf, promptText } from "./model/items";
 import { canTakeBack } from "./model/outbox";
 import { type Sending, sendingLabel } from "./model/steering";
 import { commands, successors } from "./commands";
@@ -24,8 +24,7 @@ import type { FilePlace } from "./text/places";
 import { plain } from "./text/reveal";
 import { AgentsView } from "./view/agents";
 import { BoardView } from "./view/board";
-import { showChanges } from "./view/changes";
-import { showCommit } from "./view/commit";
+import { openCommit, showChanges } from "./view/changes";
 import { Composer } from "./view/composer";
 import { askText, confirm, help, leaving } from "./view/dialogs";
 import { button, el, shown } from "./view/dom";
@@ -37,7 +36,7 @@ import { closeDecided, decide, forgetCards } from "./view/question";
 import { searchAll } from "./view/search";
 import { sessionView } from "./view/session";
 import { settingsView } from "./view/settings";
-import { Timeline } from "./view/timeline";
+import { type ShownPart, Timeline } from "./view/timeline";
 import { banner, menu, newSession, signIn } from "./view/windows";
 import { Connection } from "./wire/connection";
 import { OtherHubDoor } from "./wire/door";
@@ -202,7 +201,14 @@ function timeline(open: Conversation): Timeline {
   let made = timelines.get(open);
   if (!made) {
     const owner = app;
-    made = new Timeline(() => void open.earlier(owner.rpc), (cursor) => `${location.origin}${location.pathname}${owner.hashOf(open.id, cursor)}`);
+    made = new Timeline({
+      earlier: () => void open.history.earlier(owner.rpc),
+      later: () => void open.history.later(owner.rpc),
+      toStart: () => void open.history.goTo(owner.rpc, 1),
+      toEnd: () => open.history.toEnd(),
+      goTo: (cursor) => void seek(open, cursor, (list, item) => list.goTo(item)),
+      address: (cursor) => `${location.origin}${location.pathname}${owner.hashOf(open.id, cursor)}`,
+    });
     timelines.set(open, made);
   }
   return made;
@@ -222,16 +228,17 @@ function after(): void {
   for (const composer of composers) composer.update();
   app.shown().forEach((shown, at) => {
     const list = timeline(shown);
-    updateList(shown, list);
+    list.update(shownPart(shown));
     pendingPrompts(shown, list.tail, composers[at]);
-    if (wanted && (wanted.found.hub ?? "") === app.key && wanted.found.sessionId === shown.id && shown.state === "open") void seek(shown);
+    if (wanted && (wanted.found.hub ?? "") === app.key && wanted.found.sessionId === shown.id && shown.state === "open") void seekWanted(shown);
   });
   if (open) announce(open);
 }
 
-function updateList(open: Conversation, list: Timeline): void {
+function shownPart(open: Conversation): ShownPart {
   const now = !open.fold.turn ? "done" : open.fold.open.size ? "waiting" : "running";
-  list.update(open.fold.items, open.fold.takeChanged(), open.more, now);
+  const { fold, hasEarlier, hasLater, outline } = open.history;
+  return { items: fold.items, changed: fold.takeChanged(), hasEarlier, hasLater, end: open.fold.items, now, outline };
 }
 
 function pendingPrompts(open: Conversation, tail: HTMLElement, composer: Composer): void {
@@ -296,22 +303,23 @@ function announce(open: Conversation): void {
   redraw();
 }
 
-const MOST_PAGES_TO_SEEK = 2_000;
-
-/** A search result may stand pages back: they are fetched until it is here. */
-async function seek(open: Conversation): Promise<void> {
+function seekWanted(open: Conversation): Promise<void> {
   const { found, query } = wanted!;
   wanted = null;
-  for (let pages = 0; pages < MOST_PAGES_TO_SEEK; pages += 1) {
-    const item = open.fold.find(found.cursor);
-    if (item) {
-      updateList(open, timeline(open));
-      if (query === null) return timeline(open).goTo(item, true);
-      return timeline(open).reveal(item, { query, excerpt: found.excerpt });
-    }
-    if (!(await open.earlier(app.rpc))) break;
-  }
-  app.say("That place is not in the history any more.");
+  return seek(open, found.cursor, (list, item) => {
+    if (query === null) list.goTo(item, true);
+    else void list.reveal(item, { query, excerpt: found.excerpt });
+  });
+}
+
+/** A place may stand far from what is read: then that part is fetched. */
+async function seek(open: Conversation, cursor: string, show: (list: Timeline, item: Item) => void): Promise<void> {
+  const { history } = open;
+  const isHere = history.fold.find(cursor) || (await history.goTo(app.rpc, entryOf(cursor)));
+  const item = history.fold.find(cursor);
+  if (!item) return app.say(isHere ? "That place is not in the history any more." : "That place could not be fetched.");
+  timeline(open).take(shownPart(open));
+  show(timeline(open), item);
 }
 
 function go(hash: string): void {
@@ -366,7 +374,7 @@ function chooseFile(): void {
 }
 
 function palette(): void {
-  openPalette(commands({ app, hubs, current, go, openIdentity, openSession, search, start, split, chooseFile, changes, commit: (open) => showCommit(app, open, redraw), rename, help, save, fork, handOver, decide: decideOn }));
+  openPalette(commands({ app, hubs, current, go, openIdentity, openSession, search, start, split, chooseFile, changes, commit, rename, help, save, fork, handOver, decide: decideOn }));
 }
 
 /** Where a message stands, as the hub numbers them; the name of a session looks different. */
@@ -399,7 +407,7 @@ function search(text = ""): void {
     wanted = { found, query };
     const owner = hubs.get(found.hub ?? "") ?? home;
     const open = owner === app && app.shown().find((shown) => shown.id === found.sessionId);
-    if (open) void seek(open);
+    if (open) void seekWanted(open);
     else openSession(found.sessionId, owner);
   };
   searchAll(hubs, show, text);
@@ -466,7 +474,7 @@ function sessionMenu(event: Event, open: Conversation): void {
   const ends = (word: string, method: string) => (): void => confirm(`${word} this session?`, plain(open.info?.title || "Untitled session"), word, act(method));
   menu(event, [
     ["What the last turn changed", () => changes(open)],
-    app.may("approve") && ["Commit …", () => showCommit(app, open, redraw)],
+    app.may("approve") && ["Commit …", () => commit(open)],
     ...(surroundings.sessionActs?.(open.id) ?? []),
     ["Rename", () => rename(open)],
     ["Open another beside it", split],
@@ -510,9 +518,13 @@ function handOver(open: Conversation, agent: string): void {
 }
 
 async function save(open: Conversation): Promise<void> {
-  while (await open.earlier(app.rpc));
+  await open.history.readAll(app.rpc);
   const name = (open.info?.title || "session").replace(/[^\p{L}\p{N}]+/gu, "-").slice(0, 60);
   (surroundings.saveFile ?? download)(await exported(app, open), `${name || "session"}.html`);
+}
+
+function commit(open: Conversation): void {
+  openCommit(app, open, redraw);
 }
 
 /** A program calls it once: from then on the document is the page's. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { Conversation, type Stored } from "../src/model/conversation";
+import { Conversation } from "../src/model/conversation";
+import type { Stored } from "../src/model/history";
 import { canTakeBack, outboxCounts, waitingIn } from "../src/model/outbox";
 import { type PieceMark, joinPage, piecesOf, surplus, tooMany } from "../src/model/reading";
 import { sendingLabel } from "../src/model/steering";

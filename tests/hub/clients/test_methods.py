@@ -46,6 +46,7 @@ SCOPES: dict[str, Scope] = {
     "_dragoman/hub/attach": "observe",
     "_dragoman/hub/detach": "observe",
     "_dragoman/hub/history": "observe",
+    "_dragoman/hub/turns": "observe",
     "_dragoman/hub/search": "observe",
     "_dragoman/hub/progress": "observe",
     "_dragoman/hub/answer": "approve",

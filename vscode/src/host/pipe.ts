@@ -9,7 +9,7 @@ import { type HubSocket, Refused } from "../../../web/src/wire/door";
 /** Methods that change nothing. Everything else waits for trust, also what a later hub brings. */
 const READING = new Set([
   "initialize", "_dragoman/hub/watch", "_dragoman/hub/sessions", "_dragoman/hub/inbox", "_dragoman/hub/attach", "_dragoman/hub/detach",
-  "_dragoman/hub/history", "_dragoman/hub/search", "_dragoman/hub/progress", "_dragoman/hub/agents", "_dragoman/hub/files", "_dragoman/hub/file",
+  "_dragoman/hub/history", "_dragoman/hub/turns", "_dragoman/hub/search", "_dragoman/hub/progress", "_dragoman/hub/agents", "_dragoman/hub/files", "_dragoman/hub/file",
   "_dragoman/hub/terminal", "_dragoman/hub/changes",
 ]);
 /** What the view has not taken yet; a view that is so far behind connects anew and resumes. */

@@ -8,20 +8,11 @@ import { Gone, type Rpc, RpcError } from "../wire/rpc";
 import { Fold } from "./fold";
 import { uniqueName } from "./memory";
 import { drop, store, waitingIn } from "./outbox";
-import { prepend } from "./joining";
+import { History, type Stored } from "./history";
 import { DOUBT, type Sending, type SteeringWay, blocksOf, isAccepted, joinPrompts, steerCall } from "./steering";
 import { Terminals } from "./terminals";
-import { moment } from "./time";
 import type { ContentBlock, FileChange, Message, SessionInfo, Snapshot } from "./types";
 
-/** A message of the archive, where secrets are covered. */
-export interface Stored {
-  cursor: string;
-  time?: string | number;
-  message: Message;
-}
-
-const PAGE = 500;
 /** A slice of a frame: the rest belongs to layout and to the person. */
 const BUDGET_MS = 6;
 
@@ -30,7 +21,7 @@ export class Conversation {
   state: "opening" | "open" | "failed" = "opening";
   why = "";
   cursor = "";
-  more = false;
+  readonly history: History;
   sending: Sending[] = [];
   changes: FileChange[] | null = null;
   /** What changed while the turn ran and is not known to be this session's. */
@@ -41,8 +32,6 @@ export class Conversation {
   /** When the hub last told what is shown, if it cannot be asked now; 0 while it can. */
   asOf = 0;
   private kept = new Set<string>();
-  private fetching: Promise<boolean> | null = null;
-  private earliest = "";
   private line: Message[] = [];
   private ready = false;
   private terminals: Terminals;
@@ -53,11 +42,12 @@ export class Conversation {
     public info: SessionInfo | null,
     private changed: () => void,
     /** Hears of each page of the archive, and of what it was asked to be before. */
-    private onPage: (page: Stored[], before: string) => void = () => {},
+    onPage: (page: Stored[], before: string) => void = () => {},
     /** What its messages to be sent are stored under. */
     private outboxName = id,
   ) {
     this.fold = new Fold(id);
+    this.history = new History(id, () => this.fold, changed, onPage);
     this.terminals = new Terminals(id, () => this.fold, changed);
     this.sending = waitingIn(this.outboxName);
   }
@@ -86,9 +76,9 @@ export class Conversation {
 
   /** The last page first, then everything behind it: nothing is missing between the two, and nothing comes twice. */
   private async open(rpc: Rpc): Promise<void> {
-    const page = await this.page(rpc, "");
-    this.fold = this.folded(page.messages);
-    this.cursor = page.messages.at(-1)?.cursor ?? "";
+    const messages = await this.history.open(rpc);
+    this.fold = this.history.folded(messages);
+    this.cursor = messages.at(-1)?.cursor ?? "";
     const answer = await rpc.call<{ session: SessionInfo; snapshot?: Snapshot }>(
       "_dragoman/hub/attach", { sessionId: this.id, after: this.cursor },
     );
@@ -97,19 +87,19 @@ export class Conversation {
     this.ready = true;
     this.state = "open";
     void this.review(rpc);
+    void this.history.readOutline(rpc);
   }
 
   /** Everything that is stored of it, without following what comes. */
   async readAll(rpc: Rpc): Promise<void> {
-    this.fold = this.folded((await this.page(rpc, "")).messages);
-    this.ready = true;
-    while (await this.earlier(rpc));
+    this.fold = this.history.folded(await this.history.open(rpc));
+    await this.history.readAll(rpc);
   }
 
   /** What was read before, while the hub cannot be asked. The next connection reads everything anew. */
   restore(messages: Stored[], info: SessionInfo | null, asOf: number): void {
     if (this.ready || this.asOf) return;
-    this.fold = this.folded(messages);
+    this.fold = this.history.folded(messages);
     this.fold.turn = null; // whether it still runs, nobody knows
     this.fold.open.clear();
     this.info ??= info;
@@ -138,41 +128,6 @@ export class Conversation {
     if (!this.behind) return;
     this.behind = "";
     this.changed();
-  }
-
-  private async page(rpc: Rpc, before: string): Promise<{ messages: Stored[] }> {
-    const params = { sessionId: this.id, limit: PAGE, ...(before ? { before } : {}) };
-    const page = await rpc.call<{ messages: Stored[]; more?: boolean }>("_dragoman/hub/history", params);
-    this.more = Boolean(page.more) && page.messages.length > 0;
-    this.earliest = page.messages[0]?.cursor ?? this.earliest;
-    this.onPage(page.messages, before);
-    return page;
-  }
-
-  private folded(messages: Stored[]): Fold {
-    const fold = new Fold(this.id);
-    for (const { message, cursor, time } of messages) fold.apply(message, cursor, moment(time));
-    return fold;
-  }
-
-  /** One more page of what was before; false when there is none. Whoever asks while one is coming waits for that. */
-  earlier(rpc: Rpc): Promise<boolean> {
-    if (!this.more || !this.ready) return Promise.resolve(false);
-    this.fetching ??= this.fetchEarlier(rpc).finally(() => {
-      this.fetching = null;
-      this.changed();
-    });
-    return this.fetching;
-  }
-
-  private async fetchEarlier(rpc: Rpc): Promise<boolean> {
-    try {
-      const page = await this.page(rpc, this.earliest);
-      prepend(this.fold, this.folded(page.messages));
-      return true;
-    } catch {
-      return false; // asked for again by the next scroll
-    }
   }
 
   hear(message: Message): void {

@@ -48,7 +48,7 @@ export class Fold {
   /** Items that changed since `takeChanged`: whoever draws need not look at all the others. */
   private changed = new Set<Item>();
   /** Tool calls that have not ended, so that the end of a turn need not look at every tool of the session. */
-  private running = new Set<Tool>();
+  readonly running = new Set<Tool>();
   private withdrawn = new Set<string>();
   /** Whether a turn begins here, and the plan that stood before it: it may go on one from an earlier page. */
   begun = false;
@@ -103,7 +103,9 @@ export class Fold {
 
   /** The item that a message went into; of a message that was forgotten, the one that began with it. */
   find(cursor: string): Item | undefined {
-    let item = this.where.get(cursor) ?? this.items.find((other) => other.cursor === cursor);
+    // Who heard an entry live, in parts, knows it as 17.1; in the archive it is 17.
+    const whole = cursor.replace(/\..*/, "");
+    let item = this.where.get(cursor) ?? this.where.get(whole) ?? this.items.find((other) => other.cursor === cursor);
     while (item && this.replaced.has(item)) item = this.replaced.get(item);
     return item;
   }
@@ -212,6 +214,15 @@ export class Fold {
   follow(tool: Tool): void {
     if (tool.call.status === "completed" || tool.call.status === "failed") this.running.delete(tool);
     else this.running.add(tool);
+  }
+
+  /** What goes on behind the last message is not known here: nothing runs or waits until a later page tells. */
+  pause(): void {
+    for (const tool of this.running) {
+      tool.stopped = true;
+      this.touch(tool);
+    }
+    for (const name of [...this.open.keys()]) this.settle(name, {});
   }
 
   private planned(entries: unknown, at: Where): void {

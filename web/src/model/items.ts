@@ -11,6 +11,11 @@ interface Common {
   time?: number;
 }
 
+/** The number of the entry in the hub's journal that a message was told by; NaN for what was told without. */
+export function entryOf(cursor: string): number {
+  return Number.parseInt(cursor, 10);
+}
+
 export type Part = { text: string } | { block: ContentBlock };
 
 export interface Speech extends Common {

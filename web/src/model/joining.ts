@@ -25,12 +25,14 @@ function replace(fold: Fold, gone: Item, by: Item): void {
 }
 
 function joinTools(fold: Fold, older: Fold): void {
+  // Whether the turn that the older page ends in has not ended in the newer one.
+  const goesOn = !fold.begun && !fold.stops.size;
   for (const [id, before] of older.tools) {
     const here = fold.tools.get(id);
     if (!here) {
       fold.tools.set(id, before);
-      if (fold.turn) fold.follow(before);
-      else before.stopped = true;
+      before.stopped = !(goesOn && fold.turn && older.running.has(before));
+      if (goesOn && older.running.has(before)) fold.follow(before);
       continue;
     }
     if (!here.stub) continue;
@@ -99,7 +101,7 @@ function joinQuestions(fold: Fold, older: Fold): void {
     const here = fold.questions.get(name);
     fold.questions.set(name, question);
     if (!here) {
-      if (question.outcome === undefined) fold.settle(name, fold.settledBefore.get(name) ?? {});
+      if (question.outcome === undefined || fold.settledBefore.has(name)) fold.settle(name, fold.settledBefore.get(name) ?? {});
       continue;
     }
     // The snapshot knew of it first; its place is where it was asked.

@@ -6,7 +6,8 @@
 import { surroundings } from "../surroundings";
 import type { Rpc } from "../wire/rpc";
 import type { App } from "./app";
-import type { Conversation, Stored } from "./conversation";
+import type { Conversation } from "./conversation";
+import type { Stored } from "./history";
 
 /** A copy is made when nothing has come for so long, and at the latest after so long. */
 const QUIET_MS = 1500;

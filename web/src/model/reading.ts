@@ -5,7 +5,7 @@
  * Loaded when there is something to keep or to read.
  */
 
-import type { Stored } from "./conversation";
+import type { Stored } from "./history";
 import type { SessionInfo } from "./types";
 
 const NAME = "dragoman-reading";

@@ -1,16 +1,23 @@
 /**
  * The turns of a conversation, for the rail beside it: where each begins, what it was about and how it went. Follows
- * a list of items that grows by its end; a page in front makes a new list, which is read anew.
+ * a list of items that grows by its end; a page in front makes a new list, which is read anew. Of turns that stand
+ * before the list, the hub tells.
  */
 
-import { type Item, textOf } from "./items";
+import { type Item, entryOf, textOf } from "./items";
 
 export type TurnState = "running" | "waiting" | "done" | "stopped" | "failed";
 
-export interface TurnMark {
-  first: Item;
+/** A turn as the hub tells of it: the cursor of its prompt. */
+export interface OutlineTurn {
+  cursor: string;
   title: string;
   state: TurnState;
+}
+
+export interface TurnMark extends OutlineTurn {
+  /** Whether its prompt is in the list; else it began before. */
+  isWhole: boolean;
 }
 
 const TITLE = 80;
@@ -18,18 +25,35 @@ const TITLE = 80;
 const WEIGHTS: Record<TurnState, number> = { done: 0, stopped: 1, running: 2, waiting: 3, failed: 4 };
 
 export class Turns {
-  list: TurnMark[] = [];
+  /** Those of the whole session. */
+  marks: TurnMark[] = [];
+  private list: TurnMark[] = [];
+  private outline: OutlineTurn[] = [];
   private items: Item[] = [];
   private count = 0;
-  private turnOfItem = new WeakMap<Item, TurnMark>();
 
   /** `now` is how the last turn is doing, should it not have ended. */
-  update(items: Item[], now: TurnState): void {
+  update(items: Item[], now: TurnState, outline: OutlineTurn[] = []): void {
+    const former = `${this.list.length} ${this.list[0]?.cursor}`;
     if (items !== this.items) this.begin(items);
     for (; this.count < items.length; this.count += 1) this.add(items[this.count]);
     const last = this.list.at(-1);
     const end = items.at(-1);
     if (last && end?.kind !== "end") last.state = now;
+    const isSame = outline === this.outline && former === `${this.list.length} ${this.list[0]?.cursor}`;
+    this.outline = outline;
+    if (!isSame) this.marks = this.joinOutline();
+  }
+
+  /** What the list tells of a turn is newer than what the hub told. */
+  private joinOutline(): TurnMark[] {
+    const [first] = this.list;
+    if (!first) return [];
+    const until = entryOf(first.cursor) - (first.isWhole ? 1 : 0);
+    const before = this.outline.filter(({ cursor }) => entryOf(cursor) <= until).map((turn) => ({ ...turn, isWhole: true }));
+    const open = first.isWhole ? undefined : before.pop();
+    if (open) [first.cursor, first.title] = [open.cursor, open.title];
+    return [...before, ...this.list];
   }
 
   /** A list with a page in front of the one that was here costs as much as the page; any other one is read anew. */
@@ -43,33 +67,32 @@ export class Turns {
     this.count = 0;
     if (front < 0 || items[front + before.length - 1] !== before.at(-1)) return;
     for (; this.count < front; this.count += 1) this.add(items[this.count]);
-    this.join(items, later);
+    // The first turn that was known may have begun in the page in front.
+    const open = later[0]?.isWhole === false ? this.list.pop() : undefined;
+    if (open) Object.assign(later[0], { ...open, state: later[0].state });
+    this.list.push(...later);
     this.count = front + before.length;
   }
 
-  /** The first turn that was known may have begun in the page in front. */
-  private join(items: Item[], later: TurnMark[]): void {
-    const first = later[0];
-    const open = first && !isBeginning(first.first) ? this.list.pop() : undefined;
-    if (open) {
-      for (let at = this.count - 1; at >= 0 && this.turnOfItem.get(items[at]) === open; at -= 1) this.turnOfItem.set(items[at], first);
-      first.first = open.first;
-      first.title = open.title;
+  /** The turn that an item belongs to. */
+  turnOf({ cursor }: Item): TurnMark | undefined {
+    const entry = entryOf(cursor);
+    let low = 0;
+    let high = this.marks.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (entryOf(this.marks[middle].cursor) > entry) high = middle;
+      else low = middle + 1;
     }
-    this.list.push(...later);
-  }
-
-  turnOf(item: Item): TurnMark | undefined {
-    return this.turnOfItem.get(item);
+    return this.marks[Math.max(0, low - 1)];
   }
 
   private add(item: Item): void {
     let turn = this.list.at(-1);
     if (!turn || isBeginning(item)) {
-      turn = { first: item, title: titleOf(item), state: "done" };
+      turn = { cursor: item.cursor, title: titleOf(item), state: "done", isWhole: isBeginning(item) };
       this.list.push(turn);
     }
-    this.turnOfItem.set(item, turn);
     if (item.kind === "end") turn.state = item.error ? "failed" : item.stopReason === "end_turn" || !item.stopReason ? "done" : "stopped";
   }
 }

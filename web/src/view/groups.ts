@@ -15,16 +15,40 @@ const GROUPS_IN_CHAPTER = 32;
 /** Items that a page in front may replace; for more, everything is arranged anew. */
 const MOST_GONE = 64;
 
-export interface Place {
-  item: Item;
-  group: Group;
-  shell: HTMLElement;
-  view: ItemView | null;
+/** Where an item stands. What nobody has looked at yet has no element: of 100,000, that would be most. */
+export class Place {
+  view: ItemView | null = null;
   /** The revision of the item that is drawn. */
-  revision: number;
-  height: number;
+  revision = 0;
+  height = 0;
   /** Of a tool call: the row that it stands in, if that is long enough to be folded. */
-  run: ToolRun | null;
+  run: ToolRun | null = null;
+  isFolded = false;
+  private isFirst = false;
+  private element: HTMLElement | null = null;
+
+  constructor(readonly item: Item, readonly group: Group) {}
+
+  get shell(): HTMLElement {
+    if (!this.element) {
+      this.element = el("div", `item of-${this.item.kind}`);
+      this.element.dataset.cursor = this.item.cursor;
+      this.markRun();
+    }
+    return this.element;
+  }
+
+  /** Whether it is hidden behind the line of its row, and whether that line stands in it. */
+  setRun(isFolded: boolean, isFirst: boolean): void {
+    this.isFolded = isFolded;
+    this.isFirst = isFirst;
+    if (this.element) this.markRun();
+  }
+
+  private markRun(): void {
+    this.element!.classList.toggle("folded", this.isFolded);
+    this.element!.classList.toggle("run-first", this.isFirst);
+  }
 }
 
 export interface Group {
@@ -162,9 +186,7 @@ export class Groups {
   }
 
   private newPlace(item: Item, group: Group): Place {
-    const shell = el("div", `item of-${item.kind}`);
-    shell.dataset.cursor = item.cursor;
-    const place: Place = { item, group, shell, view: null, revision: 0, height: 0, run: null };
+    const place = new Place(item, group);
     this.places.set(item, place);
     return place;
   }

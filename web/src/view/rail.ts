@@ -16,6 +16,7 @@ export class TurnRail {
   private buckets: TurnBucket[] = [];
   private marks: HTMLButtonElement[] = [];
   private turns: TurnMark[] = [];
+  private drawn: TurnMark[] = [];
   private current: TurnMark | undefined;
   private room = 0;
   private signature = "";
@@ -44,10 +45,11 @@ export class TurnRail {
   }
 
   private draw(): void {
-    // The last turn alone changes its state; a list with a page in front of it has another first turn.
+    // The last turn alone changes its state; any other change makes a new list.
     const { turns } = this;
-    const signature = `${turns.length} ${turns[0].first.id} ${turns.at(-1)!.state} ${this.room}`;
-    if (signature !== this.signature) {
+    const signature = `${turns.at(-1)!.state} ${this.room}`;
+    if (turns !== this.drawn || signature !== this.signature) {
+      this.drawn = turns;
       this.signature = signature;
       this.buckets = bucketsOf(turns, this.room || 40);
       while (this.marks.length < this.buckets.length) this.marks.push(this.mark(this.marks.length));

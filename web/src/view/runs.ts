@@ -81,13 +81,13 @@ export class ToolRuns {
       if (!place) return;
       const isFirst = at === 0;
       if (isFirst && place.view && run.head.parentElement !== place.shell) place.shell.prepend(run.head);
-      place.shell.classList.toggle("run-first", isFirst && run.canFold);
-      if (place.shell.classList.contains("folded") === run.isFolded) return;
+      const isChanged = place.isFolded !== run.isFolded;
+      place.setRun(run.isFolded, isFirst && run.canFold);
+      if (!isChanged) return;
       if (place.group.isMeasured) this.groups.open(place.group); // a closed group would keep the height that it had
       place.group.isMeasured = false;
       place.height = 0;
-      place.shell.style.minHeight = "";
-      place.shell.classList.toggle("folded", run.isFolded);
+      if (place.group.isOpen) place.shell.style.minHeight = "";
     });
   }
 

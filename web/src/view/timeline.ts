@@ -5,7 +5,7 @@
  */
 
 import type { Item } from "../model/items";
-import { type TurnState, Turns } from "../model/turns";
+import { type OutlineTurn, type TurnState, Turns } from "../model/turns";
 import { Anchor } from "./anchor";
 import { button, el } from "./dom";
 import { Groups, type Place } from "./groups";
@@ -16,8 +16,8 @@ import { ToolRuns } from "./runs";
 
 /** Whoever comes so close to the end stays there. */
 const NEAR_END = 40;
-/** Earlier pages are fetched when the beginning is so close. */
-const NEAR_START = 1500;
+/** Pages in front and behind are fetched when the beginning or the end is so close. */
+const NEAR_PAGE = 1500;
 /** Groups are drawn so far from the screen, and given up so much further away that a small step back redraws nothing. */
 const MARGIN = 1500;
 const FAR_MARGIN = 4000;
@@ -37,6 +37,31 @@ const EDGE = 40;
 /** Frames in which what a search found is brought back to the screen, should something push it away. */
 const REVEALS = 10;
 
+/** What is read, and what it is a part of. */
+export interface ShownPart {
+  /** A fold appends to one array, and makes a new one for a page in front. */
+  items: Item[];
+  changed: Iterable<Item>;
+  /** Whether something stands before the items, and behind them. */
+  hasEarlier: boolean;
+  hasLater: boolean;
+  /** The items at the end of the session, and how the last turn is doing there. */
+  end: Item[];
+  now: TurnState;
+  outline: OutlineTurn[];
+}
+
+/** Who fetches what is not here. */
+export interface PartSource {
+  earlier(): void;
+  later(): void;
+  toStart(): void;
+  toEnd(): void;
+  /** To a message by its cursor, and the page's address of it. */
+  goTo(cursor: string): void;
+  address(cursor: string): string;
+}
+
 export class Timeline {
   readonly element = el("div", "timeline");
   private groups: Groups;
@@ -44,7 +69,6 @@ export class Timeline {
   private end = el("div", "list-end");
   private jump = button("", "jump", () => this.toEnd());
   private anchor: Anchor;
-  private items: Item[] = [];
   private turns = new Turns();
   /** The message that the page's address names. */
   private linked: Place | null = null;
@@ -57,16 +81,16 @@ export class Timeline {
   /** Items at the end that fill the screen. */
   private screenful = SCREENFUL;
   private width = 0;
-  private unseen = 0;
-  private more = false;
+  /** What came behind this item, nobody has seen. */
+  private lastSeen: Item | undefined;
+  private shown: ShownPart = { items: [], changed: [], hasEarlier: false, hasLater: false, end: [], now: "done", outline: [] };
   private frame = 0;
   private timer = 0;
   /** Stands beside the scroller. */
-  readonly rail = new TurnRail((turn) => this.goTo(turn.first));
+  readonly rail = new TurnRail((turn) => this.source.goTo(turn.cursor));
 
-  /** `earlier` fetches what was before; `address` is the page's address of a message by its cursor. */
-  constructor(private earlier: () => void, address: (cursor: string) => string) {
-    this.groups = new Groups(address);
+  constructor(private source: PartSource) {
+    this.groups = new Groups(source.address);
     this.anchor = new Anchor(this.element, this.groups.element);
     this.runs = new ToolRuns(this.groups, () => {
       this.position = "here"; // the line stays under the pointer
@@ -89,16 +113,8 @@ export class Timeline {
     return this.end;
   }
 
-  /** Takes the items of a fold, which appends to one array and makes a new one for a page in front, and what changed. */
-  update(items: Item[], changed: Iterable<Item>, more: boolean, now: TurnState = "done"): void {
-    this.noticeScroll(); // before anything changes: then the layout is known, and nothing but the person has moved it
-    this.more = more;
-    const { from, until, added } = this.groups.update(items, this.screenful);
-    if (until > from) this.runs.gather(items, from, until);
-    if (this.position !== "end" && this.items.length) this.unseen += added;
-    this.items = items;
-    for (const item of changed) this.refresh(item);
-    this.turns.update(items, now);
+  update(shown: ShownPart): void {
+    const added = this.take(shown);
     const isFlood = added > this.screenful;
     if (isFlood) this.floodAt = Infinity;
     this.settle();
@@ -106,16 +122,30 @@ export class Timeline {
     if (isFlood) this.floodAt = this.busyAt;
   }
 
-  toEnd(): void {
-    this.position = "end";
-    this.unseen = 0;
-    this.settle();
+  /** The same for who goes somewhere right after it: nothing is drawn until then. How many items came at the end. */
+  take(shown: ShownPart): number {
+    this.noticeScroll(); // before anything changes: then the layout is known, and nothing but the person has moved it
+    const { items } = shown;
+    const { from, until, added } = this.groups.update(items, this.screenful);
+    if (until > from) this.runs.gather(items, from, until);
+    this.shown = shown;
+    this.end.hidden = shown.hasLater;
+    for (const item of shown.changed) this.refresh(item);
+    this.turns.update(shown.end, shown.now, shown.outline);
+    return added;
   }
 
-  /** To the very beginning, also of what has to be fetched first. */
+  toEnd(): void {
+    this.position = "end";
+    if (this.shown.hasLater) this.source.toEnd();
+    else this.settle();
+  }
+
+  /** To the very beginning, also of what is not here: until that comes, what is seen stays. */
   toStart(): void {
     this.position = "start";
-    this.settle();
+    if (this.shown.hasEarlier) this.source.toStart();
+    else this.settle();
   }
 
   private refresh(item: Item): void {
@@ -136,11 +166,15 @@ export class Timeline {
     this.groups.finish();
     this.keep();
     this.plan();
-    const { scrollTop, clientHeight } = this.element;
+    const { scrollTop, scrollHeight, clientHeight } = this.element;
     const first = this.groups.all[0];
-    const isEarlierWanted = this.more && scrollTop < NEAR_START && !(first && this.groups.undrawn.has(first));
+    const last = this.groups.all.at(-1);
+    const { hasEarlier, hasLater } = this.shown;
+    const isEarlierWanted = hasEarlier && scrollTop < NEAR_PAGE && !(first && this.groups.undrawn.has(first));
+    const isLaterWanted = hasLater && scrollHeight - scrollTop - clientHeight < NEAR_PAGE && !(last && this.groups.undrawn.has(last));
     this.groups.closeOutside(scrollTop - FAR_MARGIN, scrollTop + clientHeight + FAR_MARGIN);
-    if (isEarlierWanted) this.earlier();
+    if (isEarlierWanted) this.source.earlier();
+    else if (isLaterWanted) this.source.later();
   }
 
   /** What is left to draw is drawn in the next frame, or when it is quiet. */
@@ -248,8 +282,7 @@ export class Timeline {
     // A list that became shorter moves up as well, and nobody meant to leave the end.
     const isSame = scrollHeight === height && clientHeight === screen;
     if (isUp && (isSame || !isNear)) this.position = this.position === "start" ? "start" : "here";
-    if (isDown) this.position = isNear ? "end" : this.position === "end" ? "end" : "here";
-    if (this.position === "end") this.unseen = 0;
+    if (isDown && this.position !== "end") this.position = isNear && !this.shown.hasLater ? "end" : "here";
     if (isUp || isDown) this.busyAt = performance.now();
     this.last.top = scrollTop;
     return isUp || isDown;
@@ -274,9 +307,13 @@ export class Timeline {
     this.anchor.remember();
     this.last = { top: element.scrollTop, height: element.scrollHeight, screen: element.clientHeight };
     this.jump.hidden = this.position === "end";
-    if (!this.jump.hidden) this.jump.textContent = this.unseen ? `${this.unseen} new below` : "To the end";
-    const { list } = this.turns;
-    this.rail.update(list, list.length > 1 ? this.turns.turnOf(this.itemAtTop() ?? this.items[0]) : undefined);
+    const { end, items } = this.shown;
+    const seen = this.position === "end" || !this.lastSeen ? -1 : end.lastIndexOf(this.lastSeen);
+    if (seen < 0) this.lastSeen = end.at(-1);
+    const unseen = seen < 0 ? 0 : end.length - 1 - seen;
+    if (!this.jump.hidden) this.jump.textContent = unseen ? `${unseen} new below` : "To the end";
+    const { marks } = this.turns;
+    this.rail.update(marks, marks.length > 1 ? this.turns.turnOf(this.itemAtTop() ?? items[0]) : undefined);
   }
 
   private itemAtTop(): Item | undefined {
@@ -342,28 +379,31 @@ export class Timeline {
 
   /** What is drawn around it pushes it away again, until everything on the screen is drawn. */
   private bring(place: Place, match: Range | null = null, block: "center" | "start" = "center"): void {
-    this.fillBefore(place);
+    this.fillAround(place);
     for (let tries = 0; tries < 3; tries += 1) {
+      const { scrollTop } = this.element;
       this.groups.open(place.group);
       this.groups.fill(place);
       if (match) scrollToRange(match, this.element);
       else place.shell.scrollIntoView({ block });
+      if (tries && this.element.scrollTop === scrollTop) return;
       this.anchor.remember();
       this.noticeScroll();
       this.settle();
     }
   }
 
-  /** What stands right before a place and is not drawn would push it away as soon as it is. */
-  private fillBefore(place: Place): void {
-    let left = DRAWN_BEFORE;
+  /** What stands right before a place and is not drawn would push it away as soon as it is; so would what is missing below. */
+  private fillAround(place: Place): void {
     const start = this.groups.all.indexOf(place.group);
-    let isBefore = false;
-    for (const before of this.groups.from(start, -1)) {
-      if (isBefore) this.groups.fill(before);
-      isBefore ||= before === place;
-      if (isBefore) left -= 1;
-      if (left < 0) return;
+    for (const [by, count] of [[-1, DRAWN_BEFORE], [1, this.screenful]] as const) {
+      let left = -1;
+      for (const near of this.groups.from(start, by)) {
+        if (left >= 0) this.groups.fill(near);
+        if (near === place) left = count + 1;
+        if (left >= 0) left -= 1;
+        if (left === 0) break;
+      }
     }
   }
 }

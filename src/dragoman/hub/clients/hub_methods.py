@@ -11,11 +11,11 @@ from msgspec import Raw
 from dragoman.errors import Elsewhere, ErrorAnswer
 from dragoman.hub.clients.client import ClientHub, HubClient
 from dragoman.hub.clients.commit_methods import CommitMethods
-from dragoman.hub.clients.entry_messages import HistoryView, messages
 from dragoman.hub.clients.pairing_methods import PairingMethods
 from dragoman.hub.clients.push_methods import PushMethods
 from dragoman.hub.clients.questions import is_answer
 from dragoman.hub.clients.request_checks import check_no_child, checked_cursor, checked_key
+from dragoman.hub.clients.session_history import SessionHistory
 from dragoman.hub.clients.session_list import archive_filter
 from dragoman.hub.clients.session_progress import SessionProgress
 from dragoman.hub.clients.views import SessionViews
@@ -28,7 +28,6 @@ from dragoman.hub.gate.table import HUB, agent_in, check_session
 from dragoman.hub.lending.file_search import complete_folder, find_files
 from dragoman.hub.lending.file_view import read_file
 from dragoman.hub.session.frames import ours_in, value_of
-from dragoman.journal import StoredEntry
 from dragoman.sdk.known.lookup import missing_agents
 from dragoman.wire.codes import invalid_params, invalid_request, method_not_found
 from dragoman.wire.envelope import JsonObject
@@ -38,7 +37,6 @@ HubHandler = Callable[[HubClient, Params], Awaitable[JsonObject]]
 
 PAGE = 500
 MOST = 5000
-HISTORY_BYTES = 4 * 1024 * 1024
 
 
 class HubMethods:
@@ -48,6 +46,7 @@ class HubMethods:
         self._hub = hub
         self._views = views
         self._progress_of = SessionProgress(hub, views)
+        self._history_of = SessionHistory(hub)
         self._examining = asyncio.Lock()
         pairing, push = PairingMethods(hub), PushMethods(hub)
         commits = CommitMethods(hub, self._progress_of)
@@ -58,6 +57,7 @@ class HubMethods:
             "attach": self._attach,
             "detach": self._detach,
             "history": self._history,
+            "turns": self._turns,
             "search": self._search,
             "progress": self._progress,
             "answer": self._answer,
@@ -133,33 +133,14 @@ class HubMethods:
         return {}
 
     async def _history(self, client: HubClient, params: Params) -> JsonObject:
-        """The entries before a place, as an onlooker would have been told of them."""
         session = await client.session(params)
-        before = _text(params, "before")
-        end = session.log.last
-        if before is not None:
-            position = checked_cursor(session, before, "before")
-            end = position.sequence - (0 if position.part else 1)
-        limit = _number(params, "limit", PAGE, MOST)
-        entries = await self._last(session, end, limit)
-        items = [
-            {"cursor": str(entry.sequence), "time": entry.time, "message": Raw(message[:-1])}
-            for entry in entries
-            for message in messages(session.id, entry, HistoryView(session))
-        ]
-        return {"messages": items, "more": bool(entries) and entries[0].sequence > 1}
+        after, limit = _text(params, "after"), _number(params, "limit", PAGE, MOST)
+        if after is not None:
+            return await self._history_of.page_after(session, after, limit=limit)
+        return await self._history_of.page_before(session, _text(params, "before"), limit=limit)
 
-    async def _last(self, session: LiveSession, end: int, limit: int) -> list[StoredEntry]:
-        """The last `limit` entries up to `end`, in order; fewer if they are large."""
-        start = max(0, end - limit)
-        entries: list[StoredEntry] = []
-        size = 0
-        async for page in self._hub.journal.replay(session.stream, after=start, limit=end - start):
-            entries += page
-            size += sum(len(entry.frame) for entry in page)
-        while size > HISTORY_BYTES and len(entries) > 1:
-            size -= len(entries.pop(0).frame)
-        return entries
+    async def _turns(self, client: HubClient, params: Params) -> JsonObject:
+        return await self._history_of.turns(await client.session(params))
 
     async def _search(self, client: HubClient, params: Params) -> JsonObject:
         hits = await self._hub.journal.search(

@@ -92,6 +92,7 @@ REQUESTS: dict[str, GateRow] = {
     f"{HUB}attach": GateRow(scopes=("observe",), effect="look"),
     f"{HUB}detach": GateRow(scopes=("observe",), effect="look"),
     f"{HUB}history": GateRow(scopes=("observe",), effect="look"),
+    f"{HUB}turns": GateRow(scopes=("observe",), effect="look"),
     f"{HUB}search": GateRow(scopes=("observe",), effect="look"),
     f"{HUB}progress": GateRow(scopes=("observe",), effect="look"),
     f"{HUB}agents": GateRow(scopes=("observe",), effect="look"),
