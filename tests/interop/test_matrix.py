@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -68,6 +69,7 @@ def test_the_catalogue_can_be_read_and_every_version_is_pinned() -> None:
         ({"npm": ("one@latest",)}, "three numbers"),
         ({"npm": (), "pypi": ("one>=1",)}, "NAME==VERSION"),
         ({"files": {"../outside": ""}}, "outside of the home"),
+        ({"load_after": 61.0}, "a note that says why"),
         ({"env": {"A": "$adress"}}, "known places"),
     ],
 )
@@ -115,6 +117,15 @@ def test_an_unknown_name_on_the_command_line_is_status_2(capsys: pytest.CaptureF
 def test_an_installation_that_fails_says_why(tmp_path: Path) -> None:
     with pytest.raises(InstallFailed, match=r"Python 3\.99"):
         install(row(npm=(), pypi=("one==1",), python="3.99"), tmp_path)
+
+
+def test_an_installer_is_as_urgent_as_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    npm = tmp_path / "npm"
+    npm.write_text(f"#!/bin/sh\nnice > {tmp_path}/niceness\n")
+    npm.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    install(row(), tmp_path / "installed")
+    assert (tmp_path / "niceness").read_text().strip() == str(os.nice(0))
 
 
 def test_the_nightly_workflow_has_no_rights_and_no_keys() -> None:

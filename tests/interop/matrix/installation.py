@@ -14,9 +14,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+from dragoman.testing.pace import patience
 from tests.interop.matrix.catalogue import CatalogueRow
 
 INSTALL_SECONDS = 600.0
+"""Until an installer is given up on a quiet machine."""
+
 STAMP = "installed.json"
 
 
@@ -24,7 +27,7 @@ class InstallFailed(Exception):
     """The installer ended with an error, is not there, or took too long."""
 
 
-def install(row: CatalogueRow, root: Path, *, seconds: float = INSTALL_SECONDS) -> Path:
+def install(row: CatalogueRow, root: Path) -> Path:
     """Install the row's packages if they are not there; returns the folder with its programs."""
     folder = root / row.name
     wanted = [*row.npm, *row.pypi]
@@ -32,7 +35,7 @@ def install(row: CatalogueRow, root: Path, *, seconds: float = INSTALL_SECONDS) 
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         for command in _commands(row, folder):
-            _run(command, folder, seconds=seconds)
+            _run(command, folder)
         (folder / STAMP).write_text(json.dumps(wanted))
     return folder / "node_modules" / ".bin" if row.npm else folder / "bin"
 
@@ -72,11 +75,10 @@ def _pyenv(minor: int) -> list[str]:
     return [str(path) for path in sorted(root.glob(f"versions/3.{minor}.*/bin/python3"))]
 
 
-def _run(command: list[str], folder: Path, *, seconds: float) -> None:
+def _run(command: list[str], folder: Path) -> None:
+    seconds = patience(INSTALL_SECONDS)
     try:
-        run = subprocess.run(
-            ["nice", "-n", "10", *command], capture_output=True, text=True, timeout=seconds, check=False
-        )
+        run = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
     except FileNotFoundError as error:
         raise InstallFailed(f"{error.filename} is not on PATH") from None
     except subprocess.TimeoutExpired:
