@@ -119,11 +119,45 @@ def test_an_installation_that_fails_says_why(tmp_path: Path) -> None:
         install(row(npm=(), pypi=("one==1",), python="3.99"), tmp_path)
 
 
-def test_an_installer_is_as_urgent_as_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    npm = tmp_path / "npm"
-    npm.write_text(f"#!/bin/sh\nnice > {tmp_path}/niceness\n")
+def put_npm(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An npm that does this and nothing else."""
+    npm = folder / "npm"
+    npm.write_text(f"#!/bin/sh\n{script}\n")
     npm.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (
+            "ERROR: Ignored the following versions that require a different python version: 3.0.0\n"
+            "ERROR: Could not find a version of certifi==2026.10.19 (from versions: 1.0, 2.0)\n"
+            "ERROR: No matching distribution found for certifi==2026.10.19\n",
+            "ERROR: Could not find a version of certifi==2026.10.19 "
+            "ERROR: No matching distribution found for certifi==2026.10.19",
+        ),
+        (
+            "npm error 404 Not Found - GET https://mirror.example/@one%2ftwo - Not found\n"
+            "npm error A complete log of this run can be found in: /home/ann/log\n",
+            "npm error 404 Not Found - GET … - Not found",
+        ),
+        ("killed\n", "killed"),
+        ("", "the installer gave no reason"),
+    ],
+)
+def test_the_reason_of_a_failed_installation_is_short_and_names_no_host(
+    text: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "words").write_text(text)
+    put_npm(tmp_path, f"cat {tmp_path}/words >&2; exit 1", monkeypatch)
+    with pytest.raises(InstallFailed) as failure:
+        install(row(), tmp_path / "installed")
+    assert str(failure.value) == reason
+
+
+def test_an_installer_is_as_urgent_as_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put_npm(tmp_path, f"nice > {tmp_path}/niceness", monkeypatch)
     install(row(), tmp_path / "installed")
     assert (tmp_path / "niceness").read_text().strip() == str(os.nice(0))
 

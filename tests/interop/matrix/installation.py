@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,11 @@ INSTALL_SECONDS = 600.0
 """Until an installer is given up on a quiet machine."""
 
 STAMP = "installed.json"
+
+ADDRESS = re.compile(r"https?://\S+")
+VERSIONS = re.compile(r" \(from versions: [^)]*\)")
+NOISE = ("complete log", "Ignored the following")
+"""What stands in the errors of npm and pip and is no reason."""
 
 
 class InstallFailed(Exception):
@@ -89,7 +95,11 @@ def _run(command: list[str], folder: Path) -> None:
 
 
 def _summary(text: str) -> str:
-    """The lines that say what is wrong: those with an error, or else the last."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    errors = [line for line in lines if "error" in line.lower() and "complete log" not in line]
-    return " ".join((errors or lines)[-4:]) or "the installer gave no reason"
+    """The lines that say what is wrong: those with an error, or else the last; no addresses, which are
+    others on every machine, and none of pip's lists of versions.
+    """
+    lines = [ADDRESS.sub("…", line.strip()) for line in text.splitlines() if line.strip()]
+    errors = [line for line in lines if "error" in line.lower() and not any(map(line.__contains__, NOISE))]
+    return (
+        " ".join(VERSIONS.sub("", line) for line in (errors or lines)[-4:]) or "the installer gave no reason"
+    )
