@@ -75,14 +75,14 @@ class AgentTrial:
             findings[name] = finding
             self._on_effect(name, finding)
 
-        settle("start", await self._alone(self._start))
+        settle("start", await self.alone(self._start))
         if findings["start"].verdict == "yes":
             await self._share(
                 {
                     "text": self._text,
                     "write": self._write,
                     "deny": self._deny,
-                    "command": self._command,
+                    "command": self.command,
                     "cancel": self._cancel,
                     "stop": self._stop,
                 },
@@ -111,7 +111,9 @@ class AgentTrial:
                     settle(next(iter(remaining)), no(self._describe(error)))
                     remaining.pop(next(iter(remaining)))
 
-    async def _alone(self, trial: Trial) -> Finding:
+    async def alone(self, trial: Trial) -> Finding:
+        """One effect with a process of its own."""
+
         async def work() -> Finding:
             async with self._connection() as connection:
                 return await trial(connection)
@@ -170,7 +172,8 @@ class AgentTrial:
     async def _deny(self, connection: StageConnection) -> Finding:
         return judge_denied(await self._writes(connection, "write", "refused.txt", permits=False))
 
-    async def _command(self, connection: StageConnection) -> Finding:
+    async def command(self, connection: StageConnection) -> Finding:
+        """A command that the model wants, with the person's permission."""
         return judge_command(await self._writes(connection, "run", "ran.txt", permits=True))
 
     async def _writes(
@@ -238,12 +241,12 @@ class AgentTrial:
     async def load(self) -> Finding:
         """A conversation, the end of its process, and the same conversation in a new one."""
         # The conversation to load is the only one of its process: what an agent does with many is not asked.
-        conversation = await self._alone(self._converse)
+        conversation = await self.alone(self._converse)
         if conversation.verdict != "yes":
             return conversation
         if self.stage.row.load_after:
             await self._pause(self.stage.row.load_after)
-        return await self._alone(self._replay)
+        return await self.alone(self._replay)
 
     async def _replay(self, connection: StageConnection) -> Finding:
         session = await connection.load_session(self._session_id)

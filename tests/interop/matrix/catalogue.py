@@ -52,6 +52,8 @@ class CatalogueRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """The command of an MCP server that gives it its tools, for agents that have none of their own."""
     load_after: float = 0.0
     """Seconds from a conversation to its load, for an agent that cannot do it at once; its note says why."""
+    shell_lines: bool = False
+    """Whether the terminals that it is lent take a line for a shell as their command."""
     stdin: str = ""
     """What a client reads from its input."""
     note: str = ""
