@@ -211,7 +211,7 @@ class AgentTrial:
             request for request in self.stage.model.requests if request.tools and _mentions(request, name)
         ]
         gone = await wait_until(
-            lambda: any(request.outcome == "abandoned" for request in held), seconds=patience(ENDING)
+            lambda: any(request.outcome == "abandoned" for request in held), seconds=self._ending
         )
         self.stage.model.release(name)
         return judge_cancel(result.stop_reason, hung_up=gone)
@@ -230,7 +230,7 @@ class AgentTrial:
             if turn.done():
                 return no(f"the turn ended before the command: {turn.result().stop_reason!r}")
             await session.cancel()
-            seconds = patience(ENDING)
+            seconds = self._ending
             gone = await wait_until(lambda: not commands_with(word), seconds=seconds)
             done, _ = await asyncio.wait([turn], timeout=self._seconds if gone else ENDING)
             reason = turn.result().stop_reason if done else "no answer"
@@ -262,12 +262,12 @@ class AgentTrial:
             return WORD in "".join(heard)
 
         # Some replay after they have answered.
-        if await wait_until(listen, seconds=patience(ENDING)):
+        if await wait_until(listen, seconds=self._ending):
             return yes()
         return no(f"the replay says {''.join(heard)!r}")
 
     async def _end(self) -> Finding:
-        gone = await wait_until(lambda: not marked_processes(self.stage.token), seconds=patience(ENDING))
+        gone = await wait_until(lambda: not marked_processes(self.stage.token), seconds=self._ending)
         if gone:
             return yes()
         names = [_command_line(pid) for pid in marked_processes(self.stage.token)]
@@ -316,6 +316,11 @@ class AgentTrial:
         result = msgspec.json.decode(lines[-1]).get("result") or {}
         version = result.get("protocolVersion")
         return version if isinstance(version, int) else 0
+
+    @property
+    def _ending(self) -> float:
+        """Seconds until something must have ended on this machine, and not more than a step has."""
+        return min(patience(ENDING), self._seconds)
 
     async def _turn(self, session: Session, text: str) -> TurnResult:
         async with asyncio.timeout(self._seconds):
