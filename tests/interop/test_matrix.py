@@ -358,6 +358,14 @@ def test_a_request_on_the_side_gets_a_word_and_no_call() -> None:
     assert answer(request(user("A title, please."))).steps == (TextStep(("ok",)),)
 
 
+def test_an_agent_with_a_tool_for_the_end_of_its_turn_gets_the_text_as_a_call_of_it() -> None:
+    schema = {"properties": {"result": TEXT, "command": TEXT}, "required": ["result"]}
+    offered = [{"name": "attempt_completion", "input_schema": schema}]
+    body = {"messages": [user(mark("say"))], "tools": offered}
+    (call,) = answer(ModelRequest("messages", "/v1/messages", {}, body)).steps
+    assert call == CallStep("attempt_completion", {"result": f"The word is {WORD}."})
+
+
 def test_a_held_turn_stands_still_and_a_spoken_one_has_the_word() -> None:
     assert HoldStep("x") in answer(request(user(mark("hold", "x")))).steps
     assert WORD in str(answer(request(user(mark("say")))).steps)
