@@ -231,6 +231,19 @@ def test_a_newer_run_replaces_its_rows_and_leaves_the_others() -> None:
     assert merged.dragoman == "9"
 
 
+def test_the_table_has_the_notes_of_the_catalogue_also_for_rows_that_were_not_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = {"DATA": "table.json", "PAGE": "table.md", "BADGES": "badges"}
+    for name, place in places.items():
+        monkeypatch.setattr(matrix_command, name, tmp_path / place)
+    catalogue = Catalogue(agent=(row(note="It asks nobody."), row(name="two")))
+    matrix_command.write_results(Matrix(agents=[result("one")]), replace(catalogue, agent=(row(),)))
+    assert "asks nobody" not in (tmp_path / "table.md").read_text("utf-8")
+    matrix_command.write_results(Matrix(agents=[result("two")]), catalogue)
+    assert "- One: It asks nobody." in (tmp_path / "table.md").read_text("utf-8")
+
+
 def test_a_program_that_cannot_be_tried_is_named_with_its_reason() -> None:
     catalogue = load_catalogue()
     assert catalogue.untried
