@@ -327,6 +327,14 @@ def test_a_file_is_written_with_the_tool_for_files_whatever_it_is_called() -> No
     assert call == CallStep("WriteFile", {"path": "/a", "content": "text", "mode": "overwrite"})
 
 
+@pytest.mark.parametrize(
+    "schema", [{"anyOf": [{"type": "number"}, {"type": "null"}]}, {"type": ["string", "null"]}]
+)
+def test_a_parameter_that_is_required_and_may_be_null_is_null(schema: dict[str, Any]) -> None:
+    call = shell_call(tools(tool("run_command", ("command", "timeout"), command=TEXT, timeout=schema)), "ls")
+    assert call == CallStep("run_command", {"command": "ls", "timeout": None})
+
+
 def test_a_tool_of_an_mcp_server_is_known_by_its_own_name() -> None:
     call = write_call(tools(tool("mcp__acp__Write", file_path=TEXT, content=TEXT)), "/a", "text")
     assert call == CallStep("mcp__acp__Write", {"file_path": "/a", "content": "text"})

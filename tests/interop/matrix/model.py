@@ -139,5 +139,15 @@ def _example(schema: JsonObject) -> Json:
     choices = schema.get("enum")
     if isinstance(choices, list) and choices:
         return choices[0]
+    if _takes_null(schema):
+        return None
     examples: Mapping[str, Json] = {"boolean": False, "integer": 60, "number": 60, "array": [], "object": {}}
     return examples.get(str(schema.get("type")), "scripted")
+
+
+def _takes_null(schema: JsonObject) -> bool:
+    """Whether nothing can be given: strict schemas require every parameter, and let it be null."""
+    kinds, choices = schema.get("type"), schema.get("anyOf")
+    return (isinstance(kinds, list) and "null" in kinds) or (
+        isinstance(choices, list) and {"type": "null"} in choices
+    )
