@@ -335,6 +335,13 @@ def test_a_parameter_that_is_required_and_may_be_null_is_null(schema: dict[str, 
     assert call == CallStep("run_command", {"command": "ls", "timeout": None})
 
 
+def test_a_file_that_is_written_may_be_new() -> None:
+    flag = {"type": "boolean"}
+    edit = tool("edit_file", ("path", "content", "create"), path=TEXT, content=TEXT, create=flag)
+    call = write_call(tools(edit), "/a", "text")
+    assert call == CallStep("edit_file", {"path": "/a", "content": "text", "create": True})
+
+
 def test_a_tool_of_an_mcp_server_is_known_by_its_own_name() -> None:
     call = write_call(tools(tool("mcp__acp__Write", file_path=TEXT, content=TEXT)), "/a", "text")
     assert call == CallStep("mcp__acp__Write", {"file_path": "/a", "content": "text"})

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -127,11 +128,13 @@ class AgentTrial:
 
     async def _guard(self, work: Awaitable[Finding]) -> Finding:
         """The finding, or what went wrong as its evidence: one effect must not end the others."""
+        begin = time.monotonic()
         try:
             async with asyncio.timeout(self._seconds * 2):
                 return await work
-        except TimeoutError:
-            return no(f"not done after {self._seconds * 2:g} s; last frame: {self.stage.last_frame()}")
+        except TimeoutError:  # this one, or that of a step
+            seconds = time.monotonic() - begin
+            return no(f"not done after {seconds:.0f} s; last frame: {self.stage.last_frame()}")
         except (DragomanError, OSError, AssertionError) as error:
             return no(self._describe(error))
 

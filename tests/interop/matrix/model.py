@@ -40,8 +40,11 @@ FIXED: Mapping[str, Json] = {
     "justification": "a scripted step needs it",
     "description": "a scripted step",
     "security_risk": "LOW",
+    "create": True,
 }
-"""Parameters that decide whether permission is asked for; sent if the tool has them."""
+"""Parameters that decide whether permission is asked for and whether a file may be new; sent if the tool has
+them.
+"""
 
 
 def mark(step: str, argument: str = "") -> str:
