@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -68,6 +69,7 @@ def test_the_catalogue_can_be_read_and_every_version_is_pinned() -> None:
         ({"npm": ("one@latest",)}, "three numbers"),
         ({"npm": (), "pypi": ("one>=1",)}, "NAME==VERSION"),
         ({"files": {"../outside": ""}}, "outside of the home"),
+        ({"load_after": 61.0}, "a note that says why"),
         ({"env": {"A": "$adress"}}, "known places"),
     ],
 )
@@ -115,6 +117,49 @@ def test_an_unknown_name_on_the_command_line_is_status_2(capsys: pytest.CaptureF
 def test_an_installation_that_fails_says_why(tmp_path: Path) -> None:
     with pytest.raises(InstallFailed, match=r"Python 3\.99"):
         install(row(npm=(), pypi=("one==1",), python="3.99"), tmp_path)
+
+
+def put_npm(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An npm that does this and nothing else."""
+    npm = folder / "npm"
+    npm.write_text(f"#!/bin/sh\n{script}\n")
+    npm.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (
+            "ERROR: Ignored the following versions that require a different python version: 3.0.0\n"
+            "ERROR: Could not find a version of certifi==2026.10.19 (from versions: 1.0, 2.0)\n"
+            "ERROR: No matching distribution found for certifi==2026.10.19\n",
+            "ERROR: Could not find a version of certifi==2026.10.19 "
+            "ERROR: No matching distribution found for certifi==2026.10.19",
+        ),
+        (
+            "npm error 404 Not Found - GET https://mirror.example/@one%2ftwo - Not found\n"
+            "npm error A complete log of this run can be found in: /home/ann/log\n",
+            "npm error 404 Not Found - GET … - Not found",
+        ),
+        ("killed\n", "killed"),
+        ("", "the installer gave no reason"),
+    ],
+)
+def test_the_reason_of_a_failed_installation_is_short_and_names_no_host(
+    text: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "words").write_text(text)
+    put_npm(tmp_path, f"cat {tmp_path}/words >&2; exit 1", monkeypatch)
+    with pytest.raises(InstallFailed) as failure:
+        install(row(), tmp_path / "installed")
+    assert str(failure.value) == reason
+
+
+def test_an_installer_is_as_urgent_as_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put_npm(tmp_path, f"nice > {tmp_path}/niceness", monkeypatch)
+    install(row(), tmp_path / "installed")
+    assert (tmp_path / "niceness").read_text().strip() == str(os.nice(0))
 
 
 def test_the_nightly_workflow_has_no_rights_and_no_keys() -> None:
@@ -184,6 +229,19 @@ def test_a_newer_run_replaces_its_rows_and_leaves_the_others() -> None:
     merged = older.merge(newer, order=["two", "one"])
     assert [(row.name, row.date) for row in merged.agents] == [("two", "2026-01-01"), ("one", "2026-02-02")]
     assert merged.dragoman == "9"
+
+
+def test_the_table_has_the_notes_of_the_catalogue_also_for_rows_that_were_not_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = {"DATA": "table.json", "PAGE": "table.md", "BADGES": "badges"}
+    for name, place in places.items():
+        monkeypatch.setattr(matrix_command, name, tmp_path / place)
+    catalogue = Catalogue(agent=(row(note="It asks nobody."), row(name="two")))
+    matrix_command.write_results(Matrix(agents=[result("one")]), replace(catalogue, agent=(row(),)))
+    assert "asks nobody" not in (tmp_path / "table.md").read_text("utf-8")
+    matrix_command.write_results(Matrix(agents=[result("two")]), catalogue)
+    assert "- One: It asks nobody." in (tmp_path / "table.md").read_text("utf-8")
 
 
 def test_a_program_that_cannot_be_tried_is_named_with_its_reason() -> None:
@@ -269,6 +327,21 @@ def test_a_file_is_written_with_the_tool_for_files_whatever_it_is_called() -> No
     assert call == CallStep("WriteFile", {"path": "/a", "content": "text", "mode": "overwrite"})
 
 
+@pytest.mark.parametrize(
+    "schema", [{"anyOf": [{"type": "number"}, {"type": "null"}]}, {"type": ["string", "null"]}]
+)
+def test_a_parameter_that_is_required_and_may_be_null_is_null(schema: dict[str, Any]) -> None:
+    call = shell_call(tools(tool("run_command", ("command", "timeout"), command=TEXT, timeout=schema)), "ls")
+    assert call == CallStep("run_command", {"command": "ls", "timeout": None})
+
+
+def test_a_file_that_is_written_may_be_new() -> None:
+    flag = {"type": "boolean"}
+    edit = tool("edit_file", ("path", "content", "create"), path=TEXT, content=TEXT, create=flag)
+    call = write_call(tools(edit), "/a", "text")
+    assert call == CallStep("edit_file", {"path": "/a", "content": "text", "create": True})
+
+
 def test_a_tool_of_an_mcp_server_is_known_by_its_own_name() -> None:
     call = write_call(tools(tool("mcp__acp__Write", file_path=TEXT, content=TEXT)), "/a", "text")
     assert call == CallStep("mcp__acp__Write", {"file_path": "/a", "content": "text"})
@@ -311,6 +384,14 @@ def test_a_request_on_the_side_gets_a_word_and_no_call() -> None:
     assert answer(request(user(mark("write", "/a")), has_tools=False)).steps == (TextStep(("ok",)),)
     assert answer(request(user(mark("hold", "x")), has_tools=False)).steps == (TextStep(("ok",)),)
     assert answer(request(user("A title, please."))).steps == (TextStep(("ok",)),)
+
+
+def test_an_agent_with_a_tool_for_the_end_of_its_turn_gets_the_text_as_a_call_of_it() -> None:
+    schema = {"properties": {"result": TEXT, "command": TEXT}, "required": ["result"]}
+    offered = [{"name": "attempt_completion", "input_schema": schema}]
+    body = {"messages": [user(mark("say"))], "tools": offered}
+    (call,) = answer(ModelRequest("messages", "/v1/messages", {}, body)).steps
+    assert call == CallStep("attempt_completion", {"result": f"The word is {WORD}."})
 
 
 def test_a_held_turn_stands_still_and_a_spoken_one_has_the_word() -> None:

@@ -65,9 +65,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def write_results(matrix: Matrix, whole: Catalogue) -> None:
-    """Put these rows into the committed table, its page and the badges."""
-    order = [row.name for row in (*whole.agent, *whole.client)]
-    merged = msgspec.structs.replace(read_results().merge(matrix, order=order), untried=list(whole.untried))
+    """Put these rows into the committed table, its page and the badges. Notes, and what is untried, are
+    always those of the catalogue.
+    """
+    notes = {row.name: row.note for row in (*whole.agent, *whole.client)}
+    order = list(notes)
+    merged = read_results().merge(matrix, order=order).annotate(notes, untried=whole.untried)
     DATA.write_bytes(_encode(merged))
     PAGE.write_text(render_page(merged), encoding="utf-8")
     BADGES.mkdir(exist_ok=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -20,6 +21,7 @@ from dragoman import PromptTurn, Session, TurnResult
 from dragoman.errors import CallFailed, DragomanError, LinkClosed
 from dragoman.schema.v1 import AgentMessageChunk, TextContent
 from dragoman.testing.models import ModelRequest
+from dragoman.testing.pace import patience
 from dragoman.testing.raw_peer import RawPeer
 from tests.hub.outside.process import HubProcess
 from tests.interop.matrix.effects import (
@@ -42,7 +44,9 @@ NOT_OFFERED = Finding(verdict="not offered")
 NOT_TRIED = Finding(verdict="not tried")
 
 ENDING = 10.0
-"""Seconds until a cancelled command, or an agent whose connection was closed, must be gone."""
+"""Seconds until a cancelled command, or an agent whose connection was closed, must be gone on a quiet
+machine.
+"""
 
 Trial: TypeAlias = Callable[[StageConnection], Awaitable[Finding]]
 
@@ -51,13 +55,18 @@ class AgentTrial:
     """All effects of one agent."""
 
     def __init__(
-        self, stage: MatrixStage, *, seconds: float, on_effect: Callable[[str, Finding], None]
+        self,
+        stage: MatrixStage,
+        *,
+        seconds: float,
+        on_effect: Callable[[str, Finding], None],
+        pause: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         self.stage = stage
         self._seconds = seconds
         self._on_effect = on_effect
+        self._pause = pause
         self._session_id = ""
-        self._offers_load = False
 
     async def run(self) -> dict[str, Finding]:
         """Every effect in the order of the table."""
@@ -67,20 +76,20 @@ class AgentTrial:
             findings[name] = finding
             self._on_effect(name, finding)
 
-        settle("start", await self._alone(self._start))
+        settle("start", await self.alone(self._start))
         if findings["start"].verdict == "yes":
             await self._share(
                 {
                     "text": self._text,
                     "write": self._write,
                     "deny": self._deny,
-                    "command": self._command,
+                    "command": self.command,
                     "cancel": self._cancel,
                     "stop": self._stop,
                 },
                 settle,
             )
-            settle("load", await self._load())
+            settle("load", await self.load())
             settle("end", await self._end())
             settle("hub", await self._guard(self._hub()))
             settle("v2", await self._guard(self._v2()))
@@ -103,7 +112,9 @@ class AgentTrial:
                     settle(next(iter(remaining)), no(self._describe(error)))
                     remaining.pop(next(iter(remaining)))
 
-    async def _alone(self, trial: Trial) -> Finding:
+    async def alone(self, trial: Trial) -> Finding:
+        """One effect with a process of its own."""
+
         async def work() -> Finding:
             async with self._connection() as connection:
                 return await trial(connection)
@@ -117,11 +128,13 @@ class AgentTrial:
 
     async def _guard(self, work: Awaitable[Finding]) -> Finding:
         """The finding, or what went wrong as its evidence: one effect must not end the others."""
+        begin = time.monotonic()
         try:
             async with asyncio.timeout(self._seconds * 2):
                 return await work
-        except TimeoutError:
-            return no(f"not done after {self._seconds * 2:g} s; last frame: {self.stage.last_frame()}")
+        except TimeoutError:  # this one, or that of a step
+            seconds = time.monotonic() - begin
+            return no(f"not done after {seconds:.0f} s; last frame: {self.stage.last_frame()}")
         except (DragomanError, OSError, AssertionError) as error:
             return no(self._describe(error))
 
@@ -136,7 +149,6 @@ class AgentTrial:
     # The effects.
 
     async def _start(self, connection: StageConnection) -> Finding:
-        self._offers_load = "loadSession" in connection.agent.capabilities
         await connection.new_session()
         return yes()
 
@@ -149,6 +161,8 @@ class AgentTrial:
 
     async def _converse(self, connection: StageConnection) -> Finding:
         """Two turns: some agents do not keep a session of one prompt."""
+        if "loadSession" not in connection.agent.capabilities:
+            return NOT_OFFERED
         session = await connection.new_session()
         results = [await self._turn(session, mark("say")) for _ in range(2)]
         self._session_id = session.id
@@ -161,7 +175,8 @@ class AgentTrial:
     async def _deny(self, connection: StageConnection) -> Finding:
         return judge_denied(await self._writes(connection, "write", "refused.txt", permits=False))
 
-    async def _command(self, connection: StageConnection) -> Finding:
+    async def command(self, connection: StageConnection) -> Finding:
+        """A command that the model wants, with the person's permission."""
         return judge_command(await self._writes(connection, "run", "ran.txt", permits=True))
 
     async def _writes(
@@ -199,7 +214,7 @@ class AgentTrial:
             request for request in self.stage.model.requests if request.tools and _mentions(request, name)
         ]
         gone = await wait_until(
-            lambda: any(request.outcome == "abandoned" for request in held), seconds=ENDING
+            lambda: any(request.outcome == "abandoned" for request in held), seconds=self._ending
         )
         self.stage.model.release(name)
         return judge_cancel(result.stop_reason, hung_up=gone)
@@ -218,19 +233,23 @@ class AgentTrial:
             if turn.done():
                 return no(f"the turn ended before the command: {turn.result().stop_reason!r}")
             await session.cancel()
-            gone = await wait_until(lambda: not commands_with(word), seconds=ENDING)
+            seconds = self._ending
+            gone = await wait_until(lambda: not commands_with(word), seconds=seconds)
             done, _ = await asyncio.wait([turn], timeout=self._seconds if gone else ENDING)
             reason = turn.result().stop_reason if done else "no answer"
-            return judge_stop(reason, is_gone=gone, seconds=ENDING)
+            return judge_stop(reason, is_gone=gone, seconds=seconds)
         finally:
             turn.cancel()
 
-    async def _load(self) -> Finding:
-        if not self._offers_load:
-            return NOT_OFFERED
+    async def load(self) -> Finding:
+        """A conversation, the end of its process, and the same conversation in a new one."""
         # The conversation to load is the only one of its process: what an agent does with many is not asked.
-        conversation = await self._alone(self._converse)
-        return await self._alone(self._replay) if conversation.verdict == "yes" else conversation
+        conversation = await self.alone(self._converse)
+        if conversation.verdict != "yes":
+            return conversation
+        if self.stage.row.load_after:
+            await self._pause(self.stage.row.load_after)
+        return await self.alone(self._replay)
 
     async def _replay(self, connection: StageConnection) -> Finding:
         session = await connection.load_session(self._session_id)
@@ -246,12 +265,12 @@ class AgentTrial:
             return WORD in "".join(heard)
 
         # Some replay after they have answered.
-        if await wait_until(listen, seconds=ENDING):
+        if await wait_until(listen, seconds=self._ending):
             return yes()
         return no(f"the replay says {''.join(heard)!r}")
 
     async def _end(self) -> Finding:
-        gone = await wait_until(lambda: not marked_processes(self.stage.token), seconds=ENDING)
+        gone = await wait_until(lambda: not marked_processes(self.stage.token), seconds=self._ending)
         if gone:
             return yes()
         names = [_command_line(pid) for pid in marked_processes(self.stage.token)]
@@ -300,6 +319,11 @@ class AgentTrial:
         result = msgspec.json.decode(lines[-1]).get("result") or {}
         version = result.get("protocolVersion")
         return version if isinstance(version, int) else 0
+
+    @property
+    def _ending(self) -> float:
+        """Seconds until something must have ended on this machine, and not more than a step has."""
+        return min(patience(ENDING), self._seconds)
 
     async def _turn(self, session: Session, text: str) -> TurnResult:
         async with asyncio.timeout(self._seconds):

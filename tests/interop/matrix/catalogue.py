@@ -50,6 +50,10 @@ class CatalogueRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Configuration options to the same end."""
     mcp: tuple[str, ...] = ()
     """The command of an MCP server that gives it its tools, for agents that have none of their own."""
+    load_after: float = 0.0
+    """Seconds from a conversation to its load, for an agent that cannot do it at once; its note says why."""
+    shell_lines: bool = False
+    """Whether the terminals that it is lent take a line for a shell as their command."""
     stdin: str = ""
     """What a client reads from its input."""
     note: str = ""
@@ -128,6 +132,7 @@ def _complaints(row: CatalogueRow, names: list[str]) -> list[str]:
         (all(map(NPM.fullmatch, row.npm)), "npm needs NAME@VERSION with three numbers"),
         (all(map(PYPI.fullmatch, row.pypi)), "pypi needs NAME==VERSION"),
         (all(map(_is_inside, row.files)), "a file lies outside of the home"),
+        (row.note or not row.load_after, "load_after needs a note that says why"),
         (all(place in PLACES for place in places), f"known places are ${', $'.join(PLACES)}"),
     ]
     return [complaint for holds, complaint in checks if not holds]

@@ -13,6 +13,7 @@ import sys
 from asyncio.subprocess import PIPE, STDOUT
 from collections.abc import Awaitable, Callable
 
+from dragoman.testing.pace import patience
 from tests.hub.outside.process import ROOT, HubProcess
 from tests.interop.matrix.effects import CLIENT_EFFECTS, Finding, no, yes
 from tests.interop.matrix.model import WORD
@@ -20,6 +21,7 @@ from tests.interop.matrix.processes import kill_marked, marked_processes, wait_u
 from tests.interop.matrix.stage import MatrixStage
 
 ENDING = 10.0
+"""Seconds until a client whose work is done must be gone on a quiet machine."""
 
 
 class ClientTrial:
@@ -66,7 +68,7 @@ class ClientTrial:
         return yes() if path.is_file() else no(f"no file; the client says: {output[-300:]}")
 
     async def _end(self) -> Finding:
-        if await wait_until(lambda: not marked_processes(self.stage.token), seconds=ENDING):
+        if await wait_until(lambda: not marked_processes(self.stage.token), seconds=patience(ENDING)):
             return yes()
         return no(f"{len(marked_processes(self.stage.token))} processes still run")
 

@@ -7,10 +7,11 @@ when something before it failed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from tests.interop.matrix.catalogue import UntriedProgram
 
@@ -93,6 +94,14 @@ class Matrix(msgspec.Struct, frozen=True, kw_only=True):
             clients=_merge_rows(self.clients, newer.clients, order),
             untried=newer.untried,
         )
+
+    def annotate(self, notes: Mapping[str, str], *, untried: Iterable[UntriedProgram]) -> Matrix:
+        """The same findings with these notes by name, and these programs that were not tried."""
+        agents, clients = (
+            [replace(row, note=notes.get(row.name, "")) for row in rows]
+            for rows in (self.agents, self.clients)
+        )
+        return replace(self, agents=agents, clients=clients, untried=list(untried))
 
 
 class TurnWitness(msgspec.Struct, frozen=True, kw_only=True):

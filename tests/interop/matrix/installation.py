@@ -9,22 +9,31 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+from dragoman.testing.pace import patience
 from tests.interop.matrix.catalogue import CatalogueRow
 
 INSTALL_SECONDS = 600.0
+"""Until an installer is given up on a quiet machine."""
+
 STAMP = "installed.json"
+
+ADDRESS = re.compile(r"https?://\S+")
+VERSIONS = re.compile(r" \(from versions: [^)]*\)")
+NOISE = ("complete log", "Ignored the following")
+"""What stands in the errors of npm and pip and is no reason."""
 
 
 class InstallFailed(Exception):
     """The installer ended with an error, is not there, or took too long."""
 
 
-def install(row: CatalogueRow, root: Path, *, seconds: float = INSTALL_SECONDS) -> Path:
+def install(row: CatalogueRow, root: Path) -> Path:
     """Install the row's packages if they are not there; returns the folder with its programs."""
     folder = root / row.name
     wanted = [*row.npm, *row.pypi]
@@ -32,7 +41,7 @@ def install(row: CatalogueRow, root: Path, *, seconds: float = INSTALL_SECONDS) 
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         for command in _commands(row, folder):
-            _run(command, folder, seconds=seconds)
+            _run(command, folder)
         (folder / STAMP).write_text(json.dumps(wanted))
     return folder / "node_modules" / ".bin" if row.npm else folder / "bin"
 
@@ -72,11 +81,10 @@ def _pyenv(minor: int) -> list[str]:
     return [str(path) for path in sorted(root.glob(f"versions/3.{minor}.*/bin/python3"))]
 
 
-def _run(command: list[str], folder: Path, *, seconds: float) -> None:
+def _run(command: list[str], folder: Path) -> None:
+    seconds = patience(INSTALL_SECONDS)
     try:
-        run = subprocess.run(
-            ["nice", "-n", "10", *command], capture_output=True, text=True, timeout=seconds, check=False
-        )
+        run = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
     except FileNotFoundError as error:
         raise InstallFailed(f"{error.filename} is not on PATH") from None
     except subprocess.TimeoutExpired:
@@ -87,7 +95,11 @@ def _run(command: list[str], folder: Path, *, seconds: float) -> None:
 
 
 def _summary(text: str) -> str:
-    """The lines that say what is wrong: those with an error, or else the last."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    errors = [line for line in lines if "error" in line.lower() and "complete log" not in line]
-    return " ".join((errors or lines)[-4:]) or "the installer gave no reason"
+    """The lines that say what is wrong: those with an error, or else the last; no addresses, which are
+    others on every machine, and none of pip's lists of versions.
+    """
+    lines = [ADDRESS.sub("…", line.strip()) for line in text.splitlines() if line.strip()]
+    errors = [line for line in lines if "error" in line.lower() and not any(map(line.__contains__, NOISE))]
+    return (
+        " ".join(VERSIONS.sub("", line) for line in (errors or lines)[-4:]) or "the installer gave no reason"
+    )

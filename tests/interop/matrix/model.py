@@ -3,7 +3,8 @@
 A prompt carries a mark such as `[interop:write /project/made.txt]`. The first request after it is answered
 with a call of whichever tool the agent offers for that: a tool that writes files, or else its shell. What
 follows the call is answered with a short text, and so are requests that agents make on the side, for titles
-and the like: these offer no tools. Parameters are filled by their names and schemas.
+and the like: these offer no tools. Parameters are filled by their names and schemas. An agent that offers a
+tool to end its turn with gets the text as a call of that.
 """
 
 from __future__ import annotations
@@ -25,10 +26,12 @@ SHELLS = (
     *("bash", "shell", "execcommand", "runshellcommand", "shellcommand", "executecommand", "runcommand"),
     *("execute", "terminal", "runcommands", "executebash", "runterminalcmd", "localshell"),
 )
+FINISHERS = ("attemptcompletion",)
 """Names of tools without their case, hyphens and underscores."""
 
 PATHS = ("file_path", "filePath", "path", "absolute_path", "filename", "file", "target_file")
 CONTENTS = ("content", "contents", "file_text", "text", "new_content")
+RESULTS = ("result",)
 COMMANDS = ("command", "cmd", "script", "commands")
 FIXED: Mapping[str, Json] = {
     "sandbox_permissions": "require_escalated",
@@ -37,8 +40,11 @@ FIXED: Mapping[str, Json] = {
     "justification": "a scripted step needs it",
     "description": "a scripted step",
     "security_risk": "LOW",
+    "create": True,
 }
-"""Parameters that decide whether permission is asked for; sent if the tool has them."""
+"""Parameters that decide whether permission is asked for and whether a file may be new; sent if the tool has
+them.
+"""
 
 
 def mark(step: str, argument: str = "") -> str:
@@ -55,13 +61,21 @@ def answer(request: ModelRequest) -> ModelTurn:
     index, match = marked[-1]
     step, argument = match.group(1), match.group(2) or ""
     if step == "say":
-        return turn(say("The word is ", f"{WORD}."))
+        return _last_words(request.tools, "The word is ", f"{WORD}.")
     if any(message.calls or message.results for message in messages[index + 1 :]):
-        return turn("Done.")
+        return _last_words(request.tools, "Done.")
     if step == "hold":
         return turn(say("Waiting. "), hold(argument)) if request.tools else turn("ok")
     call = _call(step, argument, request.tools)
     return turn("ok") if call is None else turn(call)
+
+
+def _last_words(tools: Mapping[str, ToolDefinition], *texts: str) -> ModelTurn:
+    """The end of a turn, with the tool that the agent has for it."""
+    for tool in _of_kind(tools, FINISHERS):
+        if name := _first(tool, RESULTS):
+            return turn(CallStep(tool.name, _filled(tool, {name: "".join(texts)})))
+    return turn(say(*texts))
 
 
 def write_call(tools: Mapping[str, ToolDefinition], path: str, text: str) -> CallStep | None:
@@ -128,5 +142,15 @@ def _example(schema: JsonObject) -> Json:
     choices = schema.get("enum")
     if isinstance(choices, list) and choices:
         return choices[0]
+    if _takes_null(schema):
+        return None
     examples: Mapping[str, Json] = {"boolean": False, "integer": 60, "number": 60, "array": [], "object": {}}
     return examples.get(str(schema.get("type")), "scripted")
+
+
+def _takes_null(schema: JsonObject) -> bool:
+    """Whether nothing can be given: strict schemas require every parameter, and let it be null."""
+    kinds, choices = schema.get("type"), schema.get("anyOf")
+    return (isinstance(kinds, list) and "null" in kinds) or (
+        isinstance(choices, list) and {"type": "null"} in choices
+    )

@@ -26,6 +26,7 @@ from dragoman.schema.v1 import (
 )
 from dragoman.sdk.environment import agent_environment
 from dragoman.testing.models import ScriptedModel
+from dragoman.workspace.settings import TerminalSettings
 from dragoman.workspace.workspace import Workspace
 from tests.interop.matrix.catalogue import CatalogueRow
 from tests.interop.matrix.processes import MARK_VARIABLE
@@ -107,7 +108,8 @@ class MatrixStage:
         client = Client("dragoman-interop", version="1")
         client.request_permission(self._decide)
         limits = Limits(spawn_seconds=seconds, handshake_seconds=seconds)
-        async with Workspace() as workspace:
+        terminals = TerminalSettings(shell_lines=self.row.shell_lines)
+        async with Workspace(terminals=terminals) as workspace:
             workspace.serve(client)
             async with connect(
                 target or self.command,
