@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dragoman import Agent, Client, Limits, Turn, blocking, connect, serve, supervised
+from dragoman import Agent, Client, Limits, Proxy, Turn, blocking, connect, serve, supervised
 from dragoman.errors import CallFailed, InvalidValue
 from dragoman.schema import v1
 from dragoman.sdk.outbound import write_out
@@ -30,6 +30,9 @@ from dragoman.transport.process import words_of
         (lambda: blocking.connect("agent", client=Client), "client"),  # type: ignore[arg-type]
         (lambda: blocking.connect("agent", limits=5), "limits"),  # type: ignore[arg-type]
         (lambda: supervised(None), "target"),  # type: ignore[arg-type]
+        (lambda: Proxy(5), "target"),  # type: ignore[arg-type]
+        (lambda: Agent("a").extension(len), "method"),  # type: ignore[arg-type]
+        (lambda: Client("c").extension(len), "method"),  # type: ignore[arg-type]
         (lambda: serve(None), "target"),  # type: ignore[arg-type]
         (lambda: words_of(["agent", None]), "word 1 of the command"),  # type: ignore[list-item]
     ],
