@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import tomllib
 from pathlib import Path
@@ -69,10 +70,21 @@ def test_editors_are_told_how_to_start_it(kind: str) -> None:
         assert servers["Word Counter"]["command"] == "word-counter"
 
 
-@pytest.mark.parametrize("name", ["", "Word", "../up", "1st", "a--b", "json", "class", "a_b"])
+@pytest.mark.parametrize(
+    "name", ["", "Word", "../up", "1st", "a--b", "json", "class", "a_b", "dragoman", "pytest", "test"]
+)
 def test_a_name_that_is_no_module_is_refused(name: str) -> None:
     with pytest.raises(LocalMistake, match="cannot be the name"):
         project_files("agent", name)
+
+
+def test_the_next_command_can_be_pasted_into_a_shell(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "it's here"
+    assert main(["new", "agent", "word-counter", "--into", str(folder)]) == 0
+    told = capsys.readouterr().out.splitlines()[1]
+    assert shlex.split(told)[:2] == ["cd", str(folder)]
 
 
 def test_nothing_is_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

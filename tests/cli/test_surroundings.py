@@ -70,3 +70,34 @@ def test_a_folder_and_a_prompt_that_are_no_text_are_refused_before_an_agent_star
         done = result_of(words, tmp_path, cwd=cwd)
         assert done.returncode == 2
         assert message in done.stderr
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no device that is always full")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["where"],
+        ["where", "--json"],
+        ["check", "list"],
+        ["completions", "bash"],
+        ["run", "--agent", "echo", "hi"],
+        ["run", "--agent", "echo", "--format", "json", "hi"],
+    ],
+    ids=" ".join,
+)
+def test_an_output_without_room_is_a_failure_that_says_so_once(words: Sequence[str], tmp_path: Path) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [*DRAGOMAN, *words],
+            cwd=tmp_path,
+            env=home(tmp_path),
+            stdin=subprocess.DEVNULL,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            timeout=patience(55),
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr.count(b"no space left on device") == 1
+    assert b"Traceback" not in done.stderr
+    assert b"Exception ignored" not in done.stderr

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from dragoman import Agent, Client, Limits, Turn, blocking, connect, serve, supervised
+from dragoman import Agent, Client, Turn
 from dragoman.errors import CallFailed, InvalidHandler, InvalidValue, LocalMistake
 from dragoman.schema import v1, valid
 from dragoman.schema.codec import read
@@ -29,10 +28,7 @@ from dragoman.sdk.capabilities import (
     CLIENT_REQUESTS,
 )
 from dragoman.sdk.client.agent_handle import AgentHandle, Session
-from dragoman.sdk.outbound import write_out
-from dragoman.sdk.supervision.deadlines import Deadlines
 from dragoman.sdk.sync.turn import SyncTurn as BlockingTurn
-from dragoman.transport.process import words_of
 from tests.schema.published_schemas import Judge, definitions, needs_schemas
 from tests.sdk.ends import EVERYTHING, RawAgent, RawClient, raw_agent, raw_client
 
@@ -441,66 +437,12 @@ def test_a_function_that_can_be_called_is_a_handler(function: Any) -> None:
         (lambda: Agent("a", busy="later"), "busy"),  # type: ignore[arg-type]
         (lambda: Client(5), "name"),  # type: ignore[arg-type]
         (lambda: Client("c", elicitation_modes=("voice",)), "elicitation_modes"),
-        (lambda: Limits(call_seconds="30"), "call_seconds"),  # type: ignore[arg-type]
-        (lambda: Limits(silence_seconds=math.nan), "silence_seconds"),
-        (lambda: Limits(backlog_bytes=1.5), "backlog_bytes"),  # type: ignore[arg-type]
-        (lambda: Deadlines(first_byte="3"), "first_byte"),  # type: ignore[arg-type]
-        (lambda: connect(None), "target"),  # type: ignore[arg-type]
-        (lambda: connect("agent", client=Client), "client"),  # type: ignore[arg-type]
-        (lambda: connect("agent", limits=5), "limits"),  # type: ignore[arg-type]
-        (lambda: blocking.connect(None), "target"),  # type: ignore[arg-type]
-        (lambda: blocking.connect("agent", client=Client), "client"),  # type: ignore[arg-type]
-        (lambda: blocking.connect("agent", limits=5), "limits"),  # type: ignore[arg-type]
-        (lambda: supervised(None), "target"),  # type: ignore[arg-type]
-        (lambda: serve(None), "target"),  # type: ignore[arg-type]
-        (lambda: words_of(["agent", None]), "word 1 of the command"),  # type: ignore[list-item]
     ],
 )
 def test_a_wrong_declaration_is_refused_where_it_stands(make: Callable[[], Any], argument: str) -> None:
     with pytest.raises(InvalidValue) as refused:
         make()
     assert refused.value.argument == argument
-
-
-async def test_a_time_that_is_none_is_refused_before_anything_is_sent() -> None:
-    agent = Agent("patient")
-
-    @agent.prompt
-    async def reply(turn: Turn) -> None:
-        with pytest.raises(InvalidValue, match="deadline is '5'; it must be a number of seconds"):
-            await turn.client.call("_extension", deadline="5")  # type: ignore[arg-type]
-        await turn.say("done")
-
-    async with connect(agent) as handle:
-        session = await handle.new_session(cwd="/tmp")
-        with pytest.raises(InvalidValue, match="silence is '5'; it must be a number of seconds"):
-            session.prompt("hi", silence="5")  # type: ignore[arg-type]
-        with pytest.raises(InvalidValue, match="deadline is 'soon'; it must be"):
-            await handle.call("_extension", deadline="soon")  # type: ignore[arg-type]
-        assert (await session.prompt("hi", silence=60)).text == "done"
-
-
-@pytest.mark.parametrize(
-    ("message", "path"),
-    [
-        (v1.WriteTextFileRequest(session_id="s", path="/f", content=b"text"), "content"),  # type: ignore[arg-type]
-        (v1.SessionInfoUpdate(title=math.nan), "title"),  # type: ignore[arg-type]
-        (v1.ToolCall(tool_call_id="t", title="T", raw_output=b"output"), "raw_output"),
-        (v1.PromptRequest(session_id="s", prompt=[v1.TextContent(text=bytearray(b"a"))]), "prompt[0].text"),  # type: ignore[arg-type]
-        (v1.CreateTerminalRequest(session_id="s", command="c", args=["a", b"b"]), "args[1]"),  # type: ignore[list-item]
-    ],
-)
-def test_what_json_would_write_as_something_else_is_refused(message: Any, path: str) -> None:
-    for _ in range(3):  # the first is read back, later ones are checked by their types
-        with pytest.raises(InvalidValue) as refused:
-            write_out(message, type(message), "message")
-        assert refused.value.argument == path
-
-
-def test_bytes_become_base64_where_the_protocol_wants_it() -> None:
-    picture = v1.ImageContent(data=b"picture", mime_type="image/png")  # type: ignore[arg-type]
-    prompt = v1.PromptRequest(session_id="s", prompt=[picture])
-    assert b'"data":"cGljdHVyZQ=="' in write_out(prompt, v1.PromptRequest, "session/prompt")
 
 
 def test_what_a_peer_said_can_be_passed_on_with_all_that_nobody_knows() -> None:

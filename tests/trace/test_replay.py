@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from dragoman import connect
 from dragoman.journal.contract import Direction, Entry, StreamInfo
 from dragoman.journal.transcript import header, line
 from dragoman.trace.compare.meaning import compare
@@ -119,6 +120,19 @@ class _Hearing:
 
     def on_end(self, reason: BaseException | None) -> None:
         pass
+
+
+async def test_a_recording_that_begins_within_a_session_is_given_a_beginning() -> None:
+    ours, theirs = memory_pair()
+    agent = ReplayedAgent(Cassette([prompt(2, 0.4, "hi"), said(0.5, "hello"), TALK[9]]), theirs)
+    agent.start()
+    try:
+        async with connect(ours) as handle:
+            session = await handle.new_session(cwd="/home/me/p")
+            assert (await session.prompt("hi")).text == "hello"
+    finally:
+        await agent.aclose()
+    assert agent.unknown == []
 
 
 async def test_an_exact_match_takes_nothing_else() -> None:

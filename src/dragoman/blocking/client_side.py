@@ -12,7 +12,7 @@ from dragoman.schema.codec import strict_reader
 from dragoman.sdk.capabilities import CLIENT_REQUESTS
 from dragoman.sdk.client.client import Client
 from dragoman.sdk.client.side import ClientSide
-from dragoman.sdk.outbound import write_out
+from dragoman.sdk.outbound import write_answer
 
 _SPECIAL = frozenset({"session/request_permission", "elicitation/create"})
 
@@ -43,5 +43,4 @@ class BlockingClientSide(ClientSide):
         """What `on_request` would lead to, for a request that has been read."""
         if request.session_id not in self.sessions:
             self._check_known(request)
-        answer = way.handle(request)
-        return b"{}" if answer is None else write_out(answer, CLIENT_REQUESTS[way.method].result, way.method)
+        return write_answer(way.handle(request), CLIENT_REQUESTS[way.method].result, way.method)

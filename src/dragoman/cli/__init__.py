@@ -60,18 +60,32 @@ def _run(words: Sequence[str]) -> int:
     except LocalMistake as mistake:
         refused: int = load("dragoman.apps.console:refuse")(command.name, mistake)
         return refused
-    except FileNotFoundError:
-        if _is_somewhere():
-            raise
-        load("dragoman.apps.console:tell_person")(
-            command.name, "the current folder is gone; change to another one first"
-        )
-        return 2
     except BrokenPipeError:
         # `dragoman … | head`: nobody reads any more, and Python shall not complain about it at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 141  # what a shell reports of a program that SIGPIPE ended
+    except OSError as error:
+        if error.errno is None:  # not of the system
+            raise
+        return _explain(command.name, error)
     return status
+
+
+def _explain(command: str, error: OSError) -> int:
+    """Say what the system refused that the command does not expect at each of its steps: a full disk, a
+    folder that cannot be written, a current folder that is gone. Returns the exit status.
+    """
+    try:
+        sys.stdout.flush()
+    except OSError:  # it is what cannot be written; Python shall not try again at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    tell = load("dragoman.apps.console:tell_person")
+    if isinstance(error, FileNotFoundError) and not _is_somewhere():
+        tell(command, "the current folder is gone; change to another one first")
+        return 2
+    place = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+    tell(command, f"{place}{(error.strerror or str(error)).lower()}")
+    return 1
 
 
 def _is_somewhere() -> bool:

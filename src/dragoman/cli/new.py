@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import keyword
 import re
+import shlex
 import sys
 from collections.abc import Iterator
 from importlib.resources import files
@@ -46,18 +47,26 @@ def run(args: argparse.Namespace) -> int:
     except OSError as error:
         return _fail(explain_error(error, act="write"), NOT_MADE)
     say(f"{sanitize_line(str(folder))}: {len(texts)} files. To go on:")
-    say(f'  cd {sanitize_line(str(folder))} && python -m venv .venv && .venv/bin/pip install -e ".[dev]"')
+    place = sanitize_line(shlex.quote(str(folder)))
+    say(f'  cd {place} && python -m venv .venv && .venv/bin/pip install -e ".[dev]"')
     say("  .venv/bin/pytest")
     return 0
+
+
+TAKEN = frozenset({"dragoman", "msgspec", "mypy", "pytest", "pytest_asyncio", "test", "tests"})
+"""What the project imports or runs, and `test`, which Python has without naming it: a module of this name
+would stand in its place.
+"""
 
 
 def project_files(kind: str, name: str) -> dict[str, str]:
     """The text of each file of a project, by its path below the project's folder."""
     module = name.replace("-", "_")
-    if not NAME.fullmatch(name) or keyword.iskeyword(module) or module in sys.stdlib_module_names:
+    is_taken = module in sys.stdlib_module_names or module in TAKEN
+    if not NAME.fullmatch(name) or keyword.iskeyword(module) or is_taken:
         raise LocalMistake(
-            f"{name!r} cannot be the name of a project and of a Python module: "
-            "use lower case letters, digits and single hyphens, and no name of the standard library"
+            f"{name!r} cannot be the name of a project and of a Python module: use lower case letters, "
+            "digits and single hyphens, and no name of the standard library or of what the project needs"
         )
     words = {
         "NAME": name,

@@ -7,6 +7,7 @@ argument, the value and what is allowed; nothing has been sent then.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, TypeVar
 
 import msgspec
@@ -15,7 +16,7 @@ from msgspec import Raw
 from dragoman.errors import InvalidValue
 from dragoman.schema import v1
 from dragoman.schema.base import Unknown
-from dragoman.schema.codec import write
+from dragoman.schema.codec import strict_reader, write
 from dragoman.schema.errors import SchemaError
 from dragoman.schema.strict import WrongValue, write_strictly
 from dragoman.schema.valid import Check, checks
@@ -36,6 +37,27 @@ def write_out(message: object, kind: object, what: str) -> bytes:
         raise InvalidValue(wrong.path or what, wrong.value, f"{wrong.reason} (in {what})") from None
     except SchemaError as error:
         raise InvalidValue(what, message, f"cannot be written: {error.reason}") from None
+
+
+def write_answer(answer: object, kind: Any, method: str) -> bytes:
+    """What a handler returned, as the result of its request. None stands for a result without any field: a
+    handler that forgot to return one is told so here, and not by a peer that cannot read the answer.
+    """
+    if answer is None and _may_be_empty(kind):
+        return b"{}"
+    if not isinstance(answer, kind):
+        name = getattr(kind, "__name__", str(kind))
+        raise TypeError(f"the handler of {method} returned {type(answer).__name__}, not {name}")
+    return write_out(answer, kind, method)
+
+
+@cache
+def _may_be_empty(kind: Any) -> bool:
+    try:
+        strict_reader(kind)(b"{}")
+    except ValueError:
+        return False
+    return True
 
 
 def write_update(update: object) -> bytes:

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
+from dragoman.apps.console import write_stderr
 from dragoman.apps.log_lines import SafeFormatter, sanitize_log_lines
 from dragoman.apps.run import events
 from dragoman.apps.run.drive import RunDriver
@@ -22,7 +23,7 @@ from dragoman.apps.run.early_agent import EarlyAgent
 from dragoman.apps.run.exits import EXITS
 from dragoman.apps.run.narrate import now, raw
 from dragoman.apps.run.outcome import RunOutcome, outcome_of_error
-from dragoman.apps.run.output import STDOUT, OutputClosed, OutputWriter
+from dragoman.apps.run.output import STDOUT, OutputClosed, OutputFailed, OutputWriter
 from dragoman.apps.run.plan import RunPlan
 from dragoman.apps.run.progress import ProgressLine, shown_progress
 from dragoman.apps.run.reporter import RunListener, RunReporter
@@ -221,6 +222,10 @@ async def _finish(output: OutputWriter, outcome: RunOutcome, *, patience: float 
     try:
         async with asyncio.timeout(patience):
             await output.finish()
+    except OutputFailed as error:
+        if outcome.message != str(error):  # else it is told already
+            write_stderr(f"dragoman run: {error}\n")
+        return outcome.status or EXITS["failed"].status
     except OutputClosed:
         return outcome.status or EXITS["output_closed"].status
     except TimeoutError:

@@ -1,12 +1,14 @@
 """Standard output of a run: written without ever blocking the event loop, and with back-pressure.
 
 What is put here leaves in the order it came, in few writes. A reader that is slow makes `flow` wait, and
-with it whoever reads from the agent; one that is gone makes it raise `OutputClosed`. Nothing is dropped.
+with it whoever reads from the agent; one that is gone makes it raise `OutputClosed`, and a disk without room
+`OutputFailed`. Nothing is dropped.
 """
 
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 
 from dragoman.errors import DragomanError, LinkClosed
@@ -23,13 +25,19 @@ class OutputClosed(DragomanError):
     """Nobody reads our standard output any more."""
 
 
+class OutputFailed(DragomanError):
+    """Standard output cannot be written, although somebody wants to have it."""
+
+
+NO_ROOM = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
+
+
 class OutputWriter:
     """Writes to a copy of a descriptor; needs a running loop."""
 
     def __init__(self, fd: int) -> None:
-        self._writer = open_writer(
-            os.dup(fd), limits=DEFAULT_LIMITS, on_broken=lambda _: self.closed_event.set()
-        )
+        self._writer = open_writer(os.dup(fd), limits=DEFAULT_LIMITS, on_broken=self._on_broken)
+        self._failure = ""  # why it cannot be written, if it is not that nobody reads
         self._buffer = bytearray()
         self._is_flush_scheduled = False
         self.closed_event = asyncio.Event()
@@ -66,7 +74,14 @@ class OutputWriter:
         try:
             await self._writer.drain(down_to)
         except LinkClosed as error:
+            if self._failure:
+                raise OutputFailed(f"standard output cannot be written: {self._failure}") from error
             raise OutputClosed("standard output was closed") from error
+
+    def _on_broken(self, error: OSError) -> None:
+        if error.errno in NO_ROOM:
+            self._failure = (error.strerror or "no room is left").lower()
+        self.closed_event.set()
 
     def flush(self) -> None:
         """Write what was put here, as far as it is taken at once."""

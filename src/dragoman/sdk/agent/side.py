@@ -30,7 +30,7 @@ from dragoman.sdk.agent.turns import AgentTurns
 from dragoman.sdk.capabilities import AGENT_NOTIFICATIONS, AGENT_REQUESTS
 from dragoman.sdk.handlers import Handler
 from dragoman.sdk.inbound import read_params, read_plain
-from dragoman.sdk.outbound import write_out
+from dragoman.sdk.outbound import write_answer
 from dragoman.wire.codes import invalid_params, method_not_found, session_not_found
 
 if TYPE_CHECKING:
@@ -200,6 +200,7 @@ class AgentSide:
             self._open(session_id, request)  # its handler speaks in it: a load replays before it answers
         try:
             answer = await handler.work(request, self.client)
+            result = _write_answer(method, answer)
         except BaseException:
             if session_id is not None and fresh:  # one that was open before stays open
                 self.sessions.pop(session_id, None)
@@ -207,7 +208,7 @@ class AgentSide:
         opened_id = session_id or answer.session_id
         if opened_id not in self.sessions:
             self._open(opened_id, request)
-        return _write_answer(method, answer)
+        return result
 
     @staticmethod
     async def _extension_answer(work: Coroutine[object, None, object]) -> bytes:
@@ -252,9 +253,4 @@ class AgentSide:
 
 
 def _write_answer(method: str, answer: object) -> bytes:
-    if answer is None:
-        return b"{}"
-    result_type = AGENT_REQUESTS[method].result
-    if not isinstance(answer, result_type):
-        raise TypeError(f"the handler of {method} returned {type(answer).__name__}, not {result_type}")
-    return write_out(answer, result_type, method)
+    return write_answer(answer, AGENT_REQUESTS[method].result, method)

@@ -110,6 +110,7 @@ class Client:
         """Answer a request, or take a notification, whose name starts with `_`; params and result are plain
         data.
         """
+        check_text(method, "method")  # a decorator without its name is given the function
         if not method.startswith("_"):
             raise ValueError(f"extension methods start with an underscore, {method!r} does not")
 

@@ -29,7 +29,7 @@ from dragoman.sdk.client.runs import NoteFrame, UpdateFrame, as_notification, ru
 from dragoman.sdk.client.subagents import SubagentTree
 from dragoman.sdk.handlers import Handler
 from dragoman.sdk.inbound import params_reader, read_params, read_plain
-from dragoman.sdk.outbound import write_out
+from dragoman.sdk.outbound import check_one_of, write_answer
 from dragoman.wire.codes import invalid_params, method_not_found, session_not_found
 from dragoman.wire.decode import count_lines
 
@@ -340,23 +340,16 @@ class ClientSide:
             response = await handler.work(request, self.agent)
         finally:
             self._permissions.pop(incoming, None)
+        answer = write_answer(response, v1.RequestPermissionResponse, "session/request_permission")
         outcome = response.outcome
-        option_ids = {option.option_id for option in request.options}
-        if isinstance(outcome, v1.SelectedPermissionOutcome) and outcome.option_id not in option_ids:
-            raise TypeError("the permission handler chose an option that was not offered")
-        return write_out(response, v1.RequestPermissionResponse, "session/request_permission")
+        if isinstance(outcome, v1.SelectedPermissionOutcome):
+            check_one_of(outcome.option_id, [option.option_id for option in request.options], "option_id")
+        return answer
 
     async def _run_handler(self, route: _Route, request: object) -> bytes:
         direct = route.direct
         work = route.handler.work(request, self.agent) if direct is None else direct(request)
-        answer = await work
-        if answer is None:
-            return b"{}"
-        if not isinstance(answer, route.result):
-            raise TypeError(
-                f"the handler of {route.method} returned {type(answer).__name__}, not {route.result}"
-            )
-        return write_out(answer, route.result, route.method)
+        return write_answer(await work, route.result, route.method)
 
     async def _extension(self, handler: Handler, params: object) -> bytes:
         return write(await handler.work(params, self.agent))

@@ -29,6 +29,7 @@ from dragoman.runtime import Limits
 from dragoman.runtime.relay import LAST_WORDS, Direction, Relay, RelayDirection
 from dragoman.schema.method import Method
 from dragoman.schema.v1.methods import METHODS
+from dragoman.sdk.connect import check_target
 from dragoman.sdk.proxy.calls import ProxyConversation, ProxyPeer, current
 from dragoman.sdk.proxy.flow import ProxyFlow
 from dragoman.sdk.proxy.front import FirstBlockTransport, until
@@ -36,6 +37,7 @@ from dragoman.sdk.proxy.hooks import HookReply, ProxyHook
 from dragoman.sdk.proxy.successor import Successor
 from dragoman.sdk.proxy.successor_message import INITIALIZE_PROXY
 from dragoman.sdk.proxy.target import Target, open_target
+from dragoman.sdk.serve import Servable
 from dragoman.transport.contract import Transport
 from dragoman.transport.memory import MemoryTransport
 from dragoman.wire import error_object
@@ -77,6 +79,9 @@ class Proxy:
         env: Mapping[str, str] | None = None,
     ) -> None:
         """Without a target it can only be a link of a chain. `cwd` and `env` are for a command."""
+        if target is not None:
+            is_other = isinstance(target, Servable) or hasattr(target, "aclose")
+            check_target(target, is_other=is_other, other="a Proxy, a Conductor or a transport")
         self.target = target
         self.name = name
         self.cwd = cwd

@@ -2,8 +2,8 @@
 
 Each request of the client is answered by the scene of the recorded request that is most like it: its updates
 are sent again, its questions are asked again and their answers awaited, then comes its answer. A cancel ends
-a turn as the recording has it, or at once if it has none. A request that the recording does not know is
-refused with words that say so.
+a turn as the recording has it, or at once if it has none. A recording that begins within a session is given a
+beginning. Any other request that the recording does not know is refused with words that say so.
 """
 
 from __future__ import annotations
@@ -84,8 +84,12 @@ class ReplayedAgent:
         scene = self._cassette.find(request, self._match)
         if scene is None:
             method = str(request.get("method"))
-            self.unknown.append(method)
             is_known = any(scene.method == method for scene in self._cassette.scenes)
+            opening = None if is_known else self._opening(method)
+            if opening is not None:
+                self._send({"id": request["id"], "result": opening})
+                return
+            self.unknown.append(method)
             code = INTERNAL_ERROR if is_known else METHOD_NOT_FOUND
             self._refuse(request["id"], code, f"the recording holds no such request: {method}")
             return
@@ -98,6 +102,17 @@ class ReplayedAgent:
         task = asyncio.get_running_loop().create_task(self._play(scene, request, cancel_event))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    def _opening(self, method: str) -> JsonObject | None:
+        """What comes before a recording that begins within a session, as that of a hub's session does."""
+        sessions = [
+            scene.params["sessionId"] for scene in self._cassette.scenes if "sessionId" in scene.params
+        ]
+        if not sessions:
+            return None
+        if method == "initialize":
+            return {"protocolVersion": 1, "agentCapabilities": {}}
+        return {"sessionId": sessions[0]} if method == "session/new" else None
 
     # What is played.
 
