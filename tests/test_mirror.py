@@ -34,6 +34,7 @@ REASONS: dict[str, str] = {
     "cli/test_agents.py": "ready agents, each the work of another command",
     "cli/test_ending.py": "every command that holds a terminal or an agent",
     "cli/test_hostile_text.py": "every command that shows texts of an agent",
+    "remote/test_chat_place.py": "the terminal client, the line and both of its ends",
     "remote/test_hub_place.py": "a hub, the line and both of its ends",
     "remote/test_light_starts.py": "what three modules import",
     "remote/test_ssh_command.py": "both ends of the line over a real sshd",
