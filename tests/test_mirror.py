@@ -35,6 +35,7 @@ REASONS: dict[str, str] = {
     "cli/test_ending.py": "every command that holds a terminal or an agent",
     "cli/test_hostile_text.py": "every command that shows texts of an agent",
     "cli/test_surroundings.py": "every command, in folders and with outputs that are not as they should be",
+    "remote/test_chat_place.py": "the terminal client, the line and both of its ends",
     "remote/test_hub_place.py": "a hub, the line and both of its ends",
     "remote/test_light_starts.py": "what three modules import",
     "remote/test_ssh_command.py": "both ends of the line over a real sshd",

@@ -6,6 +6,7 @@
 # COMPOSE     how compose is called: podman-compose, else "docker compose"
 # UP_OPTIONS  words for `up` (--build); --no-build takes images that are there
 # PYTHON      a Python with dragoman[ws] (.venv/bin/python)
+# FOLDER      a folder of the image and of this machine, with little in it (/srv)
 #
 # Takes the ports 8765 to 8767 of loopback, and removes its volumes. The exit status is the number of failures.
 set -uo pipefail
@@ -15,6 +16,7 @@ if [ -z "${COMPOSE:-}" ]; then
     if command -v podman-compose >/dev/null; then COMPOSE=podman-compose; else COMPOSE="docker compose"; fi
 fi
 PYTHON=${PYTHON:-.venv/bin/python}
+FOLDER=${FOLDER:-/srv}
 declare -A ports=([left]=8765 [middle]=8766 [right]=8767)
 failures=0
 session=none
@@ -50,11 +52,12 @@ healthy() {
         return 1
     done
 }
-# A prompt at a hub, with the token that it showed when it first started. Its events are in $scratch/events.
+# A prompt at a hub, with the token that it showed when it first started. Its events are in $scratch/events. `run` looks
+# at the folder of this machine before the turn and after it, for 8 seconds each at most: /tmp may be large, /srv is not.
 ask() { # HUB [OPTION…]
     local token
     token=$(compose logs "$1" 2>&1 | sed -n 's|.*shown only now: \([A-Za-z0-9_-]*\).*|\1|p' | tail -n 1)
-    DRAGOMAN_TOKEN=$token "$PYTHON" -m dragoman run "Hello" --agent "ws://127.0.0.1:${ports[$1]}/acp" --cwd /tmp --no-history \
+    DRAGOMAN_TOKEN=$token "$PYTHON" -m dragoman run "Hello" --agent "ws://127.0.0.1:${ports[$1]}/acp" --cwd "$FOLDER" --no-history \
         --format json "${@:2}" | tee "$scratch/events"
 }
 opens() { ask "$1" && session=$(sed -n 's/.*"event":"session".*"sessionId":"\([^"]*\)".*/\1/p' "$scratch/events"); }

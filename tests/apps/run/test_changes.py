@@ -1,11 +1,23 @@
 """What a run leaves behind: changes on disk, told and put back; history, and the way back into a session."""
 
+import asyncio
 import sqlite3
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
 
+from dragoman.apps.run import changes
+from dragoman.apps.run.changes import look_before, turn_start, wait_for_look
+from dragoman.apps.run.output import OutputWriter
+from dragoman.apps.run.plan import make_plan
+from dragoman.apps.run.reporter import RunReporter
+from dragoman.apps.run.views import QuietView
+from dragoman.cli.parser import make_parser
+from dragoman.testing.pace import patience
+from dragoman.workspace.folder_snapshot import PlainFolder
+from dragoman.workspace.snapshot_entries import Capture, TurnStart
 from tests.apps.run.run_process import DRAGOMAN, home, run, scripted
 from tests.apps.run.teletype import in_terminal
 from tests.together import SideBySide
@@ -129,3 +141,58 @@ def test_a_history_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
     done = run("--agent", "echo", "Hello", folder=tmp_path)
     assert (done.status, done.out) == (0, "You said: Hello\n")
     assert "history" in done.err
+
+
+# The look before a turn.
+
+
+@pytest.mark.parametrize(
+    ("words", "waits"),
+    [
+        ([], False),
+        (["--strict"], True),
+        (["--changes", "revert"], True),
+        (["--changes", "ask"], True),
+        (["--add-dir", "/"], True),
+    ],
+)
+def test_a_turn_waits_for_a_look_by_which_something_is_decided(words: list[str], waits: bool) -> None:
+    line = ["run", "Hello", "--agent", "echo", *words]
+    assert (turn_start(make_plan(make_parser(line).parse_args(line))) is None) is waits
+
+
+@pytest.mark.parametrize("overlaps", [True, False])
+async def test_a_slow_look_at_a_folder_without_git_goes_on_beside_the_turn(
+    overlaps: bool, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changes, "BESIDE_AFTER", 0.01)
+    reached, go_on = threading.Event(), threading.Event()
+    capture = PlainFolder.capture
+
+    def slow_capture(self: PlainFolder, *, keep: bool, start: TurnStart | None = None) -> Capture:
+        if start is not None:
+            start.is_heeded = True
+        if keep:
+            reached.set()
+            assert go_on.wait(patience(20))
+        return capture(self, keep=keep, start=start)
+
+    monkeypatch.setattr(PlainFolder, "capture", slow_capture)
+    output = OutputWriter(1)
+    reporter = RunReporter(QuietView(), output, verbose=False)
+    start = TurnStart() if overlaps else None
+    looking = asyncio.create_task(look_before([str(project)], reporter, start))
+    assert await asyncio.to_thread(reached.wait, patience(20))
+    if not overlaps:
+        go_on.set()
+    await wait_for_look(looking, start)
+    assert looking.done() is not overlaps
+    (project / "a.txt").write_text("after\n")
+    go_on.set()
+    snapshot = await looking
+    assert snapshot is not None
+    found = await snapshot.compare()
+    assert [file.path for file in found.files] == ([] if overlaps else [str(project / "a.txt")])
+    assert any("a.txt" in note for note in found.notes) is overlaps
+    await snapshot.aclose()
+    output.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Sequence
 
@@ -9,7 +10,7 @@ from dragoman.apps.console import write_stderr
 from dragoman.apps.run import events
 from dragoman.apps.run.disk_changes import ChangeDecision, DecidedEffects, mode_that_asks
 from dragoman.apps.run.narrate import now
-from dragoman.apps.run.plan import ChangeHandling
+from dragoman.apps.run.plan import ChangeHandling, RunPlan
 from dragoman.apps.run.reporter import RunReporter
 from dragoman.errors import LocalMistake
 from dragoman.journal.history import history_path
@@ -18,22 +19,51 @@ from dragoman.text.sanitize import sanitize, sanitize_line
 from dragoman.workspace.policy.policy_paths import policy_paths
 from dragoman.workspace.policy.terminal_lines import TerminalLines
 from dragoman.workspace.remote_changes import CallMethod, DiskChanges, DiskSnapshot, look_there
-from dragoman.workspace.snapshot_entries import SnapshotSettings
-from dragoman.workspace.snapshots import FileChange, RevertRefused, Snapshot, take_snapshot
+from dragoman.workspace.snapshot_entries import SnapshotSettings, TurnStart
+from dragoman.workspace.snapshots import FileChange, RevertRefused, take_snapshot
 
 SETTINGS = SnapshotSettings(seconds=8.0)
 """A turn is worth waiting for; a look at a folder that is larger than this is not, and says so."""
 
 
-async def look_before(roots: Sequence[str], reporter: RunReporter) -> Snapshot | None:
-    """How the folders are now; None if nobody can say, or there are none on this machine."""
+BESIDE_AFTER = 1.0
+"""Seconds that a prompt waits for the look at a folder without git. One that takes longer goes on beside the
+turn, if nothing is decided by it.
+"""
+
+
+async def look_before(
+    roots: Sequence[str], reporter: RunReporter, start: TurnStart | None = None
+) -> DiskSnapshot | None:
+    """How the folders are now; None if nobody can say, or there are none on this machine. With `start`, the
+    turn may begin before that is known.
+    """
     if not roots:
         return None
     try:
-        return await take_snapshot(roots, settings=SETTINGS)
+        return await take_snapshot(roots, settings=SETTINGS, start=start)
     except (LocalMistake, OSError) as error:
         reporter.note(f"what will change on disk cannot be told: {error}", level="warning")
         return None
+
+
+def turn_start(plan: RunPlan) -> TurnStart | None:
+    """What tells a look when the turn began; None if the turn has to wait for the look. A file that changed
+    before it was looked at is then only named: that is not enough to put it back, or for `--strict`. Of
+    several folders, git may look at one, which knows of no beginning.
+    """
+    is_for_information = plan.changes == "keep" and not plan.is_strict
+    return TurnStart() if is_for_information and len(plan.roots) == 1 else None
+
+
+async def wait_for_look(looking: asyncio.Task[DiskSnapshot | None], start: TurnStart | None) -> None:
+    """Until the turn may begin."""
+    if start is not None:
+        await asyncio.wait((looking,), timeout=BESIDE_AFTER)
+    if start is None or not start.is_heeded:
+        await asyncio.wait((looking,))
+    if start is not None:
+        start.begin()
 
 
 async def look_before_there(call: CallMethod, session_id: str, reporter: RunReporter) -> DiskSnapshot | None:

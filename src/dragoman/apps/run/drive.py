@@ -18,7 +18,13 @@ from dragoman.apps.console import UsageMistake
 from dragoman.apps.login_methods import login_hint, login_methods
 from dragoman.apps.run import events
 from dragoman.apps.run.attach import blocks_of
-from dragoman.apps.run.changes import look_before, look_before_there, tell_changes
+from dragoman.apps.run.changes import (
+    look_before,
+    look_before_there,
+    tell_changes,
+    turn_start,
+    wait_for_look,
+)
 from dragoman.apps.run.early_agent import EarlyAgent
 from dragoman.apps.run.history import RunHistory
 from dragoman.apps.run.lend import LentWorkspace
@@ -48,7 +54,6 @@ from dragoman.sdk.known import AgentSource
 from dragoman.sdk.login import call_with_login
 from dragoman.transport.tapped_transport import Tap
 from dragoman.workspace.remote_changes import DiskSnapshot
-from dragoman.workspace.snapshots import Snapshot
 
 if TYPE_CHECKING:
     from dragoman.apps.run.handover import RunRecord
@@ -202,7 +207,8 @@ class RunDriver:
         is_attended = self._plan.is_attended and not self._logged_in
         login = make_login(agent, self._plan.target, self._reporter, is_attended=is_attended)
         roots = [] if self._is_remote else self._plan.roots
-        looking = asyncio.create_task(look_before(roots, self._reporter), name="snapshot")
+        start = turn_start(self._plan)
+        looking = asyncio.create_task(look_before(roots, self._reporter, start), name="snapshot")
         try:
             session, how = await call_with_login(
                 agent,
@@ -216,16 +222,19 @@ class RunDriver:
             self._tell_late(session, "before" if how == "new" else "replay")
             await settle(session, request)
             self._tell_late(session, "before")
-            snapshot = await self._snapshot(agent, session, looking)
+            if self._is_remote:
+                there = look_before_there(agent.call, session.id, self._reporter)
+                looking, start = asyncio.create_task(there, name="snapshot"), None
+            await wait_for_look(looking, start)
             past = [] if self._brief is None else [v1.TextContent(text=self._brief.text)]
             content = [*past, v1.TextContent(text=self._plan.prompt), *blocks]
             try:
                 result = await call_with_login(agent, lambda: self._turn(session, content), login)
                 await self._listen(session)
             except DragomanError:
-                await self._tell_changes(snapshot, lending, session)
+                await self._tell_changes(looking, lending, session)
                 raise
-            unasked = await self._tell_changes(snapshot, lending, session)
+            unasked = await self._tell_changes(looking, lending, session)
         finally:
             if self._steering is not None:
                 self._steering.finish()
@@ -235,17 +244,10 @@ class RunDriver:
         )
         return outcome_of_changes(outcome, unasked) if self._plan.is_strict else outcome
 
-    async def _snapshot(
-        self, agent: AgentHandle, session: Session, looking: asyncio.Task[Snapshot | None]
-    ) -> DiskSnapshot | None:
-        """The session's folders before the turn, on whichever machine they are."""
-        if not self._is_remote:
-            return await looking
-        return await look_before_there(agent.call, session.id, self._reporter)
-
     async def _tell_changes(
-        self, snapshot: DiskSnapshot | None, lending: LentWorkspace, session: Session
+        self, looking: asyncio.Task[DiskSnapshot | None], lending: LentWorkspace, session: Session
     ) -> list[str] | None:
+        snapshot = await looking
         if snapshot is None:
             return None
         return await tell_changes(
@@ -389,7 +391,7 @@ def _session_event(session: Session, how: str) -> events.SessionEvent:
     )
 
 
-async def _put_away(looking: asyncio.Task[Snapshot | None]) -> None:
+async def _put_away(looking: asyncio.Task[DiskSnapshot | None]) -> None:
     """However a run ends, and though it is told to once more, it leaves nothing of its snapshot on disk."""
     putting = asyncio.create_task(_forget(looking), name="forget the snapshot")
     cancellation: asyncio.CancelledError | None = None
@@ -402,7 +404,7 @@ async def _put_away(looking: asyncio.Task[Snapshot | None]) -> None:
         raise cancellation
 
 
-async def _forget(looking: asyncio.Task[Snapshot | None]) -> None:
+async def _forget(looking: asyncio.Task[DiskSnapshot | None]) -> None:
     looking.cancel()
     await asyncio.wait((looking,))
     if not looking.cancelled() and looking.exception() is None:
