@@ -82,6 +82,33 @@ class ChunkRun(msgspec.Struct, frozen=True, gc=False):
         return [kind(content=content(text=string)) for string in strings]
 
 
+class ChunkReader:
+    """Reads blocks that are written as the last one was."""
+
+    __slots__ = ("_run", "session_id")
+
+    def __init__(self) -> None:
+        self._run: ChunkRun | None = None
+        self.session_id = ""
+        """Whose chunks it can read."""
+
+    def learn(self, block: bytes, frames: list[UpdateFrame]) -> None:
+        """`frames` are those of the block, all of one session."""
+        self._keep(find_run(block, frames) if len(frames) >= FEW else None)
+
+    def read(self, block: bytes) -> list[v1.SessionUpdate] | None:
+        """The updates of a block; None if it is to be read, and learnt, in the long way."""
+        run = self._run
+        updates = run.read(block) if run is not None and block.startswith(run.head) else None
+        if updates is None or len(block) > len(updates) * SHORT:
+            self._keep(None)  # something else has begun
+        return updates
+
+    def _keep(self, run: ChunkRun | None) -> None:
+        self._run = run
+        self.session_id = "" if run is None else run.session_id
+
+
 def find_run(block: bytes, frames: list[UpdateFrame]) -> ChunkRun | None:
     """How the first frame of a block is written, if it is a chunk of text and nothing more. `frames` are
     those of the block.
