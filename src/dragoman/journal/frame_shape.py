@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import repeat
 
 import msgspec
 from msgspec import Raw, Struct
@@ -45,8 +46,12 @@ class FrameShape(Struct, frozen=True, gc=False):
         """The text of each frame; None if one of them is of another shape."""
         head, tail = self.head, self.tail
         begin, end = len(head), -len(tail)
-        texts = [f[begin:end] for f in frames if f.startswith(head) and f.endswith(tail)]
-        is_alike = len(texts) == len(frames) and min(map(len, frames), default=0) >= begin - end
+        is_alike = (
+            min(map(len, frames), default=0) >= begin - end
+            and all(map(bytes.startswith, frames, repeat(head)))
+            and all(map(bytes.endswith, frames, repeat(tail)))
+        )
+        texts = [frame[begin:end] for frame in frames]
         return texts if is_alike and _are_strings(texts) else None
 
 

@@ -114,7 +114,7 @@ class Link:
             self.connection, router, self._owner, self._send, self.outbox.gather, limits=self.limits
         )
         self._feeding = False  # a block is being dealt with: its answers leave together at its end
-        self._answered_calls: deque[PendingCall] = deque()  # by the block that is being dealt with
+        self._answered_calls: list[PendingCall] = []  # by the block that is being dealt with
         self._holds: dict[str, None] = {}  # why reading is stopped
         self._close_reason: LinkClosed | None = None
         self._over: asyncio.Future[None] | None = None  # made by the first who waits for the end
@@ -234,7 +234,7 @@ class Link:
         return ask_run(connection, self._work, block)
 
     def _wake_callers(self) -> None:
-        calls, self._answered_calls = self._answered_calls, deque()
+        calls, self._answered_calls = deque(self._answered_calls), []
         # Where a loop feeds us, nobody else is at work in this step of it, and another one is not needed.
         if asyncio.current_task(self._loop) is None:
             wake_all(calls)

@@ -8,15 +8,13 @@ thing slowly.
 
 from __future__ import annotations
 
-from collections import deque
-
 from dragoman.core import Connection
 from dragoman.runtime.pending_call import PendingCall
 from dragoman.runtime.request_tasks import RequestTasks
 from dragoman.wire.plain import plain_answers, plain_requests
 
 
-def settle_run(connection: Connection[PendingCall], block: bytes, answered_calls: deque[PendingCall]) -> int:
+def settle_run(connection: Connection[PendingCall], block: bytes, answered_calls: list[PendingCall]) -> int:
     """Give all answers of a block to their calls. Nothing may have to be handled before them. Calls whose
     callers are to be woken go into `answered_calls`.
     """

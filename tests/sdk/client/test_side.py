@@ -206,3 +206,17 @@ async def test_a_question_without_options_cannot_be_answered_yes() -> None:
         agent.send(request(1, "session/request_permission", params))
         assert (await agent.answer_to(1))["result"] == {"outcome": {"outcome": "cancelled"}}
     assert asked == []
+
+
+async def test_words_are_read_in_order_whatever_comes_between_them() -> None:
+    words = [str(n) for n in range(20)]
+    blocks = [words, words, [*words, "x" * 2000], words, words, ["y" * 9000] * 9, words, words]
+    async with raw_agent() as (handle, agent):
+        for session in [await handle.new_session(cwd="/tmp") for _ in range(2)]:
+            running = asyncio.ensure_future(session.prompt("x"))
+            asked = await agent.asks("session/prompt")
+            for texts in blocks:
+                agent.send(*(chunk(session.id, text) for text in texts))
+            agent.send(chunk("nobody", "lost"), *(chunk(session.id, word) for word in words))
+            agent.send(result(asked["id"], END))
+            assert (await running).text == "".join(text for texts in [*blocks, words] for text in texts)

@@ -1,12 +1,14 @@
 """Runs of updates, read by one call into C: whole frames of the commonest kind, envelopes and all.
 
-Whatever is not exactly such a frame makes the call fail, and its block is read frame by frame.
+Whatever is not exactly such a frame makes the call fail, and its block is read frame by frame. In a stream of
+words, frames differ in one short string alone: what stands around it is read once, and then only the strings.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from io import BytesIO
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -35,6 +37,101 @@ NoteFrame: TypeAlias = PlainNotification[Literal["session/update"], v1.SessionNo
 def run_reader(frame: type[object]) -> Callable[[bytes], list[Any]]:
     """Made with the first connection: it takes longer to make than a small program takes to start."""
     return json_decoder(frame, dec_hook=decode_choice).decode_lines
+
+
+SHORT = 384
+"""Bytes of a frame, on average, up to which reading the strings alone costs less."""
+
+FEW = 8
+"""Frames of a block from which on it pays to find out what they share."""
+
+_OTHER_TEXT = "?"
+
+_read_strings = json_decoder(list[str]).decode
+
+
+class ChunkRun(msgspec.Struct, frozen=True, gc=False):
+    """How the frames of a stream of words are written around their texts."""
+
+    head: bytes
+    """Up to the quote before the text."""
+    tail: bytes
+    """From the quote behind it up to the newline."""
+    session_id: str
+    kind: Callable[..., v1.SessionUpdate]
+
+    def read(self, block: bytes) -> list[v1.SessionUpdate] | None:
+        """The updates of a block; None if a frame in it is written in another way."""
+        head, tail = self.head, self.tail
+        begin, end = len(head), -len(tail)
+        texts = [line[begin:end] for line in BytesIO(block)]
+        if head + (tail + head).join(texts) + tail != block:
+            return None
+        strings_text = b'["' + b'","'.join(texts) + b'"]'
+        # Each quote between two texts ends a string if no backslash is before it. Then a text with a quote of
+        # its own makes more strings than there are texts.
+        if b'\\","' in strings_text:
+            return None
+        try:
+            strings = _read_strings(strings_text)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            return None
+        if len(strings) != len(texts):
+            return None
+        kind, content = self.kind, v1.TextContent
+        return [kind(content=content(text=string)) for string in strings]
+
+
+class ChunkReader:
+    """Reads blocks that are written as the last one was."""
+
+    __slots__ = ("_run", "session_id")
+
+    def __init__(self) -> None:
+        self._run: ChunkRun | None = None
+        self.session_id = ""
+        """Whose chunks it can read."""
+
+    def learn(self, block: bytes, frames: list[UpdateFrame]) -> None:
+        """`frames` are those of the block, all of one session."""
+        self._keep(find_run(block, frames) if len(frames) >= FEW else None)
+
+    def read(self, block: bytes) -> list[v1.SessionUpdate] | None:
+        """The updates of a block; None if it is to be read, and learnt, in the long way."""
+        run = self._run
+        updates = run.read(block) if run is not None and block.startswith(run.head) else None
+        if updates is None or len(block) > len(updates) * SHORT:
+            self._keep(None)  # something else has begun
+        return updates
+
+    def _keep(self, run: ChunkRun | None) -> None:
+        self._run = run
+        self.session_id = "" if run is None else run.session_id
+
+
+def find_run(block: bytes, frames: list[UpdateFrame]) -> ChunkRun | None:
+    """How the first frame of a block is written, if it is a chunk of text and nothing more. `frames` are
+    those of the block.
+    """
+    params = frames[0].params
+    content = getattr(params.update, "content", None)
+    if not isinstance(content, v1.TextContent) or len(block) > len(frames) * SHORT:
+        return None
+    line = block[: block.find(b"\n") + 1]
+    head, text, tail = line.rpartition(msgspec.json.encode(content.text))
+    run = ChunkRun(head + b'"', b'"' + tail, params.session_id, type(params.update))
+    # The same words may stand elsewhere too. With other ones in their place, it is seen which they are.
+    return run if text and all(_has_text(run, string) for string in (content.text, _OTHER_TEXT)) else None
+
+
+def _has_text(run: ChunkRun, text: str) -> bool:
+    """Whether this text, written so, is a chunk with nothing else in it."""
+    try:
+        frames = run_reader(UpdateFrame)(run.head + msgspec.json.encode(text)[1:-1] + run.tail)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return False
+    expected = PlainParams(session_id=run.session_id, update=run.kind(content=v1.TextContent(text=text)))
+    return [frame.params for frame in frames] == [expected]
 
 
 def as_notification(params: PlainParams) -> v1.SessionNotification:

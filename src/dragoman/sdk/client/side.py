@@ -25,7 +25,7 @@ from dragoman.schema.codec import read, write
 from dragoman.schema.errors import SchemaError
 from dragoman.sdk.capabilities import CLIENT_NOTIFICATIONS, CLIENT_REQUESTS
 from dragoman.sdk.client.client import Client
-from dragoman.sdk.client.runs import NoteFrame, UpdateFrame, as_notification, run_reader
+from dragoman.sdk.client.runs import ChunkReader, NoteFrame, UpdateFrame, as_notification, run_reader
 from dragoman.sdk.client.subagents import SubagentTree
 from dragoman.sdk.handlers import Handler
 from dragoman.sdk.inbound import params_reader, read_params, read_plain
@@ -79,6 +79,7 @@ class ClientSide:
     __slots__ = (
         "_behind",
         "_call_on_update",
+        "_chunks",
         "_count",
         "_link",
         "_on_update",
@@ -117,6 +118,7 @@ class ClientSide:
         self._call_on_update = _plain_call(self._on_update)
         self._run_on_update = self._async_call(self._on_update)
         self._read_run = run_reader(UpdateFrame if self._on_update is None else NoteFrame)
+        self._chunks = ChunkReader()
         self._routes: dict[str, _Route] = {}
 
     def _async_call(self, handler: Handler | None) -> HandlerFunction | None:
@@ -148,6 +150,11 @@ class ClientSide:
         """Updates come in long runs; a run is read by one call into C, envelopes and all."""
         if block.startswith(_WITH_ID):  # a request or an answer, of which there is nothing to try
             return 0
+        session = self.sessions.get(self._chunks.session_id)
+        if session is not None and (chunks := self._chunks.read(block)):
+            self._inlet(session).extend(chunks)
+            self._count += len(chunks)
+            return len(chunks)
         # Frames that do not keep to their lines would be refused one by one. Here it is enough that there are
         # as many: nothing is run for an update, and looking closer would cost a tenth of all the reading.
         lines = count_lines(block)
@@ -170,6 +177,7 @@ class ClientSide:
         if session is not None and len(updates) == lines:  # nearly always
             self._inlet(session).extend(updates)
             self._count += lines
+            self._chunks.learn(block, frames)
         else:
             self._take_updates(frames, len(block) // lines)
         return lines
