@@ -96,6 +96,7 @@ def test_a_text_that_ends_early_does_not_make_up_for_one_that_ends_late() -> Non
 
 def test_frames_that_say_something_more_or_else_are_no_run() -> None:
     run = run_of(msgspec.json.encode)
+    other: Any
     for other in (
         frame("x", session="t"),
         frame("x", kind="agent_thought_chunk"),
