@@ -82,7 +82,9 @@ class LiveSession:
         self.followers: tuple[SessionFollower, ...] = ()
         self.process: SessionProcess | None = None
         """The process that knows this session; None if none does."""
-        self.log = EntryLog(hub.journal, self, ownership=hub.ownership, last=state.last)
+        self.log = EntryLog(
+            hub.journal, self, ownership=hub.ownership, last=state.last, log_round=hub.log_round
+        )
         self.lease = SessionLease(state.id)
         self.checkpoint_at = 0
         """The last entry that a checkpoint in the stream covers."""
