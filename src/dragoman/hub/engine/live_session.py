@@ -357,8 +357,9 @@ class LiveSession:
             return
         if self._state.parent:
             self.used = asyncio.get_running_loop().time()
-        verdict = self.dispatch(ev.UpdatesReceived(frames=frames, number=number))
-        if verdict == "done" and not are_chunks(self.id, frames):
+        is_text = are_chunks(self.id, frames)
+        verdict = self.dispatch(ev.UpdatesReceived(frames=frames, number=number, are_chunks=is_text))
+        if verdict == "done" and not is_text:
             for update in tool_call_updates(self.id, frames):
                 self.calls.hear(self.id, update)
             self.hub.changes.on_updates(self.id, frames)
