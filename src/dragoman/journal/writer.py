@@ -16,7 +16,7 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from functools import partial
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from dragoman.errors import JournalClosed, JournalError
@@ -221,10 +221,9 @@ class WriterThread:
             rows += job.rows
             if job.alone or rows >= BATCH_ROWS:
                 return batch
-            try:
-                job = self._queue.get_nowait()
-            except Empty:
+            if self._queue.empty():  # nobody else takes from it
                 return batch
+            job = self._queue.get_nowait()
             if job is not None and job.alone:
                 self._next_job = job
                 return batch
