@@ -12,7 +12,7 @@ that was cut in two by a stream of chunks. A frame that holds nothing of this is
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate, islice, repeat
 
@@ -37,9 +37,15 @@ TOGETHER_BYTES = 64 * 1024
 LONGEST_HEAD = 1024
 """Bytes of what frames begin with that are compared: beyond the protocol's own words, little is alike."""
 
-MOST_HEADS = 256
+MOST_HEADS = 4096
 _heads: set[bytes] = set()
-"""With what frames have begun lately, and how many of these are remembered."""
+"""With what frames have begun lately, and how many of these are remembered: each of a thousand sessions that
+stream at once has its own.
+"""
+
+HEAD_NAME = 128
+_shared_heads: dict[bytes, bytes] = {}
+"""What frames of one stream shared lately, by so many of their first bytes."""
 
 FEW = 4
 """Below it, finding out what frames share costs more than it saves."""
@@ -63,15 +69,25 @@ def redact_all(frames: Sequence[bytes], how: Callable[[bytes], bytes] = redact) 
         return [how(frame) for frame in frames]
     head = _common_head(frames)
     redacted_frames: list[bytes] = []
-    block: list[bytes] = []
-    size = 0
-    for frame in frames:
-        block.append(frame)
-        size += len(frame)
-        if len(block) == TOGETHER or size >= TOGETHER_BYTES:
+    for first in range(0, len(frames), TOGETHER):
+        for block in _cut(frames[first : first + TOGETHER]):
             redacted_frames += _redact_block(block, head)
-            block, size = [], 0
-    return redacted_frames + _redact_block(block, head) if block else redacted_frames
+    return redacted_frames
+
+
+def _cut(frames: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
+    """Blocks that reach the bound of bytes with their last frame, or do not reach it."""
+    if sum(map(len, frames)) <= TOGETHER_BYTES:  # nearly always
+        yield frames
+        return
+    first = size = 0
+    for place, frame in enumerate(frames, 1):
+        size += len(frame)
+        if size >= TOGETHER_BYTES:
+            yield frames[first:place]
+            first, size = place, 0
+    if first < len(frames):
+        yield frames[first:]
 
 
 def is_redacted(frame: bytes) -> bool:
@@ -89,7 +105,7 @@ def redact_runs(entries: EntryBatch, how: Callable[[bytes], bytes]) -> Sequence[
     return [FrameRun(run.direction, list(islice(rest, len(run.frames))), run.time) for run in entries.runs]
 
 
-def _redact_block(frames: list[bytes], head: bytes) -> list[bytes]:
+def _redact_block(frames: Sequence[bytes], head: bytes) -> Sequence[bytes]:
     # The head ends with a quote, which is put before what is left of each frame.
     parts = list(map(bytes.removeprefix, frames, repeat(head)))
     places = secret_places(_BETWEEN.join((b"", *parts)))
@@ -101,7 +117,20 @@ def _redact_block(frames: list[bytes], head: bytes) -> list[bytes]:
 
 
 def _common_head(frames: Sequence[bytes]) -> bytes:
-    """How most of the frames begin, if no secret begins there."""
+    """How most of the frames begin, if no secret begins there. Any head that is plain will do: a frame that
+    does not begin so is looked at as a whole.
+    """
+    name = frames[len(frames) // 2][:HEAD_NAME]
+    head = _shared_heads.get(name, b"")
+    if not head or not (frames[0].startswith(head) or frames[-1].startswith(head)):
+        head = _find_common_head(frames)
+        if len(_shared_heads) >= MOST_HEADS:
+            _shared_heads.clear()
+        _shared_heads[name] = head
+    return head
+
+
+def _find_common_head(frames: Sequence[bytes]) -> bytes:
     # Two neighbours may be of different kinds; of three pairs, one is of the kind that most are.
     pairs = (0, len(frames) // 2 - 1, len(frames) // 2)
     heads = {_shared_head(frames[n], frames[min(n + 1, len(frames) - 1)]) for n in pairs}
