@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.journal.redaction import REDACTED, redact, redact_all
+from dragoman.journal.redaction import REDACTED, TOGETHER, TOGETHER_BYTES, redact, redact_all
 from tests.every import every
 from tests.journal.plain_redaction import redact_plainly
 
@@ -270,3 +270,32 @@ def test_another_way_to_redact_is_asked_for_every_frame() -> None:
 def test_credentials_of_a_login_are_hidden_whatever_they_are_called(params: dict[str, object]) -> None:
     frame = {"jsonrpc": "2.0", "id": 1, "method": "authenticate", "params": params}
     assert b"4711" not in redact(json.dumps(frame).encode())
+
+
+def chunk_of(session: str, text: str) -> bytes:
+    update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}
+    params = {"sessionId": session, "update": update}
+    return json.dumps({"jsonrpc": "2.0", "method": "session/update", "params": params}).encode()
+
+
+def test_what_frames_of_a_stream_shared_before_hides_no_secret_of_the_next() -> None:
+    key = "sk-ant-api03-" + "a1B2" * 20
+    ordinary = [chunk_of("s", f"word {number}") for number in range(8)]
+    assert redact_all(ordinary) == ordinary
+    login = b'{"jsonrpc":"2.0","method":"authenticate","params":{"data":{"x":"secret words"}}}'
+    frames = [*ordinary[:3], chunk_of("s", key), *ordinary[3:], login, chunk_of("other", key), ordinary[0]]
+    redacted_frames = redact_all(frames)
+    assert redacted_frames == [redact(frame) for frame in frames]
+    assert redacted_frames[0] == ordinary[0]
+    assert not any(key.encode() in frame or b"secret words" in frame for frame in redacted_frames)
+
+
+def test_large_frames_among_small_ones_are_looked_at_as_each_alone() -> None:
+    key = "sk-ant-api03-" + "a1B2" * 20
+    large = chunk_of("s", "long " * (TOGETHER_BYTES // 5))
+    small = [chunk_of("s", f"word {number}") for number in range(TOGETHER + 3)]
+    secret = chunk_of("s", f"{'long ' * (TOGETHER_BYTES // 5)} {key}")
+    frames = [*small, large, *small, secret, large, chunk_of("s", key), *small]
+    redacted_frames = redact_all(frames)
+    assert redacted_frames == [redact(frame) for frame in frames]
+    assert not any(key.encode() in frame for frame in redacted_frames)

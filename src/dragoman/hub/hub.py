@@ -27,7 +27,7 @@ from dragoman.hub.engine.checkpoints import is_due, take_checkpoint
 from dragoman.hub.engine.child_sessions import ChildSessions
 from dragoman.hub.engine.lifecycle import Made, hand_over, open_session
 from dragoman.hub.engine.live_session import LiveSession, SessionFollower
-from dragoman.hub.engine.log import STORE_SECONDS
+from dragoman.hub.engine.log import STORE_SECONDS, LogRound
 from dragoman.hub.engine.options import HubOptions, Trace
 from dragoman.hub.engine.ownership import Ownership, SoleOwnership
 from dragoman.hub.engine.ports import Position
@@ -74,9 +74,12 @@ class Hub:
         self.ownership: Ownership = ownership or SoleOwnership()
         self.journal = journal
         self.bounds = HubBounds()
+        self.log_round = LogRound()
         self.options = options or HubOptions()
         self.default_agent = self.options.default_agent
-        self.pool = AgentPool(agents, remember=remember or (lambda name, answer: answer or {}))
+        self.pool = AgentPool(
+            agents, remember=remember or (lambda name, answer: answer or {}), log_round=self.log_round
+        )
         self.sessions: dict[str, LiveSession] = {}
         self.clients: set[HubClient] = set()
         self.broker = ApprovalBroker(self)

@@ -8,8 +8,8 @@ the very type: for classes like these, `isinstance` takes many times as long.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, TypeVar, overload
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple, Protocol, TypeVar, overload
 
 from dragoman.journal.contract import PAGE_BYTES, PAGE_ROWS, Direction, Entry, StoredEntry
 
@@ -124,6 +124,30 @@ class EntryBatch(_Lazy[Entry]):
         return [
             Entry(run.direction, frame, run.time, run.pending) for run in self.runs for frame in run.frames
         ]
+
+
+class QueueAppend(Protocol):
+    """What a journal may offer as `try_queue_append`, for many who append at once: a task and a future for
+    each of them would cost as much as the append.
+    """
+
+    def __call__(
+        self,
+        stream: str,
+        batch: EntryBatch,
+        *,
+        after: int,
+        on_done: Callable[[int, BaseException | None], None],
+    ) -> bool:
+        """`append`, of which `on_done` hears later, in the event loop: the sequence of the last entry, or the
+        error. False if it cannot be done so now: nothing has happened then, and `append` does it.
+        """
+
+
+def queue_of(journal: object) -> QueueAppend | None:
+    """Its `try_queue_append`, if it has one."""
+    queue: QueueAppend | None = getattr(journal, "try_queue_append", None)
+    return queue
 
 
 class RunPage(_Lazy[StoredEntry]):

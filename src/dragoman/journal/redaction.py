@@ -12,7 +12,7 @@ that was cut in two by a stream of chunks. A frame that holds nothing of this is
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate, islice, repeat
 
@@ -32,12 +32,16 @@ TOGETHER = 64
 TOGETHER_BYTES = 64 * 1024
 """Bytes that are looked at in one go; more of them no longer stay near the processor."""
 
-MOST_HEADS = 256
+MOST_HEADS = 4096
 _heads: set[bytes] = set()
-"""With what frames have begun lately, and how many of these are remembered."""
+"""With what frames have begun lately, and how many of these are remembered: each of a thousand sessions that
+stream at once has its own.
+"""
 
-_last_shape = [FrameShape(b"", b"")]
-"""That of the frames that were looked at last: the next ones may well have it too."""
+HEAD_NAME = 128
+NO_SHAPE = FrameShape(b"", b"")
+_shapes: dict[bytes, FrameShape] = {}
+"""What frames of one stream shared lately, by so many of their first bytes."""
 
 FEW = 4
 """Below it, finding out what frames share costs more than it saves."""
@@ -60,18 +64,26 @@ def redact_all(frames: Sequence[bytes], how: Callable[[bytes], bytes] = redact) 
     if how is not redact or len(frames) < FEW:
         return [how(frame) for frame in frames]
     shape = _common_shape(frames)
-    if len(frames) <= TOGETHER and sum(map(len, frames)) <= TOGETHER_BYTES:
-        return _redact_block(list(frames), shape)
     redacted_frames: list[bytes] = []
-    block: list[bytes] = []
-    size = 0
-    for frame in frames:
-        block.append(frame)
-        size += len(frame)
-        if len(block) == TOGETHER or size >= TOGETHER_BYTES:
+    for first in range(0, len(frames), TOGETHER):
+        for block in _cut(frames[first : first + TOGETHER]):
             redacted_frames += _redact_block(block, shape)
-            block, size = [], 0
-    return redacted_frames + _redact_block(block, shape) if block else redacted_frames
+    return redacted_frames
+
+
+def _cut(frames: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
+    """Blocks that reach the bound of bytes with their last frame, or do not reach it."""
+    if sum(map(len, frames)) <= TOGETHER_BYTES:  # nearly always
+        yield frames
+        return
+    first = size = 0
+    for place, frame in enumerate(frames, 1):
+        size += len(frame)
+        if size >= TOGETHER_BYTES:
+            yield frames[first:place]
+            first, size = place, 0
+    if first < len(frames):
+        yield frames[first:]
 
 
 @lru_cache(MOST_HEADS)
@@ -95,17 +107,17 @@ def redact_runs(entries: EntryBatch, how: Callable[[bytes], bytes]) -> Sequence[
     return [FrameRun(run.direction, list(islice(rest, len(run.frames))), run.time) for run in entries.runs]
 
 
-def _redact_block(frames: list[bytes], shape: FrameShape) -> list[bytes]:
+def _redact_block(frames: Sequence[bytes], shape: FrameShape) -> Sequence[bytes]:
     numbers = _suspect_numbers(frames, shape) if is_plain_shape(shape) else range(len(frames))
     if not numbers:
         return frames
-    redacted_frames = frames.copy()
+    redacted_frames = list(frames)
     for n, frame in zip(numbers, _redact_each([frames[n] for n in numbers], shape.head), strict=True):
         redacted_frames[n] = frame
     return redacted_frames
 
 
-def _suspect_numbers(frames: list[bytes], shape: FrameShape) -> Sequence[int]:
+def _suspect_numbers(frames: Sequence[bytes], shape: FrameShape) -> Sequence[int]:
     """Which of the frames need a look: none if all are of the shape and no text is suspicious."""
     texts = shape.texts(frames)
     if texts is not None:
@@ -127,17 +139,25 @@ def _redact_each(frames: list[bytes], head: bytes) -> list[bytes]:
 
 
 def _common_shape(frames: Sequence[bytes]) -> FrameShape:
-    """How most of the frames begin and end, if no secret begins there."""
-    (last,) = _last_shape
-    if is_plain_shape(last) and last.fits(frames[0]) and last.fits(frames[-1]):
-        return last
+    """How most of the frames begin and end, if no secret begins there. Any shape whose head is plain will do:
+    a frame that has another is looked at as a whole.
+    """
+    name = frames[len(frames) // 2][:HEAD_NAME]
+    shape = _shapes.get(name, NO_SHAPE)
+    if not shape.head or not (shape.fits(frames[0]) or shape.fits(frames[-1])):
+        shape = _find_common_shape(frames)
+        if len(_shapes) >= MOST_HEADS:
+            _shapes.clear()
+        _shapes[name] = shape
+    return shape
+
+
+def _find_common_shape(frames: Sequence[bytes]) -> FrameShape:
     # Two neighbours may be of different kinds; of three pairs, one is of the kind that most are.
     pairs = (0, len(frames) // 2 - 1, len(frames) // 2)
     shapes = {shape_of_both(frames[n], frames[min(n + 1, len(frames) - 1)]) for n in pairs}
     by_length = sorted(shapes, key=lambda shape: len(shape.head), reverse=True)
-    shape = next((shape for shape in by_length if _is_plain_head(shape.head)), FrameShape(b"", b""))
-    _last_shape[0] = shape
-    return shape
+    return next((shape for shape in by_length if _is_plain_head(shape.head)), NO_SHAPE)
 
 
 def _comes_again(head: bytes) -> bool:

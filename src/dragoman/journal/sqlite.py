@@ -32,7 +32,7 @@ from dragoman.journal.contract import (
     StreamInfo,
     StreamListing,
 )
-from dragoman.journal.entry_runs import FrameRun, runs_of_entries, size_of_runs
+from dragoman.journal.entry_runs import EntryBatch, FrameRun, runs_of_entries, size_of_runs
 from dragoman.journal.readers import Readers
 from dragoman.journal.redaction import redact as redact_secrets
 from dragoman.journal.redaction import redact_runs
@@ -133,14 +133,39 @@ class SqliteJournal:
 
     async def append(self, stream: str, entries: Sequence[Entry], *, after: int | None = None) -> int:
         self.appends += 1
-        redact, now, seal = self._redact, self._clock, self._seal
-        ends = self._ends if seal is None else None
         batch = runs_of_entries(entries)
         text = size_of_runs(batch.runs)
-        size = text + 64 * len(batch)
         redacted_runs: Sequence[FrameRun] | None = None
-        if redact is not None and text > LARGE_BYTES:
-            redacted_runs = await asyncio.to_thread(redact_runs, batch, redact)
+        if self._redact is not None and text > LARGE_BYTES:
+            redacted_runs = await asyncio.to_thread(redact_runs, batch, self._redact)
+        work = self._append_work(stream, batch, after, redacted_runs)
+        return await self._write.do(work, size=text + 64 * len(batch), rows=len(batch))
+
+    def try_queue_append(
+        self,
+        stream: str,
+        batch: EntryBatch,
+        *,
+        after: int,
+        on_done: Callable[[int, BaseException | None], None],
+    ) -> bool:
+        text = size_of_runs(batch.runs)
+        if text > LARGE_BYTES:
+            return False
+        work, count = self._append_work(stream, batch, after), len(batch)
+        is_queued = self._write.try_queue(work, on_done, size=text + 64 * count, rows=count)
+        self.appends += is_queued
+        return is_queued
+
+    def _append_work(
+        self,
+        stream: str,
+        batch: EntryBatch,
+        after: int | None,
+        redacted_runs: Sequence[FrameRun] | None = None,
+    ) -> Callable[[sqlite3.Connection], int]:
+        redact, now, seal = self._redact, self._clock, self._seal
+        ends = self._ends if seal is None else None
 
         def work(connection: sqlite3.Connection) -> int:
             return streams.append(
@@ -155,7 +180,7 @@ class SqliteJournal:
                 ends=ends,
             )
 
-        return await self._write.do(work, size=size, rows=len(batch))
+        return work
 
     async def replay(self, stream: str, *, after: int = 0, limit: int | None = None) -> AsyncIterator[Page]:
         remaining = limit

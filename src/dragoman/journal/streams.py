@@ -32,6 +32,7 @@ from dragoman.journal.redaction import redact_runs
 from dragoman.journal.seal import Seal
 from dragoman.journal.tables import (
     DIRECTIONS,
+    PACK_FROM,
     SELECT,
     StreamEnd,
     StreamRow,
@@ -54,6 +55,8 @@ INSERT = "insert into entries (number, sequence, direction, time, frame, sum) va
 ROWS = 40
 """Rows of one statement; with more it is no faster, and some builds allow no more than 999 values."""
 INSERT_ROWS = INSERT + ", (?, ?, ?, ?, ?, ?)" * (ROWS - 1)
+INSERT_FEW = (INSERT, INSERT + ", (?, ?, ?, ?, ?, ?)")
+"""Statements for one row and for two: an update, and what the hub notes beside it."""
 ENDS = 1024
 """Streams whose end is remembered: as many as may stream at once."""
 
@@ -151,6 +154,12 @@ def _rows(number: int, last: int, runs: Iterable[FrameRun]) -> list[tuple[object
     rows: list[tuple[object, ...]] = []
     for run in runs:
         moment = _moment(run)
+        if len(run.frames) == 1 and len(run.frames[0]) < PACK_FROM:  # nearly every append has only such
+            last += 1
+            direction, payload = DIRECTION_NUMBERS[run.direction], run.frames[0]
+            checksum = entry_sum(number, last, direction, moment, payload)
+            rows.append((number, last, direction, moment, payload, checksum))
+            continue
         for frames in (run.frames,) if len(run.frames) == 1 else cut(run.frames):
             last += len(frames)
             direction = DIRECTION_NUMBERS[run.direction]
@@ -189,6 +198,9 @@ def _moment(run: FrameRun) -> float:
 
 def _insert(connection: sqlite3.Connection, rows: Sequence[tuple[object, ...]]) -> None:
     """Many rows with one statement: each statement lets other threads run, and then waits for its turn."""
+    if 0 < len(rows) <= len(INSERT_FEW):
+        connection.execute(INSERT_FEW[len(rows) - 1], [value for row in rows for value in row])
+        return
     full_count = len(rows) - len(rows) % ROWS
     for first in range(0, full_count, ROWS):
         connection.execute(INSERT_ROWS, [value for row in rows[first : first + ROWS] for value in row])

@@ -11,16 +11,20 @@ thread: to wake another one and to be woken by it takes longer than the commit.
 from __future__ import annotations
 
 import asyncio
+import logging
 import sqlite3
 import threading
 from collections.abc import Callable
-from queue import Empty, SimpleQueue
+from functools import partial
+from queue import SimpleQueue
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from dragoman.errors import JournalClosed, JournalError
 from dragoman.journal.sqlite_file import Refusal
 
 T = TypeVar("T")
+
+log = logging.getLogger(__name__)
 
 QUEUED_BYTES = 16 * 1024 * 1024
 """Above this, whoever appends waits: more would only be memory that the disk cannot keep up with."""
@@ -33,18 +37,26 @@ BATCH_ROWS = 4096
 
 
 class WriteJob(Generic[T]):
-    """Something to do in the writer's thread. `alone` means that it commits by itself."""
+    """Something to do in the writer's thread. `alone` means that it commits by itself. `on_done` is called in
+    the loop when the job is committed, or refused, with what came of it.
+    """
 
-    __slots__ = ("alone", "error", "future", "result", "rows", "size", "work")
+    __slots__ = ("alone", "error", "on_done", "result", "rows", "size", "work")
 
     def __init__(
-        self, work: Callable[[sqlite3.Connection], T], *, size: int = 0, rows: int = 1, alone: bool = False
+        self,
+        work: Callable[[sqlite3.Connection], T],
+        on_done: Callable[[Any, BaseException | None], None],
+        *,
+        size: int = 0,
+        rows: int = 1,
+        alone: bool = False,
     ) -> None:
         self.work = work
+        self.on_done = on_done
         self.size = size
         self.rows = rows
         self.alone = alone
-        self.future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self.result: Any = None
         self.error: BaseException | None = None
 
@@ -111,15 +123,32 @@ class WriterThread:
             await self._room.wait()
         if self._closing:
             raise JournalClosed("the journal is closed")
-        if not (self._waits or self._open_jobs or alone) and size <= HERE_BYTES:
-            small_job = WriteJob(work)
-            if self._run_here(small_job):
-                return await small_job.future
-        job = WriteJob(work, size=size, rows=rows, alone=alone)
-        self._queued_bytes += size
+        future: asyncio.Future[T] = self._loop.create_future()
+        job = WriteJob(work, partial(_settle, future), size=size, rows=rows, alone=alone)
+        if self._waits or self._open_jobs or alone or size > HERE_BYTES or not self._run_here(job):
+            self._put(job)
+        return await future
+
+    def try_queue(
+        self,
+        work: Callable[[sqlite3.Connection], T],
+        on_done: Callable[[Any, BaseException | None], None],
+        *,
+        size: int,
+        rows: int,
+    ) -> bool:
+        """`do` for whoever is called when it is committed. False if one has to wait before that, or has no
+        need to: then nothing is done.
+        """
+        if self._closing or self._queued_bytes > QUEUED_BYTES or not self._waits:
+            return False
+        self._put(WriteJob(work, on_done, size=size, rows=rows))
+        return True
+
+    def _put(self, job: AnyJob) -> None:
+        self._queued_bytes += job.size
         self._open_jobs += 1
         self._queue.put(job)
-        return await job.future
 
     def _run_here(self, job: AnyJob) -> bool:
         """Run a job at once, while the thread has nothing to do and so does not touch its connection; says
@@ -139,7 +168,7 @@ class WriterThread:
             if connection.in_transaction:
                 connection.rollback()
             job.error = self._explain_error(error)
-        self._settle_all([job])
+        job.on_done(job.result, job.error)
         return True
 
     async def aclose(self) -> None:
@@ -157,7 +186,7 @@ class WriterThread:
         try:
             connection = self._open()
         except BaseException as error:  # noqa: BLE001  # handed to whoever opens
-            self._call_in_loop(_fail, self._open_future, self._explain_error(error))
+            self._call_in_loop(_settle, self._open_future, None, self._explain_error(error))
         else:
             commit = self._commit if self._waits else self._patiently(connection)
             self._call_in_loop(_settle, self._open_future, None)
@@ -192,10 +221,9 @@ class WriterThread:
             rows += job.rows
             if job.alone or rows >= BATCH_ROWS:
                 return batch
-            try:
-                job = self._queue.get_nowait()
-            except Empty:
+            if self._queue.empty():  # nobody else takes from it
                 return batch
+            job = self._queue.get_nowait()
             if job is not None and job.alone:
                 self._next_job = job
                 return batch
@@ -231,26 +259,23 @@ class WriterThread:
 
     def _finish(self, batch: list[AnyJob]) -> None:
         self._open_jobs -= len(batch)
-        self._queued_bytes -= sum(job.size for job in batch)
-        self._settle_all(batch)
+        for job in batch:
+            self._queued_bytes -= job.size
+        for job in batch:
+            try:
+                job.on_done(job.result, job.error)
+            except Exception:  # what goes wrong with one must not keep the others from what is theirs
+                log.exception("what follows from a commit failed")
         if self._queued_bytes <= QUEUED_BYTES:
             self._room.set()
 
-    def _settle_all(self, batch: list[AnyJob]) -> None:
-        for job in batch:
-            if job.error is not None:
-                _fail(job.future, job.error)
-            else:
-                _settle(job.future, job.result)
 
-
-def _settle(future: asyncio.Future[Any], result: object) -> None:
-    if not future.done():
+def _settle(future: asyncio.Future[Any], result: object, error: BaseException | None = None) -> None:
+    if future.done():
+        return
+    if error is None:
         future.set_result(result)
-
-
-def _fail(future: asyncio.Future[Any], error: BaseException) -> None:
-    if not future.done():
+    else:
         future.set_exception(error)
 
 

@@ -416,8 +416,8 @@ async def test_the_fold_of_a_child_s_stream_is_its_state(tmp_path: Path) -> None
         announce(agent, session, "kid", title=None, state={"state": "idle"})
         agent.tell("kid", "x")
         await eventually(lambda: "kid" in stage.hub.sessions)
-        await eventually(lambda: session in stage.hub.sessions and client.heard)
-        await asyncio.gather(*(one.log.flush(5.0) for one in list(stage.hub.sessions.values())))
+        await eventually(lambda: stage.hub.sessions[session].state.child("kid").id)
+        await eventually(lambda: all(one.log.last == one.state.last for one in stage.hub.sessions.values()))
         for name in (session, "kid"):
             state = new_state(name)
             async for page in journal.replay(name):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from dragoman.hub.engine.log import AT_ONCE_BYTES, EntryLog
+from dragoman.hub.engine.log import AT_ONCE_BYTES, EntryLog, LogRound
 from dragoman.hub.engine.ownership import SoleOwnership
 from dragoman.hub.session.events import NewEntry
 from dragoman.journal import Entry
@@ -26,7 +26,7 @@ class CountingJournal(MemoryJournal):
 async def test_one_append_holds_no_more_than_its_bytes_and_the_entry_that_reaches_them() -> None:
     journal, session = CountingJournal(), StreamSession()
     unstored = session.bounds.entries
-    log = EntryLog(journal, session, ownership=SoleOwnership(), last=0)
+    log = EntryLog(journal, session, ownership=SoleOwnership(), last=0, log_round=LogRound())
     size = AT_ONCE_BYTES * 2 // 3
     for _ in range(10):
         log.add([NewEntry("to_agent", (b"x" * size,), 1.0)])
@@ -50,7 +50,7 @@ class LeaseOfANode(SoleOwnership):
 async def test_nothing_is_appended_while_the_session_may_be_another_nodes() -> None:
     """Another node may have deleted the session and loaded it again, with as many entries as we know."""
     journal, lease = CountingJournal(), LeaseOfANode()
-    log = EntryLog(journal, StreamSession(), ownership=lease, last=0)
+    log = EntryLog(journal, StreamSession(), ownership=lease, last=0, log_round=LogRound())
     log.add([NewEntry("to_agent", (b"{}",), 1.0)])
     for _ in range(20):
         await asyncio.sleep(0)
@@ -63,7 +63,7 @@ async def test_nothing_is_appended_while_the_session_may_be_another_nodes() -> N
 
 async def test_requests_that_a_policy_decides_on_are_stored_a_few_at_a_time() -> None:
     journal, session = CountingJournal(), StreamSession()
-    log = EntryLog(journal, session, ownership=SoleOwnership(), last=0)
+    log = EntryLog(journal, session, ownership=SoleOwnership(), last=0, log_round=LogRound())
     for _ in range(100):
         log.add([NewEntry("to_client", (b"{}",), 1.0, pending=True)])
     await log.flush(20)

@@ -259,7 +259,7 @@ def _updates(process: int, counts: tuple[int, ...], number: int) -> Event:
         b'"agent_message_chunk","content":{"type":"text","text":"%d.%02d"}}}}' % (process, count)
         for count in counts
     ]
-    return ev.UpdatesReceived(frames=frames, number=number)
+    return ev.UpdatesReceived(frames=frames, number=number, are_chunks=True)
 
 
 def _request(process: int, number: int) -> Event:

@@ -19,7 +19,7 @@ from dragoman.hub.session.machine import (
     step,
     title_of,
 )
-from dragoman.hub.session.notes import note, read_note
+from dragoman.hub.session.notes import heard, note, read_note
 from dragoman.hub.session.state import SessionState, new_state, restore
 from dragoman.wire import Failure, Notification, Request, Response, decode
 from tests.every import every
@@ -619,3 +619,21 @@ def test_a_session_is_called_by_its_first_line(text: str, title: str) -> None:
 def test_a_cancelled_start_says_so() -> None:
     found = step(STARTING, ev.CancelReceived(), NOW)
     assert found.state.answers["k"].note.result == CANCELLED
+
+
+@pytest.mark.parametrize("state", [IDLE, RUNNING, ASKED, CLOSING, CLOSED, MORTAL])
+@pytest.mark.parametrize("count", [1, 2, 5])
+@pytest.mark.parametrize("number", [1, 2, 3, 9])
+def test_the_short_way_of_pieces_of_text_is_the_long_way(
+    state: SessionState, count: int, number: int
+) -> None:
+    frames = [UPDATE.replace(b"hi", b"%d" % place) for place in range(count)]
+    short = step(state, ev.UpdatesReceived(frames=frames, number=number, are_chunks=True), NOW)
+    long = step(state, ev.UpdatesReceived(frames=frames, number=number), NOW)
+    entries = [replace(entry, frames=tuple(entry.frames)) for entry in short.entries]
+    assert short._replace(entries=tuple(entries)) == long
+
+
+@pytest.mark.parametrize("number", [0, 1, 123456789012])
+def test_the_note_of_what_was_heard_is_a_note_like_any_other(number: int) -> None:
+    assert heard(number) == note("heard", n=number)

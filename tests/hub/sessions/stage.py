@@ -10,7 +10,7 @@ import asyncio
 import json
 import random
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from itertools import count
 from typing import Any
 
@@ -185,6 +185,7 @@ class Held:
         self.kept = kept
         self.pid = kept.pid
         self.pending = 0
+        self.burst: AbstractContextManager[None] = nullcontext()
         self._sink: Hears | None = None
         self._given = kept.acknowledged
         self._paused = False

@@ -11,7 +11,7 @@ import pytest
 
 from dragoman.errors import JournalError, JournalUncertain
 from dragoman.hub.engine import recovery
-from dragoman.hub.engine.log import EntryLog
+from dragoman.hub.engine.log import EntryLog, LogRound
 from dragoman.hub.engine.ownership import SoleOwnership
 from dragoman.hub.session.events import NewEntry
 from dragoman.journal import Entry, StreamInfo
@@ -165,7 +165,7 @@ class SilentJournal(MemoryJournal):
 async def test_a_stream_whose_first_append_was_lost_is_begun_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dragoman.hub.engine.log.AGAIN_SECONDS", 0.0)
     session = StreamSession(tries_again=True)
-    kept = EntryLog(SilentJournal(), session, ownership=SoleOwnership(), last=0)
+    kept = EntryLog(SilentJournal(), session, ownership=SoleOwnership(), last=0, log_round=LogRound())
     kept.add([NewEntry("note", (b"{}",), 1.0)])
     await kept.flush(20)
     assert (kept.last, session.stored) == (1, [1])

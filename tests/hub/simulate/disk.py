@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from dragoman.errors import JournalBusy, JournalError, JournalFull, JournalUncertain
 from dragoman.journal import Entry, SearchHit, StoredEntry, StreamInfo, StreamListing
 from dragoman.journal.contract import KeyEntries, Page
+from dragoman.journal.entry_runs import EntryBatch
 from dragoman.journal.memory import MemoryJournal
 from tests.hub.simulate.story import Story
 from tests.hub.simulate.virtual_loop import Lane, Process
@@ -60,6 +61,7 @@ class SimulatedDisk:
         self._story = story
         self._writers = writers
         self._under_way: dict[int, Callable[[], None]] = {}
+        self._appending: set[asyncio.Task[None]] = set()
         self._count = 0
         self._lanes: dict[str, Lane] = {}  # appends of one stream arrive in their order
 
@@ -97,6 +99,30 @@ class SimulatedDisk:
         await asyncio.sleep(chance.uniform(0.0, 2.0))
         self._fault(f"uncertain {fate}", f"{stream[-9:]} after {after}")
         raise JournalUncertain("nobody answered in time")
+
+    def try_queue_append(
+        self,
+        stream: str,
+        batch: EntryBatch,
+        *,
+        after: int,
+        on_done: Callable[[int, BaseException | None], None],
+    ) -> bool:
+        """Now and then there is no room in the queue: then the hub has to wait by itself."""
+        if self._chance.random() < 0.2:
+            return False
+
+        async def append() -> None:
+            try:
+                last = await self.append(stream, batch, after=after)
+            except JournalError as error:
+                on_done(0, error)
+            else:
+                on_done(last, None)
+
+        self._appending.add(task := asyncio.get_running_loop().create_task(append(), name="disk"))
+        task.add_done_callback(self._appending.discard)
+        return True
 
     async def _carried_out(self, stream: str, entries: Sequence[Entry], after: int | None) -> int:
         done = self._arrive(stream, entries, after, self._latency())

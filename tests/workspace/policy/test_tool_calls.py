@@ -74,3 +74,19 @@ def test_a_call_that_was_forgotten_is_a_command_that_nobody_can_read(flood: list
     assert policy(RULES).decide(question).outcome == "ask"
     clear = v1.ToolCallUpdate(tool_call_id="new", kind="edit", locations=[v1.ToolCallLocation(path="/a")])
     assert calls.find_call("s", clear) is None
+
+
+def test_what_is_said_again_in_place_of_what_was_said_takes_no_more_room() -> None:
+    part = {"text": "x" * (MOST_BYTES // 3)}
+    again = [
+        v1.ToolCallProgress(tool_call_id="o", raw_input=part, title=f"step {number}") for number in range(12)
+    ]
+    calls = told(announced(), *again)
+    known_call = calls.find_call("s", BARE)
+    assert known_call is not None
+    assert known_call.raw_input == {"command": "git push"}
+    more = [v1.ToolCallProgress(tool_call_id=f"o{number}", raw_input=part) for number in range(2)]
+    calls = told(announced(), *again, *more)
+    forgotten = calls.find_call("s", BARE)
+    assert forgotten is not None
+    assert forgotten.raw_input != {"command": "git push"}

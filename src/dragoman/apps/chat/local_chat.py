@@ -30,7 +30,7 @@ from dragoman.errors import ErrorAnswer, LocalMistake
 from dragoman.journal.brief import ConversationBrief
 from dragoman.schema import v1
 from dragoman.schema.steering import SteerOutcome
-from dragoman.sdk.client.subagents import SubagentTree, announcement_in, tree_lines
+from dragoman.sdk.client.subagents import MAY_ANNOUNCE, SubagentTree, announcement_in, tree_lines
 from dragoman.sdk.supervision.agent_start import Startable
 from dragoman.sdk.supervision.events import SupervisionEvent
 from dragoman.sdk.supervision.session import SupervisedSession
@@ -237,17 +237,20 @@ class LocalChat:
     # What is heard.
 
     def _on_update(self, notification: v1.SessionNotification) -> None:
-        self._hear_subagents(notification)
-        if self._session is not None and notification.session_id != self._session.id:
+        # A history may bring tens of thousands of updates: what is for few of them is not asked of each.
+        update, session_id = notification.update, notification.session_id
+        may_announce = isinstance(update, MAY_ANNOUNCE)
+        if may_announce or session_id in self._subagents:
+            self._hear_subagents(notification)
+        if self._session is not None and session_id != self._session.id:
             return
-        update = notification.update
-        if announcement_in(update) is not None:
+        if may_announce and announcement_in(update) is not None:
             return  # the tree shows it
-        if isinstance(update, _TOOLS):  # a history may bring tens of thousands of others
+        if isinstance(update, _TOOLS):
             self._calls.on_update(notification)
             for item in update.content or ():
                 if isinstance(item, v1.Terminal):
-                    self._keep(item.terminal_id, notification.session_id)
+                    self._keep(item.terminal_id, session_id)
         self._listener.on_update(update)
 
     def _hear_subagents(self, notification: v1.SessionNotification) -> None:

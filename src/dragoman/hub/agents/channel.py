@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple, Protocol
 
 from dragoman.errors import LinkClosed
@@ -38,6 +39,9 @@ class Hears(Protocol):
 class AgentChannel(Protocol):
     """One agent that runs."""
 
+    burst: AbstractContextManager[None]
+    """Entered while all that has come at once is fed."""
+
     @property
     def pid(self) -> int: ...
     @property
@@ -62,6 +66,7 @@ class DirectChannel:
 
     def __init__(self, transport: Transport, *, pid: int = 0) -> None:
         self.pid = pid
+        self.burst: AbstractContextManager[None] = nullcontext()
         self.taken_numbers: Mapping[str, int] = {}
         self._transport = transport
         self._sink: Hears | None = None
@@ -130,7 +135,8 @@ class DirectChannel:
             block += b"\n"
         first = self._number + 1
         self._number += count_lines(block)
-        self._sink.feed(first, block)
+        with self.burst:
+            self._sink.feed(first, block)
 
     def on_oversized(self, size: int) -> None:
         assert self._sink is not None

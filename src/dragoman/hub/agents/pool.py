@@ -24,7 +24,7 @@ from dragoman.hub.agents.process import AgentProcess
 from dragoman.hub.agents.session_load import LOAD_SECONDS, SessionLoad, retrieve_exception
 from dragoman.hub.engine.lifecycle import agents_name, discard
 from dragoman.hub.engine.live_session import LiveSession, SessionProcess
-from dragoman.hub.engine.log import STORE_SECONDS
+from dragoman.hub.engine.log import STORE_SECONDS, LogRound
 from dragoman.hub.session.events import BroughtBack
 from dragoman.hub.session.frames import value_of
 from dragoman.runtime.owner import TaskOwner
@@ -99,6 +99,7 @@ class AgentPool:
         specs: Mapping[str, AgentSpec],
         *,
         remember: Callable[[str, dict[str, Any] | None], dict[str, Any]],
+        log_round: LogRound | None = None,
     ) -> None:
         self.seats = {name: AgentSlot(spec) for name, spec in specs.items()}
         self.find: Callable[[AgentProcess, str], Awaitable[None]] = _ignore_session
@@ -108,6 +109,7 @@ class AgentPool:
         self.origin = 0
         """Tells processes of this machine from those of others."""
         self._remember = remember
+        self._log_round = log_round
         self._owner: TaskOwner | None = None
         self._first_loads: dict[str, asyncio.Future[None]] = {}
         """Of sessions that the hub has nothing of yet, by their ids."""
@@ -180,6 +182,8 @@ class AgentPool:
         if self.lease is not None:
             lasting = self.lease()
             channel.lease(lasting.seconds, since=lasting.since)
+        if self._log_round is not None:
+            channel.burst = self._log_round
         return AgentProcess(
             seat.spec.name,
             channel,

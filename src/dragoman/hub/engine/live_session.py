@@ -82,7 +82,9 @@ class LiveSession:
         self.followers: tuple[SessionFollower, ...] = ()
         self.process: SessionProcess | None = None
         """The process that knows this session; None if none does."""
-        self.log = EntryLog(hub.journal, self, ownership=hub.ownership, last=state.last)
+        self.log = EntryLog(
+            hub.journal, self, ownership=hub.ownership, last=state.last, log_round=hub.log_round
+        )
         self.lease = SessionLease(state.id)
         self.checkpoint_at = 0
         """The last entry that a checkpoint in the stream covers."""
@@ -353,8 +355,9 @@ class LiveSession:
             return
         if self._state.parent:
             self.used = asyncio.get_running_loop().time()
-        verdict = self.dispatch(ev.UpdatesReceived(frames=frames, number=number))
-        if verdict == "done" and not are_chunks(self.id, frames):
+        is_text = are_chunks(self.id, frames)
+        verdict = self.dispatch(ev.UpdatesReceived(frames=frames, number=number, are_chunks=is_text))
+        if verdict == "done" and not is_text:
             for update in tool_call_updates(self.id, frames):
                 self.calls.hear(self.id, update)
             self.hub.changes.on_updates(self.id, frames)

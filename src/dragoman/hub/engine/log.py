@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from functools import partial
 from typing import Protocol
 
 from dragoman.errors import JournalError, JournalUncertain, NoSuchStream, StreamMoved
@@ -19,7 +20,7 @@ from dragoman.hub.engine.ownership import Ownership
 from dragoman.hub.session.events import NewEntry
 from dragoman.hub.session.state import SessionState
 from dragoman.journal import Journal, StoredEntry
-from dragoman.journal.entry_runs import EntryBatch, FrameRun, size_of, size_of_runs
+from dragoman.journal.entry_runs import EntryBatch, FrameRun, queue_of, size_of, size_of_runs
 from dragoman.journal.redaction import is_redacted
 from dragoman.runtime.locks import LazyEvent
 
@@ -62,6 +63,43 @@ class LogSession(Protocol):
         """
 
 
+class LogRound:
+    """Logs that have something to store. They give it to the journal when what happens is over, so that what
+    belongs together is stored together. Whoever knows when that is holds the round until then, by `with`;
+    else it is the next turn of the event loop.
+    """
+
+    __slots__ = ("_held", "_is_planned", "_logs")
+
+    def __init__(self) -> None:
+        self._logs: list[EntryLog] = []
+        self._held = 0
+        self._is_planned = False
+
+    def add(self, log: EntryLog) -> None:
+        self._logs.append(log)
+        if not self._held and not self._is_planned:
+            self._is_planned = True
+            asyncio.get_running_loop().call_soon(self._on_turn)
+
+    def __enter__(self) -> None:
+        self._held += 1
+
+    def __exit__(self, *_: object) -> None:
+        self._held -= 1
+        if self._logs and not self._held:
+            self._store()
+
+    def _on_turn(self) -> None:
+        self._is_planned = False
+        self._store()
+
+    def _store(self) -> None:
+        logs, self._logs = self._logs, []
+        for log in logs:
+            log.store()
+
+
 class OpenRun(FrameRun):
     """A run that still grows."""
 
@@ -72,7 +110,8 @@ class Backlog:
     """What waits for the journal. A log has none while its session is idle, as nearly all sessions are."""
 
     __slots__ = (
-        *("runs", "groups", "open", "size", "counted_bytes", "is_unknown", "task", "again", "empty_event"),
+        *("runs", "groups", "open", "size", "counted_bytes", "is_unknown", "is_queued", "task", "again"),
+        "empty_event",
     )
 
     def __init__(self) -> None:
@@ -82,6 +121,7 @@ class Backlog:
         self.size = 0  # bytes of `runs`
         self.counted_bytes = 0  # how many of them are counted as unstored
         self.is_unknown = False  # whether the journal may have some of `runs`
+        self.is_queued = False  # whether it is in a round, or in the journal's queue
         self.task: asyncio.Task[None] | None = None
         self.again: asyncio.TimerHandle | None = None
         self.empty_event = LazyEvent()
@@ -102,12 +142,21 @@ class Backlog:
 class EntryLog:
     """One session's end of its stream. Nobody else writes to it."""
 
-    __slots__ = ("_backlog", "_is_closed", "_journal", "_ownership", "_session", "last")
+    __slots__ = ("_backlog", "_is_closed", "_journal", "_ownership", "_round", "_session", "last")
 
-    def __init__(self, journal: Journal, session: LogSession, *, ownership: Ownership, last: int) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        session: LogSession,
+        *,
+        ownership: Ownership,
+        last: int,
+        log_round: LogRound,
+    ) -> None:
         self.last = last
         """The number of the last entry that is stored."""
         self._journal = journal
+        self._round = log_round
         self._session = session
         self._ownership = ownership
         self._backlog: Backlog | None = None
@@ -206,22 +255,71 @@ class EntryLog:
             backlog.empty_event.set()  # nobody waits for what nobody stores
             return
         backlog.empty_event.clear()
-        if backlog.task is None and backlog.again is None:
+        if not backlog.is_queued and backlog.task is None and backlog.again is None:
+            backlog.is_queued = True
+            self._round.add(self)
+
+    def store(self) -> None:
+        """Give what waits to the journal: its round has come."""
+        backlog = self._backlog
+        if backlog is not None and backlog.is_queued and not self._is_closed and not self._try_queue(backlog):
+            backlog.is_queued = False
             loop = asyncio.get_running_loop()
             backlog.task = loop.create_task(self._store_all(backlog), name="hub log")
+
+    def _try_queue(self, backlog: Backlog) -> bool:
+        """Let the journal call us when it has stored what waits; False if that takes a task of ours."""
+        if backlog.is_unknown or self._ownership.is_shared:
+            return False  # something has to be asked before
+        queue = queue_of(self._journal)
+        if queue is None:
+            return False
+        size = backlog.cut()
+        batch = EntryBatch(backlog.runs if size == len(backlog.runs) else backlog.runs[:size])
+        on_done = partial(self._on_done, backlog, size)
+        is_queued = queue(self._session.stream, batch, after=self.last, on_done=on_done)
+        if is_queued:
+            backlog.open = None
+        return is_queued
+
+    def _on_done(self, backlog: Backlog, size: int, last: int, error: BaseException | None) -> None:
+        """The journal has stored the first `size` runs, or has not."""
+        if self._is_closed:
+            return
+        goes_on = False
+        try:
+            if error is None:
+                self._finish_runs(backlog, size, last)
+                goes_on = bool(backlog.runs) and not self._is_closed
+            elif isinstance(error, JournalError):
+                self._on_failure(backlog, error)
+            else:
+                raise error
+        finally:
+            backlog.is_queued = goes_on
+        if goes_on:
+            self.store()
+        elif not backlog.runs:
+            self._on_empty(backlog)
+
+    def _on_empty(self, backlog: Backlog) -> None:
+        backlog.empty_event.set()
+        if not self._session.state.is_busy:
+            self._backlog = None
+
+    def _on_failure(self, backlog: Backlog, error: JournalError) -> None:
+        backlog.is_unknown = backlog.is_unknown or isinstance(error, JournalUncertain)
+        if not self._is_closed and self._session.on_failure(error, not backlog.is_unknown):
+            loop = asyncio.get_running_loop()
+            backlog.again = loop.call_later(AGAIN_SECONDS, self._retry, backlog)
 
     async def _store_all(self, backlog: Backlog) -> None:
         try:
             while backlog.runs:
                 await self._store(backlog)
-            backlog.empty_event.set()
-            if not self._session.state.is_busy:
-                self._backlog = None
+            self._on_empty(backlog)
         except JournalError as error:
-            backlog.is_unknown = backlog.is_unknown or isinstance(error, JournalUncertain)
-            if not self._is_closed and self._session.on_failure(error, not backlog.is_unknown):
-                loop = asyncio.get_running_loop()
-                backlog.again = loop.call_later(AGAIN_SECONDS, self._retry, backlog)
+            self._on_failure(backlog, error)
         finally:
             backlog.task = None
 

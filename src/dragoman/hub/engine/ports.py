@@ -15,6 +15,7 @@ from msgspec import Raw
 
 from dragoman.errors import AgentFailed, JournalError
 from dragoman.hub.engine.bounds import HubBounds
+from dragoman.hub.engine.log import LogRound
 from dragoman.hub.engine.options import HubOptions, Trace
 from dragoman.hub.engine.ownership import Ownership
 from dragoman.hub.engine.reminders import Reminders
@@ -262,6 +263,7 @@ class HubPort(Protocol[Session]):
     bounds: HubBounds
     options: HubOptions
     ownership: Ownership
+    log_round: LogRound
     owner: TaskOwner
     draining: bool
     trace: Trace | None

@@ -150,10 +150,13 @@ class FrameForClients(_Event, frozen=True):
 
 
 class UpdatesReceived(_Event, frozen=True):
-    """A run of notifications; `number` is that of the last one among the process's frames."""
+    """A run of notifications; `number` is that of the last one among the process's frames. `are_chunks` says
+    that all are pieces of text (see `state.are_chunks`), if that is known.
+    """
 
     frames: Sequence[bytes]
     number: int
+    are_chunks: bool = False
 
 
 class RequestReceived(_Event, frozen=True):

@@ -91,6 +91,11 @@ HEARD = b'{"hub":"heard",'
 """How the note begins that stands behind nearly every update of an agent that outlives the hub."""
 
 
+def heard(number: int) -> bytes:
+    """`note("heard", n=number)`, which is written as often as all other notes together."""
+    return b'%b"n":%d}' % (HEARD, number)
+
+
 def note(kind: str, **members: object) -> bytes:
     return _encode({"hub": kind, **members})
 

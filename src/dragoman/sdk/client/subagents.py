@@ -208,6 +208,10 @@ def _state_of(state: v1.StateUpdate | None) -> dict[str, str]:
     }
 
 
+MAY_ANNOUNCE = (v1.SubagentUpdate, Unknown)
+"""Updates in which an announcement may be."""
+
+
 def announcement_in(update: v1.SessionUpdate | Unknown) -> v1.SubagentUpdate | None:
     """What an update says of a subagent, also in the words of the early draft."""
     if isinstance(update, v1.SubagentUpdate):

@@ -61,12 +61,13 @@ class ToolCalls:
             return
         call = self._calls.setdefault((session_id, name), {})
         self._calls.move_to_end((session_id, name))
-        self._bytes -= _size(call)
         for member in _MEMBERS:
             value = members.get(member)
             if value is not None and bytes(value) not in _EMPTY:
-                call[member] = _merge_input(call.get(member), value) if member == "rawInput" else value.copy()
-        self._bytes += _size(call)
+                before = call.get(member)
+                after = _merge_input(before, value) if member == "rawInput" else value.copy()
+                call[member] = after
+                self._bytes += len(bytes(after)) - (0 if before is None else len(bytes(before)))
         while len(self._calls) > MOST_CALLS or self._bytes > MOST_BYTES:
             _, oldest = self._calls.popitem(last=False)
             self._bytes -= _size(oldest)

@@ -14,6 +14,7 @@ import signal
 import socket as sockets
 from collections import deque
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
@@ -91,6 +92,8 @@ class HostedAgent:
         self.is_cut = False
         """Whether the connection has ended although the agent may live on."""
         self.limits = limits
+        self.burst: AbstractContextManager[None] = nullcontext()
+        """Entered while all that has come at once is fed."""
         self._path = path
         self._socket = connection
         self._loop = asyncio.get_running_loop()
@@ -283,7 +286,8 @@ class HostedAgent:
 
     def _readable(self) -> None:
         try:
-            alive = self._records.receive(self._socket)
+            with self.burst:
+                alive = self._records.receive(self._socket)
         except BlockingIOError:
             return
         except (OSError, records.OutOfStep):
@@ -318,8 +322,9 @@ class HostedAgent:
             self._tell(kind, number, payload)
 
     def _catch_up(self) -> None:
-        while self._held_records and not self._is_paused:
-            self._tell(*self._held_records.popleft())
+        with self.burst:
+            while self._held_records and not self._is_paused:
+                self._tell(*self._held_records.popleft())
 
     def _tell(self, kind: int, number: int, payload: bytes) -> None:
         sink = self._sink

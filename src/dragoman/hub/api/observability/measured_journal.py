@@ -20,6 +20,7 @@ from dragoman.journal import (
     StreamInfo,
     StreamListing,
 )
+from dragoman.journal.entry_runs import EntryBatch, queue_of
 
 
 class JournalWatcher(Protocol):
@@ -40,6 +41,7 @@ class MeasuredJournal:
         self, inner: Journal, watcher: JournalWatcher, *, clock: Callable[[], float] = time.perf_counter
     ) -> None:
         self.inner = inner
+        self._queue = queue_of(inner)
         self._watcher = watcher
         self._clock = clock
 
@@ -53,6 +55,27 @@ class MeasuredJournal:
         # A session that lives knows where its stream ends; who does not copies what happened elsewhere.
         self._watcher.on_stored(stream, last, entries, self._clock() - start, live=after is not None)
         return last
+
+    def try_queue_append(
+        self,
+        stream: str,
+        batch: EntryBatch,
+        *,
+        after: int,
+        on_done: Callable[[int, BaseException | None], None],
+    ) -> bool:
+        if self._queue is None:
+            return False
+        start = self._clock()
+
+        def on_result(last: int, error: BaseException | None) -> None:
+            if error is None:
+                self._watcher.on_stored(stream, last, batch, self._clock() - start, live=True)
+            elif isinstance(error, JournalError):
+                self._watcher.on_failure(error)
+            on_done(last, error)
+
+        return self._queue(stream, batch, after=after, on_done=on_result)
 
     async def replay(self, stream: str, *, after: int = 0, limit: int | None = None) -> AsyncIterator[Page]:
         read = self._watcher.replaying(stream, after)

@@ -44,6 +44,7 @@ from dragoman.hub.api.observability.spans import NoSpans, TurnSpans
 from dragoman.hub.api.observability.status import Status, StatusSource, status_of
 from dragoman.hub.api.observability.usage import AgentUsage, Tokens, UsageTotals, usage_of
 from dragoman.hub.clients.client import ClientHub
+from dragoman.hub.session.notes import HEARD
 from dragoman.journal import Entry, Journal, Page, StoredEntry
 from dragoman.journal.entry_runs import FrameRun, RunPage, runs_of_entries, size_of, text_of
 
@@ -191,6 +192,8 @@ class Observer:
     def _saw(self, stream: str, first: int, run: FrameRun) -> None:
         """Frames that follow each other were stored, the first of them at `first`."""
         direction, frames, time, _ = run
+        if direction == "note" and len(frames) == 1 and frames[0].startswith(HEARD):
+            return
         if direction in self._frames:
             self._frames[direction].add(len(frames))
             self._bytes[direction].add(size_of(frames))

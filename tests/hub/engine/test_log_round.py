@@ -1,0 +1,221 @@
+"""Logs over a journal that calls them: what belongs together is stored together, once, and has its effect."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from dragoman.errors import JournalBusy, JournalError, JournalUncertain
+from dragoman.hub.engine.log import EntryLog, LogRound
+from dragoman.hub.engine.ownership import SoleOwnership
+from dragoman.hub.session.events import NewEntry
+from dragoman.journal import Entry, Journal, SqliteJournal
+from dragoman.journal.entry_runs import EntryBatch
+from dragoman.journal.memory import MemoryJournal
+from tests.hub.engine.stream_session import StreamSession
+
+pytestmark = pytest.mark.bound(30)  # it is the disk that takes its time, and others use it too
+
+
+class CountingJournal(SqliteJournal):
+    """Remembers how many entries each append had."""
+
+    counts: list[int]
+
+    def try_queue_append(
+        self,
+        stream: str,
+        batch: EntryBatch,
+        *,
+        after: int,
+        on_done: Callable[[int, BaseException | None], None],
+    ) -> bool:
+        self.counts.append(len(batch))
+        return super().try_queue_append(stream, batch, after=after, on_done=on_done)
+
+
+class HeldJournal(MemoryJournal):
+    """Stores when it is told to, or fails."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.held: list[tuple[EntryBatch, int, Callable[[int, BaseException | None], None]]] = []
+        self.is_asked = asyncio.Event()
+        self.waited: list[int] = []
+
+    def try_queue_append(
+        self,
+        stream: str,
+        batch: EntryBatch,
+        *,
+        after: int,
+        on_done: Callable[[int, BaseException | None], None],
+    ) -> bool:
+        self.held.append((batch, after, on_done))
+        self.is_asked.set()
+        return True
+
+    async def append(self, stream: str, entries: Sequence[Entry], *, after: int | None = None) -> int:
+        self.waited.append(len(entries))
+        return await super().append(stream, entries, after=after)
+
+    async def go_on(self) -> None:
+        batch, after, on_done = self.held.pop(0)
+        on_done(await super().append("s", batch, after=after), None)
+
+    def fail(self, error: BaseException) -> None:
+        self.held.pop(0)[2](0, error)
+
+
+def log_of(journal: Journal, session: StreamSession, log_round: LogRound | None = None) -> EntryLog:
+    return EntryLog(journal, session, ownership=SoleOwnership(), last=0, log_round=log_round or LogRound())
+
+
+def entry(text: bytes) -> NewEntry:
+    return NewEntry("to_agent", (text,), 1.0)
+
+
+async def test_what_is_added_in_one_turn_of_the_loop_is_one_append(tmp_path: Path) -> None:
+    journal = CountingJournal(tmp_path / "j.db")
+    journal.counts = []
+    async with journal:
+        session = StreamSession()
+        log = log_of(journal, session)
+        for text in (b"1", b"2", b"3"):
+            log.add([entry(text)])
+        assert journal.counts == []
+        await log.flush(20)
+        assert journal.counts == [3]
+        assert session.stored == [1, 2, 3]
+        await log.aclose()
+
+
+async def test_a_round_that_is_held_stores_as_soon_as_it_is_let_go() -> None:
+    journal, log_round = HeldJournal(), LogRound()
+    log = log_of(journal, StreamSession(), log_round)
+    with log_round:
+        log.add([entry(b"1")])
+        with log_round:
+            log.add([entry(b"2")])
+        assert journal.held == []
+        log.add([entry(b"3")])
+    assert [len(batch) for batch, _, _ in journal.held] == [3]
+    await log.aclose()
+
+
+async def test_a_round_goes_on_behind_somebody_who_fails_while_it_is_held() -> None:
+    journal, log_round = HeldJournal(), LogRound()
+    log = log_of(journal, StreamSession(), log_round)
+
+    def fail() -> None:
+        with log_round:
+            log.add([entry(b"1")])
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert len(journal.held) == 1
+    await log.aclose()
+
+
+async def test_what_gathers_meanwhile_is_the_next_append() -> None:
+    journal, session, log_round = HeldJournal(), StreamSession(), LogRound()
+    log = log_of(journal, session, log_round)
+    with log_round:
+        log.add([entry(b"1")])
+    for text in (b"2", b"3"):
+        log.add([entry(text)])
+        await asyncio.sleep(0)
+    assert len(journal.held) == 1
+    await journal.go_on()
+    assert [(len(batch), after) for batch, after, _ in journal.held] == [(2, 1)]
+    await journal.go_on()
+    assert session.stored == [1, 2, 3]
+    assert log.is_idle
+    await log.aclose()
+
+
+class AddingSession(StreamSession):
+    """What it stores has something else to be stored in its wake."""
+
+    log: EntryLog
+
+    def on_stored(self, first: int, runs: Sequence[object]) -> None:
+        self.stored.append(first)
+        if first == 1:
+            self.log.add([entry(b"2")])
+
+
+async def test_what_is_added_because_of_what_is_stored_is_appended_once() -> None:
+    journal, session, log_round = HeldJournal(), AddingSession(), LogRound()
+    session.log = log = log_of(journal, session, log_round)
+    with log_round:
+        log.add([entry(b"1")])
+    await journal.go_on()
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert [(len(batch), after) for batch, after, _ in journal.held] == [(1, 1)]
+    await journal.go_on()
+    assert session.stored == [1, 2]
+    await log.aclose()
+
+
+async def test_what_is_refused_has_no_effect_and_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dragoman.hub.engine.log.AGAIN_SECONDS", 0.0)
+    journal, session, log_round = HeldJournal(), StreamSession(tries_again=True), LogRound()
+    log = log_of(journal, session, log_round)
+    with log_round:
+        log.add([entry(b"1")])
+    journal.fail(JournalBusy("another process holds the journal"))
+    assert session.stored == []
+    journal.is_asked.clear()
+    async with asyncio.timeout(20):
+        await journal.is_asked.wait()
+    await journal.go_on()
+    assert session.stored == [1]
+    await log.aclose()
+
+
+async def test_behind_an_append_of_which_nobody_knows_the_journal_is_asked_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("dragoman.hub.engine.log.AGAIN_SECONDS", 0.0)
+    journal, session, log_round = HeldJournal(), StreamSession(tries_again=True), LogRound()
+    log = log_of(journal, session, log_round)
+    with log_round:
+        log.add([entry(b"1")])
+    await MemoryJournal.append(journal, "s", journal.held[0][0], after=0)
+    journal.fail(JournalUncertain("nobody answered in time"))
+    await log.flush(20)
+    assert session.stored == [1]
+    assert (journal.held, journal.waited) == ([], [])
+    await log.aclose()
+
+
+async def test_what_is_stored_behind_the_logs_end_has_no_effect() -> None:
+    journal, session, log_round = HeldJournal(), StreamSession(), LogRound()
+    log = log_of(journal, session, log_round)
+    with log_round:
+        log.add([entry(b"1")])
+    await log.aclose()
+    await journal.go_on()
+    assert session.stored == []
+    with pytest.raises(JournalError, match="closed before"):
+        await log.flush(20)
+
+
+class SharedOwnership(SoleOwnership):
+    is_shared = True
+
+
+async def test_where_others_may_have_the_session_that_is_asked_before_each_append() -> None:
+    journal, session = HeldJournal(), StreamSession()
+    log = EntryLog(journal, session, ownership=SharedOwnership(), last=0, log_round=LogRound())
+    log.add([entry(b"1")])
+    await log.flush(20)
+    assert (journal.held, journal.waited) == ([], [1])
+    assert session.stored == [1]
+    await log.aclose()
