@@ -21,7 +21,8 @@ repeated.
 
 `fourth` and `fifth` have an open half, from whose misses the rules were mended, and a sealed half, by the
 same hash. `first.json` is what the review said before the rules were mended, `second.json` after that;
-each was measured once, and of the sealed half nothing but the figures was looked at.
+each was measured once, and until then of the sealed half nothing but the figures was looked at. Later rules
+were mended from its misses, too: what is found today is shown as such.
 """
 
 from __future__ import annotations
@@ -337,6 +338,7 @@ def _fifth_paragraph(fifth: SealedCorpus) -> str:
         "well-known projects in each language,\n"
         "and mended where what they said was mostly wrong. The author of the set mended the rules, too, and "
         "knew what is in both halves.\n"
+        f"{_unsealed(fifth)}"
     )
 
 
@@ -347,6 +349,16 @@ def _fourth_paragraph(fourth: SealedCorpus) -> str:
         "which the rules were mended\n"
         f"(there {_open_half(fourth)}) and a sealed half. The author of the set mended the rules, too, and "
         "knew what is in both halves.\n"
+        f"{_unsealed(fourth)}"
+    )
+
+
+def _unsealed(corpus: SealedCorpus) -> str:
+    now = score(corpus.sealed, corpus.now)
+    return (
+        "Since then the sealed half was opened and the rules were mended from it as well: today "
+        f"{now.found} of {now.cases} are found and {now.accused} twins accused,\n"
+        "which says nothing about unseen code.\n"
     )
 
 

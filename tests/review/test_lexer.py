@@ -29,6 +29,7 @@ from tests.every import every
         ("yaml", "a: b#c # d", ["# d"]),
         ("lua", "--[[ a\nb ]] x --c", ["--[[ a\nb ]]", "--c"]),
         ("ini", "a = b # no\n; c\n", ["; c"]),
+        ("kotlin", 'f("a ${b["c"]} d") // e', ['"a ${b["c"]} d"', "// e"]),
         ("c", "char q = '\"'; // c", ["'\"'", "// c"]),
         ("powershell", "<# a #> 'b' # c", ["<# a #>", "'b'", "# c"]),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 
@@ -121,3 +122,39 @@ def _is_cut(code: CodeText, match: re.Match[str] | None) -> bool:
 def _is_whole(code: CodeText, name: str) -> bool:
     declared = re.findall(rf"\b(?!return\b)(\w+)\s+{re.escape(name)}\b\s*(?:=(?!=)|[;,):])", code.code)
     return bool(declared) and all(kind in ("int", "long", "short", "Integer", "Long") for kind in declared)
+
+
+_PRODUCT = lazy_pattern(
+    r"(?:return|(?:final\s+)?long\s+\w+\s*=|(?:this\.)?\w+\s*=)\s*(?P<product>[\w.]+(?:\s*\*\s*[\w.]+)+)\s*;"
+)
+_GIVES_LONG = lazy_pattern(r"\b[lL]ong\s+\w+\s*\(")
+_LARGE = 10_000
+"""What a number is multiplied by before a usual one overflows an int."""
+
+
+def cut_products(code: CodeText) -> Iterator[CodeHit]:
+    """Products of ints of Java that become long when it is too late."""
+    if code.language != "java" or "*" not in code.code:
+        return
+    for function in code.functions:
+        gives_long = _GIVES_LONG.search(function.head.text) is not None
+        for line in function.body:
+            match = _PRODUCT.match(line.text) if "*" in line.text else None
+            is_long = match is not None and (
+                "long " in match[0] or (gives_long and match[0].startswith("return"))
+            )
+            if match is not None and is_long and _is_cut_product(code, match["product"]):
+                yield CodeHit("logic/cut-product", line.start, line.start + len(line.text))
+
+
+def _is_cut_product(code: CodeText, product: str) -> bool:
+    factors = re.split(r"\s*\*\s*", product)
+    numbers = [int(factor.replace("_", "")) for factor in factors if re.fullmatch(r"[\d_]+", factor)]
+    names = [factor for factor in factors if not factor[0].isdigit()]
+    if len(numbers) + len(names) != len(factors) or not names:
+        return False
+    return math.prod(numbers) >= _LARGE and all(
+        re.search(rf"\bint\s+{re.escape(name)}\b", code.code)
+        and not re.search(rf"\b(?:long|double|float)\s+{re.escape(name)}\b", code.code)
+        for name in names
+    )

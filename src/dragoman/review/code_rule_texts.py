@@ -235,6 +235,12 @@ CODE_RULES = (
         "Both sides are whole numbers, and so is the quotient. Make one of them a double first.",
     ),
     CodeRule(
+        "logic/cut-product",
+        Severity.MEDIUM,
+        "Integer overflow: the product is computed as an int before it becomes a long",
+        "All factors are ints, and so is the product, which wraps around. Make one of them a long first.",
+    ),
+    CodeRule(
         "logic/numbers-sorted-as-texts",
         Severity.MEDIUM,
         "sort without a comparison sorts numbers as texts",

@@ -16,6 +16,8 @@ from typing import Literal, NamedTuple
 Kind = Literal["comment", "string", "code"]
 
 _DOUBLE = r'"(?:[^"\\\n]|\\.)*+"?'
+# What is put into a string of Kotlin may have strings of its own.
+_TEMPLATE = r'"(?:\$\{(?:[^{}\n]|\{[^{}\n]*\})*\}|[^"\\\n]|\\.)*+"?'
 _SINGLE = r"'(?:[^'\\\n]|\\.)*+'?"
 _BACKTICK = r"`(?:[^`\\]|\\.)*+`?"
 _TRIPLE = r'"""(?:[^"\\]|\\.|"(?!""))*+(?:"""|\Z)' + r"|'''(?:[^'\\]|\\.|'(?!''))*+(?:'''|\Z)"
@@ -34,7 +36,8 @@ _SHELL = (_HASH_APART, _DOUBLE, r"'[^']*'?")
 
 _FAMILIES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("c", "cpp", "csharp", "java", "scala", "zig", "dart", "groovy"), _C),
-    **dict.fromkeys(("kotlin", "swift"), (_SLASHES, _TRIPLE, _DOUBLE, _CHARACTER)),
+    "kotlin": (_SLASHES, _TRIPLE, _TEMPLATE, _CHARACTER),
+    "swift": (_SLASHES, _TRIPLE, _DOUBLE, _CHARACTER),
     "rust": (_SLASHES, r'r(#+)".*?(?:"\1|\Z)', r'\bb?r"[^"]*"?', r'"(?:[^"\\]|\\.)*+"?', _CHARACTER),
     "go": (_SLASHES, _DOUBLE, _CHARACTER, r"`[^`]*`?"),
     **dict.fromkeys(("javascript", "typescript", "tsx"), _SCRIPT),
