@@ -33,6 +33,7 @@ _SAFE_CALL = re.compile(
     r"(?:[\w.]+\.)?(?:int|float|len|Number|parseInt|parseFloat|Itoa|FormatInt|toInt|toLong|\w*[qQ]uote\w*|\w*[iI]dent(?:ifier)?|escapeId|\w*[pP]laceholders?|Repeat|nCopies|size|length|count)\(.*\)",
     re.DOTALL,
 )
+_LENGTH = re.compile(r"[\w.]+\.(?:length|size|count|Length|Count)(?:\s*[+-]\s*\d+)?")
 _REPEATED = re.compile(
     r"""["'][^"'{}$]*["'](?:\s*\*.*|\.repeat\(.*\))"""
     r"""|.*\.map\(\s*\(?[\w, ]*\)?\s*=>\s*"""
@@ -206,8 +207,10 @@ def _is_own(part: str, window: str, depth: int) -> bool:
     literal = _LITERAL.fullmatch(part)
     if literal is not None:
         return all(_is_own(inner, window, depth - 1) for inner in _interpolated(literal))
-    if part.isdigit() or any(
-        pattern.fullmatch(part) for pattern in (_CONSTANT, _MARKS, _OWN_FIELD, _SAFE_CALL, _REPEATED)
+    if (
+        part.isdigit()
+        or _LENGTH.fullmatch(part)
+        or any(pattern.fullmatch(part) for pattern in (_CONSTANT, _MARKS, _OWN_FIELD, _SAFE_CALL, _REPEATED))
     ):
         return True
     if (joined := _JOINED.fullmatch(part)) is not None:

@@ -35,7 +35,8 @@ _MAYBE = {
         r"[\w.]+\.find(?:Last)?\(\s*(?:\(|\w+\s*=>|function).*\)"
         r"|(?:this\.)?\w*(?:[mM]ap|[cC]ache|[rR]egistry|[iI]ndex|By[A-Z]\w*|[sS]tore|[lL]ookup"
         r"|[sS]essions|[pP]ending)\.get\(.*\)"
-        r"|(?:document|\w+)\.(?:querySelector|getElementById|closest)\(.*\)"
+        # Whoever writes down which element it is knows the page.
+        r"|(?:document|\w+)\.(?:querySelector|getElementById|closest)\((?!\s*[\"'][^\"']*[\"']\s*\)).*\)"
         r"|(?:[\w.]+\.(?:match|exec)|/.+/\w*\.exec)\(.*\)|(?:local|session)Storage\.getItem\(.*\)"
         r"|await\s+[\w.]+\.(?:findOne|findById|findUnique|findFirst|findByPk)\(.*\)"
     ),
@@ -206,6 +207,24 @@ def _is_asked(before: str, after: str, name: str, language: str) -> bool:
         # A condition at the end of the line is asked first.
         return re.search(rf"\bif\b.*\b{re.escape(name)}\b", after) is not None
     return re.search(r"(?:&&|\|\||\?)\s*!?$", before.rstrip(" (")) is not None
+
+
+_PERHAPS = lazy_pattern(r"(?:const|let)\s+(?P<name>\w+)\s*(?::[^=]+)?=\s*(?!await\b)[^=;]*\?\.[^=;]*;?")
+
+
+def forced_values(code: CodeText) -> Iterator[CodeHit]:
+    """Values of TypeScript that come of ?. and are then said to be there by an exclamation mark."""
+    if code.language not in ("typescript", "tsx") or "?." not in code.code:
+        return
+    for function in code.functions_with(("?.",)):
+        statements = function.statements
+        for index, statement in enumerate(statements):
+            perhaps = _PERHAPS.fullmatch(statement.text)
+            if perhaps is None or re.search(r"\?\?|\|\|", statement.text):
+                continue
+            use = _first_use(perhaps["name"], statements[index + 1 :], "javascript")
+            if use is not None and re.search(rf"(?<![\w.]){perhaps['name']}!", use.text):
+                yield CodeHit("flow/unchecked-absence", use.start, use.start + len(use.line.text))
 
 
 # Go: a value with its error, and an entry of a map of pointers.

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from dragoman.review.code_patterns import family, lazy_pattern, patterns_for
-from dragoman.review.code_text import CodeHit, CodeText, Function, Statement, text_in_brackets
+from dragoman.review.code_text import CodeHit, CodeLine, CodeText, Function, Statement, text_in_brackets
 
 _FS_PROMISES = lazy_pattern(
     r"""promises\s+as\s+fs\b|import\s+(?:\*\s+as\s+)?fs\s+from\s+["'](?:node:)?fs/promises|fs\s*=\s*require\(["'](?:node:)?fs(?:/promises["']|["']\)\.promises)"""
@@ -176,6 +176,9 @@ def dropped_library_calls(code: CodeText) -> Iterator[CodeHit]:
     has_redis = "redis.asyncio" in code.code or "aioredis" in code.code
     kinds = (*_ASYNC_OBJECTS, _ASYNC_REDIS) if has_redis else _ASYNC_OBJECTS
     objects = {name: methods for makers, methods in kinds for name in _made_by(code, makers)}
+    if has_redis:
+        # Commands of a pipeline wait in it; only these reach the server.
+        objects.update(dict.fromkeys(_made_by(code, r"[\w.]+\.pipeline"), r"execute|watch|unwatch"))
     for function in code.functions if objects else ():
         if not function.head.text.startswith("async"):
             continue
@@ -303,6 +306,76 @@ def _promises_in(function: Function) -> Iterator[CodeHit]:
             )
             if is_then or is_fetch:
                 yield _hit("flow/floating-promise", step)
+
+
+_GIVEN_BACK = lazy_pattern(
+    r"return\s+(?!await\b)(?:(?:this\.)?(?P<called>\w+)\(.*\)|(?:window\.)?fetch\(.*\)"
+    r"|[\w.?]+\.(?:json|arrayBuffer|formData|transformTo\w+)\([^()]*\));?"
+)
+_REPLY = lazy_pattern(r"\b(?:res|reply|ctx|NextResponse|Response|c)\.json\(")
+
+
+def unguarded_promises(code: CodeText) -> Iterator[CodeHit]:
+    """Promises that an asynchronous function gives back out of a try: its catch never sees them fail."""
+    names_of = patterns_for(code.language).async_names
+    if family(code.language) != "javascript" or names_of is None or "catch" not in code.code:
+        return
+    names = {name for match in names_of.finditer(code.code) for name in match.groups() if name}
+    for function in code.functions_with(("catch",)):
+        if not _IS_ASYNC.search(function.head.text):
+            continue
+        for index, line in enumerate(function.body):
+            match = _GIVEN_BACK.fullmatch(line.text)
+            if match is None or match["called"] not in (None, "fetch", *names):
+                continue
+            if match["called"] and re.search(rf"\b{match['called']}\b", function.head.text):
+                continue  # another try of itself, with a catch of its own
+            if not _REPLY.search(line.text) and _is_in_try(function.body, index):
+                yield CodeHit("flow/unguarded-promise", line.start, line.start + len(line.text))
+
+
+def _is_in_try(lines: Sequence[CodeLine], index: int) -> bool:
+    """Whether a line stands in a try with a catch, and in no function of its own within that."""
+    indent = lines[index].indent
+    for before in reversed(lines[1:index]):
+        if before.indent >= indent:
+            continue
+        indent = before.indent
+        if before.text == "try {":
+            after = next((line for line in lines[index + 1 :] if line.indent <= indent), None)
+            return after is not None and after.text.startswith("} catch")
+        if before.text.startswith(("}", "catch", "finally")) or re.search(r"=>|\bfunction\b", before.text):
+            return False
+    return False
+
+
+_AWAITED = lazy_pattern(r"\bawait\s+(?P<object>(?:\w+\.)*\w+)\.(?P<method>\w+)\(")
+_BARE_CALL = lazy_pattern(r"(?P<object>(?:\w+\.)*\w+)\.(?P<method>\w+)\(.*\)")
+# Methods that do their work also where nobody awaits them.
+_WORKS_AT_ONCE = frozenset({"release", "cancel", "close", "set_result"})
+
+
+def sometimes_awaited(code: CodeText) -> Iterator[CodeHit]:
+    """Methods of Python that a text awaits in one place, and drops in another."""
+    if code.language != "python" or "await" not in code.code:
+        return
+    awaited = {
+        (match["object"], match["method"])
+        for match in _AWAITED.finditer(code.code)
+        if match["method"] not in _WORKS_AT_ONCE
+    }
+    for function in code.functions if awaited else ():
+        if not function.head.text.startswith("async"):
+            continue
+        for step in function.statements:
+            match = _BARE_CALL.fullmatch(step.text)
+            if match is None or (match["object"], match["method"]) not in awaited:
+                continue
+            if (
+                text_in_brackets(step.text, match.end("method") + 1)
+                == step.text[match.end("method") + 1 : -1]
+            ):
+                yield _hit("flow/missing-await", step)
 
 
 def blocking_calls(code: CodeText) -> Iterator[CodeHit]:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from dragoman.review.code_patterns import family, flow_patterns, lazy_pattern, patterns_for
-from dragoman.review.code_text import CodeHit, CodeText, Function, Statement
+from dragoman.review.code_text import CodeHit, CodeLine, CodeText, Function, Statement
 
 
 def leaks(code: CodeText) -> Iterator[CodeHit]:
@@ -227,6 +227,19 @@ _NUMBERS = (
 _CONTINUES = ("(", "[", ",", "=", "=>", "+", "&&", "||", "?", ":", "return", "->", "{{", ".")
 
 
+def _may_be_value(lines: Sequence[CodeLine], index: int, language: str) -> bool:
+    """Whether a line ends a block, whose value it may be. An if of Kotlin without else has none."""
+    line = lines[index]
+    following = lines[index + 1] if index + 1 < len(lines) else None
+    if line.text.endswith(";") or (following is not None and following.indent == line.indent):
+        return False
+    head = next((before for before in reversed(lines[:index]) if before.indent < line.indent), None)
+    if language != "kotlin" or head is None or following is None or following.text != "}":
+        return True
+    has_else = index + 2 < len(lines) and lines[index + 2].text.startswith("else")
+    return has_else or re.match(r"(?:if|for|while)\b.*\{$", head.text) is None
+
+
 def unused_results(code: CodeText) -> Iterator[CodeHit]:
     """Calls that change nothing, and whose result nobody takes."""
     language, pure = family(code.language), patterns_for(code.language).pure
@@ -255,12 +268,8 @@ def unused_results(code: CodeText) -> Iterator[CodeHit]:
         following = lines[index + 1] if index + 1 < len(lines) else None
         if following is not None and following.text.startswith((".", "?.", "+", "&&", "||")):
             continue
-        if (
-            language in ("kotlin", "javascript")
-            and (following is None or following.indent != line.indent)
-            and not line.text.endswith(";")
-        ):
-            continue  # the last line of a block may be its value
+        if language in ("kotlin", "javascript") and _may_be_value(lines, index, language):
+            continue
         if (
             language == "java"
             and (add := _JAVA_ADD.match(line.text))

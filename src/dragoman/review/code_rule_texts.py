@@ -247,6 +247,27 @@ CODE_RULES = (
         "As texts 10 comes before 9. Give sort a function that subtracts.",
     ),
     CodeRule(
+        "logic/compared-sum",
+        Severity.MEDIUM,
+        "Sum of fractions compared with ==",
+        "Each addition is rounded in binary, so that the sum is off by a little. Compare with a tolerance, "
+        "or add up whole cents.",
+    ),
+    CodeRule(
+        "logic/text-as-number",
+        Severity.HIGH,
+        "Text compared with a number: never equal",
+        "Settings, arguments and what somebody typed are texts, and the text 3 is not the number 3. Make "
+        "a number of it first.",
+    ),
+    CodeRule(
+        "flow/unguarded-promise",
+        Severity.MEDIUM,
+        "Promise is returned out of try without await: catch never sees it fail",
+        "The try is left before the promise is settled, and whoever called has to handle the failure. "
+        "Write return await.",
+    ),
+    CodeRule(
         "flow/nil-error",
         Severity.HIGH,
         "Error is always nil here: the failure is reported as success",

@@ -99,6 +99,25 @@ def _is_number(texts: Sequence[str], at: int) -> bool:
     return bool(values) and all(_NUMBER.fullmatch(value) for value in values)
 
 
+_ERREXIT = re.compile(r"\s*set\s+(?:-\w+\s+)*(?:-[a-z]*e|-o\s+errexit)|#!\S*sh\s+-\w*e|#!.*\bbash\s+-\w*e")
+
+
+def _ends_with_error(texts: Sequence[str], at: int) -> bool:
+    """Whether the script ends when a command fails, from a line above."""
+    state = False
+    for text in texts[:at]:
+        if _ERREXIT.match(text):
+            state = True
+        elif re.match(r"\s*set\s+\+[a-z]*e", text):
+            state = False
+    return state
+
+
+def _is_argument(texts: Sequence[str], at: int) -> bool:
+    """Whether a line goes on with what the line above began."""
+    return at > 0 and texts[at - 1].partition("//")[0].rstrip().endswith((",", "(", "=", "+", "["))
+
+
 def _is_new_object(texts: Sequence[str], at: int) -> bool:
     """Whether the keys are copied to an object that the function has just made for itself."""
     body = "\n".join(texts[at : at + 8])
@@ -173,12 +192,15 @@ _BUILT_SQL = (
 
 _REFUTATIONS: dict[str, Callable[[Sequence[str], int], bool]] = {
     "go/empty-error-branch": _returns_no_error,
+    "go/unused-append": _is_argument,
+    "go/unused-errorf": _is_argument,
     "python/get-chain": _has_a_row,
     "python/missing-f": _is_filled_in_later,
     "python/swallowed-cancellation": _is_own_cancel,
     "rust/unwrapped-search": _is_in_rust_test,
     "flow/panic-instead-of-error": _is_in_rust_test,
     "rust/unsigned-subtraction": _is_shorter,
+    "shell/unchecked-cd": _ends_with_error,
     "shell/unquoted-test": _is_number,
     "javascript/prototype-pollution": _is_new_object,
 }
