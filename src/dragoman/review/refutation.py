@@ -171,6 +171,12 @@ _BUILT_SQL = (
     "/sql-clause",
 )
 
+
+def _has_pipefail(texts: Sequence[str], at: int) -> bool:
+    """Whether a script has said above that a pipe fails with any of its commands."""
+    return any(re.match(r"\s*set\s.*\bpipefail\b", text) for text in texts[:at])
+
+
 _REFUTATIONS: dict[str, Callable[[Sequence[str], int], bool]] = {
     "go/empty-error-branch": _returns_no_error,
     "python/get-chain": _has_a_row,
@@ -179,6 +185,7 @@ _REFUTATIONS: dict[str, Callable[[Sequence[str], int], bool]] = {
     "rust/unwrapped-search": _is_in_rust_test,
     "flow/panic-instead-of-error": _is_in_rust_test,
     "rust/unsigned-subtraction": _is_shorter,
+    "shell/failure-in-pipe": _has_pipefail,
     "shell/unquoted-test": _is_number,
     "javascript/prototype-pollution": _is_new_object,
 }
