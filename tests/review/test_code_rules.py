@@ -323,6 +323,16 @@ FLOWS = {
         '\texec.CommandContext(r.Context(), "ping", h).Run()\n}\n',
         None,
     ),
+    "a coroutine that is looked into at once": (
+        "x.py",
+        "async def f(): ...\nasync def g():\n    return f()['name']\n",
+        "flow/missing-await",
+    ),
+    "a result that is looked into at once": (
+        "x.py",
+        "async def f(): ...\nasync def g():\n    return (await f())['name']\n",
+        None,
+    ),
     "a copy that nobody takes": (
         "x.go",
         "func (d Day) next() Day {\n\treturn d + 1\n}\n\nfunc f(d Day) {\n\td.next()\n}\n",

@@ -293,6 +293,54 @@ TWINS: dict[str, tuple[str, str, str, str]] = {
         "def f(self):\n    self.lock.acquire()\n    self.load()\n    self.lock.release()\n",
         "def f(self):\n    self.lock.acquire()\n    self.items.append(1)\n    self.lock.release()\n",
     ),
+    "a script that has said how pipes fail": (
+        "x.sh",
+        "shell/failure-in-pipe",
+        "set -e\npg_dump app | gzip > d.gz\n",
+        "set -o pipefail\nset -e\npg_dump app | gzip > d.gz\n",
+    ),
+    "a parameter that the function makes anew": (
+        "x.py",
+        "flow/path-traversal",
+        "@app.get('/f')\ndef f(name: str):\n    return open(name)\n",
+        "@app.get('/f')\ndef f(name: str):\n    name = secure_filename(name)\n    return open(name)\n",
+    ),
+    "a part of a path that is taken out of it": (
+        "x.rs",
+        "flow/path-traversal",
+        "async fn f(Path(name): Path<String>) {\n    tokio::fs::read(&name).await;\n}\n",
+        "async fn f(Path(name): Path<String>) {\n"
+        "    let Some(name) = Path::new(&name).file_name() else { return };\n"
+        "    tokio::fs::read(&name).await;\n}\n",
+    ),
+    "a target whose host was asked for": (
+        "x.py",
+        "flow/open-redirect",
+        "def f():\n    to = request.args['to']\n    return redirect(to)\n",
+        "def f():\n    to = request.args['to']\n    if urlparse(to).netloc:\n        to = '/'\n"
+        "    return redirect(to)\n",
+    ),
+    "a handler of each error": (
+        "x.py",
+        "logic/unreachable",
+        "try:\n    f()\nexcept Exception:\n    g()\nexcept KeyError:\n    h()\n",
+        "try:\n    f()\nexcept KeyError:\n    g()\nexcept Exception:\n    h()\n"
+        "except BaseException:\n    h()\n\ntry:\n    f()\n"
+        "except KeyError:\n    g()\n",
+    ),
+    "a number that is asked for before": (
+        "A.java",
+        "flow/unchecked-absence",
+        "class A {\n  Map<String, Integer> m;\n  int f(String k) {\n    return m.get(k);\n  }\n}\n",
+        "class A {\n  Map<String, Integer> m;\n  int f(String k) {\n    if (!m.containsKey(k)) return 0;\n"
+        "    return m.get(k);\n  }\n}\n",
+    ),
+    "a reply that is handed on": (
+        "x.go",
+        "flow/resource-leak",
+        "func f(c *http.Client) (int, error) {\n\tr, err := c.Get(u)\n\treturn r.StatusCode, err\n}\n",
+        "func f(c *http.Client) (*http.Response, error) {\n\tr, err := c.Get(u)\n\treturn r, err\n}\n",
+    ),
     "a promise that an arrow gives back": (
         "x.js",
         "flow/floating-promise",

@@ -302,3 +302,26 @@ def opened_optionals(code: CodeText) -> Iterator[CodeHit]:
                 if re.search(rf"(?<![\w.]){name}\.(?:get|getAsInt|getAsLong|getAsDouble)\(\)", step.text):
                     yield CodeHit("flow/unchecked-absence", step.start, step.start + len(step.line.text))
                     break
+
+
+_NUMBER_MAPS = lazy_pattern(r"\bMap<[^;=()]*,\s*(?:Integer|Long|Double|Boolean|Short)>\s+(\w+)\b")
+_UNBOXED = lazy_pattern(
+    r"(?:return|(?:int|long|double|boolean)\s+\w+\s*=)\s+(?:this\.)?(\w+)\.get\(([^()]*)\)\s*;"
+)
+_PLAIN_RESULT = lazy_pattern(r"\b(?:int|long|double|boolean)\s+\w+\s*\(")
+
+
+def unboxed_entries(code: CodeText) -> Iterator[CodeHit]:
+    """Entries of maps of Java that become plain numbers: where there is none, that fails."""
+    maps = set(_NUMBER_MAPS.findall(code.code)) if code.language == "java" and "Map<" in code.code else ()
+    for function in code.functions_with((".get(",)) if maps else ():
+        is_plain = _PLAIN_RESULT.search(function.head.text) is not None
+        part = code.part(function)
+        for line in function.body:
+            match = _UNBOXED.match(line.text)
+            if match is None or match[1] not in maps or (line.text.startswith("return") and not is_plain):
+                continue
+            if not re.search(
+                rf"\b{match[1]}\.(?:containsKey|put\w*|computeIf\w*|merge|keySet)\(|\.entrySet\(", part
+            ):
+                yield CodeHit("flow/unchecked-absence", line.start, line.start + len(line.text))

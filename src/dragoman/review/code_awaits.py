@@ -192,6 +192,26 @@ def dropped_library_calls(code: CodeText) -> Iterator[CodeHit]:
                 yield _hit("flow/missing-await", step)
 
 
+def opened_coroutines(code: CodeText) -> Iterator[CodeHit]:
+    """Calls of asynchronous functions of a file of Python that are looked into at once."""
+    if code.language != "python" or "async def" not in code.code:
+        return
+    names = set(_ASYNC_DEF.findall(code.code)) - set(_PLAIN_NAMES.findall(code.code))
+    names -= _generators(code) | _methods(code, "python")
+    names -= {name for name in names if _is_wrapped(code, name)}
+    if not names:
+        return
+    call = re.compile(rf"(?<![\w.])(?<!def )(?:self\.)?(?:{'|'.join(sorted(names))})\(")
+    for line in code.lines:
+        for match in call.finditer(line.text):
+            inside = text_in_brackets(line.text, match.end())
+            rest = line.text[match.end() + len(inside) + 1 :]
+            is_awaited = re.search(r"\bawait\s*\(?\s*$", line.text[: match.start()]) is not None
+            if not is_awaited and re.match(r"\)*\[|\.(?!close\b|send\b|throw\b|__)\w", rest):
+                yield CodeHit("flow/missing-await", line.start, line.start + len(line.text))
+                break
+
+
 _OBJECT_CALL = lazy_pattern(
     r"(?:(?P<name>\w+)\s*(?::[^=]+)?=\s*)?(?P<object>(?:self\.)?\w+)\.(?P<method>\w+)\("
 )
@@ -283,7 +303,7 @@ def script_promises(code: CodeText) -> Iterator[CodeHit]:
 def _promises_in(function: Function) -> Iterator[CodeHit]:
     replies: set[str] = set()
     # What an arrow without braces computes is given back.
-    is_async = bool(_IS_ASYNC.search(function.head.text)) or function.head.text.endswith("=>")
+    is_given_back = function.head.text.endswith("=>")
     steps = function.statements
     for step in steps:
         if match := _JSON_OF.match(step.text):
@@ -291,7 +311,7 @@ def _promises_in(function: Function) -> Iterator[CodeHit]:
         for name in replies:
             if re.search(rf"=\s*{name}\.(?:json|text|blob|arrayBuffer|formData)\(\)", step.text):
                 yield _hit("flow/missing-await", step)
-        if not is_async and step.line is not function.head:
+        if not is_given_back and step.line is not function.head:
             is_then = (
                 _THEN.match(step.text)
                 and ".catch(" not in step.text

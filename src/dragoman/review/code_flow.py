@@ -29,6 +29,25 @@ def leaks(code: CodeText) -> Iterator[CodeHit]:
                 yield CodeHit("flow/resource-leak", match.start(), match.end())
     for function in code.functions_with(patterns.opening_words):
         yield from _leaks_in(function, opener, patterns.opening_words, code.language)
+    if code.language == "go" and "*http.Client" in code.code:
+        for function in code.functions_with(("*http.Client",)):
+            yield from _unread_replies(function)
+
+
+_GO_CLIENT = lazy_pattern(r"\b(\w+)\s+\*http\.Client\b")
+
+
+def _unread_replies(function: Function) -> Iterator[CodeHit]:
+    """Replies of Go to a client that is a parameter, whatever its name, which nobody closes."""
+    statements = function.statements
+    names = "|".join(name for name in _GO_CLIENT.findall(function.head.text) if not name.endswith("lient"))
+    for index, statement in enumerate(statements if names else ()):
+        match = re.match(rf"(\w+), \w+ :?= (?:{names})\.(?:Get|Post|Head|PostForm)\(", statement.text)
+        if match is not None and not re.search(
+            rf"\b{match[1]}\.Body\.Close\(|\breturn\b.*(?<![\w.]){match[1]}\b(?!\.)|\({match[1]}[,)]",
+            _rest(statements, index),
+        ):
+            yield _hit("flow/resource-leak", statement)
 
 
 def _leaks_in(

@@ -190,6 +190,12 @@ _BUILT_SQL = (
     "/sql-clause",
 )
 
+
+def _has_pipefail(texts: Sequence[str], at: int) -> bool:
+    """Whether a script has said above that a pipe fails with any of its commands."""
+    return any(re.match(r"\s*set\s.*\bpipefail\b", text) for text in texts[:at])
+
+
 _REFUTATIONS: dict[str, Callable[[Sequence[str], int], bool]] = {
     "go/empty-error-branch": _returns_no_error,
     "go/unused-append": _is_argument,
@@ -201,6 +207,7 @@ _REFUTATIONS: dict[str, Callable[[Sequence[str], int], bool]] = {
     "flow/panic-instead-of-error": _is_in_rust_test,
     "rust/unsigned-subtraction": _is_shorter,
     "shell/unchecked-cd": _ends_with_error,
+    "shell/failure-in-pipe": _has_pipefail,
     "shell/unquoted-test": _is_number,
     "javascript/prototype-pollution": _is_new_object,
 }

@@ -25,7 +25,7 @@ _TABLES = Path(__file__).parent / "data" / "flows.toml"
 _MARK = "\x01"
 _ASSIGNED = lazy_pattern(
     r"(?:(?:const|let|var|val|final|mut|auto)\s+)*(?:[A-Z][\w.<>\[\]?, ]*\s+)?(?:let\s+(?:mut\s+)?)?"
-    r"(?P<name>\w+)(?:\s*,\s*\w+)?\s*(?::\s*[^=;]+?)?\s*:?=(?!=)\s*(?P<value>.+)"
+    r"(?:(?:Some|Ok)\()?(?P<name>\w+)\)?(?:\s*,\s*\w+)?\s*(?::\s*[^=;]+?)?\s*:?=(?!=)\s*(?P<value>.+)"
 )
 _WITH = lazy_pattern(r"(?:async\s+)?with\s+(?P<value>.+?)\s+as\s+(?P<name>\w+)")
 _LOOP = lazy_pattern(
@@ -67,6 +67,7 @@ _EQUALS_FIXED = (
     r"\bif\b.*(?<![\w.]){0}(?:\.\w+\(\))?\s*[!=]==?\s*(?:[bur]?[\"'`]\s+[\"'`]|[A-Z][A-Z0-9_]{{2,}}\b)"
     r"|\bif\b.*(?:[\"'`]\s+[\"'`]|\b[A-Z][A-Z0-9_]{{2,}})(?:\.equals(?:IgnoreCase)?\(\s*|\s*===?\s*){0}\b"
     # Or a question about where it leads.
+    r"|\bif\b.*\b(?:urlparse|urlsplit|URL|create)\(\s*{0}\b[^()]*\)\.(?:[hH]ostname|[hH]ost|netloc|origin|getHost)\b"
     r"|\bif\b.*(?<![\w.]){0}\.(?:[hH]ostname|[hH]ost|netloc|origin|getHost|IsAbs)\b"
 )
 
@@ -212,7 +213,9 @@ def _may_bring(text: str, table: _CompiledTable) -> bool:
 
 def _follow(code: CodeText, function: Function, table: _CompiledTable) -> Iterator[TaintHit]:
     # Each name with the indentation at which it was tainted.
-    tainted_names = dict.fromkeys(_parameters(code, function, table), function.head.indent)
+    # What is given to the function is tainted where its body begins, so that the body can make it anew.
+    begin = min((line.indent for line in function.body[1:]), default=function.head.indent)
+    tainted_names = dict.fromkeys(_parameters(code, function, table), begin)
     own_names: set[str] = set()
     scheme_names: set[str] = set()
     refused = _Refused()
