@@ -6,8 +6,8 @@
     python tools/review_corpus.py --others        # measure ruff, oxlint and bandit again
     python tools/review_corpus.py --after         # the bugs that were written after the rules
     python tools/review_corpus.py --third         # and those written after the rules had grown again
-    python tools/review_corpus.py --fourth        # the open half of the fourth set; --held-out: the sealed
-    python tools/review_corpus.py --fifth         # the same of the fifth set
+    python tools/review_corpus.py --fourth        # the open half of the fourth set; --held-out: the sealed;
+                                                  # --fifth and --sixth are the same of later sets
     python tools/review_corpus.py --write         # write the page; --check tells whether it is fresh
 
 A case is a bug and its clean twin (`tests/review/corpus`). A bug is found if the review of its text has
@@ -19,9 +19,10 @@ The cases of `tests/review/corpus/after` and `third` were written after the rule
 what the review said of them when it met them for the first time; that measurement is published and never
 repeated.
 
-`fourth` and `fifth` have an open half, from whose misses the rules were mended, and a sealed half, by the
-same hash. `first.json` is what the review said before the rules were mended, `second.json` after that;
-each was measured once, and of the sealed half nothing but the figures was looked at.
+`fourth`, `fifth` and `sixth` have an open half, from whose misses the rules were mended, and a sealed half,
+by the same hash. `first.json` is what the review said before the rules were mended, `second.json` after that;
+each was measured once, and until then of the sealed half nothing but the figures was looked at. Of the fourth
+and the fifth rules were later mended from its misses, too: what is found today is shown as such.
 """
 
 from __future__ import annotations
@@ -51,14 +52,14 @@ AFTER = CORPUS / "after"
 THIRD = CORPUS / "third"
 FOURTH = CORPUS / "fourth"
 FIFTH = CORPUS / "fifth"
+SIXTH = CORPUS / "sixth"
 PAGE = ROOT / "docs" / "review-accuracy.md"
 
 STRANGERS = (
     "**What strangers write is another matter.** Every set here was written by us. Where we tried examples "
-    "of others, which are not ours to\n"
-    "publish, the rules found clearly less and accused more: every author has other mistakes in mind, and "
-    "what is learnt from some helps\n"
-    "little with the rest. Read the figures as a comparison, not as a promise.\n"
+    "of others, which are not ours to\npublish, the rules found clearly less and accused more: every "
+    "author has other mistakes in mind, and what is learnt from some helps\nlittle with the rest. Read the "
+    "figures as a comparison, not as a promise.\n"
 )
 
 SUFFIXES = {
@@ -270,18 +271,13 @@ def _stored(folder: Path, name: str) -> Judgement:
     return Judgement(frozenset(stored["found"]), frozenset(stored["accused"]))
 
 
-def page(
-    cases: Sequence[Case],
-    ours: Judgement,
-    others: dict[str, dict[str, object]],
-    later: LaterCorpus,
-    third: LaterCorpus,
-    fourth: SealedCorpus,
-    fifth: SealedCorpus,
-) -> str:
+def page(cases: Sequence[Case], ours: Judgement) -> str:
+    others: dict[str, dict[str, object]] = json.loads(OTHERS.read_text("utf-8"))
+    later, third = later_corpus(), later_corpus(THIRD)
+    fourth, fifth, sixth = map(sealed_corpus, (FOURTH, FIFTH, SIXTH))
     held = [case for case in cases if case.is_held_out]
     total, made = score(held, ours), score([case for case in cases if not case.is_held_out], ours)
-    sets = (later, third, fourth, fifth)
+    sets = (later, third, fourth, fifth, sixth)
     columns = [
         "bugs",
         "ours: recall · accused",
@@ -290,36 +286,32 @@ def page(
         "third set",
         "fourth, sealed",
         "fifth, sealed",
+        "sixth, sealed",
         *(f"{n} {o['version']}" for n, o in others.items()),
     ]
     parts = [
         "# How much the review finds\n",
         "<!-- Written by tools/review_corpus.py --write; do not edit. -->\n",
         f"{len(cases)} bugs were planted, each with a clean twin: the same text without the bug "
-        f"(`tests/review/corpus`). A bug is found\n"
-        "if the review of its text says something that the review of the twin does not; a twin is "
-        "accused if the review says\n"
-        "anything of it, remarks of severity `info` aside. The hash of a case's name decides its "
-        "half. The rules were made from one half;\n"
-        "every figure below is of the other, unless it says so. One author wrote the whole corpus "
-        "before the rules: code of\n"
-        "strangers will fare worse, and a reader should trust the comparison of columns more than "
-        "any single number.\n",
-        f"**Held out: {total.found} of {total.cases} bugs found ({total.recall:.0%}), "
-        f"{total.accused} clean twins accused "
-        f"({total.accused_share:.1%}), precision {total.precision:.0%}.** On the half that the rules "
-        f"were made from: "
-        f"{made.recall:.0%} found, {made.accused_share:.1%} accused.\n",
+        "(`tests/review/corpus`). A bug is found\nif the review of its text says something that the "
+        "review of the twin does not; a twin is accused if the review says\nanything of it, remarks of "
+        "severity `info` aside. The hash of a case's name decides its half. The rules were made from one "
+        "half;\nevery figure below is of the other, unless it says so. One author wrote the whole corpus "
+        "before the rules: code of\nstrangers will fare worse, and a reader should trust the comparison "
+        "of columns more than any single number.\n",
+        f"**Held out: {total.found} of {total.cases} bugs found ({total.recall:.0%}), {total.accused} "
+        f"clean twins accused ({total.accused_share:.1%}), precision {total.precision:.0%}.** On the half "
+        f"that the rules were made from: {made.recall:.0%} found, {made.accused_share:.1%} accused.\n",
         STRANGERS,
+        _sixth_paragraph(sixth),
         _fifth_paragraph(fifth),
         _fourth_paragraph(fourth),
         _third_paragraph(third),
         _later_paragraph(later),
-        "Each cell of another tool is its recall and the number of clean twins that it accuses, in "
-        "files that it reads. ruff is run\n"
-        "with its rules about bugs and security, oxlint with `correctness` and `suspicious`, bandit "
-        "with its defaults. The rules of\n"
-        "semgrep are fetched from a server, so they were not measured.\n",
+        "Each cell of another tool is its recall and the number of clean twins that it accuses, in files "
+        "that it reads. ruff is run\nwith its rules about bugs and security, oxlint with `correctness` and "
+        "`suspicious`, bandit with its defaults. The rules of\nsemgrep are fetched from a server, so they "
+        "were not measured.\n",
         "## By language\n",
         _table("language", columns, _rows(held, ours, others, sets, lambda case: LANGUAGES[case.group])),
         "## By class of bug\n",
@@ -328,25 +320,44 @@ def page(
     return "\n".join(parts)
 
 
+def _sixth_paragraph(sixth: SealedCorpus) -> str:
+    first = score(sixth.cases, sixth.first)
+    return (
+        f"**Sixth set, sealed half: {_before_and_after(sixth)}**\nWritten and committed before its author "
+        "had opened a rule (`tests/review/corpus/sixth`). When the rules first met it they had seen "
+        f"neither half:\nof both together {first.found} of {first.cases} were found ({first.recall:.0%}) "
+        f"and {first.accused} twins accused ({first.accused_share:.1%}). Of all figures here these say "
+        "most about unseen code.\nThen the author mended the rules from the open half "
+        f"({_open_half(sixth)}), and knew what is in both. The two figures of the sealed half\nshow what "
+        "that is worth for other code.\n"
+    )
+
+
 def _fifth_paragraph(fifth: SealedCorpus) -> str:
     return (
-        f"**Fifth set, sealed half: {_before_and_after(fifth)}**\n"
-        "Written before its author read the rules (`tests/review/corpus/fifth`); "
-        f"of the open half {_open_half(fifth)}.\n"
-        "The rules were also tried on code that nobody wrote for them, the standard library of Python and "
-        "well-known projects in each language,\n"
-        "and mended where what they said was mostly wrong. The author of the set mended the rules, too, and "
-        "knew what is in both halves.\n"
+        f"**Fifth set, sealed half: {_before_and_after(fifth)}**\nWritten before its author read the rules "
+        f"(`tests/review/corpus/fifth`); of the open half {_open_half(fifth)}.\nThe rules were also tried "
+        "on code that nobody wrote for them, the standard library of Python and well-known projects in "
+        "each language,\nand mended where what they said was mostly wrong. The author of the set mended "
+        f"the rules, too, and knew what is in both halves.\n{_unsealed(fifth)}"
     )
 
 
 def _fourth_paragraph(fourth: SealedCorpus) -> str:
     return (
-        f"**Fourth set, sealed half: {_before_and_after(fourth)}**\n"
-        "Written by somebody who had not read the rules (`tests/review/corpus/fourth`), with a half from "
-        "which the rules were mended\n"
-        f"(there {_open_half(fourth)}) and a sealed half. The author of the set mended the rules, too, and "
-        "knew what is in both halves.\n"
+        f"**Fourth set, sealed half: {_before_and_after(fourth)}**\nWritten by somebody who had not read "
+        "the rules (`tests/review/corpus/fourth`), with a half from which the rules were mended\n(there "
+        f"{_open_half(fourth)}) and a sealed half. The author of the set mended the rules, too, and knew "
+        f"what is in both halves.\n{_unsealed(fourth)}"
+    )
+
+
+def _unsealed(corpus: SealedCorpus) -> str:
+    now = score(corpus.sealed, corpus.now)
+    return (
+        "Since then the sealed half was opened and the rules were mended from it as well: today "
+        f"{now.found} of {now.cases} are found and {now.accused} twins accused,\n"
+        "which says nothing about unseen code.\n"
     )
 
 
@@ -369,30 +380,25 @@ def _later_paragraph(later: LaterCorpus) -> str:
     first, now = score(later.cases, later.first), score(later.cases, later.now)
     return (
         f"**Written after the rules: {first.found} of {first.cases} bugs found ({first.recall:.0%}), "
-        f"{first.accused} clean twins accused ({first.accused_share:.1%}).**\n"
-        "Somebody who had not read the rules wrote these cases in other idioms and frameworks, in longer "
-        "functions\n"
-        "(`tests/review/corpus/after`). The column has the bugs found of those written, and the accused "
-        "twins, as measured when the\n"
-        "rules met them for the first time; imports were added to the Python texts before that. Since then "
-        "rules were mended where a\n"
-        f"whole class was missed. Today {now.found} of {now.cases} are found and {now.accused} twins "
-        "accused, which says nothing about unseen code.\n"
+        f"{first.accused} clean twins accused ({first.accused_share:.1%}).**\nSomebody who had not read "
+        "the rules wrote these cases in other idioms and frameworks, in longer "
+        "functions\n(`tests/review/corpus/after`). The column has the bugs found of those written, and "
+        "the accused twins, as measured when the\nrules met them for the first time; imports were added "
+        "to the Python texts before that. Since then rules were mended where a\nwhole class was missed. "
+        f"Today {now.found} of {now.cases} are found and {now.accused} twins accused, which says nothing "
+        "about unseen code.\n"
     )
 
 
 def _third_paragraph(third: LaterCorpus) -> str:
     first, now = score(third.cases, third.first), score(third.cases, third.now)
     return (
-        f"**Third set: {first.found} of {first.cases} bugs found ({first.recall:.0%}), "
-        f"{first.accused} clean twins accused ({first.accused_share:.1%}).**\n"
-        "This set (`tests/review/corpus/third`) was written when the rules had grown, from classes of bugs\n"
-        "in general, and measured once before anybody looked at what was missed. Its author also wrote the "
-        "newest rules, from examples of\n"
-        "the same hand, some of them in the same idioms: it flatters the rules, and code of strangers will "
-        "fare worse.\n"
-        f"Today {now.found} of {now.cases} are found and {now.accused} twins "
-        "accused.\n"
+        f"**Third set: {first.found} of {first.cases} bugs found ({first.recall:.0%}), {first.accused} "
+        f"clean twins accused ({first.accused_share:.1%}).**\nThis set (`tests/review/corpus/third`) was "
+        "written when the rules had grown, from classes of bugs\nin general, and measured once before "
+        "anybody looked at what was missed. Its author also wrote the newest rules, from examples of\nthe "
+        "same hand, some of them in the same idioms: it flatters the rules, and code of strangers will "
+        f"fare worse.\nToday {now.found} of {now.cases} are found and {now.accused} twins accused.\n"
     )
 
 
@@ -446,30 +452,34 @@ def _show_half(cases: Sequence[Case], asked: argparse.Namespace) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0] if __doc__ else "")
-    for flag in ("missed", "held-out", "after", "third", "fourth", "fifth", "others", "write", "check"):
+    for flag in (
+        "missed",
+        "held-out",
+        "after",
+        "third",
+        "fourth",
+        "fifth",
+        "sixth",
+        "others",
+        "write",
+        "check",
+    ):
         parser.add_argument(f"--{flag}", action="store_true")
     asked = parser.parse_args(arguments)
     if asked.after or asked.third:
         later = later_corpus(THIRD if asked.third else AFTER)
         _show(later.cases, later.now, with_names=asked.missed)
         return 0
-    if asked.fourth or asked.fifth:
-        _show_half(read_corpus(FIFTH if asked.fifth else FOURTH), asked)
-        return 0
+    for name, folder in {"fourth": FOURTH, "fifth": FIFTH, "sixth": SIXTH}.items():
+        if getattr(asked, name):
+            _show_half(read_corpus(folder), asked)
+            return 0
     cases = read_corpus()
     if asked.others:
         OTHERS.write_text(json.dumps(measure_others(cases), indent=1) + "\n", "utf-8")
     ours = our_judgement(cases)
     if asked.write or asked.check:
-        text = page(
-            cases,
-            ours,
-            json.loads(OTHERS.read_text("utf-8")),
-            later_corpus(),
-            later_corpus(THIRD),
-            sealed_corpus(FOURTH),
-            sealed_corpus(FIFTH),
-        )
+        text = page(cases, ours)
         if asked.check:
             return 0 if PAGE.read_text("utf-8") == text else 1
         PAGE.write_text(text, "utf-8")

@@ -94,9 +94,14 @@ EXAMPLES: dict[str, tuple[list[str], list[str]]] = {
             "password = '" + noise(20) + "7k'",
             '"apiKey": "' + noise(32) + '"',
             "client_secret: '" + noise(24) + "',",
+            'var jwtSecret = []byte("' + noise(32) + '")',
+            'const apiKey: string = "' + noise(24) + '";',
+            'const secret = process.env.SECRET || "' + noise(24) + '";',
         ],
         [
             "password = 'correct horse battery'",
+            'const apiKey: string = process.env.API_KEY ?? "";',
+            'var jwtSecret = []byte(os.Getenv("JWT_SECRET_1"))',
             "password = os.environ['PASSWORD_1']",
             "token = 'your-token-goes-here-1'",
             "secret_name = 'projects/1/secrets/2'",
@@ -107,7 +112,11 @@ EXAMPLES: dict[str, tuple[list[str], list[str]]] = {
         ],
     ),
     "configured": (
-        ["API_KEY=" + noise(32), "export DB_PASSWORD=" + noise(20)],
+        [
+            "API_KEY=" + noise(32),
+            "export DB_PASSWORD=" + noise(20),
+            "- name: DB_PASSWORD\n  value: '" + noise(20) + "'",
+        ],
         [
             "API_KEY=$OTHER_KEY_NAME_1",
             "PASSWORD_FILE=/run/secrets/db1",

@@ -223,6 +223,116 @@ FLOWS = {
         "def f():\n    handle, path = tempfile.mkstemp()\n    use(path)\n",
         "flow/resource-leak",
     ),
+    "a value of Go that is used before its error is asked for": (
+        "x.go",
+        "func f(p string) (int64, error) {\n\ti, err := os.Stat(p)\n\tn := i.Size()\n\tif err != nil {\n"
+        "\t\treturn 0, err\n\t}\n\treturn n, nil\n}\n",
+        "flow/unchecked-absence",
+    ),
+    "a value and its error that are given back together": (
+        "x.go",
+        "func f(s string) (int64, error) {\n\tt, err := time.Parse(L, s)\n\treturn t.Unix(), err\n}\n",
+        None,
+    ),
+    "an entry of Go that may be missing": (
+        "x.go",
+        "func f(us map[string]*User, id string) string {\n\tu := us[id]\n\treturn u.Name\n}\n",
+        "flow/unchecked-absence",
+    ),
+    "an entry of Go that was put there": (
+        "x.go",
+        "func f(us map[string]*User, id string) string {\n\tus[id] = &User{}\n\tu := us[id]\n"
+        "\treturn u.Name\n}\n",
+        None,
+    ),
+    "an optional that nobody asks": (
+        "A.java",
+        "class A {\n  String f() {\n    Optional<User> u = g();\n    return u.get().name();\n  }\n}\n",
+        "flow/unchecked-absence",
+    ),
+    "an optional that somebody asks": (
+        "A.java",
+        "class A {\n  String f() {\n    Optional<User> u = g();\n    if (u.isEmpty()) return null;\n"
+        "    return u.get().name();\n  }\n}\n",
+        None,
+    ),
+    "a lock of asyncio that nobody waits for": (
+        "x.py",
+        "class A:\n    def __init__(self):\n        self.slots = asyncio.Semaphore(2)\n\n"
+        "    async def f(self):\n        self.slots.acquire()\n"
+        "        try:\n            g()\n        finally:\n"
+        "            self.slots.release()\n",
+        "flow/missing-await",
+    ),
+    "a client whose answer is used before it came": (
+        "x.py",
+        "async def f(client: httpx.AsyncClient):\n    r = client.get(U)\n    return r.text\n",
+        "flow/missing-await",
+    ),
+    "a request that waits for others": (
+        "x.py",
+        "async def f(client: httpx.AsyncClient):\n    r = client.get(U)\n    return await gather(r, g())\n",
+        None,
+    ),
+    "a queue whose entry is used before it came": (
+        "x.py",
+        "async def f(queue: asyncio.Queue):\n    job = queue.get()\n    job.run()\n",
+        "flow/missing-await",
+    ),
+    "a coroutine that is added up": (
+        "x.py",
+        "async def f(): ...\nasync def g(all):\n    x = f()\n    all.extend(x)\n",
+        "flow/missing-await",
+    ),
+    "a map of promises that nobody takes": (
+        "x.js",
+        "async function f(a) {\n  a.map(async (b) => {\n    await g(b);\n  });\n}\n",
+        "flow/floating-promise",
+    ),
+    "a map of promises that an arrow gives back": (
+        "x.js",
+        "const f = (a) =>\n  a.map(async (b) => {\n    await g(b);\n  });\n",
+        None,
+    ),
+    "a counter that threads of a pool change": (
+        "x.kt",
+        "fun f(xs: List<Int>): Int {\n    var n = 0\n"
+        "    xs.forEach { pool.submit { n += it } }\n    return n\n}\n",
+        "flow/data-race",
+    ),
+    "a field that threads of a pool change": (
+        "A.java",
+        "class A {\n  private int n;\n  void f() {\n    pool.submit(() -> n++);\n  }\n}\n",
+        "flow/data-race",
+    ),
+    "a list of a thread's own": (
+        "A.java",
+        "class A {\n  void f() {\n    pool.submit(() -> {\n      List<T> own = new ArrayList<>();\n"
+        "      own.add(x);\n    });\n  }\n}\n",
+        None,
+    ),
+    "a page with a value in a text of Kotlin": (
+        "x.kt",
+        'fun Route.f() = get("/x") {\n'
+        '    call.respondText("<p>${call.parameters["n"]}</p>", ContentType.Text.Html)\n}\n',
+        "flow/xss",
+    ),
+    "a program of our own choice with the context of a request": (
+        "x.go",
+        "func f(r *http.Request) {\n\th := r.FormValue(H)\n"
+        '\texec.CommandContext(r.Context(), "ping", h).Run()\n}\n',
+        None,
+    ),
+    "a coroutine that is looked into at once": (
+        "x.py",
+        "async def f(): ...\nasync def g():\n    return f()['name']\n",
+        "flow/missing-await",
+    ),
+    "a result that is looked into at once": (
+        "x.py",
+        "async def f(): ...\nasync def g():\n    return (await f())['name']\n",
+        None,
+    ),
     "a copy that nobody takes": (
         "x.go",
         "func (d Day) next() Day {\n\treturn d + 1\n}\n\nfunc f(d Day) {\n\td.next()\n}\n",

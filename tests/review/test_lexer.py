@@ -21,6 +21,9 @@ from tests.every import every
         ("javascript", "a // c\n/* d\n e */ `x${'y'}`", ["// c", "/* d\n e */", "`x${'y'}`"]),
         ("bash", "echo ${a#b} $# # c", ["# c"]),
         ("bash", "echo 'a\nb' # c", ["'a\nb'", "# c"]),
+        ("bash", "cat <<EOF > x # c\nit's # no\nEOF\necho 'd'\n", ["# c", "it's # no", "'d'"]),
+        ("bash", "bash -s <<'EOF'\nrm 'a'\nEOF\n", ["'EOF'", "'a'"]),
+        ("bash", "echo $((1 << n))\necho 'a'\n", ["'a'"]),
         ("rust", "fn f<'a>(x: &'a str) { '\\n'; } // c", ["'\\n'", "// c"]),
         ("rust", 'r#"a " b"# // c', ['r#"a " b"#', "// c"]),
         ("go", "`a\n\\` // c", ["`a\n\\`", "// c"]),
@@ -29,6 +32,7 @@ from tests.every import every
         ("yaml", "a: b#c # d", ["# d"]),
         ("lua", "--[[ a\nb ]] x --c", ["--[[ a\nb ]]", "--c"]),
         ("ini", "a = b # no\n; c\n", ["; c"]),
+        ("kotlin", 'f("a ${b["c"]} d") // e', ['"a ${b["c"]} d"', "// e"]),
         ("c", "char q = '\"'; // c", ["'\"'", "// c"]),
         ("powershell", "<# a #> 'b' # c", ["<# a #>", "'b'", "# c"]),
     ],
@@ -60,7 +64,7 @@ def test_spans_are_in_order_and_apart(text: str, language: str) -> None:
 
 
 @every("language", sorted(LANGUAGES))
-@every("piece", ['"', "'", "/*", '"""', "\\", "r#", "<!--", "`", "--[["])
+@every("piece", ['"', "'", "/*", '"""', "\\", "r#", "<!--", "`", "--[[", "a <<b\n"])
 def test_marks_without_end_take_no_more_than_linear_time(language: str, piece: str) -> None:
     began = time.process_time()
     spans(piece * 8_000, language)

@@ -197,6 +197,150 @@ TWINS: dict[str, tuple[str, str, str, str]] = {
         "for (let i = 0; i < a.length; i++) {\n  const b = a[i + 1];\n  use(b.name);\n}\n",
         "for (let i = 0; i < a.length; i++) {\n  const b = a[i + 1];\n  if (b) {\n    use(b.name);\n  }\n}\n",
     ),
+    "a stream that is used up at once": (
+        "x.kt",
+        "flow/resource-leak",
+        "fun f(file: File): String {\n    val r = file.bufferedReader()\n    return r.readLine()\n}\n",
+        "fun f(file: File): String {\n    val line = file.bufferedReader().use { it.readLine() }\n"
+        "    return line\n}\n",
+    ),
+    "a chain of Kotlin that ends with a call for its effect": (
+        "x.kt",
+        "flow/unused-result",
+        "fun f(xs: List<Int>) {\n    xs.map { it + 1 }\n    g()\n}\n",
+        "fun f(xs: List<Int>) {\n    xs.map { h(it) }.forEach { it.get() }\n    g()\n}\n",
+    ),
+    "a thread for calls that block": (
+        "x.kt",
+        "flow/blocking-in-async",
+        "fun f(scope: CoroutineScope) {\n    scope.launch {\n        Thread.sleep(5)\n    }\n}\n",
+        "fun f(scope: CoroutineScope) {\n    scope.launch {\n        withContext(Dispatchers.IO) {\n"
+        "            Thread.sleep(5)\n        }\n    }\n}\n",
+    ),
+    "a closure that runs where it may block": (
+        "x.rs",
+        "flow/blocking-in-async",
+        "async fn f() -> String {\n    std::fs::read_to_string(P)\n}\n",
+        "async fn f() -> String {\n    spawn_blocking(|| {\n        std::fs::read_to_string(P)\n"
+        "    }).await\n}\n",
+    ),
+    "a sum without a key": (
+        "x.go",
+        "flow/timing-attack",
+        "func f(k, b, s []byte) bool {\n\th := hmac.New(sha256.New, k)\n\th.Write(b)\n"
+        "\treturn bytes.Equal(h.Sum(nil), s)\n}\n",
+        "func f(token string, b, s []byte) bool {\n\th := sha256.New()\n\th.Write(b)\n"
+        "\treturn bytes.Equal(h.Sum(nil), s)\n}\n",
+    ),
+    "a text that was decrypted": (
+        "A.java",
+        "flow/timing-attack",
+        "class A {\n  boolean f(byte[] b, byte[] s) {\n"
+        "    return Arrays.equals(mac.doFinal(b), s);\n  }\n}\n",
+        "class A {\n  boolean f(byte[] b, byte[] token) {\n"
+        "    return Arrays.equals(cipher.doFinal(b), plain);\n  }\n}\n",
+    ),
+    "a query that always has a row": (
+        "x.py",
+        "python/get-chain",
+        "def f(db):\n    return db.execute('SELECT a FROM t').fetchone()[0]\n",
+        "def f(db):\n    return db.execute('SELECT count(*) FROM t').fetchone()[0]\n",
+    ),
+    "a guard that its block ends": (
+        "x.rs",
+        "rust/guard-across-await",
+        "async fn f() {\n    let g = s.lock().unwrap();\n    h(g.len()).await;\n}\n",
+        "async fn f() {\n    let n = {\n        let g = s.lock().unwrap();\n        g.len()\n    };\n"
+        "    h(n).await;\n}\n",
+    ),
+    "a length that is bounded by another": (
+        "x.rs",
+        "rust/unsigned-subtraction",
+        "fn f(a: &[u8], n: usize) -> usize {\n    a.len() - n\n}\n",
+        "fn f(a: &[u8], n: usize) -> usize {\n    let n = n.min(a.len());\n    a.len() - n\n}\n",
+    ),
+    "a length of what the function made itself": (
+        "x.rs",
+        "rust/unsigned-subtraction",
+        "fn f(a: &[u8], room: usize) -> usize {\n    room - a.len()\n}\n",
+        "fn f(a: &[u8]) -> usize {\n    let end = g(a);\n    a.len() - end\n}\n",
+    ),
+    "an entry that the loop asks for again": (
+        "x.py",
+        "flow/unchecked-absence",
+        "def f(d, k):\n    v = d.get(k)\n    return v[0]\n",
+        "def f(d, k):\n    v = d.get(k)\n    while v is None:\n        k = k.up\n        v = d.get(k)\n"
+        "    return v[0]\n",
+    ),
+    "a get of something else than a dictionary": (
+        "x.py",
+        "flow/unchecked-absence",
+        "class A:\n    def __init__(self):\n        self.d = {}\n\n    def f(self, k):\n"
+        "        v = self.d.get(k)\n        v()\n",
+        "class A:\n    def __init__(self, d):\n        self.d = d\n\n    def f(self, k):\n"
+        "        v = self.d.get(k)\n        v()\n",
+    ),
+    "a call whose failure is caught": (
+        "x.py",
+        "flow/unchecked-absence",
+        "def f(d, k):\n    v = d.get(k)\n    return v()\n",
+        "def f(d, k):\n    v = d.get(k)\n    try:\n"
+        "        return v()\n    except TypeError:\n        return 0\n",
+    ),
+    "a lock around what hardly fails": (
+        "x.py",
+        "flow/lock-not-released",
+        "def f(self):\n    self.lock.acquire()\n    self.load()\n    self.lock.release()\n",
+        "def f(self):\n    self.lock.acquire()\n    self.items.append(1)\n    self.lock.release()\n",
+    ),
+    "a script that has said how pipes fail": (
+        "x.sh",
+        "shell/failure-in-pipe",
+        "set -e\npg_dump app | gzip > d.gz\n",
+        "set -o pipefail\nset -e\npg_dump app | gzip > d.gz\n",
+    ),
+    "a parameter that the function makes anew": (
+        "x.py",
+        "flow/path-traversal",
+        "@app.get('/f')\ndef f(name: str):\n    return open(name)\n",
+        "@app.get('/f')\ndef f(name: str):\n    name = secure_filename(name)\n    return open(name)\n",
+    ),
+    "a part of a path that is taken out of it": (
+        "x.rs",
+        "flow/path-traversal",
+        "async fn f(Path(name): Path<String>) {\n    tokio::fs::read(&name).await;\n}\n",
+        "async fn f(Path(name): Path<String>) {\n"
+        "    let Some(name) = Path::new(&name).file_name() else { return };\n"
+        "    tokio::fs::read(&name).await;\n}\n",
+    ),
+    "a target whose host was asked for": (
+        "x.py",
+        "flow/open-redirect",
+        "def f():\n    to = request.args['to']\n    return redirect(to)\n",
+        "def f():\n    to = request.args['to']\n    if urlparse(to).netloc:\n        to = '/'\n"
+        "    return redirect(to)\n",
+    ),
+    "a handler of each error": (
+        "x.py",
+        "logic/unreachable",
+        "try:\n    f()\nexcept Exception:\n    g()\nexcept KeyError:\n    h()\n",
+        "try:\n    f()\nexcept KeyError:\n    g()\nexcept Exception:\n    h()\n"
+        "except BaseException:\n    h()\n\ntry:\n    f()\n"
+        "except KeyError:\n    g()\n",
+    ),
+    "a number that is asked for before": (
+        "A.java",
+        "flow/unchecked-absence",
+        "class A {\n  Map<String, Integer> m;\n  int f(String k) {\n    return m.get(k);\n  }\n}\n",
+        "class A {\n  Map<String, Integer> m;\n  int f(String k) {\n    if (!m.containsKey(k)) return 0;\n"
+        "    return m.get(k);\n  }\n}\n",
+    ),
+    "a reply that is handed on": (
+        "x.go",
+        "flow/resource-leak",
+        "func f(c *http.Client) (int, error) {\n\tr, err := c.Get(u)\n\treturn r.StatusCode, err\n}\n",
+        "func f(c *http.Client) (*http.Response, error) {\n\tr, err := c.Get(u)\n\treturn r, err\n}\n",
+    ),
     "a promise that an arrow gives back": (
         "x.js",
         "flow/floating-promise",

@@ -91,3 +91,10 @@ async def test_every_code_that_is_asked_for_is_one_that_ruff_knows() -> None:
 def test_every_family_that_is_asked_for_has_its_reason() -> None:
     known = [about.code for about in config().about]
     assert [code for code in config().select if not any(map(code.startswith, known))] == []
+
+
+async def test_a_default_that_is_another_each_time_is_found_and_others_are_not() -> None:
+    assert {
+        finding.rule for finding in await found("import time\n\ndef f(at=time.time()):\n    return at\n")
+    } == {"python/function-call-in-default-argument"}
+    assert await found("from x import Depends, g\n\ndef f(db=Depends(g)):\n    return db\n") == []

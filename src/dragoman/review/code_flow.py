@@ -1,4 +1,4 @@
-"""What is opened and never closed, locked and never unlocked, started and never awaited, within one
+"""What is opened and never closed, locked and never unlocked, computed and never used, within one
 function. Pure.
 
 Each rule is a function over `CodeText`; its words are in `code_rules`.
@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from dragoman.review.code_patterns import family, flow_patterns, lazy_pattern, patterns_for
-from dragoman.review.code_text import CodeHit, CodeText, Function, Statement
+from dragoman.review.code_text import CodeHit, CodeLine, CodeText, Function, Statement
 
 
 def leaks(code: CodeText) -> Iterator[CodeHit]:
@@ -29,6 +29,25 @@ def leaks(code: CodeText) -> Iterator[CodeHit]:
                 yield CodeHit("flow/resource-leak", match.start(), match.end())
     for function in code.functions_with(patterns.opening_words):
         yield from _leaks_in(function, opener, patterns.opening_words, code.language)
+    if code.language == "go" and "*http.Client" in code.code:
+        for function in code.functions_with(("*http.Client",)):
+            yield from _unread_replies(function)
+
+
+_GO_CLIENT = lazy_pattern(r"\b(\w+)\s+\*http\.Client\b")
+
+
+def _unread_replies(function: Function) -> Iterator[CodeHit]:
+    """Replies of Go to a client that is a parameter, whatever its name, which nobody closes."""
+    statements = function.statements
+    names = "|".join(name for name in _GO_CLIENT.findall(function.head.text) if not name.endswith("lient"))
+    for index, statement in enumerate(statements if names else ()):
+        match = re.match(rf"(\w+), \w+ :?= (?:{names})\.(?:Get|Post|Head|PostForm)\(", statement.text)
+        if match is not None and not re.search(
+            rf"\b{match[1]}\.Body\.Close\(|\breturn\b.*(?<![\w.]){match[1]}\b(?!\.)|\({match[1]}[,)]",
+            _rest(statements, index),
+        ):
+            yield _hit("flow/resource-leak", statement)
 
 
 def _leaks_in(
@@ -150,7 +169,11 @@ def locks(code: CodeText) -> Iterator[CodeHit]:
             is_half = is_half or (
                 unlock.search(before) is not None and unlock.search(_rest(statements, index)) is None
             )
-            if not is_half and match["lock"] != "self" and _stays_locked(unlock, statements[index + 1 :]):
+            if (
+                not is_half
+                and match["lock"] != "self"
+                and _stays_locked(unlock, statements[index + 1 :], code.language)
+            ):
                 yield _hit("flow/lock-not-released", statement)
 
 
@@ -158,248 +181,28 @@ def _rest(statements: Sequence[Statement], index: int) -> str:
     return "\n".join(later.text for later in statements[index + 1 :])
 
 
-def _stays_locked(unlock: re.Pattern[str], later: Sequence[Statement]) -> bool:
+# Calls that hardly fail: whoever makes no others between lock and unlock needs no handler.
+_QUIET_CALL = (
+    r"(?:append|add|put|push|pop|remove|discard|clear|get|set|size|length|len|contains\w*|is\w*|items|keys|values"
+    r"|log\w*|debug|info|print\w*|signal\w*|notify\w*|copy|list|dict|int|str|time|now|update|max|min)"
+)
+_LOUD_CALL = lazy_pattern(rf"\b(?!(?:if|for|while|switch|when|return|not|and|or|in|{_QUIET_CALL})\b)\w+\s*\(")
+
+
+def _stays_locked(unlock: re.Pattern[str], later: Sequence[Statement], language: str) -> bool:
+    may_raise = False
     if later and later[0].text.startswith(("try", "defer")):
         return False
     for statement in later:
         if statement.text.startswith(("defer", "try", "finally", "} finally")):
             return False
         if unlock.search(statement.text):
-            return False
+            return may_raise
         if _LEAVING.search(statement.text):
             return True
+        # In Go only a panic leaves a function so.
+        may_raise = may_raise or (language != "go" and _LOUD_CALL.search(statement.text) is not None)
     return True
-
-
-_FS_PROMISES = lazy_pattern(
-    r"""promises\s+as\s+fs\b|import\s+(?:\*\s+as\s+)?fs\s+from\s+["'](?:node:)?fs/promises|fs\s*=\s*require\(["'](?:node:)?fs(?:/promises["']|["']\)\.promises)"""
-)
-_IS_ASYNC = lazy_pattern(r"\basync\b")
-_RECEIVER = r"(?:self\.|this\.|Self::)?"
-_UNUSED = r"(?:let\s+_\s*=\s*)?"
-_ARGUMENTS = r"\s*(?:::<[^>]*>)?\("
-_CALL = lazy_pattern(rf"{_UNUSED}{_RECEIVER}(\w+){_ARGUMENTS}")
-_CONDITION = lazy_pattern(rf"(?:if|while|elif|}}\s*else\s+if)\s*\(?\s*(?:not\s+|!)?{_RECEIVER}(\w+)\(")
-_WRAPPERS = lazy_pattern(r"@[\w.]*\b(?:work|task|shared_task|actor|asynccontextmanager|fixture)\b")
-_KEPT_CALL = lazy_pattern(
-    r"(?:(?:const|let|var)\s+)?(?P<name>\w+)\s*(?::[^=]+)?=\s*(?:(?:self|this)\.|\[\s*(?:self\.)?(?=.*\bfor\b))?(?P<called>\w+)"
-    r"\(.*[)\]];?"
-)
-_HEAD_WORDS = ("async", "def ", "fn ", "function")
-_PLAIN_NAMES = lazy_pattern(r"(?<!async )(?:\bdef|\bfn|\bfunction)\s+(\w+)")
-
-
-@functools.cache
-def _async_calls(names: str) -> re.Pattern[str]:
-    """Calls of libraries that must be awaited, at the beginning of a statement."""
-    return re.compile(rf"{_UNUSED}(?:{names}){_ARGUMENTS}")
-
-
-_CALLS_OF_FS = r"|fs\.(?:writeFile|readFile|unlink|mkdir|rm|rename|appendFile|copyFile|access|stat)"
-
-
-def missing_awaits(code: CodeText) -> Iterator[CodeHit]:
-    """Coroutines and promises that nobody waits for."""
-    language, patterns = family(code.language), patterns_for(code.language)
-    names_of = patterns.async_names
-    if names_of is None or not any(word in code.code for word in ("async", ".then(", "fetch(")):
-        return
-    heads = [line.text for line in code.lines if any(word in line.text for word in _HEAD_WORDS)]
-    names = {name for head in heads for match in names_of.finditer(head) for name in match.groups() if name}
-    names -= {name for head in heads for name in _PLAIN_NAMES.findall(head)}
-    if language == "python":
-        names -= {name for name in names if _is_wrapped(code, name)}
-        names -= _generators(code)
-    names -= _methods(code, language)
-    has_fs = language == "javascript" and _FS_PROMISES.search(code.text) is not None
-    calls = _async_calls(patterns.async_calls + (_CALLS_OF_FS if has_fs else ""))
-    # A statement begins with its line. Where no line begins with such a call, nothing is left to look at.
-    if not any(_begins_with_call(line.text, names, calls) for line in code.lines):
-        return
-    for function in code.functions:
-        if not _IS_ASYNC.search(function.head.text) and language != "python":
-            continue
-        for index, step in enumerate(function.statements):
-            if step.line is function.head:
-                continue
-            if language == "javascript" and _drops_callback(function.statements, index, names):
-                yield _hit("flow/missing-await", step)
-            if _is_dropped(step, names, calls, language) or _is_condition(step.text, names):
-                yield _hit("flow/missing-await", step)
-        if language in ("python", "javascript"):
-            yield from _used_coroutines(function, names)
-
-
-def _is_wrapped(code: CodeText, name: str) -> bool:
-    """Whether a decorator starts the coroutine by itself, or makes something else of it."""
-    head = f"async def {name}("
-    return any(_WRAPPERS.search(code.above(line)) for line in code.lines if line.text.startswith(head))
-
-
-_METHODS = {
-    "python": lazy_pattern(r"async\s+def\s+(\w+)\(\s*(?:self|cls)\b"),
-    "javascript": lazy_pattern(
-        r"^\s+(?:static\s+)?async\s+(?!function\b)(\w+)\s*(?:<[^>]*>)?\(", re.MULTILINE
-    ),
-}
-
-
-def _methods(code: CodeText, language: str) -> set[str]:
-    """Methods that nobody calls by their object: a bare call of such a name is one of something else."""
-    pattern = _METHODS.get(language)
-    names = set(pattern.findall(code.code)) if pattern is not None else set()
-    return {name for name in names if not re.search(rf"\b(?:self|cls|this)\.{name}\(", code.code)}
-
-
-def _generators(code: CodeText) -> set[str]:
-    """The names of asynchronous generators of Python: they are walked through, not awaited."""
-    if "yield" not in code.code:
-        return set()
-    return {
-        match[1]
-        for function in code.functions
-        if (match := _ASYNC_DEF.match(function.head.text)) is not None
-        and any(_YIELDS.match(line.text) for line in function.body)
-    }
-
-
-_ASYNC_DEF = lazy_pattern(r"async\s+def\s+(\w+)")
-_YIELDS = lazy_pattern(r"(?:\w+\s*=\s*\(?)?yield\b")
-
-
-def _used_coroutines(function: Function, names: set[str]) -> Iterator[CodeHit]:
-    """Coroutines of this file that are kept under a name, and used as if they were their result."""
-    for index, step in enumerate(function.statements):
-        assignment = _KEPT_CALL.fullmatch(step.text)
-        if assignment is None or assignment["called"] not in names:
-            continue
-        name = re.escape(assignment["name"])
-        for later in function.statements[index + 1 :]:
-            if re.search(
-                rf"\bawait\b.*\b{name}\b|(?<![\w.]){name}\s*=(?!=)|[(,\[]\s*(?:\*|\.\.\.)?{name}\s*[,)\]]",
-                later.text,
-            ):
-                break
-            if re.search(
-                rf"(?<![\w.]){name}(?:\.(?!close\b|send\b|throw\b|then\b|catch\b|finally\b)\w|\[)|\bfor\s+\w+\s+in\s+{name}:"
-                rf"|(?<![\w.]){name}\s*(?:[!=]==?|is(?:\s+not)?)\s*(?:null|undefined|None)\b"
-                rf"|\bif\s*\(?\s*(?:!\s*|not\s+)?{name}\s*[):]",
-                later.text,
-            ):
-                yield _hit("flow/missing-await", step)
-                break
-
-
-def _begins_with_call(text: str, names: set[str], calls: re.Pattern[str]) -> bool:
-    call, assignment = _CALL.match(text), _KEPT_CALL.match(text)
-    if (call and call[1] in names) or (assignment and assignment["called"] in names):
-        return True
-    return calls.match(text) is not None or _is_condition(text, names)
-
-
-def _drops_callback(statements: Sequence[Statement], index: int, names: set[str]) -> bool:
-    """Whether a call of several lines, with a function among its arguments, is left alone when it ends."""
-    step = statements[index]
-    call = _CALL.match(step.text)
-    if call is None or call[1] not in names or not re.search(r"(?:=>|\bfunction\b[^{]*)\s*\{$", step.text):
-        return False
-    for later in statements[index + 1 :]:
-        if later.line.indent <= step.line.indent:
-            return re.fullmatch(r"\}\s*(?:,[^.]*)?\);?", later.text) is not None
-    return False
-
-
-def _is_condition(text: str, names: set[str]) -> bool:
-    match = _CONDITION.match(text)
-    return match is not None and match[1] in names
-
-
-def _is_dropped(step: Statement, names: set[str], calls: re.Pattern[str], language: str) -> bool:
-    call = _CALL.match(step.text)
-    if not (call and call[1] in names) and not calls.match(step.text):
-        return False
-    if language == "rust":
-        return ".await" not in step.text and step.text.endswith(";") and "block_on" not in step.text
-    text = step.text.rstrip(";")
-    if language == "javascript" and (".catch(" in text or text.endswith(("{", ","))):
-        return False
-    return text.endswith(")")
-
-
-_JSON_OF = lazy_pattern(r"(?:const|let|var)\s+(\w+)\s*(?::[^=]+)?=\s*await\s+(?:\w+\.)?fetch\(")
-_FETCH_CHAIN = lazy_pattern(
-    r"(?<!await )(?<!\w)fetch\([^()]*(?:\([^()]*\)[^()]*)*\)\.(?:json|text|blob|ok|status|headers)\b"
-)
-_THEN = lazy_pattern(r"[\w.]+(?:\([^()]*\))?(?:\.\w+\([^()]*\))*\.then\(")
-# A second argument of then takes the rejection.
-_HANDLES_BOTH = lazy_pattern(r"\.then\(.*,\s*(?:\w+|\(?\w*\)?\s*=>.*)\s*\);?$")
-_ASYNC_FILTER = lazy_pattern(r"\.(?:filter|some|every|find|findIndex|sort)\(\s*async\b")
-_ASYNC_MAP = lazy_pattern(r"(?:const|let|var)\s+(\w+)\s*=\s*[\w.]+\.map\(\s*async\b")
-_ASYNC_EACH = lazy_pattern(r"\.forEach\(\s*async\b")
-
-
-def script_promises(code: CodeText) -> Iterator[CodeHit]:
-    """Promises that are used as if they were their results."""
-    if family(code.language) != "javascript":
-        return
-    if not any(word in code.code for word in ("async", "fetch(", ".then(")):
-        return
-    for match in _FETCH_CHAIN.finditer(code.code):
-        yield CodeHit("flow/missing-await", match.start(), match.end())
-    for match in _ASYNC_FILTER.finditer(code.code):
-        yield CodeHit("flow/async-callback", match.start(), match.end())
-    for match in _ASYNC_MAP.finditer(code.code):
-        if re.search(
-            rf"\b{match[1]}\.(?:reduce|filter|join|forEach|length|map|sort)\b", code.code[match.end() :]
-        ):
-            yield CodeHit("flow/async-callback", match.start(), match.end())
-    for function in code.functions if "fetch(" in code.code or ".then(" in code.code else ():
-        yield from _promises_in(function)
-
-
-def _promises_in(function: Function) -> Iterator[CodeHit]:
-    replies: set[str] = set()
-    # What an arrow without braces computes is given back.
-    is_async = bool(_IS_ASYNC.search(function.head.text)) or function.head.text.endswith("=>")
-    steps = function.statements
-    for step in steps:
-        if match := _JSON_OF.match(step.text):
-            replies.add(match[1])
-        for name in replies:
-            if re.search(rf"=\s*{name}\.(?:json|text|blob|arrayBuffer|formData)\(\)", step.text):
-                yield _hit("flow/missing-await", step)
-        if not is_async and step.line is not function.head:
-            is_then = (
-                _THEN.match(step.text)
-                and ".catch(" not in step.text
-                and step.text.endswith((")", ");"))
-                and not _HANDLES_BOTH.search(step.text)
-            )
-            is_fetch = (
-                re.match(r"fetch\(", step.text)
-                and ".catch(" not in step.text
-                and step.text.endswith((")", ");"))
-                and not _HANDLES_BOTH.search(step.text)
-            )
-            if is_then or is_fetch:
-                yield _hit("flow/floating-promise", step)
-
-
-def blocking_calls(code: CodeText) -> Iterator[CodeHit]:
-    """Calls that stop the thread which an asynchronous function shares with others."""
-    pattern, suspends = patterns_for(code.language).blocking, patterns_for(code.language).suspends
-    if pattern is None or suspends is None or not pattern.search(code.code):
-        return
-    for function in code.functions:
-        if not suspends.search(function.head.text):
-            continue
-        for step in function.statements:
-            if (
-                step.line is not function.head
-                and pattern.search(step.text)
-                and "spawn_blocking" not in step.text
-            ):
-                yield _hit("flow/blocking-in-async", step)
 
 
 def _hit(rule: str, statement: Statement) -> CodeHit:
@@ -443,6 +246,19 @@ _NUMBERS = (
 _CONTINUES = ("(", "[", ",", "=", "=>", "+", "&&", "||", "?", ":", "return", "->", "{{", ".")
 
 
+def _may_be_value(lines: Sequence[CodeLine], index: int, language: str) -> bool:
+    """Whether a line ends a block, whose value it may be. An if of Kotlin without else has none."""
+    line = lines[index]
+    following = lines[index + 1] if index + 1 < len(lines) else None
+    if line.text.endswith(";") or (following is not None and following.indent == line.indent):
+        return False
+    head = next((before for before in reversed(lines[:index]) if before.indent < line.indent), None)
+    if language != "kotlin" or head is None or following is None or following.text != "}":
+        return True
+    has_else = index + 2 < len(lines) and lines[index + 2].text.startswith("else")
+    return has_else or re.match(r"(?:if|for|while)\b.*\{$", head.text) is None
+
+
 def unused_results(code: CodeText) -> Iterator[CodeHit]:
     """Calls that change nothing, and whose result nobody takes."""
     language, pure = family(code.language), patterns_for(code.language).pure
@@ -471,12 +287,8 @@ def unused_results(code: CodeText) -> Iterator[CodeHit]:
         following = lines[index + 1] if index + 1 < len(lines) else None
         if following is not None and following.text.startswith((".", "?.", "+", "&&", "||")):
             continue
-        if (
-            language in ("kotlin", "javascript")
-            and (following is None or following.indent != line.indent)
-            and not line.text.endswith(";")
-        ):
-            continue  # the last line of a block may be its value
+        if language in ("kotlin", "javascript") and _may_be_value(lines, index, language):
+            continue
         if (
             language == "java"
             and (add := _JAVA_ADD.match(line.text))

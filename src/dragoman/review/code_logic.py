@@ -88,6 +88,28 @@ def unreachable(code: CodeText) -> Iterator[CodeHit]:
         yield _hit("logic/unreachable", after)
 
 
+_CATCHES_ALL = lazy_pattern(r"except\s+(?:Base)?Exception(?:\s+as\s+\w+)?\s*:")
+# Others need not be exceptions in the narrow sense: those that end a program are none.
+_CATCHES_ERROR = lazy_pattern(r"except\s+\(?\s*(?:\w+\.)*(?!Cancelled)\w+Error\b")
+
+
+def unreachable_handlers(code: CodeText) -> Iterator[CodeHit]:
+    """Handlers of Python behind one that takes every error."""
+    if code.language != "python" or "except" not in code.code:
+        return
+    # The indentations of tries that take every error.
+    full: set[int] = set()
+    for line in code.lines:
+        full = {indent for indent in full if indent <= line.indent}
+        is_handler = line.text.startswith("except")
+        if line.indent in full and _CATCHES_ERROR.match(line.text):
+            yield _hit("logic/unreachable", line)
+        elif not is_handler and not line.text.startswith(("else", "finally")):
+            full.discard(line.indent)
+        if is_handler and _CATCHES_ALL.match(line.text):
+            full.add(line.indent)
+
+
 _LEAVES_PYTHON = lazy_pattern(r"(?:return|raise|break|continue)\b|.*[:;]\s*(?:return|raise|break|continue)\b")
 
 

@@ -128,28 +128,35 @@ def _changed_in_callback(code: CodeText, index: int) -> Iterator[CodeHit]:
 
 _NEXT = (
     lazy_pattern(r"for\s+(?P<i>\w+)\s*:=\s*range\s+(?P<list>[\w.]+)\s*\{"),
-    lazy_pattern(r"for\s*\(?.*?\b(?P<i>\w+)\s*<\s*(?P<list>[\w.]+)\.(?:length|size\(\)|size)\s*;.*"),
-    lazy_pattern(r"for\s+(?P<i>\w+)\s*:=\s*0\s*;\s*(?P=i)\s*<\s*len\((?P<list>[\w.]+)\)\s*;.*"),
-    lazy_pattern(r"for\s+(?P<i>\w+)\s+in\s+0\.\.(?P<list>[\w.]+)\.len\(\)\s*\{"),
+    lazy_pattern(r"for\s*\(?.*?\b(?P<i>\w+)\s*<\s*(?P<list>[\w.]+)\.(?:length(?:\(\))?|size\(\)|size)\s*;.*"),
+    # A loop without a step of its own moves as it sees fit.
+    lazy_pattern(r"for\s+(?P<i>\w+)\s*:=\s*0\s*;\s*(?P=i)\s*<\s*len\((?P<list>[\w.]+)\)\s*;(?!\s*\{).*"),
+    lazy_pattern(
+        r"for\s+(?P<i>\w+)\s+in\s+\d+\.\.(?:(?P<list>[\w.]+)\.len\(\)|=\s*\(?(?P<to_last>[\w.]+)\.len\(\)\s*-\s*1\)?)\s*\{"
+    ),
     lazy_pattern(r"for\s+(?P<i>\w+)\s+in\s+range\(len\((?P<list>[\w.]+)\)\):"),
     lazy_pattern(r"for\s*\((?P<i>\w+)\s+in\s+(?:0\s+until\s+)?(?P<list>[\w.]+)\.(?:size|indices)\)"),
 )
 _PAST_END = (
     lazy_pattern(
-        r"for\s*\(?.*?\b(?P<i>\w+)\s*(?::?=)\s*\d+\s*;\s*(?P=i)\s*<=\s*(?:(?P<list>[\w.]+)\.(?:length"
+        r"for\s*\(?.*?\b(?P<i>\w+)\s*(?::?=)\s*\d+\s*;\s*(?P=i)\s*<=\s*(?:(?P<list>[\w.]+)\.(?:length(?:\(\))?"
         r"|size\(\)|size|Length|Count)|len\((?P<go>[\w.]+)\))\s*;"
     ),
     lazy_pattern(r"for\s+(?P<i>\w+)\s+in\s+0\.\.=\s*(?P<list>[\w.]+)\.len\(\)\s*\{"),
     lazy_pattern(r"for\s*\((?P<i>\w+)\s+in\s+\d+\.\.(?P<list>[\w.]+)\.(?:size|length|count\(\))\)"),
     lazy_pattern(r"for\s+(?P<i>\w+)\s+in\s+range\(\s*(?:\d+\s*,\s*)?len\((?P<list>[\w.]+)\)\s*\+\s*1\s*\):"),
     lazy_pattern(
-        r"while\s*\(?\s*(?P<i>\w+)\s*<=\s*(?:len\((?P<list>[\w.]+)\)|(?P<go>[\w.]+)\.(?:length"
+        r"while\s*\(?\s*(?P<i>\w+)\s*<=\s*(?:len\((?P<list>[\w.]+)\)|(?P<go>[\w.]+)\.(?:length(?:\(\))?"
         r"|size\(\)|size|len\(\)))\s*\)?\s*[{:]?$"
     ),
     lazy_pattern(
-        r"for\s*\(\s*(?:let|var|int)\s+(?P<i>\w+)\s*=\s*(?P<list>[\w.]+)\.(?:length"
-        r"|size\(\))\s*;\s*(?P=i)\s*>=\s*0\s*;"
+        r"for\s*\(\s*(?:let|var|int)\s+(?P<i>\w+)\s*=\s*(?P<list>[\w.]+)\.(?:length(?:\(\))?"
+        r"|size\(\))\s*;\s*(?P=i)\s*>=?\s*0\s*;"
     ),
+    # From the end to the beginning.
+    lazy_pattern(r"for\s+(?P<i>\w+)\s+in\s+range\(\s*len\((?P<list>[\w.]+)\)\s*,\s*-?\d+\s*,\s*-1\s*\):"),
+    lazy_pattern(r"for\s+(?P<i>\w+)\s*:=\s*len\((?P<list>[\w.]+)\)\s*;\s*(?P=i)\s*>=?\s*0\s*;"),
+    lazy_pattern(r"for\s*\((?P<i>\w+)\s+in\s+(?P<list>[\w.]+)\.(?:size|length)\s+downTo\s"),
 )
 
 
@@ -190,7 +197,8 @@ def _reads_past_end(match: re.Match[str], body: str) -> bool:
 
 def _reads_next(match: re.Match[str], inside: str, body: str) -> bool:
     """Whether the element behind the current one is read, and nothing inside of the loop sees to the last."""
-    name, at = re.escape(match["list"]), match["i"]
+    groups = match.groupdict()
+    name, at = re.escape(groups["list"] or groups["to_last"]), match["i"]
     read = rf"(?<![\w.]){name}(?:\[\s*{at}\s*\+\s*1\s*\]|\.(?:get|charAt)\(\s*{at}\s*\+\s*1\s*\))"
     guard = (
         rf"\b{at}\s*\+\s*1\s*(?:<|>=|==|!=)|\b{at}\s*(?:<|>=|==|!=|>)\s*(?:len\({name}\)"

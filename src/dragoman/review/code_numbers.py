@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 
 from dragoman.review.code_patterns import family, lazy_pattern
-from dragoman.review.code_text import CodeHit, CodeText
+from dragoman.review.code_text import CodeHit, CodeLine, CodeText
 
 _BOXED = lazy_pattern(
     r"\b(?:Integer|Long|Short|Byte|Double|Float|Character|BigDecimal|BigInteger)\s+(\w+)\s*(?=[;=,)(])"
@@ -62,6 +63,15 @@ def _width(code: CodeText, left: str, language: str, text: str) -> int:
 _NUMBERS_TYPE = lazy_pattern(
     r"(?<![\w.])(\w+)\s*\??:\s*(?:readonly\s+)?(?:number\[\]|(?:Readonly)?Array<number>)"
 )
+# Fields that hold numbers, by their names.
+_NUMBER_FIELD = (
+    r"(?:millis|[mM]s|[sS]econds|[mM]inutes|[dD]uration|age|[pP]rice|[cC]ents|[aA]mount|[tT]otal|[cC]ount|[sS]ize"
+    r"|[lL]ength|[sS]core|[rR]ank|[yY]ear|[wW]idth|[hH]eight|[wW]eight|[lL]atency|[bB]ytes|[pP]oints|[tT]imestamp"
+    r"|[qQ]uantity|[dD]istance)"
+)
+_FIELDS_SORTED = lazy_pattern(
+    rf"\.map\(\s*\(?(\w+)\)?\s*=>\s*\1\.(?:\w+\.)*\w*{_NUMBER_FIELD}\s*\)\.sort\(\)"
+)
 _MADE_OF_NUMBERS = lazy_pattern(
     r"(?:const|let|var)\s+(\w+)\s*=\s*[^;]*\.map\(\s*(?:Number|parseFloat|\(?\w+\)?\s*=>\s*(?:Number|parseInt|parseFloat)\([^()]*\))"
 )
@@ -81,7 +91,8 @@ def sorted_as_texts(code: CodeText) -> Iterator[CodeHit]:
             r"(?:\[\s*\.\.\.\s*(\w+)\s*\]|(?<![\w.])(\w+)(?:\.(?:slice|concat)\(\)|\.filter\(.*\))?|Array\.from\(\s*(\w+)\s*\))\.sort\(\)",
             line.text,
         )
-        if match is not None and (match[1] or match[2] or match[3]) in names:
+        is_known = match is not None and (match[1] or match[2] or match[3]) in names
+        if is_known or _FIELDS_SORTED.search(line.text):
             yield CodeHit("logic/numbers-sorted-as-texts", line.start, line.start + len(line.text))
 
 
@@ -91,8 +102,12 @@ _DIVIDED = lazy_pattern(
 
 
 def cut_quotients(code: CodeText) -> Iterator[CodeHit]:
-    """Whole numbers of Java that are divided before they become fractions."""
-    if code.language != "java" or "/" not in code.code:
+    """Whole numbers that are divided before they become fractions."""
+    if "/" not in code.code:
+        return
+    if code.language == "go":
+        yield from _cut_in_go(code)
+    if code.language != "java":
         return
     for line in code.lines:
         if _is_cut(code, _DIVIDED.match(line.text)):
@@ -103,6 +118,29 @@ def cut_quotients(code: CodeText) -> Iterator[CodeHit]:
         for line in function.body:
             if _is_cut(code, _DIVIDED_RETURN.match(line.text)):
                 yield CodeHit("logic/cut-quotient", line.start, line.start + len(line.text))
+
+
+_GO_QUOTIENT = lazy_pattern(r"(?P<name>\w+)\s*:=\s*[\w.]+(?:\(\w+\))?\s*/\s*[\w.]+(?:\(\w+\))?")
+_GO_FRACTION = lazy_pattern(
+    r"\bfloat(?:32|64)\(\s*(?:len\([\w.]+\)|[\w.]+)\s*/\s*(?:len\([\w.]+\)|[\w.]+)\s*\)"
+)
+_GO_EXACT = lazy_pattern(r"float|time\.|\d\.\d|\bmath\.")
+
+
+def _cut_in_go(code: CodeText) -> Iterator[CodeHit]:
+    """Quotients of Go that are made fractions: a fraction would need no conversion."""
+    for function in code.functions_with(("float64(", "float32(")):
+        quotients: dict[str, CodeLine] = {}
+        for line in function.body:
+            whole = _GO_FRACTION.search(line.text)
+            if whole is not None and "time." not in whole[0]:
+                yield CodeHit("logic/cut-quotient", line.start, line.start + len(line.text))
+            for name in re.findall(r"\bfloat(?:32|64)\(\s*(\w+)\s*\)", line.text):
+                if (cut := quotients.pop(name, None)) is not None:
+                    yield CodeHit("logic/cut-quotient", cut.start, cut.start + len(cut.text))
+            match = _GO_QUOTIENT.fullmatch(line.text)
+            if match is not None and not _GO_EXACT.search(line.text):
+                quotients[match["name"]] = line
 
 
 _FRACTION = lazy_pattern(r"\b(?:double|float)\s+\w+\s*\(")
@@ -121,3 +159,113 @@ def _is_cut(code: CodeText, match: re.Match[str] | None) -> bool:
 def _is_whole(code: CodeText, name: str) -> bool:
     declared = re.findall(rf"\b(?!return\b)(\w+)\s+{re.escape(name)}\b\s*(?:=(?!=)|[;,):])", code.code)
     return bool(declared) and all(kind in ("int", "long", "short", "Integer", "Long") for kind in declared)
+
+
+_PRODUCT = lazy_pattern(
+    r"(?:return|(?:final\s+)?long\s+\w+\s*=|(?:this\.)?\w+\s*=)\s*(?P<product>[\w.]+(?:\s*\*\s*[\w.]+)+)\s*;"
+)
+_GIVES_LONG = lazy_pattern(r"\b[lL]ong\s+\w+\s*\(")
+_LARGE = 10_000
+"""What a number is multiplied by before a usual one overflows an int."""
+
+
+def cut_products(code: CodeText) -> Iterator[CodeHit]:
+    """Products of ints of Java that become long when it is too late."""
+    if code.language != "java" or "*" not in code.code:
+        return
+    for function in code.functions:
+        gives_long = _GIVES_LONG.search(function.head.text) is not None
+        for line in function.body:
+            match = _PRODUCT.match(line.text) if "*" in line.text else None
+            is_long = match is not None and (
+                "long " in match[0] or (gives_long and match[0].startswith("return"))
+            )
+            if match is not None and is_long and _is_cut_product(code, match["product"]):
+                yield CodeHit("logic/cut-product", line.start, line.start + len(line.text))
+
+
+def _is_cut_product(code: CodeText, product: str) -> bool:
+    factors = re.split(r"\s*\*\s*", product)
+    numbers = [int(factor.replace("_", "")) for factor in factors if re.fullmatch(r"[\d_]+", factor)]
+    names = [factor for factor in factors if not factor[0].isdigit()]
+    if len(numbers) + len(names) != len(factors) or not names:
+        return False
+    return math.prod(numbers) >= _LARGE and all(
+        re.search(rf"\bint\s+{re.escape(name)}\b", code.code)
+        and not re.search(rf"\b(?:long|double|float)\s+{re.escape(name)}\b", code.code)
+        for name in names
+    )
+
+
+# A sum of fractions begins at nought.
+_SUM = lazy_pattern(
+    r"(?:(?:var|let|mut|val|double|float|final)\s+)*(?P<name>\w+)\s*(?::\s*\w+\s*)?:?=\s*0\.0[fFdD]?;?"
+    r"|var\s+(?P<go>\w+)\s+float(?:32|64)|(?:double|float)\s+(?P<java>\w+)\s*=\s*0;"
+)
+
+
+# Whoever adds one to the other side counts.
+_COUNTS = lazy_pattern(r"[+-]\s*\d+\b(?!\.)")
+
+
+def compared_sums(code: CodeText) -> Iterator[CodeHit]:
+    """Sums of fractions that are asked to be exactly some number."""
+    if "+=" not in code.code:
+        return
+    for function in code.functions_with(("0.0", "float", "double ")):
+        sums: dict[str, bool] = {}
+        for line in function.body:
+            if (begin := _SUM.fullmatch(line.text)) is not None:
+                sums[begin["name"] or begin["go"] or begin["java"]] = False
+                continue
+            for name, is_grown in sums.items():
+                if re.match(rf"{name}\s*\+=", line.text):
+                    sums[name] = True
+                elif (
+                    is_grown
+                    and not _COUNTS.search(line.text)
+                    and re.search(
+                        rf"(?<![\w.]){name}\s*[!=]==?\s*(?!0\b(?!\.\d*[1-9]))[\w(]|[\w)]\s*[!=]==?\s*{name}\b",
+                        line.text,
+                    )
+                ):
+                    yield CodeHit("logic/compared-sum", line.start, line.start + len(line.text))
+
+
+# Texts that come from outside: settings, arguments, what somebody typed.
+_OUTSIDE = lazy_pattern(
+    r"(?:(?:const|let|var)\s+)?(?P<name>\w+)\s*(?::\s*str\s*)?=\s*(?:os\.environ\.get\((?![^()]*,\s*[-\d\w])[^()]*\)"
+    r"|os\.getenv\((?![^()]*,\s*[-\d\w])[^()]*\)|os\.environ\[[^\[\]]*\]|sys\.argv\[\d+\]|input\([^()]*\)"
+    r"|process\.env\.\w+(?:\s*(?:\?\?|\|\|)\s*[\"'`][^\"'`]*[\"'`])?);?"
+)
+_OUTSIDE_AT_ONCE = lazy_pattern(
+    r"(?:os\.environ\.get\([^(),]*\)|os\.environ\[[^\[\]]*\]|os\.getenv\([^(),]*\)|sys\.argv\[\d+\])\s*[!=<>]=?\s*-?\d"
+    r"|\bprocess\.env\.\w+\s*[!=]==\s*-?\d"
+)
+
+
+def texts_as_numbers(code: CodeText) -> Iterator[CodeHit]:
+    """Texts from outside that are compared with numbers, which they never equal."""
+    language = family(code.language)
+    if language not in ("python", "javascript"):
+        return
+    # In a script == and < make a number of the text; === does not.
+    sign = r"[!=]==" if language == "javascript" else r"(?:[!=]=|[<>]=?)"
+    for function in code.functions_with(("os.environ", "os.getenv", "sys.argv", "input(", "process.env")):
+        names: set[str] = set()
+        for line in function.body:
+            is_hit = _OUTSIDE_AT_ONCE.search(line.text) is not None
+            for name in tuple(names):
+                if (
+                    re.search(rf"(?<![\w.]){name}\s*(?::[^=]*)?=(?!=)", line.text)
+                    or "isinstance" in line.text
+                ):
+                    names.discard(name)
+                elif re.search(
+                    rf"(?<![\w.]){name}\s*{sign}\s*-?\d|(?<![\w.])\d+\s*{sign}\s*{name}\b", line.text
+                ):
+                    is_hit = True
+            if (match := _OUTSIDE.fullmatch(line.text)) is not None:
+                names.add(match["name"])
+            if is_hit:
+                yield CodeHit("logic/text-as-number", line.start, line.start + len(line.text))

@@ -15,7 +15,8 @@ _GO_START = lazy_pattern(r".*\b(?:go func|\w+\.Go\(func)\s*\(")
 _CHANGE = lazy_pattern(
     r"(?P<name>[A-Za-z_]\w*)(?:\.\w+)*\s*(?:\+\+|--|[-+*/|]=)|(?P<list>[A-Za-z_]\w*)\s*=\s*append\(\s*(?P=list)\b"
 )
-_LAUNCHED = lazy_pattern(r".*\b(?:launch|async|thread)\b\s*(?:\([^()]*\))?\s*\{")
+_LAUNCHED = lazy_pattern(r".*\b(?:launch|async|thread|submit|execute|Thread)\b\s*(?:\([^()]*\))?\s*\{")
+_STARTS = ("launch", "async", "thread", "submit", "execute", "Thread")
 _COUNTED = lazy_pattern(r"(?<![\w.])(\w+)\s*(?:\+\+|--|[-+*/]=)")
 
 
@@ -23,7 +24,7 @@ def races(code: CodeText) -> Iterator[CodeHit]:
     """What is changed in a thread of its own and belongs to somebody outside."""
     if code.language == "go" and ("go func" in code.code or ".Go(func" in code.code):
         yield from _in_goroutines(code)
-    elif code.language == "kotlin" and ("launch" in code.code or "async" in code.code):
+    elif code.language == "kotlin" and any(word in code.code for word in _STARTS):
         yield from _in_coroutines(code)
     elif code.language == "python" and "global " in code.code and "hread" in code.code:
         yield from _globals_in_threads(code)
@@ -34,6 +35,7 @@ def races(code: CodeText) -> Iterator[CodeHit]:
             yield from _lazy_statics(code)
         if "synchronized" in code.code:
             yield from _changing_locks(code)
+        yield from _in_lambdas(code)
     if code.language == "python" and "await" in code.code:
         yield from _asked_before_await(code)
 
@@ -184,3 +186,42 @@ def _asked_before_await(code: CodeText) -> Iterator[CodeHit]:
                 waited |= asked
             if (match := _ASKS.match(text)) is not None:
                 asked[match["field"] or match["other"]] = match["test"]
+
+
+_JAVA_START = lazy_pattern(
+    r".*(?:\.(?:submit|execute|runAsync|supplyAsync)\(|\bnew Thread\(|\.parallel(?:Stream)?\(\).*\.forEach\()"
+    r"\s*(?:\(\s*\)|\w+)\s*->"
+)
+_PLAIN_FIELD = lazy_pattern(
+    r"^[ \t]+(?:(?:private|protected|public|static)\s+)*(?:int|long|double)\s+(\w+)\s*(?:=[^;()]*)?;",
+    re.MULTILINE,
+)
+_PLAIN_COLLECTION = lazy_pattern(
+    r"\b(\w+)\s*=\s*new\s+(?:ArrayList|LinkedList|HashMap|HashSet|TreeMap|StringBuilder)\b"
+)
+
+
+def _in_lambdas(code: CodeText) -> Iterator[CodeHit]:
+    """Fields and collections of Java that lambdas change in threads of their own."""
+    if "->" not in code.code or not any(
+        word in code.code for word in ("submit(", "execute(", "Async(", "Thread(", "parallel")
+    ):
+        return
+    counters = set(_PLAIN_FIELD.findall(code.code))
+    collections = set(_PLAIN_COLLECTION.findall(code.code))
+    for index, line in enumerate(code.lines):
+        start = _JAVA_START.match(line.text)
+        if start is None:
+            continue
+        body = (line._replace(text=line.text[start.end() :]), *code.block(index))
+        if any(_GUARDED.search(step.text) for step in body):
+            continue
+        own_names = {name for step in body for name in re.findall(r"\b[\w<>]+\s+(\w+)\s*=", step.text)}
+        for step in body:
+            changed = {match[1] for match in _COUNTED.finditer(step.text)} & counters
+            changed |= (
+                set(re.findall(r"(?<![\w.])(\w+)\.(?:add|put|append|remove)\(", step.text)) & collections
+            )
+            if changed - own_names:
+                yield _hit(line)
+                break

@@ -235,10 +235,37 @@ CODE_RULES = (
         "Both sides are whole numbers, and so is the quotient. Make one of them a double first.",
     ),
     CodeRule(
+        "logic/cut-product",
+        Severity.MEDIUM,
+        "Integer overflow: the product is computed as an int before it becomes a long",
+        "All factors are ints, and so is the product, which wraps around. Make one of them a long first.",
+    ),
+    CodeRule(
         "logic/numbers-sorted-as-texts",
         Severity.MEDIUM,
         "sort without a comparison sorts numbers as texts",
         "As texts 10 comes before 9. Give sort a function that subtracts.",
+    ),
+    CodeRule(
+        "logic/compared-sum",
+        Severity.MEDIUM,
+        "Sum of fractions compared with ==",
+        "Each addition is rounded in binary, so that the sum is off by a little. Compare with a tolerance, "
+        "or add up whole cents.",
+    ),
+    CodeRule(
+        "logic/text-as-number",
+        Severity.HIGH,
+        "Text compared with a number: never equal",
+        "Settings, arguments and what somebody typed are texts, and the text 3 is not the number 3. Make "
+        "a number of it first.",
+    ),
+    CodeRule(
+        "flow/unguarded-promise",
+        Severity.MEDIUM,
+        "Promise is returned out of try without await: catch never sees it fail",
+        "The try is left before the promise is settled, and whoever called has to handle the failure. "
+        "Write return await.",
     ),
     CodeRule(
         "flow/nil-error",

@@ -17,7 +17,7 @@ _MADE = lazy_pattern(
     r"|final)\s+)?(?:\w[\w<>\[\]]*\s+)?(?P<name>\w+)(?:\s*:\s*\w+)?\s*:?=\s*(?P<value>.*)"
 )
 _MAC = lazy_pattern(
-    r"\bhmac\.new\(|\bhmac\.digest\(|\bcreateHmac\(|\.doFinal\(|\bmac\.Sum\(|\bh\.Sum\("
+    r"\bhmac\.new\(|\bhmac\.digest\(|\bcreateHmac\(|\b(?!\w*[cC]ipher)\w+\.doFinal\(|\b\w+\.Sum\("
     r"|\bHmac\w*::|\bhashlib\.\w+\([^()]*(?:secret|key)"
 )
 _KNOWN = lazy_pattern(
@@ -57,7 +57,8 @@ def early_comparisons(code: CodeText) -> Iterator[CodeHit]:
     """Signatures and keys compared so that the time tells how much of them was right."""
     if not code.has_any(("hmac", "signature", "digest", "api_key", "apikey", "secret", "token", "dofinal")):
         return
-    has_macs = _MAC.search(code.code) is not None
+    # A sum of Go is one with a key only if something makes such sums.
+    has_macs = _MAC.search(code.code) is not None and (code.language != "go" or "hmac.New" in code.code)
     has_headers = "eader" in code.code
     # A sum of a file is no secret; one that was made with a key is.
     has_keyed_sums = any(word in code.lower_code for word in ("hmac", "signature", "secret", "dofinal"))
@@ -75,6 +76,9 @@ def early_comparisons(code: CodeText) -> Iterator[CodeHit]:
                 left, right = [part for part in match.groups() if part is not None][:2]
                 if not has_keyed_sums and _SUM_ONLY.search(f"{left} {right}") and not {left, right} & macs:
                     continue
+                if has_macs and (_MAC.search(left) or _MAC.search(right)):
+                    yield _hit("flow/timing-attack", statement)
+                    break
                 if _is_guessable(left, right, macs) or _is_given(left, right, given_names):
                     yield _hit("flow/timing-attack", statement)
                     break

@@ -11,11 +11,14 @@ from __future__ import annotations
 import functools
 import re
 from bisect import bisect_right
+from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 Kind = Literal["comment", "string", "code"]
 
 _DOUBLE = r'"(?:[^"\\\n]|\\.)*+"?'
+# What is put into a string of Kotlin may have strings of its own.
+_TEMPLATE = r'"(?:\$\{(?:[^{}\n]|\{[^{}\n]*\})*\}|[^"\\\n]|\\.)*+"?'
 _SINGLE = r"'(?:[^'\\\n]|\\.)*+'?"
 _BACKTICK = r"`(?:[^`\\]|\\.)*+`?"
 _TRIPLE = r'"""(?:[^"\\]|\\.|"(?!""))*+(?:"""|\Z)' + r"|'''(?:[^'\\]|\\.|'(?!''))*+(?:'''|\Z)"
@@ -34,7 +37,8 @@ _SHELL = (_HASH_APART, _DOUBLE, r"'[^']*'?")
 
 _FAMILIES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("c", "cpp", "csharp", "java", "scala", "zig", "dart", "groovy"), _C),
-    **dict.fromkeys(("kotlin", "swift"), (_SLASHES, _TRIPLE, _DOUBLE, _CHARACTER)),
+    "kotlin": (_SLASHES, _TRIPLE, _TEMPLATE, _CHARACTER),
+    "swift": (_SLASHES, _TRIPLE, _DOUBLE, _CHARACTER),
     "rust": (_SLASHES, r'r(#+)".*?(?:"\1|\Z)', r'\bb?r"[^"]*"?', r'"(?:[^"\\]|\\.)*+"?', _CHARACTER),
     "go": (_SLASHES, _DOUBLE, _CHARACTER, r"`[^`]*`?"),
     **dict.fromkeys(("javascript", "typescript", "tsx"), _SCRIPT),
@@ -102,11 +106,36 @@ def spans(text: str, language: str | None) -> list[LexicalSpan]:
     family = _FAMILIES.get(language or "")
     if family is None:
         return []
-    return [
-        LexicalSpan(match.start(), match.end(), "comment" if _is_comment(match[0]) else "string")
-        for match in _tokens(family).finditer(text)
-        if match[0]
-    ]
+    found: list[LexicalSpan] = []
+    at = 0
+    for body in _here_documents(text) if language == "bash" and "<<" in text else ():
+        found += (*_spans_between(text, family, at, body.start), body)
+        at = body.end
+    return [*found, *_spans_between(text, family, at, len(text))]
+
+
+def _spans_between(text: str, family: tuple[str, ...], start: int, end: int) -> Iterator[LexicalSpan]:
+    for match in _tokens(family).finditer(text, start, end):
+        if match[0]:
+            kind: Kind = "comment" if _is_comment(match[0]) else "string"
+            yield LexicalSpan(match.start(), match.end(), kind)
+
+
+_HERE = re.compile(r"^(?P<before>[^\n]*)(?<!<)<<-?[ \t]*[\"'\\]?(?P<mark>[A-Za-z_]\w*)[^\n]*\n", re.MULTILINE)
+# What a shell is given is a program, too.
+_SHELL_READS = re.compile(r"(?:^|[\s;|&(/])(?:(?:ba|da|z|k)?sh|ssh|su|sudo|nsenter|chroot)\b")
+
+
+def _here_documents(text: str) -> Iterator[LexicalSpan]:
+    """The lines that a script hands to another program as its input."""
+    at = 0
+    while (match := _HERE.search(text, at)) is not None:
+        at = match.end()
+        end = re.compile(rf"^[ \t]*{match['mark']}$", re.MULTILINE).search(text, at)
+        if end is not None and not match["before"].lstrip().startswith("#"):
+            if not _SHELL_READS.search(match["before"]) and end.start() > at:
+                yield LexicalSpan(at - 1, end.start(), "string")
+            at = end.end()
 
 
 def _is_comment(token: str) -> bool:

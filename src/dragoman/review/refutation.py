@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from dragoman.review.built_sql import is_own_statement
 from dragoman.review.finding import Finding
 from dragoman.review.text_edits import TextLines
 
@@ -22,6 +23,10 @@ def without_refuted(findings: Iterable[Finding], lines: TextLines) -> Iterator[F
             texts = texts or lines.text.split("\n")
             if refute(texts, finding.line - 1):
                 continue
+        if finding.rule.endswith(_BUILT_SQL) and is_own_statement(
+            lines.text, lines.offset(finding.line, finding.place.column)
+        ):
+            continue
         yield finding
 
 
@@ -94,6 +99,25 @@ def _is_number(texts: Sequence[str], at: int) -> bool:
     return bool(values) and all(_NUMBER.fullmatch(value) for value in values)
 
 
+_ERREXIT = re.compile(r"\s*set\s+(?:-\w+\s+)*(?:-[a-z]*e|-o\s+errexit)|#!\S*sh\s+-\w*e|#!.*\bbash\s+-\w*e")
+
+
+def _ends_with_error(texts: Sequence[str], at: int) -> bool:
+    """Whether the script ends when a command fails, from a line above."""
+    state = False
+    for text in texts[:at]:
+        if _ERREXIT.match(text):
+            state = True
+        elif re.match(r"\s*set\s+\+[a-z]*e", text):
+            state = False
+    return state
+
+
+def _is_argument(texts: Sequence[str], at: int) -> bool:
+    """Whether a line goes on with what the line above began."""
+    return at > 0 and texts[at - 1].partition("//")[0].rstrip().endswith((",", "(", "=", "+", "["))
+
+
 def _is_new_object(texts: Sequence[str], at: int) -> bool:
     """Whether the keys are copied to an object that the function has just made for itself."""
     body = "\n".join(texts[at : at + 8])
@@ -112,21 +136,78 @@ def _returns_no_error(texts: Sequence[str], at: int) -> bool:
     return False
 
 
+_DIFFERENCE = re.compile(r"(?P<left>[\w.]+?)(?:\.len\(\))?\s*-\s*(?P<right>[\w.]+?)(?:\.len\(\))?(?![\w.(])")
+_BOUNDED = re.compile(
+    r"\s[<>]=?\s|[!=]=|\bmatch\b|\b(?:min|max|clamp|find|position|split_at|ends_with|starts_with|is_empty)\("
+    r"|strip_|assert|checked_|saturating_|is_some|\bfor\b|\bwhile\b|\.\."
+)
+
+
 def _is_shorter(texts: Sequence[str], at: int) -> bool:
-    """Whether the function has asked which of the two is longer, or whether one ends with the other."""
-    near = texts[max(0, at - 5) : at + 1]
-    return any(
-        re.search(r"ends_with|starts_with|\.len\(\)\s*[<>]|[<>]=?\s*\w+\.len\(\)", text) for text in near
+    """Whether the function of Rust around a line has asked anything about the size of one of the two. Where
+    neither is a parameter it is taken to know their sizes."""
+    begin = next(
+        (index for index in range(at, -1, -1) if re.match(r"\s*(?:pub\b.*)?.*\bfn\s+\w+", texts[index])), -1
     )
+    if begin < 0 or begin == at or _is_in_rust_test(texts, at):
+        return begin < 0 or _is_in_rust_test(texts, at)
+    head = " ".join(texts[begin:at]).partition("{")[0]
+    for match in _DIFFERENCE.finditer(texts[at]):
+        if ".len()" not in match[0]:
+            continue
+        names = [match["left"], match["right"]]
+        lengths = match[0].count(".len()")
+        if lengths == 1 and not any(
+            re.search(rf"\b{re.escape(name)}\s*:\s*u(?:size|8|16|32|64)\b", head) for name in names
+        ):
+            continue
+        mention = re.compile("|".join(rf"(?<![\w.]){re.escape(name)}\b" for name in names))
+        before = (*texts[begin + 1 : at], texts[at][: match.start()])
+        if not any(_BOUNDED.search(text) and mention.search(text) for text in before):
+            return False
+    return True
+
+
+_ALWAYS_A_ROW = re.compile(
+    r"\bselect\s+(?:distinct\s+)?(?:count|sum|max|min|avg|exists|coalesce|total)\s*\(|\breturning\b|\bpragma\b",
+    re.IGNORECASE,
+)
+
+
+def _has_a_row(texts: Sequence[str], at: int) -> bool:
+    """Whether the statement of SQL above gives a row, whatever the tables hold."""
+    return "fetchone" in texts[at] and any(
+        _ALWAYS_A_ROW.search(text) for text in texts[max(0, at - 4) : at + 1]
+    )
+
+
+_BUILT_SQL = (
+    "/built-sql",
+    "/built-statement",
+    "/built-clause",
+    "/sql-in-raw-text",
+    "/raw-unsafe-sql",
+    "/sql-clause",
+)
+
+
+def _has_pipefail(texts: Sequence[str], at: int) -> bool:
+    """Whether a script has said above that a pipe fails with any of its commands."""
+    return any(re.match(r"\s*set\s.*\bpipefail\b", text) for text in texts[:at])
 
 
 _REFUTATIONS: dict[str, Callable[[Sequence[str], int], bool]] = {
     "go/empty-error-branch": _returns_no_error,
+    "go/unused-append": _is_argument,
+    "go/unused-errorf": _is_argument,
+    "python/get-chain": _has_a_row,
     "python/missing-f": _is_filled_in_later,
     "python/swallowed-cancellation": _is_own_cancel,
     "rust/unwrapped-search": _is_in_rust_test,
     "flow/panic-instead-of-error": _is_in_rust_test,
     "rust/unsigned-subtraction": _is_shorter,
+    "shell/unchecked-cd": _ends_with_error,
+    "shell/failure-in-pipe": _has_pipefail,
     "shell/unquoted-test": _is_number,
     "javascript/prototype-pollution": _is_new_object,
 }

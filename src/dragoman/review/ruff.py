@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from dragoman.decoders import convert, json_decoder
+from dragoman.review.built_sql import is_own_statement
 from dragoman.review.catalogue import BY_RUFF_CODE
 from dragoman.review.finding import Edit, Finding, Fix, ReviewSource, Severity
 from dragoman.review.programs import ProgramResult, ToolFailed, find_program, run_program
@@ -159,34 +160,22 @@ def read_messages(messages: Iterable[_RuffMessage], path: str, lines: TextLines)
     return [_finding(message, path, lines) for message in messages if not _is_harmless(message, lines)]
 
 
+# Calls that give something else each time.
+_CLOCK = re.compile(
+    r"`(?:\w+\.)*(?:datetime\.(?:now|utcnow|today)|date\.today|time\.(?:time|monotonic)|timezone\.now|uuid[14]"
+    r"|(?:secrets|random)\.\w+|getcwd|cwd|urandom)`"
+)
 _SHELL_CODES = ("S602", "S604", "S605")
-_SQL_NAME = re.compile(r"(?:\+|\{|%|\.format\()\s*\(?\s*([A-Za-z_]\w*)")
-_SQL_MARKS = re.compile(r"[A-Z][A-Z0-9_]*|\w*(?:placeholder|mark)s?")
 
 
 def _is_harmless(message: _RuffMessage, lines: TextLines) -> bool:
-    """Whether a statement of SQL is built from constants and marks of parameters alone, or the command of a
-    shell is a constant."""
-    if message.code != "S608":
-        return message.code in _SHELL_CODES and "seems safe" in message.message
-    start = _offset(message.location, lines)
-    names = _SQL_NAME.findall(lines.text[start : _offset(message.end_location, lines)])
-    before = lines.text[max(0, lines.text.rfind("def ", 0, start)) : start]
-    return bool(names) and all(_SQL_MARKS.fullmatch(name) or _is_chosen(name, before) for name in names)
-
-
-# A text of our own, one of several, an entry of a table of constants, or marks of parameters.
-_CHOSEN = re.compile(
-    r"""(?P<q>["'])[^"'{}\n]*(?P=q)(?:\s+if\b.*\belse\s+["'][^"'{}\n]*["']|\s*\*.*|\.join\(\s*\[?\s*["'][^"'{}\n]*["'].*\))?"""
-    r"""|[A-Z][A-Z0-9_]*(?:\.get\((?:[^()]|\([^()]*\))*\)|\[[^\[\]]*\])?"""
-)
-
-
-def _is_chosen(name: str, before: str) -> bool:
-    """Whether a name has nothing but texts that the function itself chose."""
-    values = re.findall(rf"^[ \t]*{name}[ \t]*(?::[^=\n]+)?=[ \t]*(?!=)(.+?)[ \t]*$", before, re.MULTILINE)
-    is_grown = re.search(rf"^[ \t]*{name}[ \t]*\+=", before, re.MULTILINE) is not None
-    return bool(values) and not is_grown and all(_CHOSEN.fullmatch(value) for value in values)
+    """Whether a statement of SQL is built of texts of our own alone, the command of a shell is a constant, or
+    the call that makes a default gives the same each time."""
+    if message.code == "S608":
+        return is_own_statement(lines.text, _offset(message.location, lines))
+    if message.code == "B008":
+        return _CLOCK.search(message.message) is None
+    return message.code in _SHELL_CODES and "seems safe" in message.message
 
 
 def _finding(message: _RuffMessage, path: str, lines: TextLines) -> Finding:

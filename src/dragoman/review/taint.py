@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import re
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,7 +25,7 @@ _TABLES = Path(__file__).parent / "data" / "flows.toml"
 _MARK = "\x01"
 _ASSIGNED = lazy_pattern(
     r"(?:(?:const|let|var|val|final|mut|auto)\s+)*(?:[A-Z][\w.<>\[\]?, ]*\s+)?(?:let\s+(?:mut\s+)?)?"
-    r"(?P<name>\w+)(?:\s*,\s*\w+)?\s*(?::\s*[^=;]+?)?\s*:?=(?!=)\s*(?P<value>.+)"
+    r"(?:(?:Some|Ok)\()?(?P<name>\w+)\)?(?:\s*,\s*\w+)?\s*(?::\s*[^=;]+?)?\s*:?=(?!=)\s*(?P<value>.+)"
 )
 _WITH = lazy_pattern(r"(?:async\s+)?with\s+(?P<value>.+?)\s+as\s+(?P<name>\w+)")
 _LOOP = lazy_pattern(
@@ -35,7 +35,7 @@ _LOOP = lazy_pattern(
 # A value that is only the key of a lookup chooses among what is there.
 _LOOKUP = lazy_pattern(
     rf"[\w.]+\[[^\[\]]*{_MARK}[^\[\]]*\]|[\w.]+\.(?:get|getOrDefault|getValue|has"
-    rf"|includes)\([^()]*{_MARK}[^()]*\)"
+    rf"|includes)\((?:[\w.]*\([^()]*{_MARK}[^()]*\)|[^()]*{_MARK}[^()]*)(?:,[^()]*)?\)"
 )
 # A call after the value that leaves only a part of it that does no harm.
 _CHAINED = lazy_pattern(
@@ -57,7 +57,8 @@ _FILLED = lazy_pattern(
     r"\b(?:json|xml)\.NewDecoder\(\s*r(?:eq|equest)?\.Body\s*\)\.Decode\(\s*&(?P<name>\w+)"
     r"|\bc(?:tx)?\.(?:ShouldBind\w*|Bind\w*|BodyParser)\(\s*&(?P<bound>\w+)"
 )
-_MENTION = r"(?<![\w.]){}\b(?!\s*[:=(](?!=))"
+# How long a value is does no harm.
+_MENTION = r"(?<![\w.]){}\b(?!\s*[:=(](?!=)|\.(?:length|size\(\)|len\(\))(?![\w(]))"
 _CHOICE = lazy_pattern(r"\?[^:?.]*:|\bif\b.+\belse\b")
 # A branch for values that failed a check.
 _REFUSES = lazy_pattern(r"(?:\}\s*)?(?:else\s+|el)?if\s*\(?\s*(?:not\b|!)")
@@ -66,6 +67,7 @@ _EQUALS_FIXED = (
     r"\bif\b.*(?<![\w.]){0}(?:\.\w+\(\))?\s*[!=]==?\s*(?:[bur]?[\"'`]\s+[\"'`]|[A-Z][A-Z0-9_]{{2,}}\b)"
     r"|\bif\b.*(?:[\"'`]\s+[\"'`]|\b[A-Z][A-Z0-9_]{{2,}})(?:\.equals(?:IgnoreCase)?\(\s*|\s*===?\s*){0}\b"
     # Or a question about where it leads.
+    r"|\bif\b.*\b(?:urlparse|urlsplit|URL|create)\(\s*{0}\b[^()]*\)\.(?:[hH]ostname|[hH]ost|netloc|origin|getHost)\b"
     r"|\bif\b.*(?<![\w.]){0}\.(?:[hH]ostname|[hH]ost|netloc|origin|getHost|IsAbs)\b"
 )
 
@@ -211,20 +213,29 @@ def _may_bring(text: str, table: _CompiledTable) -> bool:
 
 def _follow(code: CodeText, function: Function, table: _CompiledTable) -> Iterator[TaintHit]:
     # Each name with the indentation at which it was tainted.
-    tainted_names = dict.fromkeys(_parameters(code, function, table), function.head.indent)
+    # What is given to the function is tainted where its body begins, so that the body can make it anew.
+    begin = min((line.indent for line in function.body[1:]), default=function.head.indent)
+    tainted_names = dict.fromkeys(_parameters(code, function, table), begin)
     own_names: set[str] = set()
+    scheme_names: set[str] = set()
     refused = _Refused()
-    for statement in function.statements:
+    for index, statement in enumerate(function.statements):
         if not tainted_names and not _may_bring(statement.text, table):
             continue
         indent = statement.line.indent
         for name in refused.leave(indent):
             tainted_names.pop(name, None)
         checked_names = _checked(statement.text, tainted_names, table)
+        if checked_names and _SCHEME.search(_source(code, statement)):
+            # Bad no longer, but for where the host is what counts.
+            good_names = _checked(_STARTS.sub("", statement.text), tainted_names, table)
+            scheme_names.update(name for name in checked_names if name not in good_names)
+            checked_names = good_names
         # A choice within the statement: it is asked before the value is used.
         is_choice = bool(checked_names) and _CHOICE.search(statement.text) is not None
         bad_names = [name for name in tainted_names if not is_choice or name not in checked_names]
-        yield from _harm(code, statement, bad_names, own_names, table)
+        if not _names_file_to_check(code, function.statements, index, table):
+            yield from _harm(code, statement, bad_names, own_names, scheme_names, table)
         for name in checked_names:
             if _REFUSES.match(statement.text):
                 refused.enter(indent, name)
@@ -233,20 +244,28 @@ def _follow(code: CodeText, function: Function, table: _CompiledTable) -> Iterat
         for name, value in _assigned_parts(statement.text):
             if _is_tainted(value, tainted_names, table, table.cleaner):
                 tainted_names.setdefault(name, indent)
-        for match in (
-            _ASSIGNED.match(statement.text),
-            _WITH.match(statement.text),
-            _LOOP.match(statement.text),
-        ):
-            if match is None:
-                continue
-            if _is_tainted(match["value"], tainted_names, table, table.cleaner):
-                tainted_names[match["name"]] = min(indent, tainted_names.get(match["name"], indent))
-                is_own = not _is_foreign(match["value"], tainted_names, own_names, table)
-                (own_names.add if is_own else own_names.discard)(match["name"])
-            elif indent <= tainted_names.get(match["name"], indent):
-                # Not in a branch that may not be taken: after it the name may be what it was.
-                tainted_names.pop(match["name"], None)
+        _assign(statement, tainted_names, own_names, table)
+
+
+def _assign(
+    statement: Statement, tainted_names: dict[str, int], own_names: set[str], table: _CompiledTable
+) -> None:
+    """Taints the names that a statement gives a bad value to, and frees those that it gives a good one."""
+    indent = statement.line.indent
+    for match in (
+        _ASSIGNED.match(statement.text),
+        _WITH.match(statement.text),
+        _LOOP.match(statement.text),
+    ):
+        if match is None:
+            continue
+        if _is_tainted(match["value"], tainted_names, table, table.cleaner):
+            tainted_names[match["name"]] = min(indent, tainted_names.get(match["name"], indent))
+            is_own = not _is_foreign(match["value"], tainted_names, own_names, table)
+            (own_names.add if is_own else own_names.discard)(match["name"])
+        elif indent <= tainted_names.get(match["name"], indent):
+            # Not in a branch that may not be taken: after it the name may be what it was.
+            tainted_names.pop(match["name"], None)
 
 
 def _is_foreign(value: str, tainted_names: Iterable[str], own_names: set[str], table: _CompiledTable) -> bool:
@@ -284,6 +303,32 @@ def _checked(text: str, tainted_names: Iterable[str], table: _CompiledTable) -> 
     return [name for name in tainted_names if re.search(_EQUALS_FIXED.format(re.escape(name)), text)]
 
 
+# A question for the scheme alone: every host has one.
+_SCHEME = lazy_pattern(r"""\bstarts_?with\(\s*\(?\s*["'`]https?(?::/{0,2})?["'`]""", re.IGNORECASE)
+_STARTS = lazy_pattern(r"\bstarts_?with\((?:[^()]|\([^()]*\))*\)", re.IGNORECASE)
+
+
+def _source(code: CodeText, statement: Statement) -> str:
+    return code.text[statement.start : statement.start + len(statement.line.text)]
+
+
+_NAMES_FILE = lazy_pattern(
+    r"(?:(?:val|var|final)\s+)*(?:[A-Z]\w*\s+)?(?P<name>\w+)\s*=\s*(?:new\s+File|File|Paths?(?:\.of|\.get)?)\("
+)
+
+
+def _names_file_to_check(
+    code: CodeText, statements: Sequence[Statement], index: int, table: _CompiledTable
+) -> bool:
+    """Whether a statement of Java or Kotlin only names a file, and a later one asks where that file is."""
+    if code.language not in ("java", "kotlin"):
+        return False
+    named = _NAMES_FILE.match(statements[index].text)
+    return named is not None and any(
+        _checked(later.text, [named["name"]], table) for later in statements[index + 1 :]
+    )
+
+
 def _assigned_parts(text: str) -> Iterator[tuple[str, str]]:
     """Names that take parts of a value, each with that value."""
     if (parts := _PARTS.match(text)) is not None:
@@ -314,11 +359,13 @@ def _parameters(code: CodeText, function: Function, table: _CompiledTable) -> se
 def _harm(
     code: CodeText,
     statement: Statement,
-    tainted_names: Iterable[str],
+    tainted_names: Sequence[str],
     own_names: set[str],
+    scheme_names: set[str],
     table: _CompiledTable,
 ) -> Iterator[TaintHit]:
     language = family(code.language)
+    checked_names = [name for name in tainted_names if name not in scheme_names]
     for rule, sink, rule_cleaner in table.sinks:
         for match in sink.finditer(statement.text):
             rest = statement.text[match.end() :]
@@ -332,15 +379,16 @@ def _harm(
                 continue
             if rule.id == "flow/command-injection" and _runs_fixed_program(code, statement, match[0]):
                 continue
-            if rule.id in _PLACES and not _is_foreign(value, tainted_names, own_names, table):
+            bad_names = tainted_names if rule.id in _HOSTS else checked_names
+            if rule.id in _PLACES and not _is_foreign(value, bad_names, own_names, table):
                 continue
-            if _is_tainted(value, tainted_names, table, rule_cleaner, table.cleaner):
+            if _is_tainted(value, bad_names, table, rule_cleaner, table.cleaner):
                 yield TaintHit(rule, statement.start, statement.start + len(statement.line.text))
 
 
 # A program of our own choice and its arguments, which no shell reads. Programs that run others do not count.
 _FIXED_PROGRAM = lazy_pattern(
-    r"""\s*(?:\w+\s*,\s*)?[\[(]?\s*["'](?!(?:/usr|/bin|/)*(?:(?:ba|da|z|k|c)?sh|cmd(?:\.exe)?|powershell(?:\.exe)?|pwsh|env|xargs|ssh|sudo|su|eval|python3?|node|perl|ruby|php|docker|kubectl|find|git|tar)["'])[\w./-]+["']\s*,"""
+    r"""\s*(?:[\w.]+(?:\(\))?\s*,\s*)?[\[(]?\s*["'](?!(?:/usr|/bin|/)*(?:(?:ba|da|z|k|c)?sh|cmd(?:\.exe)?|powershell(?:\.exe)?|pwsh|env|xargs|ssh|sudo|su|eval|python3?|node|perl|ruby|php|docker|kubectl|find|git|tar)["'])[\w./-]+["']\s*,"""
 )
 
 

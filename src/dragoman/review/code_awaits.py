@@ -1,0 +1,428 @@
+"""Coroutines and promises that nobody waits for, and calls that block those who wait. Pure."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Sequence
+
+from dragoman.review.code_patterns import family, lazy_pattern, patterns_for
+from dragoman.review.code_text import CodeHit, CodeLine, CodeText, Function, Statement, text_in_brackets
+
+_FS_PROMISES = lazy_pattern(
+    r"""promises\s+as\s+fs\b|import\s+(?:\*\s+as\s+)?fs\s+from\s+["'](?:node:)?fs/promises|fs\s*=\s*require\(["'](?:node:)?fs(?:/promises["']|["']\)\.promises)"""
+)
+_IS_ASYNC = lazy_pattern(r"\basync\b")
+_RECEIVER = r"(?:self\.|this\.|Self::)?"
+_UNUSED = r"(?:let\s+_\s*=\s*)?"
+_ARGUMENTS = r"\s*(?:::<[^>]*>)?\("
+_CALL = lazy_pattern(rf"{_UNUSED}{_RECEIVER}(\w+){_ARGUMENTS}")
+_CONDITION = lazy_pattern(rf"(?:if|while|elif|}}\s*else\s+if)\s*\(?\s*(?:not\s+|!)?{_RECEIVER}(\w+)\(")
+_WRAPPERS = lazy_pattern(r"@[\w.]*\b(?:work|task|shared_task|actor|asynccontextmanager|fixture)\b")
+_KEPT_CALL = lazy_pattern(
+    r"(?:(?:const|let|var)\s+)?(?P<name>\w+)\s*(?::[^=]+)?=\s*(?:(?:self|this)\.|\[\s*(?:self\.)?(?=.*\bfor\b))?(?P<called>\w+)"
+    r"\(.*[)\]];?"
+)
+_HEAD_WORDS = ("async", "def ", "fn ", "function")
+_PLAIN_NAMES = lazy_pattern(r"(?<!async )(?:\bdef|\bfn|\bfunction)\s+(\w+)")
+
+
+@functools.cache
+def _async_calls(names: str) -> re.Pattern[str]:
+    """Calls of libraries that must be awaited, at the beginning of a statement."""
+    return re.compile(rf"{_UNUSED}(?:{names}){_ARGUMENTS}")
+
+
+_CALLS_OF_FS = r"|fs\.(?:writeFile|readFile|unlink|mkdir|rm|rename|appendFile|copyFile|access|stat)"
+
+
+def missing_awaits(code: CodeText) -> Iterator[CodeHit]:
+    """Coroutines and promises that nobody waits for."""
+    language, patterns = family(code.language), patterns_for(code.language)
+    names_of = patterns.async_names
+    if names_of is None or not any(word in code.code for word in ("async", ".then(", "fetch(")):
+        return
+    heads = [line.text for line in code.lines if any(word in line.text for word in _HEAD_WORDS)]
+    names = {name for head in heads for match in names_of.finditer(head) for name in match.groups() if name}
+    names -= {name for head in heads for name in _PLAIN_NAMES.findall(head)}
+    if language == "python":
+        names -= {name for name in names if _is_wrapped(code, name)}
+        names -= _generators(code)
+    names -= _methods(code, language)
+    has_fs = language == "javascript" and _FS_PROMISES.search(code.text) is not None
+    calls = _async_calls(patterns.async_calls + (_CALLS_OF_FS if has_fs else ""))
+    # A statement begins with its line. Where no line begins with such a call, nothing is left to look at.
+    if not any(_begins_with_call(line.text, names, calls) for line in code.lines):
+        return
+    for function in code.functions:
+        if not _IS_ASYNC.search(function.head.text) and language != "python":
+            continue
+        for index, step in enumerate(function.statements):
+            if step.line is function.head:
+                continue
+            if language == "javascript" and _drops_callback(function.statements, index, names):
+                yield _hit("flow/missing-await", step)
+            if _is_dropped(step, names, calls, language) or _is_condition(step.text, names):
+                yield _hit("flow/missing-await", step)
+        if language in ("python", "javascript"):
+            yield from _used_coroutines(function, names)
+
+
+def _is_wrapped(code: CodeText, name: str) -> bool:
+    """Whether a decorator starts the coroutine by itself, or makes something else of it."""
+    head = f"async def {name}("
+    return any(_WRAPPERS.search(code.above(line)) for line in code.lines if line.text.startswith(head))
+
+
+_METHODS = {
+    "python": lazy_pattern(r"async\s+def\s+(\w+)\(\s*(?:self|cls)\b"),
+    "javascript": lazy_pattern(
+        r"^\s+(?:static\s+)?async\s+(?!function\b)(\w+)\s*(?:<[^>]*>)?\(", re.MULTILINE
+    ),
+}
+
+
+def _methods(code: CodeText, language: str) -> set[str]:
+    """Methods that nobody calls by their object: a bare call of such a name is one of something else."""
+    pattern = _METHODS.get(language)
+    names = set(pattern.findall(code.code)) if pattern is not None else set()
+    return {name for name in names if not re.search(rf"\b(?:self|cls|this)\.{name}\(", code.code)}
+
+
+def _generators(code: CodeText) -> set[str]:
+    """The names of asynchronous generators of Python: they are walked through, not awaited."""
+    if "yield" not in code.code:
+        return set()
+    return {
+        match[1]
+        for function in code.functions
+        if (match := _ASYNC_DEF.match(function.head.text)) is not None
+        and any(_YIELDS.match(line.text) for line in function.body)
+    }
+
+
+_ASYNC_DEF = lazy_pattern(r"async\s+def\s+(\w+)")
+_YIELDS = lazy_pattern(r"(?:\w+\s*=\s*\(?)?yield\b")
+
+
+def _used_coroutines(function: Function, names: set[str]) -> Iterator[CodeHit]:
+    """Coroutines of this file that are kept under a name, and used as if they were their result."""
+    for index, step in enumerate(function.statements):
+        assignment = _KEPT_CALL.fullmatch(step.text)
+        if assignment is None or assignment["called"] not in names:
+            continue
+        if _is_used_as_result(assignment["name"], function.statements[index + 1 :]):
+            yield _hit("flow/missing-await", step)
+
+
+# What a coroutine or promise is given to only by mistake: these ask for the value itself.
+_TAKES_VALUE = (
+    r"(?:\.extend|\.update|(?<![\w.])(?:len|sorted|list|dict|set|tuple|sum|max|min|int|float|str|any|all|enumerate"
+    r"|json\.(?:loads|dumps)|JSON\.(?:parse|stringify)|Object\.(?:keys|values|entries)|parseInt|Number))"
+    r"\(\s*{0}\s*[,)]|(?<![\w.]){0}\s*[<>+*/%-]|[<>+*/%]=?\s*{0}\b(?!\s*\()|\*\*{0}\b"
+)
+
+
+def _is_used_as_result(name: str, later: Sequence[Statement]) -> bool:
+    """Whether the first use of what a call gave back is one of its result, and not of the promise of it."""
+    name = re.escape(name)
+    takes_value = re.compile(_TAKES_VALUE.format(name))
+    hands_on = re.compile(
+        rf"\bawait\b.*\b{name}\b|(?<![\w.]){name}\s*=(?!=)|[(,\[]\s*(?:\*|\.\.\.)?{name}\s*[,)\]]"
+    )
+    looks_inside = re.compile(
+        rf"(?<![\w.]){name}(?:\.(?!close\b|send\b|throw\b|then\b|catch\b|finally\b|add_done_callback\b|cancel\b)\w|\[)"
+        rf"|\bfor\s+\w+\s+in\s+{name}:"
+        rf"|(?<![\w.]){name}\s*(?:[!=]==?|is(?:\s+not)?)\s*(?:null|undefined|None)\b"
+        rf"|\bif\s*\(?\s*(?:!\s*|not\s+)?{name}\s*[):]"
+    )
+    for step in later:
+        if "await" not in step.text and takes_value.search(step.text):
+            return True
+        if hands_on.search(step.text):
+            return False
+        if looks_inside.search(step.text):
+            return True
+    return False
+
+
+# Objects of libraries by what makes them, each with its methods that must be awaited.
+_ASYNC_OBJECTS = (
+    (r"asyncio\.(?:Lock|(?:Bounded)?Semaphore|Condition)", r"acquire|wait"),
+    (r"asyncio\.(?:Event|Barrier)", r"wait"),
+    (r"asyncio\.(?:Priority|Lifo)?Queue", r"get|put|join"),
+    (r"(?:httpx\.)?AsyncClient", r"get|post|put|patch|delete|head|options|request|send|aclose"),
+    (
+        r"(?:\w+\.)?AsyncSession",
+        r"execute|commit|rollback|flush|refresh|scalars?|get|delete|close|merge",
+    ),
+    (
+        r"asyncpg\.(?:connect|create_pool|Connection|Pool)",
+        r"execute|executemany|fetch|fetchrow|fetchval|close",
+    ),
+)
+_ASYNC_REDIS = (
+    r"(?:\w+\.)?(?:Redis|StrictRedis|from_url|Redis\.from_url)",
+    r"get|set|setex|setnx|delete|exists|incr|incrby|decr|expire|ttl|[hl](?:get|set|getall|del|len)|[lr]p(?:ush|op)|lrange"
+    r"|s(?:add|rem|members|ismember)|z(?:add|rem|range)|publish|ping|mget|mset|aclose",
+)
+_ASYNC_OBJECT_WORDS = ("asyncio.", "AsyncClient", "AsyncSession", "asyncpg", "aioredis", "redis.asyncio")
+
+
+def dropped_library_calls(code: CodeText) -> Iterator[CodeHit]:
+    """Calls of asynchronous libraries of Python that nobody awaits, by what their objects were made from."""
+    if code.language != "python" or not any(word in code.code for word in _ASYNC_OBJECT_WORDS):
+        return
+    has_redis = "redis.asyncio" in code.code or "aioredis" in code.code
+    kinds = (*_ASYNC_OBJECTS, _ASYNC_REDIS) if has_redis else _ASYNC_OBJECTS
+    objects = {name: methods for makers, methods in kinds for name in _made_by(code, makers)}
+    if has_redis:
+        # Commands of a pipeline wait in it; only these reach the server.
+        objects.update(dict.fromkeys(_made_by(code, r"[\w.]+\.pipeline"), r"execute|watch|unwatch"))
+    for function in code.functions if objects else ():
+        if not function.head.text.startswith("async"):
+            continue
+        for index, step in enumerate(function.statements):
+            match = _OBJECT_CALL.match(step.text)
+            if match is None or not re.fullmatch(objects.get(match["object"], "(?!)"), match["method"]):
+                continue
+            rest = step.text[match.end() + len(text_in_brackets(step.text, match.end())) + 1 :]
+            name = match["name"]
+            if rest or name is None or _is_used_as_result(name, function.statements[index + 1 :]):
+                yield _hit("flow/missing-await", step)
+
+
+def opened_coroutines(code: CodeText) -> Iterator[CodeHit]:
+    """Calls of asynchronous functions of a file of Python that are looked into at once."""
+    if code.language != "python" or "async def" not in code.code:
+        return
+    names = set(_ASYNC_DEF.findall(code.code)) - set(_PLAIN_NAMES.findall(code.code))
+    names -= _generators(code) | _methods(code, "python")
+    names -= {name for name in names if _is_wrapped(code, name)}
+    if not names:
+        return
+    call = re.compile(rf"(?<![\w.])(?<!def )(?:self\.)?(?:{'|'.join(sorted(names))})\(")
+    for line in code.lines:
+        for match in call.finditer(line.text):
+            inside = text_in_brackets(line.text, match.end())
+            rest = line.text[match.end() + len(inside) + 1 :]
+            is_awaited = re.search(r"\bawait\s*\(?\s*$", line.text[: match.start()]) is not None
+            if not is_awaited and re.match(r"\)*\[|\.(?!close\b|send\b|throw\b|__)\w", rest):
+                yield CodeHit("flow/missing-await", line.start, line.start + len(line.text))
+                break
+
+
+_OBJECT_CALL = lazy_pattern(
+    r"(?:(?P<name>\w+)\s*(?::[^=]+)?=\s*)?(?P<object>(?:self\.)?\w+)\.(?P<method>\w+)\("
+)
+
+
+def _made_by(code: CodeText, makers: str) -> Iterator[str]:
+    """Names of what a text makes with some calls, or takes as parameters of these types."""
+    made = re.compile(
+        rf"((?:self\.)?\w+)\s*(?::[^=\n]+)?=\s*(?:await\s+)?{makers}\(|\b{makers}\([^\n]*\)\s+as\s+(\w+)\s*[:,)]"
+        rf"|[(,]\s*(\w+)\s*:\s*{makers}\s*[,)=|]"
+    )
+    for match in made.finditer(code.code):
+        yield next(name for name in match.groups() if name)
+
+
+def _begins_with_call(text: str, names: set[str], calls: re.Pattern[str]) -> bool:
+    call, assignment = _CALL.match(text), _KEPT_CALL.match(text)
+    if (call and call[1] in names) or (assignment and assignment["called"] in names):
+        return True
+    return calls.match(text) is not None or _is_condition(text, names)
+
+
+def _drops_callback(statements: Sequence[Statement], index: int, names: set[str]) -> bool:
+    """Whether a call of several lines, with a function among its arguments, is left alone when it ends."""
+    step = statements[index]
+    call = _CALL.match(step.text)
+    if call is None or call[1] not in names or not re.search(r"(?:=>|\bfunction\b[^{]*)\s*\{$", step.text):
+        return False
+    for later in statements[index + 1 :]:
+        if later.line.indent <= step.line.indent:
+            return re.fullmatch(r"\}\s*(?:,[^.]*)?\);?", later.text) is not None
+    return False
+
+
+def _is_condition(text: str, names: set[str]) -> bool:
+    match = _CONDITION.match(text)
+    return match is not None and match[1] in names
+
+
+def _is_dropped(step: Statement, names: set[str], calls: re.Pattern[str], language: str) -> bool:
+    call = _CALL.match(step.text)
+    if not (call and call[1] in names) and not calls.match(step.text):
+        return False
+    if language == "rust":
+        return ".await" not in step.text and step.text.endswith(";") and "block_on" not in step.text
+    text = step.text.rstrip(";")
+    if language == "javascript" and (".catch(" in text or text.endswith(("{", ","))):
+        return False
+    return text.endswith(")")
+
+
+_JSON_OF = lazy_pattern(r"(?:const|let|var)\s+(\w+)\s*(?::[^=]+)?=\s*await\s+(?:\w+\.)?fetch\(")
+_FETCH_CHAIN = lazy_pattern(
+    r"(?<!await )(?<!\w)fetch\([^()]*(?:\([^()]*\)[^()]*)*\)\.(?:json|text|blob|ok|status|headers)\b"
+)
+_THEN = lazy_pattern(r"[\w.]+(?:\([^()]*\))?(?:\.\w+\([^()]*\))*\.then\(")
+# A second argument of then takes the rejection.
+_HANDLES_BOTH = lazy_pattern(r"\.then\(.*,\s*(?:\w+|\(?\w*\)?\s*=>.*)\s*\);?$")
+_ASYNC_FILTER = lazy_pattern(r"\.(?:filter|some|every|find|findIndex|sort)\(\s*async\b")
+_ASYNC_MAP = lazy_pattern(r"(?:const|let|var)\s+(\w+)\s*=\s*[\w.]+\.map\(\s*async\b")
+_DROPPED_MAP = lazy_pattern(
+    r"(?!return\b|await\b|yield\b|void\b)[\w.]+(?:\([^()]*\))?\.(?:map|flatMap)\(\s*async\b"
+)
+_OPEN_ENDS = ("=>", "=", "(", ",", "return", "await", "?", ":", "&&", "||", "[")
+
+
+def script_promises(code: CodeText) -> Iterator[CodeHit]:
+    """Promises that are used as if they were their results."""
+    if family(code.language) != "javascript":
+        return
+    if not any(word in code.code for word in ("async", "fetch(", ".then(")):
+        return
+    for match in _FETCH_CHAIN.finditer(code.code):
+        yield CodeHit("flow/missing-await", match.start(), match.end())
+    for match in _ASYNC_FILTER.finditer(code.code):
+        yield CodeHit("flow/async-callback", match.start(), match.end())
+    for match in _ASYNC_MAP.finditer(code.code):
+        if re.search(
+            rf"\b{match[1]}\.(?:reduce|filter|join|forEach|length|map|sort)\b", code.code[match.end() :]
+        ):
+            yield CodeHit("flow/async-callback", match.start(), match.end())
+    for index, line in enumerate(code.lines):
+        if _DROPPED_MAP.match(line.text) and not (index and code.lines[index - 1].text.endswith(_OPEN_ENDS)):
+            yield CodeHit("flow/floating-promise", line.start, line.start + len(line.text))
+    for function in code.functions if "fetch(" in code.code or ".then(" in code.code else ():
+        yield from _promises_in(function)
+
+
+def _promises_in(function: Function) -> Iterator[CodeHit]:
+    replies: set[str] = set()
+    # What an arrow without braces computes is given back.
+    is_given_back = function.head.text.endswith("=>")
+    steps = function.statements
+    for step in steps:
+        if match := _JSON_OF.match(step.text):
+            replies.add(match[1])
+        for name in replies:
+            if re.search(rf"=\s*{name}\.(?:json|text|blob|arrayBuffer|formData)\(\)", step.text):
+                yield _hit("flow/missing-await", step)
+        if not is_given_back and step.line is not function.head:
+            is_then = (
+                _THEN.match(step.text)
+                and ".catch(" not in step.text
+                and step.text.endswith((")", ");"))
+                and not _HANDLES_BOTH.search(step.text)
+            )
+            is_fetch = (
+                re.match(r"fetch\(", step.text)
+                and ".catch(" not in step.text
+                and step.text.endswith((")", ");"))
+                and not _HANDLES_BOTH.search(step.text)
+            )
+            if is_then or is_fetch:
+                yield _hit("flow/floating-promise", step)
+
+
+_GIVEN_BACK = lazy_pattern(
+    r"return\s+(?!await\b)(?:(?:this\.)?(?P<called>\w+)\(.*\)|(?:window\.)?fetch\(.*\)"
+    r"|[\w.?]+\.(?:json|arrayBuffer|formData|transformTo\w+)\([^()]*\));?"
+)
+_REPLY = lazy_pattern(r"\b(?:res|reply|ctx|NextResponse|Response|c)\.json\(")
+
+
+def unguarded_promises(code: CodeText) -> Iterator[CodeHit]:
+    """Promises that an asynchronous function gives back out of a try: its catch never sees them fail."""
+    names_of = patterns_for(code.language).async_names
+    if family(code.language) != "javascript" or names_of is None or "catch" not in code.code:
+        return
+    names = {name for match in names_of.finditer(code.code) for name in match.groups() if name}
+    for function in code.functions_with(("catch",)):
+        if not _IS_ASYNC.search(function.head.text):
+            continue
+        for index, line in enumerate(function.body):
+            match = _GIVEN_BACK.fullmatch(line.text)
+            if match is None or match["called"] not in (None, "fetch", *names):
+                continue
+            if match["called"] and re.search(rf"\b{match['called']}\b", function.head.text):
+                continue  # another try of itself, with a catch of its own
+            if not _REPLY.search(line.text) and _is_in_try(function.body, index):
+                yield CodeHit("flow/unguarded-promise", line.start, line.start + len(line.text))
+
+
+def _is_in_try(lines: Sequence[CodeLine], index: int) -> bool:
+    """Whether a line stands in a try with a catch, and in no function of its own within that."""
+    indent = lines[index].indent
+    for before in reversed(lines[1:index]):
+        if before.indent >= indent:
+            continue
+        indent = before.indent
+        if before.text == "try {":
+            after = next((line for line in lines[index + 1 :] if line.indent <= indent), None)
+            return after is not None and after.text.startswith("} catch")
+        if before.text.startswith(("}", "catch", "finally")) or re.search(r"=>|\bfunction\b", before.text):
+            return False
+    return False
+
+
+_AWAITED = lazy_pattern(r"\bawait\s+(?P<object>(?:\w+\.)*\w+)\.(?P<method>\w+)\(")
+_BARE_CALL = lazy_pattern(r"(?P<object>(?:\w+\.)*\w+)\.(?P<method>\w+)\(.*\)")
+# Methods that do their work also where nobody awaits them.
+_WORKS_AT_ONCE = frozenset({"release", "cancel", "close", "set_result"})
+
+
+def sometimes_awaited(code: CodeText) -> Iterator[CodeHit]:
+    """Methods of Python that a text awaits in one place, and drops in another."""
+    if code.language != "python" or "await" not in code.code:
+        return
+    awaited = {
+        (match["object"], match["method"])
+        for match in _AWAITED.finditer(code.code)
+        if match["method"] not in _WORKS_AT_ONCE
+    }
+    for function in code.functions if awaited else ():
+        if not function.head.text.startswith("async"):
+            continue
+        for step in function.statements:
+            match = _BARE_CALL.fullmatch(step.text)
+            if match is None or (match["object"], match["method"]) not in awaited:
+                continue
+            if (
+                text_in_brackets(step.text, match.end("method") + 1)
+                == step.text[match.end("method") + 1 : -1]
+            ):
+                yield _hit("flow/missing-await", step)
+
+
+def blocking_calls(code: CodeText) -> Iterator[CodeHit]:
+    """Calls that stop the thread which an asynchronous function shares with others."""
+    pattern, suspends = patterns_for(code.language).blocking, patterns_for(code.language).suspends
+    if pattern is None or suspends is None or not pattern.search(code.code):
+        return
+    reported: set[int] = set()
+    for index, line in enumerate(code.lines):
+        if not suspends.search(line.text) or _MAY_BLOCK.search(line.text):
+            continue
+        # Lines that may block end where they are indented no deeper than the one that says so.
+        allowed = -1
+        for step in code.block(index):
+            if 0 <= allowed < step.indent:
+                continue
+            allowed = step.indent if _MAY_BLOCK.search(step.text) else -1
+            if allowed < 0 and pattern.search(step.text) and step.start not in reported:
+                reported.add(step.start)
+                yield CodeHit("flow/blocking-in-async", step.start, step.start + len(step.text))
+
+
+# Where a call that blocks has a thread of its own.
+_MAY_BLOCK = lazy_pattern(
+    r"spawn_blocking|block_in_place|thread::spawn|Dispatchers\.IO|\bioDispatcher\b|\bthread\s*(?:\([^()]*\))?\s*\{|asCoroutineDispatcher"
+)
+
+
+def _hit(rule: str, statement: Statement) -> CodeHit:
+    return CodeHit(rule, statement.start, statement.start + len(statement.line.text))
