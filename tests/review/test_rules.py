@@ -42,6 +42,7 @@ def test_a_rule_is_read() -> None:
         (GOOD.replace("print\\(", "print("), "pattern is no regular expression"),
         (GOOD.replace("print\\(", "x*"), "matches nothing at all"),
         (with_line("unless = '['"), "unless is no regular expression"),
+        (with_line("needs = '['"), "needs is no regular expression"),
         (with_line("match = 'print($X)'"), "either a pattern"),
         (GOOD.replace("pattern", "patern"), "unknown field `patern`"),
         (with_line("fix = '\\g<no>'"), "which the pattern has not"),

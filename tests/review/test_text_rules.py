@@ -2,6 +2,7 @@
 
 import re
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from dragoman.review.inspection import inspect
 from dragoman.review.rules import ReviewRule, own_rules, parse_rules
 from dragoman.review.text_edits import TextLines
-from dragoman.review.text_rules import SearchedText, compile_rule, entropy, looks_random
+from dragoman.review.text_rules import SearchedText, compile_rule, entropy, looks_random, words
 from dragoman.review.worker_messages import LONGEST_LINE
 from dragoman.testing.pace import patience
 from tests.every import every
@@ -36,6 +37,26 @@ def test_a_rule_holds_where_it_says(where: str, expected: list[int]) -> None:
 
 def test_a_line_with_something_else_in_it_is_left_alone() -> None:
     assert lines_found(rule("pattern = 'a'\nunless = 'b'\n"), "a\nab\na\n") == [1, 3]
+
+
+def test_a_text_without_what_a_rule_needs_is_not_tried() -> None:
+    made = rule("pattern = '[ab]'\nneeds = 'b'\n")
+    assert lines_found(made, "a\n") == []
+    assert lines_found(made, "a\nb\n") == [1, 2]
+
+
+CORPUS = Path(__file__).parent / "corpus"
+
+
+def test_what_a_rule_of_ours_needs_is_in_all_that_its_pattern_finds() -> None:
+    rules = [own for own in own_rules() if own.needs is not None]
+    texts = [path.read_text("utf-8") for path in CORPUS.rglob("*.cases")]
+    assert rules
+    for own in rules:
+        needs = re.compile(own.needs or "", re.IGNORECASE if own.ignore_case else 0)
+        matches = [match[0] for text in (*texts, *own.hits) for match in compile_rule(own)[0].finditer(text)]
+        assert matches, own.id
+        assert all(needs.search(match) for match in matches), own.id
 
 
 def test_paths_are_chosen_and_left_out() -> None:
@@ -148,3 +169,8 @@ def test_no_pattern_of_ours_takes_long_on_what_repeats_itself(piece: str, size: 
         if time.process_time() - begun > patience(0.5 if size != 8_000 else 0.1):
             slow.append(made.id)
     assert slow == []
+
+
+@given(st.text(st.sampled_from("aB_9é ß.-(\t\n\x1f\x85"), max_size=60))
+def test_the_words_of_a_text_are_the_same_whichever_way_they_are_found(text: str) -> None:
+    assert set(words(text)) == set(re.findall(r"\w+", text))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from dragoman.review.code_patterns import lazy_pattern
 from dragoman.review.code_text import text_in_brackets
 
 _LONGEST = 2000
@@ -16,38 +17,38 @@ _LONGEST = 2000
 _DEEPEST = 10
 """Names that a name may be made of, one of another."""
 
-_LITERAL = re.compile(
+_LITERAL = lazy_pattern(
     r"""(?P<prefix>[fFrRbBuU]{0,2})(?P<token>\"\"\"(?:[^\\]|\\.)*?\"\"\"|'''(?:[^\\]|\\.)*?'''|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`)""",
     re.DOTALL,
 )
-_FORMAT = re.compile(r"(?:[\w.]*[sS]printf|String\.format|format!)\(\s*")
-_FORMAT_AFTER = re.compile(r"\s*\.(?:format|formatted)\(")
-_NUMBERS = re.compile(r"(?:[^%]|%%|%\d*d)*")
+_FORMAT = lazy_pattern(r"(?:[\w.]*[sS]printf|String\.format|format!)\(\s*")
+_FORMAT_AFTER = lazy_pattern(r"\s*\.(?:format|formatted)\(")
+_NUMBERS = lazy_pattern(r"(?:[^%]|%%|%\d*d)*")
 
-_CONSTANT = re.compile(r"(?:\w+(?:\.|::))*_?[A-Z][A-Z0-9_]+(?:\.(?:get\w*|value)\b.*|\[.*\])?", re.DOTALL)
-_MARKS = re.compile(r"(?:\w+\.)*\w*(?:[pP]laceholder|[mM]ark|[qQ]uestion)(?:er)?s?")
-_OWN_FIELD = re.compile(
+_CONSTANT = lazy_pattern(r"(?:\w+(?:\.|::))*_?[A-Z][A-Z0-9_]+(?:\.(?:get\w*|value)\b.*|\[.*\])?", re.DOTALL)
+_MARKS = lazy_pattern(r"(?:\w+\.)*\w*(?:[pP]laceholder|[mM]ark|[qQ]uestion)(?:er)?s?")
+_OWN_FIELD = lazy_pattern(
     r"(?:self|cls|this|s|r|d)\.\w*(?:[tT]able|[sS]chema|[cC]olumn|[fF]ields|[rR]elation|[pP]refix|[vV]iew)\w*(?:\(\))?"
 )
-_SAFE_CALL = re.compile(
+_SAFE_CALL = lazy_pattern(
     r"(?:[\w.]+\.)?(?:int|float|len|Number|parseInt|parseFloat|Itoa|FormatInt|toInt|toLong|\w*[qQ]uote\w*|\w*[iI]dent(?:ifier)?|escapeId|\w*[pP]laceholders?|Repeat|nCopies|size|length|count)\(.*\)",
     re.DOTALL,
 )
-_LENGTH = re.compile(r"[\w.]+\.(?:length|size|count|Length|Count)(?:\s*[+-]\s*\d+)?")
-_REPEATED = re.compile(
+_LENGTH = lazy_pattern(r"[\w.]+\.(?:length|size|count|Length|Count)(?:\s*[+-]\s*\d+)?")
+_REPEATED = lazy_pattern(
     r"""["'][^"'{}$]*["'](?:\s*\*.*|\.repeat\(.*\))"""
     r"""|.*\.map\(\s*\(?[\w, ]*\)?\s*=>\s*"""
     r"""(?:["'][^"'$]*["']|`[^`$]*\$?\$\{\s*\w+\s*(?:\+\s*\d+\s*)?\}`)\s*\)\.join\(.*\)""",
     re.DOTALL,
 )
-_JOINED = re.compile(
+_JOINED = lazy_pattern(
     r"""["'][^"'{}]*["']\.join\((?P<python>.*)\)|(?P<list>[\w.]+)\.join(?:ToString)?\(.*\)|(?:strings\.Join|String\.join)\((?P<others>.*)\)""",
     re.DOTALL,
 )
-_ELEMENTS = re.compile(
+_ELEMENTS = lazy_pattern(
     r"[\[(]?\s*(?P<element>.+?)\s+for\s+(?P<name>\w+)(?:\s*,\s*\w+)?\s+in\s+(?P<list>.+?)\s*[\])]?", re.DOTALL
 )
-_CHOICE = re.compile(
+_CHOICE = lazy_pattern(
     r"(?P<one>[^?]+?)\s+if\s.+\selse\s+(?P<other>.+)|.+?\?(?P<yes>[^:]+):(?P<no>.+)|(?:.*\bif\s*\([^()]*\)\s*)(?P<then>\S+)\s+else\s+(?P<else>\S+)",
     re.DOTALL,
 )
@@ -56,7 +57,7 @@ _NUMBER_TYPES = (
 )
 
 
-_DECLARED = re.compile(
+_DECLARED = lazy_pattern(
     r"^[ \t]*(?:(?:export|private|internal|public|pub|static|final|const|val|String)[ \t]+){1,5}"
     r"""\w+[ \t]*(?::[ \t]*[\w&' ]+)?=[ \t]*"""
     r"""(?:"[^"$\n]*"|'[^'\n]*'|`[^`$]*`|\[[^\[\]]*\]|\w*[oO]f\([^()]*\));?$"""
@@ -81,7 +82,7 @@ def is_own_statement(text: str, start: int) -> bool:
     return bool(parts) and all(_is_own(part, window, _DEEPEST) for part in parts)
 
 
-_HEAD = re.compile(
+_HEAD = lazy_pattern(
     r"[ \t]*(?:async[ \t]+)?def\b|[ \t]*func\b|.*\bfun\b|.*\bfn[ \t]+\w|.*\bfunction\b|.*=>[ \t]*\{?$"
     r"|(?!.*\b(?:if|for|while|switch|catch|try|else|with)\b)[ \t]+[\w<>\[\], ]*\w+[ \t]*\(.*\)?.*\{$"
 )
@@ -272,7 +273,7 @@ def _is_own_name(name: str, window: str, depth: int) -> bool:
     return all(_EMPTY.fullmatch(value) or _is_own_list(value, window, depth) for value in values)
 
 
-_EMPTY = re.compile(
+_EMPTY = lazy_pattern(
     r"""\[\s*\]|list\(\)|new\s+(?:ArrayList|StringBuilder)(?:<.*>)?\(\)|mutableListOf(?:<.*>)?\(\)|\[\]string\{\}|""|\'\'"""
 )
 

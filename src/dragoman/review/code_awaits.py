@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from dragoman.review.code_patterns import family, lazy_pattern, patterns_for
 from dragoman.review.code_text import CodeHit, CodeLine, CodeText, Function, Statement, text_in_brackets
@@ -33,6 +33,12 @@ def _async_calls(names: str) -> re.Pattern[str]:
     return re.compile(rf"{_UNUSED}(?:{names}){_ARGUMENTS}")
 
 
+def _begins_with_library_call(code: CodeText, calls: re.Pattern[str]) -> bool:
+    """Whether a line of Python begins with a call of a library that must be awaited."""
+    indexes = code.indexes_with(("asyncio.", "anyio.", "trio."))
+    return any(calls.match(code.lines[index].text) for index in indexes)
+
+
 _CALLS_OF_FS = r"|fs\.(?:writeFile|readFile|unlink|mkdir|rm|rename|appendFile|copyFile|access|stat)"
 
 
@@ -42,15 +48,19 @@ def missing_awaits(code: CodeText) -> Iterator[CodeHit]:
     names_of = patterns.async_names
     if names_of is None or not any(word in code.code for word in ("async", ".then(", "fetch(")):
         return
-    heads = [line.text for line in code.lines if any(word in line.text for word in _HEAD_WORDS)]
-    names = {name for head in heads for match in names_of.finditer(head) for name in match.groups() if name}
-    names -= {name for head in heads for name in _PLAIN_NAMES.findall(head)}
     if language == "python":
-        names -= {name for name in names if _is_wrapped(code, name)}
-        names -= _generators(code)
-    names -= _methods(code, language)
+        names = _coroutine_names(code)
+    else:
+        heads = [line.text for line in code.lines if any(word in line.text for word in _HEAD_WORDS)]
+        names = {
+            name for head in heads for match in names_of.finditer(head) for name in match.groups() if name
+        }
+        names -= {name for head in heads for name in _PLAIN_NAMES.findall(head)}
+        names -= _methods(code, language)
     has_fs = language == "javascript" and _FS_PROMISES.search(code.text) is not None
     calls = _async_calls(patterns.async_calls + (_CALLS_OF_FS if has_fs else ""))
+    if language == "python" and not names and not _begins_with_library_call(code, calls):
+        return
     # A statement begins with its line. Where no line begins with such a call, nothing is left to look at.
     if not any(_begins_with_call(line.text, names, calls) for line in code.lines):
         return
@@ -175,10 +185,13 @@ def dropped_library_calls(code: CodeText) -> Iterator[CodeHit]:
         return
     has_redis = "redis.asyncio" in code.code or "aioredis" in code.code
     kinds = (*_ASYNC_OBJECTS, _ASYNC_REDIS) if has_redis else _ASYNC_OBJECTS
-    objects = {name: methods for makers, methods in kinds for name in _made_by(code, makers)}
+    # A text has few lines with the words of a library, and the patterns take long on all others.
+    words = (*_ASYNC_OBJECT_WORDS, "Redis", "from_url", "pipeline") if has_redis else _ASYNC_OBJECT_WORDS
+    lines = [code.lines[index].text for index in code.indexes_with(words)]
+    objects = {name: methods for makers, methods in kinds for name in _made_by(lines, makers)}
     if has_redis:
         # Commands of a pipeline wait in it; only these reach the server.
-        objects.update(dict.fromkeys(_made_by(code, r"[\w.]+\.pipeline"), r"execute|watch|unwatch"))
+        objects.update(dict.fromkeys(_made_by(lines, r"[\w.]+\.pipeline"), r"execute|watch|unwatch"))
     for function in code.functions if objects else ():
         if not function.head.text.startswith("async"):
             continue
@@ -196,20 +209,45 @@ def opened_coroutines(code: CodeText) -> Iterator[CodeHit]:
     """Calls of asynchronous functions of a file of Python that are looked into at once."""
     if code.language != "python" or "async def" not in code.code:
         return
-    names = set(_ASYNC_DEF.findall(code.code)) - set(_PLAIN_NAMES.findall(code.code))
-    names -= _generators(code) | _methods(code, "python")
-    names -= {name for name in names if _is_wrapped(code, name)}
-    if not names:
-        return
-    call = re.compile(rf"(?<![\w.])(?<!def )(?:self\.)?(?:{'|'.join(sorted(names))})\(")
-    for line in code.lines:
-        for match in call.finditer(line.text):
+    names = _coroutine_names(code)
+    for line in code.lines if names else ():
+        for match in _CALLED.finditer(line.text) if _OPENED_CALL.search(line.text) else ():
+            if match[1] not in names:
+                continue
             inside = text_in_brackets(line.text, match.end())
             rest = line.text[match.end() + len(inside) + 1 :]
             is_awaited = re.search(r"\bawait\s*\(?\s*$", line.text[: match.start()]) is not None
-            if not is_awaited and re.match(r"\)*\[|\.(?!close\b|send\b|throw\b|__)\w", rest):
+            if not is_awaited and _LOOKS_INSIDE.match(rest):
                 yield CodeHit("flow/missing-await", line.start, line.start + len(line.text))
                 break
+
+
+_OPENED_CALL = lazy_pattern(r"\)[\[.]")
+_CALLED = lazy_pattern(r"(?<![\w.])(?<!def )(?:self\.)?(\w+)\(")
+_LOOKS_INSIDE = lazy_pattern(r"\)*\[|\.(?!close\b|send\b|throw\b|__)\w")
+
+
+@functools.lru_cache(maxsize=1)
+def _coroutine_names(code: CodeText) -> set[str]:
+    """The asynchronous functions of a text of Python that have to be awaited, and somewhere are not.
+
+    Two rules ask for them, one after the other.
+    """
+    heads = [line.text for line in code.lines if line.text.startswith(("async", "def"))]
+    names = {match[1] for head in heads if (match := _ASYNC_DEF.match(head)) is not None}
+    names = {name for name in names if _is_called_without_await(name, code.code)}
+    if not names:
+        return names
+    names -= {name for head in heads for name in _PLAIN_NAMES.findall(head)}
+    names -= _generators(code) | _methods(code, "python")
+    return names - {name for name in names if _is_wrapped(code, name)}
+
+
+def _is_called_without_await(name: str, text: str) -> bool:
+    """Whether a text has calls of a function beside those that are awaited. Rather yes than no."""
+    count = text.count
+    known = (f"def {name}(", f"await {name}(", f"await self.{name}(")
+    return count(f"{name}(") > sum(map(count, known))
 
 
 _OBJECT_CALL = lazy_pattern(
@@ -217,14 +255,19 @@ _OBJECT_CALL = lazy_pattern(
 )
 
 
-def _made_by(code: CodeText, makers: str) -> Iterator[str]:
-    """Names of what a text makes with some calls, or takes as parameters of these types."""
-    made = re.compile(
+@functools.cache
+def _makes(makers: str) -> re.Pattern[str]:
+    return re.compile(
         rf"((?:self\.)?\w+)\s*(?::[^=\n]+)?=\s*(?:await\s+)?{makers}\(|\b{makers}\([^\n]*\)\s+as\s+(\w+)\s*[:,)]"
-        rf"|[(,]\s*(\w+)\s*:\s*{makers}\s*[,)=|]"
+        rf"|(?:[(,]|^)\s*(\w+)\s*:\s*{makers}\s*[,)=|]"
     )
-    for match in made.finditer(code.code):
-        yield next(name for name in match.groups() if name)
+
+
+def _made_by(lines: Iterable[str], makers: str) -> Iterator[str]:
+    """Names of what some lines make with some calls, or take as parameters of these types."""
+    for line in lines:
+        for match in _makes(makers).finditer(line):
+            yield next(name for name in match.groups() if name)
 
 
 def _begins_with_call(text: str, names: set[str], calls: re.Pattern[str]) -> bool:

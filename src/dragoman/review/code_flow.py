@@ -278,7 +278,12 @@ def unused_results(code: CodeText) -> Iterator[CodeHit]:
             if line.text.endswith(("{", "}", "};", ";"))
             else max(0, depth)
         )
-        if before or not pure.fullmatch(line.text) or line.text.count("(") != line.text.count(")"):
+        if (
+            before
+            or (line.text[-1] not in ");}" and language != "kotlin")  # there a sum may be dropped too
+            or not pure.fullmatch(line.text)
+            or line.text.count("(") != line.text.count(")")
+        ):
             continue
         # In Python a colon opens a block; what goes on in brackets was seen above.
         goes_on = _CONTINUES if language != "python" else "\\"

@@ -95,7 +95,7 @@ _CATCHES_ERROR = lazy_pattern(r"except\s+\(?\s*(?:\w+\.)*(?!Cancelled)\w+Error\b
 
 def unreachable_handlers(code: CodeText) -> Iterator[CodeHit]:
     """Handlers of Python behind one that takes every error."""
-    if code.language != "python" or "except" not in code.code:
+    if code.language != "python" or not _CATCHES_ALL.search(code.code):
         return
     # The indentations of tries that take every error.
     full: set[int] = set()
@@ -119,7 +119,8 @@ def may_leave_early(code: CodeText) -> bool:
     With ruff at hand that is all that our rules on the tree look for, and a parse costs more than all else.
     """
     lines = code.lines
-    for index, line in enumerate(lines):
+    for index in code.indexes_with(("return", "raise", "break", "continue")):
+        line = lines[index]
         if not _LEAVES_PYTHON.match(line.text):
             continue
         if ";" in line.text:
@@ -197,7 +198,8 @@ _IS_NULL = lazy_pattern(
 
 def used_though_null(code: CodeText) -> Iterator[CodeHit]:
     """Values that are used in the branch that is taken when they are null."""
-    for index, line in enumerate(code.lines):
+    for index in code.indexes_with(("null", "nil", "None", "undefined")):
+        line = code.lines[index]
         match = _IS_NULL.match(line.text) if line.text[-1] in "{:" and "if" in line.text else None
         if match is None:
             continue
@@ -245,6 +247,8 @@ _TUPLE = lazy_pattern(r"[\w.]+ = [^=({\[,:]+,$")
 def accidental_tuples(code: CodeText) -> Iterator[CodeHit]:
     """A comma at the end of an assignment."""
     if code.language != "python":
+        return
+    if not any(line.text[-1] == "," and _TUPLE.fullmatch(line.text) for line in code.lines):
         return
     depth = 0
     for line in code.lines:

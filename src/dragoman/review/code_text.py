@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import functools
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from dragoman.review.code_patterns import lazy_pattern
 from dragoman.review.lexer import LexicalSpan, spans
 
 _HEADS = {
@@ -29,8 +30,8 @@ _SCRIPT_HEAD = (
     r"(?!(?:if|for|while|switch|catch|else|return)\b)(?:[\w#]+\s+)*[\w#$]+\s*\([^;]*\)[^;={]*\{$"
 )
 _HEAD = {
-    **{language: re.compile(pattern) for language, pattern in _HEADS.items()},
-    **dict.fromkeys(("javascript", "typescript", "tsx"), re.compile(_SCRIPT_HEAD)),
+    **{language: lazy_pattern(pattern) for language, pattern in _HEADS.items()},
+    **dict.fromkeys(("javascript", "typescript", "tsx"), lazy_pattern(_SCRIPT_HEAD)),
 }
 LANGUAGES = frozenset({*_HEAD, "bash"})
 
@@ -142,6 +143,17 @@ class CodeText:
             if at < len(places) and places[at] < last.start + len(last.text):
                 yield function
 
+    @functools.cached_property
+    def _starts(self) -> Sequence[int]:
+        return [line.start for line in self.lines]
+
+    def indexes_with(self, words: Iterable[str]) -> Sequence[int]:
+        """Which lines have one of some words. To find the words costs less than to ask every line."""
+        starts = self._starts
+        return sorted(
+            {bisect_right(starts, place) - 1 for word in words for place in _places(self.code, word)}
+        )
+
     def block(self, index: int) -> Sequence[CodeLine]:
         """The lines below one that are indented deeper."""
         indent = self.lines[index].indent
@@ -154,9 +166,11 @@ class CodeText:
     def functions(self) -> Sequence[Function]:
         """Every function, the inner ones within the outer ones too; the whole text if there is none."""
         head = _HEAD.get(self.language)
+        # A head of Python begins with this word, or with another before it.
+        is_python = self.language == "python"
         functions = [
             function
-            for index in range(len(self.lines))
+            for index in (self.indexes_with(("def",)) if is_python else range(len(self.lines)))
             if head is not None and (function := self._function(index, head)) is not None
         ]
         return functions if functions or not self.lines else [Function(self.lines[0], self.lines)]

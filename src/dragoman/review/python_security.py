@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 
+from dragoman.review.code_patterns import lazy_pattern
 from dragoman.review.finding import Severity
 from dragoman.review.python_ast import Find, Hit, PythonRule, Tree
 
@@ -27,7 +28,7 @@ _HTTP = frozenset(
     for library in ("requests", "httpx")
     for verb in ("get", "post", "put", "patch", "delete", "head", "options", "request", "Client", "Session")
 )
-_SQL = re.compile(
+_SQL = lazy_pattern(
     r"\s*(?:select\s.+\sfrom\s|insert\s+into\s|update\s.+\sset\s|delete\s+from\s)", re.IGNORECASE | re.DOTALL
 )
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from dragoman.review.built_sql import is_own_statement
+from dragoman.review.code_patterns import lazy_pattern
 from dragoman.review.finding import Finding
 from dragoman.review.text_edits import TextLines
 
@@ -46,7 +47,7 @@ def _function_above(texts: Sequence[str], at: int) -> int:
     return -1
 
 
-_PLACEHOLDER = re.compile(r"\{([a-z_]\w*)(?:\.\w+)*\}")
+_PLACEHOLDER = lazy_pattern(r"\{([a-z_]\w*)(?:\.\w+)*\}")
 
 
 def _is_filled_in_later(texts: Sequence[str], at: int) -> bool:
@@ -83,8 +84,8 @@ def _is_in_rust_test(texts: Sequence[str], at: int) -> bool:
     return any(text.strip() == "#[cfg(test)]" for text in texts[:at])
 
 
-_TESTED = re.compile(r"\[\s+(?:!\s+)?\$\{?(\w+)\}?\s+-(?:eq|ne|lt|le|gt|ge)\s")
-_NUMBER = re.compile(
+_TESTED = lazy_pattern(r"\[\s+(?:!\s+)?\$\{?(\w+)\}?\s+-(?:eq|ne|lt|le|gt|ge)\s")
+_NUMBER = lazy_pattern(
     r"\"?(?:\d+|\$\?|\$#|\$\(\(.*\)\)|\$\(.*\b(?:wc|date \+%s)\b.*\))\"?\s*(?:;.*|#.*|\|\|.*|&&.*)?"
 )
 
@@ -136,8 +137,10 @@ def _returns_no_error(texts: Sequence[str], at: int) -> bool:
     return False
 
 
-_DIFFERENCE = re.compile(r"(?P<left>[\w.]+?)(?:\.len\(\))?\s*-\s*(?P<right>[\w.]+?)(?:\.len\(\))?(?![\w.(])")
-_BOUNDED = re.compile(
+_DIFFERENCE = lazy_pattern(
+    r"(?P<left>[\w.]+?)(?:\.len\(\))?\s*-\s*(?P<right>[\w.]+?)(?:\.len\(\))?(?![\w.(])"
+)
+_BOUNDED = lazy_pattern(
     r"\s[<>]=?\s|[!=]=|\bmatch\b|\b(?:min|max|clamp|find|position|split_at|ends_with|starts_with|is_empty)\("
     r"|strip_|assert|checked_|saturating_|is_some|\bfor\b|\bwhile\b|\.\."
 )
@@ -168,7 +171,7 @@ def _is_shorter(texts: Sequence[str], at: int) -> bool:
     return True
 
 
-_ALWAYS_A_ROW = re.compile(
+_ALWAYS_A_ROW = lazy_pattern(
     r"\bselect\s+(?:distinct\s+)?(?:count|sum|max|min|avg|exists|coalesce|total)\s*\(|\breturning\b|\bpragma\b",
     re.IGNORECASE,
 )

@@ -8,7 +8,6 @@ it is obeyed.
 from __future__ import annotations
 
 import functools
-import re
 import tempfile
 import tomllib
 from collections.abc import Iterable, Sequence
@@ -20,6 +19,7 @@ from msgspec import Struct
 from dragoman.decoders import convert, json_decoder
 from dragoman.review.built_sql import is_own_statement
 from dragoman.review.catalogue import BY_RUFF_CODE
+from dragoman.review.code_patterns import lazy_pattern
 from dragoman.review.finding import Edit, Finding, Fix, ReviewSource, Severity
 from dragoman.review.programs import ProgramResult, ToolFailed, find_program, run_program
 from dragoman.review.python_ast import INVALID_SYNTAX
@@ -161,7 +161,7 @@ def read_messages(messages: Iterable[_RuffMessage], path: str, lines: TextLines)
 
 
 # Calls that give something else each time.
-_CLOCK = re.compile(
+_CLOCK = lazy_pattern(
     r"`(?:\w+\.)*(?:datetime\.(?:now|utcnow|today)|date\.today|time\.(?:time|monotonic)|timezone\.now|uuid[14]"
     r"|(?:secrets|random)\.\w+|getcwd|cwd|urandom)`"
 )

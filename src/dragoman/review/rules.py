@@ -61,6 +61,8 @@ class ReviewRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     where: Where = "anywhere"
     unless: str | None = None
     """A pattern; a line that it is found in is not reported."""
+    needs: str | None = None
+    """A pattern that is found wherever `pattern` is, and fails sooner: a window without it is not tried."""
     ignore_case: bool = False
     keywords: tuple[str, ...] = ()
     """In lower case. The pattern is tried only on lines with one of these and the three lines after each:
@@ -162,7 +164,7 @@ def _objections(rule: ReviewRule) -> Iterator[str]:
 def _text_objections(rule: ReviewRule) -> Iterator[str]:
     if rule.constraints:
         yield "constraints belong to match, not to pattern"
-    for field, text in (("pattern", rule.pattern), ("unless", rule.unless)):
+    for field, text in (("pattern", rule.pattern), ("unless", rule.unless), ("needs", rule.needs)):
         try:
             pattern = re.compile(text or "")
         except (re.error, OverflowError, RecursionError) as error:
@@ -188,8 +190,8 @@ def _fix_objections(rule: ReviewRule, pattern: re.Pattern[str]) -> Iterator[str]
 def _match_objections(rule: ReviewRule) -> Iterator[str]:
     if not rule.languages:
         yield "a match needs languages: a shape means nothing without a grammar"
-    if rule.where != "anywhere" or rule.unless or rule.ignore_case or rule.entropy:
-        yield "where, unless, ignore_case and entropy belong to pattern, not to match"
+    if rule.where != "anywhere" or rule.unless or rule.needs or rule.ignore_case or rule.entropy:
+        yield "where, unless, needs, ignore_case and entropy belong to pattern, not to match"
     if rule.beyond_ascii:
         yield "beyond_ascii belongs to pattern, not to match"
 
