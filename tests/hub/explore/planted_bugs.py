@@ -414,7 +414,7 @@ PLANTED = (
         "the journal says that it has one frame more than it has",
         "answered-once",
         Scope(clients=1, update=2),
-        _in_machine("_mark_heard", "n=number)", "n=number + 1)"),
+        _in_machine("_mark_heard", "state = work.state", "state, number = work.state, number + 1"),
     ),
     PlantedBug(
         "numbers of one process count for the next",

@@ -20,7 +20,7 @@ from dragoman.hub.session.machine import (
     title_of,
 )
 from dragoman.hub.session.notes import heard, note, read_note
-from dragoman.hub.session.state import SessionState, new_state, restore
+from dragoman.hub.session.state import SessionState, apply, new_state, restore
 from dragoman.wire import Failure, Notification, Request, Response, decode
 from tests.every import every
 
@@ -632,6 +632,15 @@ def test_the_short_way_of_pieces_of_text_is_the_long_way(
     long = step(state, ev.UpdatesReceived(frames=frames, number=number), NOW)
     entries = [replace(entry, frames=tuple(entry.frames)) for entry in short.entries]
     assert short._replace(entries=tuple(entries)) == long
+
+
+@pytest.mark.parametrize("number", [1, 2, 9])
+@pytest.mark.parametrize("state", [IDLE, RUNNING, ASKED])
+def test_what_was_heard_is_what_its_note_says(state: SessionState, number: int) -> None:
+    found = step(state, ev.UpdatesReceived(frames=[UPDATE], number=number, are_chunks=True), NOW)
+    for entry in found.entries:
+        state = apply(state, entry.direction, entry.frames, NOW)
+    assert found.state == state
 
 
 @pytest.mark.parametrize("number", [0, 1, 123456789012])

@@ -8,7 +8,7 @@ request gets one answer, and a session that is being closed takes nothing new.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from msgspec import Raw
@@ -348,8 +348,10 @@ def _is_known(state: SessionState, number: int) -> bool:
 
 def _mark_heard(work: _StepWork, number: int) -> None:
     """With the frame itself: both are stored or none."""
-    if work.state.survives:
-        work.note("heard", n=number)
+    state = work.state
+    if state.survives:  # what `apply` makes of the note, which is written with nearly every event
+        work.entries.append(NewEntry("note", (heard(number),), work.now))
+        work.state = replace(state, last=state.last + 1, last_received=max(state.last_received, number))
 
 
 def _updates_received(work: _StepWork, event: ev.UpdatesReceived) -> Verdict:
@@ -357,27 +359,17 @@ def _updates_received(work: _StepWork, event: ev.UpdatesReceived) -> Verdict:
     fresh = event.number - state.last_received if state.survives else len(frames)
     if fresh <= 0:
         return "ignored"
-    if event.are_chunks:
-        _append_chunks(work, frames if fresh >= len(frames) else frames[-fresh:], event.number)
-        return "done"
-    work.append("to_client", *frames[-fresh:])
+    if event.are_chunks:  # they change nothing but the count of entries
+        fresh_frames = frames if fresh >= len(frames) else frames[-fresh:]
+        work.entries.append(NewEntry("to_client", fresh_frames, work.now))
+        work.state = replace(state, last=state.last + len(fresh_frames))
+    else:
+        work.append("to_client", *frames[-fresh:])
     if work.state.children is not state.children:
         for own in [own for own in work.state.children if own not in state.children]:
             work.do(ev.ChildAnnounced(after=work.state.last, own=own))
     _mark_heard(work, event.number)
     return "done"
-
-
-def _append_chunks(work: _StepWork, frames: Sequence[bytes], number: int) -> None:
-    """The short way of what an agent says nearly always: it changes nothing but two numbers."""
-    state = work.state
-    work.entries.append(NewEntry("to_client", frames, work.now))
-    last = state.last + len(frames)
-    if state.survives:
-        work.entries.append(NewEntry("note", (heard(number),), work.now))
-        work.state = replace(state, last=last + 1, last_received=max(state.last_received, number))
-    else:
-        work.state = replace(state, last=last)
 
 
 def _request_received(work: _StepWork, event: ev.RequestReceived) -> Verdict:
