@@ -67,3 +67,12 @@ async def test_a_line_for_a_shell_is_run_if_the_catalogue_says_so(
     async with trial_of("line_agent.py", tmp_path, shell_lines=shell_lines) as trial:
         finding = await trial.alone(trial.command)
     assert finding.verdict == verdict
+
+
+async def test_an_agent_that_repeats_the_number_of_version_2_and_speaks_version_1_is_a_no(
+    tmp_path: Path,
+) -> None:
+    async with trial_of("parrot_agent.py", tmp_path) as trial:
+        finding = await trial.v2()
+    assert finding.verdict == "no"
+    assert "says version 2 and speaks version 1" in finding.evidence
