@@ -281,7 +281,7 @@ class AgentTrial:
     async def _hub(self) -> Finding:
         folder = self.stage.folder / "hub"
         folder.mkdir()
-        hub = await asyncio.to_thread(HubProcess(folder, config=self._hub_config()).start)
+        hub = await asyncio.to_thread(HubProcess(folder, config=self.hub_config).start)
         try:
             how = {"target": f"ws://{hub.place}/acp?agent={self.stage.row.name}", "headers": hub.headers}
             async with self._connection(**how) as connection:
@@ -290,11 +290,13 @@ class AgentTrial:
         finally:
             await asyncio.to_thread(hub.stop)
 
-    def _hub_config(self) -> str:
-        row = self.stage.row
-        env = "".join(f"{json.dumps(k)} = {json.dumps(v)}\n" for k, v in self.stage.env.items())
-        command = json.dumps(self.stage.command)
-        return f"[agents.{row.name}]\ncommand = {command}\n[agents.{row.name}.env]\n{env}"
+    @property
+    def hub_config(self) -> str:
+        """The hub's settings for this agent, which leaves its files in the work folder and not in ours."""
+        stage, table = self.stage, f"agents.{self.stage.row.name}"
+        env = "".join(f"{json.dumps(k)} = {json.dumps(v)}\n" for k, v in stage.env.items())
+        command, cwd = json.dumps(stage.command), json.dumps(str(stage.work))
+        return f"[{table}]\ncommand = {command}\ncwd = {cwd}\n[{table}.env]\n{env}"
 
     async def v2(self) -> Finding:
         """Text and a permitted file in version 2, for an agent that speaks it when it is offered."""
