@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import tomllib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -67,3 +68,19 @@ async def test_a_line_for_a_shell_is_run_if_the_catalogue_says_so(
     async with trial_of("line_agent.py", tmp_path, shell_lines=shell_lines) as trial:
         finding = await trial.alone(trial.command)
     assert finding.verdict == verdict
+
+
+async def test_an_agent_that_repeats_the_number_of_version_2_and_speaks_version_1_is_a_no(
+    tmp_path: Path,
+) -> None:
+    async with trial_of("parrot_agent.py", tmp_path) as trial:
+        finding = await trial.v2()
+    assert finding.verdict == "no"
+    assert "says version 2 and speaks version 1" in finding.evidence
+
+
+async def test_behind_the_hub_an_agent_is_started_in_the_work_folder(tmp_path: Path) -> None:
+    async with trial_of("line_agent.py", tmp_path) as trial:
+        settings = tomllib.loads(trial.hub_config)["agents"]["ours"]
+    assert settings["cwd"] == str(tmp_path / "project")
+    assert settings["env"]["HOME"] == str(tmp_path / "home")

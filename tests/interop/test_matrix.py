@@ -114,6 +114,10 @@ def test_an_unknown_name_on_the_command_line_is_status_2(capsys: pytest.CaptureF
     assert "nobody: no such program" in capsys.readouterr().err
 
 
+def test_a_busy_machine_has_more_time_for_a_step_and_not_without_end() -> None:
+    assert [matrix_command.step_seconds(60, pace=pace) for pace in (1, 2.5, 5, 20)] == [60, 150, 300, 300]
+
+
 def test_an_installation_that_fails_says_why(tmp_path: Path) -> None:
     with pytest.raises(InstallFailed, match=r"Python 3\.99"):
         install(row(npm=(), pypi=("one==1",), python="3.99"), tmp_path)

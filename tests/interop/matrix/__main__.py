@@ -3,7 +3,7 @@
     --only NAME      this program; may be repeated. The rows of the others stay as they were
     --json           the results as JSON on standard output; progress goes to standard error in any case
     --keep           leave homes, work folders and frames behind, and say where
-    --timeout N      seconds for each step
+    --timeout N      seconds for each step on a quiet machine; a busy one has up to five times as many
     --no-write       leave docs/compatibility.* alone
 
 Status 0 says that everything was tried, whatever came out of it; 2 that the command line or the catalogue
@@ -26,6 +26,7 @@ from pathlib import Path
 import msgspec
 
 from dragoman.testing.models import scripted_model
+from dragoman.testing.pace import pace
 from dragoman.version import VERSION
 from tests.interop.matrix.agent_trial import AgentTrial
 from tests.interop.matrix.catalogue import BadCatalogue, Catalogue, CatalogueRow, load_catalogue
@@ -41,6 +42,7 @@ INSTALLED = ROOT / "build" / "interop" / "installed"
 PAGE = ROOT / "docs" / "compatibility.md"
 DATA = ROOT / "docs" / "compatibility.json"
 BADGES = ROOT / "docs" / "compatibility"
+LONGEST_PACE = 5.0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -55,13 +57,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     matrix = Matrix(dragoman=VERSION, system=f"{platform.system()} {platform.machine()}")
     for kind in ("agent", "client"):
         for row in getattr(chosen, kind):
-            result = asyncio.run(_try(row, kind, seconds=options.timeout, keep=options.keep))
+            seconds = step_seconds(options.timeout, pace=pace())
+            result = asyncio.run(_try(row, kind, seconds=seconds, keep=options.keep))
             (matrix.agents if kind == "agent" else matrix.clients).append(result)
             if not options.no_write:
                 write_results(matrix, whole)
     if options.json:
         sys.stdout.write(_encode(matrix).decode())
     return 0
+
+
+def step_seconds(timeout: float, *, pace: float) -> float:
+    """Seconds for a step at this pace of the machine: agents that import for a minute must not be taken for
+    dead, and one that hangs must not hold up the others for an hour.
+    """
+    return timeout * min(pace, LONGEST_PACE)
 
 
 def write_results(matrix: Matrix, whole: Catalogue) -> None:
@@ -151,7 +161,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--only", metavar="NAME", action="append", default=[], help="try this program only")
     parser.add_argument("--json", action="store_true", help="write the results to standard output")
     parser.add_argument("--keep", action="store_true", help="leave folders and frames behind")
-    parser.add_argument("--timeout", type=float, default=60.0, help="seconds for each step (60)")
+    parser.add_argument(
+        "--timeout", type=float, default=60.0, help="seconds for each step on a quiet machine (60)"
+    )
     parser.add_argument("--no-write", action="store_true", help="leave the table in docs alone")
     return parser
 

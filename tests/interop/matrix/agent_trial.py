@@ -23,6 +23,7 @@ from dragoman.schema.v1 import AgentMessageChunk, TextContent
 from dragoman.testing.models import ModelRequest
 from dragoman.testing.pace import patience
 from dragoman.testing.raw_peer import RawPeer
+from dragoman.wire.envelope import JsonObject
 from tests.hub.outside.process import HubProcess
 from tests.interop.matrix.effects import (
     AGENT_EFFECTS,
@@ -92,7 +93,7 @@ class AgentTrial:
             settle("load", await self.load())
             settle("end", await self._end())
             settle("hub", await self._guard(self._hub()))
-            settle("v2", await self._guard(self._v2()))
+            settle("v2", await self._guard(self.v2()))
         kill_marked(self.stage.token)
         return {name: findings.get(name, NOT_TRIED) for name in AGENT_EFFECTS}
 
@@ -280,7 +281,7 @@ class AgentTrial:
     async def _hub(self) -> Finding:
         folder = self.stage.folder / "hub"
         folder.mkdir()
-        hub = await asyncio.to_thread(HubProcess(folder, config=self._hub_config()).start)
+        hub = await asyncio.to_thread(HubProcess(folder, config=self.hub_config).start)
         try:
             how = {"target": f"ws://{hub.place}/acp?agent={self.stage.row.name}", "headers": hub.headers}
             async with self._connection(**how) as connection:
@@ -289,20 +290,26 @@ class AgentTrial:
         finally:
             await asyncio.to_thread(hub.stop)
 
-    def _hub_config(self) -> str:
-        row = self.stage.row
-        env = "".join(f"{json.dumps(k)} = {json.dumps(v)}\n" for k, v in self.stage.env.items())
-        command = json.dumps(self.stage.command)
-        return f"[agents.{row.name}]\ncommand = {command}\n[agents.{row.name}.env]\n{env}"
+    @property
+    def hub_config(self) -> str:
+        """The hub's settings for this agent, which leaves its files in the work folder and not in ours."""
+        stage, table = self.stage, f"agents.{self.stage.row.name}"
+        env = "".join(f"{json.dumps(k)} = {json.dumps(v)}\n" for k, v in stage.env.items())
+        command, cwd = json.dumps(stage.command), json.dumps(str(stage.work))
+        return f"[{table}]\ncommand = {command}\ncwd = {cwd}\n[{table}.env]\n{env}"
 
-    async def _v2(self) -> Finding:
-        if await self._highest_version() != 2:
+    async def v2(self) -> Finding:
+        """Text and a permitted file in version 2, for an agent that speaks it when it is offered."""
+        answer = await self._offer_v2()
+        if answer.get("protocolVersion") != 2:
             return NOT_OFFERED
+        if "agentCapabilities" in answer:
+            return no(f"it says version 2 and speaks version 1: {msgspec.json.encode(answer).decode()}")
         async with self._connection(dialect="v2") as connection:
             text = await self._text(connection)
             return text if text.verdict != "yes" else await self._write(connection)
 
-    async def _highest_version(self) -> int:
+    async def _offer_v2(self) -> JsonObject:
         """What the agent answers to an offer of version 2."""
         info = {"name": "dragoman-interop", "version": "1"}
         params = {
@@ -316,9 +323,8 @@ class AgentTrial:
         async with RawPeer(self.stage.command, cwd=self.stage.work, env=self.stage.env) as peer:
             await peer.send(frame)
             lines = await peer.read_until(_is_answer, seconds=self._seconds)
-        result = msgspec.json.decode(lines[-1]).get("result") or {}
-        version = result.get("protocolVersion")
-        return version if isinstance(version, int) else 0
+        result = msgspec.json.decode(lines[-1]).get("result")
+        return result if isinstance(result, dict) else {}
 
     @property
     def _ending(self) -> float:

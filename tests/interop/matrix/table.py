@@ -92,7 +92,7 @@ def _section(title: str, rows: Sequence[MatrixRow], effects: Mapping[str, str]) 
         lines.append(f"| {name} | {row.version} | {row.date} | {' | '.join(cells)} |\n")
     lines.append("\n")
     details = [line for row in rows for line in _details(row)]
-    return [*lines, *(["What a `no` rests on:\n\n", *details, "\n"] if details else [])]
+    return [*lines, *(["Notes, and what a `no` rests on:\n\n", *details, "\n"] if details else [])]
 
 
 def _details(row: MatrixRow) -> list[str]:
