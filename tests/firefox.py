@@ -41,6 +41,8 @@ STILL = """(async (element) => {
 })"""
 """Waits until an element rests: a mouse would miss what moves."""
 ENTER = "\ue007"
+HOME = "\ue011"
+END = "\ue010"
 SECONDS = 60
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -131,3 +131,32 @@ async def test_a_server_that_answers_no_ping_is_gone_soon_afterwards() -> None:
         async with deadline(3):  # three tenths to the ping, three for its answer, one for a goodbye
             assert "keepalive ping timeout" in str(await ear.over)
         await transport.aclose()
+
+
+async def test_a_client_that_takes_lines_gets_many_messages_in_one_text() -> None:
+    sent: list[Any] = []
+    at_once: list[bytes] = []
+
+    async def receive() -> Any:
+        await asyncio.Event().wait()
+
+    async def send(event: Any) -> None:
+        sent.append(event)
+
+    def now(messages: Sequence[bytes]) -> bool:
+        at_once.extend(messages)
+        return True
+
+    messages = [b'{"n":%d}' % number for number in range(1000)]
+    await AsgiWebSocket(receive, send, batched_send=True, has_lines=True).send(messages)
+    texts = [text for event in sent for text in event["many"]]
+    assert len(texts) == 1
+    assert texts[0].split(b"\n") == messages
+    sent.clear()
+    large = [b'"%s"' % (b"x" * 40_000) for _ in range(4)]
+    await AsgiWebSocket(receive, send, has_lines=True).send(large)
+    assert [event["text"].encode() for event in sent] == [b"\n".join(large[:2]), b"\n".join(large[2:])]
+    assert AsgiWebSocket(receive, send, has_lines=True, now=now).send_now(messages[:3])
+    assert at_once == [b"\n".join(messages[:3])]
+    await AsgiWebSocket(receive, send, batched_send=True).send(messages[:2])
+    assert sent[-1]["many"] == messages[:2]

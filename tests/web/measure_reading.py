@@ -125,7 +125,7 @@ def measure(url: str, token: str, folder: Path, messages: int) -> dict[str, obje
         page = browser.new_page(viewport={"width": 1280, "height": 800})
         page.set_default_timeout(1_200_000)
         asked: list[str] = []
-        page.on("websocket", lambda socket: socket.on("framesent", asked.append))
+        page.on("websocket", lambda socket: socket.on("framesent", lambda text: asked.append(text)))
         page.goto(f"{url}#token={token}")
         page.wait_for_selector(".app[data-health=live]")
         began = time.monotonic()

@@ -1,11 +1,12 @@
-"""The page in Firefox: the story of a turn with an approval. Everything else is tried in Chromium."""
+"""The page in Firefox: a turn with an approval, and a long session. Everything else is tried in Chromium."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.firefox import ENTER, open_firefox
+from tests.firefox import END, ENTER, HOME, open_firefox
 from tests.web.conftest import RunningHub
+from tests.web.random_scrolls import say
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -33,4 +34,28 @@ def test_a_turn_is_prompted_approved_and_still_there_after_a_reload(hub: Running
         assert page.evaluate("document.querySelector('.list').innerText") == shown
         assert page.evaluate("document.querySelector('.asks')") is None
         assert page.evaluate("'indexedDB' in window && navigator.serviceWorker !== undefined")
+        assert page.complaints == []
+
+
+AT_START = """document.querySelector(".timeline").scrollTop === 0
+    && document.querySelector(".item.drawn")?.innerText.startsWith("say 400 messages")"""
+AT_END = """document.querySelector(".jump").hidden
+    && [...document.querySelectorAll(".item")].at(-1).matches(".of-end.drawn")"""
+
+
+def test_a_long_session_is_read_at_its_end_at_its_start_and_at_a_turn(hub: RunningHub) -> None:
+    session = say(hub.direct, hub.token, hub.folder, ["say 400 messages", *["say 300 messages"] * 4])
+    with open_firefox() as page:
+        page.goto(f"{hub.url}#token={hub.token}")
+        page.wait_for("document.querySelector('.app[data-health=live]')")
+        page.evaluate(f"(location.hash = '#/s/{session}')")
+        page.wait_for("document.querySelector('.turn-mark')?.title.startsWith('Turn 1 of 5')")
+        page.evaluate("document.querySelector('.timeline').focus()")
+        for key, place in ((HOME, AT_START), (END, AT_END)):
+            page.type(key)
+            page.wait_for(place)
+        page.click(".turn-mark:nth-child(2)")
+        page.wait_for("document.querySelector('.turn-mark[aria-current]')?.title.startsWith('Turn 2')")
+        page.wait_for("document.activeElement.innerText.startsWith('say 300 messages')")
+        assert page.evaluate("document.querySelectorAll('.item').length") < 400
         assert page.complaints == []

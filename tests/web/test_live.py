@@ -68,6 +68,10 @@ FIRST_SIGHT = """new MutationObserver((_, observer) => {
 def test_a_long_live_session_keeps_a_small_page(visitor: Visitor, hub: RunningHub) -> None:
     """A browser lays out what it holds with every message: all of it, or what is near."""
     page = visitor.start()
+    texts: list[object] = []
+    page.on("websocket", lambda socket: socket.on("framereceived", lambda text: texts.append(text)))
+    page.reload()
+    page.wait_for_selector(".composer textarea:enabled")
     page.evaluate(COUNT, ".agent")
     page.evaluate(TIMERS)
     send(page, f"say {MESSAGES} messages")
@@ -75,6 +79,7 @@ def test_a_long_live_session_keeps_a_small_page(visitor: Visitor, hub: RunningHu
     assert f"Message {MESSAGES} with some words." in page.inner_text(".timeline")
     assert page.evaluate("window.drawn") <= MESSAGES + 1  # each is drawn once at most
     assert page.evaluate("window.timers") < MESSAGES / 2  # a message sets none
+    assert len(texts) < MESSAGES  # of a flood, many come in one text
     page.wait_for_function(f"() => ({SIZES})().elements < 2500 && ({SETTLED})()")
     sizes = page.evaluate(SIZES)
     assert sizes["widest"] <= MESSAGES / 16

@@ -156,6 +156,7 @@ def test_a_jump_fetches_where_it_leads_and_nothing_between(visitor: Visitor, lon
     jump(lambda: page.keyboard.press("End"), AT_END)
     assert asked == []
     assert page.locator(".jump").is_hidden()
+    assert page.evaluate("document.activeElement.className") == "timeline"  # keys go on scrolling it
     address = page.locator(".item.drawn").first.get_attribute("data-cursor")
     linked = f"#/s/{long_session}/{int(address) // 2}"
     jump(lambda: page.evaluate("hash => { location.hash = hash }", linked), LINKED)
@@ -167,10 +168,14 @@ LINKED = """() => {
 }"""
 
 
+@pytest.mark.parametrize("is_close", [False, True], ids=["far from the end", "close to the end"])
 def test_who_reads_on_from_the_start_comes_to_the_end_without_a_gap(
-    visitor: Visitor, long_session: str
+    visitor: Visitor, long_session: str, is_close: bool
 ) -> None:
+    """Close to the end, the first page that is read on has met it: what is there is not drawn yet."""
     page = open_session(visitor, long_session)
+    if is_close:
+        page.wait_for_function(CLIMB)
     page.locator(".timeline").focus()
     page.keyboard.press("Home")
     page.wait_for_function(AT_START)
@@ -179,6 +184,13 @@ def test_who_reads_on_from_the_start_comes_to_the_end_without_a_gap(
     numbers = [text.split()[1] for text in seen if text.startswith("Message")]
     assert numbers[:1800] == [str(number) for number in range(1, 301)] * 6
 
+
+CLIMB = """() => {
+    document.querySelector(".timeline").scrollTop = 0;
+    const cursors = [...document.querySelectorAll(".item")].map(({ dataset }) => dataset.cursor);
+    return cursors.some((cursor) => Number.parseInt(cursor) < 1300);
+}"""
+"""Up, until a page in front of the last one is there."""
 
 READ_ON = """async () => {
     const timeline = document.querySelector(".timeline");

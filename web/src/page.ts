@@ -24,7 +24,6 @@ import type { FilePlace } from "./text/places";
 import { plain } from "./text/reveal";
 import { AgentsView } from "./view/agents";
 import { BoardView } from "./view/board";
-import { openCommit, showChanges } from "./view/changes";
 import { Composer } from "./view/composer";
 import { askText, confirm, help, leaving } from "./view/dialogs";
 import { button, el, shown } from "./view/dom";
@@ -204,7 +203,7 @@ function timeline(open: Conversation): Timeline {
     made = new Timeline({
       earlier: () => void open.history.earlier(owner.rpc),
       later: () => void open.history.later(owner.rpc),
-      toStart: () => void open.history.goTo(owner.rpc, 1),
+      toStart: () => void open.history.goTo(owner.rpc, 1).then((isThere) => isThere || redraw()),
       toEnd: () => open.history.toEnd(),
       goTo: (cursor) => void seek(open, cursor, (list, item) => list.goTo(item)),
       address: (cursor) => `${location.origin}${location.pathname}${owner.hashOf(open.id, cursor)}`,
@@ -434,7 +433,8 @@ function takeHubLink(): string {
 }
 
 function changes(open = current()): void {
-  if (open?.changes?.length || open?.others.length) showChanges(app, open);
+  const owner = app;
+  if (open?.changes?.length || open?.others.length) void import("./view/changes").then(({ showChanges }) => showChanges(owner, open), notLoaded);
   else app.say("The last turn changed no files.");
 }
 
@@ -523,8 +523,14 @@ async function save(open: Conversation): Promise<void> {
   (surroundings.saveFile ?? download)(await exported(app, open), `${name || "session"}.html`);
 }
 
+/** Windows that few people open are loaded when somebody does. */
+function notLoaded(): void {
+  app.say("The window could not be loaded.");
+}
+
 function commit(open: Conversation): void {
-  openCommit(app, open, redraw);
+  const owner = app;
+  void import("./view/commit").then(({ showCommit }) => showCommit(owner, open, redraw), notLoaded);
 }
 
 /** A program calls it once: from then on the document is the page's. */

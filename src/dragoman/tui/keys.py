@@ -46,7 +46,7 @@ KEYS: Final[Sequence[KeySection]] = (
             KeyRow("/", "a command of the agent; Tab or Enter completes"),
             KeyRow("@", "a file of the folder, found by a few letters"),
             KeyRow("!", "a line of shell, run by you and not by the agent"),
-            KeyRow("/handover NAME", "another agent goes on, and is told of what was said"),
+            KeyRow("/handover NAME", "another agent goes on, told of what was said"),
             KeyRow("Up, Down", "what you said before"),
         ),
     ),

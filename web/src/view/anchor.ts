@@ -17,6 +17,8 @@ interface EdgeElement {
 export class Anchor {
   /** From the innermost element outwards: what is drawn anew takes its inner elements with it. */
   private marks: EdgeElement[] = [];
+  /** Scrollers move by whole pixels, and heights are no whole ones: what was left out is made up for the next time. */
+  private rest = 0;
 
   constructor(
     private scroller: HTMLElement,
@@ -34,8 +36,11 @@ export class Anchor {
 
   restore(): void {
     const mark = this.marks.find(({ element }) => this.content.contains(element) && element.getClientRects().length > 0);
-    const moved = mark ? this.topOf(mark.element) - mark.top : 0;
+    const moved = (mark ? this.topOf(mark.element) - mark.top : 0) + this.rest;
+    const { scrollTop } = this.scroller;
     if (Math.abs(moved) >= 0.5) this.scroller.scrollTop += moved;
+    const rest = moved - (this.scroller.scrollTop - scrollTop);
+    this.rest = Math.abs(rest) < 1 ? rest : 0; // at either end there is no more to move
     this.remember();
   }
 

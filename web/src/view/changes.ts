@@ -5,16 +5,12 @@ import type { Conversation } from "../model/conversation";
 import type { FileChange } from "../model/types";
 import { type Hunk, parseUnified } from "../text/diff";
 import { plain } from "../text/reveal";
+import { showCommit } from "./commit";
 import { type Layout, diffTable, tally } from "./diff";
 import { dialog } from "./dialogs";
 import { button, el, fileLink, shown } from "./dom";
 import { iconNode } from "./icons";
 import { chooseLayout, chosenLayout } from "./layout";
-
-/** The window for commits is loaded when somebody wants one. */
-export function openCommit(app: App, open: Conversation, done: () => void): void {
-  void import("./commit").then(({ showCommit }) => showCommit(app, open, done), () => app.say("The window could not be loaded."));
-}
 
 export function showChanges(app: App, open: Conversation): void {
   const body = el("div", "changes");
@@ -36,7 +32,7 @@ export function showChanges(app: App, open: Conversation): void {
 }
 
 function commitButton(app: App, open: Conversation, draw: () => void): HTMLButtonElement {
-  const made = button("Commit …", "small", () => openCommit(app, open, draw));
+  const made = button("Commit …", "small", () => showCommit(app, open, draw));
   made.disabled = !app.may("approve");
   return made;
 }

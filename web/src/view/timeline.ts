@@ -126,7 +126,10 @@ export class Timeline {
   take(shown: ShownPart): number {
     this.noticeScroll(); // before anything changes: then the layout is known, and nothing but the person has moved it
     const { items } = shown;
+    const hasFocus = this.groups.element.contains(document.activeElement);
     const { from, until, added } = this.groups.update(items, this.screenful);
+    // Keys go on scrolling where the part that had the focus was left.
+    if (hasFocus && !this.groups.element.contains(document.activeElement)) this.element.focus({ preventScroll: true });
     if (until > from) this.runs.gather(items, from, until);
     this.shown = shown;
     this.end.hidden = shown.hasLater;
@@ -282,10 +285,16 @@ export class Timeline {
     // A list that became shorter moves up as well, and nobody meant to leave the end.
     const isSame = scrollHeight === height && clientHeight === screen;
     if (isUp && (isSame || !isNear)) this.position = this.position === "start" ? "start" : "here";
-    if (isDown && this.position !== "end") this.position = isNear && !this.shown.hasLater ? "end" : "here";
+    if (isDown && this.position !== "end") this.position = isNear && this.isDrawnBelow(scrollTop) ? "end" : "here";
     if (isUp || isDown) this.busyAt = performance.now();
     this.last.top = scrollTop;
     return isUp || isDown;
+  }
+
+  /** What is not drawn yet has no height: who is near the end of what is drawn may be far from the end. */
+  private isDrawnBelow(top: number): boolean {
+    const { groups } = this;
+    return !this.shown.hasLater && !groups.all.slice(groups.at(top)).some((group) => groups.undrawn.has(group));
   }
 
   private onResize(): void {

@@ -98,7 +98,8 @@ export class Connection {
       socket.onmessage = (event) => {
         if (late) window.clearTimeout(late);
         late = 0; // asking the browser to forget it takes longer than reading a message
-        if (typeof event.data === "string") rpc.receive(event.data);
+        if (typeof event.data !== "string") return;
+        for (const line of event.data.split("\n")) rpc.receive(line);
       };
       socket.onclose = (event) => {
         window.clearTimeout(late);

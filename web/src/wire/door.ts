@@ -37,6 +37,7 @@ export class TicketDoor implements Door {
     const address = new URL("/acp", this.address());
     address.protocol = address.protocol.replace("http", "ws");
     address.searchParams.set("ticket", await this.ticket());
+    address.searchParams.set("lines", "1"); // of a flood, many messages come in one text
     return new WebSocket(address) as HubSocket;
   }
 

@@ -119,6 +119,7 @@ class AcpEndpoint:
             patience=self._bounds.patience,
             batched_send=many is not None,
             now=(many or {}).get("now"),
+            has_lines=query.get("lines") == "1",
         )
         await stream.accept(connection_id=uuid.uuid4().hex)
         self._sockets.add(stream)

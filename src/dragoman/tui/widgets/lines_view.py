@@ -13,6 +13,9 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.visual import Visual
 
+BAR = 1
+"""Columns of the bar that scrolls."""
+
 Source: TypeAlias = Callable[[int], Sequence[Content]]
 """Gives the lines for a width."""
 
@@ -56,9 +59,13 @@ class LinesView(ScrollView, can_focus=True):
         self._lay_out()
 
     def _lay_out(self) -> None:
-        width = self.scrollable_content_region.width
-        self._lines = self._source(width) if width > 0 else ()
-        self.virtual_size = Size(width, len(self._lines))
+        width, height = self.scrollable_content_region.size
+        room = width + (BAR if self.show_vertical_scrollbar else 0)
+        self._lines = self._source(room) if room > 0 else ()
+        if len(self._lines) > height and room > BAR + 1:
+            room -= BAR + 1  # words that touch the bar look as if it had cut them
+            self._lines = self._source(room)
+        self.virtual_size = Size(room, len(self._lines))
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
