@@ -9,7 +9,7 @@ import pytest
 
 from dragoman.journal import StreamInfo
 from dragoman.journal.memory import MemoryJournal
-from tests.hub.sessions.agents import obedient
+from tests.hub.sessions.agents import Gate, obedient
 from tests.hub.sessions.stage import Held, staged
 
 
@@ -56,3 +56,22 @@ async def test_the_state_of_a_turn_that_was_cut_short_is_stored_before_the_hub_i
         info = await journal.info(session)
         assert info is not None
         assert info.state == "failed"
+
+
+@pytest.mark.parametrize("listed", ["closed", "archived", "running"])
+async def test_a_turn_goes_on_although_the_listing_is_behind(listed: str) -> None:
+    """A session was closed and opened again, and its hub ended before it had described that."""
+    gate = Gate()
+    async with staged({"one": lambda: obedient(gate)}) as stage:
+        client = await stage.client().begin()
+        session = await client.new()
+        client.prompt(session, "wait", key="k")
+        await gate.waiting.wait()
+        await stage.crash()
+        await stage.journal.describe(session, state=listed)
+        await stage.start()
+        again = await stage.client().begin()
+        prompt = again.prompt(session, "wait", key="k")
+        gate.open.set()
+        assert (await again.answer(prompt))["result"] == {"stopReason": "end_turn"}
+        assert gate.prompts == ["wait"]

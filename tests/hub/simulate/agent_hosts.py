@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from dragoman.errors import LinkClosed
@@ -148,6 +149,7 @@ class HostLine:
     def __init__(self, host: AgentHost, hub: Process, world: Process, *, chance: random.Random) -> None:
         self.pid = host.pid
         self.pending = 0
+        self.burst: AbstractContextManager[None] = nullcontext()
         self.is_replaced = False
         self._host = host
         self._hub = hub
@@ -283,11 +285,12 @@ class HostLine:
             if self._ended is not None:
                 self._closed.set()
             return
-        while self._arrived and not self._paused:
-            first = self._arrived[0][0]
-            frames, self._arrived = self._arrived, []
-            if not self._discarding:
-                self._sink.feed(first, b"".join(frame + b"\n" for _, frame in frames))
+        with self.burst:
+            while self._arrived and not self._paused:
+                first = self._arrived[0][0]
+                frames, self._arrived = self._arrived, []
+                if not self._discarding:
+                    self._sink.feed(first, b"".join(frame + b"\n" for _, frame in frames))
         if self._ended is not None and not self._arrived:
             self._is_ended = True
             self._closed.set()

@@ -127,7 +127,8 @@ def _restore_state(state: SessionState, originals: Mapping[int, bytes], info: St
         restore(state, originals, is_redacted),
         title=info.title,
         cwd=info.cwd,
-        is_closed=info.state in SAVED_STATES,
+        # A listing may be behind: a session in the middle of something was opened again.
+        is_closed=info.state in SAVED_STATES and state.is_calm,
         is_redacted=is_redacted,
     )
     if len(whole.folders) < len(state.folders):
