@@ -121,6 +121,13 @@ test("what a search found is found again after pages were put in front", () => {
   assert.ok(fold.items.includes(fold.find("8")!));
 });
 
+test("a part of an entry that was heard live is found in the archive, which knows the entry alone", () => {
+  const fold = new Fold(S);
+  fold.apply(update("agent_message_chunk", { content: { type: "text", text: "words" } }), "17");
+  assert.equal(fold.find("17.1"), fold.items[0]);
+  assert.equal(fold.find("18.1"), undefined);
+});
+
 test("every message that shows something can be found by its cursor", () => {
   const fold = folded(STORY);
   const unseen = STORY.map((_, at) => String(at + 1)).filter((cursor) => !fold.find(cursor));
