@@ -21,12 +21,17 @@ NEWER = ("notice", "compaction_update", "compaction_summary_chunk")
 
 
 def _journal(scene: Scene, path: Path) -> Path:
-    """The scene in the form that the judges read. What was no frame on purpose is left out."""
+    """The scene in the form that the judges read. What was no frame on purpose is left out, and its refusal
+    with it, which comes under its id or under null.
+    """
+    both = list(zip(scene.lines, scene.frames, strict=True))
+    frames = [frame for line, frame in both if line.way == "to_agent" and isinstance(frame, dict)]
+    refused = [None, *(frame.get("id", "") for frame in frames if frame.get("jsonrpc") != "2.0")]
     kept = [
         (line, frame)
-        for line, frame in zip(scene.lines, scene.frames, strict=True)
+        for line, frame in both
         if isinstance(frame, dict) and frame.get("jsonrpc") == "2.0"
-        if line.way == "to_agent" or frame.get("id", "") is not None
+        if line.way == "to_agent" or frame.get("id", "") not in refused
     ]
     records = [{"direction": line.way, "frame": line.raw.decode()} for line, _ in kept]
     path.write_text("".join(json.dumps(record) + "\n" for record in records))

@@ -162,8 +162,29 @@ async def test_a_caller_is_woken_later_if_a_task_brings_its_answer() -> None:
 @pytest.mark.parametrize("count", [1, 2])
 async def test_answers_that_are_given_at_once_leave_without_another_turn_of_the_loop(count: int) -> None:
     async with linked(routes()) as (link, _):
+        link.is_client = True
         block = b"".join(map(written, asking(*["double"] * count)))
         asyncio.get_running_loop().call_soon(link.feed, block)
         await asyncio.sleep(0)
         assert not link.outbox.buffer
         assert not link.outbox.is_scheduled
+
+
+async def test_a_clients_caller_goes_on_behind_what_closely_follows_its_answer() -> None:
+    heard: list[str] = []
+    router = routes()
+    router.on_notification = lambda method, params: heard.append(method)  # type: ignore[method-assign]
+    async with linked(router) as (link, peer):
+        link.is_client = True
+
+        async def ask() -> None:
+            await link.call("x", b"{}")
+            heard.append("answered")
+
+        asking = asyncio.create_task(ask())
+        await peer.next()
+        loop = asyncio.get_running_loop()
+        loop.call_soon(link.feed, written(result(peer.seen[0]["id"], 1)))
+        loop.call_soon(link.feed, b'{"jsonrpc":"2.0","method":"commands"}\n')
+        await asking
+        assert heard == ["commands", "answered"]

@@ -78,6 +78,7 @@ class Link:
         "_work",
         "complaints",
         "connection",
+        "is_client",
         "lanes",
         "last_heard_at",
         "limits",
@@ -104,6 +105,12 @@ class Link:
         self.complaints = 0  # frames that we had to refuse, for whoever wants to know how the peer behaves
         self.stray = StrayOutput()
         self.on_stray: Callable[[str], None] | None = None  # called with each line that is no JSON
+        self.is_client = False
+        """Whether we ask for sessions. What an agent says right behind an answer, such as the commands of a
+        new session, is no part of the first turn: its outbox has a turn of the loop then, and we hear it
+        before the caller goes on. What a client answers leaves without such a turn, and who asks it goes on
+        at once.
+        """
         self._router = router
         self._loop = asyncio.get_running_loop()
         self.outbox = Outbox(transport)
@@ -218,10 +225,11 @@ class Link:
             self._tell_each(block)
         self._feeding = False
         self._router.on_block_end(len(block))
-        if self.outbox.buffer:
-            self._flush()
         if self._work.answer_bytes:
+            self._flush()
             self._check_answers()
+        elif self.outbox.buffer and (self.is_client or not self.outbox.is_scheduled):
+            self._flush()
         if self._answered_calls:
             self._wake_callers()
 
@@ -236,7 +244,7 @@ class Link:
     def _wake_callers(self) -> None:
         calls, self._answered_calls = deque(self._answered_calls), []
         # Where a loop feeds us, nobody else is at work in this step of it, and another one is not needed.
-        if asyncio.current_task(self._loop) is None:
+        if not self.is_client and asyncio.current_task(self._loop) is None:
             wake_all(calls)
         else:
             self._loop.call_soon(wake_all, calls)
@@ -385,9 +393,9 @@ class Link:
         outbox = self.outbox
         # A lone answer must not wait for the loop's turn; a crowd is better served by one write.
         try:
-            if self._feeding:
+            if self._feeding and self.is_client:
                 outbox.gather(frame)
-            elif len(self.connection.incoming_requests) <= 1:
+            elif not self._feeding and len(self.connection.incoming_requests) <= 1:
                 outbox.add_now(frame)
             else:
                 outbox.add(frame)

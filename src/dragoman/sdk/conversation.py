@@ -32,6 +32,7 @@ def open_conversation(
     side = ClientSide(client)
     link = Link(transport, side, name=client.link_name, limits=limits)
     link.on_stray = on_stray
+    link.is_client = True
     agent = AgentHandle(link, side)
     side.attach(link, agent)
     link.start()

@@ -418,7 +418,7 @@ def are_chunks(session_id: str, frames: Sequence[bytes]) -> bool:
     return all_begin(frames, *_chunk_starts(session_id))
 
 
-@lru_cache(1024)  # as many as may stream at once: with fewer, a thousand that do would never find theirs
+@lru_cache(8)  # few sessions stream at a time, and thousands are idle
 def _chunk_starts(session_id: str) -> tuple[bytes, ...]:
     start = update_start(session_id)
     return tuple(start + kind for kind in CHUNKS)
