@@ -114,12 +114,17 @@ class Books:
         self.connection: Connection[Any] = Connection(Lifecycle() if party == "agent" else None)
         self.odd: list[tuple[Recorded, str]] = []
         self._party = party
+        self._malformed_ids: set[Any] = set()
         self._ids: dict[Any, Any] = {}  # the ids that were recorded, and those that our books gave
 
     def walk(self, frame: Recorded) -> None:
         match frame.envelope:
             case Failure(id=None):
                 return  # a complaint about a frame, not an answer to a request
+            case MalformedFrame(id=id_) if id_ is not None:
+                self._malformed_ids.add(id_)
+            case Failure(id=id_) if id_ in self._malformed_ids:
+                return  # the same, under the id that the frame had
         (self._receive if frame.to == self._party else self._send)(frame)
 
     def _send(self, frame: Recorded) -> None:

@@ -85,8 +85,8 @@ def test_a_long_live_session_keeps_a_small_page(visitor: Visitor, hub: RunningHu
     assert sizes["widest"] <= MESSAGES / 16
     page.evaluate(CLIMB)
     page.wait_for_selector(".bubble >> text=messages")
-    height = page.evaluate("document.querySelector('.timeline').scrollHeight")
-    assert height > MESSAGES * 20  # what was seen and is far away has the height that it had
+    # What was seen and is far away has the height that it had.
+    page.wait_for_function(f"() => document.querySelector('.timeline').scrollHeight > {MESSAGES * 20}")
     page.wait_for_function(f"() => ({SIZES})().elements < 2500")
     page.add_init_script(FIRST_SIGHT)
     page.reload()

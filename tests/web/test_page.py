@@ -42,6 +42,7 @@ def test_the_first_run_leads_from_the_printed_address_to_a_reviewed_change(
     draw(page, "session-desk")
 
     page.click(".changed-bar")
+    page.wait_for_selector(".hunk")
     assert page.locator(".hunk").count() == 2
     draw(page, "changes-desk")
     page.locator(".hunk").nth(1).get_by_text("Revert").click()
