@@ -174,6 +174,7 @@ ACTS: dict[tuple[str, bool], Act] = {
     (f"{HUB}attach", True): Act(),
     (f"{HUB}detach", True): Act(lambda _: {"sessionId": "of nobody"}, False),
     (f"{HUB}history", True): Act(),
+    (f"{HUB}turns", True): Act(),
     (f"{HUB}search", True): Act(lambda _: {"text": "hello"}, hides=True),
     (f"{HUB}progress", True): Act(lambda scene: {"sessionIds": [scene.session]}, hides=True),
     (f"{HUB}agents", True): Act(about_session=False),
