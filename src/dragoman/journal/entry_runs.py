@@ -9,7 +9,7 @@ the very type: for classes like these, `isinstance` takes many times as long.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple, Protocol, TypeVar, overload
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar, overload
 
 from dragoman.journal.contract import PAGE_BYTES, PAGE_ROWS, Direction, Entry, StoredEntry
 
@@ -126,21 +126,18 @@ class EntryBatch(_Lazy[Entry]):
         ]
 
 
+OnAppended: TypeAlias = Callable[[int, BaseException | None], None]
+"""Hears of an append: the sequence of the last entry, or the error."""
+
+
 class QueueAppend(Protocol):
     """What a journal may offer as `try_queue_append`, for many who append at once: a task and a future for
     each of them would cost as much as the append.
     """
 
-    def __call__(
-        self,
-        stream: str,
-        batch: EntryBatch,
-        *,
-        after: int,
-        on_done: Callable[[int, BaseException | None], None],
-    ) -> bool:
-        """`append`, of which `on_done` hears later, in the event loop: the sequence of the last entry, or the
-        error. False if it cannot be done so now: nothing has happened then, and `append` does it.
+    def __call__(self, stream: str, batch: EntryBatch, *, after: int, on_done: OnAppended) -> bool:
+        """`append`, of which `on_done` hears later, in the event loop. False if it cannot be done so now:
+        nothing has happened then, and `append` does it.
         """
 
 

@@ -32,7 +32,7 @@ from dragoman.journal.contract import (
     StreamInfo,
     StreamListing,
 )
-from dragoman.journal.entry_runs import EntryBatch, FrameRun, runs_of_entries, size_of_runs
+from dragoman.journal.entry_runs import EntryBatch, FrameRun, OnAppended, runs_of_entries, size_of_runs
 from dragoman.journal.readers import Readers
 from dragoman.journal.redaction import redact as redact_secrets
 from dragoman.journal.redaction import redact_runs
@@ -141,14 +141,7 @@ class SqliteJournal:
         work = self._append_work(stream, batch, after, redacted_runs)
         return await self._write.do(work, size=text + 64 * len(batch), rows=len(batch))
 
-    def try_queue_append(
-        self,
-        stream: str,
-        batch: EntryBatch,
-        *,
-        after: int,
-        on_done: Callable[[int, BaseException | None], None],
-    ) -> bool:
+    def try_queue_append(self, stream: str, batch: EntryBatch, *, after: int, on_done: OnAppended) -> bool:
         text = size_of_runs(batch.runs)
         if text > LARGE_BYTES:
             return False

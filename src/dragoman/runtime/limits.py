@@ -74,9 +74,10 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 def check_seconds(value: Any, argument: str) -> float | None:
     """The value, if it is a time. A timer would find out too late, while it looks after other calls."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool) and not isnan(value)
-    if is_number or value is None:
-        return value  # type: ignore[no-any-return]  # one of the two
+    if value is None:
+        return None
+    if isinstance(value, int | float) and not isinstance(value, bool) and not isnan(value):
+        return value
     raise InvalidValue(argument, value, "must be a number of seconds, or None")
 
 

@@ -233,7 +233,8 @@ def _is_plain(value: Any, depth: int = 0) -> bool:
     if kind is int:
         return -_LARGEST_INT <= value <= _LARGEST_INT  # type: ignore[no-any-return]  # of two numbers
     if kind is float:
-        return -_LARGEST_FLOAT <= value <= _LARGEST_FLOAT  # type: ignore[no-any-return]  # of two numbers
+        is_finite: bool = -_LARGEST_FLOAT <= value <= _LARGEST_FLOAT
+        return is_finite
     if depth == _DEEPEST or (kind is not list and kind is not dict):
         return False
     if kind is dict:

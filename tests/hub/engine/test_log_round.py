@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,7 @@ from dragoman.hub.engine.log import EntryLog, LogRound
 from dragoman.hub.engine.ownership import SoleOwnership
 from dragoman.hub.session.events import NewEntry
 from dragoman.journal import Entry, Journal, SqliteJournal
-from dragoman.journal.entry_runs import EntryBatch
+from dragoman.journal.entry_runs import EntryBatch, OnAppended
 from dragoman.journal.memory import MemoryJournal
 from tests.hub.engine.stream_session import StreamSession
 
@@ -25,14 +25,7 @@ class CountingJournal(SqliteJournal):
 
     counts: list[int]
 
-    def try_queue_append(
-        self,
-        stream: str,
-        batch: EntryBatch,
-        *,
-        after: int,
-        on_done: Callable[[int, BaseException | None], None],
-    ) -> bool:
+    def try_queue_append(self, stream: str, batch: EntryBatch, *, after: int, on_done: OnAppended) -> bool:
         self.counts.append(len(batch))
         return super().try_queue_append(stream, batch, after=after, on_done=on_done)
 
@@ -42,18 +35,11 @@ class HeldJournal(MemoryJournal):
 
     def __init__(self) -> None:
         super().__init__()
-        self.held: list[tuple[EntryBatch, int, Callable[[int, BaseException | None], None]]] = []
+        self.held: list[tuple[EntryBatch, int, OnAppended]] = []
         self.is_asked = asyncio.Event()
         self.waited: list[int] = []
 
-    def try_queue_append(
-        self,
-        stream: str,
-        batch: EntryBatch,
-        *,
-        after: int,
-        on_done: Callable[[int, BaseException | None], None],
-    ) -> bool:
+    def try_queue_append(self, stream: str, batch: EntryBatch, *, after: int, on_done: OnAppended) -> bool:
         self.held.append((batch, after, on_done))
         self.is_asked.set()
         return True

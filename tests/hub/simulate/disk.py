@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from dragoman.errors import JournalBusy, JournalError, JournalFull, JournalUncertain
 from dragoman.journal import Entry, SearchHit, StoredEntry, StreamInfo, StreamListing
 from dragoman.journal.contract import KeyEntries, Page
-from dragoman.journal.entry_runs import EntryBatch
+from dragoman.journal.entry_runs import EntryBatch, OnAppended
 from dragoman.journal.memory import MemoryJournal
 from tests.hub.simulate.story import Story
 from tests.hub.simulate.virtual_loop import Lane, Process
@@ -100,14 +100,7 @@ class SimulatedDisk:
         self._fault(f"uncertain {fate}", f"{stream[-9:]} after {after}")
         raise JournalUncertain("nobody answered in time")
 
-    def try_queue_append(
-        self,
-        stream: str,
-        batch: EntryBatch,
-        *,
-        after: int,
-        on_done: Callable[[int, BaseException | None], None],
-    ) -> bool:
+    def try_queue_append(self, stream: str, batch: EntryBatch, *, after: int, on_done: OnAppended) -> bool:
         """Now and then there is no room in the queue: then the hub has to wait by itself."""
         if self._chance.random() < 0.2:
             return False

@@ -8,7 +8,7 @@ request gets one answer, and a session that is being closed takes nothing new.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from msgspec import Raw
@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.events import Effect, Event, NewEntry
 from dragoman.hub.session.frames import answer_frame, encode_json, object_of, value_of
-from dragoman.hub.session.notes import heard, note
+from dragoman.hub.session.notes import heard_note, note
 from dragoman.hub.session.state import (
     OWN_ID,
     TITLE,
@@ -116,6 +116,13 @@ class _StepWork:
         self.entries.append(NewEntry(direction, frames, self.now, pending))
         self.state = apply(self.state, direction, frames, self.now)
         return self.state.last
+
+    def append_known(self, direction: Direction, frames: Sequence[bytes], **changes: int) -> None:
+        """The short way of frames of which it is known what `apply` would make of them: nothing but these
+        changes, beside the count of entries.
+        """
+        self.entries.append(NewEntry(direction, frames, self.now))
+        self.state = replace(self.state, last=self.state.last + len(frames), **changes)
 
     def note(self, kind: str, *, pending: bool = False, **members: object) -> int:
         return self.append("note", note(kind, **members), pending=pending)
@@ -350,8 +357,7 @@ def _mark_heard(work: _StepWork, number: int) -> None:
     """With the frame itself: both are stored or none."""
     state = work.state
     if state.survives:  # what `apply` makes of the note, which is written with nearly every event
-        work.entries.append(NewEntry("note", (heard(number),), work.now))
-        work.state = replace(state, last=state.last + 1, last_received=max(state.last_received, number))
+        work.append_known("note", (heard_note(number),), last_received=max(state.last_received, number))
 
 
 def _updates_received(work: _StepWork, event: ev.UpdatesReceived) -> Verdict:
@@ -361,8 +367,7 @@ def _updates_received(work: _StepWork, event: ev.UpdatesReceived) -> Verdict:
         return "ignored"
     if event.are_chunks:  # they change nothing but the count of entries
         fresh_frames = frames if fresh >= len(frames) else frames[-fresh:]
-        work.entries.append(NewEntry("to_client", fresh_frames, work.now))
-        work.state = replace(state, last=state.last + len(fresh_frames))
+        work.append_known("to_client", fresh_frames)
     else:
         work.append("to_client", *frames[-fresh:])
     if work.state.children is not state.children:

@@ -20,7 +20,7 @@ from dragoman.journal import (
     StreamInfo,
     StreamListing,
 )
-from dragoman.journal.entry_runs import EntryBatch, queue_of
+from dragoman.journal.entry_runs import EntryBatch, OnAppended, queue_of
 
 
 class JournalWatcher(Protocol):
@@ -56,14 +56,7 @@ class MeasuredJournal:
         self._watcher.on_stored(stream, last, entries, self._clock() - start, live=after is not None)
         return last
 
-    def try_queue_append(
-        self,
-        stream: str,
-        batch: EntryBatch,
-        *,
-        after: int,
-        on_done: Callable[[int, BaseException | None], None],
-    ) -> bool:
+    def try_queue_append(self, stream: str, batch: EntryBatch, *, after: int, on_done: OnAppended) -> bool:
         if self._queue is None:
             return False
         start = self._clock()
