@@ -69,3 +69,14 @@ def test_marks_without_end_take_no_more_than_linear_time(language: str, piece: s
     began = time.process_time()
     spans(piece * 8_000, language)
     assert time.process_time() - began < patience(1)  # linear takes milliseconds, quadratic many seconds
+
+
+def test_here_documents_without_end_take_no_more_than_linear_time() -> None:
+    began = time.process_time()
+    assert spans("".join(f"cat <<MARK{number}\n" for number in range(20_000)), "bash") == []
+    assert time.process_time() - began < patience(2)
+
+
+def test_a_here_document_ends_with_the_first_line_that_is_its_mark() -> None:
+    text = "cat <<END\nENDING\nx END\n\tEND\necho END\nEND\ncat <<REST\nr\n"
+    assert [text[span.start : span.end] for span in spans(text, "bash")] == ["\nENDING\nx END\n"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
@@ -122,20 +122,26 @@ def _spans_between(text: str, family: tuple[str, ...], start: int, end: int) -> 
 
 
 _HERE = re.compile(r"^(?P<before>[^\n]*)(?<!<)<<-?[ \t]*[\"'\\]?(?P<mark>[A-Za-z_]\w*)[^\n]*\n", re.MULTILINE)
+_WORD_LINE = re.compile(r"^[ \t]*(?P<word>[A-Za-z_]\w*)$", re.MULTILINE)
 # What a shell is given is a program, too.
 _SHELL_READS = re.compile(r"(?:^|[\s;|&(/])(?:(?:ba|da|z|k)?sh|ssh|su|sudo|nsenter|chroot)\b")
 
 
 def _here_documents(text: str) -> Iterator[LexicalSpan]:
     """The lines that a script hands to another program as its input."""
+    ends: dict[str, list[int]] = {}
+    for line in _WORD_LINE.finditer(text):
+        ends.setdefault(line["word"], []).append(line.start())
     at = 0
     while (match := _HERE.search(text, at)) is not None:
         at = match.end()
-        end = re.compile(rf"^[ \t]*{match['mark']}$", re.MULTILINE).search(text, at)
-        if end is not None and not match["before"].lstrip().startswith("#"):
-            if not _SHELL_READS.search(match["before"]) and end.start() > at:
-                yield LexicalSpan(at - 1, end.start(), "string")
-            at = end.end()
+        candidates = ends.get(match["mark"], [])
+        place = bisect_left(candidates, at)
+        if place < len(candidates) and not match["before"].lstrip().startswith("#"):
+            end = candidates[place]
+            if not _SHELL_READS.search(match["before"]) and end > at:
+                yield LexicalSpan(at - 1, end, "string")
+            at = text.find(match["mark"], end) + len(match["mark"])
 
 
 def _is_comment(token: str) -> bool:
