@@ -53,7 +53,7 @@ class MemoryNode:
         self._memory = memory
         self._watching: list[tuple[str, OnValueChange]] = []
         self._listening: list[tuple[str, OnBusMessage]] = []
-        self._missed_keys: set[str] = set()
+        self._missed_keys: dict[str, None] = {}  # in the order of their last change
         self._cut = False
 
     @property
@@ -64,7 +64,7 @@ class MemoryNode:
     def cut(self, value: bool) -> None:
         self._cut = value
         if not value:
-            keys, self._missed_keys = self._missed_keys, set()
+            keys, self._missed_keys = self._missed_keys, {}
             for key in keys:
                 self.on_change(key, self._memory.values.get(key))
 
@@ -105,7 +105,8 @@ class MemoryNode:
 
     def on_change(self, key: str, value: RegisterValue | None) -> None:
         if self._cut:
-            self._missed_keys.add(key)
+            self._missed_keys.pop(key, None)
+            self._missed_keys[key] = None
             return
         for prefix, callback in list(self._watching):
             if key.split(".")[0] == prefix:

@@ -15,6 +15,7 @@ from dragoman.hub.cluster import membership
 from dragoman.hub.cluster.membership import Members, Node, new_life
 from dragoman.hub.cluster.owners import Owners
 from dragoman.hub.cluster.placement import heir, place
+from dragoman.journal.shared_state import RegisterValue
 from dragoman.journal.shared_state_memory import MemoryNode, SharedMemory
 
 LEASE = 0.4
@@ -180,6 +181,30 @@ async def test_a_session_has_one_owner_and_another_when_its_node_is_dead() -> No
         await b.until("lost")
         await b.owners.release(claim)
         assert a.owners.where("s") == "a", "a late release frees nobody else's session"
+
+
+async def test_no_session_is_taken_from_a_node_of_whose_return_nobody_has_heard_yet(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with joined("a", "b") as (_, (a, b)):
+        await a.until("came b")
+        b.network.cut = True
+        await a.until("gone b")
+        late: list[tuple[str, RegisterValue | None]] = []
+        with monkeypatch.context() as patches:
+            patches.setattr(a.network, "on_change", lambda *change: late.append(change))
+            b.network.cut = False
+            await b.until("lost")
+            await b.renewed(1)
+            await b.owners.claim("s")
+            claim = asyncio.create_task(a.owners.claim("s"))
+            await a.renewed(1)
+            assert not claim.done()
+        for key, value in late:
+            a.network.on_change(key, value)
+        with pytest.raises(Elsewhere):
+            await claim
+        assert a.members.find("b") is not None
 
 
 async def test_only_one_of_many_takes_a_session() -> None:

@@ -280,6 +280,7 @@ class NetworkNode:
 
     def _pass_on(self, key: str, held: RegisterValue | None) -> None:
         if self._is_cut:
+            self._missed.pop(key, None)  # they are told in the order of their last change
             self._missed[key] = None
         else:
             self._process.call_soon(self._tell, key, held)

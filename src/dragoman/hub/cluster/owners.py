@@ -3,10 +3,14 @@
 Nothing is decided by what is read here. A session is taken by a write that succeeds for one; what its owner
 before still writes into the stream is refused from then on, because the new owner's first entry has moved the
 stream's end (see `hub/engine/opening.py`).
+
+Owners and nodes are heard of by one watch, in the order in which they were written. An owner that was read
+ahead of it may be a node of whose return we have not heard yet: it is judged when the watch has come as far.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
 from collections.abc import Callable
@@ -20,11 +24,14 @@ from dragoman.hub.cluster.membership import Members
 from dragoman.hub.engine.ownership import SessionLease
 from dragoman.journal.shared_state import Register, RegisterValue, Subscription
 from dragoman.runtime.locks import KeyedLock
+from dragoman.transport.waiters import Waiters
 
 log = logging.getLogger(__name__)
 
 PREFIX = "own"
 TRIES = 10
+WATCH_SECONDS = 5.0
+"""How long the watch may stay behind what was read."""
 
 
 def _ignore() -> None:
@@ -57,9 +64,11 @@ class Owners:
         self._dropped_ids: set[str] = set()
         self._locks: dict[str, KeyedLock] = {}
         self._watch: Subscription | None = None
+        self._watched_revision = 0  # how far the watch has come
+        self._watchers = Waiters()
 
     async def start(self) -> None:
-        self._watch = await self._register.watch(PREFIX, self._on_change)
+        self._watch = await self._register.watch(PREFIX, self._on_watch)
 
     async def aclose(self) -> None:
         if self._watch is not None:
@@ -177,8 +186,25 @@ class Owners:
         self._on_change(key, RegisterValue(value, revision))
 
     async def _look_again(self, session: str) -> None:
+        """Learn what the key holds, and of the nodes as much as was known when it was written."""
         key = _key(session)
-        self._on_change(key, await self._register.get(key), surely=True)
+        current = await self._register.get(key)
+        try:
+            async with asyncio.timeout(WATCH_SECONDS):
+                while current is not None and self._watched_revision < current.revision:
+                    await self._watchers.wait()
+                    current = await self._register.get(key)
+        except TimeoutError:
+            raise JournalError(
+                f"session {session} could not be claimed: the register cannot be followed"
+            ) from None
+        self._on_change(key, current, surely=True)
+
+    def _on_watch(self, key: str, register_value: RegisterValue | None) -> None:
+        if register_value is not None:
+            self._watched_revision = max(self._watched_revision, register_value.revision)
+        self._on_change(key, register_value)
+        self._watchers.wake()
 
     def _on_change(self, key: str, register_value: RegisterValue | None, *, surely: bool = False) -> None:
         entry = self._entries.get(key)
