@@ -5,7 +5,7 @@ what the journal holds when everything has come to rest.
 from __future__ import annotations
 
 import json
-from itertools import pairwise
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from dragoman.journal import StoredEntry
@@ -63,11 +63,12 @@ def key_of(text: str) -> str:
 
 
 def runs_of(said: list[str]) -> list[list[str]]:
-    """What an agent has said for a key, each time that it was given the prompt. A prompt of a session that
-    was deleted may run again; a fork that was made before has what was said the first time.
+    """What a session may have of what an agent has said for a key, each time that it was given the prompt. A
+    prompt of a session that was deleted may run again: a fork that was made before has what was said the
+    first time, and the session has both times if its agent has told it again what was said before.
     """
     begins = [place for place, text in enumerate(said) if text.partition("#")[2] == "1"]
-    return [said[begin:end] for begin, end in pairwise([*begins, len(said)])]
+    return [said[begin:end] for begin, end in combinations([*begins, len(said)], 2)]
 
 
 class Oracle:

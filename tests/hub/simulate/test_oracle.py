@@ -30,8 +30,8 @@ def judged(session: str, texts: list[str], *, deleted: set[str], said: list[str]
     return found
 
 
-@pytest.mark.parametrize("texts", [TWICE[:2], TWICE[2:]])
-def test_a_fork_has_one_run_of_a_prompt_that_ran_again_after_its_session_was_deleted(
+@pytest.mark.parametrize("texts", [TWICE[:2], TWICE[2:], TWICE])
+def test_a_fork_has_one_run_or_all_of_a_prompt_that_ran_again_after_its_session_was_deleted(
     texts: list[str],
 ) -> None:
     assert judged("fork", texts, deleted={"source"}, said=TWICE) == []
