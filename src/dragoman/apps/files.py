@@ -12,9 +12,9 @@ from dragoman.errors import LocalMistake
 
 FileAct: TypeAlias = Literal["read", "write"]
 
-OpenMode: TypeAlias = Literal["replace", "create", "append"]
+OpenMode: TypeAlias = Literal["create", "append"]
 
-FLAGS: dict[OpenMode, int] = {"replace": os.O_TRUNC, "create": os.O_EXCL, "append": os.O_APPEND}
+FLAGS: dict[OpenMode, int] = {"create": os.O_EXCL, "append": os.O_APPEND}
 
 MEANINGS = {
     FileNotFoundError: "no such file",
@@ -37,7 +37,7 @@ def explain_error(error: BaseException, *, act: FileAct = "read") -> str:
     return meaning if error.filename is None else f"cannot {act} {os.fsdecode(error.filename)}: {meaning}"
 
 
-def open_private(path: str | os.PathLike[str], *, how: OpenMode = "replace") -> IO[bytes]:
+def open_private(path: str | os.PathLike[str], *, how: OpenMode) -> IO[bytes]:
     """Open a file for writing that only its owner can read: what is made of a recording holds the same
     secrets. A file that exists keeps its mode, which somebody chose.
     """

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TypeAlias
 
 from dragoman.apps.console import say
-from dragoman.apps.files import open_private
 from dragoman.check.examination_control import blame_once, keep_confirmed, scenes_to_repeat
 from dragoman.check.manifest import Side
 from dragoman.check.packs import judge_pack, selection
@@ -28,6 +27,7 @@ from dragoman.cli.check_interruption import Interruption
 from dragoman.cli.options.check import FORMAT_NAMES
 from dragoman.errors import BadTranscript, LocalMistake
 from dragoman.journal.transcript import read_transcript
+from dragoman.system.replacement import replace_private
 from dragoman.trace.tap.secrets import SecretFilter
 from dragoman.version import VERSION
 
@@ -136,7 +136,7 @@ class Wishes:
             if path is None:
                 sys.stdout.write(text)
             else:
-                with open_private(path) as file:
+                with replace_private(path) as file:
                     file.write(text.encode())
 
     def status(self, report: CheckReport) -> int:

@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from dragoman.apps.console import say, say_json
-from dragoman.apps.files import FileAct, explain_error, open_private
+from dragoman.apps.files import FileAct, explain_error
 from dragoman.apps.recorded_sessions import SessionMistake, find_session
 from dragoman.apps.running_marks import with_current_state
 from dragoman.cli.session_family import export_family
@@ -29,6 +29,7 @@ from dragoman.journal.conversation import Moment, MomentFold
 from dragoman.journal.history import history_path, new_stream
 from dragoman.journal.salvage import repair
 from dragoman.journal.transcript import load
+from dragoman.system.replacement import replace_private
 from dragoman.text.sanitize import sanitize, sanitize_line
 
 KINDS = {"message": "{}", "prompt": "> {}", "thought": "  · {}", "tool": "* {}", "plan": "  {}"}
@@ -154,7 +155,7 @@ async def _export(journal: Journal, args: argparse.Namespace) -> None:
         sys.stdout.buffer.flush()
         return
     # A transcript tells as much as the history does: it is for its owner's eyes too.
-    with open_private(args.file) as file:
+    with replace_private(args.file) as file:
         async for piece in export_family(journal, info.stream):
             file.write(piece)
 

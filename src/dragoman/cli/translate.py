@@ -14,6 +14,7 @@ from dragoman.dialect import DialectDecision, EdgeSettings, Ledger, LedgerEntry
 from dragoman.errors import LocalMistake, SpawnFailed
 from dragoman.sdk.interpreter.consent import consent_of
 from dragoman.sdk.interpreter.stdio import stand_between
+from dragoman.system.replacement import replace_private
 from dragoman.workspace.policy.audit import AuditLog
 from dragoman.workspace.policy.policy_paths import policy_paths
 
@@ -89,5 +90,5 @@ def _say(ledger: Ledger, stopped_by: LedgerEntry | None) -> None:
 
 def _write(path: str, ledger: Ledger) -> None:
     whole = {"decisions": ledger.decisions, "entries": ledger.entries}
-    with open_private(path) as file:
+    with replace_private(path) as file:
         file.write(msgspec.json.format(msgspec.json.encode(whole)) + b"\n")

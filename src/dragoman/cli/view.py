@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.apps.console import say
-from dragoman.apps.files import explain_error, open_private
+from dragoman.apps.files import explain_error
 from dragoman.check.verdict import judge
 from dragoman.cli.recordings import read_entries, recording_of
 from dragoman.errors import BadTranscript
 from dragoman.journal.contract import Entry
+from dragoman.system.replacement import replace_private
 from dragoman.trace.view.page import make_page
 
 
@@ -30,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
         return 2
     page = make_page(entries, title=args.title or path.name, findings=_findings(entries))
     try:
-        with open_private(target) as file:
+        with replace_private(target) as file:
             file.write(page)
     except OSError as error:
         say(f"dragoman view: {explain_error(error, act='write')}", file=sys.stderr)

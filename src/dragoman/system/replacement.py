@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 PRIVATE = 0o600
 
@@ -42,3 +43,24 @@ def replace_file(path: Path, data: bytes, *, mode: int = PRIVATE) -> None:
         mode = target.stat().st_mode & 0o7777
     with replacement_of(target, mode=mode) as copy:
         copy.write_bytes(data)
+
+
+@contextmanager
+def replace_private(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open a file for writing that only its owner can read; one that exists keeps its mode, and what is in it
+    until the block ends well. What is no file (a pipe, a device), or lies in a folder that is not ours to
+    change, is written in place.
+    """
+    target = Path(os.path.realpath(path))
+    if target.exists() and not (target.is_file() and os.access(target.parent, os.W_OK)):
+        with open(target, "wb") as file:
+            yield file
+        return
+    mode = target.stat().st_mode & 0o7777 if target.exists() else PRIVATE
+    try:
+        with replacement_of(target, mode=mode) as copy, copy.open("wb") as file:
+            yield file
+    except OSError as error:
+        if error.filename is not None and os.path.dirname(error.filename) == str(target.parent):
+            error.filename = os.fspath(path)  # nobody knows the name of the copy
+        raise
