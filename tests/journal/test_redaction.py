@@ -101,6 +101,26 @@ def test_a_secret_in_a_command_or_an_address_goes_and_its_name_stays(text: str, 
     assert redacted({"text": text}) == {"text": kept}
 
 
+@pytest.mark.parametrize("secret", ["hunter2", 'a"b', "a\\", 'a\\"b', "é\n\t/x", '\\"', "{}[],:"])
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_secret_in_json_that_a_text_quotes_is_hidden(secret: str, depth: int, indent: int | None) -> None:
+    def quoted(value: str) -> str:
+        text = json.dumps({"user": "me", "api-Key": value, "next": "b"}, indent=indent)
+        for _ in range(depth - 1):
+            text = json.dumps({"inner": text, "more": 1})
+        return f"The file has {text}, as you see."
+
+    assert redacted({"text": quoted(secret)}) == {"text": quoted(REDACTED)}
+
+
+@pytest.mark.parametrize(
+    "text", ['{"token": 5}', '{"password": ""}', '"the token": "x"', 'a "token" : of', '{"tokens": "a"}']
+)
+def test_other_json_that_a_text_quotes_stays(text: str) -> None:
+    assert redact(frame({"text": text})) == frame({"text": text})
+
+
 def test_a_secret_in_the_next_argument_is_hidden() -> None:
     assert redacted({"args": ["--token", "abc", "run"]}) == {"args": ["--token", REDACTED, "run"]}
 
@@ -164,6 +184,7 @@ PIECES = st.sampled_from(
         ),
         *("Bearer ", "Bearer abcdefgh12", "authorization: ", "basic dXNlcjpwYXNz", "https://", "me:pw@host"),
         *("--token ", "--api-key=", "-----BEGIN PRIVATE KEY-----", "eyJ" + "b" * 9 + "." + "c" * 9 + "."),
+        *('"token": "', '\\"password\\":\\"', '"', '\\"', '"api_key" :"x', '": "'),
         *("ghp_", "B2" * 10, "xoxb-", "AKIA", "AIza", "ya29.", "\\u0074", "env", "data", "authenticate"),
     ]
 )

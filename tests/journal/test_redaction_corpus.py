@@ -54,6 +54,8 @@ SAID = (
     ("tool --api-key={} --x", "hunter2heron"),
     ("tool --auth-token {} --x", "hunter2heron"),
     ("tool --db-password {}", "hunter2heron"),
+    ('{{"db": {{"password": "{}"}}}}', "hunter2heron"),
+    ('see {{"Api-Key":"{}"}}', "hunter2heron"),
 )
 """What is known by the words before it."""
 

@@ -1,9 +1,9 @@
 """Makes known secrets in a frame unreadable before it is stored.
 
 What is made unreadable: values of the environment and headers that are given to MCP servers and terminals;
-values under names such as `password` or `apiKey`, at any depth; what looks like a key, a token or a private
-key, wherever it stands; passwords in addresses; `--token …` and `API_KEY=…` in commands. The names stay, so
-that a reader sees what was there.
+values under names such as `password` or `apiKey`, at any depth, and in JSON that a text quotes; what looks
+like a key, a token or a private key, wherever it stands; passwords in addresses; `--token …` and `API_KEY=…`
+in commands. The names stay, so that a reader sees what was there.
 
 It errs on the side of storing too little. It does not know a secret that looks like any other word, nor one
 that was cut in two by a stream of chunks. A frame that holds nothing of this is returned as it is, unparsed.

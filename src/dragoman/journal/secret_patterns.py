@@ -54,6 +54,8 @@ SHAPES = tuple(
 _ESCAPE = rb"\\(?:u[0-9A-Fa-f]{4}|/)"
 """A character of a value that an encoder wrote as an escape. Any other escape ends a value: `\\n`, `\\"`."""
 
+_WRITTEN_NAMES = b"|".join(rb"[-_. ]?".join(map(str.encode, name)) for name in sorted(NAMED))
+
 AFTER = tuple(
     (word, re.compile(shape))
     for word, shape in (
@@ -79,6 +81,13 @@ AFTER = tuple(
             "--",
             rb"(--(?:[a-z]+-)*(?:api-?key|token|secret|password|passwd)"
             rb"(?:=|\s+|\"\s*,\s*\"(?![^\"]*+\"\s*:)))(?:[^\s\"\\]|" + _ESCAPE + rb")+",
+        ),
+        (
+            # JSON within a string. Its quotes have as many backslashes as its depth asks for, and a backslash
+            # of its own is written as one more than these.
+            '\\"',
+            rb"((?<!\\)(\\{1,15})\"(?i:" + _WRITTEN_NAMES + rb")\2\" ?:(?: |\\t){0,8}\2\")"
+            rb"(?:[^\"\\]|\\\2(?:\\\2|\2\"|[^\"\\])|\\[^\"\\])+",
         ),
     )
 )

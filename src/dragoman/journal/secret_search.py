@@ -6,7 +6,7 @@ A place is a suspicion, and rare in prose and code, also where they speak of key
 
 A word is looked for by its last letter, of which ordinary text has little, and what stands before that: this
 is many times as fast as to look for words by their first letters. Names are what stands between two quotes,
-before a colon. The names of JSON within a string (`\"token\": 1`) are none.
+before a colon. The names of JSON within a string (`\"token\": 1`) are looked for by the quote behind them.
 """
 
 from __future__ import annotations
@@ -61,6 +61,7 @@ _KEY_SEARCHES = _key_searches()
 
 _NAME = re.compile(r'"([^"]*+)(?="[ \t\r\n]*+:)')
 _NAME_WITH_QUOTE = re.compile(r'\\"(?=[^"]*+(?:(?<!\\)|(?<=\\\\))"[ \t\r\n]*+:)')
+_INNER_NAME_END = re.compile(r':(?:(?<=\\":)|(?<=\\" :))')
 _BEARER = re.compile(r"bearer(?=\s+[^\s]{8})", re.ASCII)
 _BASIC = _LetterSearch("z", re.compile(r"z(?<=authoriz)(?=ation\W{1,6}basic)", re.ASCII))
 _ADDRESS = re.compile(r":(?=(?:\\?/){2}[^\s/\"\\:@]{0,200}:[^\s\"@]{1,3000}@)", re.ASCII)
@@ -95,6 +96,8 @@ def _places_in_text(text: str, block: bytes) -> Iterator[int]:
         yield from _starts(_ADDRESS, text)
     if "=" in text:
         yield from (place for place in _starts(_ASSIGNMENT, text) if _is_secret_assigned(text, place))
+    if _INNER_NAME_END.search(text) and not all(map(_is_harmless, _inner_names(text))):
+        yield from _starts(_INNER_NAME_END, text)
     low = block.lower().decode("latin-1")
     if "bearer" in low:
         yield from _starts(_BEARER, low)
@@ -130,6 +133,15 @@ def _is_harmless(name: str) -> bool:
             _harmless_names.clear()
         _harmless_names.add(name)
     return True
+
+
+def _inner_names(text: str) -> Iterator[str]:
+    """The names of JSON that a text quotes, but for those that are known to be harmless."""
+    for end in ('\\":', '\\" :'):
+        parts = text.split(end)
+        del parts[-1]
+        names = {part[part.rfind('"') + 1 :] for part in parts}
+        yield from (name.rstrip("\\") for name in names - _harmless_names)
 
 
 def _places_of_keys(text: str) -> Iterator[int]:
