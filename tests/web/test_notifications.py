@@ -104,12 +104,15 @@ class WorkerPush:
         """When no page is open any more, and until the notification is there: who looks at a page is told
         nothing, and a page that was left is there for another moment.
         """
-        (worker,) = self._context.service_workers
-        holds(worker, "async () => (await clients.matchAll({ type: 'window' })).length === 0")
+        becomes(lambda: self._ask("(await clients.matchAll({ type: 'window' })).length"), 0)
         params = {"origin": self._origin, "registrationId": self._registrations[0]}
         self._cdp.send("ServiceWorker.deliverPushMessage", {**params, "data": json.dumps(message)})
-        tag = json.dumps(f"{message['session']}/{message['about']}")
-        holds(worker, f"async () => (await registration.getNotifications()).some((one) => one.tag === {tag})")
+        tags = "(await registration.getNotifications()).map(({ tag }) => tag)"
+        becomes(lambda: f"{message['session']}/{message['about']}" in self._ask(tags), True)
+
+    def _ask(self, expression: str) -> Any:
+        """The value of an expression in the service worker that runs now."""
+        return self._context.service_workers[-1].evaluate(f"async () => {expression}")
 
 
 def test_what_is_asked_while_nobody_looks_is_notified_once(stranger: Visitor, hub: RunningHub) -> None:

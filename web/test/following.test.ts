@@ -6,6 +6,7 @@ import { textOf } from "../src/model/items";
 import { outboxCounts, store } from "../src/model/outbox";
 import type { Message } from "../src/model/types";
 import { surroundings } from "../src/surroundings";
+import { Gone } from "../src/wire/rpc";
 
 const chunk = (sessionId: string, cursor: string): Message => ({
   method: "session/update",
@@ -122,4 +123,20 @@ test("a session that was left before its history came is not followed any more",
   app.show("other");
   await hub.release("s");
   assert.deepEqual([hub.count("detach s"), hub.count("attach s"), hub.count("attach other")], [1, 0, 1]);
+});
+
+test("turns that were asked for when the connection was lost are asked for on the next one", async () => {
+  const open = new Conversation("s", null, () => {});
+  const hub = (turns: object[] | null): any => ({ // a fake of the connection
+    call: async (method: string): Promise<object> => {
+      if (method.endsWith("/turns") && !turns) throw new Gone("the connection was lost");
+      return { messages: [{ cursor: "9", message: chunk("s", "9") }], more: true, session: null, turns };
+    },
+  });
+  await open.attach(hub(null));
+  await settle();
+  assert.deepEqual(open.history.outline, []);
+  await open.attach(hub([{ cursor: "1", title: "", state: "done" }]));
+  await settle();
+  assert.equal(open.history.outline.length, 1);
 });

@@ -134,6 +134,7 @@ export class Conversation {
     this.info = answer.session ?? this.info;
     const end = this.info?.cursor ?? "";
     if (end !== this.cursor) this.behind = end;
+    if (!this.history.outline.length) void this.history.readOutline(rpc); // it was lost with the connection before
     // Should the last message be none that is shown to clients, nothing else would end this.
     window.setTimeout(() => this.caughtUp(), 3000);
   }
