@@ -140,7 +140,7 @@ def open_firefox() -> Iterator[FirefoxPage]:
             text=True,
         )
         try:
-            with connect(f"{_address(process)}/session", max_size=None) as socket:
+            with connect(f"{_address(process)}/session", max_size=None, open_timeout=patience(60)) as socket:
                 yield FirefoxPage(socket)
         finally:
             process.terminate()

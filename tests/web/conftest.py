@@ -23,6 +23,7 @@ from tests import forks
 from tests.browser import launch, open_driver
 from tests.conftest import children
 from tests.subagents.family import arguments
+from tests.web.page_sight import go, shows_session
 from tests.web.random_scrolls import say
 
 AGENT = Path(__file__).parent / "guide.script"
@@ -211,7 +212,7 @@ class Visitor:
     def read(self, session: str, *, viewport: dict[str, int] = DESK) -> Any:
         """A page with this session, which is opened by its address."""
         page = self.open(viewport=viewport)
-        page.evaluate("hash => { location.hash = hash }", f"#/s/{session}")
+        go(page, f"#/s/{session}")
         page.wait_for_selector(".composer textarea:enabled")
         return page
 
@@ -328,7 +329,10 @@ def start_session(page: Any, folder: Path, *, agent: str = "") -> None:
     page.fill("#new-cwd", str(folder))
     if agent:
         page.check(f"dialog input[value='{agent}']", force=True)
+    before = page.evaluate("location.hash")
     page.click("dialog button[type=submit]")
+    page.wait_for_function("before => location.hash !== before", arg=before)
+    shows_session(page)
     page.wait_for_selector(".composer textarea:enabled")
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,47 @@ HIDE = "() => Object.defineProperty(document, 'visibilityState', { value: 'hidde
 
 POLLING = 50
 """Milliseconds between two looks. Without it, each frame is a look, and each look asks for a frame."""
+
+
+def becomes(look: Callable[[], object], wanted: object) -> None:
+    """What is looked at is this, now or soon: a page draws a moment after an act."""
+    last = time.monotonic() + patience(60)
+    while (seen := look()) != wanted and time.monotonic() < last:
+        time.sleep(POLLING / 1000)
+    assert seen == wanted, f"{seen!r} instead of {wanted!r}"
+
+
+def counts(page: Any, selector: str, wanted: int) -> None:
+    """So many elements are there, now or soon."""
+    becomes(page.locator(selector).count, wanted)
+
+
+def says(page: Any, selector: str, *words: str) -> None:
+    """An element shows these words, now or soon."""
+    becomes(lambda: [each for each in words if each not in page.inner_text(selector)], [])
+
+
+def fits(page: Any, width: int) -> None:
+    """Nothing is wider than the screen, now or soon."""
+    becomes(lambda: max(width, page.evaluate("document.documentElement.scrollWidth")), width)
+
+
+def closes(page: Any) -> None:
+    """The window that stands over the page goes, now or soon."""
+    page.wait_for_selector("dialog", state="detached")
+
+
+def shows_session(page: Any) -> None:
+    """The session that the address names is on the screen, now or soon: until then, another one may be."""
+    named = "decodeURIComponent(location.hash.slice(4))"
+    shown = f"() => document.querySelector('.pane')?.dataset.session === {named}"
+    page.wait_for_function(shown, polling=POLLING)
+
+
+def go(page: Any, route: str) -> None:
+    """To the session with this address."""
+    page.evaluate("hash => { location.hash = hash }", route)
+    shows_session(page)
 
 
 def text_of(page: Any) -> str:

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from dragoman.testing.pace import patience
+from tests.web.page_sight import becomes, counts
 
 WEB = Path(__file__).parents[2] / "web"
 NODE = shutil.which("node")
@@ -106,7 +107,7 @@ def moment(method: str, **params: Any) -> float:
 def test_it_plays_by_itself_to_the_end_and_refuses_what_would_need_an_agent(page: Any) -> None:
     page.select_option(".player select", "8")
     seek(page, RECORDING["seconds"] - 6)
-    assert page.get_attribute(".player", "data-state") == "paused"
+    page.wait_for_selector(".player[data-state=paused]")
     page.click(".player-play")
     page.wait_for_selector(".player[data-state=ended]")
     page.wait_for_selector(".app[data-route=board]")  # where the guide looks at the end
@@ -124,14 +125,14 @@ def test_it_is_scrubbed_back_and_forth_and_shows_each_moment_as_it_was(page: Any
     page.wait_for_selector(".app[data-route=board]")
     seek(page, asked + 1)
     page.wait_for_selector(".app[data-route=session] >> text=Run it once")
-    assert page.get_by_text("All 25 tests pass.").count() == 0
-    assert page.get_by_text("one place too late").count() == 1
+    becomes(page.get_by_text("All 25 tests pass.").count, 0)
+    becomes(page.get_by_text("one place too late").count, 1)
     seek(page, settled + 3)
     page.wait_for_selector("text=I leave the installer alone")
-    assert page.get_by_text("Run it once").count() == 0
+    becomes(page.get_by_text("Run it once").count, 0)
     seek(page, 0)
     page.wait_for_selector(".app[data-route=home]")
-    assert page.query_selector_all(".sessions .session") == []
+    counts(page, ".sessions .session", 0)
 
 
 def test_an_answer_leads_to_the_moment_of_the_recorded_one(page: Any) -> None:
@@ -149,7 +150,7 @@ def test_the_reader_leads_once_they_have_gone_elsewhere(page: Any) -> None:
     page.wait_for_selector(".app[data-route=session]")
     page.click("a[href='#/board']")
     page.wait_for_selector(".app[data-route=board]")
-    assert not page.is_checked(".player input[type=checkbox]")
+    page.wait_for_selector(".player input[type=checkbox]:not(:checked)", state="attached")
     seek(page, moment("_dragoman/hub/settled") + 1)
     assert page.evaluate("location.hash") == "#/board"
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tests.subagents.family import CHAIN, FAMILY
 from tests.web.conftest import RunningHub, Visitor, send
+from tests.web.page_sight import becomes, says
 
 
 def test_subagents_are_a_tree_and_their_questions_say_who_asks_for_whom(
@@ -14,11 +15,10 @@ def test_subagents_are_a_tree_and_their_questions_say_who_asks_for_whom(
     page = visitor.start(agent="family")
     send(page, "Go")
     page.wait_for_selector(".asks .card:nth-child(3)")
-    cards = page.inner_text(".asks")
-    assert all(f"{CHAIN[name]}:" in cards for name in FAMILY)
+    says(page, ".asks", *(f"{CHAIN[name]}:" for name in FAMILY))
     page.wait_for_selector(".family li li li a")
-    assert [link.inner_text() for link in page.query_selector_all(".family a")] == list(FAMILY)
-    assert "waits for an answer" in page.inner_text(".family")
+    becomes(page.locator(".family a").all_inner_texts, list(FAMILY))
+    says(page, ".family", "waits for an answer")
     for left in (3, 2, 1):
         page.click(".asks .card >> nth=0 >> .allow_once")
         page.wait_for_selector(f".asks .card:nth-child({left})", state="detached")
@@ -27,7 +27,7 @@ def test_subagents_are_a_tree_and_their_questions_say_who_asks_for_whom(
     page.wait_for_selector("text=answers: allow allow allow")
     page.reload()
     page.wait_for_selector(".family li li li a")
-    assert [link.inner_text() for link in page.query_selector_all(".family a")] == list(FAMILY)
+    becomes(page.locator(".family a").all_inner_texts, list(FAMILY))
     for name in FAMILY:
         page.wait_for_selector(f".family li:has-text('done — {name} heard allow.')")
     with page.expect_download() as saving:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.firefox import END, ENTER, HOME, open_firefox
@@ -31,7 +33,7 @@ def test_a_turn_is_prompted_approved_and_still_there_after_a_reload(hub: Running
 
         page.reload()
         page.wait_for("document.querySelectorAll('.item.of-end.drawn').length === 2")
-        assert page.evaluate("document.querySelector('.list').innerText") == shown
+        page.wait_for(f"document.querySelector('.list').innerText === {json.dumps(shown)}")
         assert page.evaluate("document.querySelector('.asks')") is None
         assert page.evaluate("'indexedDB' in window && navigator.serviceWorker !== undefined")
         assert page.complaints == []

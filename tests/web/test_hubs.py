@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.web.conftest import DESK, RunningHub, Visitor, Wire, running_hub, send, start_session
-from tests.web.page_sight import ended
+from tests.web.page_sight import becomes, counts, ended
 from tests.web.random_scrolls import say
 
 pytestmark = pytest.mark.timeout(240)
@@ -70,13 +70,14 @@ def test_an_approval_of_another_hub_is_answered_there_and_a_hub_that_is_away_hid
     page.keyboard.press("b")
     page.wait_for_selector(".of-needs .tile .hub-name >> text=studio")
     near = page.locator(".tile", has_text="127.0.0.1")
-    assert near.count() >= 1
+    near.first.wait_for()
     # The hub goes away: its tiles say so, the others stay.
     other.wire.cut()
     notice = page.locator(".hub-notice", has_text="studio is not connected")
     notice.wait_for()
-    assert page.locator(".tile.away").count() == page.locator(".of-needs .tile").count() == 1
-    assert near.locator("xpath=self::*[not(contains(@class, 'away'))]").count() == near.count()
+    for tiles in (".tile.away", ".of-needs .tile"):
+        counts(page, tiles, 1)
+    becomes(near.locator("xpath=self::*[contains(@class, 'away')]").count, 0)
     other.wire.mend()
     notice.wait_for(state="detached")
     # Answered on the board of one hub, done at the other.
@@ -84,7 +85,7 @@ def test_an_approval_of_another_hub_is_answered_there_and_a_hub_that_is_away_hid
     page.click("dialog.decision .choice.allow_once")
     page.wait_for_selector(".of-needs .tile", state="detached")
     ended(elsewhere, 1)
-    assert elsewhere.locator(".asks .card").count() == 0
+    counts(elsewhere, ".asks .card", 0)
     # Its session opens in this page, and is spoken to from here.
     tile = page.locator(f".tile[data-session$='/{session}']")
     tile.click()
@@ -136,16 +137,16 @@ def test_a_hub_is_added_by_the_link_that_its_pairing_prints_once(visitor: Visito
     page.wait_for_selector("dialog .fault >> text=was used already")
 
 
-def found_at(page: Any, words: str) -> list[str]:
-    """Search with keys alone; the hub of each result, once all hubs have answered."""
+def find(page: Any, words: str, *hubs: str) -> None:
+    """Search with keys alone: there is a result of each of these hubs, once all hubs have answered."""
     page.keyboard.press("Control+Shift+f")
     page.keyboard.type(words)
-    page.wait_for_selector(".found-one")
+    names = page.locator(".found-one .hub-name")
+    becomes(lambda: sorted(names.all_inner_texts()), sorted(hubs))
     page.wait_for_function(
         "() => !document.querySelector('dialog [role=status]').innerText.includes('Still')"
     )
-    names: list[str] = page.locator(".found-one .hub-name").all_inner_texts()
-    return names
+    becomes(lambda: sorted(names.all_inner_texts()), sorted(hubs))
 
 
 def test_one_search_finds_what_was_said_at_every_hub_and_names_one_that_is_away(
@@ -158,17 +159,17 @@ def test_one_search_finds_what_was_said_at_every_hub_and_names_one_that_is_away(
     page = visitor.open()
     add_hub(page, other.url, token=other.token)
     page.wait_for_selector(".other-hubs >> text=connected")
-    assert sorted(found_at(page, "aardvark")) == sorted(["studio", near])
+    find(page, "aardvark", "studio", near)
     # What was found elsewhere opens from here, at the words.
     page.click(".found-one:has(.hub-name:text('studio'))")
     page.wait_for_selector(".session-head .hub-name >> text=studio")
     page.wait_for_selector(".terminal:visible >> text=one aardvark failed")
     page.wait_for_function("() => CSS.highlights.get('match-current')?.size")
-    assert str(page.evaluate("location.hash")).endswith(f"/{far}")
+    becomes(lambda: page.evaluate("location.hash").rpartition("/")[2], far)
     # A hub that is away is named, and hides nothing of the others.
     other.wire.cut()
     page.locator(".hub-notice", has_text="studio is not connected").wait_for()
-    assert found_at(page, "aardvark") == [near]
+    find(page, "aardvark", near)
     page.wait_for_selector("dialog [role=status] >> text=Nothing of studio: it is not connected.")
     other.wire.mend()
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.web.conftest import RunningHub, Visitor, send
-from tests.web.page_sight import ended
+from tests.web.page_sight import becomes, ended, says
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -76,13 +76,12 @@ def test_a_long_live_session_keeps_a_small_page(visitor: Visitor, hub: RunningHu
     page.evaluate(TIMERS)
     send(page, f"say {MESSAGES} messages")
     page.wait_for_selector(".item.of-end.drawn")
-    assert f"Message {MESSAGES} with some words." in page.inner_text(".timeline")
+    says(page, ".timeline", f"Message {MESSAGES} with some words.")
     assert page.evaluate("window.drawn") <= MESSAGES + 1  # each is drawn once at most
     assert page.evaluate("window.timers") < MESSAGES / 2  # a message sets none
     assert len(texts) < MESSAGES  # of a flood, many come in one text
     page.wait_for_function(f"() => ({SIZES})().elements < 2500 && ({SETTLED})()")
-    sizes = page.evaluate(SIZES)
-    assert sizes["widest"] <= MESSAGES / 16
+    page.wait_for_function(f"most => ({SIZES})().widest <= most", arg=MESSAGES / 16)
     page.evaluate(CLIMB)
     page.wait_for_selector(".bubble >> text=messages")
     # What was seen and is far away has the height that it had.
@@ -98,11 +97,11 @@ def test_a_list_that_grows_is_not_drawn_again_and_again(visitor: Visitor, hub: R
     page = visitor.start()
     send(page, "list 60 entries")
     ended(page, 1)
+    becomes(lambda: [drawing(page)[what] for what in ("entries", "rows")], [60, 60])
     live = drawing(page)
-    assert (live["entries"], live["rows"]) == (60, 60)
     page.reload()
     page.wait_for_selector(".item.of-end.drawn")
-    assert drawing(page) == live  # piece by piece as in one go
+    becomes(lambda: drawing(page), live)  # piece by piece as in one go
     page.evaluate(COUNT, "li, tbody tr")
     send(page, "list 150 entries")
     ended(page, 2)

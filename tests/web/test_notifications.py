@@ -16,7 +16,7 @@ import pytest
 
 from tests.hub.push.push_service import BrowserKeys, PushService
 from tests.web.conftest import RunningHub, SharedParts, Visitor, send, start_session
-from tests.web.page_sight import HIDE, ended, holds
+from tests.web.page_sight import HIDE, becomes, ended, holds
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -90,6 +90,7 @@ class WorkerPush:
 
     def __init__(self, page: Any, origin: str) -> None:
         self._origin = origin
+        self._context = page.context
         self._registrations: list[str] = []
         self._cdp = page.context.new_cdp_session(page)
         self._cdp.on("ServiceWorker.workerRegistrationUpdated", self._on_registrations)
@@ -100,8 +101,18 @@ class WorkerPush:
         self._registrations += [each["registrationId"] for each in event["registrations"]]
 
     def deliver(self, message: dict[str, Any]) -> None:
+        """When no page is open any more, and until the notification is there: who looks at a page is told
+        nothing, and a page that was left is there for another moment.
+        """
+        becomes(lambda: self._ask("(await clients.matchAll({ type: 'window' })).length"), 0)
         params = {"origin": self._origin, "registrationId": self._registrations[0]}
         self._cdp.send("ServiceWorker.deliverPushMessage", {**params, "data": json.dumps(message)})
+        tags = "(await registration.getNotifications()).map(({ tag }) => tag)"
+        becomes(lambda: f"{message['session']}/{message['about']}" in self._ask(tags), True)
+
+    def _ask(self, expression: str) -> Any:
+        """The value of an expression in the service worker that runs now."""
+        return self._context.service_workers[-1].evaluate(f"async () => {expression}")
 
 
 def test_what_is_asked_while_nobody_looks_is_notified_once(stranger: Visitor, hub: RunningHub) -> None:
@@ -115,7 +126,7 @@ def test_what_is_asked_while_nobody_looks_is_notified_once(stranger: Visitor, hu
     send(page, "run it")
     page.wait_for_selector(".asks .risk")  # what is told later of the same question is no second one
     holds(page, SHOWN)
-    assert [shown["title"] for shown in page.evaluate(NOTED)] == ["Run the installer"]
+    becomes(lambda: [shown["title"] for shown in page.evaluate(NOTED)], ["Run the installer"])
     page.click(".asks .reject_once")
     ended(page, 1)
 
@@ -163,16 +174,10 @@ CLICK = """([action, tag]) => new Promise(async (resolve) => {
     event.waitUntil = (work) => answered.push(work);
     self.dispatchEvent(event);
     await Promise.all(answered);
-    resolve((await registration.getNotifications()).map(({ body }) => body));
+    resolve();
 })"""
-"""Presses a button of a notification, in the service worker; what is shown afterwards."""
-
-
-WAIT = """async (tag) => {
-    while (!(await registration.getNotifications()).some((one) => one.tag === tag))
-        await new Promise((next) => setTimeout(next, 50));
-}"""
-"""Until a notification is shown."""
+"""Presses a button of a notification, in the service worker."""
+BODIES = "async () => (await registration.getNotifications()).map(({ body }) => body)"
 
 
 def test_a_button_of_the_notification_answers_while_the_page_is_closed(
@@ -200,7 +205,7 @@ def test_a_button_of_the_notification_answers_while_the_page_is_closed(
     for shown in ([], ["This notification cannot be answered any more. Open the page."]):
         worker.deliver(message)
         tag = f"{session}/{message['about']}"
-        service_worker.evaluate(WAIT, tag)
-        assert service_worker.evaluate(CLICK, ["allow", tag]) == shown
+        service_worker.evaluate(CLICK, ["allow", tag])
+        becomes(lambda: service_worker.evaluate(BODIES), shown)
     page.goto(f"{hub.url}#/s/{session}")
     page.wait_for_selector("text=There are two files.")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.web.conftest import RunningHub, Visitor, send, start_session
-from tests.web.page_sight import asked, ended, holds, reads, text_of
+from tests.web.page_sight import asked, becomes, counts, ended, go, holds, reads, says, text_of
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -38,15 +38,25 @@ def wait_until_kept(page: Any, pattern: str) -> None:
     holds(page, f"async () => new RegExp({json.dumps(pattern)}).test(await ({KEPT})())")
 
 
-def go(page: Any, route: str) -> None:
-    page.evaluate("hash => { location.hash = hash }", route)
-
-
 def write(page: Any, text: str) -> None:
     """As `send`, for a session that was just gone to."""
     page.wait_for_selector(".composer textarea:enabled")
     send(page, text)
     page.wait_for_selector(f".sending >> text={text}")
+
+
+def count_in_session(page: Any, hub: RunningHub) -> str:
+    """A new session in which a turn has ended; its address."""
+    start_session(page, hub.folder)
+    page.wait_for_selector("text=What shall it do?")
+    send(page, "count")
+    ended(page, 1)
+    return str(page.evaluate("location.hash"))
+
+
+def waits(page: Any, messages: int) -> None:
+    """So many messages wait to be sent, by what is shown."""
+    becomes(lambda: page.inner_text(".outbox-link .badge").split()[0], str(messages))
 
 
 def test_a_cut_wire_is_told_and_nothing_is_lost_or_doubled(stranger: Visitor, hub: RunningHub) -> None:
@@ -58,13 +68,13 @@ def test_a_cut_wire_is_told_and_nothing_is_lost_or_doubled(stranger: Visitor, hu
     hub.wire.cut()
     page.wait_for_selector(".banner.offline")
     other = stranger.open(url=hub.direct)
-    other.evaluate("hash => { location.hash = hash }", route)
+    go(other, route)
     other.wait_for_selector(".composer textarea:enabled")
     send(other, "count, please")
     ended(other, 2)
     page.fill(".composer textarea", "count again")
     page.press(".composer textarea", "Enter")
-    assert "Waiting for the network" in page.inner_text(".sending")
+    says(page, ".sending", "Waiting for the network")
     page.reload()  # the page itself is there without a network, and so is what was about to be sent
     page.wait_for_selector(".sending")
     hub.wire.mend()
@@ -74,20 +84,14 @@ def test_a_cut_wire_is_told_and_nothing_is_lost_or_doubled(stranger: Visitor, hu
     said = ["count", "count, please", "count again"]
     asked(page, said)
     asked(other, said)
-    assert text_of(page).count("one two three") == 3
+    becomes(lambda: text_of(page).count("one two three"), 3)
 
 
 def test_what_is_written_without_a_network_is_sent_once_and_in_order(
     stranger: Visitor, hub: RunningHub
 ) -> None:
     page = stranger.open()
-    routes = []
-    for _ in range(2):
-        start_session(page, hub.folder)
-        page.wait_for_selector("text=What shall it do?")
-        routes.append(page.evaluate("location.hash"))
-        send(page, "count")
-        ended(page, 1)
+    routes = [count_in_session(page, hub), count_in_session(page, hub)]
     page.wait_for_function("() => navigator.serviceWorker.controller !== null")
     wait_until_kept(page, "turn_ended.*turn_ended")
     hub.wire.cut()
@@ -96,20 +100,22 @@ def test_what_is_written_without_a_network_is_sent_once_and_in_order(
     go(page, routes[0])
     for words in ("count a", "count b", "count c"):
         write(page, words)
-    assert page.inner_text(".sending >> nth=0").split("\n\n")[:2] == ["count a", "Waiting for the network"]
+    sending = page.locator(".sending").first
+    becomes(lambda: sending.inner_text().split("\n\n")[:2], ["count a", "Waiting for the network"])
     page.locator(".sending", has_text="count b").get_by_text("Edit").click()
     page.fill("dialog textarea", "count B")
     page.click("dialog button[type=submit]")
     page.locator(".sending", has_text="count c").get_by_text("Take it back").click()
-    assert page.input_value(".composer textarea") == "count c"
-    assert page.inner_text(".outbox-link .badge").startswith("3")
+    becomes(lambda: page.input_value(".composer textarea"), "count c")
+    waits(page, 3)
     page.reload()
     page.wait_for_selector(".sending >> nth=1")
     asked(page, ["count", "count a", "count B"])
-    assert page.inner_text(".outbox-link .badge").startswith("3")
+    waits(page, 3)
     page.click(".outbox-link")
-    assert page.locator(".outbox li").count() == 3
+    counts(page, ".outbox li", 3)  # the list is loaded when it is wanted
     page.keyboard.press("Escape")
+    page.wait_for_selector("dialog", state="detached")
     hub.wire.mend()
     page.evaluate("() => dispatchEvent(new Event('online'))")
     page.wait_for_selector(".app[data-health=live]")
@@ -142,11 +148,11 @@ def test_what_was_read_is_read_without_a_network_and_signing_out_leaves_nothing(
     page.reload()
     page.wait_for_selector(".lag >> text=/Offline, as of [0-9]{2}:[0-9]{2}/")
     reads(page, "one two three")
-    assert page.locator(".session .session-title", has_text="count with").count() == 1
+    becomes(page.locator(".session .session-title", has_text="count with").count, 1)
     page.wait_for_selector(".composer textarea:enabled")
     page.click("button[aria-label='Menu']")
     page.click("text=Sign out")
     page.wait_for_selector("#token")
     wait_until_kept(page, "^$")
-    assert page.evaluate("Object.keys(localStorage)") == []
+    becomes(lambda: page.evaluate("Object.keys(localStorage)"), [])
     hub.wire.mend()

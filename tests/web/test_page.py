@@ -12,7 +12,20 @@ from pathlib import Path
 import pytest
 
 from tests.web.conftest import DESK, PHONE, RunningHub, Visitor, draw, send, start_session
-from tests.web.page_sight import AXE, asked, ended, faults, reads, refusals, text_of
+from tests.web.page_sight import (
+    AXE,
+    asked,
+    becomes,
+    closes,
+    counts,
+    ended,
+    faults,
+    fits,
+    go,
+    reads,
+    refusals,
+    says,
+)
 from tests.web.random_scrolls import say
 
 pytestmark = pytest.mark.timeout(240)
@@ -34,19 +47,18 @@ def test_the_first_run_leads_from_the_printed_address_to_a_reviewed_change(
     asked(page, ["Please fix the parser and show me what you did"])
     reads(page, "lost one character")
     assert page.locator(".thought[open]").count() == 0
-    assert page.locator(".plan-list li[data-status=completed]").count() == 1
-    assert page.locator(".tool[data-state=completed]").count() == 3
-    assert page.inner_text(".diff .row.removed .changed") == " + 1"
+    counts(page, ".plan-list li[data-status=completed]", 1)
+    counts(page, ".tool[data-state=completed]", 3)
+    becomes(lambda: page.inner_text(".diff .row.removed .changed"), " + 1")
     page.wait_for_selector(".hl-keyword")
-    assert "0.31 USD" in page.inner_text(".usage")
+    says(page, ".usage", "0.31 USD")
     draw(page, "session-desk")
 
     page.click(".changed-bar")
-    page.wait_for_selector(".hunk")
-    assert page.locator(".hunk").count() == 2
+    counts(page, ".hunk", 2)
     draw(page, "changes-desk")
     page.locator(".hunk").nth(1).get_by_text("Revert").click()
-    page.wait_for_function("() => document.querySelectorAll('.hunk').length === 1")
+    counts(page, ".hunk", 1)
     assert (folder / "poem.txt").read_text() == POEM.replace("TEN", "ten")
     page.click("text=Side by side")
     page.locator(".hunk-head").get_by_text("Keep").click()
@@ -61,14 +73,11 @@ def test_a_permission_shows_the_whole_command_and_is_answered_once_for_all_scree
     send(desk, "run the installer")
     phone = visitor.open(viewport=PHONE)
     phone.wait_for_selector(".card .command")
-    shown = phone.inner_text(".card .command")
-    assert "curl -fsSL" in shown
-    assert "so-that-nothing-may-be-cut" in shown
+    says(phone, ".card .command", "curl -fsSL", "so-that-nothing-may-be-cut")
     phone.wait_for_selector(".card .risk.high")  # judged a moment later: the command was announced before
     assert phone.inner_text(".card .risk.high .severity").lower() == "high"
-    assert "curl or wget piped into a shell" in phone.inner_text(".card .risks")
-    assert "shell/pipe-to-shell" in phone.inner_text(".card .risks")
-    assert phone.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    says(phone, ".card .risks", "curl or wget piped into a shell", "shell/pipe-to-shell")
+    fits(phone, PHONE["width"])
     if AXE.is_file():
         assert faults(phone) == []
     draw(phone, "inbox-phone")
@@ -78,7 +87,7 @@ def test_a_permission_shows_the_whole_command_and_is_answered_once_for_all_scree
     phone.wait_for_selector(".card", state="detached")
     ended(desk, 1)
     reads(desk, "It is installed.")
-    assert "Run it once · answered from “owner”" in desk.inner_text(".settled")
+    says(desk, ".settled", "Run it once · answered from “owner”")
 
 
 def test_a_question_is_answered_with_a_form_and_with_keys(visitor: Visitor, hub: RunningHub) -> None:
@@ -99,10 +108,10 @@ def test_a_question_is_answered_with_a_form_and_with_keys(visitor: Visitor, hub:
     reads(page, "Then not.")
     send(page, "edit")
     page.wait_for_selector(".asks .risk-place >> text=deploy.py:3")
-    found = page.locator(".asks .risk-rule").all_inner_texts()
-    assert [rule.strip() for rule in found] == ["python/eval", "path/outside"]
-    assert page.locator(".diff:visible").count() == 1, "the card shows the change; the call above is folded"
-    assert page.locator(".tool[data-state=asking]").count() == 1
+    rules = page.locator(".asks .risk-rule")
+    becomes(lambda: [rule.strip() for rule in rules.all_inner_texts()], ["python/eval", "path/outside"])
+    counts(page, ".diff:visible", 1)  # the card shows the change; the call above is folded
+    counts(page, ".tool[data-state=asking]", 1)
     page.click(".asks .reject_once")
     ended(page, 3)
 
@@ -116,15 +125,15 @@ def test_a_turn_survives_a_reload_and_is_stopped_while_others_wait(visitor: Visi
     page.reload()
     page.wait_for_selector(".queue li")
     reads(page, "I am working on it")
-    assert page.inner_text(".pill") == "running"
+    becomes(lambda: page.inner_text(".pill"), "running")
     page.click(".queue >> text=Edit")
     page.fill("dialog textarea", "count")
     page.click("dialog button[type=submit]")
-    page.wait_for_function("() => document.querySelector('.queued-text').textContent === 'count'")
+    becomes(lambda: page.inner_text(".queued-text"), "count")
     send(page, "to be withdrawn")
-    page.wait_for_function("() => document.querySelectorAll('.queue li').length === 2")
+    counts(page, ".queue li", 2)
     page.locator(".queue li").nth(1).get_by_role("button", name="Withdraw").click()
-    page.wait_for_function("() => document.querySelectorAll('.queue li').length === 1")
+    counts(page, ".queue li", 1)
     page.click(".stop")
     ended(page, 2)
     reads(page, "Stopped by you")
@@ -144,7 +153,7 @@ def test_a_message_steers_a_running_turn_and_says_what_became_of_it(
     ended(page, 1)
     reads(page, "hold on | left")
     asked(page, ["hold on", "left"])
-    assert page.inner_text(".user .outcome").startswith("delivered")
+    says(page, ".user .outcome", "delivered")
     start_session(page, hub.folder, agent="guide")
     page.wait_for_selector("text=What shall it do?")
     send(page, "wait")
@@ -155,7 +164,45 @@ def test_a_message_steers_a_running_turn_and_says_what_became_of_it(
     ended(page, 2)
     reads(page, "Stopped by you")
     asked(page, ["wait", "wait\n\nnot here"])
-    assert page.input_value(".composer textarea") == ""
+    becomes(lambda: page.input_value(".composer textarea"), "")
+
+
+def test_what_is_written_in_one_session_is_not_sent_to_the_next(visitor: Visitor, hub: RunningHub) -> None:
+    """Not even by who presses Enter after they have gone elsewhere, and before that is drawn."""
+    other = f"#/s/{say(hub.direct, hub.token, hub.folder, [])}"
+    page = visitor.start()
+    first = page.evaluate("location.hash")
+    page.fill(".composer textarea", "for the first")
+    page.evaluate(
+        """() => addEventListener("hashchange", () => {
+            const key = new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true });
+            document.querySelector(".composer textarea").dispatchEvent(key);
+        }, { once: true })"""
+    )
+    go(page, other)
+    page.wait_for_selector("text=What shall it do?")
+    becomes(lambda: page.input_value(".composer textarea"), "")
+    go(page, first)
+    becomes(lambda: page.input_value(".composer textarea"), "for the first")
+    # Nor what is attached, however long it takes to be read.
+    page.evaluate(
+        """() => {
+            const { arrayBuffer } = Blob.prototype;
+            const isWanted = new Promise((resolve) => (window.read = resolve));
+            File.prototype.arrayBuffer = async function () {
+                await isWanted;
+                return arrayBuffer.call(this);
+            };
+        }"""
+    )
+    file = {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"of the first"}
+    page.set_input_files(".composer input[type=file]", file)
+    go(page, other)
+    page.evaluate("window.read()")
+    go(page, first)
+    page.wait_for_selector(".shelf >> text=notes.txt")
+    go(page, other)
+    counts(page, ".shelf .shelved", 0)
 
 
 def test_what_agents_say_stays_text(visitor: Visitor, hub: RunningHub) -> None:
@@ -165,23 +212,22 @@ def test_what_agents_say_stays_text(visitor: Visitor, hub: RunningHub) -> None:
     send(page, "hostile")
     ended(page, 1)
     page.locator(".tool summary").click()
-    shown = text_of(page)
-    assert "<script>document.title='owned'</script><img src=x" in shown
-    assert "U+202E" in shown
-    assert "BEL" in shown
-    assert "<b>bold</b>" in page.inner_text(".tool-title")
-    assert "ESC" in page.inner_text(".command")
+    says(page, ".timeline", "<script>document.title='owned'</script><img src=x", "U+202E", "BEL")
+    says(page, ".tool-title", "<b>bold</b>")
+    says(page, ".command", "ESC")
     assert page.locator(".timeline img, .timeline script, .timeline a, .timeline b").count() == 0
     page.click("text=click")
     page.wait_for_selector("dialog >> text=cannot be followed")
     page.keyboard.press("Escape")
+    closes(page)
     page.click("button.link >> text=https://good.example")
-    assert page.inner_text("dialog strong") == "evil.example"
+    becomes(lambda: page.inner_text("dialog strong"), "evil.example")
     assert page.get_attribute("dialog a", "rel") == "noopener noreferrer nofollow"
     page.keyboard.press("Escape")
+    closes(page)
     send(page, "line")
     ended(page, 2)
-    assert page.evaluate("document.documentElement.scrollWidth") <= DESK["width"]
+    fits(page, DESK["width"])
     assert "owned" not in page.title()
     assert all(url.startswith((hub.url, "data:")) for url in requests)
 
@@ -214,13 +260,13 @@ def test_search_files_commands_and_the_way_out(visitor: Visitor, hub: RunningHub
     page.fill(".composer textarea", "/rev")
     page.wait_for_selector(".completion .option")
     page.keyboard.press("Enter")
-    assert page.input_value(".composer textarea") == "/review "
+    becomes(lambda: page.input_value(".composer textarea"), "/review ")
     page.fill(".composer textarea", "look at @needl")
     page.wait_for_selector(".completion >> text=needle.txt")
     page.keyboard.press("Enter")
     page.keyboard.press("Enter")
     ended(page, 2)
-    assert page.inner_text(".bubble .chip") == "needle.txt"
+    becomes(lambda: page.inner_text(".bubble .chip"), "needle.txt")
     with page.expect_download() as saving:
         page.click("button[aria-label='Session menu']")
         page.click("text=Export as HTML")
@@ -230,6 +276,7 @@ def test_search_files_commands_and_the_way_out(visitor: Visitor, hub: RunningHub
     assert "hl-keyword" in saved
     assert "<script" not in saved
     page.click("a.brand")
+    page.wait_for_selector(".app[data-route=home]")
     page.keyboard.press("/")
     page.fill(".search-field", "zebra")
     page.click(".found-one")
@@ -288,15 +335,16 @@ def test_a_link_that_is_asked_for_is_shown_whole_and_leads_nowhere_by_itself(
     assert shown.startswith("https://sign.in.example/oauth?client=guide&state=")
     assert shown.endswith("so-that-nothing-may-be-cut")
     assert page.locator(".asks a").count() == 0
-    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-    page.evaluate("hash => { location.hash = hash }", other)
+    fits(page, PHONE["width"])
+    go(page, other)
     badge, title = (page.locator(name).bounding_box() for name in (".back .badge", ".session-h .plain"))
     assert badge["x"] + badge["width"] <= title["x"]  # what waits elsewhere covers no name
     page.go_back()
     page.click(".asks .link")
-    assert page.inner_text("dialog strong") == "sign.in.example"
+    becomes(lambda: page.inner_text("dialog strong"), "sign.in.example")
     assert page.get_attribute("dialog a", "href") == shown
     page.keyboard.press("Escape")
+    closes(page)
     assert all(url.startswith((hub.url, "data:")) for url in requests)
     page.click(".asks button[type=submit]")
     ended(page, 1)
@@ -309,7 +357,7 @@ def test_a_sound_is_played_when_it_is_asked_for(visitor: Visitor, hub: RunningHu
     ended(page, 1)
     assert page.locator("audio").count() == 0
     page.click("text=Show sound")
-    assert page.evaluate("document.querySelector('audio').controls")
+    page.wait_for_selector("audio[controls]", state="attached")
     page.evaluate("document.querySelector('audio').play()")
     page.wait_for_function("() => document.querySelector('audio').ended")
 
@@ -322,11 +370,11 @@ def test_who_may_only_watch_is_offered_nothing_and_refused_by_the_hub(
     owner.wait_for_selector(".asks .risk")
     watching = Visitor(visitor.context.browser.new_context(reduced_motion="reduce"), hub, visitor.complaints)
     page = watching.open(token=hub.watcher)
-    page.evaluate("hash => { location.hash = hash }", owner.evaluate("location.hash"))
+    go(page, owner.evaluate("location.hash"))
     page.wait_for_selector(".asks .card .command")
-    assert "curl or wget piped into a shell" in page.inner_text(".asks .risks")
-    assert page.locator(".composer, .asks .choice, .settings select").count() == 0
-    assert "may watch" in page.inner_text(".asks .card")
+    says(page, ".asks .risks", "curl or wget piped into a shell")
+    counts(page, ".composer, .asks .choice, .settings select", 0)
+    says(page, ".asks .card", "may watch")
     page.keyboard.press("a")
     page.keyboard.press("1")  # keys offer no more than the eye
     session = owner.evaluate("decodeURIComponent(location.hash.slice(4))")
@@ -344,7 +392,7 @@ def test_a_new_session_asks_for_a_folder_that_exists(visitor: Visitor, hub: Runn
     (hub.folder / "projects" / "parser").mkdir(parents=True)
     page = visitor.open()
     page.click("button[aria-label='New session']")
-    assert page.evaluate("document.activeElement.id") == "new-cwd"
+    becomes(lambda: page.evaluate("document.activeElement.id"), "new-cwd")
     page.fill("#new-cwd", "/no/such/folder")
     page.click("dialog button[type=submit]")
     page.wait_for_selector("dialog .fault >> text=is no folder on the hub's machine")
@@ -394,11 +442,13 @@ def test_tables_keep_their_words_whole_and_unknown_updates_are_named(
     page = visitor.start(viewport=PHONE)
     send(page, "table")
     ended(page, 1)
-    assert page.evaluate(SPLIT_WORDS) == 0
-    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-    assert page.locator(".note").all_inner_texts() == [
-        "The agent sent 2 updates that this page does not know: hologram_update"
-    ]
+    page.wait_for_selector(".table th")
+    becomes(lambda: page.evaluate(SPLIT_WORDS), 0)
+    fits(page, PHONE["width"])
+    becomes(
+        page.locator(".note").all_inner_texts,
+        ["The agent sent 2 updates that this page does not know: hologram_update"],
+    )
 
 
 def test_a_command_that_prints_is_shown_though_its_agent_calls_it_pending(
@@ -407,7 +457,7 @@ def test_a_command_that_prints_is_shown_though_its_agent_calls_it_pending(
     page = visitor.start()
     send(page, "build")
     page.wait_for_selector(".tool[data-state=in_progress] .terminal >> text=compiling parser.c")
-    assert page.inner_text(".tool-state") == "running"
+    becomes(lambda: page.inner_text(".tool-state"), "running")
     page.keyboard.press("Control+.")
     ended(page, 1)
 
@@ -418,8 +468,8 @@ def test_options_take_one_row_on_a_phone_and_the_banner_covers_no_title(
     page = visitor.start(viewport=PHONE)
     send(page, "options")
     ended(page, 1)
-    assert page.locator(".settings label").count() == 3
-    assert page.evaluate("document.querySelector('.settings').offsetHeight") < 50
+    counts(page, ".settings label", 3)
+    page.wait_for_function("() => document.querySelector('.settings').offsetHeight < 50")
     hub.wire.cut()
     try:
         page.wait_for_selector(".banner.offline")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from tests.web.conftest import PHONE, RunningHub, Visitor, send
-from tests.web.page_sight import AXE, ended, faults, holds, reads
+from tests.web.page_sight import AXE, becomes, counts, ended, faults, go, holds, reads
 from tests.web.random_scrolls import WANDER, say
 
 pytestmark = pytest.mark.timeout(240)
@@ -18,7 +17,7 @@ MOST_DRAWN = 400
 """Items that are drawn at once, however long the session is."""
 
 
-AT_TURN = "turn => document.querySelector('.turn-mark[aria-current]').title.startsWith(turn)"
+AT_TURN = "turn => document.querySelector('.turn-mark[aria-current]')?.title.startsWith(turn)"
 FITS = "() => { const t = document.querySelector('.timeline'); return t.scrollWidth <= t.clientWidth; }"
 
 
@@ -55,18 +54,14 @@ def test_each_turn_has_a_mark_that_leads_to_it_by_pointer_and_by_keys_and_a_link
     failed = rail.get_by_role("button", name="Turn 4 of 8, failed: break it")
     failed.click()
     page.wait_for_function("() => document.activeElement.innerText.startsWith('break it')")
-    page.wait_for_function(
-        "() => document.querySelector('.turn-mark[aria-current]').title.startsWith('Turn 4')"
-    )
+    page.wait_for_function(AT_TURN, arg="Turn 4")
     check_copy_and_link(visitor, page, session)
-    assert rail.locator("button[tabindex='0']").count() == 1
+    becomes(rail.locator("button[tabindex='0']").count, 1)
     failed.focus()
     page.keyboard.press("End")
     page.keyboard.press("ArrowUp")
     page.keyboard.press("Enter")
-    page.wait_for_function(
-        "() => document.querySelector('.turn-mark[aria-current]').title.startsWith('Turn 7')"
-    )
+    page.wait_for_function(AT_TURN, arg="Turn 7")
     if AXE.is_file():
         assert faults(page, "nav[aria-label=Turns]") == []
 
@@ -86,8 +81,7 @@ def check_copy_and_link(visitor: Visitor, page: Any, session: str) -> None:
     other = visitor.open(viewport=PHONE)
     other.goto(address)
     other.wait_for_selector(".item.linked[aria-current] >> text=break it")
-    box = other.locator(".item.linked").bounding_box()
-    assert 0 <= box["y"] <= PHONE["height"]
+    other.wait_for_function(LINKED)
     other.close()
 
 
@@ -97,17 +91,40 @@ def long_session(hub: RunningHub) -> str:
     return say(hub.direct, hub.token, hub.folder, ["say 300 messages"] * 6)
 
 
-def count_history(page: Any) -> list[dict[str, Any]]:
-    """A list that grows by each page of history that is asked for, on sockets that are opened from now on."""
-    asked: list[dict[str, Any]] = []
+WATCH = """
+window.asked = [];
+window.held = null;
+window.answers = 0;
+const { send } = WebSocket.prototype;
+WebSocket.prototype.send = function (text) {
+    const { id, method, params } = JSON.parse(text);
+    // A copy of the end, for who reads without a network, is no part of a jump.
+    const isPage = method === "_dragoman/hub/history" && (params.before || params.after);
+    if (!isPage) return send.call(this, text);
+    window.asked.push(params);
+    this.addEventListener("message", ({ data }) => {
+        const isAnswer = (line) => line && JSON.parse(line).id === id && !JSON.parse(line).method;
+        if (data.split("\\n").some(isAnswer)) window.answers += 1;
+    });
+    if (window.held) window.held.push(() => send.call(this, text));
+    else send.call(this, text);
+};
+for (const act of ["keydown", "click", "hashchange"]) addEventListener(act, () => (window.asked = []), true);
+"""
+"""Pages of history that were asked for since a person acted last. While there is a list `held`, it keeps the
+requests back; `answers` counts what came for them."""
 
-    def hear(frame: str | bytes) -> None:
-        message = json.loads(frame)
-        if message.get("method") == "_dragoman/hub/history":
-            asked.append(message["params"])
 
-    page.on("websocket", lambda socket: socket.on("framesent", hear))
-    return asked
+def watch_history(visitor: Visitor, session: str) -> Any:
+    """A page at the end of a session, with its turns, and with `WATCH`."""
+    page = visitor.open()
+    page.add_init_script(WATCH)
+    page.reload()
+    go(page, f"#/s/{session}")
+    page.wait_for_selector(".item.of-end.drawn")
+    page.wait_for_selector(".turn-mark[title$='done: say 300 messages'] >> nth=4")  # all turns are known
+    page.locator(".timeline").focus()
+    return page
 
 
 MOST_FETCHED = 2
@@ -123,25 +140,19 @@ AT_END = """() => {
 
 
 def test_a_jump_fetches_where_it_leads_and_nothing_between(visitor: Visitor, long_session: str) -> None:
-    page = visitor.open()
-    asked = count_history(page)
-    page.reload()
-    page.evaluate("hash => { location.hash = hash }", f"#/s/{long_session}")
-    page.wait_for_selector(".item.of-end.drawn")
+    page = watch_history(visitor, long_session)
     rail = page.get_by_role("navigation", name="Turns")
-    rail.get_by_role("button", name="Turn 1 of 6, done: say 300 messages").wait_for()
 
-    def jump(act: Callable[[], object], until: str, arg: object = None) -> None:
+    def jump(act: Callable[[], object], until: str, arg: object = None, most: int = MOST_FETCHED) -> None:
         """Within a few requests, and without an element for each message."""
-        asked.clear()
         act()
         page.wait_for_function(until, arg=arg)
-        assert len(asked) <= MOST_FETCHED, asked
+        asked = page.evaluate("window.asked")
+        assert len(asked) <= most, asked
         assert page.locator(".item").count() < MOST_DRAWN
 
-    page.locator(".timeline").focus()
     jump(lambda: page.keyboard.press("Home"), AT_START)
-    assert page.evaluate(AT_TURN, "Turn 1")
+    page.wait_for_function(AT_TURN, arg="Turn 1")
     other = visitor.read(long_session)
     send(other, "say 40 messages")
     page.wait_for_selector(".jump >> text=/4\\d new below/")
@@ -153,12 +164,12 @@ def test_a_jump_fetches_where_it_leads_and_nothing_between(visitor: Visitor, lon
         outcome = page.evaluate(WANDER, [8, turn])
         assert outcome["faults"] == []
         assert outcome["most"] < MOST_DRAWN
-    jump(lambda: page.keyboard.press("End"), AT_END)
-    assert asked == []
-    assert page.locator(".jump").is_hidden()
-    assert page.evaluate("document.activeElement.className") == "timeline"  # keys go on scrolling it
+    # Of a message that is there: not every entry of the journal is one.
     address = page.locator(".item.drawn").first.get_attribute("data-cursor")
-    linked = f"#/s/{long_session}/{int(address) // 2}"
+    jump(lambda: page.keyboard.press("End"), AT_END, most=0)
+    becomes(page.locator(".jump").is_hidden, True)
+    becomes(lambda: page.evaluate("document.activeElement.className"), "timeline")  # keys go on scrolling it
+    linked = f"#/s/{long_session}/{address}"
     jump(lambda: page.evaluate("hash => { location.hash = hash }", linked), LINKED)
 
 
@@ -166,6 +177,30 @@ LINKED = """() => {
     const box = document.querySelector(".item.linked")?.getBoundingClientRect();
     return box && box.top >= 0 && box.bottom < innerHeight;
 }"""
+
+RELEASE = "() => { const { held } = window; window.held = null; for (const send of held) send(); }"
+FRAMES = "async () => { for (let left = 3; left; left -= 1) await new Promise(requestAnimationFrame); }"
+
+
+@pytest.mark.parametrize("wish", ["the end", "a turn that is here"])
+def test_who_goes_elsewhere_while_a_place_is_on_its_way_stays_there(
+    visitor: Visitor, long_session: str, wish: str
+) -> None:
+    page = watch_history(visitor, long_session)
+    last = page.locator(".turn-mark").last
+    turn = last.get_attribute("title").partition(" of")[0]
+    page.evaluate("window.held = []")
+    page.keyboard.press("Home")
+    page.wait_for_function("() => window.held.length === 1")
+    if wish == "the end":
+        page.keyboard.press("End")
+    else:
+        last.click()
+    page.evaluate(RELEASE)
+    page.wait_for_function("() => window.answers === 1")
+    page.evaluate(FRAMES)
+    assert page.evaluate(AT_TURN, turn) if wish != "the end" else page.evaluate(AT_END)
+    assert page.inner_text(".toast") == ""
 
 
 @pytest.mark.parametrize("is_close", [False, True], ids=["far from the end", "close to the end"])
@@ -216,13 +251,12 @@ def test_tool_calls_in_a_row_are_one_line_that_opens(visitor: Visitor, session: 
     page = open_session(visitor, session)
     line = page.get_by_role("button", name="7 tool calls, 1 failed")
     line.wait_for()
-    assert page.locator(".tool:visible").count() == 0
+    counts(page, ".tool:visible", 0)
     line.click()
-    assert line.get_attribute("aria-expanded") == "true"
-    page.wait_for_function("() => document.querySelectorAll('.tool').length === 7")
-    assert page.locator(".tool:visible").count() == 7
+    becomes(lambda: line.get_attribute("aria-expanded"), "true")
+    counts(page, ".tool:visible", 7)
     line.click()
-    assert page.locator(".tool:visible").count() == 0
+    counts(page, ".tool:visible", 0)
     page.keyboard.press("Control+Shift+F")
     page.keyboard.type("aardvark")
     page.wait_for_selector(".found-one")

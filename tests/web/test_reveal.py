@@ -17,7 +17,7 @@ from dragoman.testing.pace import patience
 from dragoman.text.sanitize import sanitize, sanitize_line
 from tests.text.test_sanitize import HOSTILE, ORDINARY
 from tests.web.conftest import RunningHub, Visitor, send
-from tests.web.page_sight import text_of
+from tests.web.page_sight import becomes, says
 
 WEB = Path(__file__).parents[2] / "web"
 NODE = shutil.which("node")
@@ -136,12 +136,9 @@ def test_nothing_that_a_person_reads_or_approves_hides_a_character(visitor: Visi
     page.wait_for_selector(".dock .card")
     page.evaluate("() => document.querySelectorAll('.timeline details').forEach(one => (one.open = true))")
     page.wait_for_function("() => document.querySelector('.timeline').innerText.includes('out')")
-    assert page.evaluate(UNSEEN) == []
-    card = page.inner_text(".dock .card")
-    for words in ("asksU+034F forU+00A0it", "rmU+00A0-rfU+034F /", "/homeU+034F", "allowU+034F onceU+202E"):
-        assert words in card
-    conversation = text_of(page)
-    for word in (
+    words = ("asksU+034F forU+00A0it", "rmU+00A0-rfU+034F /", "/homeU+034F", "allowU+034F onceU+202E")
+    says(page, ".dock .card", *words)
+    shown = (
         "plan",
         "tool",
         "path",
@@ -154,35 +151,35 @@ def test_nothing_that_a_person_reads_or_approves_hides_a_character(visitor: Visi
         "prose",
         "block",
         "run",
-    ):
-        assert f"{word}U+034F" in conversation
-    assert "newU+00A0U+202E" in conversation
-    assert page.inner_text(".diff .removed .text") == "oldU+034F"
-    assert "pathU+034FLFfile" in page.inner_text(".tool .path")
-    assert page.title().startswith("(1) session\\u034f title\\u202e")
-    assert "option\\u034f" in page.inner_text(".settings")
+    )
+    says(page, ".timeline", *(f"{word}U+034F" for word in shown), "newU+00A0U+202E")
+    becomes(lambda: page.inner_text(".diff .removed .text"), "oldU+034F")
+    says(page, ".tool .path", "pathU+034FLFfile")
+    becomes(lambda: page.title().startswith("(1) session\\u034f title\\u202e"), True)
+    says(page, ".settings", "option\\u034f")
+    assert page.evaluate(UNSEEN) == []
 
     page.fill(".composer textarea", "/")
     page.wait_for_selector(".completion .option")
-    assert page.inner_text(".completion .option") == "/commandU+034F\naboutU+202E it · hintU+034F"
+    option = "/commandU+034F\naboutU+202E it · hintU+034F"
+    becomes(lambda: page.inner_text(".completion .option"), option)
     assert page.evaluate(UNSEEN) == []
     page.fill(".composer textarea", "")
 
     page.click(".dock .choice.allow_once")
     page.wait_for_selector(".dock .card form")
-    assert page.evaluate(UNSEEN) == []
-    form = page.inner_text(".dock .card")
-    for words in (
+    filled = (
         "messageU+034F",
         "fieldU+034F",
         "hintU+202E",
         "filledU+00A0in",
         "listU+034F",
         "entryU+034F",
-    ):
-        assert words in form
+    )
+    says(page, ".dock .card", *filled)
+    assert page.evaluate(UNSEEN) == []
     page.click("a.brand")
     page.wait_for_selector(".inbox .card")
+    says(page, ".sessions", "session\\u034f title")
     assert page.evaluate(UNSEEN) == []
-    assert "session\\u034f title" in page.inner_text(".sessions")
     page.click(".inbox .choice.reject_once")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.web.conftest import DESK, PHONE, RunningHub, Visitor
-from tests.web.page_sight import AXE, faults
+from tests.web.page_sight import AXE, becomes, closes, counts, faults
 from tests.web.random_scrolls import say
 
 pytestmark = pytest.mark.timeout(240)
@@ -42,8 +42,8 @@ def find(page: Any, words: str) -> dict[str, Any]:
     page.keyboard.press("Control+Shift+f")
     page.keyboard.type(words)
     page.keyboard.press("Enter")
-    page.wait_for_function(f"() => ({MATCH})()?.shown")
-    found: dict[str, Any] = page.evaluate(MATCH)
+    seen = page.wait_for_function(f"() => {{ const found = ({MATCH})(); return found?.shown && found; }}")
+    found: dict[str, Any] = seen.json_value()
     return found
 
 
@@ -63,24 +63,22 @@ def test_results_are_plain_text_with_marked_words_and_arrows_choose(page: Any) -
     page.keyboard.press("Control+Shift+f")
     page.keyboard.type("early")
     page.wait_for_selector(".found-one[aria-selected=true]")
-    rows = page.locator(".found-one").count()
-    assert rows > 2
+    page.wait_for_selector(".found-one >> nth=2")
     page.keyboard.press("ArrowUp")
     for _ in range(2):
         page.keyboard.press("ArrowDown")
-    assert page.get_attribute(".search-field", "aria-activedescendant") == "found-2"
-    assert page.get_attribute("#found-2", "aria-selected") == "true"
-    assert page.locator(".found-one[aria-selected=true]").count() == 1
+    becomes(lambda: page.get_attribute(".search-field", "aria-activedescendant"), "found-2")
+    becomes(lambda: page.get_attribute("#found-2", "aria-selected"), "true")
+    counts(page, ".found-one[aria-selected=true]", 1)
     page.fill(".search-field", "quokka linked")
-    page.wait_for_function("() => document.querySelectorAll('.found-one').length === 1")
-    shown = page.inner_text(".excerpt")
-    assert shown == "Result The quokka of quokka.py is linked…"
-    assert page.locator(".excerpt mark").all_inner_texts() == ["quokka", "quokka", "linked"]
+    counts(page, ".found-one", 1)
+    becomes(lambda: page.inner_text(".excerpt"), "Result The quokka of quokka.py is linked…")
+    becomes(page.locator(".excerpt mark").all_inner_texts, ["quokka", "quokka", "linked"])
     if AXE.is_file():
         assert faults(page, "dialog") == []
     page.keyboard.press("Enter")
     page.wait_for_function(f"() => ({MATCH})()?.shown")
-    assert page.locator("dialog").count() == 0
+    closes(page)
     assert page.viewport_size == DESK
 
 

@@ -10,7 +10,19 @@ from typing import Any
 import pytest
 
 from tests.web.conftest import DESK, PHONE, RunningHub, Visitor, draw, running_hub, send, start_session
-from tests.web.page_sight import AXE, CRAMPED, ended, faults, reads
+from tests.web.page_sight import (
+    AXE,
+    CRAMPED,
+    becomes,
+    closes,
+    counts,
+    ended,
+    faults,
+    fits,
+    go,
+    reads,
+    says,
+)
 from tests.web.random_scrolls import say
 
 pytestmark = pytest.mark.timeout(240)
@@ -59,15 +71,11 @@ def sessions(hub: RunningHub) -> dict[str, str]:
     return {state: f"#/s/{session}" for state, session in made.items()}
 
 
-def column(page: Any, name: str) -> str:
-    return str(page.inner_text(f".board-column.of-{name}"))
-
-
-def choose(page: Any, *keys: str) -> str:
-    """Press keys; gives the title of the tile that has the focus then."""
+def choose(page: Any, title: str, *keys: str) -> None:
+    """Press keys: then the tile with this title has the focus."""
     for key in keys:
         page.keyboard.press(key)
-    return str(page.evaluate(FOCUS))
+    becomes(lambda: page.evaluate(FOCUS), title)
 
 
 def test_the_board_shows_each_session_in_its_state_with_its_last_line_cost_and_changes(
@@ -77,20 +85,16 @@ def test_the_board_shows_each_session_in_its_state_with_its_last_line_cost_and_c
     page.keyboard.press("b")
     page.wait_for_selector(".tile-line.live >> text=I am working on it")
     page.wait_for_selector(".of-failed .tile-line.error >> text=no credit is left")
-    needs = column(page, "needs")
-    assert "Run the installer" in needs
-    assert "HIGH" in needs.upper()
-    done = column(page, "done")
-    assert "0.31 USD" in done
-    assert "+8 −1" in done
-    assert "guide" in done
+    says(page, ".board-column.of-needs", "Run the installer")
+    page.wait_for_selector(".board-column.of-needs >> text=/high/i")
+    says(page, ".board-column.of-done", "0.31 USD", "+8 −1", "guide")
     assert page.locator(".of-running .tile-time").inner_text().endswith(("s", "min"))
-    assert page.inner_text(".board-cost") == "0.31 USD"
+    becomes(lambda: page.inner_text(".board-cost"), "0.31 USD")
     if AXE.is_file():
         assert faults(page) == []
     draw(page, "board-desk")
     page.set_viewport_size(PHONE)
-    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    fits(page, PHONE["width"])
 
 
 def test_keys_move_on_the_board_filter_it_and_open_two_sessions_beside_each_other(
@@ -99,30 +103,30 @@ def test_keys_move_on_the_board_filter_it_and_open_two_sessions_beside_each_othe
     page = stranger.open()
     page.keyboard.press("b")
     page.wait_for_selector(".of-needs .tile")
-    assert choose(page, "j") == "run the installer"
-    assert choose(page, "j") == "wait"
-    assert choose(page, "l", "l") == "break the build"
-    assert choose(page, "h", "k") == "wait"
+    choose(page, "run the installer", "j")
+    choose(page, "wait", "j")
+    choose(page, "break the build", "l", "l")
+    choose(page, "wait", "h", "k")
     page.keyboard.press("Enter")
     page.wait_for_selector(".pane .working")
     page.keyboard.press("Escape")  # out of the field
     page.keyboard.press("b")
     page.fill(".board-filter", "break")
-    page.wait_for_function("() => document.querySelectorAll('.tile').length === 1")
+    counts(page, ".tile", 1)
     page.locator(".tile").focus()
     page.keyboard.press("Shift+Enter")
     page.wait_for_selector(".split .pane:nth-of-type(2) .end.bad")
-    assert page.locator(".pane .working").count() == 1
+    counts(page, ".pane .working", 1)
     page.locator(".pane textarea").nth(0).fill("left draft")
     page.locator(".pane textarea").nth(1).fill("right draft")
     page.reload()
     page.wait_for_selector(".split .pane:nth-of-type(2) .end.bad")
-    drafts = [field.input_value() for field in page.locator(".pane textarea").all()]
-    assert drafts == ["left draft", "right draft"]
+    fields = page.locator(".pane textarea")
+    becomes(lambda: [field.input_value() for field in fields.all()], ["left draft", "right draft"])
     page.locator("[aria-label='Close this side']").nth(0).click()
-    page.wait_for_function("() => document.querySelectorAll('.pane').length === 1")
-    assert page.evaluate("location.hash") == sessions["failed"]
-    assert page.input_value(".pane textarea") == "right draft"
+    counts(page, ".pane", 1)
+    becomes(lambda: page.evaluate("location.hash"), sessions["failed"])
+    becomes(lambda: page.input_value(".pane textarea"), "right draft")
 
 
 def test_the_palette_finds_acts_sessions_and_text(visitor: Visitor, sessions: dict[str, str]) -> None:
@@ -160,18 +164,18 @@ def test_a_chord_opens_the_question_and_a_second_key_confirms_it(
     page.wait_for_selector(".of-needs .tile")
     page.keyboard.press("Shift+A")
     page.wait_for_selector("dialog.decision .command")
-    assert "so-that-nothing-may-be-cut" in page.inner_text("dialog.decision .command")
+    says(page, "dialog.decision .command", "so-that-nothing-may-be-cut")
     page.wait_for_selector("dialog.decision .risk.high")
-    assert page.evaluate("document.activeElement.classList.contains('card')"), "no answer has the focus"
+    page.wait_for_selector("dialog.decision .card:focus")  # no answer has the focus
     page.keyboard.press("Enter")  # says nothing: what is risky needs its number
     assert page.locator("dialog.decision").count() == 1
     page.keyboard.press("1")
     page.wait_for_selector("dialog.decision", state="detached")
     page.wait_for_selector(".of-done .tile >> text=It is installed.")
-    assert page.locator(".of-needs .tile").count() == 0
-    page.evaluate("(address) => { location.hash = address; }", sessions["needs"])
+    counts(page, ".of-needs .tile", 0)
+    go(page, sessions["needs"])
     ended(page, 1)
-    page.evaluate("(address) => { location.hash = address; }", sessions["running"])
+    go(page, sessions["running"])
     page.wait_for_selector(".working")
     page.keyboard.press("Control+.")
     ended(page, 1)
@@ -207,8 +211,9 @@ def test_a_place_in_a_tool_call_in_prose_and_in_the_palette_opens_the_file_at_it
     page.keyboard.press("n")
     page.fill("#new-cwd", str(folder / "s"))
     page.wait_for_selector(".folder >> text=git")
-    assert page.locator(".folder").all_inner_texts()[0].startswith(str(folder))
+    says(page, ".folder >> nth=0", str(folder))
     page.press("#new-cwd", "Escape")
+    closes(page)
     start_session(page, folder)
     send(page, "point at it")
     ended(page, 1)
@@ -226,16 +231,19 @@ def test_a_place_in_a_tool_call_in_prose_and_in_the_palette_opens_the_file_at_it
     page.wait_for_selector("dialog [role=alert] >> text=outside the folders")
     assert "not of this session" not in page.inner_text("dialog")
     page.keyboard.press("Escape")
+    closes(page)
     page.keyboard.press("Escape")
     page.set_viewport_size(PHONE)
     page.keyboard.press("Control+k")
     page.keyboard.type("open a file")
+    page.wait_for_selector(".palette-entry[aria-selected=true] >> text=Open a file")
     page.keyboard.press("Enter")
+    page.wait_for_selector("[aria-label='A file of this session']:focus")
     page.keyboard.type("prsr")
     page.wait_for_selector(".palette-entry >> text=src/parser.py")
     page.keyboard.press("Enter")
     page.wait_for_selector(".file-line")
-    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    fits(page, PHONE["width"])
 
 
 def test_agents_are_shown_with_their_state_last_words_and_an_examination(
@@ -245,25 +253,24 @@ def test_agents_are_shown_with_their_state_last_words_and_an_examination(
     send(page, "die now")
     page.click(".end-words summary")
     words = page.locator(".end-words pre")
-    assert words.inner_text().endswith("guide: the licence has run out")
+    becomes(lambda: words.inner_text().splitlines()[-1], "guide: the licence has run out")
     sentence = page.locator(".end.bad > p").bounding_box()
     assert words.bounding_box()["y"] > sentence["y"] + sentence["height"]  # below it, not beside it
     page.keyboard.press("Escape")
     page.keyboard.press("g")
     failed = page.locator("[data-agent=guide] .note.bad")
-    failed.wait_for()
-    assert "status 3" in failed.inner_text()
+    says(page, "[data-agent=guide] .note.bad", "status 3")
     failed.locator("summary").click()
-    assert "the licence has run out" in failed.locator("pre").inner_text()
+    says(page, "[data-agent=guide] .note.bad pre", "the licence has run out")
     page.locator("[data-agent=echo]").get_by_text("Examine").click()
     page.wait_for_selector("[data-agent=echo] .findings >> text=It works.")
     assert page.locator("[data-agent=echo] .findings li").count() > 2
     page.click(".agent-missing summary")
-    assert "npm install" in page.inner_text(".agent-missing")
+    says(page, ".agent-missing", "npm install")
     if AXE.is_file():
         assert faults(page) == []
     page.set_viewport_size(PHONE)
-    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    fits(page, PHONE["width"])
 
 
 def test_theme_and_density_are_chosen_and_kept(stranger: Visitor) -> None:
@@ -272,18 +279,18 @@ def test_theme_and_density_are_chosen_and_kept(stranger: Visitor) -> None:
     page.keyboard.press(",")
     page.click(".segment >> text=Dark")
     page.click(".segment >> text=Compact")
+    page.wait_for_function(f"light => ({COLOUR})() !== light", arg=light)
     dark = page.evaluate(COLOUR)
-    assert dark != light
     if AXE.is_file():
         assert faults(page) == []
     page.reload()
     page.wait_for_selector(".segment[aria-pressed=true] >> text=Dark")
-    assert page.evaluate(COLOUR) == dark
+    becomes(lambda: page.evaluate(COLOUR), dark)
     page.emulate_media(color_scheme="dark")
     page.click(".segment >> text=Light")
-    assert page.evaluate(COLOUR) == light
+    becomes(lambda: page.evaluate(COLOUR), light)
     page.click(".segment >> text=System")
-    assert page.evaluate(COLOUR) == dark
+    becomes(lambda: page.evaluate(COLOUR), dark)
 
 
 def test_an_archived_session_leaves_the_list_and_comes_back(visitor: Visitor, hub: RunningHub) -> None:
@@ -296,7 +303,7 @@ def test_an_archived_session_leaves_the_list_and_comes_back(visitor: Visitor, hu
     row.wait_for(state="detached")
     page.get_by_text("Archived sessions", exact=True).click()
     row.wait_for()
-    assert row.locator(".dot").get_attribute("aria-label") == "archived"
+    becomes(lambda: row.locator(".dot").get_attribute("aria-label"), "archived")
     draw(page, "archive-desk")
     page.get_by_text("Hide archived sessions", exact=True).click()
     row.wait_for(state="detached")
@@ -323,13 +330,13 @@ def test_what_a_turn_changed_is_committed_from_its_changes(visitor: Visitor, hub
     page.set_viewport_size(ZOOMED)
     page.click(".changes-head >> text=Commit")
     page.wait_for_selector(".commit-files input[data-path='poem.txt']:checked")
-    assert page.evaluate("document.activeElement.id") == "commit-message"
-    assert page.evaluate(CRAMPED) == []
-    assert page.evaluate(COVERED) == 0
+    becomes(lambda: page.evaluate("document.activeElement.id"), "commit-message")
+    becomes(lambda: page.evaluate(CRAMPED), [])
+    becomes(lambda: page.evaluate(COVERED), 0)
     page.set_viewport_size(DESK)
     assert not page.is_checked(".commit-files input[data-path='other.txt']")
-    assert page.input_value("#commit-message") == "Fix the parser"
-    assert "commit-msg" in page.inner_text(".commit-about")
+    becomes(lambda: page.input_value("#commit-message"), "Fix the parser")
+    says(page, ".commit-about", "commit-msg")
     if AXE.is_file():
         assert faults(page, "dialog") == []
     page.keyboard.press("Control+Enter")
@@ -362,27 +369,32 @@ def test_windows_fit_where_there_is_little_room(
     visitor: Visitor, sessions: dict[str, str], room: dict[str, int]
 ) -> None:
     page = visitor.open(viewport=room)
-    page.evaluate("hash => { location.hash = hash }", sessions["done"])
+    go(page, sessions["done"])
     page.wait_for_selector(".changed-bar")
-    cramped = {}
+
+    def has_room(name: str) -> None:
+        becomes(lambda: (name, page.evaluate(CRAMPED)), (name, []))
+
     for key, content in WINDOWS.items():
         page.keyboard.press("Escape")
         page.keyboard.press(key)
         page.wait_for_selector(content)
-        cramped[key] = page.evaluate(CRAMPED)
+        has_room(key)
         page.keyboard.press("Escape")
-        page.wait_for_selector("dialog", state="detached")
+        closes(page)
     page.click("button[aria-label='Session menu']")
-    assert page.evaluate(CRAMPED) == []
+    page.wait_for_selector(".menu")
+    has_room("menu")
     page.click(".menu >> text=Rename")
-    cramped["rename"] = page.evaluate(CRAMPED)
+    page.wait_for_selector("dialog")
+    has_room("rename")
     page.keyboard.press("Escape")
+    closes(page)
     page.goto(page.url.partition("#")[0] + "#/settings")
     page.click("button >> text=Add a hub")
     page.wait_for_selector("#hub-link")
-    cramped["hub"] = page.evaluate(CRAMPED)
-    assert {name: found for name, found in cramped.items() if found} == {}
-    assert page.evaluate("document.documentElement.scrollWidth") <= room["width"]
+    has_room("hub")
+    fits(page, room["width"])
 
 
 def git(folder: Path, *words: str) -> str:

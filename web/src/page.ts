@@ -305,20 +305,22 @@ function announce(open: Conversation): void {
 function seekWanted(open: Conversation): Promise<void> {
   const { found, query } = wanted!;
   wanted = null;
-  return seek(open, found.cursor, (list, item) => {
+  return seek(open, found.cursor, (list, item, isWanted) => {
     if (query === null) list.goTo(item, true);
-    else void list.reveal(item, { query, excerpt: found.excerpt });
+    else void list.reveal(item, { query, excerpt: found.excerpt }, isWanted);
   });
 }
 
 /** A place may stand far from what is read: then that part is fetched. */
-async function seek(open: Conversation, cursor: string, show: (list: Timeline, item: Item) => void): Promise<void> {
+async function seek(open: Conversation, cursor: string, show: (list: Timeline, item: Item, isWanted: () => boolean) => void): Promise<void> {
   const { history } = open;
-  const isHere = history.fold.find(cursor) || (await history.goTo(app.rpc, entryOf(cursor)));
+  const isWanted = history.aim();
+  const isHere = history.fold.find(cursor) || (await history.goTo(app.rpc, entryOf(cursor), isWanted));
+  if (!isWanted()) return; // somebody has gone elsewhere meanwhile
   const item = history.fold.find(cursor);
   if (!item) return app.say(isHere ? "That place is not in the history any more." : "That place could not be fetched.");
   timeline(open).take(shownPart(open));
-  show(timeline(open), item);
+  show(timeline(open), item, isWanted);
 }
 
 function go(hash: string): void {

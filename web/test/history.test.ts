@@ -99,6 +99,13 @@ test("who wants to be elsewhere meanwhile is not taken to a former goal", async 
   const [, isThere] = await Promise.all([history.goTo(rpc, 100), history.goTo(rpc, 4000)]);
   assert.ok(isThere);
   assert.ok(history.fold.find("4000"));
+  history.toEnd();
+  hub.gate = new Promise<void>((resolve) => (open = resolve));
+  const late = history.goTo(rpc, 1);
+  history.aim(); // at something that is here
+  open();
+  await late;
+  assert.equal(history.fold, end);
 });
 
 test("a hub that cannot be reached leaves everything as it was", async () => {

@@ -88,6 +88,11 @@ def words(eyes: Eyes) -> list[str]:
     return [entry.text for entry in eyes.chat.transcript.entries if isinstance(entry, SpeechEntry)]
 
 
+async def spoken(eyes: Eyes, *texts: str) -> None:
+    """Until this has been said in the session, and nothing else."""
+    await eyes.until(lambda: words(eyes) == list(texts), f"{texts} to be said")
+
+
 async def answered_elsewhere(stage: Stage) -> None:
     """Somebody else allows what waits."""
     other: Talker = await stage.client().begin()
@@ -112,7 +117,7 @@ async def test_a_cut_connection_is_a_pause_and_a_restarted_hub_is_one(tmp_path: 
             gate.open.set()  # the turn ends while nobody listens
             door.open()
             await eyes.see("waited", "● ready")
-            assert words(eyes) == ["wait", "waited"]
+            await spoken(eyes, "wait", "waited")
 
             gate.waiting.clear()
             gate.open.clear()
@@ -125,7 +130,7 @@ async def test_a_cut_connection_is_a_pause_and_a_restarted_hub_is_one(tmp_path: 
             await eyes.see("◐ working")
             gate.open.set()
             await eyes.see("0 1 2", "● ready")
-            assert words(eyes) == ["wait", "waited"] * 2 + ["say 3", "0 1 2 "]
+            await spoken(eyes, *["wait", "waited"] * 2, "say 3", "0 1 2 ")
             assert gate.prompts == ["wait", "wait", "say 3"]
 
 
@@ -150,7 +155,7 @@ async def test_an_open_question_outlives_the_connection_and_is_taken_back_when_i
                 door.open()
                 await eyes.lose("Permission")
                 await eyes.see("● ready")
-            assert words(eyes) == ["ask", "yes"] * 2
+            await spoken(eyes, *["ask", "yes"] * 2)
 
 
 AGENT = """
@@ -193,7 +198,7 @@ async def test_a_real_hub_that_is_killed_in_mid_turn_leaves_no_gap(tmp_path: Pat
             go_on.touch()  # the agent lives, and talks on to nobody
             await hub.start()
             await eyes.see("398 399", "● ready")
-            assert words(eyes) == ["tell", "".join(f"{number} " for number in range(400))]
+            await spoken(eyes, "tell", "".join(f"{number} " for number in range(400)))
     finally:
         await asyncio.to_thread(hub.kill, signal.SIGTERM)
         hub.close()

@@ -81,7 +81,7 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def ticket_of(stage: Stage) -> str:
-    answer = httpx2.post(f"http://127.0.0.1:{stage.port}/ticket", headers=stage.headers)
+    answer = httpx2.post(f"http://127.0.0.1:{stage.port}/ticket", headers=stage.headers, timeout=patience(30))
     ticket: str = answer.json()["ticket"]
     return ticket
 

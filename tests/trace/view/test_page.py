@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from dragoman.journal.contract import Entry
+from dragoman.testing.pace import patience
 from dragoman.trace.view.page import make_page
 from tests.browser import open_browser
+from tests.web.page_sight import becomes, counts, fits, says
 
 
 def update(**fields: Any) -> bytes:
@@ -64,6 +66,7 @@ def browser() -> Iterator[Any]:
 def opened(browser: Any, page: bytes, folder: Path, **options: Any) -> tuple[Any, list[str]]:
     (folder / "page.html").write_bytes(page)
     tab = browser.new_page(**options)
+    tab.set_default_timeout(patience(30_000))
     said: list[str] = []
     tab.on("console", lambda message: said.append(message.text))
     tab.on("pageerror", lambda error: said.append(str(error)))
@@ -76,25 +79,14 @@ def opened(browser: Any, page: bytes, folder: Path, **options: Any) -> tuple[Any
     return tab, said
 
 
-def story_of(tab: Any) -> str:
-    """The text that is shown. What a busy browser has not drawn yet has none."""
-    tab.wait_for_function("() => document.querySelector('#story').innerText.trim() !== ''")
-    return str(tab.inner_text("#story"))
-
-
 def test_a_conversation_is_shown_and_hostile_text_stays_text(browser: Any, tmp_path: Path) -> None:
     finding = {"frame": 2, "rule": "TURN-05", "level": "fail", "why": "it is only a test"}
     tab, said = opened(browser, make_page(conversation(), title="<b>t</b>", findings=[finding]), tmp_path)
-    shown = story_of(tab)
-    assert "Please look at this" in shown
-    assert "<img src=x onerror=" in shown
-    assert "Allow it after 1.0 s" in shown
-    assert "- old" in shown
-    assert "turn ended: end_turn after 1.9 s" in shown
-    assert "TURN-05: it is only a test" in shown
+    says(tab, "#story", "Please look at this", "<img src=x onerror=", "Allow it after 1.0 s", "- old")
+    says(tab, "#story", "turn ended: end_turn after 1.9 s", "TURN-05: it is only a test")
     assert tab.inner_text("h1") == "<b>t</b>"
     assert tab.title() == "<b>t</b>"
-    assert tab.locator("#story img").count() == 0
+    counts(tab, "#story img", 0)
     assert said == []
 
 
@@ -113,8 +105,8 @@ def test_a_diff_has_no_line_for_the_end_of_the_last_one(browser: Any, tmp_path: 
     }
     entries = [Entry("to_client", update(sessionUpdate="tool_call", **call), 0.1)]
     tab, _ = opened(browser, make_page(entries, title="diffs"), tmp_path)
-    shown = tab.locator("pre.diff span").all_text_contents()
-    assert shown == ["- old", "+ new", "+ made", "- gone", "  kept", "  ", "+ more"]
+    lines = ["- old", "+ new", "+ made", "- gone", "  kept", "  ", "+ more"]
+    becomes(tab.locator("pre.diff span").all_text_contents, lines)
 
 
 def test_it_is_searched_and_frames_are_looked_at(browser: Any, tmp_path: Path) -> None:
@@ -122,11 +114,11 @@ def test_it_is_searched_and_frames_are_looked_at(browser: Any, tmp_path: Path) -
     tab.keyboard.press("/")
     tab.keyboard.type("a.py")
     tab.keyboard.press("Enter")
-    assert tab.inner_text("#matches") == "1 of 2"
-    assert "Edit a.py" in tab.inner_text(".row.hit")
+    becomes(lambda: tab.inner_text("#matches"), "1 of 2")
+    says(tab, ".row.hit", "Edit a.py")
     tab.click("#tab-frames")
     tab.click(".line:nth-child(2)")
-    assert '"method": "session/prompt"' in tab.inner_text("#frame-text")
+    says(tab, "#frame-text", '"method": "session/prompt"')
     assert said == []
 
 
@@ -138,7 +130,7 @@ def test_nothing_is_wider_than_the_screen(browser: Any, tmp_path: Path, width: i
         tmp_path,
         viewport={"width": width, "height": 800},
     )
-    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    fits(tab, width)
 
 
 def test_a_long_recording_costs_what_is_on_the_screen(browser: Any, tmp_path: Path) -> None:

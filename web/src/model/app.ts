@@ -189,16 +189,17 @@ export class App implements Owner {
     this.questions.clear();
     await rpc.call("_dragoman/hub/watch", { on: true });
     await this.refresh(rpc);
-    for (const shown of this.shown()) await shown.attach(rpc);
+    // Looked up anew each time: who goes elsewhere meanwhile is not attached by `show`, because this is not live yet.
+    for (let next; (next = this.shown().find((shown) => !shown.follows(rpc))); ) await next.attach(rpc);
     void this.sendWaiting(rpc);
     if (!this.hub && isPushOn()) void subscribe(rpc).catch(() => null); // settings say why, when somebody looks
   }
 
   /** What was written in sessions that are not shown is sent as well. */
   private async sendWaiting(rpc: Rpc): Promise<void> {
-    const shown = this.shown().map(({ id }) => id);
     const ids = this.outboxNames().map((name) => name.slice(this.key ? this.key.length + 1 : 0));
-    for (const id of ids.filter((id) => !shown.includes(id))) {
+    for (const id of ids) {
+      if (this.shown().some((shown) => shown.id === id)) continue; // now, or since a former one was attached
       const courier = this.couriers.get(id) ?? this.conversation(id)!;
       if (!courier.hasToSend) continue;
       this.couriers.set(id, courier);
@@ -447,11 +448,14 @@ export class App implements Owner {
     [this.open, this.beside] = wanted.map((one) => kept(one) ?? this.conversation(one));
     for (const left of before.filter((shown) => !this.shown().includes(shown))) {
       if (left.hasToSend) this.couriers.set(left.id, left);
-      else this.detach(left.id);
+      else {
+        left.leave();
+        this.detach(left.id);
+      }
     }
     for (const opened of this.shown().filter((shown) => !before.includes(shown))) {
-      const isAttached = this.couriers.delete(opened.id);
-      if (this.health === "live" && !isAttached) void opened.attach(this.rpc);
+      this.couriers.delete(opened.id);
+      if (this.health === "live" && !opened.follows(this.rpc)) void opened.attach(this.rpc);
     }
     if (this.health !== "live") void this.offline.restore();
     this.looked();

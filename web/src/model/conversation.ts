@@ -36,6 +36,8 @@ export class Conversation {
   private ready = false;
   private terminals: Terminals;
   private rpc: Rpc | null = null;
+  /** Whom it was asked from last, answered or not. */
+  private attachedTo: Rpc | null = null;
 
   constructor(
     readonly id: string,
@@ -56,7 +58,17 @@ export class Conversation {
     return this.line.length;
   }
 
+  follows(rpc: Rpc): boolean {
+    return this.attachedTo === rpc;
+  }
+
+  /** Nobody looks at it any more: it is not asked for, should its history still be on its way. */
+  leave(): void {
+    this.attachedTo = null;
+  }
+
   async attach(rpc: Rpc): Promise<void> {
+    this.attachedTo = rpc;
     try {
       if (this.ready) await this.resume(rpc);
       else await this.open(rpc);
@@ -77,8 +89,10 @@ export class Conversation {
   /** The last page first, then everything behind it: nothing is missing between the two, and nothing comes twice. */
   private async open(rpc: Rpc): Promise<void> {
     const messages = await this.history.open(rpc);
+    if (!this.follows(rpc)) throw new Gone("left");
     this.fold = this.history.folded(messages);
     this.cursor = messages.at(-1)?.cursor ?? "";
+    this.line = []; // said to who followed the session before; what the history does not have is told again
     const answer = await rpc.call<{ session: SessionInfo; snapshot?: Snapshot }>(
       "_dragoman/hub/attach", { sessionId: this.id, after: this.cursor },
     );
@@ -120,6 +134,7 @@ export class Conversation {
     this.info = answer.session ?? this.info;
     const end = this.info?.cursor ?? "";
     if (end !== this.cursor) this.behind = end;
+    if (!this.history.outline.length) void this.history.readOutline(rpc); // it was lost with the connection before
     // Should the last message be none that is shown to clients, nothing else would end this.
     window.setTimeout(() => this.caughtUp(), 3000);
   }
@@ -131,9 +146,13 @@ export class Conversation {
   }
 
   hear(message: Message): void {
-    this.line.push(message);
     const cursor = message.params?._meta?.dragoman?.cursor;
-    if (typeof cursor === "string") this.cursor = cursor;
+    if (typeof cursor === "string") {
+      // Until it is attached, the hub may still tell what it told to who followed the session before.
+      if (!this.ready && !isBehind(cursor, this.cursor)) return;
+      this.cursor = cursor;
+    }
+    this.line.push(message);
   }
 
   /** Folds what waits, as long as the budget of a frame allows; true when something is left. */
@@ -331,4 +350,11 @@ export class Conversation {
     }
     this.changed();
   }
+}
+
+/** Of an entry in parts, 17.1 stands before 17.2, and 17 is the last. */
+function isBehind(cursor: string, other: string): boolean {
+  const [entry, part = Infinity] = cursor.split(".").map(Number);
+  const [otherEntry, otherPart = Infinity] = other.split(".").map(Number);
+  return entry > otherEntry || (entry === otherEntry && part > otherPart);
 }

@@ -104,16 +104,21 @@ export class History {
     return this.hasLater ? this.fetch(() => this.fetchLater(rpc)) : Promise.resolve(false);
   }
 
-  /** Reads on at an entry; false if it cannot be had. */
-  async goTo(rpc: Rpc, entry: number): Promise<boolean> {
+  /** Somebody wants to be somewhere. Whether that is still their last wish, is for the function to say. */
+  aim(): () => boolean {
     const goal = (this.goal += 1);
+    return () => goal === this.goal;
+  }
+
+  /** Reads on at an entry; false if it cannot be had. */
+  async goTo(rpc: Rpc, entry: number, isWanted = this.aim()): Promise<boolean> {
     while (this.fetching) await this.fetching;
-    if (goal !== this.goal) return false;
+    if (!isWanted()) return false;
     if (entry >= this.tail.first - PAGE) {
       this.leaveWindow();
       if (entry < this.tail.first) await this.earlier(rpc);
     }
-    return this.has(entry) || this.fetch(() => this.openWindow(rpc, entry, goal));
+    return this.has(entry) || this.fetch(() => this.openWindow(rpc, entry, isWanted));
   }
 
   /** Everything up to the end. */
@@ -123,7 +128,7 @@ export class History {
   }
 
   toEnd(): void {
-    this.goal += 1;
+    this.aim();
     this.leaveWindow();
   }
 
@@ -171,10 +176,10 @@ export class History {
     if (this.window === window) this.show({ fold, first: window.first, last });
   }
 
-  private async openWindow(rpc: Rpc, entry: number, goal: number): Promise<void> {
+  private async openWindow(rpc: Rpc, entry: number, isWanted: () => boolean): Promise<void> {
     const before = Math.max(0, entry - 1 - CONTEXT);
     const { fold, last } = await this.readBehind(rpc, before, PAGE + CONTEXT);
-    if (goal === this.goal) this.show({ fold, first: before + 1, last });
+    if (isWanted()) this.show({ fold, first: before + 1, last });
   }
 
   private async readBehind(rpc: Rpc, entry: number, most: number): Promise<{ fold: Fold; last: number }> {

@@ -168,7 +168,8 @@ export class Composer {
   /** What is written, which the field then has no longer. */
   private takePrompt(): ContentBlock[] | null {
     const text = this.field.value.trim();
-    if (!this.target() || this.send.disabled || (!text && !this.attached.length)) return null;
+    // Another session may be gone to, and not be drawn yet: what is written here is not for it.
+    if (this.target()?.id !== this.session || this.send.disabled || (!text && !this.attached.length)) return null;
     const prompt: ContentBlock[] = text ? [{ type: "text", text }] : [];
     for (const path of this.mentions) if (text.includes(`@${path}`)) prompt.push(this.linkTo(path));
     for (const { block } of this.attached) prompt.push(block);
@@ -214,9 +215,14 @@ export class Composer {
   }
 
   async attach(files: File[]): Promise<void> {
+    const { session } = this;
     for (const file of files) {
       try {
-        this.attached.push({ name: file.name, block: await this.blockOf(file) });
+        const block = await this.blockOf(file);
+        // Another session may be shown by now.
+        const shelf = session === this.session ? this.attached : (shelves.get(session) ?? []);
+        shelf.push({ name: file.name, block });
+        shelves.set(session, shelf);
       } catch (error) {
         this.app.say(`${file.name} was not attached: ${error instanceof Error ? error.message : error}`);
       }

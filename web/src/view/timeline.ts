@@ -140,15 +140,15 @@ export class Timeline {
 
   toEnd(): void {
     this.position = "end";
-    if (this.shown.hasLater) this.source.toEnd();
-    else this.settle();
+    this.source.toEnd(); // also of who is there: a place that is on its way is not wanted any more
+    if (!this.shown.hasLater) this.settle();
   }
 
   /** To the very beginning, also of what is not here: until that comes, what is seen stays. */
   toStart(): void {
     this.position = "start";
-    if (this.shown.hasEarlier) this.source.toStart();
-    else this.settle();
+    this.source.toStart();
+    if (!this.shown.hasEarlier) this.settle();
   }
 
   private refresh(item: Item): void {
@@ -351,7 +351,7 @@ export class Timeline {
   }
 
   /** Brings what a search found to the middle of the screen and marks it, or else the item that it is in. */
-  async reveal(item: Item, target: SearchTarget): Promise<void> {
+  async reveal(item: Item, target: SearchTarget, isWanted: () => boolean): Promise<void> {
     const place = this.groups.placeOf(item);
     if (!place) return;
     forgetMatches();
@@ -361,7 +361,7 @@ export class Timeline {
     // Colours replace the text of code blocks, and with it what would be marked.
     if (place.shell.querySelector(".code")) await import("./highlight");
     // What is drawn or said meanwhile may replace the text or move it away: then once more.
-    for (let tries = 0; tries < REVEALS; tries += 1) {
+    for (let tries = 0; tries < REVEALS && isWanted(); tries += 1) {
       const match = this.bringMatch(place, target);
       await nextFrame();
       if (!match || this.isInView(match)) break;
