@@ -33,12 +33,6 @@ def _async_calls(names: str) -> re.Pattern[str]:
     return re.compile(rf"{_UNUSED}(?:{names}){_ARGUMENTS}")
 
 
-def _begins_with_library_call(code: CodeText, calls: re.Pattern[str]) -> bool:
-    """Whether a line of Python begins with a call of a library that must be awaited."""
-    indexes = code.indexes_with(("asyncio.", "anyio.", "trio."))
-    return any(calls.match(code.lines[index].text) for index in indexes)
-
-
 _CALLS_OF_FS = r"|fs\.(?:writeFile|readFile|unlink|mkdir|rm|rename|appendFile|copyFile|access|stat)"
 
 
@@ -46,7 +40,7 @@ def missing_awaits(code: CodeText) -> Iterator[CodeHit]:
     """Coroutines and promises that nobody waits for."""
     language, patterns = family(code.language), patterns_for(code.language)
     names_of = patterns.async_names
-    if names_of is None or not any(word in code.code for word in ("async", ".then(", "fetch(")):
+    if names_of is None or not code.has_any(("async", ".then(", "fetch(")):
         return
     if language == "python":
         names = _coroutine_names(code)
@@ -56,18 +50,19 @@ def missing_awaits(code: CodeText) -> Iterator[CodeHit]:
             name for head in heads for match in names_of.finditer(head) for name in match.groups() if name
         }
         names -= {name for head in heads for name in _PLAIN_NAMES.findall(head)}
-        names -= _methods(code, language)
+        names -= _methods(code, language, names)
     has_fs = language == "javascript" and _FS_PROMISES.search(code.text) is not None
     calls = _async_calls(patterns.async_calls + (_CALLS_OF_FS if has_fs else ""))
-    if language == "python" and not names and not _begins_with_library_call(code, calls):
-        return
+    marks = sorted((*code.places_of_own(names), *code.places(patterns.async_words)))
     # A statement begins with its line. Where no line begins with such a call, nothing is left to look at.
-    if not any(_begins_with_call(line.text, names, calls) for line in code.lines):
+    if not any(_begins_with_call(code.lines[index].text, names, calls) for index in code.indexes_at(marks)):
         return
-    for function in code.functions:
+    for function in code.functions_at(marks):
         if not _IS_ASYNC.search(function.head.text) and language != "python":
             continue
-        for index, step in enumerate(function.statements):
+        indexes = function.statements_at(marks)
+        for index in indexes:
+            step = function.statements[index]
             if step.line is function.head:
                 continue
             if language == "javascript" and _drops_callback(function.statements, index, names):
@@ -75,13 +70,14 @@ def missing_awaits(code: CodeText) -> Iterator[CodeHit]:
             if _is_dropped(step, names, calls, language) or _is_condition(step.text, names):
                 yield _hit("flow/missing-await", step)
         if language in ("python", "javascript"):
-            yield from _used_coroutines(function, names)
+            yield from _used_coroutines(function, indexes, names)
 
 
 def _is_wrapped(code: CodeText, name: str) -> bool:
     """Whether a decorator starts the coroutine by itself, or makes something else of it."""
     head = f"async def {name}("
-    return any(_WRAPPERS.search(code.above(line)) for line in code.lines if line.text.startswith(head))
+    lines = (code.lines[index] for index in code.indexes_at(code.places_of_own((head,))))
+    return any(_WRAPPERS.search(code.above(line)) for line in lines if line.text.startswith(head))
 
 
 _METHODS = {
@@ -92,11 +88,16 @@ _METHODS = {
 }
 
 
-def _methods(code: CodeText, language: str) -> set[str]:
-    """Methods that nobody calls by their object: a bare call of such a name is one of something else."""
+def _methods(code: CodeText, language: str, names: set[str]) -> set[str]:
+    """Methods, of some names, that nobody calls by their object: a bare call of such a name means something
+    else."""
     pattern = _METHODS.get(language)
-    names = set(pattern.findall(code.code)) if pattern is not None else set()
-    return {name for name in names if not re.search(rf"\b(?:self|cls|this)\.{name}\(", code.code)}
+    methods = names.intersection(pattern.findall(code.code)) if pattern is not None and names else set()
+    return {
+        name
+        for name in methods
+        if not any(code.has_word(f"{owner}.{name}(") for owner in ("self", "cls", "this"))
+    }
 
 
 def _generators(code: CodeText) -> set[str]:
@@ -115,9 +116,10 @@ _ASYNC_DEF = lazy_pattern(r"async\s+def\s+(\w+)")
 _YIELDS = lazy_pattern(r"(?:\w+\s*=\s*\(?)?yield\b")
 
 
-def _used_coroutines(function: Function, names: set[str]) -> Iterator[CodeHit]:
+def _used_coroutines(function: Function, indexes: Iterable[int], names: set[str]) -> Iterator[CodeHit]:
     """Coroutines of this file that are kept under a name, and used as if they were their result."""
-    for index, step in enumerate(function.statements):
+    for index in indexes:
+        step = function.statements[index]
         assignment = _KEPT_CALL.fullmatch(step.text)
         if assignment is None or assignment["called"] not in names:
             continue
@@ -156,22 +158,33 @@ def _is_used_as_result(name: str, later: Sequence[Statement]) -> bool:
     return False
 
 
-# Objects of libraries by what makes them, each with its methods that must be awaited.
+# Objects of libraries by what makes them, each with a word of that and its methods that must be awaited.
 _ASYNC_OBJECTS = (
-    (r"asyncio\.(?:Lock|(?:Bounded)?Semaphore|Condition)", r"acquire|wait"),
-    (r"asyncio\.(?:Event|Barrier)", r"wait"),
-    (r"asyncio\.(?:Priority|Lifo)?Queue", r"get|put|join"),
-    (r"(?:httpx\.)?AsyncClient", r"get|post|put|patch|delete|head|options|request|send|aclose"),
     (
+        ("Lock", "Semaphore", "Condition"),
+        r"asyncio\.(?:Lock|(?:Bounded)?Semaphore|Condition)",
+        r"acquire|wait",
+    ),
+    (("Event", "Barrier"), r"asyncio\.(?:Event|Barrier)", r"wait"),
+    (("Queue",), r"asyncio\.(?:Priority|Lifo)?Queue", r"get|put|join"),
+    (
+        ("AsyncClient",),
+        r"(?:httpx\.)?AsyncClient",
+        r"get|post|put|patch|delete|head|options|request|send|aclose",
+    ),
+    (
+        ("AsyncSession",),
         r"(?:\w+\.)?AsyncSession",
         r"execute|commit|rollback|flush|refresh|scalars?|get|delete|close|merge",
     ),
     (
+        ("asyncpg.",),
         r"asyncpg\.(?:connect|create_pool|Connection|Pool)",
         r"execute|executemany|fetch|fetchrow|fetchval|close",
     ),
 )
 _ASYNC_REDIS = (
+    ("Redis", "from_url"),
     r"(?:\w+\.)?(?:Redis|StrictRedis|from_url|Redis\.from_url)",
     r"get|set|setex|setnx|delete|exists|incr|incrby|decr|expire|ttl|[hl](?:get|set|getall|del|len)|[lr]p(?:ush|op)|lrange"
     r"|s(?:add|rem|members|ismember)|z(?:add|rem|range)|publish|ping|mget|mset|aclose",
@@ -181,21 +194,27 @@ _ASYNC_OBJECT_WORDS = ("asyncio.", "AsyncClient", "AsyncSession", "asyncpg", "ai
 
 def dropped_library_calls(code: CodeText) -> Iterator[CodeHit]:
     """Calls of asynchronous libraries of Python that nobody awaits, by what their objects were made from."""
-    if code.language != "python" or not any(word in code.code for word in _ASYNC_OBJECT_WORDS):
+    if code.language != "python" or not code.has_any(_ASYNC_OBJECT_WORDS):
         return
     has_redis = "redis.asyncio" in code.code or "aioredis" in code.code
     kinds = (*_ASYNC_OBJECTS, _ASYNC_REDIS) if has_redis else _ASYNC_OBJECTS
     # A text has few lines with the words of a library, and the patterns take long on all others.
     words = (*_ASYNC_OBJECT_WORDS, "Redis", "from_url", "pipeline") if has_redis else _ASYNC_OBJECT_WORDS
     lines = [code.lines[index].text for index in code.indexes_with(words)]
-    objects = {name: methods for makers, methods in kinds for name in _made_by(lines, makers)}
+    objects = {
+        name: methods
+        for kind_words, makers, methods in kinds
+        for name in _made_by((line for line in lines if any(word in line for word in kind_words)), makers)
+    }
     if has_redis:
         # Commands of a pipeline wait in it; only these reach the server.
         objects.update(dict.fromkeys(_made_by(lines, r"[\w.]+\.pipeline"), r"execute|watch|unwatch"))
-    for function in code.functions if objects else ():
+    marks = code.places_of_own([f"{name}." for name in objects])
+    for function in code.functions_at(marks):
         if not function.head.text.startswith("async"):
             continue
-        for index, step in enumerate(function.statements):
+        for index in function.statements_at(marks):
+            step = function.statements[index]
             match = _OBJECT_CALL.match(step.text)
             if match is None or not re.fullmatch(objects.get(match["object"], "(?!)"), match["method"]):
                 continue
@@ -233,21 +252,25 @@ def _coroutine_names(code: CodeText) -> set[str]:
 
     Two rules ask for them, one after the other.
     """
-    heads = [line.text for line in code.lines if line.text.startswith(("async", "def"))]
+    lines = (code.lines[index].text for index in code.indexes_with(("async", "def")))
+    heads = [text for text in lines if text.startswith(("async", "def"))]
     names = {match[1] for head in heads if (match := _ASYNC_DEF.match(head)) is not None}
     names = {name for name in names if _is_called_without_await(name, code.code)}
     if not names:
         return names
     names -= {name for head in heads for name in _PLAIN_NAMES.findall(head)}
-    names -= _generators(code) | _methods(code, "python")
+    names -= _generators(code)
+    names -= _methods(code, "python", names)
     return names - {name for name in names if _is_wrapped(code, name)}
 
 
 def _is_called_without_await(name: str, text: str) -> bool:
     """Whether a text has calls of a function beside those that are awaited. Rather yes than no."""
-    count = text.count
-    known = (f"def {name}(", f"await {name}(", f"await self.{name}(")
-    return count(f"{name}(") > sum(map(count, known))
+    call = f"{name}("
+    at = text.find(call)
+    while at >= 0 and text.endswith(("def ", "await ", "await self."), max(0, at - 11), at):
+        at = text.find(call, at + 1)
+    return at >= 0
 
 
 _OBJECT_CALL = lazy_pattern(
@@ -325,7 +348,7 @@ def script_promises(code: CodeText) -> Iterator[CodeHit]:
     """Promises that are used as if they were their results."""
     if family(code.language) != "javascript":
         return
-    if not any(word in code.code for word in ("async", "fetch(", ".then(")):
+    if not code.has_any(("async", "fetch(", ".then(")):
         return
     for match in _FETCH_CHAIN.finditer(code.code):
         yield CodeHit("flow/missing-await", match.start(), match.end())
@@ -424,14 +447,15 @@ def sometimes_awaited(code: CodeText) -> Iterator[CodeHit]:
         return
     awaited = {
         (match["object"], match["method"])
-        for match in _AWAITED.finditer(code.code)
-        if match["method"] not in _WORKS_AT_ONCE
+        for at in code.places(("await",))
+        if (match := _AWAITED.match(code.code, at)) is not None and match["method"] not in _WORKS_AT_ONCE
     }
+    beginnings = tuple(f"{name}.{method}(" for name, method in awaited)
     for function in code.functions if awaited else ():
         if not function.head.text.startswith("async"):
             continue
         for step in function.statements:
-            match = _BARE_CALL.fullmatch(step.text)
+            match = _BARE_CALL.fullmatch(step.text) if step.text.startswith(beginnings) else None
             if match is None or (match["object"], match["method"]) not in awaited:
                 continue
             if (

@@ -171,8 +171,8 @@ def _compile_table(language: str) -> _CompiledTable | None:
         tuple(
             (
                 rules[kind],
-                re.compile("|".join(patterns)),
-                re.compile(rf"[\w.:]*(?:{rules[kind].cleaned_by})\w*\s*\("),
+                lazy_pattern("|".join(patterns)),
+                lazy_pattern(rf"[\w.:]*(?:{rules[kind].cleaned_by})\w*\s*\("),
             )
             for kind, patterns in table.sinks.items()
         ),
@@ -196,7 +196,7 @@ def taint_hits(code: CodeText) -> Iterator[TaintHit]:
 def _has_sources(code: CodeText, table: _CompiledTable) -> bool:
     if code.language == "go" and _FILLED.search(code.code):
         return True
-    may_have = not table.words or any(word in code.code for word in table.words)
+    may_have = not table.words or code.has_any(table.words)
     if may_have and table.source.search(code.code):
         return True
     return any(
