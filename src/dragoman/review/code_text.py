@@ -41,6 +41,7 @@ LANGUAGES = frozenset({*_HEAD, "bash"})
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _DOLLARS = re.compile(r"\$\{[^{}]*\}|\$\w+")
 _LONG_LINE = re.compile(r"[^\n]{1001,}")
+_TRIPLES = ('"""', "'''")
 _SOFT = re.compile(r"[^\n]")
 _LONGEST_HEAD = 20
 """Lines that the parameters of a function may take."""
@@ -319,7 +320,14 @@ def _mask(text: str, language: str, lexical_spans: Sequence[LexicalSpan]) -> str
         if span.kind == "comment":
             parts.append(_blank(token))
         else:
-            parts.append(_mask_string(token, _interpolation(text, span.start, token, language)))
+            kept_pattern = _interpolation(text, span.start, token, language)
+            # Most strings are of one line, with nothing put into them.
+            is_plain = kept_pattern is None and len(token) > 1 and "\n" not in token
+            parts.append(
+                f"{token[0]}{' ' * (len(token) - 2)}{token[-1]}"
+                if is_plain and not token.startswith(_TRIPLES)
+                else _mask_string(token, kept_pattern)
+            )
         at = span.end
     # A line that long was written by a machine, and a pattern that looks for names takes the square of
     # its length.
@@ -344,7 +352,7 @@ def _interpolation(text: str, start: int, token: str, language: str) -> re.Patte
 
 
 def _mask_string(token: str, kept_pattern: re.Pattern[str] | None) -> str:
-    size = 3 if token.startswith(('"""', "'''")) else 1
+    size = 3 if token.startswith(_TRIPLES) else 1
     inner = token[size:-size]
     if not inner:
         return token

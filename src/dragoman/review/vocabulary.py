@@ -135,7 +135,7 @@ class Vocabulary:
         if len(all_phrases) != self._phrase_count or not all_phrases.issuperset(phrases):
             self._add(phrases)
         here = self._phrases
-        return [phrase for phrase in phrases if phrase in here]
+        return () if here.isdisjoint(phrases) else [phrase for phrase in phrases if phrase in here]
 
     def _add(self, phrases: Iterable[str]) -> None:
         with _turn:
