@@ -34,6 +34,8 @@ SMALL_REASONS: dict[str, str] = {
     "src/dragoman/version.py": "the build reads it",
     "src/dragoman/agents/code/anthropic_models.py": "a vendor's client: imported only for its models",
     "src/dragoman/agents/code/openai_models.py": "a vendor's client: imported only for its models",
+    "src/dragoman/review/judges.py": "all that judges a text, loaded late in one place",
+    "src/dragoman/review/rule_files.py": "apart from the catalogue, which loads every rule",
     "src/dragoman/review/plain_rules.py": "rules that take long to load: imported with the first judgement",
     "src/dragoman/cli/agent_code.py": "a command: imported only when it runs",
     "src/dragoman/cli/agent_echo.py": "a command: imported only when it runs",

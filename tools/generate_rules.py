@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from dragoman.review.catalogue import CatalogueEntry, RuleExample, catalogue, rule_anchor, rule_examples
+from dragoman.review.catalogue import CatalogueEntry, RuleExample, catalogue, rule_examples
+from dragoman.review.rule_links import rule_anchor
 
 PAGE = Path(__file__).parents[1] / "docs" / "review-rules.md"
 _SHOWN = 12

@@ -78,7 +78,7 @@ def test_the_worst_is_told_first_and_then_as_files_are_read(capsys: pytest.Captu
     heads = [
         line.split("  ")[:2] for line in capsys.readouterr().out.splitlines() if line[:2] in ("a.", "b.")
     ]
-    assert heads == [["a.py:4:9", "high"], ["b.py:1:5", "high"], ["a.py:1:8", "low"]]
+    assert heads == [["a.py:4:9", "high"], ["b.py:1:5", "high"], ["a.py:1:8", "info"]]
 
 
 def test_people_read_text_without_colours_when_piped(capsys: pytest.CaptureFixture[str]) -> None:
@@ -87,7 +87,7 @@ def test_people_read_text_without_colours_when_piped(capsys: pytest.CaptureFixtu
     out = capsys.readouterr().out
     assert "a.py:4:9  high  " in out
     assert "     4 | def f(a=[]):" in out
-    assert out.endswith("2 findings in 1 file: 1 high, 1 low\n")
+    assert out.endswith("2 findings in 1 file: 1 high, 1 info\n")
     assert "\x1b" not in out
 
 
@@ -97,11 +97,12 @@ def test_people_read_text_without_colours_when_piped(capsys: pytest.CaptureFixtu
         ("x = 1\n", [], 0),
         ("# TODO: x\n", [], 0),
         ("# TODO: x\n", ["--fail-on", "info"], 1),
-        ("import os\n", [], 1),
-        ("import os\n", ["--fail-on", "medium"], 0),
-        ("import os\n", ["--severity", "medium"], 0),
-        ("import os\n", ["--without", "python/unused-*"], 0),
-        ("import os\n", ["--only", "text/*"], 0),
+        ("import os\n", [], 0),
+        ("x = eval('1')\n", [], 1),
+        ("import os\n", ["--fail-on", "info"], 1),
+        ("import os\n", ["--fail-on", "info", "--severity", "medium"], 0),
+        ("import os\n", ["--fail-on", "info", "--without", "python/unused-*"], 0),
+        ("import os\n", ["--fail-on", "info", "--only", "text/*"], 0),
     ],
 )
 def test_the_status_tells_whether_something_bad_was_found(text: str, words: list[str], status: int) -> None:

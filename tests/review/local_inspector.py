@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from dragoman.review import engine
+from dragoman.review import judges
 from dragoman.review.inspection import inspect
 from dragoman.review.rules import ReviewRule
 from dragoman.review.worker_messages import LONGEST_LINE, WorkerAnswer
@@ -35,4 +35,4 @@ class LocalInspector:
 
 @pytest.fixture
 def rules_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "Inspector", LocalInspector)
+    monkeypatch.setattr(judges, "Inspector", LocalInspector)

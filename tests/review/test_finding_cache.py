@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -105,3 +107,24 @@ def test_a_shard_that_is_full_loses_its_oldest_entries(tmp_path: Path) -> None:
     assert len(entries(tmp_path)) <= LARGEST_SHARD // 2 + 1
     assert cache.read(keys[-1]) is not None
     assert cache.read(keys[0]) is None
+
+
+_REVIEWS = """
+import asyncio, sys
+from dragoman.review import ReviewSettings, ReviewSource, review
+
+async def main():
+    settings = ReviewSettings(cache=sys.argv[1], use_ruff=False, use_oxlint=False)
+    return [finding async for finding in review([ReviewSource("a.py", "x = eval(y)\\n")], settings)]
+
+print(len(asyncio.run(main())), "dragoman.review.judges" in sys.modules)
+"""
+
+
+def test_what_judges_texts_is_loaded_only_for_a_text_that_is_not_known(tmp_path: Path) -> None:
+    def outcome() -> list[str]:
+        command = [sys.executable, "-c", _REVIEWS, str(tmp_path)]
+        return subprocess.run(command, capture_output=True, check=True, text=True, timeout=60).stdout.split()
+
+    assert outcome() == ["1", "True"]
+    assert outcome() == ["1", "False"]

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from dragoman.review import ReviewSource, Severity, apply_fixes
-from dragoman.review.oxlint import find_oxlint, oxlint_findings
+from dragoman.review.oxlint import oxlint_findings
+from dragoman.review.programs import find_oxlint
 
 
 @pytest.fixture

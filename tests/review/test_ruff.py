@@ -3,7 +3,8 @@
 import pytest
 
 from dragoman.review import Finding, Severity, apply_fixes
-from dragoman.review.ruff import config, find_ruff, ruff_findings
+from dragoman.review.programs import find_ruff
+from dragoman.review.ruff import config, ruff_findings
 
 
 async def found(text: str, path: str = "x.py") -> list[Finding]:

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 
 from dragoman.agents.review.markdown import finding_paragraph
 from dragoman.review import ReviewSource
-from dragoman.review.catalogue import catalogue, rule_anchor, rule_examples
+from dragoman.review.catalogue import catalogue, rule_examples
 from dragoman.review.formats import as_json, as_sarif, as_text
-from dragoman.review.rule_links import VARIABLE, rule_link, rules_page
+from dragoman.review.rule_links import VARIABLE, rule_anchor, rule_link, rules_page
 from dragoman.review.suppression import COMPLAINTS
 from tests.review.findings import finding
 from tests.review.samples import reviewed, rules_of

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.review import BadRule, Severity, own_rules, parse_rules, read_rules
-from dragoman.review.catalogue import load_rules, project_rules
+from dragoman.review.rule_files import load_rules, project_rules
 from dragoman.review.rules import all_rules, own_rule_ids, secret_rules
 
 GOOD = """

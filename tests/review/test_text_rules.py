@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dragoman.review.inspection import inspect
 from dragoman.review.rules import ReviewRule, own_rules, parse_rules
 from dragoman.review.text_edits import TextLines
-from dragoman.review.text_rules import SearchedText, compile_rule, entropy, looks_random, words
+from dragoman.review.text_rules import SearchedText, compile_rule, entropy, looks_random
 from dragoman.review.worker_messages import LONGEST_LINE
 from dragoman.testing.pace import patience
 from tests.every import every
@@ -168,8 +168,3 @@ def test_no_pattern_of_ours_takes_long_on_what_repeats_itself(piece: str, size: 
         if time.process_time() - begun > patience(0.5):  # the slowest takes a tenth of it
             slow.append(made.id)
     assert slow == []
-
-
-@given(st.text(st.sampled_from("aB_9é ß.-(\t\n\x1f\x85"), max_size=60))
-def test_the_words_of_a_text_are_the_same_whichever_way_they_are_found(text: str) -> None:
-    assert set(words(text)) == set(re.findall(r"\w+", text))

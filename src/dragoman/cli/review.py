@@ -10,8 +10,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from dragoman.apps.console import say
-from dragoman.cli.review_fixes import mend, show_diffs
-from dragoman.cli.review_rules import list_rules, try_rules
+from dragoman.cli.parser import load
 from dragoman.cli.review_sources import ReviewSources
 from dragoman.errors import DragomanError, LocalMistake
 from dragoman.review import (
@@ -25,11 +24,10 @@ from dragoman.review import (
     by_severity,
     review,
 )
-from dragoman.review.caller_search import broken_callers
-from dragoman.review.catalogue import BASELINE, load_rules, project_rules
 from dragoman.review.finding_cache import default_cache_folder
 from dragoman.review.formats import as_github, as_json, as_sarif, as_text, summary
 from dragoman.review.git import GitChanges, changes
+from dragoman.review.rule_files import BASELINE, load_rules, project_rules
 from dragoman.review.rule_links import rules_page
 from dragoman.review.rules import secret_rules
 from dragoman.review.secrets import mask_secrets
@@ -47,9 +45,9 @@ def run(args: argparse.Namespace) -> int:
     try:
         settings = _settings(args)
         if args.list_rules:
-            return list_rules(settings.rules)
+            return int(load("dragoman.cli.review_rules:list_rules")(settings.rules))
         if args.try_rules:
-            return asyncio.run(try_rules(settings.rules))
+            return int(asyncio.run(load("dragoman.cli.review_rules:try_rules")(settings.rules)))
         return asyncio.run(_Run(args, settings).run())
     except ToolFailed as error:
         return _complain(error, FAILED)
@@ -99,11 +97,11 @@ class _Run:
         with _Progress(self):
             findings = await self._review(await self._sources())
             if self._changes is not None:
-                findings += await broken_callers(
+                findings += await load("dragoman.review.caller_search:broken_callers")(
                     self._changes, Path.cwd(), self._settings, is_staged=options.staged
                 )
             if options.fix:
-                findings = await mend(
+                findings = await load("dragoman.cli.review_fixes:mend")(
                     findings, self._review_sources, self._settings, self._notes.append, unsafe=options.unsafe
                 )
         findings.sort(key=by_severity)
@@ -155,7 +153,9 @@ class _Run:
             case "github":
                 out.writelines(sanitize(as_github(finding)) for finding in findings)
             case "diff":
-                show_diffs(findings, self._review_sources, unsafe=options.unsafe)
+                load("dragoman.cli.review_fixes:show_diffs")(
+                    findings, self._review_sources, unsafe=options.unsafe
+                )
             case _:
                 self._show_text(findings)
         if options.format in ("text", "github", "diff"):
@@ -164,12 +164,12 @@ class _Run:
 
     def _show_text(self, findings: list[Finding]) -> None:
         colour = self._options.colour == "always" or (self._options.colour == "auto" and sys.stdout.isatty())
-        rules = secret_rules(self._settings.rules)
         path, lines, page = "", None, rules_page()
         for finding in findings:
             if finding.path != path:
                 path = finding.path
                 source_text = self._review_sources.texts.get(path)
+                rules = secret_rules(self._settings.rules)
                 lines = (
                     TextLines(mask_secrets(source_text.text, path=path, rules=rules)) if source_text else None
                 )

@@ -18,8 +18,7 @@ from dragoman.review.callers import CALLER_RULE, CALLER_SEVERITY, CALLER_TITLE, 
 from dragoman.review.code_rule_texts import CODE_RULES, CodeRule
 from dragoman.review.finding import Severity
 from dragoman.review.python_ast import INVALID_SYNTAX, SYNTAX_TITLE, SYNTAX_WHY
-from dragoman.review.rules import BadRule, ReviewRule, all_rules, read_rules
-from dragoman.review.structure import refusal
+from dragoman.review.rules import ReviewRule, all_rules
 from dragoman.review.suppression import COMPLAINTS
 from dragoman.review.whole_text import CHECKS
 
@@ -87,32 +86,20 @@ def rule_examples() -> dict[str, RuleExample]:
     return examples
 
 
-def rule_anchor(rule: str) -> str:
-    """Where a rule is explained on the page of all rules."""
-    return rule.replace("/", "-").replace(".", "-")
-
-
-RULES = Path(".dragoman") / "rules"
-BASELINE = Path(".dragoman") / "baseline.json"
-
-
-def load_rules(path: Path) -> tuple[ReviewRule, ...]:
-    """The rules of a file or folder. Raises `BadRule`."""
-    if not path.exists():
-        raise BadRule(str(path), "there is no such file or folder")
-    rules = read_rules(path)
-    for rule in rules:
-        if (why := refusal(rule)) is not None:
-            raise BadRule(f"{path} ({rule.id})", why)
-    return rules
-
-
-def project_rules(root: Path) -> tuple[ReviewRule, ...]:
-    """The rules that a project brings in `.dragoman/rules`; none if it has no such folder."""
-    folder = root / RULES
-    return load_rules(folder) if folder.is_dir() else ()
-
-
 PYTHON_RULES = (*python_bugs.RULES, *python_flow.RULES, *python_security.RULES)
 
 BY_RUFF_CODE = {rule.ruff: rule for rule in PYTHON_RULES if rule.ruff is not None}
+
+
+def function_rule_ids() -> frozenset[str]:
+    """The names of the rules that are functions, without reading those that are data."""
+    return frozenset(
+        (
+            *(rule.id for rule in PYTHON_RULES),
+            *(rule.id for rule in CODE_RULES),
+            *(check.id for check in CHECKS),
+            *(words.rule for words in COMPLAINTS),
+            CALLER_RULE,
+            INVALID_SYNTAX,
+        )
+    )

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from dragoman.review.code_patterns import family, lazy_pattern
-from dragoman.review.code_text import CodeHit, CodeText, Function, Statement
+from dragoman.review.code_text import CodeHit, CodeText, Function, Statement, find_name
 
 # What a client of the network is called: its `get` gives a reply, or raises.
 _CLIENTS = (
@@ -68,13 +68,14 @@ def absent_values(code: CodeText) -> Iterator[CodeHit]:
     """Values that are looked into before anybody asked whether they are there."""
     language = family(code.language)
     maybe = _maybe(language)
-    if maybe is None or not any(word in code.code for word in _WORDS[language]):
+    places = code.places(_WORDS[language]) if maybe is not None else ()
+    if maybe is None or not places:
         return
     # Python has no declarations that name the type.
-    found = _MAPS.finditer(code.code) if language != "python" else ()
+    found = _MAPS.finditer(code.code) if language != "python" and "Map" in code.code else ()
     maps = {name for match in found for name in match.groups() if name}
-    for function in code.functions_with(_WORDS[language]):
-        yield from _absent_in(code, function, maybe, maps, language)
+    for function in code.functions_at(places):
+        yield from _absent_in(code, function, places, maybe, maps, language)
 
 
 _WORDS = {
@@ -122,11 +123,17 @@ _ALWAYS_A_ROW = lazy_pattern(
 
 
 def _absent_in(
-    code: CodeText, function: Function, maybe: re.Pattern[str], maps: set[str], language: str
+    code: CodeText,
+    function: Function,
+    places: Sequence[int],
+    maybe: re.Pattern[str],
+    maps: set[str],
+    language: str,
 ) -> Iterator[CodeHit]:
     statements = function.statements
-    for index, statement in enumerate(statements):
-        if "=" not in statement.text or not any(word in statement.text for word in _WORDS[language]):
+    for index in function.statements_at(places):
+        statement = statements[index]
+        if "=" not in statement.text:
             continue
         assignment = _ASSIGNMENT.fullmatch(statement.text)
         if assignment is None:
@@ -135,8 +142,6 @@ def _absent_in(
         is_lookup = language != "python" and _is_map_lookup(value, maps)
         if not is_lookup and not maybe.fullmatch(value):
             continue
-        if value.startswith("self.") and ".get(" in value and not _is_dict_field(value, code):
-            continue
         if _is_asked_by_loop(assignment["name"], statements, index):
             continue
         if _is_handled(statements, index):
@@ -144,7 +149,9 @@ def _absent_in(
         if "fetch" in value and _ALWAYS_A_ROW.search(code.text, function.head.start, statement.start + 1000):
             continue
         use = _first_use(assignment["name"], statements[index + 1 :], language)
-        if use is not None and not _is_handled(statements, statements.index(use)):
+        if use is None or _is_handled(statements, statements.index(use)):
+            continue
+        if not (value.startswith("self.") and ".get(" in value and not _is_dict_field(value, code)):
             yield CodeHit("flow/unchecked-absence", use.start, use.start + len(use.line.text))
 
 
@@ -157,7 +164,9 @@ def _is_asked_by_loop(name: str, statements: Sequence[Statement], index: int) ->
     """Whether a statement belongs to a loop that goes on until the value is there."""
     indent = statements[index].line.indent
     head = next((step for step in reversed(statements[:index]) if step.line.indent < indent), None)
-    return head is not None and re.match(rf"while\b.*\b{name}\b", head.text) is not None
+    if head is None or not head.text.startswith("while") or name not in head.text:
+        return False
+    return re.match(rf"while\b.*\b{name}\b", head.text) is not None
 
 
 def _is_dict_field(value: str, code: CodeText) -> bool:
@@ -179,23 +188,19 @@ def _is_handled(statements: Sequence[Statement], index: int) -> bool:
     )
 
 
+# To call it is to look inside, too.
+_LOOKS_INSIDE = lazy_pattern(r"!?(?:\.(?!\?)\w|\[|\()")
+
+
 def _first_use(name: str, later: Sequence[Statement], language: str) -> Statement | None:
     """The first statement with the name, if it looks inside of the value without asking."""
-    mention = inside = None
     for statement in later:
-        if name not in statement.text:
+        at = find_name(statement.text, name)
+        if at < 0:
             continue
-        if mention is None or inside is None:
-            mention = re.compile(rf"(?<![\w.$]){re.escape(name)}\b")
-            # To call it is to look inside, too.
-            inside = re.compile(rf"(?<![\w.$!]){re.escape(name)}!?(?:\.(?!\?)\w|\[|\()")
-        match = mention.search(statement.text)
-        if match is None:
-            continue
-        looks = inside.search(statement.text)
-        if looks is None or looks.start() != match.start():
+        before, after = statement.text[:at], statement.text[at + len(name) :]
+        if before.endswith("!") or not _LOOKS_INSIDE.match(after):
             return None
-        before, after = statement.text[: match.start()], statement.text[match.end() :]
         if _is_asked(before, after, name, language):
             return None
         return statement
@@ -205,7 +210,11 @@ def _first_use(name: str, later: Sequence[Statement], language: str) -> Statemen
 def _is_asked(before: str, after: str, name: str, language: str) -> bool:
     if language == "python":
         # A condition at the end of the line is asked first.
-        return re.search(rf"\bif\b.*\b{re.escape(name)}\b", after) is not None
+        return (
+            "if" in after
+            and name in after
+            and re.search(rf"\bif\b.*\b{re.escape(name)}\b", after) is not None
+        )
     return re.search(r"(?:&&|\|\||\?)\s*!?$", before.rstrip(" (")) is not None
 
 
@@ -238,7 +247,8 @@ def go_values(code: CodeText) -> Iterator[CodeHit]:
     if code.language != "go":
         return
     maps = set(_POINTER_MAPS.findall(code.code))
-    for function in code.functions_with(("rr != nil", *maps)):
+    places = sorted((*code.places(("rr != nil",)), *code.places_of_own(maps)))
+    for function in code.functions_at(places):
         statements = function.statements
         for index, statement in enumerate(statements):
             use = None

@@ -63,7 +63,7 @@ _ASKS = lazy_pattern(
 def slipped_entries(code: CodeText) -> Iterator[CodeHit]:
     """Paths made of the names of entries, in a function that never asks where they lead."""
     language = family(code.language)
-    if not any(word in code.text for word in _LIBRARIES.get(language, ())):
+    if not code.text_has_any(_LIBRARIES.get(language, ())) or not _READS.search(code.code):
         return
     name, join = re.compile(_NAMES[language]), re.compile(_JOINS[language])
     writes = re.compile(_WRITES[language])
@@ -82,8 +82,8 @@ def _slip_in(
     source = code.text[function.head.start : last.start + len(last.text)]
     masked = code.code[function.head.start : last.start + len(last.text)]
     if (
-        _ASKS.search(source)
-        or not _READS.search(masked)
+        not _READS.search(masked)
+        or _ASKS.search(source)
         or not (writes.search(masked) or _EXTRACTS.search(masked))
     ):
         return None

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from dragoman.review.code_patterns import family, lazy_pattern, patterns_for
-from dragoman.review.code_text import CodeHit, CodeLine, CodeText, Function, Statement, text_in_brackets
+from dragoman.review.code_text import CodeHit, CodeText, Function, Statement, text_in_brackets
 
 _FS_PROMISES = lazy_pattern(
     r"""promises\s+as\s+fs\b|import\s+(?:\*\s+as\s+)?fs\s+from\s+["'](?:node:)?fs/promises|fs\s*=\s*require\(["'](?:node:)?fs(?:/promises["']|["']\)\.promises)"""
@@ -33,12 +33,6 @@ def _async_calls(names: str) -> re.Pattern[str]:
     return re.compile(rf"{_UNUSED}(?:{names}){_ARGUMENTS}")
 
 
-def _begins_with_library_call(code: CodeText, calls: re.Pattern[str]) -> bool:
-    """Whether a line of Python begins with a call of a library that must be awaited."""
-    indexes = code.indexes_with(("asyncio.", "anyio.", "trio."))
-    return any(calls.match(code.lines[index].text) for index in indexes)
-
-
 _CALLS_OF_FS = r"|fs\.(?:writeFile|readFile|unlink|mkdir|rm|rename|appendFile|copyFile|access|stat)"
 
 
@@ -46,7 +40,7 @@ def missing_awaits(code: CodeText) -> Iterator[CodeHit]:
     """Coroutines and promises that nobody waits for."""
     language, patterns = family(code.language), patterns_for(code.language)
     names_of = patterns.async_names
-    if names_of is None or not any(word in code.code for word in ("async", ".then(", "fetch(")):
+    if names_of is None or not code.has_any(("async", ".then(", "fetch(")):
         return
     if language == "python":
         names = _coroutine_names(code)
@@ -56,18 +50,19 @@ def missing_awaits(code: CodeText) -> Iterator[CodeHit]:
             name for head in heads for match in names_of.finditer(head) for name in match.groups() if name
         }
         names -= {name for head in heads for name in _PLAIN_NAMES.findall(head)}
-        names -= _methods(code, language)
+        names -= _methods(code, language, names)
     has_fs = language == "javascript" and _FS_PROMISES.search(code.text) is not None
     calls = _async_calls(patterns.async_calls + (_CALLS_OF_FS if has_fs else ""))
-    if language == "python" and not names and not _begins_with_library_call(code, calls):
-        return
+    marks = sorted((*code.places_of_own(names), *code.places(patterns.async_words)))
     # A statement begins with its line. Where no line begins with such a call, nothing is left to look at.
-    if not any(_begins_with_call(line.text, names, calls) for line in code.lines):
+    if not any(_begins_with_call(code.lines[index].text, names, calls) for index in code.indexes_at(marks)):
         return
-    for function in code.functions:
+    for function in code.functions_at(marks):
         if not _IS_ASYNC.search(function.head.text) and language != "python":
             continue
-        for index, step in enumerate(function.statements):
+        indexes = function.statements_at(marks)
+        for index in indexes:
+            step = function.statements[index]
             if step.line is function.head:
                 continue
             if language == "javascript" and _drops_callback(function.statements, index, names):
@@ -75,13 +70,14 @@ def missing_awaits(code: CodeText) -> Iterator[CodeHit]:
             if _is_dropped(step, names, calls, language) or _is_condition(step.text, names):
                 yield _hit("flow/missing-await", step)
         if language in ("python", "javascript"):
-            yield from _used_coroutines(function, names)
+            yield from _used_coroutines(function, indexes, names)
 
 
 def _is_wrapped(code: CodeText, name: str) -> bool:
     """Whether a decorator starts the coroutine by itself, or makes something else of it."""
     head = f"async def {name}("
-    return any(_WRAPPERS.search(code.above(line)) for line in code.lines if line.text.startswith(head))
+    lines = (code.lines[index] for index in code.indexes_at(code.places_of_own((head,))))
+    return any(_WRAPPERS.search(code.above(line)) for line in lines if line.text.startswith(head))
 
 
 _METHODS = {
@@ -92,11 +88,16 @@ _METHODS = {
 }
 
 
-def _methods(code: CodeText, language: str) -> set[str]:
-    """Methods that nobody calls by their object: a bare call of such a name is one of something else."""
+def _methods(code: CodeText, language: str, names: set[str]) -> set[str]:
+    """Methods, of some names, that nobody calls by their object: a bare call of such a name means something
+    else."""
     pattern = _METHODS.get(language)
-    names = set(pattern.findall(code.code)) if pattern is not None else set()
-    return {name for name in names if not re.search(rf"\b(?:self|cls|this)\.{name}\(", code.code)}
+    methods = names.intersection(pattern.findall(code.code)) if pattern is not None and names else set()
+    return {
+        name
+        for name in methods
+        if not any(code.has_word(f"{owner}.{name}(") for owner in ("self", "cls", "this"))
+    }
 
 
 def _generators(code: CodeText) -> set[str]:
@@ -115,9 +116,10 @@ _ASYNC_DEF = lazy_pattern(r"async\s+def\s+(\w+)")
 _YIELDS = lazy_pattern(r"(?:\w+\s*=\s*\(?)?yield\b")
 
 
-def _used_coroutines(function: Function, names: set[str]) -> Iterator[CodeHit]:
+def _used_coroutines(function: Function, indexes: Iterable[int], names: set[str]) -> Iterator[CodeHit]:
     """Coroutines of this file that are kept under a name, and used as if they were their result."""
-    for index, step in enumerate(function.statements):
+    for index in indexes:
+        step = function.statements[index]
         assignment = _KEPT_CALL.fullmatch(step.text)
         if assignment is None or assignment["called"] not in names:
             continue
@@ -156,22 +158,33 @@ def _is_used_as_result(name: str, later: Sequence[Statement]) -> bool:
     return False
 
 
-# Objects of libraries by what makes them, each with its methods that must be awaited.
+# Objects of libraries by what makes them, each with a word of that and its methods that must be awaited.
 _ASYNC_OBJECTS = (
-    (r"asyncio\.(?:Lock|(?:Bounded)?Semaphore|Condition)", r"acquire|wait"),
-    (r"asyncio\.(?:Event|Barrier)", r"wait"),
-    (r"asyncio\.(?:Priority|Lifo)?Queue", r"get|put|join"),
-    (r"(?:httpx\.)?AsyncClient", r"get|post|put|patch|delete|head|options|request|send|aclose"),
     (
+        ("Lock", "Semaphore", "Condition"),
+        r"asyncio\.(?:Lock|(?:Bounded)?Semaphore|Condition)",
+        r"acquire|wait",
+    ),
+    (("Event", "Barrier"), r"asyncio\.(?:Event|Barrier)", r"wait"),
+    (("Queue",), r"asyncio\.(?:Priority|Lifo)?Queue", r"get|put|join"),
+    (
+        ("AsyncClient",),
+        r"(?:httpx\.)?AsyncClient",
+        r"get|post|put|patch|delete|head|options|request|send|aclose",
+    ),
+    (
+        ("AsyncSession",),
         r"(?:\w+\.)?AsyncSession",
         r"execute|commit|rollback|flush|refresh|scalars?|get|delete|close|merge",
     ),
     (
+        ("asyncpg.",),
         r"asyncpg\.(?:connect|create_pool|Connection|Pool)",
         r"execute|executemany|fetch|fetchrow|fetchval|close",
     ),
 )
 _ASYNC_REDIS = (
+    ("Redis", "from_url"),
     r"(?:\w+\.)?(?:Redis|StrictRedis|from_url|Redis\.from_url)",
     r"get|set|setex|setnx|delete|exists|incr|incrby|decr|expire|ttl|[hl](?:get|set|getall|del|len)|[lr]p(?:ush|op)|lrange"
     r"|s(?:add|rem|members|ismember)|z(?:add|rem|range)|publish|ping|mget|mset|aclose",
@@ -181,21 +194,27 @@ _ASYNC_OBJECT_WORDS = ("asyncio.", "AsyncClient", "AsyncSession", "asyncpg", "ai
 
 def dropped_library_calls(code: CodeText) -> Iterator[CodeHit]:
     """Calls of asynchronous libraries of Python that nobody awaits, by what their objects were made from."""
-    if code.language != "python" or not any(word in code.code for word in _ASYNC_OBJECT_WORDS):
+    if code.language != "python" or not code.has_any(_ASYNC_OBJECT_WORDS):
         return
     has_redis = "redis.asyncio" in code.code or "aioredis" in code.code
     kinds = (*_ASYNC_OBJECTS, _ASYNC_REDIS) if has_redis else _ASYNC_OBJECTS
     # A text has few lines with the words of a library, and the patterns take long on all others.
     words = (*_ASYNC_OBJECT_WORDS, "Redis", "from_url", "pipeline") if has_redis else _ASYNC_OBJECT_WORDS
     lines = [code.lines[index].text for index in code.indexes_with(words)]
-    objects = {name: methods for makers, methods in kinds for name in _made_by(lines, makers)}
+    objects = {
+        name: methods
+        for kind_words, makers, methods in kinds
+        for name in _made_by((line for line in lines if any(word in line for word in kind_words)), makers)
+    }
     if has_redis:
         # Commands of a pipeline wait in it; only these reach the server.
         objects.update(dict.fromkeys(_made_by(lines, r"[\w.]+\.pipeline"), r"execute|watch|unwatch"))
-    for function in code.functions if objects else ():
+    marks = code.places_of_own([f"{name}." for name in objects])
+    for function in code.functions_at(marks):
         if not function.head.text.startswith("async"):
             continue
-        for index, step in enumerate(function.statements):
+        for index in function.statements_at(marks):
+            step = function.statements[index]
             match = _OBJECT_CALL.match(step.text)
             if match is None or not re.fullmatch(objects.get(match["object"], "(?!)"), match["method"]):
                 continue
@@ -233,21 +252,25 @@ def _coroutine_names(code: CodeText) -> set[str]:
 
     Two rules ask for them, one after the other.
     """
-    heads = [line.text for line in code.lines if line.text.startswith(("async", "def"))]
+    lines = (code.lines[index].text for index in code.indexes_with(("async", "def")))
+    heads = [text for text in lines if text.startswith(("async", "def"))]
     names = {match[1] for head in heads if (match := _ASYNC_DEF.match(head)) is not None}
     names = {name for name in names if _is_called_without_await(name, code.code)}
     if not names:
         return names
     names -= {name for head in heads for name in _PLAIN_NAMES.findall(head)}
-    names -= _generators(code) | _methods(code, "python")
+    names -= _generators(code)
+    names -= _methods(code, "python", names)
     return names - {name for name in names if _is_wrapped(code, name)}
 
 
 def _is_called_without_await(name: str, text: str) -> bool:
     """Whether a text has calls of a function beside those that are awaited. Rather yes than no."""
-    count = text.count
-    known = (f"def {name}(", f"await {name}(", f"await self.{name}(")
-    return count(f"{name}(") > sum(map(count, known))
+    call = f"{name}("
+    at = text.find(call)
+    while at >= 0 and text.endswith(("def ", "await ", "await self."), max(0, at - 11), at):
+        at = text.find(call, at + 1)
+    return at >= 0
 
 
 _OBJECT_CALL = lazy_pattern(
@@ -306,119 +329,6 @@ def _is_dropped(step: Statement, names: set[str], calls: re.Pattern[str], langua
     return text.endswith(")")
 
 
-_JSON_OF = lazy_pattern(r"(?:const|let|var)\s+(\w+)\s*(?::[^=]+)?=\s*await\s+(?:\w+\.)?fetch\(")
-_FETCH_CHAIN = lazy_pattern(
-    r"(?<!await )(?<!\w)fetch\([^()]*(?:\([^()]*\)[^()]*)*\)\.(?:json|text|blob|ok|status|headers)\b"
-)
-_THEN = lazy_pattern(r"[\w.]+(?:\([^()]*\))?(?:\.\w+\([^()]*\))*\.then\(")
-# A second argument of then takes the rejection.
-_HANDLES_BOTH = lazy_pattern(r"\.then\(.*,\s*(?:\w+|\(?\w*\)?\s*=>.*)\s*\);?$")
-_ASYNC_FILTER = lazy_pattern(r"\.(?:filter|some|every|find|findIndex|sort)\(\s*async\b")
-# What is made by calling a function for each, and looked at at once.
-_MAPPED = lazy_pattern(
-    r"\.map\(\s*\(?\w+\)?\s*=>\s*(?:this\.)?(\w+)\([^()]*\)\s*\)\s*\.(?:filter|join|reduce|sort|some|every|find)\("
-)
-_ASYNC_MAP = lazy_pattern(r"(?:const|let|var)\s+(\w+)\s*=\s*[\w.]+\.map\(\s*async\b")
-_DROPPED_MAP = lazy_pattern(
-    r"(?!return\b|await\b|yield\b|void\b)[\w.]+(?:\([^()]*\))?\.(?:map|flatMap)\(\s*async\b"
-)
-_OPEN_ENDS = ("=>", "=", "(", ",", "return", "await", "?", ":", "&&", "||", "[")
-
-
-def script_promises(code: CodeText) -> Iterator[CodeHit]:
-    """Promises that are used as if they were their results."""
-    if family(code.language) != "javascript":
-        return
-    if not any(word in code.code for word in ("async", "fetch(", ".then(")):
-        return
-    for match in _FETCH_CHAIN.finditer(code.code):
-        yield CodeHit("flow/missing-await", match.start(), match.end())
-    for match in _MAPPED.finditer(code.code):
-        if re.search(rf"\basync\s+(?:function\s+)?{match[1]}\b|\b{match[1]}\s*=\s*async\b", code.code):
-            yield CodeHit("flow/missing-await", match.start(), match.end())
-    for match in _ASYNC_FILTER.finditer(code.code):
-        yield CodeHit("flow/async-callback", match.start(), match.end())
-    for match in _ASYNC_MAP.finditer(code.code):
-        if re.search(
-            rf"\b{match[1]}\.(?:reduce|filter|join|forEach|length|map|sort)\b", code.code[match.end() :]
-        ):
-            yield CodeHit("flow/async-callback", match.start(), match.end())
-    for index, line in enumerate(code.lines):
-        if _DROPPED_MAP.match(line.text) and not (index and code.lines[index - 1].text.endswith(_OPEN_ENDS)):
-            yield CodeHit("flow/floating-promise", line.start, line.start + len(line.text))
-    for function in code.functions if "fetch(" in code.code or ".then(" in code.code else ():
-        yield from _promises_in(function)
-
-
-def _promises_in(function: Function) -> Iterator[CodeHit]:
-    replies: set[str] = set()
-    # What an arrow without braces computes is given back.
-    is_given_back = function.head.text.endswith("=>")
-    steps = function.statements
-    for step in steps:
-        if match := _JSON_OF.match(step.text):
-            replies.add(match[1])
-        for name in replies:
-            if re.search(rf"=\s*{name}\.(?:json|text|blob|arrayBuffer|formData)\(\)", step.text):
-                yield _hit("flow/missing-await", step)
-        if not is_given_back and step.line is not function.head:
-            is_then = (
-                _THEN.match(step.text)
-                and ".catch(" not in step.text
-                and step.text.endswith((")", ");"))
-                and not _HANDLES_BOTH.search(step.text)
-            )
-            is_fetch = (
-                re.match(r"fetch\(", step.text)
-                and ".catch(" not in step.text
-                and step.text.endswith((")", ");"))
-                and not _HANDLES_BOTH.search(step.text)
-            )
-            if is_then or is_fetch:
-                yield _hit("flow/floating-promise", step)
-
-
-_GIVEN_BACK = lazy_pattern(
-    r"return\s+(?!await\b)(?:(?:this\.)?(?P<called>\w+)\(.*\)|(?:window\.)?fetch\(.*\)"
-    r"|[\w.?]+\.(?:json|arrayBuffer|formData|transformTo\w+)\([^()]*\));?"
-)
-_REPLY = lazy_pattern(r"\b(?:res|reply|ctx|NextResponse|Response|c)\.json\(")
-
-
-def unguarded_promises(code: CodeText) -> Iterator[CodeHit]:
-    """Promises that an asynchronous function gives back out of a try: its catch never sees them fail."""
-    names_of = patterns_for(code.language).async_names
-    if family(code.language) != "javascript" or names_of is None or "catch" not in code.code:
-        return
-    names = {name for match in names_of.finditer(code.code) for name in match.groups() if name}
-    for function in code.functions_with(("catch",)):
-        if not _IS_ASYNC.search(function.head.text):
-            continue
-        for index, line in enumerate(function.body):
-            match = _GIVEN_BACK.fullmatch(line.text)
-            if match is None or match["called"] not in (None, "fetch", *names):
-                continue
-            if match["called"] and re.search(rf"\b{match['called']}\b", function.head.text):
-                continue  # another try of itself, with a catch of its own
-            if not _REPLY.search(line.text) and _is_in_try(function.body, index):
-                yield CodeHit("flow/unguarded-promise", line.start, line.start + len(line.text))
-
-
-def _is_in_try(lines: Sequence[CodeLine], index: int) -> bool:
-    """Whether a line stands in a try with a catch, and in no function of its own within that."""
-    indent = lines[index].indent
-    for before in reversed(lines[1:index]):
-        if before.indent >= indent:
-            continue
-        indent = before.indent
-        if before.text == "try {":
-            after = next((line for line in lines[index + 1 :] if line.indent <= indent), None)
-            return after is not None and after.text.startswith("} catch")
-        if before.text.startswith(("}", "catch", "finally")) or re.search(r"=>|\bfunction\b", before.text):
-            return False
-    return False
-
-
 _AWAITED = lazy_pattern(r"\bawait\s+(?P<object>(?:\w+\.)*\w+)\.(?P<method>\w+)\(")
 _BARE_CALL = lazy_pattern(r"(?P<object>(?:\w+\.)*\w+)\.(?P<method>\w+)\(.*\)")
 # Methods that do their work also where nobody awaits them.
@@ -431,14 +341,15 @@ def sometimes_awaited(code: CodeText) -> Iterator[CodeHit]:
         return
     awaited = {
         (match["object"], match["method"])
-        for match in _AWAITED.finditer(code.code)
-        if match["method"] not in _WORKS_AT_ONCE
+        for at in code.places(("await",))
+        if (match := _AWAITED.match(code.code, at)) is not None and match["method"] not in _WORKS_AT_ONCE
     }
+    beginnings = tuple(f"{name}.{method}(" for name, method in awaited)
     for function in code.functions if awaited else ():
         if not function.head.text.startswith("async"):
             continue
         for step in function.statements:
-            match = _BARE_CALL.fullmatch(step.text)
+            match = _BARE_CALL.fullmatch(step.text) if step.text.startswith(beginnings) else None
             if match is None or (match["object"], match["method"]) not in awaited:
                 continue
             if (

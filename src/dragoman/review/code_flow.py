@@ -17,21 +17,34 @@ from dragoman.review.code_text import CodeHit, CodeLine, CodeText, Function, Sta
 def leaks(code: CodeText) -> Iterator[CodeHit]:
     """Files, sockets and connections that no way through the function closes."""
     patterns = patterns_for(code.language)
-    if not any(word in code.code for word in patterns.opening_words):
+    # A line may end within a phrase of two words.
+    places = code.places(tuple(word.rstrip() for word in patterns.opening_words))
+    if not places:
         return
     opener, chain = patterns.opener, patterns.read_chain
     if opener is None:
         return
-    if chain is not None and (code.language != "python" or "open(" in code.code):
+    if chain is not None and _may_chain(code, chain):
         for match in chain.finditer(code.code):
             line = code.code[code.code.rfind("\n", 0, match.start()) + 1 : match.start()]
             if not re.search(r"\b(?:with|try)\b", line):
                 yield CodeHit("flow/resource-leak", match.start(), match.end())
-    for function in code.functions_with(patterns.opening_words):
-        yield from _leaks_in(function, opener, patterns.opening_words, code.language)
+    for function in code.functions_at(places):
+        yield from _leaks_in(function, places, opener, code.language)
     if code.language == "go" and "*http.Client" in code.code:
         for function in code.functions_with(("*http.Client",)):
             yield from _unread_replies(function)
+
+
+def _may_chain(code: CodeText, chain: re.Pattern[str]) -> bool:
+    """Whether a chain may be in a text; a look at each of its words takes less time than the pattern."""
+    if code.language != "python":
+        return code.has_any(("Files.", "FileInputStream", "FileReader", "Scanner"))
+    for at in code.places(("open(",)):
+        before = code.code[max(0, at - 80) : at].rstrip()
+        if not before or before.endswith(("(", ",", "in")) or chain.match(code.code, at):
+            return True
+    return False
 
 
 _GO_CLIENT = lazy_pattern(r"\b(\w+)\s+\*http\.Client\b")
@@ -51,12 +64,11 @@ def _unread_replies(function: Function) -> Iterator[CodeHit]:
 
 
 def _leaks_in(
-    function: Function, opener: re.Pattern[str], opening_words: Sequence[str], language: str
+    function: Function, places: Sequence[int], opener: re.Pattern[str], language: str
 ) -> Iterator[CodeHit]:
     statements, words = function.statements, flow_patterns()
-    for index, statement in enumerate(statements):
-        if not any(word in statement.text for word in opening_words):
-            continue
+    for index in function.statements_at(places):
+        statement = statements[index]
         match = opener.match(statement.text)
         if match is None or match["name"] in ("_", "return", "err"):
             continue
@@ -250,7 +262,7 @@ _STRONG_RANDOM = lazy_pattern(r"\bsecrets\.|SystemRandom|SecureRandom|\bcrypto\.
 def weak_random(code: CodeText) -> Iterator[CodeHit]:
     """Weak random numbers that are used as secrets, by their names."""
     language = family(code.language)
-    if not any(word in code.code for word in ("rand", "Rand", "Rng")):
+    if not code.has_any(("rand", "Rand", "Rng")):
         return
     weak = patterns_for(code.language).weak_random
     if weak is None or not weak.search(code.code):
@@ -313,6 +325,10 @@ def unused_results(code: CodeText) -> Iterator[CodeHit]:
     if pure is None:
         return
     lines = code.lines
+    # In Kotlin a sum may be dropped, too; elsewhere what is dropped is a call.
+    is_kotlin = language == "kotlin"
+    if not any((is_kotlin or line.text[-1] in ");}") and pure.fullmatch(line.text) for line in lines):
+        return
     depth = 0
     for index, line in enumerate(lines):
         before = depth
@@ -328,7 +344,7 @@ def unused_results(code: CodeText) -> Iterator[CodeHit]:
         )
         if (
             before
-            or (line.text[-1] not in ");}" and language != "kotlin")  # there a sum may be dropped too
+            or not (is_kotlin or line.text[-1] in ");}")
             or not pure.fullmatch(line.text)
             or line.text.count("(") != line.text.count(")")
         ):

@@ -5,10 +5,11 @@ reaches, loops that change what they walk through. The same in every language wi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from dragoman.review.code_patterns import lazy_pattern
-from dragoman.review.code_text import CodeHit, CodeLine, CodeText, Statement
+from dragoman.review.code_text import CodeHit, CodeLine, CodeText, Statement, is_in_word
 
 _IF = lazy_pattern(
     r"(?:\}\s*)?(?:(?:return|val \w+ =|let \w+ =)\s+)?(?P<else>else\s+)?(?P<word>if"
@@ -24,28 +25,52 @@ _GOES_ON = lazy_pattern(
 
 def chains(code: CodeText) -> Iterator[CodeHit]:
     """Conditions that an earlier branch has asked already, and branches that are all the same."""
-    if "else" not in code.code and "elif" not in code.code:
-        return
-    conditions: dict[int, set[str]] = {}
-    for index, line in enumerate(code.lines):
-        for indent in [indent for indent in conditions if indent > line.indent]:
-            del conditions[indent]
-        match = _IF.match(line.text) if "if" in line.text else None
-        # Strings are blank in `code`; two conditions are the same only if their texts are.
-        # A condition that goes on in the next line is not known here.
-        if match is not None and match["test"] and line.balance == 0:
-            test = _source(code, line).strip(" {:")
-            test = re.sub(r"^.*?\b(?:if|elif)\b\s*", "", test)
-            if match["else"] or match["word"] == "elif":
-                if test in conditions.get(line.indent, ()):
-                    yield _hit("logic/repeated-condition", line)
-                conditions.setdefault(line.indent, set()).add(test)
-            elif not line.text.startswith("}"):
-                conditions[line.indent] = {test.split(") return")[0] + ")" if ") return" in test else test}
-        elif line.indent in conditions and not line.text.startswith(("}", "else", "elif")):
-            del conditions[line.indent]
+    # What was asked up to and with the condition of a branch, by its line.
+    asked: dict[int, set[str]] = {}
+    for index in code.indexes_with(("else", "elif")):
+        line = code.lines[index]
+        condition = _condition(code, line)
+        if condition is not None and condition.is_branch:
+            before = _asked_before(code, index, asked)
+            if condition.test in before:
+                yield _hit("logic/repeated-condition", line)
+            asked[index] = {*before, condition.test}
         if _ELSE.match(line.text):
             yield from _same_branches(code, index)
+
+
+class _Condition(NamedTuple):
+    test: str
+    is_branch: bool
+    """Whether it is asked only where another one did not hold."""
+
+
+def _condition(code: CodeText, line: CodeLine) -> _Condition | None:
+    """What a line asks. A condition that goes on in the next line is not known here."""
+    match = _IF.match(line.text) if "if" in line.text and line.balance == 0 else None
+    if match is None or not match["test"]:
+        return None
+    # Strings are blank in `code`; two conditions are the same only if their texts are.
+    test = re.sub(r"^.*?\b(?:if|elif)\b\s*", "", _source(code, line).strip(" {:"))
+    return _Condition(test, bool(match["else"]) or match["word"] == "elif")
+
+
+def _asked_before(code: CodeText, index: int, asked: Mapping[int, set[str]]) -> set[str]:
+    """The conditions of the branches above one, which belong to the same question."""
+    indent = code.lines[index].indent
+    for at in range(index - 1, -1, -1):
+        line = code.lines[at]
+        if at in asked and line.indent == indent:
+            return asked[at]
+        if line.indent > indent:
+            continue
+        condition = _condition(code, line) if line.indent == indent else None
+        if condition is not None and not line.text.startswith("}"):
+            test = condition.test
+            return {test.split(") return")[0] + ")" if ") return" in test else test}
+        if condition is None and (line.indent < indent or not line.text.startswith(("}", "else", "elif"))):
+            break
+    return set()
 
 
 def _same_branches(code: CodeText, index: int) -> Iterator[CodeHit]:
@@ -214,13 +239,19 @@ def used_though_null(code: CodeText) -> Iterator[CodeHit]:
         if match is None:
             continue
         name = re.escape(match["name"])
-        owner = re.escape(match["name"].rpartition(".")[0])
+        owner_name = match["name"].rpartition(".")[0]
+        owner = re.escape(owner_name)
         for step in code.block(index):
-            if re.search(rf"(?<![\w.]){name}\s*:?=(?!=)|(?<![\w.]){name}\s*,", step.text):
+            # What comes of the owner has its name, too.
+            if (owner_name or match["name"]) not in step.text:
+                continue
+            if match["name"] in step.text and re.search(
+                rf"(?<![\w.]){name}\s*:?=(?!=)|(?<![\w.]){name}\s*,", step.text
+            ):
                 break
             if owner and re.search(rf"(?<![\w.]){owner}\.#?\w+\(", step.text):
                 break  # a method of its owner may have set it
-            if re.search(rf"(?<![\w.&#$]){name}\.\w", step.text):
+            if f"{match['name']}." in step.text and re.search(rf"(?<![\w.&#$]){name}\.\w", step.text):
                 yield _hit("logic/null-dereference", step)
                 break
 
@@ -242,13 +273,26 @@ _BOUND = lazy_pattern(r"[<>]=?\s*-?\d[\d.]*\s*(?:&&|and\b)")
 
 def contradictions(code: CodeText) -> Iterator[CodeHit]:
     """Conditions on a range that no number meets."""
-    if not _BOUND.search(code.code):
-        return
-    for match in _RANGE.finditer(code.code):
+    end = 0
+    for bound in _BOUND.finditer(code.code):
+        begin = _name_before(code.code, bound.start())
+        match = _RANGE.match(code.code, begin) if begin >= end else None
+        if match is None:
+            continue
+        end = match.end()
         low = float(match["low"] or match["low2"])
         high = float(match["high"] or match["high2"])
         if low <= high and not (low == high and "=" in (match["first"] or "") + (match["second"] or "")):
             yield CodeHit("logic/contradiction", match.start(), match.end())
+
+
+def _name_before(text: str, at: int) -> int:
+    """Where the name begins that stands before an offset, with the names that own it."""
+    while at and text[at - 1].isspace():
+        at -= 1
+    while at and (text[at - 1] == "." or is_in_word(text[at - 1])):
+        at -= 1
+    return at
 
 
 _TUPLE = lazy_pattern(r"[\w.]+ = [^=({\[,:]+,$")
@@ -313,9 +357,15 @@ _PARAMETER = lazy_pattern(
 
 def crossed_fields(code: CodeText) -> Iterator[CodeHit]:
     """Fields that are set from another parameter, while the parameter of their name is never used."""
-    if "self." not in code.code and "this." not in code.code:
-        return
-    for function in code.functions:
+    lines = (code.lines[index] for index in code.indexes_with(("self.", "this.")))
+    places = [
+        line.start
+        for line in lines
+        if line.text.startswith(("self.", "this."))
+        and (match := _FIELD.fullmatch(line.text)) is not None
+        and match["field"] != match["value"]
+    ]
+    for function in code.functions_at(places):
         head = function.head.text
         inside = head[head.find("(") + 1 : head.rfind(")")]
         names = {match["name"] for match in _PARAMETER.finditer(inside)}
@@ -343,9 +393,11 @@ def exhausted_iterators(code: CodeText) -> Iterator[CodeHit]:
     """Iterators of Python that are walked through a second time, when nothing is left in them."""
     if code.language != "python":
         return
+    places = code.places((*_ONE_PASS_WORDS, "=("))
     for function in code.functions_with(_ONE_PASS_WORDS):
         statements = function.statements
-        for index, statement in enumerate(statements):
+        for index in function.statements_at(places):
+            statement = statements[index]
             match = _ONE_PASS.fullmatch(statement.text)
             if match is None:
                 continue

@@ -74,16 +74,17 @@ def changed_loops(code: CodeText) -> Iterator[CodeHit]:
     """Loops that remove from what they walk through."""
     if "for" not in code.code:
         return
-    for index, line in enumerate(code.lines):
+    for index in code.indexes_with(("for",)):
+        line = code.lines[index]
         if ".forEach" in line.text:
             yield from _changed_in_callback(code, index)
         if not line.text.startswith("for"):
             continue
+        body = code.block(index)
+        if not body or not _VERBS.search(code.code, body[0].start, body[-1].start + len(body[-1].text)):
+            continue
         pattern = _change_of(line.text, code.language)
         if pattern is None:
-            continue
-        body = code.block(index)
-        if not any(_VERBS.search(step.text) for step in body):
             continue
         if any(step.indent == body[0].indent and _LEAVES.match(step.text) for step in body):
             continue  # it never comes to a second round
@@ -160,13 +161,16 @@ _PAST_END = (
 )
 
 
+# How the patterns above, all of them, name the end.
+_LENGTHS = ("len", "range", "size", "Length", "ount", "indices")
 _STRIDE = lazy_pattern(r"\+=\s*(?!1\b)\w")
 
 
 def past_the_end(code: CodeText) -> Iterator[CodeHit]:
     """Loops that read one element more than there is."""
-    for index, line in enumerate(code.lines):
-        if not line.text.startswith(("for", "while")):
+    for index in code.indexes_with(("for", "while")):
+        line = code.lines[index]
+        if not line.text.startswith(("for", "while")) or not any(word in line.text for word in _LENGTHS):
             continue
         ends = [match for pattern in _PAST_END if (match := pattern.match(line.text))]
         nexts = [match for pattern in _NEXT if (match := pattern.match(line.text))]

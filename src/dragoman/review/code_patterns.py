@@ -32,6 +32,8 @@ class LanguagePatterns(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Definitions of functions that must be awaited; a group is the name."""
     async_calls: str | None = None
     """Functions of libraries that must be awaited."""
+    async_words: tuple[str, ...] = ()
+    """A call of a library that must be awaited has one of these."""
     blocking: str | None = None
     suspends: str | None = None
     """The head of a function in which nothing may block."""
@@ -65,6 +67,7 @@ class CompiledPatterns:
     def __init__(self, patterns: LanguagePatterns) -> None:
         self._patterns = patterns
         self.opening_words = patterns.opening_words
+        self.async_words = patterns.async_words
 
     @functools.cached_property
     def opener(self) -> re.Pattern[str] | None:

@@ -24,7 +24,7 @@ def races(code: CodeText) -> Iterator[CodeHit]:
     """What is changed in a thread of its own and belongs to somebody outside."""
     if code.language == "go" and ("go func" in code.code or ".Go(func" in code.code):
         yield from _in_goroutines(code)
-    elif code.language == "kotlin" and any(word in code.code for word in _STARTS):
+    elif code.language == "kotlin" and code.has_any(_STARTS):
         yield from _in_coroutines(code)
     elif code.language == "python" and "global " in code.code and "hread" in code.code:
         yield from _globals_in_threads(code)
@@ -220,7 +220,7 @@ _COUNTS = lazy_pattern(r"self\.(?P<field>\w+)\s*[-+]=\s*(?P<amount>[A-Za-z_]\w*)
 
 def _asked_before_await(code: CodeText) -> Iterator[CodeHit]:
     """Fields that a coroutine asks for an amount, and changes by it after it has let others run."""
-    for function in code.functions:
+    for function in code.functions_with(("+=", "-=")):
         if not function.head.text.startswith("async") or any(
             _GUARDED.search(line.text) or "emaphore" in line.text for line in function.body
         ):

@@ -17,6 +17,7 @@ from dragoman.review import (
     code_logic,
     code_loops,
     code_numbers,
+    code_promises,
     code_races,
     code_secrecy,
 )
@@ -43,8 +44,8 @@ _CHECKS: tuple[Callable[[CodeText], Iterator[CodeHit]], ...] = (
     code_awaits.dropped_library_calls,
     code_awaits.sometimes_awaited,
     code_awaits.opened_coroutines,
-    code_awaits.script_promises,
-    code_awaits.unguarded_promises,
+    code_promises.script_promises,
+    code_promises.unguarded_promises,
     code_awaits.blocking_calls,
     code_flow.weak_random,
     code_flow.unused_results,

@@ -36,8 +36,6 @@ _EQUALS = lazy_pattern(
     rf"|\b(?:Arrays\.equals|bytes\.Equal|reflect\.DeepEqual"
     rf"|strings\.Compare)\(\s*(?P<first>{_SIDE})\s*,\s*(?P<second>{_SIDE})\s*\)"
 )
-_COMPARING = lazy_pattern(r"[=!]=|quals?\(|compareTo\(")
-"""What every comparison has; to look for one pattern is faster than for six texts."""
 _CONSTANT = lazy_pattern(r"(?:none|null|nil|undefined|true|false|\d.*|[\"'`].*)", re.IGNORECASE)
 _SECRET_NAME = lazy_pattern(rf"(?:[\w.$]*\.)?{_NAME}(?:\.\w+\(\))?", re.IGNORECASE)
 _HEADER = lazy_pattern(r"headers?\b.*|.*\.(?:headers?|Header)\b.*|.*getHeader\(.*")
@@ -50,24 +48,34 @@ _COMPARED_WORDS = (
 )
 
 
+# What the pattern of sums with a key has.
+_MAC_WORDS = ("hmac.", "createHmac(", "doFinal(", ".Sum(", "Hmac", "hashlib.")
+_KEYED_WORDS = ("hmac", "signature", "digest", "api_key", "apikey", "secret", "token", "dofinal")
 _SUM_ONLY = lazy_pattern(r"^(?!.*(?:token|api_?key|bearer|sig\b|mac\b)).*(?:digest|hash)", re.IGNORECASE)
 
 
 def early_comparisons(code: CodeText) -> Iterator[CodeHit]:
     """Signatures and keys compared so that the time tells how much of them was right."""
-    if not code.has_any(("hmac", "signature", "digest", "api_key", "apikey", "secret", "token", "dofinal")):
+    if not code.has_any(_KEYED_WORDS, in_any_case=True):
         return
     # A sum of Go is one with a key only if something makes such sums.
-    has_macs = _MAC.search(code.code) is not None and (code.language != "go" or "hmac.New" in code.code)
+    has_macs = (
+        code.has_any(_MAC_WORDS)
+        and _MAC.search(code.code) is not None
+        and (code.language != "go" or "hmac.New" in code.code)
+    )
     has_headers = "eader" in code.code
     # A sum of a file is no secret; one that was made with a key is.
-    has_keyed_sums = any(word in code.lower_code for word in ("hmac", "signature", "secret", "dofinal"))
-    for function in code.functions_with(_COMPARED_WORDS, in_any_case=True):
+    has_keyed_sums = code.has_any(("hmac", "signature", "secret", "dofinal"), in_any_case=True)
+    places = code.places(("==", "!=", "qual(", "quals(", "compareTo("))
+    for function in code.functions_at(places):
+        indexes = function.statements_at(places)
+        if (has_macs or has_headers) and not _names_secret(code.part(function)):
+            continue
         macs = _macs(function) if has_macs else set()
         given_names = _given(function) if has_headers else set()
-        for statement in function.statements:
-            if not _COMPARING.search(statement.text):
-                continue
+        for index in indexes:
+            statement = function.statements[index]
             if statement.line is function.head and code.language != "kotlin":
                 continue
             if not macs and not given_names and not _names_secret(statement.text):
@@ -180,7 +188,7 @@ _ENVIRONMENT = lazy_pattern(
 
 def logged_secrets(code: CodeText) -> Iterator[CodeHit]:
     """Values with the name of a secret in the arguments of a call that logs."""
-    if not code.has_any(_SECRET_WORDS):
+    if not code.has_any(_SECRET_WORDS, in_any_case=True):
         return
     for function in code.functions_with(_SECRET_WORDS, in_any_case=True):
         for statement in function.statements:
@@ -208,7 +216,7 @@ _SLOW = lazy_pattern(r"pbkdf2|scrypt|bcrypt|argon2|PBEKeySpec|hmac", re.IGNORECA
 
 def fast_password_hashes(code: CodeText) -> Iterator[CodeHit]:
     """Passwords given to a hash that is made to be fast."""
-    if not code.has_any(("passw", "passphrase", "pwd")) or not _FAST.search(code.code):
+    if not code.has_any(("passw", "passphrase", "pwd"), in_any_case=True) or not _FAST.search(code.code):
         return
     for function in code.functions:
         text = " ".join(statement.text for statement in function.statements)

@@ -13,18 +13,18 @@ import re
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterable
 from pathlib import Path
-from typing import TypeAlias
+from types import ModuleType
+from typing import TYPE_CHECKING, TypeAlias
 
 from dragoman.review.finding import Finding, ReviewNote, ReviewSource
 from dragoman.review.finding_cache import FindingCache
 from dragoman.review.finding_filter import FindingFilter
-from dragoman.review.inspectors import Inspector
 from dragoman.review.languages import language_of
-from dragoman.review.oxlint import find_oxlint, oxlint_findings
-from dragoman.review.programs import ToolFailed
-from dragoman.review.ruff import find_ruff, ruff_findings_of_many
-from dragoman.review.rules import all_rules
+from dragoman.review.programs import ToolFailed, find_oxlint, find_ruff
 from dragoman.review.settings import ReviewSettings
+
+if TYPE_CHECKING:
+    from dragoman.review.inspectors import Inspector
 
 Sources: TypeAlias = Iterable[ReviewSource] | AsyncIterable[ReviewSource]
 Tell: TypeAlias = Callable[[ReviewNote], None]
@@ -55,6 +55,13 @@ async def review(
     finally:
         work.cancel()
         await asyncio.wait([work])
+
+
+def _judges() -> ModuleType:
+    """What judges texts; see there why it is loaded late."""
+    from dragoman.review import judges
+
+    return judges
 
 
 def _ignore(note: ReviewNote) -> None:
@@ -165,7 +172,8 @@ class _Review:
             self._note(ReviewNote(source.path, "not reviewed: it is binary"))
             return None
         # A lone surrogate stands for a byte that was no text. It has no place in JSON, nor in any rule.
-        source = source._replace(text=_SURROGATES.sub("\ufffd", source.text))
+        if not source.text.isascii():
+            source = source._replace(text=_SURROGATES.sub("\ufffd", source.text))
         language = language_of(source.path, source.text)
         return _ReviewJob(source, language, FindingFilter(source, language, self._settings, self._baseline))
 
@@ -174,8 +182,8 @@ class _Review:
         try:
             while (job := await lane.get()) is not None:
                 # Not before: to read all rules takes longer than to find that every text is known.
-                inspector = inspector or Inspector(
-                    all_rules(self._settings.rules), deadline=self._settings.deadline
+                inspector = inspector or _judges().Inspector(
+                    _judges().all_rules(self._settings.rules), deadline=self._settings.deadline
                 )
                 await self._inspect(inspector, job)
                 for note in job.sieve.notes():
@@ -205,7 +213,7 @@ class _Review:
             return
         sources = [job.source for job in jobs]
         try:
-            findings_by_job = await ruff_findings_of_many(
+            findings_by_job = await _judges().ruff_findings_of_many(
                 self._ruff, sources, deadline=self._settings.deadline
             )
         except ToolFailed as error:
@@ -249,7 +257,9 @@ class _Review:
             return
         sources = [job.source for job in jobs]
         try:
-            findings = await oxlint_findings(self._oxlint, sources, deadline=self._settings.deadline)
+            findings = await _judges().oxlint_findings(
+                self._oxlint, sources, deadline=self._settings.deadline
+            )
         except ToolFailed as error:
             for job in jobs:
                 job.has_failed = True

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from dragoman.decoders import convert
-from dragoman.review.code_patterns import family
+from dragoman.review.code_patterns import family, lazy_pattern
 from dragoman.review.finding import Severity
 
 _TABLES = Path(__file__).parent / "data" / "flows.toml"
@@ -87,8 +87,8 @@ def compile_table(language: str) -> CompiledTable | None:
         tuple(
             (
                 rules[kind],
-                re.compile("|".join(patterns)),
-                re.compile(rf"[\w.:]*(?:{rules[kind].cleaned_by})\w*\s*\("),
+                lazy_pattern("|".join(patterns)),
+                lazy_pattern(rf"[\w.:]*(?:{rules[kind].cleaned_by})\w*\s*\("),
             )
             for kind, patterns in table.sinks.items()
         ),

@@ -23,6 +23,7 @@ from dragoman.review.rules import ReviewRule
 from dragoman.review.structure import StructureFailed, structural_findings
 from dragoman.review.text_edits import TextLines
 from dragoman.review.text_rules import text_findings
+from dragoman.review.vocabulary import Vocabulary
 from dragoman.review.whole_text import whole_text_findings
 from dragoman.review.worker_messages import LONGEST_LINE
 
@@ -41,12 +42,12 @@ def inspect(
     language = language_of(path, text)
     lines = TextLines(text)
     relevant_rules = [rule for rule in _rules_for(rules, language) if _concerns(rule, path)]
-    spans = LexicalSpans(text, language)
+    spans, vocabulary = LexicalSpans(text, language), Vocabulary(text)
     findings = [
         *whole_text_findings(path, lines, language),
-        *text_findings(path, lines, spans, language, relevant_rules, longest=longest),
+        *text_findings(path, lines, spans, language, relevant_rules, longest=longest, vocabulary=vocabulary),
     ]
-    code = CodeText(text, language, spans.spans) if language in LANGUAGES else None
+    code = CodeText(text, language, spans.spans, vocabulary) if language in LANGUAGES else None
     if code is not None:
         findings += code_findings(path, lines, code)
     failures: list[str] = []

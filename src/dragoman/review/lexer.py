@@ -116,9 +116,9 @@ def spans(text: str, language: str | None) -> list[LexicalSpan]:
 
 def _spans_between(text: str, family: tuple[str, ...], start: int, end: int) -> Iterator[LexicalSpan]:
     for match in _tokens(family).finditer(text, start, end):
-        if match[0]:
-            kind: Kind = "comment" if _is_comment(match[0]) else "string"
-            yield LexicalSpan(match.start(), match.end(), kind)
+        if token := match[0]:
+            kind: Kind = "comment" if _is_comment(token) else "string"
+            yield LexicalSpan(*match.span(), kind)
 
 
 _HERE = re.compile(r"^(?P<before>[^\n]*)(?<!<)<<-?[ \t]*[\"'\\]?(?P<mark>[A-Za-z_]\w*)[^\n]*\n", re.MULTILINE)
@@ -145,4 +145,6 @@ def _here_documents(text: str) -> Iterator[LexicalSpan]:
 
 
 def _is_comment(token: str) -> bool:
-    return token.lstrip().startswith(_COMMENT_STARTS)
+    return token.startswith(_COMMENT_STARTS) or (
+        token[0].isspace() and token.lstrip().startswith(_COMMENT_STARTS)
+    )

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from dragoman.decoders import json_decoder
 from dragoman.review.finding import Edit, Finding, Fix, ReviewSource, Severity
-from dragoman.review.programs import ProgramResult, ToolFailed, find_program, run_program
+from dragoman.review.programs import ProgramResult, ToolFailed, run_program
 from dragoman.review.structure import is_available
 from dragoman.review.text_edits import TextLines
 from dragoman.review.worker_messages import LONGEST_LINE
@@ -64,11 +64,6 @@ class _Report(Struct, frozen=True):
 
 
 _decode = json_decoder(_Report).decode
-
-
-def find_oxlint() -> str | None:
-    """The program, or None if it is not installed."""
-    return find_program("oxlint")
 
 
 async def oxlint_findings(program: str, sources: Sequence[ReviewSource], *, deadline: float) -> list[Finding]:

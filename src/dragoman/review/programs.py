@@ -49,6 +49,16 @@ def find_program(name: str) -> str | None:
     return beside or shutil.which(name, path=_absolute_path())
 
 
+def find_ruff() -> str | None:
+    """The program that reviews Python, or None if it is not installed."""
+    return find_program("ruff")
+
+
+def find_oxlint() -> str | None:
+    """The program that reviews JavaScript and TypeScript, or None if it is not installed."""
+    return find_program("oxlint")
+
+
 def _absolute_path() -> str:
     # An empty or relative entry of PATH means the working directory: what is reviewed, often.
     entries = os.environ.get("PATH", os.defpath).split(os.pathsep)

@@ -21,7 +21,7 @@ from dragoman.review.built_sql import is_own_statement
 from dragoman.review.catalogue import BY_RUFF_CODE
 from dragoman.review.code_patterns import lazy_pattern
 from dragoman.review.finding import Edit, Finding, Fix, ReviewSource, Severity
-from dragoman.review.programs import ProgramResult, ToolFailed, find_program, run_program
+from dragoman.review.programs import ProgramResult, ToolFailed, run_program
 from dragoman.review.python_ast import INVALID_SYNTAX
 from dragoman.review.python_flow import COMPLEX
 from dragoman.review.text_edits import TextLines, apply_edits
@@ -82,11 +82,6 @@ _decode = json_decoder(tuple[_RuffMessage, ...]).decode
 @functools.cache
 def config() -> _Config:
     return convert(tomllib.loads(_CONFIG.read_text("utf-8")), _Config)
-
-
-def find_ruff() -> str | None:
-    """The program, or None if it is not installed."""
-    return find_program("ruff")
 
 
 def arguments(path: str) -> list[str]:

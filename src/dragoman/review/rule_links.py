@@ -6,24 +6,24 @@ build's report, names its address in `DRAGOMAN_RULES_PAGE`.
 
 from __future__ import annotations
 
+import functools
 import os
 import urllib.parse
 from pathlib import Path
 
-from dragoman.review.callers import CALLER_RULE
-from dragoman.review.catalogue import PYTHON_RULES, rule_anchor
-from dragoman.review.code_rule_texts import CODE_RULES
 from dragoman.review.finding import Finding
-from dragoman.review.python_ast import INVALID_SYNTAX
 from dragoman.review.rules import flow_rule_ids, own_rule_ids
-from dragoman.review.suppression import COMPLAINTS
-from dragoman.review.whole_text import CHECKS
 
 VARIABLE = "DRAGOMAN_RULES_PAGE"
 
 _NAME = "review-rules.md"
 _RUFF = "https://docs.astral.sh/ruff/rules/"
 _OXLINT = "https://oxc.rs/docs/guide/usage/linter/rules.html"
+
+
+def rule_anchor(rule: str) -> str:
+    """Where a rule is explained on the page of all rules."""
+    return rule.replace("/", "-").replace(".", "-")
 
 
 def rules_page() -> str:
@@ -50,17 +50,12 @@ def rule_link(finding: Finding, page: str) -> str | None:
 
 def _is_explained(finding: Finding) -> bool:
     # Without the catalogue: to make it reads every rule with all that it says.
-    return any(finding.rule in ids for ids in (_OTHERS, own_rule_ids(), flow_rule_ids()))
+    return any(finding.rule in ids() for ids in (own_rule_ids, flow_rule_ids, _function_rule_ids))
 
 
-_OTHERS = frozenset(
-    (
-        *(rule.id for rule in PYTHON_RULES),
-        *(rule.id for rule in CODE_RULES),
-        *(check.id for check in CHECKS),
-        *(words.rule for words in COMPLAINTS),
-        CALLER_RULE,
-        INVALID_SYNTAX,
-    )
-)
-"""Rules that are functions."""
+@functools.cache
+def _function_rule_ids() -> frozenset[str]:
+    """The names of the rules that are functions, loaded late: where nothing is found, nobody asks."""
+    from dragoman.review.catalogue import function_rule_ids
+
+    return function_rule_ids()

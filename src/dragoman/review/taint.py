@@ -127,15 +127,15 @@ def _with_helpers(code: CodeText, table: CompiledTable) -> CompiledTable:
     """The table with the functions of a text that look at what they are given before they give it back."""
     names = set()
     for function in code.functions:
-        match = _FUNCTION_NAME.match(function.head.text)
-        if (
-            match is None
-            or re.search(rf"(?<!\w){match[1]}\s*\(", code.code.replace(function.head.text, "", 1)) is None
-        ):
+        body = "\n".join(line.text for line in function.body[1:]) or function.head.text
+        if not table.check_pattern.search(body) and not _ESCAPES.search(_text_of(code, function)):
             continue
         gives_back = any(re.search(r"\breturn\b|=>|=$", line.text) for line in function.body)
-        body = "\n".join(line.text for line in function.body[1:]) or function.head.text
-        if gives_back and (table.check_pattern.search(body) or _ESCAPES.search(_text_of(code, function))):
+        match = _FUNCTION_NAME.match(function.head.text) if gives_back else None
+        # At last: each name is a pattern of its own, and a search through the whole text.
+        if match is not None and re.search(
+            rf"(?<!\w){match[1]}\s*\(", code.code.replace(function.head.text, "", 1)
+        ):
             names.add(match[1])
     if not names:
         return table
@@ -147,7 +147,7 @@ def _with_helpers(code: CodeText, table: CompiledTable) -> CompiledTable:
 def _has_sources(code: CodeText, table: CompiledTable) -> bool:
     if code.language == "go" and _FILLED.search(code.code):
         return True
-    may_have = not table.words or any(word in code.code for word in table.words)
+    may_have = not table.words or code.has_any(table.words)
     if may_have and table.source.search(code.code):
         return True
     return any(

@@ -18,6 +18,7 @@ from dragoman.review.finding import Edit, Finding, Fix
 from dragoman.review.lexer import LexicalSpans
 from dragoman.review.rules import ReviewRule
 from dragoman.review.text_edits import TextLines
+from dragoman.review.vocabulary import Vocabulary
 from dragoman.review.worker_messages import LONGEST_LINE
 
 _LINES_AFTER = 3
@@ -40,9 +41,10 @@ def text_findings(
     rules: Iterable[ReviewRule],
     *,
     longest: int = LONGEST_LINE,
+    vocabulary: Vocabulary | None = None,
 ) -> Iterator[Finding]:
     """What the rules find in one text, rule by rule, in lines that are no longer than `longest`."""
-    search_text = SearchedText(lines)
+    search_text = SearchedText(lines, vocabulary)
     is_ascii = lines.text.isascii()
     for rule in rules:
         if rule.pattern is None or not rule.holds_for(language) or (rule.beyond_ascii and is_ascii):
@@ -54,16 +56,12 @@ def text_findings(
 class SearchedText:
     """Where the keywords of rules stand in a text. Rules share keywords, so each is looked for once."""
 
-    def __init__(self, lines: TextLines) -> None:
+    def __init__(self, lines: TextLines, vocabulary: Vocabulary | None = None) -> None:
         self._lines = lines
-        lower_text = lines.text.lower()
-        # Some letters become two: then offsets of the one are none of the other, and all of it is searched.
-        self._lower_text = lower_text if len(lower_text) == len(lines.text) else ""
+        self._vocabulary = vocabulary or Vocabulary(lines.text)
+        self._lower_text = self._vocabulary.lower_text
         # The numbers of the lines with a keyword, by keyword.
         self._hits: dict[str, tuple[int, ...]] = {}
-        # Most keywords are in no line: whether one may be there is asked of the words of the text, each once.
-        self._words = frozenset(words(self._lower_text))
-        self._vocabulary = f"\n{chr(10).join(self._words)}\n"
 
     def windows(self, rule: ReviewRule) -> Sequence[tuple[int, int]]:
         """The parts of the text that a rule has to be tried on, in whole lines. Most rules have none: this is
@@ -74,23 +72,20 @@ class SearchedText:
         if not rule.keywords or not self._lower_text:
             return ((0, len(self._lines.text)),)
         if rule.spans_lines:
-            has_any = any(word in self._lower_text for word in rule.keywords)
+            has_any = any(word in self._lower_text for word in self._vocabulary.present(rule.keywords))
             return ((0, len(self._lines.text)),) if has_any else ()
-        hits = self._hits_of(rule.keywords)
+        hits = self._hits_of(self._vocabulary.present(rule.keywords))
         if not hits:
             return ()
         return self._around(hits[0] if len(hits) == 1 else sorted(set().union(*hits)))
 
     def _hits_of(self, keywords: Iterable[str]) -> list[tuple[int, ...]]:
-        """The lines with each of some keywords that is there. In one piece: this is asked a hundred thousand
-        times."""
+        """The lines with each of some keywords that is there."""
         hits: list[tuple[int, ...]] = []
         for word in keywords:
             numbers = self._hits.get(word)
             if numbers is None:
-                core, is_whole = _CORES[word]
-                has_core = core in (self._words if is_whole else self._vocabulary)
-                numbers = self._hits[word] = self._hit_lines(word) if has_core else ()
+                numbers = self._hits[word] = self._hit_lines(word)
             if numbers:
                 hits.append(numbers)
         return hits
@@ -136,40 +131,6 @@ class SearchedText:
         return tuple(number for number, line in enumerate(lines, 1) if not line.isascii())
 
 
-_WORD = re.compile(r"\w+")
-_BLANKS = {code: " " for code in range(128) if not chr(code).isalnum() and chr(code) != "_"}
-
-
-def words(text: str) -> Iterable[str]:
-    """The words of a text. Of plain ASCII they are what blanks leave, found in a third of the time."""
-    return text.translate(_BLANKS).split() if text.isascii() else _WORD.findall(text)
-
-
-def _core(keyword: str) -> tuple[str, bool]:
-    """The longest word of a keyword, and whether it stands between other signs, so that it is a whole word.
-
-    Where only one side is open, the line break beside each word of a vocabulary closes the other.
-    """
-    match = max(_WORD.finditer(keyword), key=lambda match: len(match[0]), default=None)
-    if match is None:
-        return "", False
-    is_first, is_last = match.start() == 0, match.end() == len(keyword)
-    if not is_first and not is_last:
-        return match[0], True
-    return f"{'' if is_first else chr(10)}{match[0]}{'' if is_last else chr(10)}", False
-
-
-class _Cores(dict[str, tuple[str, bool]]):
-    """The core of each keyword, computed once."""
-
-    def __missing__(self, keyword: str) -> tuple[str, bool]:
-        self[keyword] = core = _core(keyword)
-        return core
-
-
-_CORES = _Cores()
-
-
 def _rule_findings(
     rule: ReviewRule,
     path: str,
@@ -203,8 +164,8 @@ def _rule_findings(
 def _compile(
     pattern: str, unless: str | None, *, ignore_case: bool
 ) -> tuple[re.Pattern[str], re.Pattern[str] | None]:
-    flags = re.MULTILINE | (re.IGNORECASE if ignore_case else 0)
-    return re.compile(pattern, flags), None if unless is None else re.compile(unless, flags)
+    flags = re.MULTILINE | (re.IGNORECASE if ignore_case else re.NOFLAG)
+    return re.compile(pattern, flags), None if unless is None else lazy_pattern(unless, flags)
 
 
 @functools.lru_cache(maxsize=256)

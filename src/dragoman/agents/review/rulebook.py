@@ -10,7 +10,8 @@ from pathlib import Path
 from dragoman.agents.review.conversation import LastReview
 from dragoman.agents.review.markdown import about_rule, count_of, link
 from dragoman.review import BadRule, Finding, ReviewRule
-from dragoman.review.catalogue import RULES, CatalogueEntry, catalogue, project_rules
+from dragoman.review.catalogue import CatalogueEntry, catalogue
+from dragoman.review.rule_files import RULES, project_rules
 from dragoman.review.rule_links import rule_link, rules_page
 
 MOST = 200

@@ -1,0 +1,14 @@
+"""All that judges a text, in one place: our own workers and rules, ruff and oxlint.
+
+The engine loads this when the first text comes that it does not know. Where every text is known, and that is
+most reviews of a project, to load it would take longer than the review.
+"""
+
+from __future__ import annotations
+
+from dragoman.review.inspectors import Inspector
+from dragoman.review.oxlint import oxlint_findings
+from dragoman.review.ruff import ruff_findings_of_many
+from dragoman.review.rules import all_rules
+
+__all__ = ["Inspector", "all_rules", "oxlint_findings", "ruff_findings_of_many"]
