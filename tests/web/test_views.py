@@ -258,8 +258,11 @@ def test_agents_are_shown_with_their_state_last_words_and_an_examination(
     page.locator("[data-agent=echo]").get_by_text("Examine").click()
     page.wait_for_selector("[data-agent=echo] .findings >> text=It works.")
     assert page.locator("[data-agent=echo] .findings li").count() > 2
+    page.click(".addable summary")
+    assert "the agents of its configuration alone" in page.inner_text(".addable .note")
+    assert page.locator(".addable button >> text=Add").count() == 0
     page.click(".agent-missing summary")
-    assert "npm install" in page.inner_text(".agent-missing")
+    assert "install" in page.inner_text(".agent-missing")
     if AXE.is_file():
         assert faults(page) == []
     page.set_viewport_size(PHONE)
