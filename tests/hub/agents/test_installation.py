@@ -17,7 +17,8 @@ import pytest
 
 from dragoman.errors import LocalMistake
 from dragoman.hub.agents import installation
-from dragoman.hub.agents.installation import AgentInstaller, listed
+from dragoman.hub.agents.addable import listed
+from dragoman.hub.agents.installation import AgentInstaller
 from dragoman.hub.gate.grants_store import TokenStore
 from dragoman.hub.runner import install_refusal
 from dragoman.hub.settings_file import parse_settings
@@ -255,7 +256,7 @@ async def test_an_installation_has_a_bounded_time(home: Path, monkeypatch: pytes
     monkeypatch.setattr(installation, "ENDING_SECONDS", patience(10))
     monkeypatch.setattr(installation, "COMMAND", (sys.executable, "-c", "import time; time.sleep(600)"))
     keep_list(home / "data" / "dragoman", home, [archive_entry(home, "tiny")])
-    (entry,) = [agent for agent in listed({})["agents"] if agent["name"] == "tiny"]
+    (entry,) = [agent for agent in listed(())["agents"] if agent["name"] == "tiny"]
     installer = AgentInstaller(offer=lambda: None, seconds=-patience(10) + 0.1)
     job = await installer.begin("tiny", plan=entry["plan"], by="ann")
     assert job is not None
@@ -265,7 +266,7 @@ async def test_an_installation_has_a_bounded_time(home: Path, monkeypatch: pytes
 
 async def test_nothing_is_done_that_the_audit_log_cannot_hold(home: Path) -> None:
     keep_list(home / "data" / "dragoman", home, [archive_entry(home, "tiny")])
-    (entry,) = [agent for agent in listed({})["agents"] if agent["name"] == "tiny"]
+    (entry,) = [agent for agent in listed(())["agents"] if agent["name"] == "tiny"]
     (home / "file").write_text("")
     installer = AgentInstaller(offer=lambda: None, audit=str(home / "file" / "audit.jsonl"))
     with pytest.raises(LocalMistake, match="the audit log cannot be written"):
@@ -279,8 +280,8 @@ def test_what_needs_more_than_a_client_may_allow_has_its_reason(home: Path) -> N
     for target in bare["distribution"]["binary"].values():
         del target["sha256"]
     keep_list(home / "data" / "dragoman", home, [bare])
-    (entry,) = [agent for agent in listed({})["agents"] if agent["name"] == "bare"]
+    (entry,) = [agent for agent in listed(())["agents"] if agent["name"] == "bare"]
     assert "plan" not in entry
     assert "no hash for its archive" in entry["refusal"]
-    assert "bare" not in [agent["name"] for agent in listed({"bare": None})["agents"]]
-    json.dumps(listed({}))
+    assert "bare" not in [agent["name"] for agent in listed({"bare"})["agents"]]
+    json.dumps(listed(()))

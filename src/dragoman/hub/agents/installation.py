@@ -11,19 +11,24 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import shutil
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container
 from datetime import UTC, datetime
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct
 
 from dragoman.errors import LocalMistake
+from dragoman.runtime.deferred_module import DeferredModule
 from dragoman.runtime.owner import run_to_end
 from dragoman.workspace.policy.audit import AuditEntry, AuditLog
 from dragoman.workspace.policy.redaction import redact
+
+if TYPE_CHECKING:
+    from dragoman.hub.agents import addable
+else:
+    addable = DeferredModule("dragoman.hub.agents.addable")
 
 log = logging.getLogger(__name__)
 
@@ -99,6 +104,10 @@ class AgentInstaller:
         self._ended = asyncio.Event()
         self._is_cancelled = False
 
+    async def listed(self, offered: Container[str]) -> dict[str, Any]:
+        """What could be added, and what was; `offered` are names of agents that are here already."""
+        return await asyncio.to_thread(addable.listed, offered)
+
     def check(self) -> None:
         """Raises `LocalMistake` if this hub installs and removes nothing for clients."""
         if self.refusal:
@@ -107,7 +116,7 @@ class AgentInstaller:
     async def begin(self, agent: str, *, plan: str, by: str) -> InstallJob | None:
         """A job that `run` then does; None if the one that runs is the same. Raises `LocalMistake`."""
         self.check()
-        title, version = await asyncio.to_thread(_checked_plan, agent, plan)
+        title, version = await asyncio.to_thread(addable.checked_plan, agent, plan)
         if self.job is not None and self.job.state == "running":
             if self.job.plan == plan:
                 return None
@@ -190,17 +199,15 @@ class AgentInstaller:
         """Removes an agent that was installed; its version, or nothing if it was not. `end` ends its process.
         Raises `LocalMistake`.
         """
-        from dragoman.sdk.known.installation.installer import uninstall  # as `listed` does
-
         self.check()
-        version = await asyncio.to_thread(_installed_version, agent)
+        version = await asyncio.to_thread(addable.installed_version, agent)
         if not version:
             return ""
         if self.job is not None and self.job.state == "running":
             raise LocalMistake(f"{self.job.agent} is being installed: try again when that is done")
         await self.write_down("uninstall", agent, f"remove {agent} {version}", by=by)
         await end()
-        await asyncio.to_thread(uninstall, agent)
+        await asyncio.to_thread(addable.uninstall, agent)
         self._offer()
         log.info("agent %s %s: removed, asked for by %s", agent, version, by)
         return version
@@ -231,83 +238,6 @@ class AgentInstaller:
         except OSError as error:
             log.exception("the audit log cannot be written")
             raise LocalMistake(f"the audit log cannot be written: {error.strerror or error}") from None
-
-
-def listed(offered: Mapping[str, object]) -> dict[str, Any]:
-    """The agents of the list that are not here, each with what would be done, and those that we installed.
-    Looks at files. Raises `LocalMistake` if the list cannot be read.
-    """
-    # Seldom asked for; what it imports would cost every start of a hub.
-    from dragoman.sdk.known.installation.registry import read_registry
-    from dragoman.sdk.known.installation.store import installed_agents
-
-    registry = read_registry()
-    installed = {agent.record.name: agent.record for agent in installed_agents()}
-    entries = sorted(registry.entries.values(), key=lambda entry: entry.name.casefold())
-    return {
-        "made": registry.made.isoformat(),
-        "origin": registry.origin,
-        "agents": [
-            {
-                "name": entry.agent_name,
-                "title": entry.name,
-                "description": entry.description,
-                "license": entry.license,
-                "homepage": entry.homepage,
-                "version": entry.version,
-                **_described_plan(entry.agent_name, registry),
-            }
-            for entry in entries
-            if entry.agent_name in installed or entry.agent_name not in offered
-        ],
-        "installed": [
-            {
-                "name": record.name,
-                "title": record.title,
-                "version": record.version,
-                "source": record.source,
-                "license": record.license,
-            }
-            for record in installed.values()
-        ],
-    }
-
-
-def _described_plan(name: str, registry: Any) -> dict[str, Any]:
-    from dragoman.sdk.known.installation.installer import make_plan
-
-    try:
-        plan = make_plan(name, registry=registry)
-    except LocalMistake as mistake:
-        return {"refusal": str(mistake)}
-    if plan.kind == "npx" and shutil.which("npm") is None:
-        return {"refusal": "npm is not on the hub's PATH; install Node.js, which brings it"}
-    return {
-        "kind": plan.kind,
-        "source": plan.spec,
-        "check": plan.check,
-        "steps": plan.steps,
-        "variables": sorted(plan.source.env),
-        "plan": plan.identity,
-    }
-
-
-def _checked_plan(agent: str, identity: str) -> tuple[str, str]:
-    """Title and version of the plan. Raises `LocalMistake` if it is another one by now."""
-    from dragoman.sdk.known.installation.installer import make_plan
-    from dragoman.sdk.known.installation.registry import read_registry
-
-    plan = make_plan(agent, registry=read_registry())
-    if plan.name != agent or plan.identity != identity:
-        raise LocalMistake(f"what would be done to install {agent} is no longer that plan; look again")
-    return plan.entry.name, plan.version
-
-
-def _installed_version(agent: str) -> str:
-    from dragoman.sdk.known.installation.store import find_installed
-
-    installed = find_installed(agent)
-    return "" if installed is None else installed.record.version
 
 
 def _failure(lines: list[str], status: int) -> str:

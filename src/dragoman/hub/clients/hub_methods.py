@@ -201,12 +201,17 @@ class HubMethods:
 
     async def _files(self, client: HubClient, params: Params) -> JsonObject:
         session = await client.session(params)
+        if self._hub.changes.far_side(session.id) is not None:
+            return {"files": []}  # what lies under that path on this machine is nothing of the session's
         pattern = _text(params, "pattern") or ""
         limit = _number(params, "limit", 50, 500)
         return {"files": await asyncio.to_thread(find_files, session.state.cwd, pattern.lower(), limit)}
 
     async def _file(self, client: HubClient, params: Params) -> JsonObject:
         session = await client.session(params)
+        far_side = self._hub.changes.far_side(session.id)
+        if far_side is not None:
+            raise ErrorAnswer(-32002, f"the files of this session are on {far_side.place}: open them there")
         folders = (session.state.cwd, *session.state.folders)
         path, line = client.text(params, "path"), _number(params, "line", 1, 1_000_000_000)
         return await asyncio.to_thread(read_file, folders, path, line=line, grant=client.grant)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable
 from typing import TypeVar
 
 from msgspec import Raw
 
 from dragoman.errors import ErrorAnswer, LocalMistake
-from dragoman.hub.agents.installation import AgentInstaller, listed
+from dragoman.hub.agents.installation import AgentInstaller
 from dragoman.hub.clients.client import ClientHub, HubClient
 from dragoman.hub.gate.table import FORBIDDEN
 from dragoman.wire.codes import invalid_request
@@ -27,14 +26,15 @@ class InstallMethods:
 
     async def registry(self, client: HubClient, params: dict[str, Raw]) -> JsonObject:
         """`agents/registry`: what could be added, and what was; nothing is fetched for it."""
-        found = await _mistakes(asyncio.to_thread(listed, dict(self._hub.pool.seats)))
-        may_use = client.grant.may_use
-        installer = self._hub.installer
+        installer, may_use = self._hub.installer, client.grant.may_use
+        if installer is None:
+            return {"made": "", "origin": "", "agents": [], "installed": [], "refusal": NOBODY, "job": None}
+        found = await _mistakes(installer.listed(set(self._hub.pool.seats)))
         return {
             **found,
             "agents": [agent for agent in found["agents"] if may_use(agent["name"])],
             "installed": [agent for agent in found["installed"] if may_use(agent["name"])],
-            "refusal": NOBODY if installer is None else installer.refusal,
+            "refusal": installer.refusal,
             "job": self._job(client),
         }
 
