@@ -143,7 +143,7 @@ export class Adding {
         this.pattern = (event.target as HTMLInputElement).value;
         this.app.changed();
       }} />` : nothing}
-      ${found.length ? html`<ul>${repeat(found, (agent) => agent.name, (agent) => this.row(agent, registry))}</ul>` : html`<p class="faint">${all.length ? "No agent of the list is called so." : "All of them are here."}</p>`}</div></details>`;
+      ${found.length ? html`<ul>${repeat(found, (agent) => agent.name, (agent) => this.row(agent, registry))}</ul>` : html`<p class="faint">${all.length ? "No agent of the list is called so." : registry.refusal ? "" : "All of them are here."}</p>`}</div></details>`;
   }
 
   private row(agent: ListedAgent, registry: Registry): TemplateResult {
