@@ -220,6 +220,20 @@ def test_an_archive_without_a_hash_needs_a_word(tmp_path: Path, capsys: pytest.C
     assert "It was checked by no hash." in out
 
 
+def test_a_plan_that_was_shown_is_done_and_no_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = archive_list(tmp_path, "1.0.0")
+    out, _ = agents(capsys, "install", "tiny", "--from", source, "--dry-run", "--json")
+    (plan,) = [plan["plan"] for plan in json.loads(out)["would_install"]]
+    other = archive_list(tmp_path, "1.1.0")
+    _, err = agents(capsys, "install", "tiny", "--from", other, "--plan", plan, "--yes", status=2)
+    assert "is no longer that plan" in err
+    assert installations() == []
+    agents(capsys, "install", "tiny", "--from", source, "--plan", plan, "--yes")
+    assert installations() == ["1.0.0"]
+
+
 def test_nothing_is_installed_without_a_yes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = archive_list(tmp_path, "1.0.0")
     _, err = agents(capsys, "install", "tiny", "--from", source, status=2)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
+from dragoman.apps.chat.hub_backend import HubBackend
 from dragoman.apps.chat.local_backend import LocalBackend
 from dragoman.apps.chat.rules import ChatRules
+from dragoman.errors import LocalMistake
 from dragoman.schema import v1
 from dragoman.tui.ports import ChatRequest
 from tests.apps.chat.quiet import Quiet
+from tests.hub.outside.process import HubProcess
 from tests.remote.other_side import SshServer, needs_sshd
 
 
@@ -53,3 +58,43 @@ async def test_a_chat_tells_what_changed_on_the_other_side_and_puts_it_back(fold
         assert again is not None
         assert list(again.files) == []
     assert list(here.iterdir()) == []
+
+
+class _ReachingHub(HubProcess):
+    """One that is told how to reach the other side."""
+
+    @property
+    def env(self) -> dict[str, str]:
+        names = ("DRAGOMAN_SSH_CONFIG", "DRAGOMAN_REMOTE_PYTHON")
+        return {**super().env, **{name: os.environ[name] for name in names}}
+
+
+@needs_sshd
+@pytest.mark.bound(90)  # a hub and four processes of Python start, one behind the other
+async def test_a_chat_through_a_hub_tells_what_changed_on_the_other_side(folders: Path) -> None:
+    there, here = folders / "there", folders / "nowhere"
+    (there / "a.txt").write_text("before\n")
+    hub = _ReachingHub(folders)
+    words = json.dumps([sys.executable, "-m", "dragoman", "agent", "echo"])
+    maps = json.dumps([f"{here}={there}"])
+    place = f'[agents.far]\ncommand = {words}\nplace = "ssh:there"\nmap = {maps}\n'
+    hub.config.write_text(f'durability = "off"\ndefault_agent = "echo"\n{place}')
+    hub.start()
+    try:
+        backend = HubBackend(str(here), ChatRules(), url=f"ws://{hub.place}/acp", headers=hub.headers)
+        far = next(choice for choice in await backend.agents() if choice.name == "far")
+        assert far.detail == "on ssh:there"
+        quiet = Quiet()
+        async with backend.open(ChatRequest(agent="far", cwd=str(here)), quiet, quiet) as chat:
+            turn = await chat.turn([v1.TextContent(text=f"/write {there}/a.txt after")])
+            assert (turn.stop_reason, len(quiet.asked)) == ("end_turn", 1)
+            review = await chat.review()
+            assert review is not None
+            assert [(file.path, file.kind) for file in review.files] == [(str(here / "a.txt"), "modified")]
+            assert list(await chat.files("")) == []
+            with pytest.raises(LocalMistake, match="are on ssh:there: open them there"):
+                await chat.read_file("a.txt")
+            await review.revert(str(here / "a.txt"))
+        assert (there / "a.txt").read_text() == "before\n"
+    finally:
+        hub.stop()

@@ -49,6 +49,17 @@ async def test_people_of_the_hub_permit_what_an_agent_does_elsewhere(docker: Pat
         assert client.texts()[-1] == "Written."
         assert (docker / "a.txt").read_text() == "hello"
 
+        # That path means another file on the hub's machine, if there is one.
+        assert (await client.call("_dragoman/hub/files", {"sessionId": session, "pattern": ""}))[
+            "files"
+        ] == []
+        refusal = await client.refusal("_dragoman/hub/file", {"sessionId": session, "path": "a.txt"})
+        assert refusal["message"] == "the files of this session are on docker:box: open them there"
+        far = next(
+            one for one in (await client.call("_dragoman/hub/agents"))["agents"] if one["name"] == "far"
+        )
+        assert far["place"] == "docker:box"
+
 
 SLY = """
 from pathlib import Path

@@ -20,6 +20,7 @@ import pytest
 from dragoman.hub.gate.grants_store import TokenStore
 from dragoman.testing.pace import patience
 from tests import forks
+from tests.agent_shelf import archive_entry, keep_list
 from tests.browser import launch, open_driver
 from tests.conftest import children
 from tests.subagents.family import arguments
@@ -127,17 +128,18 @@ class RunningHub:
 
 @contextmanager
 def running_hub(
-    folder: Path, *more_agents: str, wire: Wire | None = None, settings: str = ""
+    folder: Path, *more_agents: str, wire: Wire | None = None, settings: str = "", shelf: bool = False
 ) -> Iterator[RunningHub]:
     """A hub of its own whose files lie in a folder, with three agents; more of the first by their names.
-    `settings` are further lines of its configuration.
+    `settings` are further lines of its configuration. With a `shelf`, agents can be added to it: one that
+    works, one whose archive is damaged, and one whose archive never comes.
     """
     wire = wire or Wire()
     agent = [*forks.DRAGOMAN, "agent", "script", str(AGENT)]
     steerable = forks.forked([sys.executable, str(STEERABLE), "steering"])
     (folder / "hub.toml").write_text(
         f'hosts = ["127.0.0.1:{wire.port}"]\njournal = "{folder}/hub.db"\n'
-        f'default_agent = "guide"\nknown_agents = false\n{settings}\n'
+        f'default_agent = "guide"\nknown_agents = {json.dumps(shelf)}\n{settings}\n'
         f'[agents.guide]\ncommand = {json.dumps(agent)}\ntitle = "Guide"\ndescription = "Shows everything"\n'
         f"[agents.family]\ncommand = {json.dumps(arguments('claude'))}\n"
         f"[agents.steerable]\ncommand = {json.dumps(steerable)}\n"
@@ -145,6 +147,8 @@ def running_hub(
     )
     with open(folder / "hub.toml", "a", encoding="utf-8") as config:
         config.writelines(f"[agents.{name}]\ncommand = {json.dumps(agent)}\n" for name in more_agents)
+    if shelf:
+        stock_shelf(folder)
     tokens = TokenStore(folder / "tokens.json")
     owner, watcher = tokens.add("owner"), tokens.add("watcher", scopes=["observe"])
     homes = {f"XDG_{name}_HOME": str(folder / name.lower()) for name in ("DATA", "CONFIG", "STATE", "CACHE")}
@@ -176,6 +180,18 @@ def running_hub(
         if process.stdout is not None:
             process.stdout.close()
         wire.close()
+
+
+def stock_shelf(folder: Path) -> None:
+    """Agents that the hub of this folder can install without a network."""
+    entries = [
+        archive_entry(folder, "tiny", description="Says what it was told", website="https://tiny.example/"),
+        archive_entry(folder, "damaged", sha256="0" * 64),
+        archive_entry(folder, "slow"),
+    ]
+    (folder / "slow-1.0.0.tar.gz").unlink()
+    os.mkfifo(folder / "slow-1.0.0.tar.gz")
+    keep_list(folder / "data" / "dragoman", folder, entries)
 
 
 @dataclass

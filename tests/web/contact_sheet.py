@@ -60,7 +60,7 @@ def draw_states(names: set[str]) -> list[str]:
     TARGET.mkdir(parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory() as name,
-        running_hub(Path(name), "mortal") as hub,
+        running_hub(Path(name), "mortal", shelf=True) as hub,
         open_browser() as browser,
     ):
         scene = Scene(hub)

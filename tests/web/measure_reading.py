@@ -2,12 +2,13 @@
 
     .venv/bin/python -m tests.web.measure_reading [MESSAGES]
 
-Fills a session of a hub of its own, opens it, goes to its start and back and to turns all over it by their
-marks, and scrolls at each of them in random ways while positions are compared. Printed as JSON: seconds until
-the last message was on the screen, and milliseconds, in the page, until each jump was done; pages of history
-that were fetched for them; items that were drawn at once, what stood where it should not, and the longest
-task, as time of the clock and of the processor: on a busy machine only the second says something about the
-page. It takes minutes, so it is no part of `make test`.
+Fills a session of a hub of its own, opens it, goes to its start and back and to turns by their marks; then to
+every mark of its rail in random order, with its start and its end in between, and scrolls at each of these
+places in random ways while positions are compared. Printed as JSON: seconds until the last message was on the
+screen, and milliseconds, in the page, until each jump was done; pages of history that were fetched for them;
+items that were drawn at once, what stood where it should not, and the longest task, as time of the clock and
+of the processor: on a busy machine only the second says something about the page. It takes minutes, so it is
+no part of `make test`.
 """
 
 from __future__ import annotations
@@ -26,30 +27,12 @@ from typing import Any, NamedTuple
 from dragoman.hub.gate.grants_store import TokenStore
 from tests.browser import open_browser
 from tests.web.conftest import AGENT
-from tests.web.random_scrolls import WANDER, say
+from tests.web.random_scrolls import JUMP, roam, say
 
 MESSAGES_IN_TURN = 200
 SCROLLS = 1000
-PLACES = 10
 JUMPS = ["Home", "End", 0.5, "Home", "End", 0.25, "Home", "End", 0.75]
 """Keys, and marks by how far down the rail they stand."""
-
-JUMP = """(jump) => new Promise((resolve) => {
-    const timeline = document.querySelector(".timeline");
-    const marks = [...document.querySelectorAll(".turn-mark")];
-    const mark = typeof jump === "number" ? marks[Math.floor(jump * marks.length)] : null;
-    const done = {
-        Home: () => timeline.scrollTop === 0 && document.querySelector(".item.drawn")?.matches(".of-user"),
-        End: () => timeline.querySelector(".jump").hidden && timeline.querySelector(".item.of-end.drawn"),
-    }[jump] ?? (() => mark.hasAttribute("aria-current") && document.activeElement.matches(".item.of-user"));
-    const began = performance.now();
-    const spent = () => Math.round(performance.now() - began);
-    const look = () => (done() ? resolve(spent()) : requestAnimationFrame(look));
-    if (mark) mark.click();
-    else timeline.dispatchEvent(new KeyboardEvent("keydown", { key: jump, bubbles: true }));
-    requestAnimationFrame(look);
-})"""
-"""Goes somewhere; the milliseconds until it was on the screen."""
 
 
 class TracedTasks(NamedTuple):
@@ -137,7 +120,7 @@ def measure(url: str, token: str, folder: Path, messages: int) -> dict[str, obje
         asked.clear()
         jumping = trace_tasks(browser, page, lambda: [page.evaluate(JUMP, jump) for jump in JUMPS])
         fetched = sum('"_dragoman/hub/history"' in frame for frame in asked)
-        scrolling = trace_tasks(browser, page, lambda: [_wander(page, place) for place in range(PLACES)])
+        scrolling = trace_tasks(browser, page, lambda: roam(page, scrolls=SCROLLS, seed=7))
     homes, ends, marks = jumping.result[::3], jumping.result[1::3], jumping.result[2::3]
     return {
         "messages": messages,
@@ -148,19 +131,14 @@ def measure(url: str, token: str, folder: Path, messages: int) -> dict[str, obje
         "jumping_pages_fetched": fetched,
         "jumping_longest_processor_ms": jumping.longest_processor,
         "jumping_tasks_above_50_ms": jumping.above_50,
-        "scrolls": SCROLLS,
+        "scrolls": scrolling.result.scrolls,
+        "places": scrolling.result.places,
         "scrolling_longest_ms": scrolling.longest,
         "scrolling_longest_processor_ms": scrolling.longest_processor,
         "scrolling_tasks_above_50_ms": scrolling.above_50,
-        "faults": [fault for outcome in scrolling.result for fault in outcome["faults"]],
-        "most_drawn": max(outcome["most"] for outcome in scrolling.result),
+        "faults": scrolling.result.faults,
+        "most_drawn": scrolling.result.most_drawn,
     }
-
-
-def _wander(page: Any, place: int) -> Any:
-    """Scrolls at one of the places, to which a mark leads."""
-    page.evaluate(JUMP, (place + 0.5) / PLACES)
-    return page.evaluate(WANDER, [SCROLLS // PLACES, 7 + place])
 
 
 if __name__ == "__main__":

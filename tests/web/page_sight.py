@@ -159,3 +159,18 @@ def refusals(url: str, token: str, session: str) -> dict[str, str]:
         call("initialize", protocolVersion=1, clientCapabilities={}, _meta=ours)
         answers = {name: call(name, sessionId=session, **params) for name, params in wanted.items()}
     return {name: answer["error"]["data"]["scope"] for name, answer in answers.items()}
+
+
+def look_at_agents(page: Any) -> None:
+    page.evaluate("location.hash = '#/agents'")
+    page.wait_for_selector("[data-agent=guide]")
+
+
+def ask_for_agent(page: Any, name: str) -> str:
+    """Open the question about an agent of the list; what it says."""
+    page.wait_for_selector(".addable")
+    if page.locator(".addable:not([open])").count():
+        page.click(".addable summary")
+    page.fill(".addable input[type=search]", name)
+    page.click(f"[data-listed={name}] button >> text=Add")
+    return str(page.inner_text("dialog"))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.web.conftest import RunningHub, send, start_session
-from tests.web.page_sight import ended
+from tests.web.page_sight import ask_for_agent, ended, look_at_agents
 
 POEM = "roses\nviolets\nthree\nfour\nfive\nsix\nseven\neight\nnine\nten\n"
 
@@ -264,6 +264,42 @@ def two_sessions(page: Any, scene: Scene) -> None:
 def agents(page: Any, scene: Scene) -> None:
     page.evaluate("location.hash = '#/agents'")
     page.wait_for_selector(".agent-list li")
+
+
+@state("Agents that can be added", "light", "phone")
+def addable_agents(page: Any, scene: Scene) -> None:
+    look_at_agents(page)
+    page.click(".addable summary")
+    page.locator("[data-listed]").first.scroll_into_view_if_needed()
+
+
+@state("An agent is to be added: what will run", "light", "dark", "phone", "narrow", "zoom")
+def adding_agent(page: Any, scene: Scene) -> None:
+    look_at_agents(page)
+    ask_for_agent(page, "tiny")
+
+
+@state("An agent is being added", "light", "phone")
+def agent_on_its_way(page: Any, scene: Scene) -> None:
+    look_at_agents(page)
+    page.wait_for_selector(".addable")
+    if not page.locator(".job").count():
+        ask_for_agent(page, "slow")
+        page.click("dialog .card-actions >> text=Add")
+    page.wait_for_selector(".job >> text=Cancel")
+
+
+@state("An agent that was not added, and its last words", "light", "dark", "phone")
+def agent_not_added(page: Any, scene: Scene) -> None:
+    look_at_agents(page)
+    page.wait_for_selector(".addable")
+    if page.locator(".job >> text=Cancel").count():
+        page.click(".job >> text=Cancel")
+        page.wait_for_selector(".job", state="detached")
+    ask_for_agent(page, "damaged")
+    page.click("dialog .card-actions >> text=Add")
+    page.wait_for_selector(".job >> text=was not added")
+    page.click(".job summary")
 
 
 @state("Settings", "light", "dark", "phone", "zoom")

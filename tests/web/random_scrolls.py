@@ -1,11 +1,13 @@
-"""Sessions made without a browser, and a browser that scrolls through one in random ways."""
+"""Sessions made without a browser, and a browser that scrolls through one in random ways, all over it."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from random import Random
+from typing import Any, NamedTuple
 
 from websockets.sync.client import connect
 
@@ -62,6 +64,78 @@ WANDER = """async ([steps, seed]) => {
     observer.disconnect();
     return { faults: faults.slice(0, 10), longest, most };
 }"""
+
+
+JUMP = """(jump) => new Promise((resolve, reject) => {
+    const timeline = document.querySelector(".timeline");
+    const marks = [...document.querySelectorAll(".turn-mark")];
+    const mark = typeof jump === "number" ? marks[Math.floor(jump * marks.length)] : null;
+    const done = {
+        Home: () => timeline.scrollTop === 0 && document.querySelector(".item.drawn")?.matches(".of-user"),
+        End: () => timeline.querySelector(".jump").hidden && timeline.querySelector(".item.of-end.drawn"),
+    }[jump] ?? (() => mark.hasAttribute("aria-current") && document.activeElement.matches(".item.of-user"));
+    const began = performance.now();
+    const spent = () => Math.round(performance.now() - began);
+    const fail = () => reject(new Error(`${jump} (${mark?.title ?? "a key"}) led nowhere`));
+    const look = () => (done() ? resolve(spent()) : spent() > 120_000 ? fail() : requestAnimationFrame(look));
+    if (mark) mark.click();
+    else timeline.dispatchEvent(new KeyboardEvent("keydown", { key: jump, bubbles: true }));
+    requestAnimationFrame(look);
+})"""
+"""Goes somewhere; the milliseconds until it was on the screen."""
+
+STANDING = """() => {
+    const items = [...document.querySelectorAll(".timeline .item")];
+    const focused = document.activeElement.closest(".item");
+    return { cursors: items.map(({ dataset }) => dataset.cursor), at: focused?.dataset.cursor ?? null };
+}"""
+"""Where the messages of the page stand in the session, and where the one is that was gone to."""
+
+
+class Roaming(NamedTuple):
+    """What came of going all over a session."""
+
+    places: int
+    scrolls: int
+    faults: list[str]
+    most_drawn: int
+
+
+def roam(page: Any, *, scrolls: int, seed: int) -> Roaming:
+    """Goes to every mark of the rail in random order, by keys to start and end in between, and scrolls
+    at each of these places. Faults are what stands where it should not: a message that moved by another
+    distance than was scrolled, messages out of order, marks that lead to turns in another order than theirs.
+    """
+    random = Random(seed)
+    marks = page.locator(".turn-mark").count()
+    ways: list[float | str] = [(mark + 0.5) / marks for mark in range(marks)]
+    ways += ["Home", "End"] * (marks // 8 + 1)
+    random.shuffle(ways)
+    faults: list[str] = []
+    led_to: dict[float, int] = {}
+    most = count = 0
+    for number, way in enumerate(ways):
+        page.evaluate(JUMP, way)
+        standing = page.evaluate(STANDING)
+        if isinstance(way, float):
+            led_to[way] = _entry(standing["at"])
+        steps = max(1, scrolls // len(ways))
+        outcome = page.evaluate(WANDER, [steps, seed + number])
+        count += steps
+        faults += [f"behind {way}: {fault}" for fault in outcome["faults"]]
+        for cursors in (standing["cursors"], page.evaluate(STANDING)["cursors"]):
+            if any(_entry(one) > _entry(other) for one, other in pairwise(cursors)):
+                faults.append(f"behind {way}: messages stand in another order: {cursors}")
+        most = max(most, outcome["most"])
+    entries = [led_to[way] for way in sorted(led_to)]
+    if entries != sorted(set(entries)) or len(entries) != marks:
+        faults.append(f"the marks lead to {entries}")
+    return Roaming(len(ways), count, faults, most)
+
+
+def _entry(cursor: str) -> int:
+    """The number of the journal's entry that a cursor is of."""
+    return int(cursor.split(".")[0].split(":")[0])
 
 
 def say(

@@ -265,8 +265,11 @@ def test_agents_are_shown_with_their_state_last_words_and_an_examination(
     page.locator("[data-agent=echo]").get_by_text("Examine").click()
     page.wait_for_selector("[data-agent=echo] .findings >> text=It works.")
     assert page.locator("[data-agent=echo] .findings li").count() > 2
+    page.click(".addable summary")
+    says(page, ".addable .note", "the agents of its configuration alone")
+    assert page.locator(".addable button >> text=Add").count() == 0
     page.click(".agent-missing summary")
-    says(page, ".agent-missing", "npm install")
+    says(page, ".agent-missing", "install")
     if AXE.is_file():
         assert faults(page) == []
     page.set_viewport_size(PHONE)

@@ -189,6 +189,8 @@ export class RecordedHub {
         return [{ requests: [...this.inbox.values()] }];
       case "_dragoman/hub/agents":
         return [{ agents: this.recording.agents }];
+      case "_dragoman/hub/agents/registry":
+        return [{ made: new Date(this.recording.start).toISOString().slice(0, 10), origin: "", refusal: "this is a recording: a hub of your own adds agents", agents: [], installed: [], job: null }];
       case "_dragoman/hub/history":
         return [{ messages: this.known(params.sessionId).messages.map(({ at, cursor, message }) => ({ cursor, time: this.recording.start + at, message })), more: false }];
       case "_dragoman/hub/attach":

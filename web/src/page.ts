@@ -22,7 +22,7 @@ import { commands, successors } from "./commands";
 import { surroundings } from "./surroundings";
 import type { FilePlace } from "./text/places";
 import { plain } from "./text/reveal";
-import { AgentsView } from "./view/agents";
+import type { AgentsView } from "./view/agents";
 import { BoardView } from "./view/board";
 import { Composer } from "./view/composer";
 import { askText, confirm, help, leaving } from "./view/dialogs";
@@ -52,7 +52,8 @@ const hubs = new Hubs(home, (hub) => {
 export let app = home;
 /** One for each side of a split view. */
 let composers = composersFor(home);
-const agents = new AgentsView(home, (agent) => newSession(home, openSession, agent));
+/** Loaded when somebody looks at it. */
+let agents: AgentsView | "on its way" | null = null;
 const board = new BoardView(hubs, start, decideOn);
 const timelines = new WeakMap<object, Timeline>();
 let asked = false;
@@ -162,12 +163,23 @@ function place() {
     case "board":
       return board.view();
     case "agents":
-      return agents.view();
+      return agentsView();
     case "settings":
       return settingsView(hubs);
     case "inbox":
       return inboxFor("wide");
   }
+}
+
+function agentsView() {
+  if (!agents) {
+    agents = "on its way";
+    void import("./view/agents").then((loaded) => {
+      agents = new loaded.AgentsView(home, (agent) => newSession(home, openSession, agent));
+      redraw();
+    }, notLoaded);
+  }
+  return agents === "on its way" ? nothing : agents.view();
 }
 
 /** A session, alone or on one side of a split view. */
@@ -219,7 +231,7 @@ function after(): void {
   closeDecided(waiting);
   const isBoard = !app.open && view === "board" && home.health !== "refused";
   for (const hub of hubs.all()) hub.feed.show(isBoard);
-  agents.show(!app.open && view === "agents" && home.health === "live");
+  if (agents && agents !== "on its way") agents.show(!app.open && view === "agents" && home.health === "live");
   if (isBoard) board.after();
   const open = current();
   document.title = [waiting.size ? `(${waiting.size})` : "", open ? plain(open.fold.title || open.info?.title || "Session") : "", "Dragoman"]

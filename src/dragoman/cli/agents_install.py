@@ -88,6 +88,8 @@ def _end(number: int, frame: object) -> NoReturn:
 def _install(args: argparse.Namespace) -> int:
     registry = _registry(args)
     plan = _plan(args.agent, registry, args)
+    if args.plan not in (None, plan.identity):
+        raise LocalMistake(f"what would be done to install {plan.name} is no longer that plan; look again")
     _show_plan(plan, registry)
     if args.dry_run:
         return _print_plans([plan], args)
@@ -255,6 +257,7 @@ def _print_plans(plans: list[InstallPlan], args: argparse.Namespace) -> int:
                 "kind": plan.kind,
                 "source": plan.spec,
                 "steps": plan.steps,
+                "plan": plan.identity,
             }
             for plan in plans
         ]

@@ -17,6 +17,7 @@ from typing import Any
 from msgspec import Raw
 
 from dragoman.errors import ErrorAnswer, JournalError, LinkClosed, StreamMoved
+from dragoman.hub.agents.installation import AgentInstaller
 from dragoman.hub.agents.pool import AgentPool, AgentSpec
 from dragoman.hub.clients.client import ASK_SECONDS, HubClient
 from dragoman.hub.clients.follower import ClientFollower
@@ -94,6 +95,8 @@ class Hub:
         """Says how the hub stands; whoever runs it sets it."""
         self.pairings: Pairings | None = None
         """Gives devices tokens of their own; whoever runs the hub sets it."""
+        self.installer: AgentInstaller | None = None
+        """Installs agents that clients ask for; whoever runs the hub sets it."""
         self.push: PushNotifier | str = ""
         """Tells devices whose page is closed, or why nobody does; whoever runs the hub sets it."""
         self.route: Callable[[Transport, Grant, str], HubClient] | None = None

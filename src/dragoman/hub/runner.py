@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
@@ -18,10 +19,11 @@ from msgspec.structs import replace
 
 from dragoman.errors import LocalMistake
 from dragoman.hub.agents.channel import LeaseTerm
+from dragoman.hub.agents.installation import AgentInstaller
 from dragoman.hub.agents.pool import AgentSpec
 from dragoman.hub.agents.specs import Introductions, specs_of
 from dragoman.hub.api.app import HubApp
-from dragoman.hub.api.listener import Tls, open_listener, open_socket, parse_listen
+from dragoman.hub.api.listener import Tls, is_loopback, open_listener, open_socket, parse_listen
 from dragoman.hub.api.observability.asgi import HEALTH, PATHS, ObservingPages
 from dragoman.hub.api.observability.observer import Observer
 from dragoman.hub.api.observability.otel_variables import are_spans_off, are_spans_wanted
@@ -162,21 +164,51 @@ async def run_hub(settings: HubSettings, *, page: object = None) -> AsyncIterato
             )
         )
 
-        def reload(fresh: HubSettings) -> list[str]:
-            """Take over what can be; says what waits for a restart."""
-            _, waiting = changed_settings(settings, fresh)
-            live.refresh()
-            admission.rename(hosts=door.names(fresh), origins=fresh.origins)
-            hub.options = options_of(fresh)
-            hub.default_agent = fresh.default_agent
-            hub.pool.offer(_specs(fresh, folder, place.lease))
-            stays = hub.broker.load_policy(fresh.approvals.policy)
-            return [*([stays] if stays else []), *(f"{name} waits for a restart" for name in waiting)]
-
+        reload = _open_reload(
+            hub,
+            settings,
+            door,
+            specs=lambda fresh: _specs(fresh, folder, place.lease),
+            live=live,
+            admission=admission,
+        )
         try:
             yield RunningHub(hub, app, door.url, token, store, reload, live.refresh, place.cluster)
         finally:
             app.endpoint.leave()
+
+
+def _open_reload(
+    hub: Hub,
+    settings: HubSettings,
+    door: _Door,
+    *,
+    specs: Callable[[HubSettings], dict[str, AgentSpec]],
+    live: LiveGrants,
+    admission: Admission,
+) -> Callable[[HubSettings], list[str]]:
+    """What follows the settings while the hub runs: their changes, and agents that clients install."""
+    current = settings
+    hub.installer = installer = AgentInstaller(
+        offer=lambda: hub.pool.offer(specs(current)),
+        refusal=install_refusal(settings, door.host),
+        audit=hub.options.audit,
+    )
+
+    def reload(fresh: HubSettings) -> list[str]:
+        """Take over what can be; says what waits for a restart."""
+        nonlocal current
+        _, waiting = changed_settings(settings, fresh)
+        live.refresh()
+        admission.rename(hosts=door.names(fresh), origins=fresh.origins)
+        hub.options = options_of(fresh)
+        hub.default_agent = fresh.default_agent
+        hub.pool.offer(specs(fresh))
+        current, installer.refusal = fresh, install_refusal(fresh, door.host)
+        stays = hub.broker.load_policy(fresh.approvals.policy)
+        return [*([stays] if stays else []), *(f"{name} waits for a restart" for name in waiting)]
+
+    return reload
 
 
 @asynccontextmanager
@@ -211,6 +243,25 @@ def _push(settings: HubSettings, folder: Path, admission: Admission) -> PushNoti
         hosts=settings.hosts,
         may_be_private=settings.push.private,
     )
+
+
+def install_refusal(settings: HubSettings, host: str) -> str:
+    """Why clients may not add agents; empty if administrators may. A hub that goes by a name of another
+    machine stands behind a proxy: who comes from there is somewhere else too.
+    """
+    names = [urlsplit(f"//{name}").hostname or "" for name in settings.hosts]
+    if settings.agent_installs == "never":
+        return "the configuration of this hub lets no client add agents (agent_installs)"
+    if node_name(settings):
+        return "several hubs share this journal, and an agent is installed at each of them by hand"
+    if not settings.known_agents:
+        return "this hub offers the agents of its configuration alone (known_agents)"
+    if settings.agent_installs == "loopback" and not all(map(is_loopback, (host, *names))):
+        return (
+            "this hub can be reached from other machines, so agents are added on its own machine alone "
+            '(agent_installs = "always" lets clients do it)'
+        )
+    return ""
 
 
 async def _status(observer: Observer, source: StatusSource, cluster: Cluster | None) -> Status:

@@ -169,6 +169,7 @@ class HubSettings(Struct, frozen=True, kw_only=True):
     http2: Flag = False
     default_agent: Text = "review"
     known_agents: Flag = True
+    agent_installs: Literal["loopback", "always", "never"] = "loopback"
     files: Literal["client", "hub"] = "client"
     tls: TlsFiles = TlsFiles()
     agents: Mapping[str, AgentSettings] = field(default_factory=dict)

@@ -30,6 +30,7 @@ from dragoman.transport.contract import Sink, Transport
 from dragoman.transport.http_client import open_http
 from dragoman.transport.passing_transport import PassingTransport
 from dragoman.transport.websocket import open_websocket
+from tests.agent_shelf import archive_entry, keep_list
 from tests.forks import forked
 from tests.hub.outside import recording_agent
 from tests.hub.outside.process import HubProcess, leave
@@ -42,7 +43,6 @@ DEVICE = {"endpoint": "http://127.0.0.1:9/device", "keys": {"p256dh": P256DH, "a
 CONFIG = """
 durability = "off"
 default_agent = "recorder"
-known_agents = false
 
 [limits]
 connect_rate = "100000/s"
@@ -87,8 +87,8 @@ class Act(NamedTuple):
 
     params: Callable[[Scene], dict[str, Any]] = lambda scene: {}
     about_session: bool = True
-    needs: Literal["", "turn", "question", "queue", "terminal", "change", "commit"] = ""
-    """What the session must have before."""
+    needs: Literal["", "turn", "question", "queue", "terminal", "change", "commit", "plan"] = ""
+    """What the session must have before; or the plan of an agent that can be installed."""
     reaches: str = ""
     """The method that an allowed one causes at the agent."""
     follows: bool = False
@@ -103,7 +103,7 @@ class Scene(NamedTuple):
     session: str
     folder: str
     detail: str = ""
-    """The request, the terminal or the prompt that was prepared."""
+    """The request, the terminal, the prompt or the plan that was prepared."""
 
 
 class Cell(NamedTuple):
@@ -179,6 +179,13 @@ ACTS: dict[tuple[str, bool], Act] = {
     (f"{HUB}progress", True): Act(lambda scene: {"sessionIds": [scene.session]}, hides=True),
     (f"{HUB}agents", True): Act(about_session=False),
     (f"{HUB}agents/check", True): Act(about_session=False),
+    (f"{HUB}agents/registry", True): Act(about_session=False),
+    (f"{HUB}agents/install", True): Act(
+        lambda scene: {"agent": "tiny", "plan": scene.detail}, False, needs="plan"
+    ),
+    (f"{HUB}agents/install/status", True): Act(about_session=False),
+    (f"{HUB}agents/install/cancel", True): Act(about_session=False),
+    (f"{HUB}agents/uninstall", True): Act(lambda _: {"agent": "of nobody"}, False),
     (f"{HUB}files", True): Act(lambda _: {"pattern": ""}),
     (f"{HUB}file", True): Act(_file),
     (f"{HUB}folders", True): Act(lambda scene: {"path": scene.folder}, hides=True),
@@ -250,6 +257,7 @@ def running_stage(folder: Path) -> Iterator[GateStage]:
     policy = folder / "policy.toml"
     policy.write_text(RULES)
     hub = HubProcess(folder)
+    keep_list(hub.data, folder, [archive_entry(folder, "tiny")])
     hub.config.write_text(CONFIG.format(policy=json.dumps(str(policy)), command=command))
     stage = GateStage(hub)
     hub.start()
@@ -401,6 +409,9 @@ class GateStage:
     # What is there before, and after.
 
     async def _prepare(self, act: Act, cell: Cell, folder: str) -> Scene:
+        if act.needs == "plan":
+            agents = (await self.owner.call(f"{HUB}agents/registry"))["agents"]
+            return Scene("", folder, next(agent["plan"] for agent in agents if agent["name"] == "tiny"))
         if not act.about_session:
             return Scene("", folder)
         session = await self.owner.new(folder)

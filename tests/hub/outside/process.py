@@ -67,6 +67,7 @@ class HubProcess:
             **ours,
             "XDG_DATA_HOME": str(self.folder / "data"),
             "XDG_CONFIG_HOME": str(self.folder / "config"),
+            "XDG_STATE_HOME": str(self.folder / "state"),
         }
 
     @property

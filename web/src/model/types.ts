@@ -173,6 +173,8 @@ export interface AgentInfo {
   name: string;
   title?: string;
   description?: string;
+  /** The machine or the container that it lives on, with its folders; absent for the hub's own. */
+  place?: string;
   state?: string;
   sessions?: number;
   restarts?: number;

@@ -5,20 +5,14 @@ import { repeat } from "lit/directives/repeat.js";
 import type { App } from "../model/app";
 import type { AgentInfo } from "../model/types";
 import { plain } from "../text/reveal";
-import { ago, copyButton } from "./dom";
+import type { Adding, Missing } from "./adding";
+import { ago } from "./dom";
 import { icon } from "./icons";
 
 interface Examination {
   outcome: string;
   steps: { name: string; verdict: string; summary: string; meaning: string; advice: string }[];
   stderr: string;
-}
-
-/** An agent of another maker that is known by name and not installed. */
-interface Missing {
-  name: string;
-  title: string;
-  install: string;
 }
 
 const EVERY_MS = 3000;
@@ -29,7 +23,6 @@ const STATES: Record<string, [string, string]> = {
   ended: ["failed", "ended"],
   failed: ["failed", "failed"],
 };
-const ADD_COMMAND = "dragoman agents add NAME -- COMMAND …";
 
 export class AgentsView {
   private agents: AgentInfo[] | null = null;
@@ -37,7 +30,8 @@ export class AgentsView {
   private why = "";
   private timer = 0;
   private isShown = false;
-  private copy = copyButton(() => ADD_COMMAND);
+  /** What could be added; loaded for those who may. */
+  private adding: Adding | null = null;
   private examinations = new Map<string, Examination | "running" | Error>();
 
   constructor(private app: App, private startWith: (agent: string) => void) {}
@@ -55,13 +49,23 @@ export class AgentsView {
       const answer = await this.app.rpc.call<{ agents: AgentInfo[]; missing?: Missing[] }>("_dragoman/hub/agents", {});
       this.agents = answer.agents;
       this.missing = answer.missing ?? [];
+      this.app.agents = answer.agents;
       this.why = "";
+      if (this.app.may("admin")) await this.lookForMore();
     } catch (error) {
       this.why = error instanceof Error ? error.message : String(error);
     }
     this.app.changed();
     window.clearTimeout(this.timer);
     if (this.isShown) this.timer = window.setTimeout(() => void this.look(), EVERY_MS);
+  }
+
+  private async lookForMore(): Promise<void> {
+    if (!this.adding) {
+      const loaded = await import("./adding").catch(() => null);
+      this.adding = loaded && new loaded.Adding(this.app, () => void this.look());
+    }
+    await this.adding?.look();
   }
 
   view(): TemplateResult {
@@ -73,23 +77,14 @@ export class AgentsView {
       <div class="sheet-body">
         ${this.why && !this.agents ? html`<p class="fault" role="alert">The hub did not list its agents: ${plain(this.why)}</p>` : nothing}
         ${this.agents ? html`<ul class="agent-list">${repeat(agents, (agent) => agent.name, (agent) => this.row(agent))}</ul>` : html`<div class="skeleton" aria-hidden="true"><i></i><i></i><i></i></div>`}
-        ${this.notInstalled()}
-        <section class="agent-add"><h3>Add another agent</h3>
-          <p class="faint">Type this on the hub's machine; the hub offers it when it reads its settings again. An agent is a program that runs there with your rights, so no page can add one.</p>
-          <p class="address">${ADD_COMMAND} ${this.copy}</p></section>
+        ${this.adding?.view(this.missing) ?? nothing}
       </div></section>`;
-  }
-
-  private notInstalled(): TemplateResult | typeof nothing {
-    if (!this.missing.length) return nothing;
-    return html`<details class="agent-add agent-missing"><summary><h3>Not installed: ${this.missing.length}</h3></summary>
-      <ul>${this.missing.map((entry) => html`<li><strong>${plain(entry.title || entry.name)}</strong><code>${plain(entry.install, "exact line")}</code></li>`)}</ul></details>`;
   }
 
   private row(agent: AgentInfo): TemplateResult {
     const { app } = this;
     const [tone, word] = STATES[standing(agent)] ?? ["idle", standing(agent)];
-    const facts = [agent.sessions ? `${agent.sessions} ${agent.sessions === 1 ? "session" : "sessions"}` : "", agent.version ? `version ${agent.version}` : "",
+    const facts = [agent.place ? `on ${agent.place}` : "", agent.sessions ? `${agent.sessions} ${agent.sessions === 1 ? "session" : "sessions"}` : "", agent.version ? `version ${agent.version}` : "",
       agent.pid ? `process ${agent.pid}` : "", agent.started ? `since ${ago(agent.started)}` : "", agent.restarts ? `started again ${agent.restarts} times` : "",
       agent.invalidFrames ? `${agent.invalidFrames} invalid messages` : ""].filter(Boolean);
     return html`<li class="agent-row" data-agent=${agent.name}>
@@ -98,7 +93,7 @@ export class AgentsView {
         <span class="pill ${tone}">${plain(word)}</span>
         <span class="agent-row-acts">
           ${app.may("prompt") ? html`<button type="button" class="small" @click=${() => this.startWith(agent.name)}>New session</button>` : nothing}
-          ${app.may("admin") ? html`<button type="button" class="small" ?disabled=${this.examinations.get(agent.name) === "running"} @click=${() => void this.examine(agent.name)}>Examine</button>` : nothing}
+          ${app.may("admin") ? html`<button type="button" class="small" ?disabled=${this.examinations.get(agent.name) === "running"} @click=${() => void this.examine(agent.name)}>Examine</button>` : nothing}${this.adding?.acts(agent.name) ?? nothing}
         </span></div>
       ${agent.description ? html`<p class="faint">${plain(agent.description)}</p>` : nothing}
       ${facts.length ? html`<p class="faint agent-facts">${plain(facts.join(" · "))}</p>` : nothing}

@@ -50,19 +50,28 @@ export function newSession(app: App, go: (id: string) => void, wantedAgent = "")
     radio.name = "agent";
     radio.value = agent.name;
     radio.checked = agent.name === chosen;
-    const about = [...new Set([agent.title, agent.description])].filter(Boolean).join(" · ");
+    const about = [...new Set([agent.title, agent.description, agent.place])].filter(Boolean).join(" · ");
     const words = el("span", "", el("strong", "", shown(agent.name, "line")), el("span", "faint", shown(about, "line")));
     list.append(el("label", "agent-choice", radio, words));
   }
   const picker = new FolderPicker(app, folders);
   const folder = picker.field;
-  const label = el("label", "", "Folder, on the hub's machine");
+  const label = el("label");
   label.htmlFor = "new-cwd";
+  /** Folders of an agent that lives elsewhere are there: the hub cannot look at them. */
+  const placeOf = (name: string): string => app.agents.find((agent) => agent.name === name)?.place ?? "";
+  const say = (): void => {
+    const place = placeOf(String(new FormData(form).get("agent") ?? ""));
+    label.replaceChildren(shown(place ? `Folder, on ${place}` : "Folder, on the hub's machine", "line"));
+    picker.list.hidden = place !== "";
+  };
+  list.addEventListener("change", say);
   const start = el("button", "choice allow_once", "Start");
   start.type = "submit";
   const fault = el("p", "fault");
   fault.setAttribute("role", "alert");
   form.append(el("div", "label", "Agent"), list, el("div", "field", label, folder, picker.list), fault, el("div", "card-actions", start));
+  say();
   const shownDialog = dialog("New session", form);
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
@@ -71,7 +80,7 @@ export function newSession(app: App, go: (id: string) => void, wantedAgent = "")
     const agent = String(data.get("agent") ?? app.defaultAgent);
     start.disabled = true;
     fault.textContent = "";
-    const looked = await picker.lookUp(cwd);
+    const looked = placeOf(agent) ? null : await picker.lookUp(cwd);
     cwd = looked?.path ?? cwd;
     if (looked?.exists === false) {
       start.disabled = false;

@@ -179,8 +179,9 @@ def with_agent(url: str, agent: str) -> str:
 
 
 def _choice(entry: Mapping[str, object]) -> AgentChoice:
+    place = str(entry.get("place") or "")
     return AgentChoice(
         name=str(entry.get("name") or ""),
         title=str(entry.get("title") or ""),
-        detail=str(entry.get("description") or ""),
+        detail=" · ".join(filter(None, (str(entry.get("description") or ""), place and f"on {place}"))),
     )

@@ -98,6 +98,7 @@ def add_agents_remove(parser: Parser) -> None:
 
 def add_agents_install(parser: Parser) -> None:
     parser.add_argument("agent", metavar="NAME[@VERSION]", help="of the list that `agents registry` shows")
+    parser.add_argument("--plan", metavar="ID", help="only if it is still the plan of `--dry-run --json`")
     _add_install(parser)
 
 

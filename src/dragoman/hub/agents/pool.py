@@ -455,16 +455,24 @@ class AgentPool:
             now = asyncio.get_running_loop().time()
             for seat in self.seats.values():
                 process = seat.process
-                if (
-                    process is None
-                    or process.over
-                    or not all(session.state.is_calm for session in process.sessions.values())
-                ):
+                if process is None or process.over or not _is_calm(process):
                     continue
                 if now - process.used > seat.spec.idle:
                     log.info("%s is stopped: nobody has used it for %g s", process.agent, seat.spec.idle)
                     process.is_dismissed = True
                     await process.channel.aclose()
+
+    async def dismiss(self, name: str) -> None:
+        """End the agent's process, if it has one. Raises `LocalMistake` if something goes on in it."""
+        seat = self.seats.get(name)
+        if seat is None:
+            return
+        process = seat.process
+        if seat.starting.locked() or (process is not None and not process.over and not _is_calm(process)):
+            raise LocalMistake(f"{name} is at work: wait until its turns have ended, or cancel them")
+        if process is not None and not process.over:
+            process.is_dismissed = True
+            await process.channel.aclose()
 
     async def leave(self) -> None:
         """Let go of agents that outlive us, and end the others; one that has not answered to `initialize` is
@@ -539,6 +547,11 @@ async def _settle(future: asyncio.Future[T], work: Coroutine[object, None, T]) -
         raise
     else:
         future.set_result(result)
+
+
+def _is_calm(process: AgentProcess) -> bool:
+    """Whether nothing goes on in any session of it."""
+    return all(session.state.is_calm for session in process.sessions.values())
 
 
 async def _ignore_session(process: AgentProcess, session_id: str) -> None:

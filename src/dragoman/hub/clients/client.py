@@ -16,6 +16,7 @@ from msgspec import Raw
 
 from dragoman.core.connection import Connection
 from dragoman.errors import AgentFailed, CallFailed, DragomanError, Elsewhere, ErrorAnswer, LinkClosed
+from dragoman.hub.agents.installation import AgentInstaller
 from dragoman.hub.agents.pool import AgentPool
 from dragoman.hub.clients.questions import can_be_asked, is_answer, is_cancelled
 from dragoman.hub.clients.request_checks import check_version
@@ -419,6 +420,7 @@ class ClientHub(EngineHub, Protocol):
     clients: set[HubClient]
     default_agent: str
     pairings: Pairings | None
+    installer: AgentInstaller | None
     push: PushNotifier | str
     route: Callable[[Transport, Grant, str], HubClient] | None
 

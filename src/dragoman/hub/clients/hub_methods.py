@@ -11,6 +11,7 @@ from msgspec import Raw
 from dragoman.errors import Elsewhere, ErrorAnswer
 from dragoman.hub.clients.client import ClientHub, HubClient
 from dragoman.hub.clients.commit_methods import CommitMethods
+from dragoman.hub.clients.install_methods import InstallMethods
 from dragoman.hub.clients.pairing_methods import PairingMethods
 from dragoman.hub.clients.push_methods import PushMethods
 from dragoman.hub.clients.questions import is_answer
@@ -49,7 +50,7 @@ class HubMethods:
         self._history_of = SessionHistory(hub)
         self._examining = asyncio.Lock()
         pairing, push = PairingMethods(hub), PushMethods(hub)
-        commits = CommitMethods(hub, self._progress_of)
+        commits, installs = CommitMethods(hub, self._progress_of), InstallMethods(hub)
         self._handlers: dict[str, HubHandler] = {
             "sessions": self._sessions,
             "inbox": self._inbox,
@@ -66,6 +67,11 @@ class HubMethods:
             "handover": self._handover,
             "agents": self._agents,
             "agents/check": self._check_agent,
+            "agents/registry": installs.registry,
+            "agents/install": installs.install,
+            "agents/install/status": installs.status,
+            "agents/install/cancel": installs.cancel,
+            "agents/uninstall": installs.uninstall,
             "files": self._files,
             "file": self._file,
             "folders": self._folders,
@@ -195,12 +201,17 @@ class HubMethods:
 
     async def _files(self, client: HubClient, params: Params) -> JsonObject:
         session = await client.session(params)
+        if self._hub.changes.far_side(session.id) is not None:
+            return {"files": []}  # what lies under that path on this machine is nothing of the session's
         pattern = _text(params, "pattern") or ""
         limit = _number(params, "limit", 50, 500)
         return {"files": await asyncio.to_thread(find_files, session.state.cwd, pattern.lower(), limit)}
 
     async def _file(self, client: HubClient, params: Params) -> JsonObject:
         session = await client.session(params)
+        far_side = self._hub.changes.far_side(session.id)
+        if far_side is not None:
+            raise ErrorAnswer(-32002, f"the files of this session are on {far_side.place}: open them there")
         folders = (session.state.cwd, *session.state.folders)
         path, line = client.text(params, "path"), _number(params, "line", 1, 1_000_000_000)
         return await asyncio.to_thread(read_file, folders, path, line=line, grant=client.grant)

@@ -43,7 +43,12 @@ class SessionViews:
     def shown_to(self, client: HubClient) -> JsonObject:
         """What a client learns of the hub when it introduces itself."""
         agents = [
-            {"name": seat.spec.name, "title": seat.spec.title, "description": seat.spec.description}
+            {
+                "name": seat.spec.name,
+                "title": seat.spec.title,
+                "description": seat.spec.description,
+                **({"place": seat.spec.place} if seat.spec.place else {}),
+            }
             for seat in self._hub.pool.seats.values()
             if client.grant.may_use(seat.spec.name)
         ]
@@ -249,6 +254,8 @@ class SessionViews:
             more: JsonObject = (
                 {} if process is None else {"pid": process.channel.pid, "started": process.start_time}
             )
+            if seat.spec.place:
+                more["place"] = seat.spec.place
             if seat.last_error:
                 more["lastError"] = seat.last_error
             if seat.last_end:

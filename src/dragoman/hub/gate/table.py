@@ -98,6 +98,16 @@ REQUESTS: dict[str, GateRow] = {
     f"{HUB}agents": GateRow(scopes=("observe",), effect="look"),
     # It starts a process of the agent.
     f"{HUB}agents/check": GateRow(scopes=("admin",), effect="administer", names_agent=True),
+    f"{HUB}agents/registry": GateRow(scopes=("admin",), effect="look"),
+    # Agents of the list alone, and only where `agent_installs` lets clients do it: see `InstallMethods`.
+    f"{HUB}agents/install": GateRow(
+        scopes=("admin",), effect="administer", names_agent=True, agent_param="agent"
+    ),
+    f"{HUB}agents/install/status": GateRow(scopes=("admin",), effect="look"),
+    f"{HUB}agents/install/cancel": GateRow(scopes=("admin",), effect="administer"),
+    f"{HUB}agents/uninstall": GateRow(
+        scopes=("admin",), effect="administer", names_agent=True, agent_param="agent"
+    ),
     f"{HUB}files": GateRow(scopes=("observe",), effect="look"),
     # Below the session's folders, and nowhere that the token may not open: see `read_file`.
     f"{HUB}file": GateRow(scopes=("observe",), effect="look"),

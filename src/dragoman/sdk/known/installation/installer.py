@@ -10,10 +10,13 @@ for `roll_back`; older ones are removed.
 
 from __future__ import annotations
 
+import hashlib
 import shlex
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from dragoman.errors import LocalMistake
 from dragoman.sdk.known.config import NAME
@@ -75,19 +78,30 @@ class InstallPlan:
     """What a Python package is to run with."""
 
     @property
+    def identity(self) -> str:
+        """Stands for all that would happen: a plan of the same identity does the same."""
+        values = (self.name, self.version, self.kind, self.source, self.spec, self.steps, str(self.folder))
+        return hashlib.sha256(msgspec.json.encode(values, order="deterministic")).hexdigest()[:32]
+
+    @property
+    def check(self) -> str:
+        """What is brought here is checked by this."""
+        if isinstance(self.source, ArchiveSource):
+            return f"SHA-256 {self.source.sha256}" if self.source.sha256 else "nothing: its entry has no hash"
+        if self.kind == "npx":
+            return self.source.integrity or "the hashes of npm's lock file"
+        return f"SHA-256 {self.source.sha256}" if self.source.sha256 else "the hashes that pip reports"
+
+    @property
     def steps(self) -> list[str]:
         """What will be run, one line for each step."""
         if isinstance(self.source, ArchiveSource):
-            check = (
-                f"SHA-256 {self.source.sha256}" if self.source.sha256 else "nothing: its entry has no hash"
-            )
-            return [f"download {self.spec}", f"check it by {check}", "unpack it"]
+            return [f"download {self.spec}", f"check it by {self.check}", "unpack it"]
         if self.kind == "npx":
-            check = self.source.integrity or "the hashes of npm's lock file"
             scripts = ["run npm rebuild, which runs the install scripts"] if self.allow_scripts else []
-            return [f"run {shlex.join(npm_command(self.spec))}", f"check it by {check}", *scripts]
+            return [f"run {shlex.join(npm_command(self.spec))}", f"check it by {self.check}", *scripts]
         words = shlex.join(pip_command(self.spec, allow_scripts=self.allow_scripts))
-        return [f"run {self.python} -m venv", f"run {words} (by the hashes that pip reports)"]
+        return [f"run {self.python} -m venv", f"run {words} (by {self.check})"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -80,6 +80,13 @@ class RegistryEntry(msgspec.Struct, frozen=True, kw_only=True):
     distribution: AgentDistribution
     description: str = ""
     license: str = ""
+    website: str = ""
+    repository: str = ""
+
+    @property
+    def homepage(self) -> str:
+        """Where people read about it; empty if the list says none that is https."""
+        return next((page for page in (self.website, self.repository) if page.startswith("https://")), "")
 
     @property
     def agent_name(self) -> str:

@@ -1,0 +1,27 @@
+import{a as m}from"./chunk-YXCP22DQ.js";import{c as p}from"./chunk-GBJJYHTU.js";import{a as n,c as e}from"./chunk-4SYKP53A.js";import{b as a,q as c}from"./chunk-UX2ZLYR6.js";import"./chunk-SQE76S5B.js";var f=3e3,$={up:["running","running"],starting:["running","starting"],stopped:["idle","not running"],ended:["failed","ended"],failed:["failed","failed"]},h=class{constructor(s,t){this.app=s;this.startWith=t}app;startWith;agents=null;missing=[];why="";timer=0;isShown=!1;adding=null;examinations=new Map;show(s){s!==this.isShown&&(this.isShown=s,window.clearTimeout(this.timer),s&&this.look())}async look(){try{let s=await this.app.rpc.call("_dragoman/hub/agents",{});this.agents=s.agents,this.missing=s.missing??[],this.app.agents=s.agents,this.why="",this.app.may("admin")&&await this.lookForMore()}catch(s){this.why=s instanceof Error?s.message:String(s)}this.app.changed(),window.clearTimeout(this.timer),this.isShown&&(this.timer=window.setTimeout(()=>{this.look()},f))}async lookForMore(){if(!this.adding){let s=await import("./adding-ZXILWFI6.js").catch(()=>null);this.adding=s&&new s.Adding(this.app,()=>{this.look()})}await this.adding?.look()}view(){let s=["failed","ended","up","starting","stopped"],t=[...this.agents??[]].sort((i,o)=>u(s,i)-u(s,o)||i.name.localeCompare(o.name));return n`<section class="sheet" aria-labelledby="agents-title">
+      <header class="board-head"><a class="round quiet back" href="#/" aria-label="Back to the inbox">${m("back")}</a><h2 id="agents-title">Agents</h2>
+        <span class="faint">${this.agents?`${t.length} known, ${t.filter(i=>i.state==="up").length} running`:""}</span></header>
+      <div class="sheet-body">
+        ${this.why&&!this.agents?n`<p class="fault" role="alert">The hub did not list its agents: ${a(this.why)}</p>`:e}
+        ${this.agents?n`<ul class="agent-list">${p(t,i=>i.name,i=>this.row(i))}</ul>`:n`<div class="skeleton" aria-hidden="true"><i></i><i></i><i></i></div>`}
+        ${this.adding?.view(this.missing)??e}
+      </div></section>`}row(s){let{app:t}=this,[i,o]=$[l(s)]??["idle",l(s)],d=[s.place?`on ${s.place}`:"",s.sessions?`${s.sessions} ${s.sessions===1?"session":"sessions"}`:"",s.version?`version ${s.version}`:"",s.pid?`process ${s.pid}`:"",s.started?`since ${c(s.started)}`:"",s.restarts?`started again ${s.restarts} times`:"",s.invalidFrames?`${s.invalidFrames} invalid messages`:""].filter(Boolean);return n`<li class="agent-row" data-agent=${s.name}>
+      <div class="agent-row-head"><span class="dot ${i}"></span><strong>${a(s.title||s.name)}</strong>
+        ${s.title&&s.title!==s.name?n`<span class="chip">${a(s.name)}</span>`:e}
+        <span class="pill ${i}">${a(o)}</span>
+        <span class="agent-row-acts">
+          ${t.may("prompt")?n`<button type="button" class="small" @click=${()=>this.startWith(s.name)}>New session</button>`:e}
+          ${t.may("admin")?n`<button type="button" class="small" ?disabled=${this.examinations.get(s.name)==="running"} @click=${()=>{this.examine(s.name)}}>Examine</button>`:e}${this.adding?.acts(s.name)??e}
+        </span></div>
+      ${s.description?n`<p class="faint">${a(s.description)}</p>`:e}
+      ${d.length?n`<p class="faint agent-facts">${a(d.join(" \xB7 "))}</p>`:e}
+      ${this.failure(s)} ${this.logins(s)} ${this.findings(s.name)}
+    </li>`}failure(s){if(!s.lastError)return e;let t=s.lastEnd?.stderr??"";return n`<div class="note bad" role="status"><p>${a(s.lastError,"exact line")}</p>
+      ${t?n`<details><summary>Its last words</summary><pre class="last-words" tabindex="0">${g(t)}</pre></details>`:e}</div>`}logins(s){let t=(s.authMethods??[]).filter(i=>typeof i?.id=="string");return!t.length||!this.app.may("prompt")?e:n`<div class="agent-logins"><span class="faint">Sign in:</span>${t.map(i=>n`<button type="button" class="small" title=${a(i.description??"")}
+      @click=${()=>{this.signIn(s.name,i.id)}}>${a(i.name||i.id)}</button>`)}</div>`}async signIn(s,t){this.app.say("Signing in \u2026");try{await this.app.rpc.call("authenticate",{methodId:t,_meta:{dragoman:{agent:s}}}),this.app.say(`${s} is signed in.`)}catch(i){this.app.say(`${s} is not signed in: ${i instanceof Error?i.message:i}`)}this.look()}async examine(s){this.examinations.set(s,"running"),this.app.changed();let t={_meta:{dragoman:{agent:s}}},i=await this.app.rpc.call("_dragoman/hub/agents/check",t).catch(o=>o);this.examinations.set(s,i),this.app.changed()}findings(s){let t=this.examinations.get(s);return t?t==="running"?n`<p class="faint" role="status">Examining it: a process of its own is started …</p>`:t instanceof Error?n`<p class="fault" role="alert">It could not be examined: ${a(t.message)}</p>`:n`<div class="findings" role="status"><p><strong>${t.outcome==="ok"?"It works.":"It does not work."}</strong></p>
+      <ol>${t.steps.map(i=>n`<li data-verdict=${i.verdict}><span class="verdict-word">${a(i.verdict)}</span><span><strong>${a(i.name)}</strong> ${a(i.summary,"exact line")}
+        ${i.meaning?n`<span class="faint"> ${a(i.meaning,"exact line")}</span>`:e}
+        ${i.advice?n`<span class="advice">What to do: ${a(i.advice,"exact line")}</span>`:e}</span></li>`)}</ol>
+      ${t.stderr.trim()&&t.outcome!=="ok"?n`<details><summary>What it wrote to standard error</summary><pre class="last-words" tabindex="0">${g(t.stderr)}</pre></details>`:e}</div>`:e}};function l(r){return r.state==="stopped"&&r.lastError?"ended":r.state??""}function g(r){return r.split(`
+`).map(s=>a(s,"exact line")).join(`
+`)}function u(r,s){return r.indexOf(l(s))+1||r.length+1}export{h as AgentsView};
