@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dragoman.review.catalogue import rule_examples
 from dragoman.review.code_rule_texts import CODE_RULES
+from dragoman.review.flow_tables import tables
 from dragoman.review.inspection import inspect
-from dragoman.review.taint import tables
 from tests.every import every
 
 RULES = {*(rule.id for rule in CODE_RULES), *(rule.id for rule in tables().sink)}

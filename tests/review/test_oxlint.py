@@ -60,3 +60,9 @@ async def test_nothing_is_left_on_the_disk(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     assert await oxlint_findings(program, [ReviewSource("../../evil.js", "if (!a in b) f();\n")], deadline=20)
     assert os.listdir(tmp_path) == []
+
+
+async def test_a_call_on_a_condition_is_meant_and_a_comparison_alone_is_not(program: str) -> None:
+    text = "let a = 1;\na && f();\na ? f() : g();\na ||\n  f();\na == 2;\n"
+    found = await oxlint_findings(program, [ReviewSource("a.js", text)], deadline=20)
+    assert [(finding.rule, finding.line) for finding in found] == [("javascript/no-unused-expressions", 6)]

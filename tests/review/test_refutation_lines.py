@@ -6,6 +6,42 @@ from tests.every import every
 from tests.review.twins import Twins
 
 TWINS = {
+    "elements that are pointers": Twins(
+        "x.go",
+        "go/range-copy",
+        "package m\nfunc f(ps []P) {\n\tfor _, p := range ps {\n\t\tp.N = 2\n\t}\n}\n",
+        "package m\nfunc f(ps []*P) {\n\tfor _, p := range ps {\n\t\tp.N = 2\n\t}\n}\n",
+    ),
+    "a file for a moment": Twins(
+        "x.go",
+        "go/unchecked-call",
+        "package m\nfunc f() {\n\tos.Remove(path)\n\tg()\n}\n",
+        "package m\nfunc f() {\n\tos.Remove(tmpPath)\n\tg()\n}\n",
+    ),
+    "an error that a comment says why to ignore": Twins(
+        "x.rs",
+        "rust/dropped-result",
+        "fn f() {\n    let _ = tx.send(1);\n}\n",
+        "fn f() {\n    // Nobody may wait any more.\n    let _ = tx.send(1);\n}\n",
+    ),
+    "a screen that is no cookie": Twins(
+        "x.kt",
+        "security/insecure-cookie",
+        "fun f(cookie: Cookie) {\n    cookie.setSecure(false)\n}\n",
+        "fun f(activity: Activity) {\n    activity.setSecure(false)\n}\n",
+    ),
+    "a value of a lambda": Twins(
+        "x.kt",
+        "logic/lost-exception",
+        'fun f() {\n    if (a) {\n        WrongError("no")\n    }\n}\n',
+        "val m = module {\n    factory {\n        WrongError()\n    }\n}\n",
+    ),
+    "a key in the tests of a file": Twins(
+        "x.rs",
+        "rust/unfinished",
+        "fn f() { todo!() }\n",
+        "fn f() {}\n#[cfg(test)]\nmod tests {\n    fn g() { todo!() }\n}\n",
+    ),
     "a script that ends with the first error": Twins(
         "x.sh",
         "shell/unchecked-cd",

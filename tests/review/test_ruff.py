@@ -14,7 +14,7 @@ async def found(text: str, path: str = "x.py") -> list[Finding]:
 
 async def test_a_finding_has_our_words_and_ruffs_code() -> None:
     (unused,) = await found("import os\n")
-    assert (unused.rule, unused.severity, unused.tool) == ("python/unused-import", Severity.LOW, "ruff")
+    assert (unused.rule, unused.severity, unused.tool) == ("python/unused-import", Severity.INFO, "ruff")
     assert "F401" in unused.title
     assert unused.why.startswith("A name that nobody uses")
 

@@ -18,7 +18,7 @@ _DEEPEST = 10
 """Names that a name may be made of, one of another."""
 
 _LITERAL = lazy_pattern(
-    r"""(?P<prefix>[fFrRbBuU]{0,2})(?P<token>\"\"\"(?:[^\\]|\\.)*?\"\"\"|'''(?:[^\\]|\\.)*?'''|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`)""",
+    r"""(?P<prefix>[fFrRbBuU]{0,2})(?P<token>\"\"\"(?:[^\\]|\\.)*?\"\"\"|'''(?:[^\\]|\\.)*?'''|"(?:\$\{[^{}\n]*\}|[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`)""",
     re.DOTALL,
 )
 _FORMAT = lazy_pattern(r"(?:[\w.]*[sS]printf|String\.format|format!)\(\s*")
@@ -31,18 +31,19 @@ _OWN_FIELD = lazy_pattern(
     r"(?:self|cls|this|s|r|d)\.\w*(?:[tT]able|[sS]chema|[cC]olumn|[fF]ields|[rR]elation|[pP]refix|[vV]iew)\w*(?:\(\))?"
 )
 _SAFE_CALL = lazy_pattern(
-    r"(?:[\w.]+\.)?(?:int|float|len|Number|parseInt|parseFloat|Itoa|FormatInt|toInt|toLong|\w*[qQ]uote\w*|\w*[iI]dent(?:ifier)?|escapeId|\w*[pP]laceholders?|Repeat|nCopies|size|length|count)\(.*\)",
+    r"(?:[\w.]+\.)?(?:int|float|len|Number|Math\.\w+|parseInt|parseFloat|Itoa|FormatInt|toInt|toLong|\w*[qQ]uote\w*|\w*[iI]dent(?:ifier)?|escapeId|\w*[pP]laceholders?|Repeat|nCopies|size|length|count)\(.*\)",
     re.DOTALL,
 )
 _LENGTH = lazy_pattern(r"[\w.]+\.(?:length|size|count|Length|Count)(?:\s*[+-]\s*\d+)?")
 _REPEATED = lazy_pattern(
-    r"""["'][^"'{}$]*["'](?:\s*\*.*|\.repeat\(.*\))"""
+    r"""["'][^"'{}$]*["'](?:\s*\*.*|\.repeat\(.*\))|.*\.fill\(["'][^"'$]*["']\)\.join\(.*\)"""
+    r"""|.*\.joinToString(?:\(.*\))?\s*\{\s*"[^"$]*"\s*\}"""
     r"""|.*\.map\(\s*\(?[\w, ]*\)?\s*=>\s*"""
     r"""(?:["'][^"'$]*["']|`[^`$]*\$?\$\{\s*\w+\s*(?:\+\s*\d+\s*)?\}`)\s*\)\.join\(.*\)""",
     re.DOTALL,
 )
 _JOINED = lazy_pattern(
-    r"""["'][^"'{}]*["']\.join\((?P<python>.*)\)|(?P<list>[\w.]+)\.join(?:ToString)?\(.*\)|(?:strings\.Join|String\.join)\((?P<others>.*)\)""",
+    r"""["'][^"'{}]*["']\.join\((?P<python>.*)\)|(?:strings\.Join|String\.join)\((?P<others>.*)\)|(?P<list>[\w.]+)\.join(?:ToString)?\(.*\)""",
     re.DOTALL,
 )
 _ELEMENTS = lazy_pattern(
@@ -58,19 +59,25 @@ _NUMBER_TYPES = (
 
 
 _DECLARED = lazy_pattern(
-    r"^[ \t]*(?:(?:export|private|internal|public|pub|static|final|const|val|String)[ \t]+){1,5}"
-    r"""\w+[ \t]*(?::[ \t]*[\w&' ]+)?=[ \t]*"""
-    r"""(?:"[^"$\n]*"|'[^'\n]*'|`[^`$]*`|\[[^\[\]]*\]|\w*[oO]f\([^()]*\));?$"""
-    r"""|^[a-z_]\w*[ \t]*=[ \t]*(?:"[^"\n]*"|\[[^\[\]]*\]|\([^()]*\))$""",
+    r"^[ \t]*(?:(?:export|private|internal|public|pub|static|final|const|val|var|String|Map<\w+, ?\w+>)"
+    r"[ \t]+){1,5}"
+    r"""\w+[ \t]*(?::[ \t]*[\w&'<>\[\], ]+)?=[ \t]*"""
+    r"""(?:"[^"$\n]*"|'[^'\n]*'|`[^`$]*`|(?:new[ ]\w+\()?\[[^\[\]]*\]\)?"""
+    r"""|(?:map\[string\]\w+)?\{[^{}]*\}(?:[ ]as[ ]const)?"""
+    r"""|\w*\.?[oO]f\([^()]*\));?$"""
+    r"""|^[a-z_]\w*[ \t]*=[ \t]*(?:"[^"\n]*"|\[[^\[\]]*\]|\([^()]*\)|\{[^{}]*\})$""",
     re.MULTILINE,
 )
+_ENUM = lazy_pattern(r"\benum\s+(?:class\s+)?(\w+)|\bclass\s+(\w+)\([^()]*Enum\)")
 
 
 def is_own_statement(text: str, start: int) -> bool:
     """Whether all that is put into the statement which begins at an offset is of our own choice."""
     begin = _scope(text, start)
     # What is declared once for the whole text comes first.
-    window = "\n".join((*_DECLARED.findall(text), text[begin:start]))
+    enums = (f"enum {one or other}" for one, other in _ENUM.findall(text))
+    declared = (match[0] for match in _DECLARED.finditer(text))
+    window = "\n".join((*enums, *declared, text[begin:start]))
     form = _FORMAT.search(text, start, start + 120)
     quote = _LITERAL.search(text, start, start + _LONGEST)
     if form is not None and (quote is None or form.start() < quote.start()):
@@ -143,7 +150,7 @@ def _inserted(operand: str) -> Iterator[str]:
     """What an operand of a sum puts into the statement; nothing if it is a plain text."""
     operand = operand.strip()
     literal = _LITERAL.match(operand)
-    if literal is None:
+    if literal is None or operand.startswith((".join(", ".repeat("), literal.end()):
         yield operand
         return
     at = 0
@@ -211,11 +218,20 @@ def _is_own(part: str, window: str, depth: int) -> bool:
     if (
         part.isdigit()
         or _LENGTH.fullmatch(part)
-        or any(pattern.fullmatch(part) for pattern in (_CONSTANT, _MARKS, _OWN_FIELD, _SAFE_CALL, _REPEATED))
+        or any(pattern.fullmatch(part) for pattern in (_CONSTANT, _OWN_FIELD, _SAFE_CALL, _REPEATED))
     ):
         return True
+    if _MARKS.fullmatch(part) and not _values(part, window):
+        return True
+    if _is_enum(part, window):
+        return True
+    if (lookup := _LOOKUP.fullmatch(part)) is not None:
+        names = (lookup["table"], *([lookup["default"]] if lookup["default"] else ()))
+        return all(_is_own(name, window, depth - 1) for name in names)
     if (joined := _JOINED.fullmatch(part)) is not None:
         return _is_own_list(joined["python"] or joined["list"] or joined["others"] or "", window, depth - 1)
+    if (form := _FORMAT.match(part)) is not None and part.endswith(")"):
+        return all(_is_own(value, window, depth - 1) for value in _formatted(part[form.end() : -1]))
     if (text := re.fullmatch(r"(?:str|String|f64|i64)\((.*)\)", part, re.DOTALL)) is not None:
         return _is_own(text[1], window, depth - 1)
     if (choice := _CHOICE.fullmatch(part)) is not None:
@@ -235,8 +251,11 @@ def _is_own_list(text: str, window: str, depth: int) -> bool:
         if is_checked or _is_own_list(elements["list"], window, depth - 1):
             inner += f'\n{elements["name"]} = ""\n'
         return _is_own(elements["element"], inner, depth - 1)
-    if text[:1] in "[({" and text[-1:] in "])}":
-        return all(_is_own(element, window, depth - 1) for element in _arguments(text[1:-1]))
+    if (made := _LIST.fullmatch(text)) is not None:
+        return all(
+            _is_own(_KEY.sub("", element), window, depth - 1)
+            for element in _arguments(made["square"] or made["round"] or made["curly"] or "")
+        )
     return _is_own(text, window, depth)
 
 
@@ -253,34 +272,85 @@ def _is_own_name(name: str, window: str, depth: int) -> bool:
         return True
     if _is_checked(name, window):
         return True
+    values = _values(name, window)
+    return bool(values) and all(
+        _EMPTY.fullmatch(value) or _is_own_list(value, window, depth) for value in values
+    )
+
+
+def _values(name: str, window: str) -> list[str]:
+    """All that a function gives to a name, or puts into the list of that name; nothing if it never does."""
     # At the beginning of a line: a parameter with a default is not set here.
     assigned = re.compile(
         rf"^[ \t]*(?:[\w<>\[\]]+[ \t]+){{0,5}}{name}[ \t]*(?::[^=()\n]+)?:?=[ \t]*(?![=>])", re.MULTILINE
     )
-    places = [match.end() for match in assigned.finditer(window)]
-    values = [_expression(window, place) for place in places]
+    values = [_expression(window, match.end()) for match in assigned.finditer(window)]
     values += re.findall(rf"(?m)\bfor\s+{name}\s+in\s+(.+):$", window)
     values += re.findall(rf"(?m)\bfor\s*\(\w+\s+{name}\s+of\s+(.+)\)\s*\{{$", window)
-    values += re.findall(rf"(?m)^[ \t]*{name}\s*,\s*\w+\s*:?=\s*(\[\])\s*,", window)
+    for match in re.finditer(
+        rf"(?m)^[ \t]*(?P<before>(?:\w+\s*,\s*)*){name}(?P<after>(?:\s*,\s*\w+)*)\s*:?=(?!=)(?P<values>.+)$",
+        window,
+    ):
+        before, after = match["before"].count(","), match["after"].count(",")
+        if before or after:
+            parts = list(_arguments(match["values"]))
+            is_looked_up = len(parts) == after == 1 and not before
+            values.append(parts[before] if is_looked_up or len(parts) == before + after + 1 else "?")
     if not values:
-        return False
+        return []
     values += [
         text_in_brackets(window, match.end())
         for match in re.finditer(rf"(?<![\w.]){name}\.(?:append|push|add|extend)\(", window)
     ]
-    values += re.findall(rf"(?<![\w.]){name}\s*\+=\s*(.+)", window)
+    values += re.findall(rf"(?<![\w.]){name}(?:\[[^\]\n]*\]\s*=(?!=)|\s*\+=)\s*(.+)", window)
     values = [value.strip().rstrip("; ") for value in values]
-    return all(_EMPTY.fullmatch(value) or _is_own_list(value, window, depth) for value in values)
+    # Of a list that is made of itself and more, only the more counts.
+    return [re.sub(rf"^append\(\s*{name}\s*,(.*)\)$", r"[\1]", value) for value in values]
+
+
+def _is_enum(part: str, window: str) -> bool:
+    """Whether an expression is of a type that has no other values than those that are written in the text."""
+    made = re.fullmatch(r"([A-Z]\w*)(?:\.valueOf)?[\[(].*[\])](?:\.\w+(?:\(\))?)*", part, re.DOTALL)
+    if made is not None:
+        return f"enum {made[1]}\n" in window
+    field = re.fullmatch(r"(\w+)(?:\.\w+(?:\(\))?)+", part)
+    if field is None:
+        return False
+    kinds = re.findall(rf"\b([A-Z]\w*)\s+{field[1]}\b|\b{field[1]}\s*:\s*([A-Z]\w*)", window)
+    values = _values(field[1], window)
+    return any(f"enum {one or other}\n" in window for one, other in kinds) or (
+        bool(values) and all(_is_enum(value, window) for value in values)
+    )
+
+
+_LOOKUP = lazy_pattern(
+    r"(?P<table>[A-Za-z_]\w*)"
+    r"(?:\[[^\[\]]*(?:\[[^\[\]]*\])?[^\[\]]*\]|\.(?:get|getOrDefault|getValue)\((?:[^(),]|\([^()]*\))*(?:,(?P<default>[^()]*))?\))",
+    re.DOTALL,
+)
+_LIST = lazy_pattern(
+    r"(?:(?:\[\]|map\[string\])\w+|new\s+\w+(?:<.*?>)?|\w*(?:[lL]ist|[mM]ap|[sS]et|array|\.)[oO]f(?:<.*?>)?|(?:new\s+)?StringBuilder)?"
+    r"(?:\[(?P<square>.*)\]|\((?P<round>.*)\)|\{(?P<curly>.*)\})(?:\s*\*.+|\s+as\s+const)?",
+    re.DOTALL,
+)
+_KEY = lazy_pattern(r"""^\s*["']?\w+["']?\s*(?::|\bto\b)\s*""")
 
 
 _EMPTY = lazy_pattern(
-    r"""\[\s*\]|list\(\)|new\s+(?:ArrayList|StringBuilder)(?:<.*>)?\(\)|mutableListOf(?:<.*>)?\(\)|\[\]string\{\}|""|\'\'"""
+    r"""\[\s*\]|list\(\)|make\(.*\)|new\s+\w+\[.*\]|new\s+(?:ArrayList|StringBuilder)(?:<.*>)?\(\)|mutableListOf(?:<.*>)?\(\)|\[\]string\{\}|""|\'\'"""
 )
+
+
+_LEAVES = lazy_pattern(r"throw\b|return\b|error\(|panic!|raise\b")
 
 
 def _expression(window: str, place: int) -> str:
     """What is assigned, to the end of its line, or of its brackets."""
     line = window[place:].partition("\n")[0]
+    if re.match(r"(?:when|match|switch)\b.*\{$", line):
+        inside = text_in_brackets(window, place + len(line))
+        branches = re.findall(r"(?m)(?:->|=>)\s*(.+?)[,;]?$", inside)
+        return f"[{', '.join(branch for branch in branches if not _LEAVES.match(branch))}]"
     opening = line[:1]
     if opening and opening in "[({":
         return f"{opening}{text_in_brackets(window, place + 1)}{'])}'['[({'.index(opening)]}"
@@ -293,6 +363,8 @@ def _is_checked(name: str, window: str) -> bool:
         re.search(
             rf"\b(?:if|assert|unless)\b[^\n]*(?<![\w.]){name}\s+(?:not\s+)?in\b"
             rf"|\bif\b[^\n]*(?:[aA]llow\w*|[A-Z][A-Z0-9_]{{2,}}|[vV]alid\w*|[kK]nown\w*|[pP]ermitted\w*|[cC]olumns|[sS]ortable\w*)(?:\.\w+)?[\[(]\s*{name}\s*[\])]"
+            rf"|\bif\b[^\n]*\bok\s*:?=\s*\w+\[\s*{name}\s*\]|\brequire\(\s*{name}\s+in\b"
+            rf"|\bif\b[^\n]*(?:\.(?:includes|contains|has|containsKey|contains_key)\(\s*&?|\bContains\([^()\n]*,\s*){name}\s*\)"
             rf"|\b{name}\.(?:isidentifier|isalnum|isalpha|isdigit)\(\)|\b(?:fullmatch|match|test|MatchString)\([^()\n]*\b{name}\s*\)",
             window,
         )

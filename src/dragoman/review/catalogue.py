@@ -53,7 +53,7 @@ def catalogue(more: Iterable[ReviewRule] = ()) -> tuple[CatalogueEntry, ...]:
     """Our rules, and those of users."""
     # Not at the top: these compile patterns, and a review that knows every text needs none.
     from dragoman.review.code_text import LANGUAGES as CODE_LANGUAGES
-    from dragoman.review.taint import tables
+    from dragoman.review.flow_tables import tables
 
     flow_rules = (CodeRule(rule.id, rule.severity, rule.title, rule.why) for rule in tables().sink)
     entries = [

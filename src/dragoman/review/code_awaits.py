@@ -291,7 +291,7 @@ def _drops_callback(statements: Sequence[Statement], index: int, names: set[str]
 
 def _is_condition(text: str, names: set[str]) -> bool:
     match = _CONDITION.match(text)
-    return match is not None and match[1] in names
+    return match is not None and match[1] in names and ".await" not in text
 
 
 def _is_dropped(step: Statement, names: set[str], calls: re.Pattern[str], language: str) -> bool:
@@ -314,6 +314,10 @@ _THEN = lazy_pattern(r"[\w.]+(?:\([^()]*\))?(?:\.\w+\([^()]*\))*\.then\(")
 # A second argument of then takes the rejection.
 _HANDLES_BOTH = lazy_pattern(r"\.then\(.*,\s*(?:\w+|\(?\w*\)?\s*=>.*)\s*\);?$")
 _ASYNC_FILTER = lazy_pattern(r"\.(?:filter|some|every|find|findIndex|sort)\(\s*async\b")
+# What is made by calling a function for each, and looked at at once.
+_MAPPED = lazy_pattern(
+    r"\.map\(\s*\(?\w+\)?\s*=>\s*(?:this\.)?(\w+)\([^()]*\)\s*\)\s*\.(?:filter|join|reduce|sort|some|every|find)\("
+)
 _ASYNC_MAP = lazy_pattern(r"(?:const|let|var)\s+(\w+)\s*=\s*[\w.]+\.map\(\s*async\b")
 _DROPPED_MAP = lazy_pattern(
     r"(?!return\b|await\b|yield\b|void\b)[\w.]+(?:\([^()]*\))?\.(?:map|flatMap)\(\s*async\b"
@@ -329,6 +333,9 @@ def script_promises(code: CodeText) -> Iterator[CodeHit]:
         return
     for match in _FETCH_CHAIN.finditer(code.code):
         yield CodeHit("flow/missing-await", match.start(), match.end())
+    for match in _MAPPED.finditer(code.code):
+        if re.search(rf"\basync\s+(?:function\s+)?{match[1]}\b|\b{match[1]}\s*=\s*async\b", code.code):
+            yield CodeHit("flow/missing-await", match.start(), match.end())
     for match in _ASYNC_FILTER.finditer(code.code):
         yield CodeHit("flow/async-callback", match.start(), match.end())
     for match in _ASYNC_MAP.finditer(code.code):

@@ -129,12 +129,12 @@ _FALLIBLE = lazy_pattern(r"->\s*(?:\w+::)*(?:Result|Option)\b|->\s*impl IntoResp
 _UNWRAPS = lazy_pattern(r"\.(?:unwrap\(\)|expect\()")
 # What fails by what comes from outside; of other values the program itself knows that they are there.
 _FROM_OUTSIDE = lazy_pattern(
-    r"\bparse\b|\benv::|\bfs::|\bFile::|from_str|from_utf8|\.get\(|\.find\(|\.next\(\)|to_str\(\)|\.await\b|\bread\w*\("
+    r"\bparse\b|\benv::|\bfs::|\bFile::|from_str|from_utf8|\.captures\(|\.get\(|\.find\(|\.next\(\)|to_str\(\)|\.await\b|\bread\w*\("
     r"|\.headers?\b|\bopen\(|connect\(|\.send\(|\.recv\(|\bquery\w*\(|fetch\w*\(|decode|serde|\bUrl\b|stdin\(|\.args?\(|status\(|output\("
 )
 _FINE_UNWRAP = lazy_pattern(
     r"\.(?:lock|read|write|borrow|borrow_mut)\(\)\.(?:unwrap|expect)|Regex::new\("
-    r"|\.try_into\(\)\.unwrap|Mutex|NonZero"
+    r"|\.try_into\(\)\.unwrap|Mutex|NonZero|\"\.parse(?:::<[^>]*>)?\(\)\.(?:unwrap|expect)"
 )
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from dragoman.review.code_patterns import family, flow_patterns, lazy_pattern, patterns_for
-from dragoman.review.code_text import CodeHit, CodeLine, CodeText, Function, Statement
+from dragoman.review.code_text import CodeHit, CodeLine, CodeText, Function, Statement, text_in_brackets
 
 
 def leaks(code: CodeText) -> Iterator[CodeHit]:
@@ -60,8 +60,10 @@ def _leaks_in(
         match = opener.match(statement.text)
         if match is None or match["name"] in ("_", "return", "err"):
             continue
-        if language == "kotlin" and not statement.text.startswith(("val ", "var ")):
-            continue  # a field, which another function closes
+        if language in ("java", "kotlin") and _is_closed_elsewhere(
+            statements, index, match["name"], language
+        ):
+            continue
         rest = _rest(statements, index)
         name = re.escape(match["name"])
         call = match["call"]
@@ -77,8 +79,6 @@ def _leaks_in(
                 continue
             yield _hit("flow/resource-leak", statement)
             continue
-        if language == "java" and _is_in_try_head(statements, index):
-            continue
         if re.search(words.handed_on.format(name), rest):
             continue
         if re.search(words.closes.format(name), rest) and not _leaves_open(
@@ -86,6 +86,36 @@ def _leaks_in(
         ):
             continue
         yield _hit("flow/resource-leak", statement)
+
+
+def _is_closed_elsewhere(statements: Sequence[Statement], index: int, name: str, language: str) -> bool:
+    """Whether what a statement of Java or Kotlin opens is a field, stands in the head of a try, or needs
+    no closing."""
+    text = statements[index].text
+    if text.endswith("{") or _is_in_memory(text, statements[:index]):
+        return True
+    if language == "kotlin":
+        return not text.startswith(("val ", "var "))
+    declared = re.compile(rf"[\w>\]]\s+{name}\s*[;=]")
+    is_field = re.match(rf"{name}\s*=", text) and not any(
+        declared.search(step.text) for step in statements[:index]
+    )
+    return bool(is_field) or _is_in_try_head(statements, index)
+
+
+def _is_in_memory(text: str, before: Sequence[Statement]) -> bool:
+    """Whether what wraps a stream wraps one that has nothing to close."""
+    if re.search(
+        r"\bSystem\.(?:`?in`?|out|err)\b|\b(?:String|ByteArray|CharArray)\w*(?:Reader|Writer|Stream)\(", text
+    ):
+        return True
+    wrapped = re.search(r"\((\w+)(?:,[^()]*)?\);?$", text)
+    return wrapped is not None and any(
+        re.search(
+            rf"\b{wrapped[1]}\s*(?::[^=]+)?=\s*(?:new\s+)?(?:String|ByteArray|CharArray)\w+\(", step.text
+        )
+        for step in before
+    )
 
 
 def _is_in_try_head(statements: Sequence[Statement], index: int) -> bool:
@@ -214,6 +244,9 @@ def _secret_name() -> re.Pattern[str]:
     return re.compile(flow_patterns().secret_name)
 
 
+_STRONG_RANDOM = lazy_pattern(r"\bsecrets\.|SystemRandom|SecureRandom|\bcrypto\.|\bcrand\.|OsRng|randomBytes")
+
+
 def weak_random(code: CodeText) -> Iterator[CodeHit]:
     """Weak random numbers that are used as secrets, by their names."""
     language = family(code.language)
@@ -224,11 +257,14 @@ def weak_random(code: CodeText) -> Iterator[CodeHit]:
         return
     if language == "python" and not re.search(r"^\s*(?:import|from)\s+random\b", code.code, re.MULTILINE):
         return
-    if language == "go" and '"crypto/rand"' in code.text:
+    if language == "go" and re.search(r'^\s*(?:import\s+)?"crypto/rand"', code.text, re.MULTILINE):
         return
     secret_name = _secret_name()
     for function in code.functions:
         is_secret = secret_name.search(function.head.text.split("{")[0])
+        # Of a function that also makes good ones, only the names tell which is which.
+        if is_secret and any(_STRONG_RANDOM.search(step.text) for step in function.statements):
+            is_secret = None
         for step in function.statements:
             # Of a statement, what is before the call: the name that it is given to.
             match = weak.search(step.text)
@@ -259,6 +295,18 @@ def _may_be_value(lines: Sequence[CodeLine], index: int, language: str) -> bool:
     return has_else or re.match(r"(?:if|for|while)\b.*\{$", head.text) is None
 
 
+# Of a text two arguments: what is replaced, and by what. Builders take a range too, and trees nothing else.
+_REPLACES = lazy_pattern(r"[\w.]+\.replace\(")
+
+
+def _has_two_arguments(arguments: str) -> bool:
+    depth = commas = 0
+    for letter in arguments:
+        depth += (letter in "([{") - (letter in ")]}")
+        commas += letter == "," and depth == 0
+    return commas == 1
+
+
 def unused_results(code: CodeText) -> Iterator[CodeHit]:
     """Calls that change nothing, and whose result nobody takes."""
     language, pure = family(code.language), patterns_for(code.language).pure
@@ -285,6 +333,12 @@ def unused_results(code: CodeText) -> Iterator[CodeHit]:
             or line.text.count("(") != line.text.count(")")
         ):
             continue
+        if (replaced := _REPLACES.match(line.text)) is not None and not _has_two_arguments(
+            text_in_brackets(line.text, replaced.end())
+        ):
+            continue
+        if language == "python" and index and lines[index - 1].text == "try:":
+            continue  # whether it can be done is the question
         # In Python a colon opens a block; what goes on in brackets was seen above.
         goes_on = _CONTINUES if language != "python" else "\\"
         if index and lines[index - 1].text.endswith(goes_on):

@@ -57,7 +57,11 @@ def _same_branches(code: CodeText, index: int) -> Iterator[CodeHit]:
         at -= 1
     head = code.lines[at].text if at >= 0 else ""
     below = [_source(code, later).strip() for later in code.block(index)]
-    if above and above[::-1] == below and re.search(r"\bif\b", head) and "else" not in head:
+    # Lines within texts of several lines are none of code.
+    has_long_texts = any(quote in _source(code, step) for step in code.block(index) for quote in ('"""', "`"))
+    if has_long_texts or not above or above[::-1] != below:
+        return
+    if re.search(r"\bif\b", head) and "else" not in head:
         yield _hit("logic/same-branches", line)
 
 
@@ -81,6 +85,12 @@ def unreachable(code: CodeText) -> Iterator[CodeHit]:
             continue
         if needs_end and not line.text.endswith(";") and line.text not in ("return", "break", "continue"):
             continue
+        if line.text == "return" and code.language == "java":
+            continue  # what is returned follows
+        if not line.text.startswith(("return", "throw", "break", "continue")) and after.text.startswith(
+            "return"
+        ):
+            continue  # it satisfies a compiler that does not know of the exit
         if line.text == "return" and code.language in ("rust", "kotlin", "go") and after.text.startswith("}"):
             continue
         if index and _is_unbraced_if(lines[index - 1], line):

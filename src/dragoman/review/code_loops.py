@@ -262,6 +262,7 @@ def wrong_ways(code: CodeText) -> Iterator[CodeHit]:
             match["left"] != moved
             and match["first"] in (moved, match["left"])
             and re.search(rf"\b{moved}\b", match["bound"]) is None
+            and not _sets(match["left"], line.text.rpartition(";")[2])
             and not any(_sets(match["left"], step.text) for step in code.block(index))
         )
         is_outer = any(name == moved for _, name in around)

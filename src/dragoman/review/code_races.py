@@ -38,6 +38,10 @@ def races(code: CodeText) -> Iterator[CodeHit]:
         yield from _in_lambdas(code)
     if code.language == "python" and "await" in code.code:
         yield from _asked_before_await(code)
+    if code.language == "python" and "hread" in code.code:
+        yield from _fields_in_threads(code)
+    if "tomic" in code.code:
+        yield from _lost_updates(code)
 
 
 def _hit(line: CodeLine) -> CodeHit:
@@ -111,6 +115,53 @@ def _globals_in_threads(code: CodeText) -> Iterator[CodeHit]:
                 break
 
 
+_STARTED = lazy_pattern(r"(?:\btarget\s*=\s*|\.(?:submit|map)\(\s*)self\.(\w+)")
+_COUNTED_FIELD = lazy_pattern(r"self\.\w+\s*[-+*/]=")
+
+
+def _fields_in_threads(code: CodeText) -> Iterator[CodeHit]:
+    """Fields of Python that a method counts which runs in several threads."""
+    started = (
+        set(_STARTED.findall(code.code)) if re.search(r"\bfor\b|\.(?:submit|map)\(", code.code) else set()
+    )
+    for function in code.functions if started else ():
+        target = re.match(r"def\s+(\w+)", function.head.text)
+        if target is None or target[1] not in started:
+            continue
+        if any(_GUARDED.search(line.text) for line in function.body):
+            continue
+        for line in function.body:
+            if _COUNTED_FIELD.match(line.text):
+                yield _hit(line)
+                break
+
+
+# A value of an atomic that is read, changed and written back: two threads may read the same.
+_LOADED = lazy_pattern(
+    r"(?:let\s+|int\s+|long\s+|var\s+|val\s+)?(\w+)\s*=\s*([\w.]+)\.(?:load|get)\([^()]*\);?"
+)
+_STORED_AT_ONCE = lazy_pattern(
+    r"([\w.]+)\.(?:store|set)\(\s*\1\.(?:load|get)\([^()]*\)\s*[-+*]"
+    r"|atomic\.Store\w+\(&([\w.]+),\s*atomic\.Load\w+\(&\2\)\s*[-+*]"
+)
+
+
+def _lost_updates(code: CodeText) -> Iterator[CodeHit]:
+    for function in code.functions_with((".store(", ".set(", "atomic.Store")):
+        if any(_GUARDED.search(line.text.replace("atomic.", "")) for line in function.body):
+            continue
+        loaded: dict[str, str] = {}
+        for line in function.body:
+            if (match := _LOADED.match(line.text)) is not None:
+                loaded[match[1]] = match[2]
+            is_lost = _STORED_AT_ONCE.search(line.text) is not None or any(
+                re.search(rf"(?<![\w.]){re.escape(atomic)}\.(?:store|set)\(\s*{name}\s*[-+*]", line.text)
+                for name, atomic in loaded.items()
+            )
+            if is_lost:
+                yield _hit(line)
+
+
 def _volatile_counters(code: CodeText) -> Iterator[CodeHit]:
     names = set(re.findall(r"\bvolatile\s+(?:int|long|short|Integer|Long)\s+(\w+)", code.code))
     for line in code.lines:
@@ -154,7 +205,7 @@ def _changing_locks(code: CodeText) -> Iterator[CodeHit]:
         declared = re.search(
             rf"\b(?:private|protected|public|static)\s[\w<>\[\], ]*\b{name}\s*[;=]", code.code
         )
-        if declared is None or "final" in declared[0]:
+        if declared is None or "final" in declared[0] or "transient" in declared[0]:
             continue
         sets = re.findall(rf"(?<![\w.])(?:this\.)?{name}\s*(?:=(?!=)|\+\+|--|[-+]=)", code.code)
         if len(sets) > ("=" in declared[0]) or re.search(r"\b(?:Integer|Long|Boolean|String)\b", declared[0]):

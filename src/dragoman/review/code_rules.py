@@ -24,7 +24,8 @@ from dragoman.review.code_patterns import lazy_pattern
 from dragoman.review.code_rule_texts import CODE_RULES, CodeRule
 from dragoman.review.code_text import CodeHit, CodeText
 from dragoman.review.finding import Finding
-from dragoman.review.taint import tables, taint_hits
+from dragoman.review.flow_tables import tables
+from dragoman.review.taint import taint_hits
 from dragoman.review.text_edits import TextLines
 
 _BY_ID: dict[str, CodeRule] = {

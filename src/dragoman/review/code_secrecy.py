@@ -137,7 +137,9 @@ def _is_guessable(left: str, right: str, macs: set[str]) -> bool:
         is_secret = _SECRET_NAME.fullmatch(one) or _HEADER.fullmatch(one)
         if is_secret and _KNOWN.fullmatch(other) and _SECRET_NAME.search(f"{one} {other}"):
             return not re.search(
-                r"type|kind|length|size|count|status|name|_id\b|Id\b|version|algorithm|blob|commit|hashCode",
+                r"type|kind|length|size|count|status|name|_id\b|Id\b|version|algorithm|blob|commit|hashCode"
+                # Two of our own: what was and what is, or two objects that are compared.
+                r"|\b(?:old|new|last|previous|prev|cached)(?:_|[A-Z])|\b(?:other|that)\.",
                 f"{one} {other}",
             )
     return False

@@ -102,12 +102,16 @@ def _read(result: ProgramResult, names: dict[str, ReviewSource]) -> list[Finding
 
 
 _ASSIGNING_LOOP = re.compile(r"\bwhile\s*\(")
+# A call that is made only if something holds: shorter than an if, and meant.
+_CALL_ON_CONDITION = re.compile(r"(?:&&|\|\||\?\?).*\w\(|(?:&&|\|\|)\s*$|\?.*\w\(.*:.*\w\(")
 
 
 def _is_meant(finding: Finding, line: str) -> bool:
-    """Whether a line was written by a machine, or is the usual loop over matches of a pattern."""
+    """Whether a line was written by a machine, or is a usual way to write something short."""
     if len(line) > LONGEST_LINE:
         return True
+    if finding.rule == "javascript/no-unused-expressions":
+        return _CALL_ON_CONDITION.search(line) is not None
     return finding.rule == "javascript/no-cond-assign" and _ASSIGNING_LOOP.search(line) is not None
 
 

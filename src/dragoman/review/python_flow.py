@@ -146,7 +146,7 @@ RULES = (
     ),
     PythonRule(
         "python/complex-function",
-        Severity.LOW,
+        Severity.INFO,
         "Function is too complex (cyclomatic complexity)",
         "Every way wants a test and a place in the reader's mind. Functions with fewer ways can be named by "
         "what they do.",

@@ -6,6 +6,7 @@ mistake.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -199,15 +200,156 @@ def _has_pipefail(texts: Sequence[str], at: int) -> bool:
     return any(re.match(r"\s*set\s.*\bpipefail\b", text) for text in texts[:at])
 
 
+_RANGE = lazy_pattern(r"range\s+(?:\w+\.)*(\w+)\s*\{")
+
+
+def _may_be_pointers(texts: Sequence[str], at: int) -> bool:
+    """Whether nothing in a text of Go says that the elements of a list are values and no pointers."""
+    match = _RANGE.search(texts[at])
+    if match is None:
+        return False
+    values = re.compile(
+        rf"\b{match[1]}\s+\[\][A-Za-z]|\b{match[1]}\s*:?=\s*(?:\[\]|make\(\[\])[A-Za-z]|\b{match[1]}\s*=\s*append\(.*[A-Z]\w*\{{"
+    )
+    return not any(values.search(text) for text in texts)
+
+
+_NAMED_FILE = lazy_pattern(r"(\w+)\.(?:getName\(\)|name)\s*\)")
+
+
+def _names_file(texts: Sequence[str], at: int) -> bool:
+    """Whether the name is one of a file of the disk, and no entry of an archive."""
+    match = _NAMED_FILE.search(texts[at])
+    if match is None:
+        return False
+    entry = re.compile(rf"\b\w*Entry\s+{match[1]}\b|\b{match[1]}\s*(?::\s*\w*Entry\b|=.*Entry)")
+    file = re.compile(rf"\bFile\s+{match[1]}\b|\b{match[1]}\s*:\s*File\b|\b{match[1]}\b.*listFiles\(")
+    return not any(map(entry.search, texts)) and (
+        any(map(file.search, texts))
+        or re.search(r"(?i)file|dir$|folder|source$|src$|child", match[1]) is not None
+    )
+
+
+_MAP_NAME = lazy_pattern(r"\bMap<.*>\s+(\w+)")
+
+
+def _asks_for_key(texts: Sequence[str], at: int) -> bool:
+    """Whether each get of a map of Java whose result is used at once follows a question for the key."""
+    match = _MAP_NAME.search(texts[at])
+    if match is None:
+        return False
+    used = re.compile(rf"\b{match[1]}\.get\([^()]*\)\.\w")
+    asked = re.compile(rf"\b{match[1]}\.(?:containsKey|computeIfAbsent|putIfAbsent|put|keySet)\(")
+    places = [index for index in range(at, len(texts)) if used.search(texts[index])]
+    return bool(places) and all(
+        any(map(asked.search, texts[max(0, index - 4) : index + 1])) for index in places
+    )
+
+
+_PRODUCT = lazy_pattern(r"=\s*(\d+(?:\s*\*\s*\d+)+)\s*;?")
+
+
+def _fits_int(texts: Sequence[str], at: int) -> bool:
+    """Whether a product of numbers is small enough for an int."""
+    match = _PRODUCT.search(texts[at])
+    return match is not None and math.prod(int(factor) for factor in match[1].split("*")) < 2**31
+
+
+def _filters_classes(texts: Sequence[str], at: int) -> bool:
+    """Whether a stream of Java is told which classes it may make."""
+    return any("ObjectInputFilter" in text or "ValidatingObjectInputStream" in text for text in texts)
+
+
+def _is_whole_match(texts: Sequence[str], at: int) -> bool:
+    """Whether an unwrap of Rust is of the first group of a match, which every match has."""
+    return _is_in_rust_test(texts, at) or (
+        ".get(0).unwrap()" in texts[at] and any("aptures" in text for text in texts)
+    )
+
+
+_COMMENT = lazy_pattern(r"\s*(?://|#)\s*\w+(?:\W+\w+){2,}|.*[;})\w]\s+(?://|#)\s*\w+(?:\W+\w+){2,}")
+
+
+def _says_why(texts: Sequence[str], at: int) -> bool:
+    """Whether a comment at an ignored error says why it is ignored."""
+    return _is_in_rust_test(texts, at) or any(
+        _COMMENT.match(text)
+        for text in (texts[at], texts[at - 1] if at and _opens_none(texts[at - 1]) else "")
+    )
+
+
+def _opens_none(text: str) -> bool:
+    return text.strip().startswith(("//", "#"))
+
+
+_MARKUP_NAME = lazy_pattern(r"(?:=|__html:|,)\s*(\w+)\s*(?:;|\}|\)|$)")
+
+
+def _is_sanitized(texts: Sequence[str], at: int) -> bool:
+    """Whether the markup is a name that was given what a sanitizer made."""
+    match = _MARKUP_NAME.search(texts[at])
+    if match is None:
+        return False
+    made = re.compile(rf"\b{match[1]}\s*(?::[^=]+)?=(?!=).*(?i:saniti[sz]e|purif|escape)")
+    return any(made.search(text) for text in texts[:at])
+
+
+def _has_no_cookie(texts: Sequence[str], at: int) -> bool:
+    """Whether what is called secure has nothing to do with cookies."""
+    return not any("ookie" in text or "ession" in text for text in texts)
+
+
+_BLOCK_HEAD = lazy_pattern(r"\s*(?:\}\s*)?(?:if|else|for|while|try|catch|finally|fun|do|when)\b|.*\bfun\b")
+
+
+def _is_value(texts: Sequence[str], at: int) -> bool:
+    """Whether a line is all that a lambda of Kotlin has: then it is its value."""
+    indent = _indent(texts[at])
+    return (
+        0 < at < len(texts) - 1
+        and texts[at + 1].strip().startswith("}")
+        and _indent(texts[at - 1]) < indent
+        and texts[at - 1].rstrip().endswith(("{", "->"))
+        and not texts[at].rstrip().endswith(";")
+        and not _BLOCK_HEAD.match(texts[at - 1])
+    )
+
+
+def _cleans_up(texts: Sequence[str], at: int) -> bool:
+    """Whether a file of Go is removed on the way out, or was one for a moment."""
+    removes = re.search(r"\bos\.Remove(?:All)?\(\s*(.*)\)", texts[at])
+    following = texts[at + 1].strip() if at + 1 < len(texts) else ""
+    return _says_why(texts, at) or (
+        removes is not None
+        and (following.startswith(("return", "log.Fatal", "os.Exit")) or "mp" in removes[1].lower())
+    )
+
+
 _REFUTATIONS: dict[str, Callable[[Sequence[str], int], bool]] = {
     "go/empty-error-branch": _returns_no_error,
+    "go/ignored-error": _says_why,
+    "go/range-copy": _may_be_pointers,
+    "go/unchecked-call": _cleans_up,
     "go/unused-append": _is_argument,
     "go/unused-errorf": _is_argument,
+    "java/map-get-chain": _asks_for_key,
+    "java/overflowing-product": _fits_int,
+    "javascript/inner-html": _is_sanitized,
+    "javascript/raw-markup": _is_sanitized,
+    "logic/lost-exception": _is_value,
+    "security/fixed-key": _is_in_rust_test,
+    "security/insecure-cookie": _has_no_cookie,
+    "security/unsafe-deserialization": _filters_classes,
+    "security/zip-slip": _names_file,
+    "secrets/assigned": _is_in_rust_test,
+    "flow/blocking-in-async": _is_in_rust_test,
+    "rust/dropped-result": _says_why,
     "python/get-chain": _has_a_row,
     "python/missing-f": _is_filled_in_later,
     "python/swallowed-cancellation": _is_own_cancel,
-    "rust/unwrapped-search": _is_in_rust_test,
-    "flow/panic-instead-of-error": _is_in_rust_test,
+    "rust/unfinished": _is_in_rust_test,
+    "rust/unwrapped-search": _is_whole_match,
+    "flow/panic-instead-of-error": _is_whole_match,
     "rust/unsigned-subtraction": _is_shorter,
     "shell/unchecked-cd": _ends_with_error,
     "shell/failure-in-pipe": _has_pipefail,

@@ -1,27 +1,20 @@
 """Input of strangers that reaches where it does harm: sources, what cleans, and sinks, followed through
 one function.
 
-The tables are in `data/flows.toml`. A variable that is assigned from a source is one itself, until it
+The tables are in `flow_tables`. A variable that is assigned from a source is one itself, until it
 is checked or assigned anew. What crosses a call is not followed. Pure.
 """
 
 from __future__ import annotations
 
-import functools
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
-from msgspec import Struct
-
-from dragoman.decoders import convert
 from dragoman.review.code_patterns import family, lazy_pattern
 from dragoman.review.code_text import CodeText, Function, Statement, text_in_brackets
-from dragoman.review.finding import Severity
+from dragoman.review.flow_tables import NOTHING, CompiledTable, SinkRule, compile_table
 
-_TABLES = Path(__file__).parent / "data" / "flows.toml"
 _MARK = "\x01"
 _ASSIGNED = lazy_pattern(
     r"(?:(?:const|let|var|val|final|mut|auto)\s+)*(?:[A-Z][\w.<>\[\]?, ]*\s+)?(?:let\s+(?:mut\s+)?)?"
@@ -36,6 +29,11 @@ _LOOP = lazy_pattern(
 _LOOKUP = lazy_pattern(
     rf"[\w.]+\[[^\[\]]*{_MARK}[^\[\]]*\]|[\w.]+\.(?:get|getOrDefault|getValue|has"
     rf"|includes)\((?:[\w.]*\([^()]*{_MARK}[^()]*\)|[^()]*{_MARK}[^()]*)(?:,[^()]*)?\)"
+)
+# What a comparison with a text gives is yes or no. Strings are blank here.
+_COMPARED = lazy_pattern(
+    rf"{_MARK}(?:\.\w+\(\))*\s*[!=]==?\s*[bur]?(?:\"[^\"]*\"|'[^']*'|`[^`]*`|\d+)"
+    rf"|(?:\"[^\"]*\"|'[^']*')(?:\s*[!=]==?\s*{_MARK}|\.equals(?:IgnoreCase)?\(\s*{_MARK}\s*\))"
 )
 # A call after the value that leaves only a part of it that does no harm.
 _CHAINED = lazy_pattern(
@@ -68,7 +66,7 @@ _EQUALS_FIXED = (
     r"|\bif\b.*(?:[\"'`]\s+[\"'`]|\b[A-Z][A-Z0-9_]{{2,}})(?:\.equals(?:IgnoreCase)?\(\s*|\s*===?\s*){0}\b"
     # Or a question about where it leads.
     r"|\bif\b.*\b(?:urlparse|urlsplit|URL|create)\(\s*{0}\b[^()]*\)\.(?:[hH]ostname|[hH]ost|netloc|origin|getHost)\b"
-    r"|\bif\b.*(?<![\w.]){0}\.(?:[hH]ostname|[hH]ost|netloc|origin|getHost|IsAbs)\b"
+    r"|\bif\b.*(?<![\w.]){0}\.(?:[hH]ostname|[hH]ost|netloc|origin|getHost|IsAbs|host_str|domain)\b"
 )
 
 
@@ -94,42 +92,8 @@ _FIXED_START = lazy_pattern(r"""\s*[fF]?(?:"\s{3,}[^"]*"|'\s{3,}[^']*'|`\s{5,}[^
 # What is asked of a path at once: of a name with folders in it, only the last part is left.
 _LAST_PART = lazy_pattern(r"\)\.(?:getFileName|fileName|file_name|getName|name)\b")
 _FIRST_ONLY = frozenset({"python", "javascript", "rust"})
-
-
-class SinkRule(Struct, frozen=True, forbid_unknown_fields=True):
-    """The rule for one kind of sink."""
-
-    id: str
-    severity: Severity
-    title: str
-    why: str
-    cleaned_by: str = r"(?!)"
-    """Calls after which a value does no harm here."""
-
-
-class FlowLanguage(Struct, frozen=True, forbid_unknown_fields=True):
-    """The sources and sinks of one language."""
-
-    sources: tuple[str, ...]
-    words: tuple[str, ...] = ()
-    """A statement with none of these has no source; none for a language of which this cannot be said."""
-    own: str | None = None
-    """Sources that are the person who runs the program: they may name any file and any host."""
-    parameters: tuple[str, ...] = ()
-    """Patterns of parameters that strangers fill in; the group is the name."""
-    routes: str | None = None
-    """What stands above a function whose parameters, all of them, are filled in by strangers."""
-    sinks: dict[str, tuple[str, ...]] = {}
-    """The name of a sink rule, without its prefix → patterns that end where the value begins."""
-
-
-class FlowTables(Struct, frozen=True, forbid_unknown_fields=True):
-    """The tables of sources, cleaners and sinks."""
-
-    cleaned_by: str
-    checked_by: str
-    sink: tuple[SinkRule, ...]
-    language: dict[str, FlowLanguage]
+# What a page of text or of data shows is no markup.
+_NO_MARKUP = lazy_pattern(r"""["']?(?:text/plain|application/json)\b|\bContentType\.Text\.Plain\b""")
 
 
 class TaintHit(NamedTuple):
@@ -140,51 +104,11 @@ class TaintHit(NamedTuple):
     end: int
 
 
-class _CompiledTable(NamedTuple):
-    source: re.Pattern[str]
-    own: re.Pattern[str] | None
-    words: tuple[str, ...]
-    parameters: re.Pattern[str] | None
-    routes: re.Pattern[str] | None
-    sinks: tuple[tuple[SinkRule, re.Pattern[str], re.Pattern[str]], ...]
-    check_pattern: re.Pattern[str]
-    cleaner: re.Pattern[str]
-
-
-@functools.cache
-def tables() -> FlowTables:
-    return convert(tomllib.loads(_TABLES.read_text("utf-8")), FlowTables)
-
-
-@functools.cache
-def _compile_table(language: str) -> _CompiledTable | None:
-    table = tables().language.get(family(language))
-    if table is None:
-        return None
-    rules = {rule.id.partition("/")[2]: rule for rule in tables().sink}
-    return _CompiledTable(
-        re.compile("|".join(table.sources)),
-        re.compile(table.own) if table.own else None,
-        table.words,
-        re.compile("|".join(table.parameters)) if table.parameters else None,
-        re.compile(table.routes) if table.routes else None,
-        tuple(
-            (
-                rules[kind],
-                re.compile("|".join(patterns)),
-                re.compile(rf"[\w.:]*(?:{rules[kind].cleaned_by})\w*\s*\("),
-            )
-            for kind, patterns in table.sinks.items()
-        ),
-        re.compile(tables().checked_by),
-        re.compile(tables().cleaned_by),
-    )
-
-
 def taint_hits(code: CodeText) -> Iterator[TaintHit]:
-    table = _compile_table(code.language)
+    table = compile_table(code.language)
     if table is None or not _has_sources(code, table):
         return
+    table = _with_helpers(code, table)
     keys: set[tuple[str, int]] = set()
     for function in code.functions:
         for hit in _follow(code, function, table):
@@ -193,7 +117,34 @@ def taint_hits(code: CodeText) -> Iterator[TaintHit]:
                 yield hit
 
 
-def _has_sources(code: CodeText, table: _CompiledTable) -> bool:
+_FUNCTION_NAME = lazy_pattern(
+    r"(?:.*\b(?:def|func|fun|function|fn)\s+(?:\([^()]*\)\s*)?|(?:export\s+)?(?:const|let)\s+|(?:\w[\w<>\[\]]*\s+)+)(\w+)\s*[(=:<]"
+)
+_ESCAPES = lazy_pattern(r"&lt;|\.replace(?:All)?\([^\n]*<")
+
+
+def _with_helpers(code: CodeText, table: CompiledTable) -> CompiledTable:
+    """The table with the functions of a text that look at what they are given before they give it back."""
+    names = set()
+    for function in code.functions:
+        match = _FUNCTION_NAME.match(function.head.text)
+        if (
+            match is None
+            or re.search(rf"(?<!\w){match[1]}\s*\(", code.code.replace(function.head.text, "", 1)) is None
+        ):
+            continue
+        gives_back = any(re.search(r"\breturn\b|=>|=$", line.text) for line in function.body)
+        body = "\n".join(line.text for line in function.body[1:]) or function.head.text
+        if gives_back and (table.check_pattern.search(body) or _ESCAPES.search(_text_of(code, function))):
+            names.add(match[1])
+    if not names:
+        return table
+    calls = rf"(?<!\w)(?:this\.|self\.)?(?:{'|'.join(sorted(names))})\s*\("
+    cleaner = re.compile(f"{table.cleaner.pattern}|{calls}")
+    return table._replace(cleaner=cleaner)
+
+
+def _has_sources(code: CodeText, table: CompiledTable) -> bool:
     if code.language == "go" and _FILLED.search(code.code):
         return True
     may_have = not table.words or any(word in code.code for word in table.words)
@@ -204,52 +155,113 @@ def _has_sources(code: CodeText, table: _CompiledTable) -> bool:
     )
 
 
-def _may_bring(text: str, table: _CompiledTable) -> bool:
+def _may_bring(text: str, table: CompiledTable) -> bool:
     """Whether a statement may use or keep what comes from a stranger though nothing has come before it."""
     if not table.words or any(word in text for word in table.words):
         return True
     return _FILLED.search(text) is not None
 
 
-def _follow(code: CodeText, function: Function, table: _CompiledTable) -> Iterator[TaintHit]:
-    # Each name with the indentation at which it was tainted.
+class _Names:
+    """What is known of the names of a function, from its first statement to the one that is looked at."""
+
+    def __init__(self, parameters: Iterable[str], indent: int) -> None:
+        self.tainted = dict.fromkeys(parameters, indent)
+        """Each name with the indentation at which it was tainted."""
+        self.own: set[str] = set()
+        """Of these who runs the program is the source."""
+        self.scheme: set[str] = set()
+        """Of these only the scheme was asked for."""
+        self.harmless: dict[str, frozenset[str]] = {}
+        """Rules for which a name does no harm, because it was made by what cleans a value for them."""
+        self._origins: dict[str, frozenset[str]] = {}
+        """The names that a name was made of."""
+
+    def free(self, name: str) -> None:
+        """A name is good, and so is what it was made of: who asks of a parsed address asks of its text."""
+        self.tainted.pop(name, None)
+        for origin in self._origins.pop(name, ()):
+            self.free(origin)
+
+    def forget(self, name: str) -> None:
+        """A name has got another value."""
+        self.tainted.pop(name, None)
+        self._origins.pop(name, None)
+
+    def taint(self, name: str, value: str, indent: int, table: CompiledTable) -> None:
+        origins = {other for other in self.tainted if other != name and _mentions(value, other)}
+        self._origins[name] = frozenset(origins if _DERIVED.search(value) else ())
+        self.harmless[name] = frozenset(
+            rule.id
+            for rule, _, cleaner in table.sinks
+            if rule.cleaned_by != NOTHING
+            and not _is_tainted(value, self.bad_for(rule), table, cleaner, table.cleaner)
+        )
+        is_own = not _is_foreign(value, self.tainted, self.own, table)
+        (self.own.add if is_own else self.own.discard)(name)
+        self.tainted[name] = min(indent, self.tainted.get(name, indent))
+
+    def bad_for(self, rule: SinkRule) -> list[str]:
+        """The names that do harm where a rule looks."""
+        return [
+            name
+            for name in self.tainted
+            if (rule.id in _HOSTS or name not in self.scheme) and rule.id not in self.harmless.get(name, ())
+        ]
+
+
+# A value that says something of another one: what is asked of it is asked of the other.
+_DERIVED = lazy_pattern(
+    r"(?i)(?:\bRel|relative\w*|parse\w*|urlsplit|\bURL|\bURI(?:\.create)?|\w*Path(?:::new|\.of|s\.get)?|\bFile"
+    r"|clean|normali[sz]e|normpath|realpath|resolve|canonical\w*|abs\w*|lower\w*|upper\w*|strip|trim\w*"
+    r"|to_?string|\bstr|string|split\w*|ext(?:name|ension)?)\(|\.(?:suffix|canonical\w+)\b"
+)
+
+
+def _mentions(value: str, name: str) -> bool:
+    return re.search(_MENTION.format(re.escape(name)), value) is not None
+
+
+def _follow(code: CodeText, function: Function, table: CompiledTable) -> Iterator[TaintHit]:
     # What is given to the function is tainted where its body begins, so that the body can make it anew.
     begin = min((line.indent for line in function.body[1:]), default=function.head.indent)
-    tainted_names = dict.fromkeys(_parameters(code, function, table), begin)
-    own_names: set[str] = set()
-    scheme_names: set[str] = set()
+    names = _Names(_parameters(code, function, table), begin)
     refused = _Refused()
     for index, statement in enumerate(function.statements):
-        if not tainted_names and not _may_bring(statement.text, table):
+        if not names.tainted and not _may_bring(statement.text, table):
             continue
         indent = statement.line.indent
         for name in refused.leave(indent):
-            tainted_names.pop(name, None)
-        checked_names = _checked(statement.text, tainted_names, table)
+            names.free(name)
+        checked_names = _checked(statement.text, names.tainted, table)
         if checked_names and _SCHEME.search(_source(code, statement)):
             # Bad no longer, but for where the host is what counts.
-            good_names = _checked(_STARTS.sub("", statement.text), tainted_names, table)
-            scheme_names.update(name for name in checked_names if name not in good_names)
+            good_names = _checked(_STARTS.sub("", statement.text), names.tainted, table)
+            names.scheme.update(name for name in checked_names if name not in good_names)
             checked_names = good_names
         # A choice within the statement: it is asked before the value is used.
         is_choice = bool(checked_names) and _CHOICE.search(statement.text) is not None
-        bad_names = [name for name in tainted_names if not is_choice or name not in checked_names]
+        good_here = frozenset(checked_names if is_choice else ())
         if not _names_file_to_check(code, function.statements, index, table):
-            yield from _harm(code, statement, bad_names, own_names, scheme_names, table)
+            yield from _harm(code, function, statement, names, good_here, table)
         for name in checked_names:
             if _REFUSES.match(statement.text):
                 refused.enter(indent, name)
             else:
-                tainted_names.pop(name, None)
+                names.free(name)
         for name, value in _assigned_parts(statement.text):
-            if _is_tainted(value, tainted_names, table, table.cleaner):
-                tainted_names.setdefault(name, indent)
-        _assign(statement, tainted_names, own_names, table)
+            if name not in names.tainted and _is_tainted(value, names.tainted, table, table.cleaner):
+                names.taint(name, value, indent, table)
+        _assign(statement, names, good_here, table)
 
 
-def _assign(
-    statement: Statement, tainted_names: dict[str, int], own_names: set[str], table: _CompiledTable
-) -> None:
+def _text_of(code: CodeText, function: Function) -> str:
+    """A function as it was written."""
+    last = function.body[-1]
+    return code.text[function.head.start : last.start + len(last.text)]
+
+
+def _assign(statement: Statement, names: _Names, good_here: frozenset[str], table: CompiledTable) -> None:
     """Taints the names that a statement gives a bad value to, and frees those that it gives a good one."""
     indent = statement.line.indent
     for match in (
@@ -259,16 +271,15 @@ def _assign(
     ):
         if match is None:
             continue
-        if _is_tainted(match["value"], tainted_names, table, table.cleaner):
-            tainted_names[match["name"]] = min(indent, tainted_names.get(match["name"], indent))
-            is_own = not _is_foreign(match["value"], tainted_names, own_names, table)
-            (own_names.add if is_own else own_names.discard)(match["name"])
-        elif indent <= tainted_names.get(match["name"], indent):
+        bad_names = [name for name in names.tainted if name not in good_here]
+        if _is_tainted(match["value"], bad_names, table, table.cleaner):
+            names.taint(match["name"], match["value"], indent, table)
+        elif indent <= names.tainted.get(match["name"], indent):
             # Not in a branch that may not be taken: after it the name may be what it was.
-            tainted_names.pop(match["name"], None)
+            names.forget(match["name"])
 
 
-def _is_foreign(value: str, tainted_names: Iterable[str], own_names: set[str], table: _CompiledTable) -> bool:
+def _is_foreign(value: str, tainted_names: Iterable[str], own_names: set[str], table: CompiledTable) -> bool:
     """Whether a tainted value has a part that comes from somebody else than who runs the program."""
     if table.own is None:
         return True
@@ -292,7 +303,7 @@ class _Refused:
             yield branch[1]
 
 
-def _checked(text: str, tainted_names: Iterable[str], table: _CompiledTable) -> list[str]:
+def _checked(text: str, tainted_names: Iterable[str], table: CompiledTable) -> list[str]:
     """The names that a statement asks something of."""
     if not tainted_names:
         return []
@@ -300,7 +311,12 @@ def _checked(text: str, tainted_names: Iterable[str], table: _CompiledTable) -> 
         return [name for name in tainted_names if re.search(rf"\b{name}\b", text)]
     if "if" not in text and "when" not in text:
         return []
-    return [name for name in tainted_names if re.search(_EQUALS_FIXED.format(re.escape(name)), text)]
+    return [
+        name
+        for name in tainted_names
+        if re.search(_EQUALS_FIXED.format(re.escape(name)), text)
+        or re.search(_PREDICATE.format(re.escape(name)), text, re.IGNORECASE)
+    ]
 
 
 # A question for the scheme alone: every host has one.
@@ -313,12 +329,12 @@ def _source(code: CodeText, statement: Statement) -> str:
 
 
 _NAMES_FILE = lazy_pattern(
-    r"(?:(?:val|var|final)\s+)*(?:[A-Z]\w*\s+)?(?P<name>\w+)\s*=\s*(?:new\s+File|File|Paths?(?:\.of|\.get)?)\("
+    r"(?:(?:val|var|final)\s+)*(?:[A-Z]\w*\s+)?(?P<name>\w+)\s*=\s*(?:new\s+File|File|Paths?(?:\.of|\.get)?|URI\.create|(?:new\s+)?UR[LI])\("
 )
 
 
 def _names_file_to_check(
-    code: CodeText, statements: Sequence[Statement], index: int, table: _CompiledTable
+    code: CodeText, statements: Sequence[Statement], index: int, table: CompiledTable
 ) -> bool:
     """Whether a statement of Java or Kotlin only names a file, and a later one asks where that file is."""
     if code.language not in ("java", "kotlin"):
@@ -340,7 +356,7 @@ def _assigned_parts(text: str) -> Iterator[tuple[str, str]]:
         yield grown["name"] or grown["list"], grown["value"] or grown["item"]
 
 
-def _parameters(code: CodeText, function: Function, table: _CompiledTable) -> set[str]:
+def _parameters(code: CodeText, function: Function, table: CompiledTable) -> set[str]:
     head = function.head.text
     names = {
         name
@@ -358,14 +374,13 @@ def _parameters(code: CodeText, function: Function, table: _CompiledTable) -> se
 
 def _harm(
     code: CodeText,
+    function: Function,
     statement: Statement,
-    tainted_names: Sequence[str],
-    own_names: set[str],
-    scheme_names: set[str],
-    table: _CompiledTable,
+    names: _Names,
+    good_here: frozenset[str],
+    table: CompiledTable,
 ) -> Iterator[TaintHit]:
     language = family(code.language)
-    checked_names = [name for name in tainted_names if name not in scheme_names]
     for rule, sink, rule_cleaner in table.sinks:
         for match in sink.finditer(statement.text):
             rest = statement.text[match.end() :]
@@ -373,22 +388,24 @@ def _harm(
             value = text_in_brackets(rest, 0) if is_call else rest
             if is_call and rule.id == "flow/path-traversal" and _LAST_PART.match(rest, len(value)):
                 continue
-            if language in _FIRST_ONLY and rule.id in _PLACES:
+            if (language in _FIRST_ONLY and rule.id in _PLACES) or rule.id == "flow/regex-injection":
                 value = _first_argument(value)
             if rule.id in _HOSTS and _FIXED_START.match(value):
                 continue
             if rule.id == "flow/command-injection" and _runs_fixed_program(code, statement, match[0]):
                 continue
-            bad_names = tainted_names if rule.id in _HOSTS else checked_names
-            if rule.id in _PLACES and not _is_foreign(value, bad_names, own_names, table):
+            bad_names = [name for name in names.bad_for(rule) if name not in good_here]
+            if rule.id in _PLACES and not _is_foreign(value, bad_names, names.own, table):
                 continue
-            if _is_tainted(value, bad_names, table, rule_cleaner, table.cleaner):
+            if not _is_tainted(value, bad_names, table, rule_cleaner, table.cleaner):
+                continue
+            if rule.id != "flow/xss" or not _NO_MARKUP.search(_text_of(code, function)):
                 yield TaintHit(rule, statement.start, statement.start + len(statement.line.text))
 
 
 # A program of our own choice and its arguments, which no shell reads. Programs that run others do not count.
 _FIXED_PROGRAM = lazy_pattern(
-    r"""\s*(?:[\w.]+(?:\(\))?\s*,\s*)?[\[(]?\s*["'](?!(?:/usr|/bin|/)*(?:(?:ba|da|z|k|c)?sh|cmd(?:\.exe)?|powershell(?:\.exe)?|pwsh|env|xargs|ssh|sudo|su|eval|python3?|node|perl|ruby|php|docker|kubectl|find|git|tar)["'])[\w./-]+["']\s*,"""
+    r"""\s*(?:[\w.]+(?:\(\))?\s*,\s*)?(?:listOf|arrayOf|List\.of|Arrays\.asList|new\s+String\[\]\s*)?[\[({]?\s*["'](?!(?:/usr|/bin|/)*(?:(?:ba|da|z|k|c)?sh|cmd(?:\.exe)?|powershell(?:\.exe)?|pwsh|env|xargs|ssh|sudo|su|eval|python3?|node|perl|ruby|php|docker|kubectl|find|git|tar)["'])[\w./-]+["']\s*,"""
 )
 
 
@@ -410,8 +427,15 @@ def _first_argument(arguments: str) -> str:
     return arguments
 
 
+# A question of a function about a value, by its name. Whether it is there, or of a type, says nothing.
+_PREDICATE = (
+    r"\bif\b.*\b(?!is_?(?:file|dir\w*|link|instance|array|empty|blank|null\w*|none|nil|string|object|(?:un)?defined|abs\w*|present)\b)"
+    r"(?:is|has|can|may)_?[A-Za-z]\w*\((?:[^()]*,)?\s*&?{0}\s*[,)]"
+)
+
+
 def _is_tainted(
-    value: str, tainted_names: Iterable[str], table: _CompiledTable, *cleaners: re.Pattern[str]
+    value: str, tainted_names: Iterable[str], table: CompiledTable, *cleaners: re.Pattern[str]
 ) -> bool:
     value = table.source.sub(_MARK, value)
     for name in tainted_names:
@@ -422,7 +446,7 @@ def _is_tainted(
     value = _CHAINED.sub("", value)
     for cleaner in cleaners:
         value = _without_calls(value, cleaner)
-    return _MARK in _LOOKUP.sub("", value)
+    return _MARK in _LOOKUP.sub("", _COMPARED.sub("0", value))
 
 
 def _without_calls(value: str, cleaner: re.Pattern[str]) -> str:
