@@ -8,6 +8,7 @@
     python tools/review_corpus.py --third         # and those written after the rules had grown again
     python tools/review_corpus.py --fourth        # the open half of the fourth set; --held-out: the sealed;
                                                   # --fifth and --sixth are the same of later sets
+    python tools/review_corpus.py --seventh       # the set that no rule had seen when it was measured
     python tools/review_corpus.py --write         # write the page; --check tells whether it is fresh
 
 A case is a bug and its clean twin (`tests/review/corpus`). A bug is found if the review of its text has
@@ -15,9 +16,9 @@ a finding, mild remarks aside, that the review of the twin has not; a twin is ac
 its text has any such finding. The hash of a case's name decides its half. Rules are made from one half;
 the published figures are of the other, which this program never shows case by case.
 
-The cases of `tests/review/corpus/after` and `third` were written after the rules. `first.json` there holds
-what the review said of them when it met them for the first time; that measurement is published and never
-repeated.
+The cases of `tests/review/corpus/after`, `third` and `seventh` were written after the rules. `first.json`
+there holds what the review said of them when it met them for the first time; that measurement is published
+and never repeated. The seventh has no halves: all of it was unseen.
 
 `fourth`, `fifth` and `sixth` have an open half, from whose misses the rules were mended, and a sealed half,
 by the same hash. `first.json` is what the review said before the rules were mended, `second.json` after that;
@@ -56,6 +57,7 @@ FOURTH = CORPUS / "fourth"
 FIFTH = CORPUS / "fifth"
 SIXTH = CORPUS / "sixth"
 NEIGHBOURS = CORPUS / "neighbours"
+SEVENTH = CORPUS / "seventh"
 PAGE = ROOT / "docs" / "review-accuracy.md"
 
 STRANGERS = (
@@ -276,11 +278,11 @@ def _stored(folder: Path, name: str) -> Judgement:
 
 def page(cases: Sequence[Case], ours: Judgement) -> str:
     others: dict[str, dict[str, object]] = json.loads(OTHERS.read_text("utf-8"))
-    later, third = later_corpus(), later_corpus(THIRD)
+    later, third, seventh = later_corpus(), later_corpus(THIRD), later_corpus(SEVENTH)
     fourth, fifth, sixth = map(sealed_corpus, (FOURTH, FIFTH, SIXTH))
     held = [case for case in cases if case.is_held_out]
     total, made = score(held, ours), score([case for case in cases if not case.is_held_out], ours)
-    sets = (later, third, fourth, fifth, sixth)
+    sets = (later, third, fourth, fifth, sixth, seventh)
     columns = [
         "bugs",
         "ours: recall · accused",
@@ -290,6 +292,7 @@ def page(cases: Sequence[Case], ours: Judgement) -> str:
         "fourth, sealed",
         "fifth, sealed",
         "sixth, sealed",
+        "seventh, unseen",
         *(f"{n} {o['version']}" for n, o in others.items()),
     ]
     parts = [
@@ -306,6 +309,7 @@ def page(cases: Sequence[Case], ours: Judgement) -> str:
         f"clean twins accused ({total.accused_share:.1%}), precision {total.precision:.0%}.** On the half "
         f"that the rules were made from: {made.recall:.0%} found, {made.accused_share:.1%} accused.\n",
         STRANGERS,
+        _seventh_paragraph(seventh),
         _sixth_paragraph(sixth),
         _fifth_paragraph(fifth),
         _fourth_paragraph(fourth),
@@ -323,14 +327,26 @@ def page(cases: Sequence[Case], ours: Judgement) -> str:
     return "\n".join(parts)
 
 
+def _seventh_paragraph(seventh: LaterCorpus) -> str:
+    first, now = score(seventh.cases, seventh.first), score(seventh.cases, seventh.now)
+    return (
+        f"**Seventh set, unseen by every rule: {first.found} of {first.cases} bugs found "
+        f"({first.recall:.0%}), {first.accused} clean twins accused ({first.accused_share:.1%}).**\n"
+        "Written and committed by somebody who had read no rule (`tests/review/corpus/seventh`), and "
+        "measured once, as a whole: it has no halves,\nand no rule was mended from it. Of all figures "
+        "here these say most about unseen code. "
+        f"Today {now.found} of {now.cases} are found and {now.accused} twins accused.\n"
+    )
+
+
 def _sixth_paragraph(sixth: SealedCorpus) -> str:
     first = score(sixth.cases, sixth.first)
     return (
         f"**Sixth set, sealed half: {_before_and_after(sixth)}**\nWritten and committed before its author "
         "had opened a rule (`tests/review/corpus/sixth`). When the rules first met it they had seen "
         f"neither half:\nof both together {first.found} of {first.cases} were found ({first.recall:.0%}) "
-        f"and {first.accused} twins accused ({first.accused_share:.1%}). Of all figures here these say "
-        "most about unseen code.\nThen the author mended the rules from the open half "
+        f"and {first.accused} twins accused ({first.accused_share:.1%}).\n"
+        "Then the author mended the rules from the open half "
         f"({_open_half(sixth)}), and knew what is in both. The two figures of the sealed half\nshow what "
         "that is worth for other code.\n"
     )
@@ -463,16 +479,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "fourth",
         "fifth",
         "sixth",
+        "seventh",
         "others",
         "write",
         "check",
     ):
         parser.add_argument(f"--{flag}", action="store_true")
     asked = parser.parse_args(arguments)
-    if asked.after or asked.third:
-        later = later_corpus(THIRD if asked.third else AFTER)
-        _show(later.cases, later.now, with_names=asked.missed)
-        return 0
+    for name, folder in {"after": AFTER, "third": THIRD, "seventh": SEVENTH}.items():
+        if getattr(asked, name):
+            later = later_corpus(folder)
+            _show(later.cases, later.now, with_names=asked.missed)
+            return 0
     for name, folder in {"fourth": FOURTH, "fifth": FIFTH, "sixth": SIXTH}.items():
         if getattr(asked, name):
             _show_half(read_corpus(folder), asked)
