@@ -5,10 +5,9 @@
     python tools/review_corpus.py --held-out      # the other half, as figures alone
     python tools/review_corpus.py --others        # measure ruff, oxlint and bandit again
     python tools/review_corpus.py --after         # the bugs that were written after the rules
-    python tools/review_corpus.py --third         # and those written after the rules had grown again
+    python tools/review_corpus.py --third         # and those written after the rules had grown again; --seventh
     python tools/review_corpus.py --fourth        # the open half of the fourth set; --held-out: the sealed;
                                                   # --fifth and --sixth are the same of later sets
-    python tools/review_corpus.py --seventh       # the set that no rule had seen when it was measured
     python tools/review_corpus.py --write         # write the page; --check tells whether it is fresh
 
 A case is a bug and its clean twin (`tests/review/corpus`). A bug is found if the review of its text has
@@ -58,6 +57,8 @@ FIFTH = CORPUS / "fifth"
 SIXTH = CORPUS / "sixth"
 NEIGHBOURS = CORPUS / "neighbours"
 SEVENTH = CORPUS / "seventh"
+WHOLE = {"after": AFTER, "third": THIRD, "seventh": SEVENTH}
+HALVED = {"fourth": FOURTH, "fifth": FIFTH, "sixth": SIXTH}
 PAGE = ROOT / "docs" / "review-accuracy.md"
 
 STRANGERS = (
@@ -455,10 +456,8 @@ def _show(cases: Sequence[Case], verdict: Judgement, *, with_names: bool) -> Non
     for name in [*sorted({case.group for case in cases}), "all"]:
         mine = [case for case in cases if name in (case.group, "all")]
         result = score(mine, verdict)
-        print(
-            f"{name:10} {result.found:4} of {result.cases:4} = {result.recall:4.0%}   accused "
-            f"{result.accused}"
-        )
+        figures = f"{result.found:4} of {result.cases:4} = {result.recall:4.0%}"
+        print(f"{name:10} {figures}   accused {result.accused}")
     if with_names:
         print("missed:", *sorted({case.id for case in cases} - verdict.found), sep="\n  ")
         print("accused:", *sorted({case.id for case in cases} & verdict.accused), sep="\n  ")
@@ -471,27 +470,15 @@ def _show_half(cases: Sequence[Case], asked: argparse.Namespace) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0] if __doc__ else "")
-    for flag in (
-        "missed",
-        "held-out",
-        "after",
-        "third",
-        "fourth",
-        "fifth",
-        "sixth",
-        "seventh",
-        "others",
-        "write",
-        "check",
-    ):
+    for flag in ("missed", "held-out", *WHOLE, *HALVED, "others", "write", "check"):
         parser.add_argument(f"--{flag}", action="store_true")
     asked = parser.parse_args(arguments)
-    for name, folder in {"after": AFTER, "third": THIRD, "seventh": SEVENTH}.items():
+    for name, folder in WHOLE.items():
         if getattr(asked, name):
             later = later_corpus(folder)
             _show(later.cases, later.now, with_names=asked.missed)
             return 0
-    for name, folder in {"fourth": FOURTH, "fifth": FIFTH, "sixth": SIXTH}.items():
+    for name, folder in HALVED.items():
         if getattr(asked, name):
             _show_half(read_corpus(folder), asked)
             return 0
