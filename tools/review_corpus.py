@@ -5,7 +5,7 @@
     python tools/review_corpus.py --held-out      # the other half, as figures alone
     python tools/review_corpus.py --others        # measure ruff, oxlint and bandit again
     python tools/review_corpus.py --after         # the bugs that were written after the rules
-    python tools/review_corpus.py --third         # and those written after the rules had grown again; --seventh
+    python tools/review_corpus.py --third         # those written when the rules had grown; also --seventh
     python tools/review_corpus.py --fourth        # the open half of the fourth set; --held-out: the sealed;
                                                   # --fifth and --sixth are the same of later sets
     python tools/review_corpus.py --write         # write the page; --check tells whether it is fresh
