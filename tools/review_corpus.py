@@ -5,7 +5,7 @@
     python tools/review_corpus.py --held-out      # the other half, as figures alone
     python tools/review_corpus.py --others        # measure ruff, oxlint and bandit again
     python tools/review_corpus.py --after         # the bugs that were written after the rules
-    python tools/review_corpus.py --third         # and those written after the rules had grown again
+    python tools/review_corpus.py --third         # those written when the rules had grown; also --seventh
     python tools/review_corpus.py --fourth        # the open half of the fourth set; --held-out: the sealed;
                                                   # --fifth and --sixth are the same of later sets
     python tools/review_corpus.py --write         # write the page; --check tells whether it is fresh
@@ -15,9 +15,9 @@ a finding, mild remarks aside, that the review of the twin has not; a twin is ac
 its text has any such finding. The hash of a case's name decides its half. Rules are made from one half;
 the published figures are of the other, which this program never shows case by case.
 
-The cases of `tests/review/corpus/after` and `third` were written after the rules. `first.json` there holds
-what the review said of them when it met them for the first time; that measurement is published and never
-repeated.
+The cases of `tests/review/corpus/after`, `third` and `seventh` were written after the rules. `first.json`
+there holds what the review said of them when it met them for the first time; that measurement is published
+and never repeated. The seventh has no halves: all of it was unseen.
 
 `fourth`, `fifth` and `sixth` have an open half, from whose misses the rules were mended, and a sealed half,
 by the same hash. `first.json` is what the review said before the rules were mended, `second.json` after that;
@@ -56,6 +56,9 @@ FOURTH = CORPUS / "fourth"
 FIFTH = CORPUS / "fifth"
 SIXTH = CORPUS / "sixth"
 NEIGHBOURS = CORPUS / "neighbours"
+SEVENTH = CORPUS / "seventh"
+WHOLE = {"after": AFTER, "third": THIRD, "seventh": SEVENTH}
+HALVED = {"fourth": FOURTH, "fifth": FIFTH, "sixth": SIXTH}
 PAGE = ROOT / "docs" / "review-accuracy.md"
 
 STRANGERS = (
@@ -276,11 +279,11 @@ def _stored(folder: Path, name: str) -> Judgement:
 
 def page(cases: Sequence[Case], ours: Judgement) -> str:
     others: dict[str, dict[str, object]] = json.loads(OTHERS.read_text("utf-8"))
-    later, third = later_corpus(), later_corpus(THIRD)
+    later, third, seventh = later_corpus(), later_corpus(THIRD), later_corpus(SEVENTH)
     fourth, fifth, sixth = map(sealed_corpus, (FOURTH, FIFTH, SIXTH))
     held = [case for case in cases if case.is_held_out]
     total, made = score(held, ours), score([case for case in cases if not case.is_held_out], ours)
-    sets = (later, third, fourth, fifth, sixth)
+    sets = (later, third, fourth, fifth, sixth, seventh)
     columns = [
         "bugs",
         "ours: recall · accused",
@@ -290,6 +293,7 @@ def page(cases: Sequence[Case], ours: Judgement) -> str:
         "fourth, sealed",
         "fifth, sealed",
         "sixth, sealed",
+        "seventh, unseen",
         *(f"{n} {o['version']}" for n, o in others.items()),
     ]
     parts = [
@@ -306,6 +310,7 @@ def page(cases: Sequence[Case], ours: Judgement) -> str:
         f"clean twins accused ({total.accused_share:.1%}), precision {total.precision:.0%}.** On the half "
         f"that the rules were made from: {made.recall:.0%} found, {made.accused_share:.1%} accused.\n",
         STRANGERS,
+        _seventh_paragraph(seventh),
         _sixth_paragraph(sixth),
         _fifth_paragraph(fifth),
         _fourth_paragraph(fourth),
@@ -323,14 +328,26 @@ def page(cases: Sequence[Case], ours: Judgement) -> str:
     return "\n".join(parts)
 
 
+def _seventh_paragraph(seventh: LaterCorpus) -> str:
+    first, now = score(seventh.cases, seventh.first), score(seventh.cases, seventh.now)
+    return (
+        f"**Seventh set, unseen by every rule: {first.found} of {first.cases} bugs found "
+        f"({first.recall:.0%}), {first.accused} clean twins accused ({first.accused_share:.1%}).**\n"
+        "Written and committed by somebody who had read no rule (`tests/review/corpus/seventh`), and "
+        "measured once, as a whole: it has no halves,\nand no rule was mended from it. Of all figures "
+        "here these say most about unseen code. "
+        f"Today {now.found} of {now.cases} are found and {now.accused} twins accused.\n"
+    )
+
+
 def _sixth_paragraph(sixth: SealedCorpus) -> str:
     first = score(sixth.cases, sixth.first)
     return (
         f"**Sixth set, sealed half: {_before_and_after(sixth)}**\nWritten and committed before its author "
         "had opened a rule (`tests/review/corpus/sixth`). When the rules first met it they had seen "
         f"neither half:\nof both together {first.found} of {first.cases} were found ({first.recall:.0%}) "
-        f"and {first.accused} twins accused ({first.accused_share:.1%}). Of all figures here these say "
-        "most about unseen code.\nThen the author mended the rules from the open half "
+        f"and {first.accused} twins accused ({first.accused_share:.1%}).\n"
+        "Then the author mended the rules from the open half "
         f"({_open_half(sixth)}), and knew what is in both. The two figures of the sealed half\nshow what "
         "that is worth for other code.\n"
     )
@@ -439,10 +456,8 @@ def _show(cases: Sequence[Case], verdict: Judgement, *, with_names: bool) -> Non
     for name in [*sorted({case.group for case in cases}), "all"]:
         mine = [case for case in cases if name in (case.group, "all")]
         result = score(mine, verdict)
-        print(
-            f"{name:10} {result.found:4} of {result.cases:4} = {result.recall:4.0%}   accused "
-            f"{result.accused}"
-        )
+        figures = f"{result.found:4} of {result.cases:4} = {result.recall:4.0%}"
+        print(f"{name:10} {figures}   accused {result.accused}")
     if with_names:
         print("missed:", *sorted({case.id for case in cases} - verdict.found), sep="\n  ")
         print("accused:", *sorted({case.id for case in cases} & verdict.accused), sep="\n  ")
@@ -455,25 +470,15 @@ def _show_half(cases: Sequence[Case], asked: argparse.Namespace) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0] if __doc__ else "")
-    for flag in (
-        "missed",
-        "held-out",
-        "after",
-        "third",
-        "fourth",
-        "fifth",
-        "sixth",
-        "others",
-        "write",
-        "check",
-    ):
+    for flag in ("missed", "held-out", *WHOLE, *HALVED, "others", "write", "check"):
         parser.add_argument(f"--{flag}", action="store_true")
     asked = parser.parse_args(arguments)
-    if asked.after or asked.third:
-        later = later_corpus(THIRD if asked.third else AFTER)
-        _show(later.cases, later.now, with_names=asked.missed)
-        return 0
-    for name, folder in {"fourth": FOURTH, "fifth": FIFTH, "sixth": SIXTH}.items():
+    for name, folder in WHOLE.items():
+        if getattr(asked, name):
+            later = later_corpus(folder)
+            _show(later.cases, later.now, with_names=asked.missed)
+            return 0
+    for name, folder in HALVED.items():
         if getattr(asked, name):
             _show_half(read_corpus(folder), asked)
             return 0

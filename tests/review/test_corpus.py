@@ -81,6 +81,15 @@ def test_the_third_set_is_found_no_worse_than_when_it_was_new(corpus: Any) -> No
     assert third.now.accused <= third.first.accused
 
 
+def test_the_seventh_set_is_found_no_worse_than_when_it_was_new(corpus: Any) -> None:
+    seventh = corpus.later_corpus(corpus.SEVENTH)
+    names = {case.id for case in seventh.cases}
+    assert len(names) == len(seventh.cases) >= 300
+    assert names >= seventh.first.found | seventh.first.accused
+    assert seventh.now.found >= seventh.first.found
+    assert seventh.now.accused <= seventh.first.accused
+
+
 @every("name", ["FOURTH", "FIFTH", "SIXTH"])
 def test_a_set_with_a_sealed_half_is_found_no_worse_than_when_the_rules_were_mended(
     corpus: Any, name: str
