@@ -24,7 +24,7 @@ SECONDS = 50
 """For one program."""
 
 RUNNER = """
-import gc, importlib, json, os, runpy, signal, sys
+import atexit, gc, importlib, json, os, runpy, signal, sys, threading
 
 modules, programs, seconds = json.load(sys.stdin)
 for name in modules:
@@ -59,6 +59,14 @@ os.dup2(output, 2)
 sys.path[0] = folder
 sys.argv = ["block.py"]
 runpy.run_path("block.py", run_name="__main__")
+
+# As an interpreter ends, but for taking its modules apart: they lie in memory that is shared with the others,
+# and would be copied for that, page by page.
+threading._shutdown()
+atexit._run_exitfuncs()
+gc.collect()
+sys.stdout.flush()
+os._exit(0)
 """
 
 

@@ -13,9 +13,23 @@ from tests.forked_programs import NAME, Program, imports_package, run_programs
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only there is forked")
 
 
+LATE = """
+import atexit, threading, time
+
+atexit.register(print, "the exit")
+threading.Thread(target=lambda: (time.sleep(0.1), print("a thread"))).start()
+"""
+"""What is said when the last line has run."""
+
+
 def test_each_program_has_its_own_folder_variables_output_and_status(tmp_path: Path) -> None:
     shown = "import os, sys\nprint(os.environ['WHO'], os.getcwd(), sys.path[0], sys.argv, sys.stdin.read())\n"
-    texts = {"shown": shown, "left": "import sys\nsys.exit('no ink')\n", "lost": "from nowhere import ink\n"}
+    texts = {
+        "shown": shown,
+        "left": "import sys\nsys.exit('no ink')\n",
+        "lost": "from nowhere import ink\n",
+        "late": LATE,
+    }
     programs = []
     for name, text in texts.items():
         folder = tmp_path / name / "empty"
@@ -26,10 +40,11 @@ def test_each_program_has_its_own_folder_variables_output_and_status(tmp_path: P
         folder.parent.name: end
         for folder, end in run_programs(Path(sys.executable), programs, dict(os.environ)).items()
     }
-    assert {name: end.status for name, end in ends.items()} == {"shown": 0, "left": 1, "lost": 1}
+    assert {name: end.status for name, end in ends.items()} == {"shown": 0, "left": 1, "lost": 1, "late": 0}
     folder = tmp_path / "shown" / "empty"
     assert ends["shown"].output == f"shown {folder} {folder} ['{NAME}'] \n"
     assert ends["left"].output == "no ink\n"
+    assert ends["late"].output == "a thread\nthe exit\n"
     assert "No module named 'nowhere'" in ends["lost"].output
 
 
