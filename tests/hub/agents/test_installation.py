@@ -285,3 +285,28 @@ def test_what_needs_more_than_a_client_may_allow_has_its_reason(home: Path) -> N
     assert "no hash for its archive" in entry["refusal"]
     assert "bare" not in [agent["name"] for agent in listed({"bare"})["agents"]]
     json.dumps(listed(()))
+
+
+async def test_nothing_is_installed_while_an_agent_is_being_removed(home: Path) -> None:
+    keep_list(home / "data" / "dragoman", home, [archive_entry(home, "tiny")])
+    (entry,) = [agent for agent in listed(())["agents"] if agent["name"] == "tiny"]
+    installer = AgentInstaller(offer=lambda: None)
+    job = await installer.begin("tiny", plan=entry["plan"], by="ann")
+    assert job is not None
+    await installer.run(job)
+    assert job.state == "installed", job.failure
+    is_ending, may_end = asyncio.Event(), asyncio.Event()
+
+    async def end() -> None:
+        is_ending.set()
+        await may_end.wait()
+
+    removal = asyncio.create_task(installer.remove("tiny", by="ann", end=end))
+    await is_ending.wait()
+    with pytest.raises(LocalMistake, match="tiny is being removed"):
+        await installer.begin("tiny", plan=entry["plan"], by="ann")
+    with pytest.raises(LocalMistake, match="tiny is being removed"):
+        await installer.remove("tiny", by="ann", end=end)
+    may_end.set()
+    assert await removal == "1.0.0"
+    assert await installer.begin("tiny", plan=entry["plan"], by="ann") is not None

@@ -103,6 +103,7 @@ class AgentInstaller:
         self._process: asyncio.subprocess.Process | None = None
         self._ended = asyncio.Event()
         self._is_cancelled = False
+        self._removal = ""
 
     async def listed(self, offered: Container[str]) -> dict[str, Any]:
         """What could be added, and what was; `offered` are names of agents that are here already."""
@@ -121,6 +122,8 @@ class AgentInstaller:
             if self.job.plan == plan:
                 return None
             raise LocalMistake(f"{self.job.agent} is being installed: try again when that is done")
+        if self._removal:
+            raise LocalMistake(f"{self._removal} is being removed: try again when that is done")
         job = InstallJob(agent=agent, title=title, version=version, plan=plan, by=by, began=time.time())
         self.job, self._is_cancelled = job, False
         self._ended.clear()
@@ -205,9 +208,15 @@ class AgentInstaller:
             return ""
         if self.job is not None and self.job.state == "running":
             raise LocalMistake(f"{self.job.agent} is being installed: try again when that is done")
-        await self.write_down("uninstall", agent, f"remove {agent} {version}", by=by)
-        await end()
-        await asyncio.to_thread(addable.uninstall, agent)
+        if self._removal:
+            raise LocalMistake(f"{self._removal} is being removed: try again when that is done")
+        self._removal = agent
+        try:
+            await self.write_down("uninstall", agent, f"remove {agent} {version}", by=by)
+            await end()
+            await asyncio.to_thread(addable.uninstall, agent)
+        finally:
+            self._removal = ""
         self._offer()
         log.info("agent %s %s: removed, asked for by %s", agent, version, by)
         return version
