@@ -20,7 +20,7 @@ async def told(folder: Path, *paths: str) -> str:
 
 
 async def test_the_model_is_told_what_the_rules_find_the_worst_first(tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_text("import os\n\n\ndef f(x=[]):\n    return eval(x)\n")
+    (tmp_path / "a.py").write_text("NONE = print == None\n\n\ndef f(x=[]):\n    return eval(x)\n")
     (tmp_path / "b.go").write_text("package m\n\nfunc f(x []int) int { return x[len(x)] }\n")
     lines = (await told(tmp_path, "a.py", "b.go")).splitlines()
     assert lines[0].startswith(("a.py:5: high", "a.py:4: high", "b.go:3: high"))
