@@ -214,7 +214,8 @@ export class Timeline {
     else this.anchor.restore();
     const { top, bottom } = this.element.getBoundingClientRect();
     let unmeasured = 0;
-    for (const place of this.groups.from(this.groups.at(this.element.scrollTop), 1)) {
+    const start = this.position === "start" ? 0 : this.groups.at(this.element.scrollTop);
+    for (const place of this.groups.from(start, 1)) {
       const box = unmeasured === 0 ? place.shell.getBoundingClientRect() : null;
       if (box && box.top > bottom) return;
       if (place.view || (box && box.bottom <= top)) continue;
