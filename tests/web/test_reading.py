@@ -190,7 +190,7 @@ UP_FROM_END = """async () => {
     timeline.dispatchEvent(new KeyboardEvent("keydown", { key: "End", bubbles: true }));
     await drawn; // and nothing above the screen is
     const ways = [];
-    for (const by of [-1600, -300, -1600, -300]) {
+    for (const by of [-1400, -300, -1400, -300]) {
         await new Promise((done) => setTimeout(done)); // people scroll between frames, not within one
         const start = timeline.scrollTop;
         const { top, bottom } = timeline.getBoundingClientRect();
@@ -219,6 +219,31 @@ def test_who_scrolls_up_before_anything_is_drawn_there_keeps_what_they_see(
     page.locator(".timeline").focus()
     page.keyboard.press("Home")
     page.wait_for_function(AT_START)
+    ways = page.evaluate(UP_FROM_END)
+    assert len(ways) > 8
+    assert {way for way in ways if abs(way) > 1} == set()
+
+
+DOWN_TO_JOINT = """async () => {
+    const timeline = document.querySelector(".timeline");
+    const isJoined = () => !timeline.querySelector(".list-end").hidden;
+    for (let left = 400; left && !isJoined(); left -= 1) {
+        timeline.scrollTop += 500;
+        for (let frames = 3; frames; frames -= 1) await new Promise(requestAnimationFrame);
+    }
+    return isJoined();
+}"""
+"""Scrolls down until what is read has been joined with the end of the session."""
+
+
+def test_who_goes_to_the_end_and_scrolls_up_comes_to_what_stands_before_it(
+    visitor: Visitor, long_session: str
+) -> None:
+    page = watch_history(visitor, long_session)
+    page.get_by_role("navigation", name="Turns").get_by_role("button", name="Turn 3 of").click()
+    page.wait_for_function(AT_TURN, arg="Turn 3")
+    assert page.evaluate(DOWN_TO_JOINT)
+    # Between what was read and the end, nothing is drawn.
     ways = page.evaluate(UP_FROM_END)
     assert len(ways) > 8
     assert {way for way in ways if abs(way) > 1} == set()
