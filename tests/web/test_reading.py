@@ -178,6 +178,77 @@ LINKED = """() => {
     return box && box.top >= 0 && box.bottom < innerHeight;
 }"""
 
+UP_FROM_END = """async () => {
+    const timeline = document.querySelector(".timeline");
+    const frames = async (count) => { while (count-- > 0) await new Promise(requestAnimationFrame); };
+    const isThere = () => timeline.querySelector(".jump").hidden
+        && [...timeline.querySelectorAll(".item")].at(-1).matches(".of-end.drawn");
+    const drawn = new Promise((done) => {
+        const observer = new MutationObserver(() => isThere() && (observer.disconnect(), done()));
+        observer.observe(timeline, { subtree: true, childList: true, attributes: true });
+    });
+    timeline.dispatchEvent(new KeyboardEvent("keydown", { key: "End", bubbles: true }));
+    await drawn; // and nothing above the screen is
+    const ways = [];
+    for (const by of [-1400, -300, -1400, -300]) {
+        await new Promise((done) => setTimeout(done)); // people scroll between frames, not within one
+        const start = timeline.scrollTop;
+        const { top, bottom } = timeline.getBoundingClientRect();
+        const topOf = (item) => item.getBoundingClientRect().top;
+        const seen = [...timeline.querySelectorAll(".item.drawn")].filter(
+            (item) => topOf(item) >= top && topOf(item) < bottom);
+        const before = seen.map(topOf);
+        timeline.scrollTop += by;
+        const moved = timeline.scrollTop - start;
+        await frames(3);
+        const left = seen.filter((item) => item.matches(".drawn"));
+        for (const item of left) ways.push(Math.round(topOf(item) - before[seen.indexOf(item)] + moved));
+    }
+    return ways;
+}"""
+"""Goes to the end and scrolls up at once. By how many pixels more than it was scrolled each message moved."""
+
+
+def test_who_scrolls_up_before_anything_is_drawn_there_keeps_what_they_see(
+    visitor: Visitor, long_session: str
+) -> None:
+    page = watch_history(visitor, long_session)
+    # A second page comes in front of the end: more groups of messages than are looked at one by one.
+    page.get_by_role("navigation", name="Turns").get_by_role("button", name="Turn 4 of").click()
+    page.wait_for_function(AT_TURN, arg="Turn 4")
+    page.locator(".timeline").focus()
+    page.keyboard.press("Home")
+    page.wait_for_function(AT_START)
+    ways = page.evaluate(UP_FROM_END)
+    assert len(ways) > 8
+    assert {way for way in ways if abs(way) > 1} == set()
+
+
+DOWN_TO_JOINT = """async () => {
+    const timeline = document.querySelector(".timeline");
+    const isJoined = () => !timeline.querySelector(".list-end").hidden;
+    for (let left = 400; left && !isJoined(); left -= 1) {
+        timeline.scrollTop += 500;
+        for (let frames = 3; frames; frames -= 1) await new Promise(requestAnimationFrame);
+    }
+    return isJoined();
+}"""
+"""Scrolls down until what is read has been joined with the end of the session."""
+
+
+def test_who_goes_to_the_end_and_scrolls_up_comes_to_what_stands_before_it(
+    visitor: Visitor, long_session: str
+) -> None:
+    page = watch_history(visitor, long_session)
+    page.get_by_role("navigation", name="Turns").get_by_role("button", name="Turn 3 of").click()
+    page.wait_for_function(AT_TURN, arg="Turn 3")
+    assert page.evaluate(DOWN_TO_JOINT)
+    # Between what was read and the end, nothing is drawn.
+    ways = page.evaluate(UP_FROM_END)
+    assert len(ways) > 8
+    assert {way for way in ways if abs(way) > 1} == set()
+
+
 RELEASE = "() => { const { held } = window; window.held = null; for (const send of held) send(); }"
 FRAMES = "async () => { for (let left = 3; left; left -= 1) await new Promise(requestAnimationFrame); }"
 

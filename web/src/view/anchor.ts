@@ -6,6 +6,8 @@
 
 /** Elements that scroll by themselves: what is inside them is not at a fixed place of the outer content. */
 const SCROLLERS = "pre, .terminal, .table";
+/** Elements that begin with what was never drawn and has no height: as that is drawn, they grow above what is seen of them. */
+const BOXES = ".chapter, .items";
 /** Few children are looked at one by one, because some stand outside of the flow; of many, half are left out each time. */
 const FEW = 24;
 
@@ -30,7 +32,7 @@ export class Anchor {
     this.marks = [];
     for (let at = childAt(this.content, edge); at; at = childAt(at, edge)) {
       this.marks.unshift({ element: at, top: this.topOf(at) });
-      if (at.getBoundingClientRect().top >= edge || at.matches(SCROLLERS)) break;
+      if (at.matches(SCROLLERS) || (at.getBoundingClientRect().top >= edge && !at.matches(BOXES))) break;
     }
   }
 
@@ -64,6 +66,7 @@ function childAt(parent: Element, edge: number): Element | null {
     if (children[middle].getBoundingClientRect().bottom > edge) high = middle + 1;
     else low = middle + 1;
   }
-  for (; low < high; low += 1) if (reaches(children[low])) return children[low];
+  // What was never drawn has no height; many such boxes may stand right below the line, before the one that is seen.
+  for (; low < children.length; low += 1) if (reaches(children[low])) return children[low];
   return null;
 }

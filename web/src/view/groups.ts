@@ -300,14 +300,19 @@ export class Groups {
     }
   }
 
-  /** The first group that reaches below a height of the content. */
+  /**
+   * The first group that reaches below a height of the content. The list begins below its top: groups in front that were
+   * never drawn stand there as well, and are not what a person sees who scrolled up to them.
+   */
   at(top: number): number {
+    const { offsetTop: start, offsetHeight: height } = this.element;
+    const line = Math.max(top, start);
     let low = 0;
-    let high = this.all.length;
+    let high = height ? this.all.length : 0;
     while (low < high) {
       const middle = (low + high) >> 1;
       const { offsetTop, offsetHeight } = this.all[middle].element;
-      if (offsetTop + offsetHeight > top) high = middle;
+      if (offsetTop + offsetHeight > line) high = middle;
       else low = middle + 1;
     }
     return Math.min(low, this.all.length - 1);

@@ -214,7 +214,8 @@ export class Timeline {
     else this.anchor.restore();
     const { top, bottom } = this.element.getBoundingClientRect();
     let unmeasured = 0;
-    for (const place of this.groups.from(this.groups.at(this.element.scrollTop), 1)) {
+    const start = this.position === "start" ? 0 : this.groups.at(this.element.scrollTop);
+    for (const place of this.groups.from(start, 1)) {
       const box = unmeasured === 0 ? place.shell.getBoundingClientRect() : null;
       if (box && box.top > bottom) return;
       if (place.view || (box && box.bottom <= top)) continue;
@@ -287,8 +288,33 @@ export class Timeline {
     if (isUp && (isSame || !isNear)) this.position = this.position === "start" ? "start" : "here";
     if (isDown && this.position !== "end") this.position = isNear && this.isDrawnBelow(scrollTop) ? "end" : "here";
     if (isUp || isDown) this.busyAt = performance.now();
+    if ((isUp || isDown) && this.position === "here") this.bridge(top, scrollTop);
     this.last.top = scrollTop;
     return isUp || isDown;
+  }
+
+  /**
+   * What is drawn has a gap where somebody went to the end of what they read. Who scrolls over it comes to what belongs
+   * there, which is drawn from their side on. Who goes further in one step does not look at what lies between.
+   */
+  private bridge(from: number, to: number): void {
+    const { groups } = this;
+    const distance = Math.abs(to - from);
+    if (distance > MARGIN) return;
+    const by = to < from ? -1 : 1;
+    const last = groups.at(to);
+    let at = groups.at(from);
+    while (at !== last && !groups.undrawn.has(groups.all[at])) at += by;
+    if (at === last) return;
+    const height = groups.element.offsetHeight;
+    let count = 0;
+    for (const place of groups.from(at, by)) {
+      if (place.group === groups.all[last]) return;
+      if (place.view) continue;
+      groups.fill(place);
+      count += 1;
+      if (count % STEP === 0 && groups.element.offsetHeight - height > distance) return;
+    }
   }
 
   /** What is not drawn yet has no height: who is near the end of what is drawn may be far from the end. */
