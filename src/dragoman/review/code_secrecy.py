@@ -30,7 +30,12 @@ _KNOWN = lazy_pattern(
     re.IGNORECASE,
 )
 _SIDE = r"(?:[\w$][\w.$]*(?:\[[^\]]*\]|\([^()]*\))*[\w.$]*)"
-_COMPARISON = lazy_pattern(rf"(?P<left>{_SIDE})\s*(?:===?|!==?)\s*(?P<right>{_SIDE})")
+# A text before it says which kind of sum it is.
+_PREFIX = r"(?:[\"'`][^\"'`]*[\"'`]\s*\+\s*|f?[\"'`]\s*)?"
+_COMPARISON = lazy_pattern(
+    rf"(?P<left>{_SIDE})\s*(?:===?|!==?)\s*{_PREFIX}(?P<right>{_SIDE})"
+    rf"|[\"'`][^\"'`]*[\"'`]\s*\+\s*(?P<sum>{_SIDE})\s*(?:===?|!==?)\s*(?P<other>{_SIDE})"
+)
 _EQUALS = lazy_pattern(
     rf"(?P<left>{_SIDE})\.(?:equals|contentEquals|compareTo)\(\s*(?P<right>{_SIDE})\s*\)"
     rf"|\b(?:Arrays\.equals|bytes\.Equal|reflect\.DeepEqual"
@@ -64,7 +69,7 @@ def early_comparisons(code: CodeText) -> Iterator[CodeHit]:
         and _MAC.search(code.code) is not None
         and (code.language != "go" or "hmac.New" in code.code)
     )
-    has_headers = "eader" in code.code
+    has_headers = code.has_any(("eader", "metadata", "req.get(", "request.get("))
     # A sum of a file is no secret; one that was made with a key is.
     has_keyed_sums = code.has_any(("hmac", "signature", "secret", "dofinal"), in_any_case=True)
     places = code.places(("==", "!=", "qual(", "quals(", "compareTo("))
@@ -124,6 +129,7 @@ def _given(function: Function) -> set[str]:
 
 _FROM_HEADER = lazy_pattern(
     r"\.(?:headers?|Header)\b(?:\(\s*[\"'`]|\[|\.get\(|\.Get\(|\(\)\.get\()|\b(?:getHeader|GetHeader|get_header)\("
+    r"|\bmetadata\.get\(|\breq(?:uest)?\.(?:get|header)\(\s*[\"'`]"
 )
 _OWN_SECRET = lazy_pattern(r"(?:[\w$]+\.)*\w*(?:token|secret|api_?key|password|signature)\w*", re.IGNORECASE)
 
@@ -154,7 +160,7 @@ def _is_guessable(left: str, right: str, macs: set[str]) -> bool:
 
 
 _LOGS = lazy_pattern(
-    r"(?<![\w.])(?:self\.|this\.|s\.|app\.|c\.)?_?(?:log|logger|logging|LOG|LOGGER|Log|console"
+    r"(?<![\w.])(?:self\.|this\.|s\.|app\.|c\.|req\.|request\.|fastify\.|server\.|ctx\.)?_?(?:log|logger|logging|LOG|LOGGER|Log|console"
     r"|slog|logrus|zap|sugar|tracing|current_app\.logger|Timber)"
     r"(?:\.|::)(?:\w+\.)?(?:debug|info|warn|warning|error|critical|exception|log|trace|fatal|d|i|w"
     r"|e|v|Print\w*|Info\w*|Debug\w*|Warn\w*|Error\w*|Fatal\w*)\(?\(?"
@@ -166,7 +172,8 @@ _LOGGED = lazy_pattern(
     r"(?<![\w.\"'])(?:[\w.]+\.)?(?:(?:\w+_)?(?:password|passwd|passphrase|pwd|secret|api_?key"
     r"|private_?key|access_?token|auth_?token|refresh_?token|credit_?card|card_?number|ssn|cvv"
     r"|client_?secret)|\w*[a-z](?:Password|Secret|ApiKey|PrivateKey|AccessToken|AuthToken"
-    r"|RefreshToken|CardNumber)|apiKey|accessToken|authToken|token"
+    r"|RefreshToken|CardNumber)|(?<=\.)(?:Password|ClientSecret|AccessToken|RefreshToken)|apiKey|accessToken"
+    r"|authToken|refreshToken|clientSecret|privateKey|token"
     r"|authorization)(?:\(\))?(?=\s*(?:[,)}+;]|$|\s))(?!\s*(?:=|is\b|in\b|!=|if\b|else\b|\?))",
 )
 _HIDDEN = lazy_pattern(

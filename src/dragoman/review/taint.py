@@ -57,7 +57,18 @@ _FILLED = lazy_pattern(
 )
 # How long a value is does no harm.
 _MENTION = r"(?<![\w.]){}\b(?!\s*[:=(](?!=)|\.(?:length|size\(\)|len\(\))(?![\w(]))"
-_CHOICE = lazy_pattern(r"\?[^:?.]*:|\bif\b.+\belse\b")
+# The last: a condition whose first part is asked, and the others only if that one does not decide.
+_ASKED_FIRST = lazy_pattern(
+    r"\?[^:?.]*:|\bif\b.+\belse\b|\bif\s*\(?\s*(?:!|not\s)[^|]*starts_?with\([^()]*\)\s*(?:\|\||or\b)",
+    re.IGNORECASE,
+)
+# One of a list, or something else: what is chosen was asked for just before.
+_CHOSEN = lazy_pattern(
+    r"[\w.]+\.(?:has|includes|contains)\(\s*(?P<value>[\w.]+(?:\[[^\[\]]*\])?)\s*\)\s*\?\s*(?P=value)(?=\s*:)"
+    r"|(?P<other>[\w.]+(?:\[[^\[\]]*\])?)\s+if\s+(?P=other)\s+in\s+[A-Z][A-Z0-9_]+(?=\s+else\b)"
+)
+# A text is no object with operators of the query.
+_IS_TEXT = r"\bif\s+not\s+isinstance\(\s*{0}\s*,\s*(?:str|int|float|bool)\s*\)"
 # A branch for values that failed a check.
 _REFUSES = lazy_pattern(r"(?:\}\s*)?(?:else\s+|el)?if\s*\(?\s*(?:not\b|!)")
 # A comparison with one of few values. Strings are blank here, and an empty one stays empty.
@@ -201,6 +212,12 @@ class _Names:
         (self.own.add if is_own else self.own.discard)(name)
         self.tainted[name] = min(indent, self.tainted.get(name, indent))
 
+    def know_texts(self, statement: str) -> None:
+        """Of a name that is a text, or the function has ended, a query makes nothing else."""
+        for name in self.tainted:
+            if re.search(_IS_TEXT.format(re.escape(name)), statement):
+                self.harmless[name] = self.harmless.get(name, frozenset()) | {"flow/nosql-injection"}
+
     def bad_for(self, rule: SinkRule) -> list[str]:
         """The names that do harm where a rule looks."""
         return [
@@ -240,10 +257,12 @@ def _follow(code: CodeText, function: Function, table: CompiledTable) -> Iterato
             names.scheme.update(name for name in checked_names if name not in good_names)
             checked_names = good_names
         # A choice within the statement: it is asked before the value is used.
-        is_choice = bool(checked_names) and _CHOICE.search(statement.text) is not None
+        is_choice = bool(checked_names) and _ASKED_FIRST.search(statement.text) is not None
         good_here = frozenset(checked_names if is_choice else ())
         if not _names_file_to_check(code, function.statements, index, table):
             yield from _harm(code, function, statement, names, good_here, table)
+        if "isinstance(" in statement.text:
+            names.know_texts(statement.text)
         for name in checked_names:
             if _REFUSES.match(statement.text):
                 refused.enter(indent, name)
@@ -253,6 +272,10 @@ def _follow(code: CodeText, function: Function, table: CompiledTable) -> Iterato
             if name not in names.tainted and _is_tainted(value, names.tainted, table, table.cleaner):
                 names.taint(name, value, indent, table)
         _assign(statement, names, good_here, table)
+        if (match := _ARGUMENTS.match(_source(code, statement))) is not None and match[
+            "name"
+        ] in names.tainted:
+            names.harmless[match["name"]] |= {"flow/command-injection"}
 
 
 def _text_of(code: CodeText, function: Function) -> str:
@@ -409,6 +432,13 @@ _FIXED_PROGRAM = lazy_pattern(
 )
 
 
+# A list that names the program, and after -- takes nothing for an option. A program that runs others takes
+# its command there.
+_ARGUMENTS = lazy_pattern(
+    r"""(?:(?:const|let|var|val)\s+)?(?P<name>\w+)\s*(?::[^=\n]+)?=\s*\[\s*["'](?!(?:/usr|/bin|/)*(?:(?:ba|da|z|k|c)?sh|env|xargs|ssh|sudo|su|docker|kubectl)["'])[\w./-]+["']\s*,[^\n]*["']--["']\s*,[^\n]*\]\s*;?$"""
+)
+
+
 def _runs_fixed_program(code: CodeText, statement: Statement, call: str) -> bool:
     """Whether a call names a program as a text of its own, and the arguments apart from it."""
     at = code.code.find(call, statement.start)
@@ -437,7 +467,7 @@ _PREDICATE = (
 def _is_tainted(
     value: str, tainted_names: Iterable[str], table: CompiledTable, *cleaners: re.Pattern[str]
 ) -> bool:
-    value = table.source.sub(_MARK, value)
+    value = table.source.sub(_MARK, _CHOSEN.sub("0", value))
     for name in tainted_names:
         value = re.sub(_MENTION.format(re.escape(name)), _MARK, value)
     if _MARK not in value:
