@@ -239,18 +239,35 @@ _LOUD_CALL = lazy_pattern(rf"\b(?!(?:if|for|while|switch|when|return|not|and|or|
 
 def _stays_locked(unlock: re.Pattern[str], later: Sequence[Statement], language: str) -> bool:
     may_raise = False
+    free_indent: int | None = None
     if later and later[0].text.startswith(("try", "defer")):
         return False
-    for statement in later:
+    for index, statement in enumerate(later):
         if statement.text.startswith(("defer", "try", "finally", "} finally")):
             return False
+        if free_indent is not None and statement.line.indent >= free_indent:
+            continue
+        free_indent = None
         if unlock.search(statement.text):
-            return may_raise
+            # A branch that unlocks and leaves says nothing of the others.
+            if language != "go" or may_raise or not _leaves_branch(later, index):
+                return may_raise
+            free_indent = statement.line.indent
+            continue
         if _LEAVING.search(statement.text):
             return True
         # In Go only a panic leaves a function so.
         may_raise = may_raise or (language != "go" and _LOUD_CALL.search(statement.text) is not None)
     return True
+
+
+def _leaves_branch(later: Sequence[Statement], index: int) -> bool:
+    """Whether a statement stands deeper than the first, and the last of its branch leaves the function."""
+    indent = later[index].line.indent
+    last = index
+    while last + 1 < len(later) and later[last + 1].line.indent >= indent:
+        last += 1
+    return indent > later[0].line.indent and later[last].text.startswith(("return", "panic("))
 
 
 def _hit(rule: str, statement: Statement) -> CodeHit:

@@ -18,7 +18,6 @@ from dragoman.review import (
     code_logic,
     code_loops,
     code_numbers,
-    code_permissions,
     code_promises,
     code_races,
     code_random,
@@ -94,7 +93,7 @@ _CHECKS: tuple[Callable[[CodeText], Iterator[CodeHit]], ...] = (
     code_errors.unread_callback_errors,
     code_errors.overwritten_errors,
     code_cors.reflected_origins,
-    code_permissions.open_secrets,
+    code_secrecy.open_secrets,
     code_locks.locked_twice,
 )
 

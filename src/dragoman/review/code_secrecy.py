@@ -1,4 +1,4 @@
-"""Secrets compared, logged or hashed so that others learn them, and texts that a shell reads. Pure."""
+"""Secrets compared, logged, hashed or kept so that others learn them, and texts that a shell reads. Pure."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ _LOGGED = lazy_pattern(
     r"|authorization)(?:\(\))?(?=\s*(?:[,)}+;]|$|\s))(?!\s*(?:=|is\b|in\b|!=|if\b|else\b|\?))",
 )
 _HIDDEN = lazy_pattern(
-    r"mask|redact|hash|len\(|length|\bbool\(|\*\*\*|sanit|type\(|count|\[:\d|slice\(|substring\("
+    r"mask|redact|hash|len\(|length|\bbool\(|\*\*\*|sanit|type\(|(?<!ac)count|\[:\d|slice\(|substring\("
     r"|\bis_|\bhas_",
     re.IGNORECASE,
 )
@@ -284,6 +284,30 @@ def built_commands(code: CodeText) -> Iterator[CodeHit]:
             if made is not None:
                 is_built = built.match(made["value"]) is not None and "quote" not in made["value"]
                 (texts.add if is_built else texts.discard)(made["name"])
+
+
+# Calls that make a file, with a mode that leaves all to the mask of the process.
+_MADE_FOR_ALL = lazy_pattern(
+    r"\bos\.open\([^\n]*,\s*0o?(?:666|777)\s*\)"
+    r"|\b(?:os|ioutil)\.(?:WriteFile|OpenFile)\([^\n]*,\s*0o?(?:666|777|664)\s*\)"
+    r"|\.mode\(\s*0o(?:666|777|664)\s*\)"
+    r"|\bwriteFile(?:Sync)?\([^\n]*\bmode\s*:\s*0o(?:666|777)\b"
+)
+_HELD_SECRET = lazy_pattern(
+    r"private_?key|credential|secret|passw(?:or)?d|(?<![a-z])tokens?(?![a-z])|\.(?:pem|key)\b|id_rsa|api_?key",
+    re.IGNORECASE,
+)
+
+
+def open_secrets(code: CodeText) -> Iterator[CodeHit]:
+    """Files that a function makes for everybody, and that by its words hold a secret."""
+    words = ("0o666", "0o777", "0o664", "0666", "0777", "0664")
+    for function in code.functions_with(words):
+        text = code.text[function.head.start : function.end]
+        if not _HELD_SECRET.search(text):
+            continue
+        for match in _MADE_FOR_ALL.finditer(code.code, function.head.start, function.end):
+            yield CodeHit("flow/open-secret", match.start(), match.end())
 
 
 def _hit(rule: str, statement: Statement) -> CodeHit:

@@ -102,6 +102,7 @@ _HOSTS = frozenset({"flow/ssrf", "flow/open-redirect"})
 _FIXED_START = lazy_pattern(r"""\s*[fF]?(?:"\s{3,}[^"]*"|'\s{3,}[^']*'|`\s{5,}[^`]*`)""")
 # What is asked of a path at once: of a name with folders in it, only the last part is left.
 _LAST_PART = lazy_pattern(r"\)\.(?:getFileName|fileName|file_name|getName|name)\b")
+_STATUS = lazy_pattern(r"^\s*30\d\s*,")
 _FIRST_ONLY = frozenset({"python", "javascript", "rust"})
 # What a page of text or of data shows is no markup.
 _NO_MARKUP = lazy_pattern(r"""["']?(?:text/plain|application/json)\b|\bContentType\.Text\.Plain\b""")
@@ -131,6 +132,7 @@ def taint_hits(code: CodeText) -> Iterator[TaintHit]:
 _FUNCTION_NAME = lazy_pattern(
     r"(?:.*\b(?:def|func|fun|function|fn)\s+(?:\([^()]*\)\s*)?|(?:export\s+)?(?:const|let)\s+|(?:\w[\w<>\[\]]*\s+)+)(\w+)\s*[(=:<]"
 )
+_ASKS_HOST = lazy_pattern(r"\.(?:origin|host(?:name)?|netloc|getHost\(\))\s*[!=]==?")
 _ESCAPES = lazy_pattern(r"&lt;|\.replace(?:All)?\([^\n]*<")
 
 
@@ -139,7 +141,8 @@ def _with_helpers(code: CodeText, table: CompiledTable) -> CompiledTable:
     names = set()
     for function in code.functions:
         body = "\n".join(line.text for line in function.body[1:]) or function.head.text
-        if not table.check_pattern.search(body) and not _ESCAPES.search(_text_of(code, function)):
+        is_check = table.check_pattern.search(body) or _ASKS_HOST.search(body)
+        if not is_check and not _ESCAPES.search(_text_of(code, function)):
             continue
         gives_back = any(re.search(r"\breturn\b|=>|=$", line.text) for line in function.body)
         match = _FUNCTION_NAME.match(function.head.text) if gives_back else None
@@ -330,6 +333,7 @@ def _checked(text: str, tainted_names: Iterable[str], table: CompiledTable) -> l
     """The names that a statement asks something of."""
     if not tainted_names:
         return []
+    text = _OF_KIND.sub("", text)
     if table.check_pattern.search(text):
         return [name for name in tainted_names if re.search(rf"\b{name}\b", text)]
     if "if" not in text and "when" not in text:
@@ -342,6 +346,12 @@ def _checked(text: str, tainted_names: Iterable[str], table: CompiledTable) -> l
     ]
 
 
+# What kind of file it is says nothing of its name, and its ending nothing of the folders before it.
+_OF_KIND = lazy_pattern(
+    r"\b\w+\??\.(?:mime_?type|content_?type|getContentType\(\))(?:\??\.\w+\([^()]*\))?"
+    r"|\bPath\(\s*\w+\s*\)\.suffix(?:\.lower\(\))?\s+(?:not\s+)?in\s+\w+",
+    re.IGNORECASE,
+)
 # A question for the scheme alone: every host has one.
 _SCHEME = lazy_pattern(r"""\bstarts_?with\(\s*\(?\s*["'`]https?(?::/{0,2})?["'`]""", re.IGNORECASE)
 _STARTS = lazy_pattern(r"\bstarts_?with\((?:[^()]|\([^()]*\))*\)", re.IGNORECASE)
@@ -412,7 +422,7 @@ def _harm(
             if is_call and rule.id == "flow/path-traversal" and _LAST_PART.match(rest, len(value)):
                 continue
             if (language in _FIRST_ONLY and rule.id in _PLACES) or rule.id == "flow/regex-injection":
-                value = _first_argument(value)
+                value = _first_argument(_STATUS.sub("", value))
             if rule.id in _HOSTS and _FIXED_START.match(value):
                 continue
             if rule.id == "flow/command-injection" and _runs_fixed_program(code, statement, match[0]):
