@@ -41,6 +41,13 @@ EXAMPLES: dict[str, tuple[list[str], list[str]]] = {
         ["ghp_" + noise(36), "token: gho_" + noise(36)],
         ["ghp_" + "x" * 36, "ghp_short", "xghp_" + noise(36)],
     ),
+    "authorization": (
+        [
+            '.header("Authorization", "Bearer ' + noise(43) + '")',
+            "'Authorization': 'Basic " + noise(32) + "'",
+        ],
+        ['.header("Authorization", "Bearer " + token)', "Authorization: 'Bearer " + "x" * 30 + "'"],
+    ),
     "gitlab-token": (["glpat-" + noise(20)], ["glpat-" + "x" * 20, "glpat-abc"]),
     "slack": (
         [

@@ -51,6 +51,8 @@ def test_a_rule_is_read() -> None:
         (with_line("constraints = { X = { kind = 'string' } }"), "constraints belong to match"),
         (GOOD.replace("pattern", "match") + "where = 'code'\n", "belong to pattern"),
         (GOOD.replace("pattern", "match") + "beyond_ascii = true\n", "belongs to pattern"),
+        (GOOD.replace("pattern", "match") + "unless_in_text = 'x'\n", "belongs to pattern"),
+        (GOOD + "unless_in_text = '('\n", "no regular expression"),
         (GOOD.replace("pattern", "match").replace('languages = "python"', ""), "a match needs languages"),
     ],
 )

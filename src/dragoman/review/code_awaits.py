@@ -59,6 +59,8 @@ def missing_awaits(code: CodeText) -> Iterator[CodeHit]:
         return
     for function in code.functions_at(marks):
         if not _IS_ASYNC.search(function.head.text) and language != "python":
+            if _HANDLER.search(function.head.text):
+                yield from _dropped_in_handler(code, function, names)
             continue
         indexes = function.statements_at(marks)
         for index in indexes:
@@ -71,6 +73,22 @@ def missing_awaits(code: CodeText) -> Iterator[CodeHit]:
                 yield _hit("flow/missing-await", step)
         if language in ("python", "javascript"):
             yield from _used_coroutines(function, indexes, names)
+
+
+_HANDLER = lazy_pattern(r"\.(?:on|once|addListener|addEventListener)\(.*=>\s*\{$")
+_OWN_CALL = lazy_pattern(r"this\.(?P<name>\w+)\((?:[^()]|\([^()]*\))*\);")
+
+
+def _dropped_in_handler(code: CodeText, function: Function, names: set[str]) -> Iterator[CodeHit]:
+    """Calls of an asynchronous method in a handler of events, if that method lets its failures out."""
+    for step in function.statements[1:]:
+        match = _OWN_CALL.fullmatch(step.text)
+        if match is None or match["name"] not in names:
+            continue
+        own = re.compile(rf"(?:[\w#]+\s+)*{match['name']}\s*(?:<[^>]*>)?\(")
+        bodies = [code.part(other) for other in code.functions if own.match(other.head.text)]
+        if bodies and not any("catch" in body for body in bodies):
+            yield _hit("flow/floating-promise", step)
 
 
 def _is_wrapped(code: CodeText, name: str) -> bool:

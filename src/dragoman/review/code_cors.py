@@ -9,12 +9,17 @@ from dragoman.review.code_patterns import lazy_pattern
 from dragoman.review.code_text import CodeHit, CodeText
 
 _CREDENTIALS = lazy_pattern(
-    r"""Access-Control-Allow-Credentials["'`]\s*[,:\])=]+\s*["'`]?true|\b(?:allow_credentials|supports_credentials|CORS_ALLOW_CREDENTIALS)\s*=\s*True""",
+    r"""Access-Control-Allow-Credentials["'`][\s,:\])=]+["'`]?true|\b(?:allow_credentials|supports_credentials|CORS_ALLOW_CREDENTIALS|AllowCredentials)\s*[=:]\s*True""",
     re.IGNORECASE,
 )
 _ORIGIN = lazy_pattern(
     r"""["'`]Access-Control-Allow-Origin["'`]\s*(?:,|\]\s*=|:)\s*(?P<value>["'`]null["'`]|[A-Za-z_][\w.\[\]"'()!?-]*)""",
     re.IGNORECASE,
+)
+# A setting that lets every origin in.
+_EVERY = lazy_pattern(
+    r"""\bAllowOriginFunc:\s*func\([^()]*\)\s*bool\s*\{\s*return\s+true\s*\}|\banyHost\(\s*\)"""
+    r"""|\bAllowedOrigins:\s*\[\]string\{\s*"\*"\s*\}"""
 )
 _STAR = lazy_pattern(r"""\ballow_origins\s*=\s*(?P<name>\w+)""")
 
@@ -25,6 +30,9 @@ def reflected_origins(code: CodeText) -> Iterator[CodeHit]:
         code.text
     ):
         return
+    for match in _EVERY.finditer(code.text):
+        if _CREDENTIALS.search(code.text, max(0, match.start() - 600), match.end() + 600):
+            yield CodeHit("flow/reflected-origin", match.start(), match.end())
     for match in _STAR.finditer(code.text):
         if re.search(rf"""\b{match["name"]}\s*(?::[^=\n]*)?=\s*\[\s*["']\*["']""", code.text):
             yield CodeHit("flow/reflected-origin", match.start(), match.end())
@@ -50,7 +58,7 @@ def _asks_origin(before: str, name: str) -> bool:
         re.search(
             rf"(?:if|when|&&|\?)[^\n]*(?:\b{re.escape(name)}\b|[oO]rigin)[^\n]*"
             r"(?:===?|\bin\b|\bequals\b|test\(|match|startswith|endswith)"
-            r"|(?:includes|has|indexOf|contains|Contains|get|isAllowed\w*|allowed\w*)[(\[][^\n]*[oO]rigin"
+            r"|(?:includes|has|indexOf|contains|Contains|get(?!\(\s*[\"'])|isAllowed\w*|allowed\w*)[(\[][^\n]*[oO]rigin"
             r"|[aA]llow\w*\[\s*\w*[oO]rigin",
             before,
             re.IGNORECASE,

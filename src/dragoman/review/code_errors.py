@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from dragoman.review.code_patterns import family, lazy_pattern
-from dragoman.review.code_text import CodeHit, CodeText, Function, Statement
+from dragoman.review.code_text import CodeHit, CodeText, Function, Statement, find_name
 
 _CHECKED = lazy_pattern(r"if\s+(?:[^;]*;\s*)?(?P<name>\w*[eE]rr)\s*!=\s*nil\s*\{")
 _SET = r"(?<![\w.]){0}\s*(?:,\s*\w+\s*)?:?=(?!=)|,\s*{0}\s*:?=(?!=)|&{0}\b"
@@ -158,3 +158,52 @@ def panics(code: CodeText) -> Iterator[CodeHit]:
 
 def _hit(rule: str, statement: Statement) -> CodeHit:
     return CodeHit(rule, statement.start, statement.start + len(statement.line.text))
+
+
+_CALLBACK = lazy_pattern(
+    r".*(?:\(|\bfunction\b[^()]*\()\s*(?P<error>err|error)\s*,\s*(?P<value>[a-z]\w*)\s*\)\s*(?:=>\s*)?\{"
+)
+
+
+def unread_callback_errors(code: CodeText) -> Iterator[CodeHit]:
+    """Callbacks of JavaScript that work with the value and never look at the error before it."""
+    if family(code.language) != "javascript":
+        return
+    for function in code.functions_with(("err,", "error,")):
+        match = _CALLBACK.fullmatch(function.head.text)
+        if match is None:
+            continue
+        body = code.code[function.head.start + len(function.head.text) : function.end]
+        if find_name(body, match["error"]) < 0 and re.search(rf"(?<![\w.]){match['value']}[.\[]", body):
+            head = function.head
+            yield CodeHit("flow/unheard-failure", head.start, head.start + len(head.text))
+
+
+_GO_ERROR = lazy_pattern(r"(?:[\w.]+,\s*)*(?P<error>err)\s*:?=(?!=)\s*[\w.]+\(")
+
+
+def overwritten_errors(code: CodeText) -> Iterator[CodeHit]:
+    """Errors of Go that get another value before anybody has read them."""
+    if code.language != "go":
+        return
+    for function in code.functions_with(("err =",)):
+        # A result with this name, or a function that is put off, reads it at the end.
+        if find_name(function.head.text, "err") >= 0 or "defer func" in code.part(function):
+            continue
+        statements = function.statements
+        for index, statement in enumerate(statements):
+            if _GO_ERROR.match(statement.text) is None or statement.text.endswith(("{", "(", ",")):
+                continue
+            for later in statements[index + 1 :]:
+                if later.line.indent < statement.line.indent or later.text.startswith(
+                    ("case", "func", "go ")
+                ):
+                    break
+                if find_name(later.text, "err") < 0:
+                    continue
+                match = _GO_ERROR.match(later.text)
+                if match is not None and find_name(later.text[match.end() :], "err") < 0:
+                    yield CodeHit(
+                        "flow/unheard-failure", statement.start, statement.start + len(statement.line.text)
+                    )
+                break

@@ -6,12 +6,18 @@ Each rule is a function over `CodeText`; its words are in `code_rules`.
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Iterator, Sequence
 
 from dragoman.review.code_patterns import family, flow_patterns, lazy_pattern, patterns_for
-from dragoman.review.code_text import CodeHit, CodeLine, CodeText, Function, Statement, text_in_brackets
+from dragoman.review.code_text import (
+    CodeHit,
+    CodeLine,
+    CodeText,
+    Function,
+    Statement,
+    text_in_brackets,
+)
 
 
 def leaks(code: CodeText) -> Iterator[CodeHit]:
@@ -233,13 +239,21 @@ _LOUD_CALL = lazy_pattern(rf"\b(?!(?:if|for|while|switch|when|return|not|and|or|
 
 def _stays_locked(unlock: re.Pattern[str], later: Sequence[Statement], language: str) -> bool:
     may_raise = False
+    free_indent: int | None = None
     if later and later[0].text.startswith(("try", "defer")):
         return False
-    for statement in later:
+    for index, statement in enumerate(later):
         if statement.text.startswith(("defer", "try", "finally", "} finally")):
             return False
+        if free_indent is not None and statement.line.indent >= free_indent:
+            continue
+        free_indent = None
         if unlock.search(statement.text):
-            return may_raise
+            # A branch that unlocks and leaves says nothing of the others.
+            if language != "go" or may_raise or not _leaves_branch(later, index):
+                return may_raise
+            free_indent = statement.line.indent
+            continue
         if _LEAVING.search(statement.text):
             return True
         # In Go only a panic leaves a function so.
@@ -247,41 +261,17 @@ def _stays_locked(unlock: re.Pattern[str], later: Sequence[Statement], language:
     return True
 
 
+def _leaves_branch(later: Sequence[Statement], index: int) -> bool:
+    """Whether a statement stands deeper than the first, and the last of its branch leaves the function."""
+    indent = later[index].line.indent
+    last = index
+    while last + 1 < len(later) and later[last + 1].line.indent >= indent:
+        last += 1
+    return indent > later[0].line.indent and later[last].text.startswith(("return", "panic("))
+
+
 def _hit(rule: str, statement: Statement) -> CodeHit:
     return CodeHit(rule, statement.start, statement.start + len(statement.line.text))
-
-
-@functools.cache
-def _secret_name() -> re.Pattern[str]:
-    return re.compile(flow_patterns().secret_name)
-
-
-_STRONG_RANDOM = lazy_pattern(r"\bsecrets\.|SystemRandom|SecureRandom|\bcrypto\.|\bcrand\.|OsRng|randomBytes")
-
-
-def weak_random(code: CodeText) -> Iterator[CodeHit]:
-    """Weak random numbers that are used as secrets, by their names."""
-    language = family(code.language)
-    if not code.has_any(("rand", "Rand", "Rng")):
-        return
-    weak = patterns_for(code.language).weak_random
-    if weak is None or not weak.search(code.code):
-        return
-    if language == "python" and not re.search(r"^\s*(?:import|from)\s+random\b", code.code, re.MULTILINE):
-        return
-    if language == "go" and re.search(r'^\s*(?:import\s+)?"crypto/rand"', code.text, re.MULTILINE):
-        return
-    secret_name = _secret_name()
-    for function in code.functions:
-        is_secret = secret_name.search(function.head.text.split("{")[0])
-        # Of a function that also makes good ones, only the names tell which is which.
-        if is_secret and any(_STRONG_RANDOM.search(step.text) for step in function.statements):
-            is_secret = None
-        for step in function.statements:
-            # Of a statement, what is before the call: the name that it is given to.
-            match = weak.search(step.text)
-            if match and (is_secret or secret_name.search(step.text[: match.start()])):
-                yield _hit("flow/weak-random", step)
 
 
 # Of Java, whether add changes the receiver or not is a question of its type: only of numbers and dates it

@@ -16,8 +16,8 @@ def _hit(rule: str, line: CodeLine) -> CodeHit:
 
 
 _EACH = lazy_pattern(
-    r"for\s*\(?\s*(?:final\s+)?(?:[\w<>\[\], ]+\s+)?(?P<item>\w+)\s*(?:in|of"
-    r"|:)\s*(?P<list>[\w.]+)\s*(?:\)\s*\{?|:|\{)?$"
+    r"for\s*\(?\s*(?:final\s+)?(?:[\w<>\[\], ]+\s+)?(?P<item>\w+)(?:\s+(?:in|of)\s+"
+    r"|\s*:\s*)(?P<list>[\w.]+)\s*(?:\)\s*\{?|:|\{)?$"
 )
 # Pairs of a number and an element, of Python.
 _NUMBERED = lazy_pattern(r"for\s+(?P<i>\w+)\s*,\s*\w+\s+in\s+enumerate\(\s*(?P<list>[\w.]+)\s*\)\s*:$")

@@ -165,6 +165,8 @@ _PRODUCT = lazy_pattern(
     r"(?:return|(?:final\s+)?long\s+\w+\s*=|(?:this\.)?\w+\s*=)\s*(?P<product>[\w.]+(?:\s*\*\s*[\w.]+)+)\s*;"
 )
 _GIVES_LONG = lazy_pattern(r"\b[lL]ong\s+\w+\s*\(")
+_SOME = 60
+"""The same of the product of two."""
 _LARGE = 10_000
 """What a number is multiplied by before a usual one overflows an int."""
 
@@ -190,7 +192,8 @@ def _is_cut_product(code: CodeText, product: str) -> bool:
     names = [factor for factor in factors if not factor[0].isdigit()]
     if len(numbers) + len(names) != len(factors) or not names:
         return False
-    return math.prod(numbers) >= _LARGE and all(
+    # Two that may be large, or one with a large number.
+    return (math.prod(numbers) >= _LARGE or (len(names) > 1 and math.prod(numbers) >= _SOME)) and all(
         re.search(rf"\bint\s+{re.escape(name)}\b", code.code)
         and not re.search(rf"\b(?:long|double|float)\s+{re.escape(name)}\b", code.code)
         for name in names

@@ -78,8 +78,20 @@ def _promises_in(function: Function) -> Iterator[CodeHit]:
                 and step.text.endswith((")", ");"))
                 and not _HANDLES_BOTH.search(step.text)
             )
-            if is_then or is_fetch:
+            if (is_then or is_fetch) and not _is_caught_below(function, step):
                 yield _hit("flow/floating-promise", step)
+
+
+def _is_caught_below(function: Function, step: Statement) -> bool:
+    """Whether the chain goes on over the next lines, and one of them catches."""
+    for line in function.body:
+        if line.start <= step.start:
+            continue
+        if line.indent <= step.line.indent:
+            return False
+        if line.indent and re.match(r"[})]*\.catch\(", line.text):
+            return True
+    return False
 
 
 _GIVEN_BACK = lazy_pattern(

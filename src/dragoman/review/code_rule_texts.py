@@ -288,4 +288,17 @@ CODE_RULES = (
         "Every site can send requests with the cookies of whoever visits it, and read the answers. Compare "
         "the origin with a list.",
     ),
+    CodeRule(
+        "flow/open-secret",
+        Severity.MEDIUM,
+        "File with a secret is readable by everyone",
+        "Every user of the machine can read what is in it, and perhaps change it. Make it with mode 600.",
+    ),
+    CodeRule(
+        "flow/locked-twice",
+        Severity.HIGH,
+        "Lock is taken twice: deadlock",
+        "The method that is called asks for the lock that the caller holds, and waits for ever. Call a "
+        "method that expects the lock to be held.",
+    ),
 )

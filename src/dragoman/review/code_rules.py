@@ -14,11 +14,13 @@ from dragoman.review import (
     code_cors,
     code_errors,
     code_flow,
+    code_locks,
     code_logic,
     code_loops,
     code_numbers,
     code_promises,
     code_races,
+    code_random,
     code_secrecy,
 )
 from dragoman.review.code_patterns import lazy_pattern
@@ -47,7 +49,7 @@ _CHECKS: tuple[Callable[[CodeText], Iterator[CodeHit]], ...] = (
     code_promises.script_promises,
     code_promises.unguarded_promises,
     code_awaits.blocking_calls,
-    code_flow.weak_random,
+    code_random.weak_random,
     code_flow.unused_results,
     code_errors.panics,
     code_logic.chains,
@@ -88,7 +90,11 @@ _CHECKS: tuple[Callable[[CodeText], Iterator[CodeHit]], ...] = (
     code_errors.nil_errors,
     code_errors.unheard_failures,
     code_errors.dropped_copies,
+    code_errors.unread_callback_errors,
+    code_errors.overwritten_errors,
     code_cors.reflected_origins,
+    code_secrecy.open_secrets,
+    code_locks.locked_twice,
 )
 
 

@@ -1,4 +1,4 @@
-"""Secrets compared, logged or hashed so that others learn them, and texts that a shell reads. Pure."""
+"""Secrets compared, logged, hashed or kept so that others learn them, and texts that a shell reads. Pure."""
 
 from __future__ import annotations
 
@@ -30,7 +30,12 @@ _KNOWN = lazy_pattern(
     re.IGNORECASE,
 )
 _SIDE = r"(?:[\w$][\w.$]*(?:\[[^\]]*\]|\([^()]*\))*[\w.$]*)"
-_COMPARISON = lazy_pattern(rf"(?P<left>{_SIDE})\s*(?:===?|!==?)\s*(?P<right>{_SIDE})")
+# A text before it says which kind of sum it is.
+_PREFIX = r"(?:[\"'`][^\"'`]*[\"'`]\s*\+\s*|f?[\"'`]\s*)?"
+_COMPARISON = lazy_pattern(
+    rf"(?P<left>{_SIDE})\s*(?:===?|!==?)\s*{_PREFIX}(?P<right>{_SIDE})"
+    rf"|[\"'`][^\"'`]*[\"'`]\s*\+\s*(?P<sum>{_SIDE})\s*(?:===?|!==?)\s*(?P<other>{_SIDE})"
+)
 _EQUALS = lazy_pattern(
     rf"(?P<left>{_SIDE})\.(?:equals|contentEquals|compareTo)\(\s*(?P<right>{_SIDE})\s*\)"
     rf"|\b(?:Arrays\.equals|bytes\.Equal|reflect\.DeepEqual"
@@ -64,7 +69,7 @@ def early_comparisons(code: CodeText) -> Iterator[CodeHit]:
         and _MAC.search(code.code) is not None
         and (code.language != "go" or "hmac.New" in code.code)
     )
-    has_headers = "eader" in code.code
+    has_headers = code.has_any(("eader", "metadata", "req.get(", "request.get("))
     # A sum of a file is no secret; one that was made with a key is.
     has_keyed_sums = code.has_any(("hmac", "signature", "secret", "dofinal"), in_any_case=True)
     places = code.places(("==", "!=", "qual(", "quals(", "compareTo("))
@@ -124,6 +129,7 @@ def _given(function: Function) -> set[str]:
 
 _FROM_HEADER = lazy_pattern(
     r"\.(?:headers?|Header)\b(?:\(\s*[\"'`]|\[|\.get\(|\.Get\(|\(\)\.get\()|\b(?:getHeader|GetHeader|get_header)\("
+    r"|\bmetadata\.get\(|\breq(?:uest)?\.(?:get|header)\(\s*[\"'`]"
 )
 _OWN_SECRET = lazy_pattern(r"(?:[\w$]+\.)*\w*(?:token|secret|api_?key|password|signature)\w*", re.IGNORECASE)
 
@@ -154,7 +160,7 @@ def _is_guessable(left: str, right: str, macs: set[str]) -> bool:
 
 
 _LOGS = lazy_pattern(
-    r"(?<![\w.])(?:self\.|this\.|s\.|app\.|c\.)?_?(?:log|logger|logging|LOG|LOGGER|Log|console"
+    r"(?<![\w.])(?:self\.|this\.|s\.|app\.|c\.|req\.|request\.|fastify\.|server\.|ctx\.)?_?(?:log|logger|logging|LOG|LOGGER|Log|console"
     r"|slog|logrus|zap|sugar|tracing|current_app\.logger|Timber)"
     r"(?:\.|::)(?:\w+\.)?(?:debug|info|warn|warning|error|critical|exception|log|trace|fatal|d|i|w"
     r"|e|v|Print\w*|Info\w*|Debug\w*|Warn\w*|Error\w*|Fatal\w*)\(?\(?"
@@ -166,11 +172,12 @@ _LOGGED = lazy_pattern(
     r"(?<![\w.\"'])(?:[\w.]+\.)?(?:(?:\w+_)?(?:password|passwd|passphrase|pwd|secret|api_?key"
     r"|private_?key|access_?token|auth_?token|refresh_?token|credit_?card|card_?number|ssn|cvv"
     r"|client_?secret)|\w*[a-z](?:Password|Secret|ApiKey|PrivateKey|AccessToken|AuthToken"
-    r"|RefreshToken|CardNumber)|apiKey|accessToken|authToken|token"
+    r"|RefreshToken|CardNumber)|(?<=\.)(?:Password|ClientSecret|AccessToken|RefreshToken)|apiKey|accessToken"
+    r"|authToken|refreshToken|clientSecret|privateKey|token"
     r"|authorization)(?:\(\))?(?=\s*(?:[,)}+;]|$|\s))(?!\s*(?:=|is\b|in\b|!=|if\b|else\b|\?))",
 )
 _HIDDEN = lazy_pattern(
-    r"mask|redact|hash|len\(|length|\bbool\(|\*\*\*|sanit|type\(|count|\[:\d|slice\(|substring\("
+    r"mask|redact|hash|len\(|length|\bbool\(|\*\*\*|sanit|type\(|(?<!ac)count|\[:\d|slice\(|substring\("
     r"|\bis_|\bhas_",
     re.IGNORECASE,
 )
@@ -277,6 +284,30 @@ def built_commands(code: CodeText) -> Iterator[CodeHit]:
             if made is not None:
                 is_built = built.match(made["value"]) is not None and "quote" not in made["value"]
                 (texts.add if is_built else texts.discard)(made["name"])
+
+
+# Calls that make a file, with a mode that leaves all to the mask of the process.
+_MADE_FOR_ALL = lazy_pattern(
+    r"\bos\.open\([^\n]*,\s*0o?(?:666|777)\s*\)"
+    r"|\b(?:os|ioutil)\.(?:WriteFile|OpenFile)\([^\n]*,\s*0o?(?:666|777|664)\s*\)"
+    r"|\.mode\(\s*0o(?:666|777|664)\s*\)"
+    r"|\bwriteFile(?:Sync)?\([^\n]*\bmode\s*:\s*0o(?:666|777)\b"
+)
+_HELD_SECRET = lazy_pattern(
+    r"private_?key|credential|secret|passw(?:or)?d|(?<![a-z])tokens?(?![a-z])|\.(?:pem|key)\b|id_rsa|api_?key",
+    re.IGNORECASE,
+)
+
+
+def open_secrets(code: CodeText) -> Iterator[CodeHit]:
+    """Files that a function makes for everybody, and that by its words hold a secret."""
+    words = ("0o666", "0o777", "0o664", "0666", "0777", "0664")
+    for function in code.functions_with(words):
+        text = code.text[function.head.start : function.end]
+        if not _HELD_SECRET.search(text):
+            continue
+        for match in _MADE_FOR_ALL.finditer(code.code, function.head.start, function.end):
+            yield CodeHit("flow/open-secret", match.start(), match.end())
 
 
 def _hit(rule: str, statement: Statement) -> CodeHit:

@@ -61,6 +61,8 @@ class ReviewRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     where: Where = "anywhere"
     unless: str | None = None
     """A pattern; a line that it is found in is not reported."""
+    unless_in_text: str | None = None
+    """A pattern; of a text that it is found in, anywhere, nothing is reported."""
     needs: str | None = None
     """A pattern that is found wherever `pattern` is, and fails sooner: a window without it is not tried."""
     ignore_case: bool = False
@@ -164,7 +166,12 @@ def _objections(rule: ReviewRule) -> Iterator[str]:
 def _text_objections(rule: ReviewRule) -> Iterator[str]:
     if rule.constraints:
         yield "constraints belong to match, not to pattern"
-    for field, text in (("pattern", rule.pattern), ("unless", rule.unless), ("needs", rule.needs)):
+    for field, text in (
+        ("pattern", rule.pattern),
+        ("unless", rule.unless),
+        ("unless_in_text", rule.unless_in_text),
+        ("needs", rule.needs),
+    ):
         try:
             pattern = re.compile(text or "")
         except (re.error, OverflowError, RecursionError) as error:
@@ -192,6 +199,8 @@ def _match_objections(rule: ReviewRule) -> Iterator[str]:
         yield "a match needs languages: a shape means nothing without a grammar"
     if rule.where != "anywhere" or rule.unless or rule.needs or rule.ignore_case or rule.entropy:
         yield "where, unless, needs, ignore_case and entropy belong to pattern, not to match"
+    if rule.unless_in_text:
+        yield "unless_in_text belongs to pattern, not to match"
     if rule.beyond_ascii:
         yield "beyond_ascii belongs to pattern, not to match"
 

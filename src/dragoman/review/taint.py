@@ -57,7 +57,18 @@ _FILLED = lazy_pattern(
 )
 # How long a value is does no harm.
 _MENTION = r"(?<![\w.]){}\b(?!\s*[:=(](?!=)|\.(?:length|size\(\)|len\(\))(?![\w(]))"
-_CHOICE = lazy_pattern(r"\?[^:?.]*:|\bif\b.+\belse\b")
+# The last: a condition whose first part is asked, and the others only if that one does not decide.
+_ASKED_FIRST = lazy_pattern(
+    r"\?[^:?.]*:|\bif\b.+\belse\b|\bif\s*\(?\s*(?:!|not\s)[^|]*starts_?with\([^()]*\)\s*(?:\|\||or\b)",
+    re.IGNORECASE,
+)
+# One of a list, or something else: what is chosen was asked for just before.
+_CHOSEN = lazy_pattern(
+    r"[\w.]+\.(?:has|includes|contains)\(\s*(?P<value>[\w.]+(?:\[[^\[\]]*\])?)\s*\)\s*\?\s*(?P=value)(?=\s*:)"
+    r"|(?P<other>[\w.]+(?:\[[^\[\]]*\])?)\s+if\s+(?P=other)\s+in\s+[A-Z][A-Z0-9_]+(?=\s+else\b)"
+)
+# A text is no object with operators of the query.
+_IS_TEXT = r"\bif\s+not\s+isinstance\(\s*{0}\s*,\s*(?:str|int|float|bool)\s*\)"
 # A branch for values that failed a check.
 _REFUSES = lazy_pattern(r"(?:\}\s*)?(?:else\s+|el)?if\s*\(?\s*(?:not\b|!)")
 # A comparison with one of few values. Strings are blank here, and an empty one stays empty.
@@ -91,6 +102,7 @@ _HOSTS = frozenset({"flow/ssrf", "flow/open-redirect"})
 _FIXED_START = lazy_pattern(r"""\s*[fF]?(?:"\s{3,}[^"]*"|'\s{3,}[^']*'|`\s{5,}[^`]*`)""")
 # What is asked of a path at once: of a name with folders in it, only the last part is left.
 _LAST_PART = lazy_pattern(r"\)\.(?:getFileName|fileName|file_name|getName|name)\b")
+_STATUS = lazy_pattern(r"^\s*30\d\s*,")
 _FIRST_ONLY = frozenset({"python", "javascript", "rust"})
 # What a page of text or of data shows is no markup.
 _NO_MARKUP = lazy_pattern(r"""["']?(?:text/plain|application/json)\b|\bContentType\.Text\.Plain\b""")
@@ -120,6 +132,7 @@ def taint_hits(code: CodeText) -> Iterator[TaintHit]:
 _FUNCTION_NAME = lazy_pattern(
     r"(?:.*\b(?:def|func|fun|function|fn)\s+(?:\([^()]*\)\s*)?|(?:export\s+)?(?:const|let)\s+|(?:\w[\w<>\[\]]*\s+)+)(\w+)\s*[(=:<]"
 )
+_ASKS_HOST = lazy_pattern(r"\.(?:origin|host(?:name)?|netloc|getHost\(\))\s*[!=]==?")
 _ESCAPES = lazy_pattern(r"&lt;|\.replace(?:All)?\([^\n]*<")
 
 
@@ -128,7 +141,8 @@ def _with_helpers(code: CodeText, table: CompiledTable) -> CompiledTable:
     names = set()
     for function in code.functions:
         body = "\n".join(line.text for line in function.body[1:]) or function.head.text
-        if not table.check_pattern.search(body) and not _ESCAPES.search(_text_of(code, function)):
+        is_check = table.check_pattern.search(body) or _ASKS_HOST.search(body)
+        if not is_check and not _ESCAPES.search(_text_of(code, function)):
             continue
         gives_back = any(re.search(r"\breturn\b|=>|=$", line.text) for line in function.body)
         match = _FUNCTION_NAME.match(function.head.text) if gives_back else None
@@ -201,6 +215,12 @@ class _Names:
         (self.own.add if is_own else self.own.discard)(name)
         self.tainted[name] = min(indent, self.tainted.get(name, indent))
 
+    def know_texts(self, statement: str) -> None:
+        """Of a name that is a text, or the function has ended, a query makes nothing else."""
+        for name in self.tainted:
+            if re.search(_IS_TEXT.format(re.escape(name)), statement):
+                self.harmless[name] = self.harmless.get(name, frozenset()) | {"flow/nosql-injection"}
+
     def bad_for(self, rule: SinkRule) -> list[str]:
         """The names that do harm where a rule looks."""
         return [
@@ -240,10 +260,12 @@ def _follow(code: CodeText, function: Function, table: CompiledTable) -> Iterato
             names.scheme.update(name for name in checked_names if name not in good_names)
             checked_names = good_names
         # A choice within the statement: it is asked before the value is used.
-        is_choice = bool(checked_names) and _CHOICE.search(statement.text) is not None
+        is_choice = bool(checked_names) and _ASKED_FIRST.search(statement.text) is not None
         good_here = frozenset(checked_names if is_choice else ())
         if not _names_file_to_check(code, function.statements, index, table):
             yield from _harm(code, function, statement, names, good_here, table)
+        if "isinstance(" in statement.text:
+            names.know_texts(statement.text)
         for name in checked_names:
             if _REFUSES.match(statement.text):
                 refused.enter(indent, name)
@@ -253,6 +275,10 @@ def _follow(code: CodeText, function: Function, table: CompiledTable) -> Iterato
             if name not in names.tainted and _is_tainted(value, names.tainted, table, table.cleaner):
                 names.taint(name, value, indent, table)
         _assign(statement, names, good_here, table)
+        if (match := _ARGUMENTS.match(_source(code, statement))) is not None and match[
+            "name"
+        ] in names.tainted:
+            names.harmless[match["name"]] |= {"flow/command-injection"}
 
 
 def _text_of(code: CodeText, function: Function) -> str:
@@ -307,6 +333,7 @@ def _checked(text: str, tainted_names: Iterable[str], table: CompiledTable) -> l
     """The names that a statement asks something of."""
     if not tainted_names:
         return []
+    text = _OF_KIND.sub("", text)
     if table.check_pattern.search(text):
         return [name for name in tainted_names if re.search(rf"\b{name}\b", text)]
     if "if" not in text and "when" not in text:
@@ -319,6 +346,12 @@ def _checked(text: str, tainted_names: Iterable[str], table: CompiledTable) -> l
     ]
 
 
+# What kind of file it is says nothing of its name, and its ending nothing of the folders before it.
+_OF_KIND = lazy_pattern(
+    r"\b\w+\??\.(?:mime_?type|content_?type|getContentType\(\))(?:\??\.\w+\([^()]*\))?"
+    r"|\bPath\(\s*\w+\s*\)\.suffix(?:\.lower\(\))?\s+(?:not\s+)?in\s+\w+",
+    re.IGNORECASE,
+)
 # A question for the scheme alone: every host has one.
 _SCHEME = lazy_pattern(r"""\bstarts_?with\(\s*\(?\s*["'`]https?(?::/{0,2})?["'`]""", re.IGNORECASE)
 _STARTS = lazy_pattern(r"\bstarts_?with\((?:[^()]|\([^()]*\))*\)", re.IGNORECASE)
@@ -389,7 +422,7 @@ def _harm(
             if is_call and rule.id == "flow/path-traversal" and _LAST_PART.match(rest, len(value)):
                 continue
             if (language in _FIRST_ONLY and rule.id in _PLACES) or rule.id == "flow/regex-injection":
-                value = _first_argument(value)
+                value = _first_argument(_STATUS.sub("", value))
             if rule.id in _HOSTS and _FIXED_START.match(value):
                 continue
             if rule.id == "flow/command-injection" and _runs_fixed_program(code, statement, match[0]):
@@ -406,6 +439,13 @@ def _harm(
 # A program of our own choice and its arguments, which no shell reads. Programs that run others do not count.
 _FIXED_PROGRAM = lazy_pattern(
     r"""\s*(?:[\w.]+(?:\(\))?\s*,\s*)?(?:listOf|arrayOf|List\.of|Arrays\.asList|new\s+String\[\]\s*)?[\[({]?\s*["'](?!(?:/usr|/bin|/)*(?:(?:ba|da|z|k|c)?sh|cmd(?:\.exe)?|powershell(?:\.exe)?|pwsh|env|xargs|ssh|sudo|su|eval|python3?|node|perl|ruby|php|docker|kubectl|find|git|tar)["'])[\w./-]+["']\s*,"""
+)
+
+
+# A list that names the program, and after -- takes nothing for an option. A program that runs others takes
+# its command there.
+_ARGUMENTS = lazy_pattern(
+    r"""(?:(?:const|let|var|val)\s+)?(?P<name>\w+)\s*(?::[^=\n]+)?=\s*\[\s*["'](?!(?:/usr|/bin|/)*(?:(?:ba|da|z|k|c)?sh|env|xargs|ssh|sudo|su|docker|kubectl)["'])[\w./-]+["']\s*,[^\n]*["']--["']\s*,[^\n]*\]\s*;?$"""
 )
 
 
@@ -437,7 +477,7 @@ _PREDICATE = (
 def _is_tainted(
     value: str, tainted_names: Iterable[str], table: CompiledTable, *cleaners: re.Pattern[str]
 ) -> bool:
-    value = table.source.sub(_MARK, value)
+    value = table.source.sub(_MARK, _CHOSEN.sub("0", value))
     for name in tainted_names:
         value = re.sub(_MENTION.format(re.escape(name)), _MARK, value)
     if _MARK not in value:

@@ -148,7 +148,13 @@ def _rule_findings(
     pattern, unless = compile_rule(rule)
     search = pattern.search
     # To ask once for a match costs less than to begin a walk through all of them, and most windows have none.
-    found = (window for window in windows if search(text, *window) is not None)
+    found = [window for window in windows if search(text, *window) is not None]
+    if (
+        found
+        and rule.unless_in_text is not None
+        and _compile_needs(rule.unless_in_text, ignore_case=rule.ignore_case).search(text)
+    ):
+        return
     for match in (match for begin, end in found for match in pattern.finditer(text, begin, end)):
         if rule.where != "anywhere" and spans.kind_at(match.start()) != rule.where:
             continue
