@@ -66,3 +66,19 @@ def test_a_closed_session_is_forgotten() -> None:
     asked.forget("s")
     assert asked.answer(question.number, b"late") is None
     assert asked.ask("s", "r", 6, 1)[1]
+
+
+def test_another_question_under_the_same_name_does_not_get_the_kept_answer() -> None:
+    asked = AgentQuestions()
+    question, _ = asked.ask("s", "58", 5, 1, b"may I read?")
+    asked.answer(question.number, b'"result":"allow"')
+    again, new = asked.ask("s", "58", 6, 2, b"may I read?")
+    assert (again, new) == (question, False)
+    other, new = asked.ask("s", "58", 7, 2, b"may I delete?")
+    assert new
+    assert other.answer is None
+    assert other.number != question.number
+    third, new = asked.ask("s", "58", 8, 2, b"may I write?")
+    assert new
+    assert asked.answer(other.number, b'"result":"allow"') is other, "the editor answers what it was asked"
+    assert third.answer is None

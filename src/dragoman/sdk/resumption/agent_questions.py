@@ -2,7 +2,9 @@
 
 On every connection the hub asks under another id, but by the same name; here the name stands for one id of
 ours. An answer is kept behind its sending, because it may not have arrived: the hub then asks again and gets
-the kept one. What is kept is bounded in bytes: whatever is behind that many others has been read by now.
+the kept one. A session that was deleted and loaded anew uses its names again: a question that asks something
+else is another one, whatever its name. What is kept is bounded in bytes: whatever is behind that many others
+has been read by now.
 """
 
 from __future__ import annotations
@@ -28,6 +30,8 @@ class PendingQuestion(Struct, gc=False):
     name: str
     hub_id: Id
     connection: int
+    content: bytes = b""
+    """Stands for what is asked."""
     answer: bytes | None = None
     """`"result":…` or `"error":…`, once there is one."""
 
@@ -49,12 +53,17 @@ class AgentQuestions:
         for question in [question for question in self._questions.values() if not question.name]:
             self._drop(question)
 
-    def ask(self, session: str, name: str, hub_id: Id, connection: int) -> tuple[PendingQuestion, bool]:
-        """The question of this name, and whether it is a new one."""
+    def ask(
+        self, session: str, name: str, hub_id: Id, connection: int, content: bytes = b""
+    ) -> tuple[PendingQuestion, bool]:
+        """The question of this name and content, and whether it is a new one."""
         question = self._questions.get(self._names.get((session, name), -1)) if name else None
+        if question is not None and question.content != content:
+            self._lose_name(question)
+            question = None
         new = question is None
         if question is None:
-            question = PendingQuestion(self._next, session, name, hub_id, connection)
+            question = PendingQuestion(self._next, session, name, hub_id, connection, content)
             self._next += 1
             self._questions[question.number] = question
             if name:
@@ -82,11 +91,8 @@ class AgentQuestions:
     def cancel(self, hub_id: Id) -> PendingQuestion | None:
         """The hub needs no answer any more; None if it never asked under this id on this connection."""
         question = self._questions.get(self._hub_ids.get(id_key(hub_id), -1))
-        if question is not None and question.answer is not None:
-            self._drop(question)
-        elif question is not None:  # who asked gets the answer that every request has, but never twice
-            self._names.pop((question.session, question.name), None)
-            question.name = ""
+        if question is not None:  # who asked gets the answer that every request has, but never twice
+            self._lose_name(question)
         return question
 
     def is_open(self, session: str) -> bool:
@@ -110,6 +116,14 @@ class AgentQuestions:
         """Drop all questions of a closed session."""
         for question in [question for question in self._questions.values() if question.session == session]:
             self._drop(question)
+
+    def _lose_name(self, question: PendingQuestion) -> None:
+        """Nobody asks it again: a kept answer is of no use any more."""
+        if question.answer is not None:
+            self._drop(question)
+        else:
+            self._names.pop((question.session, question.name), None)
+            question.name = ""
 
     def _drop(self, question: PendingQuestion) -> None:
         if self._questions.pop(question.number, None) is None:

@@ -6,6 +6,8 @@ editor; None is nothing for it. It knows nothing of connections beyond their num
 
 from __future__ import annotations
 
+import hashlib
+
 import msgspec
 from msgspec import Raw
 
@@ -68,7 +70,8 @@ class DeliveredUpdates:
         session, mark = look(incoming.params)
         if session in self.withheld_sessions:
             return None, None
-        question, new = self.questions.ask(session, mark.request, incoming.id, connection)
+        content = content_of(incoming) if mark.request else b""
+        question, new = self.questions.ask(session, mark.request, incoming.id, connection, content)
         if not new:
             return question, None
         self.sessions.on_cursor(session, mark.cursor)
@@ -124,6 +127,13 @@ class DeliveredUpdates:
             self.sessions.detach(open_request.session)
         elif open_request.method == WATCH:
             self.watches = bytes(params.get("on", b"")) == b"true"
+
+
+def content_of(question: Request) -> bytes:
+    """Stands for what is asked, without what the hub and others have noted beside it."""
+    fields = fields_of(question.params)
+    fields.pop("_meta", None)
+    return hashlib.blake2b(msgspec.json.encode([question.method, fields]), digest_size=16).digest()
 
 
 def withdrawal(question: PendingQuestion) -> bytes:
