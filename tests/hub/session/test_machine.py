@@ -19,7 +19,7 @@ from dragoman.hub.session.machine import (
     step,
     title_of,
 )
-from dragoman.hub.session.notes import heard_note, note, read_note
+from dragoman.hub.session.notes import encode_receipt, note, read_note
 from dragoman.hub.session.state import SessionState, apply, new_state, restore
 from dragoman.wire import Failure, Notification, Request, Response, decode
 from tests.every import every
@@ -645,4 +645,4 @@ def test_what_was_heard_is_what_its_note_says(state: SessionState, number: int) 
 
 @pytest.mark.parametrize("number", [0, 1, 123456789012])
 def test_the_note_of_what_was_heard_is_a_note_like_any_other(number: int) -> None:
-    assert heard_note(number) == note("heard", n=number)
+    assert encode_receipt(number) == note("heard", n=number)

@@ -114,16 +114,20 @@ class AgentInstaller:
         if self.refusal:
             raise LocalMistake(self.refusal)
 
+    def _check_idle(self) -> None:
+        """Raises `LocalMistake` while an agent is being installed or removed."""
+        if self.job is not None and self.job.state == "running":
+            raise LocalMistake(f"{self.job.agent} is being installed: try again when that is done")
+        if self._removal:
+            raise LocalMistake(f"{self._removal} is being removed: try again when that is done")
+
     async def begin(self, agent: str, *, plan: str, by: str) -> InstallJob | None:
         """A job that `run` then does; None if the one that runs is the same. Raises `LocalMistake`."""
         self.check()
         title, version = await asyncio.to_thread(addable.checked_plan, agent, plan)
-        if self.job is not None and self.job.state == "running":
-            if self.job.plan == plan:
-                return None
-            raise LocalMistake(f"{self.job.agent} is being installed: try again when that is done")
-        if self._removal:
-            raise LocalMistake(f"{self._removal} is being removed: try again when that is done")
+        if self.job is not None and self.job.state == "running" and self.job.plan == plan:
+            return None
+        self._check_idle()
         job = InstallJob(agent=agent, title=title, version=version, plan=plan, by=by, began=time.time())
         self.job, self._is_cancelled = job, False
         self._ended.clear()
@@ -206,10 +210,7 @@ class AgentInstaller:
         version = await asyncio.to_thread(addable.installed_version, agent)
         if not version:
             return ""
-        if self.job is not None and self.job.state == "running":
-            raise LocalMistake(f"{self.job.agent} is being installed: try again when that is done")
-        if self._removal:
-            raise LocalMistake(f"{self._removal} is being removed: try again when that is done")
+        self._check_idle()
         self._removal = agent
         try:
             await self.write_down("uninstall", agent, f"remove {agent} {version}", by=by)

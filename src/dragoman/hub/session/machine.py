@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.events import Effect, Event, NewEntry
 from dragoman.hub.session.frames import answer_frame, encode_json, object_of, value_of
-from dragoman.hub.session.notes import heard_note, note
+from dragoman.hub.session.notes import encode_receipt, note
 from dragoman.hub.session.state import (
     OWN_ID,
     TITLE,
@@ -357,7 +357,7 @@ def _mark_heard(work: _StepWork, number: int) -> None:
     """With the frame itself: both are stored or none."""
     state = work.state
     if state.survives:  # what `apply` makes of the note, which is written with nearly every event
-        work.append_known("note", (heard_note(number),), last_received=max(state.last_received, number))
+        work.append_known("note", (encode_receipt(number),), last_received=max(state.last_received, number))
 
 
 def _updates_received(work: _StepWork, event: ev.UpdatesReceived) -> Verdict:

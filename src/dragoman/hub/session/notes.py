@@ -91,7 +91,7 @@ HEARD = b'{"hub":"heard",'
 """How the note begins that stands behind nearly every update of an agent that outlives the hub."""
 
 
-def heard_note(number: int) -> bytes:
+def encode_receipt(number: int) -> bytes:
     """`note("heard", n=number)`, which is written as often as all other notes together."""
     return b'%b"n":%d}' % (HEARD, number)
 
