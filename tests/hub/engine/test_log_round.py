@@ -12,6 +12,7 @@ from dragoman.errors import JournalBusy, JournalError, JournalUncertain
 from dragoman.hub.engine.log import EntryLog, LogRound
 from dragoman.hub.engine.ownership import SoleOwnership
 from dragoman.hub.session.events import NewEntry
+from dragoman.hub.session.notes import encode_receipt
 from dragoman.journal import Entry, Journal, SqliteJournal
 from dragoman.journal.entry_runs import EntryBatch, OnAppended
 from dragoman.journal.memory import MemoryJournal
@@ -205,3 +206,90 @@ async def test_where_others_may_have_the_session_that_is_asked_before_each_appen
     assert (journal.held, journal.waited) == ([], [1])
     assert session.stored == [1]
     await log.aclose()
+
+
+def update(text: bytes) -> list[NewEntry]:
+    """What an agent that outlives its hub says, with the receipt for it."""
+    return [NewEntry("to_client", (text,), 1.0), NewEntry("note", (encode_receipt(7),), 1.0)]
+
+
+def question(text: bytes) -> list[NewEntry]:
+    return [NewEntry("to_client", (text,), 1.0, pending=True), NewEntry("note", (encode_receipt(7),), 1.0)]
+
+
+async def gathering(journal: HeldJournal, count: int) -> list[EntryLog]:
+    """Logs of one round, of which the first has stored an update just now."""
+    log_round = LogRound()
+    logs = [log_of(journal, StreamSession(), log_round) for _ in range(count)]
+    logs[0].add(update(b"first"))
+    await asyncio.sleep(0)
+    assert len(journal.held) == 1, "with nobody before it, an update is stored at once"
+    journal.held.clear()
+    return logs
+
+
+async def test_updates_of_several_sessions_gather_for_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dragoman.hub.engine.log.GATHER_SECONDS", 0.2)
+    journal = HeldJournal()
+    _, *logs = await gathering(journal, 4)
+    journal.is_asked.clear()
+    for log in logs:
+        log.add(update(b"next"))
+        await asyncio.sleep(0)
+    async with asyncio.timeout(20):
+        await journal.is_asked.wait()
+    assert len(journal.held) == 3
+    for log in logs:
+        await log.aclose()
+
+
+@pytest.mark.parametrize("urgent_entries", [question(b"may I?"), [entry(b"prompt")], update(b"x" * 5000)])
+async def test_what_somebody_waits_for_is_stored_at_once_with_all_that_gathered(
+    monkeypatch: pytest.MonkeyPatch, urgent_entries: list[NewEntry]
+) -> None:
+    monkeypatch.setattr("dragoman.hub.engine.log.GATHER_SECONDS", 3600.0)
+    journal = HeldJournal()
+    _, one, two, three = await gathering(journal, 4)
+    one.add(update(b"said"))
+    two.add(update(b"said"))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert journal.held == [], "nobody waits for these"
+    two.add(urgent_entries)
+    three.add(update(b"said"))
+    await asyncio.sleep(0)
+    assert [len(batch) for batch, _, _ in journal.held] == [2, 2 + len(urgent_entries), 2]
+    for log in (one, two, three):
+        await log.aclose()
+
+
+async def test_an_urgent_entry_in_a_held_round_is_stored_with_what_gathered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("dragoman.hub.engine.log.GATHER_SECONDS", 3600.0)
+    journal, log_round = HeldJournal(), LogRound()
+    log = log_of(journal, StreamSession(), log_round)
+    with log_round:
+        log.add(update(b"first"))
+    await journal.go_on()
+    with log_round:
+        log.add(update(b"second"))
+    assert journal.held == []
+    with log_round:
+        log.add(question(b"may I?"))
+    assert [len(batch) for batch, _, _ in journal.held] == [4]
+    await log.aclose()
+
+
+async def test_a_flush_does_not_wait_until_updates_have_gathered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dragoman.hub.engine.log.GATHER_SECONDS", 3600.0)
+    async with SqliteJournal(tmp_path / "j.db") as journal:
+        session = StreamSession()
+        log = log_of(journal, session)
+        for text in (b"1", b"2"):
+            log.add(update(text))
+            await log.flush(20)
+        assert session.stored == [1, 2, 3, 4]
+        await log.aclose()

@@ -18,6 +18,7 @@ from dragoman.errors import JournalError, JournalUncertain, NoSuchStream, Stream
 from dragoman.hub.engine.bounds import SessionBounds
 from dragoman.hub.engine.ownership import Ownership
 from dragoman.hub.session.events import NewEntry
+from dragoman.hub.session.notes import HEARD
 from dragoman.hub.session.state import SessionState
 from dragoman.journal import Journal, StoredEntry
 from dragoman.journal.entry_runs import EntryBatch, FrameRun, queue_of, size_of, size_of_runs
@@ -38,6 +39,14 @@ PENDING_ENTRIES = 64
 
 MOMENT = 0.01
 """Seconds in which what an agent says was said at one moment: what waits then is one run, and one row."""
+
+GATHER_SECONDS = 0.008
+"""For so long after updates were stored, those of other sessions gather: half a frame of a screen, for one
+commit instead of many. Whatever somebody waits for is stored at once, with all that has gathered.
+"""
+
+GATHER_BYTES = 4096
+"""An agent that says more than this at once has no reader whom it would keep waiting."""
 
 AGAIN_SECONDS = 1.0
 
@@ -67,18 +76,34 @@ class LogRound:
     """Logs that have something to store. They give it to the journal when what happens is over, so that what
     belongs together is stored together. Whoever knows when that is holds the round until then, by `with`;
     else it is the next turn of the event loop.
+
+    Updates, on which nothing waits, are stored at once if none were stored within `GATHER_SECONDS`, and
+    together when that time is over if some were.
     """
 
-    __slots__ = ("_held", "_is_planned", "_logs")
+    __slots__ = ("_gathered_at", "_held", "_is_planned", "_is_urgent", "_logs", "_timer")
 
     def __init__(self) -> None:
         self._logs: list[EntryLog] = []
         self._held = 0
         self._is_planned = False
+        self._is_urgent = False  # whether somebody waits for what one of the logs has
+        self._gathered_at = -GATHER_SECONDS  # when updates were stored last
+        self._timer: asyncio.TimerHandle | None = None
 
-    def add(self, log: EntryLog) -> None:
+    def add(self, log: EntryLog, *, is_urgent: bool) -> None:
         self._logs.append(log)
-        if not self._held and not self._is_planned:
+        self._is_urgent = self._is_urgent or is_urgent
+        self._plan()
+
+    def hurry(self) -> None:
+        """Somebody waits for what one of the logs has."""
+        if self._logs:
+            self._is_urgent = True
+            self._plan()
+
+    def _plan(self) -> None:
+        if not self._held and not self._is_planned and (self._is_urgent or self._timer is None):
             self._is_planned = True
             asyncio.get_running_loop().call_soon(self._on_turn)
 
@@ -95,6 +120,23 @@ class LogRound:
         self._store()
 
     def _store(self) -> None:
+        """Now, or when the time is over in which updates gather."""
+        if not self._is_urgent:
+            if self._timer is not None:
+                return
+            loop, due = asyncio.get_running_loop(), self._gathered_at + GATHER_SECONDS
+            if loop.time() < due:
+                self._timer = loop.call_at(due, self._store_now)
+                return
+        self._store_now()
+
+    def _store_now(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if not self._is_urgent:
+            self._gathered_at = asyncio.get_running_loop().time()
+        self._is_urgent = False
         logs, self._logs = self._logs, []
         for log in logs:
             log.store()
@@ -168,12 +210,13 @@ class EntryLog:
             return
         if self._backlog is None:
             self._backlog = Backlog()
-        if len(entries) == 1 and entries[0].direction == "to_client" and not entries[0].pending:
+        are_updates = _are_updates(entries)
+        if are_updates and len(entries) == 1:
             self._add_updates(self._backlog, entries[0])
         else:
             self._backlog.open = None
             runs = [FrameRun(entry.direction, entry.frames, entry.time, entry.pending) for entry in entries]
-            self._add(self._backlog, runs)
+            self._add(self._backlog, runs, is_urgent=not are_updates)
 
     def _add_updates(self, backlog: Backlog, entry: NewEntry) -> None:
         """What an agent says comes in many small pieces: those of one moment are one run."""
@@ -181,15 +224,17 @@ class EntryLog:
         if last is not None and entry.time - last.time < MOMENT and len(last.frames) < AT_ONCE:
             last.frames.extend(entry.frames)
             self._resize(backlog, size_of(entry.frames))
+            if backlog.size > GATHER_BYTES:
+                self._round.hurry()
         else:
             backlog.open = OpenRun("to_client", list(entry.frames), entry.time)
-            self._add(backlog, [backlog.open])
+            self._add(backlog, [backlog.open], is_urgent=False)
 
-    def _add(self, backlog: Backlog, runs: Sequence[FrameRun]) -> None:
+    def _add(self, backlog: Backlog, runs: Sequence[FrameRun], *, is_urgent: bool) -> None:
         backlog.runs += runs
         self._resize(backlog, size_of_runs(runs))
         backlog.groups.append(len(backlog.runs))
-        self._go(backlog)
+        self._go(backlog, is_urgent=is_urgent or backlog.size > GATHER_BYTES)
 
     def replace(self, number: int, frame: bytes) -> None:
         """Store this note in the place of an entry that is not stored yet."""
@@ -227,6 +272,7 @@ class EntryLog:
         backlog = self._backlog
         if backlog is None:
             return
+        self._round.hurry()
         try:
             async with asyncio.timeout(within):
                 await backlog.empty_event.wait()
@@ -250,14 +296,16 @@ class EntryLog:
             backlog.task.cancel()
             await asyncio.wait((backlog.task,))
 
-    def _go(self, backlog: Backlog) -> None:
+    def _go(self, backlog: Backlog, *, is_urgent: bool) -> None:
         if self._is_closed:
             backlog.empty_event.set()  # nobody waits for what nobody stores
             return
         backlog.empty_event.clear()
         if not backlog.is_queued and backlog.task is None and backlog.again is None:
             backlog.is_queued = True
-            self._round.add(self)
+            self._round.add(self, is_urgent=is_urgent)
+        elif is_urgent:
+            self._round.hurry()  # it may be there
 
     def store(self) -> None:
         """Give what waits to the journal: its round has come."""
@@ -325,7 +373,7 @@ class EntryLog:
 
     def _retry(self, backlog: Backlog) -> None:
         backlog.again = None
-        self._go(backlog)
+        self._go(backlog, is_urgent=True)
 
     async def _store(self, backlog: Backlog) -> None:
         if backlog.is_unknown:
@@ -386,6 +434,13 @@ class EntryLog:
         if size:
             backlog.is_unknown = False
             self._finish_runs(backlog, size, self.last + len(entries))
+
+
+def _are_updates(entries: Sequence[NewEntry]) -> bool:
+    """Whether they are what an agent says, with the receipt for it at most: nobody waits for those."""
+    if entries[0].direction != "to_client" or entries[0].pending:
+        return False
+    return len(entries) == 1 or (len(entries) == 2 and entries[1].frames[0].startswith(HEARD))
 
 
 def _is_same(entry: StoredEntry, run: FrameRun, frame: bytes) -> bool:
