@@ -92,8 +92,10 @@ async def _settle(hub: HubCaller, request: JsonObject, option: str) -> bool:
         result: JsonObject = {"outcome": {"outcome": "selected", "optionId": option}}
     else:
         result = {"action": option}
-    params = {"sessionId": request["sessionId"], "request": request["request"], "result": result}
-    return (await hub.call("_dragoman/hub/answer", params))["settled"] is True
+    params: JsonObject = {
+        name: request[name] for name in ("sessionId", "request", "askedAt") if name in request
+    }
+    return (await hub.call("_dragoman/hub/answer", params | {"result": result}))["settled"] is True
 
 
 def name_of(request: JsonObject) -> str:

@@ -134,6 +134,8 @@ class BoardQuestion(Struct, frozen=True, kw_only=True):
     session_id: str
     """The session that asks: one of the board, or a subagent's."""
     request_id: str
+    asked_at: float
+    """A session that is deleted and loaded again uses the ids of its requests anew, at another time."""
     permission: PermissionQuestion | None
     """None for a form, which is filled in where the session is open."""
 

@@ -283,6 +283,33 @@ async def test_what_an_agent_asks_in_a_first_load_is_answered_from_the_inbox(tmp
         assert agent.answers == [{"outcome": {"outcome": "selected", "optionId": "allow"}}]
 
 
+async def test_an_answer_is_for_the_question_that_was_seen_and_not_for_one_of_its_name(
+    tmp_path: Path,
+) -> None:
+    agent = LoadingAgent("session/request_permission", tmp_path)
+    async with asked_in_first_load(agent, tmp_path) as (stage, client, load):
+        person = await stage.client().begin()
+        (old_question,) = (await person.call("_dragoman/hub/inbox"))["requests"]
+        await answer_inbox(person)
+        await client.answer(load)
+        await client.call("session/delete", {"sessionId": "theirs"})
+        load = client.ask("session/load", foreign("theirs", tmp_path))
+        await eventually(
+            lambda: "theirs" in stage.hub.sessions and stage.hub.sessions["theirs"].state.requests
+        )
+        (question,) = (await person.call("_dragoman/hub/inbox"))["requests"]
+        assert question["request"] == old_question["request"], (
+            "a new life of the session uses its names again"
+        )
+        chosen = {"outcome": {"outcome": "selected", "optionId": "allow"}}
+        for seen, is_settled in ((old_question, False), (question, True)):
+            members = {name: seen[name] for name in ("sessionId", "request", "askedAt")}
+            answer = await person.call("_dragoman/hub/answer", {**members, "result": chosen})
+            assert answer == {"settled": is_settled}
+        await client.answer(load)
+        assert len(agent.answers) == 2
+
+
 async def test_a_first_load_goes_on_though_its_client_leaves(tmp_path: Path) -> None:
     agent = LoadingAgent("session/request_permission", tmp_path)
     async with asked_in_first_load(agent, tmp_path) as (stage, client, _):

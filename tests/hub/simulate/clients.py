@@ -162,8 +162,8 @@ class SimulatedClient:
             call = found["params"].get("toolCall", {})
             self._world.oracle.chosen.setdefault(str(call.get("toolCallId")), set()).add("reject")
             chosen = {"outcome": {"outcome": "selected", "optionId": "reject"}}
-            members = {"sessionId": found["sessionId"], "request": found["request"], "result": chosen}
-            await self.call("_dragoman/hub/answer", members)
+            members = {name: found[name] for name in ("sessionId", "request", "askedAt")}
+            await self.call("_dragoman/hub/answer", {**members, "result": chosen})
 
     # Speaking.
 

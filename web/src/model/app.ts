@@ -428,8 +428,8 @@ export class App implements Owner {
     this.inbox.delete(name);
     this.changed();
     try {
-      const { sessionId, request } = asked;
-      const answer = await this.rpc.call<{ settled: boolean }>("_dragoman/hub/answer", { sessionId, request, result });
+      const { sessionId, request, askedAt } = asked;
+      const answer = await this.rpc.call<{ settled: boolean }>("_dragoman/hub/answer", { sessionId, request, askedAt, result });
       if (!answer.settled) this.say("Somebody else had answered already.");
       return answer.settled;
     } catch (error) {

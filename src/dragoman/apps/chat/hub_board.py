@@ -256,12 +256,18 @@ class HubBoard:
         return BoardQuestion(
             session_id=_text(fields, "sessionId"),
             request_id=_text(fields, "request"),
+            asked_at=_number(fields, "askedAt"),
             permission=make_permission(fields, cwd=cwd),
         )
 
     async def answer(self, question: BoardQuestion, option_id: str) -> bool:
         result = {"outcome": {"outcome": "selected", "optionId": option_id}}
-        params = {"sessionId": question.session_id, "request": question.request_id, "result": result}
+        params = {
+            "sessionId": question.session_id,
+            "request": question.request_id,
+            "askedAt": question.asked_at,
+            "result": result,
+        }
         answer = await self._call(f"{HUB}answer", params)
         return isinstance(answer, dict) and answer.get("settled") is True
 

@@ -219,7 +219,12 @@ def _from_agent(session: str, entry: StoredEntry, view: ClientView) -> Iterator[
     elif (notice := view.notice(entry.sequence, message.method)) is not None:
         yield ClientMessage(notification(NOTICE, encode_json({"request": notice}))[:-1])
     if view.events and message.method in QUESTIONS:
-        members = {"request": name, "method": message.method, "params": Raw(params)}
+        members = {
+            "request": name,
+            "method": message.method,
+            "params": Raw(params),
+            "askedAt": entry.time,
+        }
         yield _event(session, {"event": "asked", **members, **view.assessment_of(entry.sequence)})
 
 

@@ -29,6 +29,7 @@ from dragoman.hub.gate.table import HUB, agent_in, check_session
 from dragoman.hub.lending.file_search import complete_folder, find_files
 from dragoman.hub.lending.file_view import read_file
 from dragoman.hub.session.frames import ours_in, value_of
+from dragoman.hub.session.state import OpenRequest
 from dragoman.sdk.known.lookup import missing_agents
 from dragoman.wire.codes import invalid_params, invalid_request, method_not_found
 from dragoman.wire.envelope import JsonObject
@@ -240,6 +241,8 @@ class HubMethods:
         if not name.isdigit() or result is None:
             raise invalid_params("a request and a result are needed")
         question = session.state.requests.get(int(name))
+        if question is not None and _is_other_question(question, params):
+            return {"settled": False}
         if question is not None and not is_answer(question, result):
             raise invalid_params("the result is no answer to this request")
         is_settled = session.settle(
@@ -315,6 +318,14 @@ class HubMethods:
 def _text(params: Params, name: str) -> str | None:
     value = value_of(params.get(name))
     return value if isinstance(value, str) else None
+
+
+def _is_other_question(question: OpenRequest, params: Params) -> bool:
+    """Whether the answer is for a question of another moment. A session that was deleted and loaded from its
+    agent again uses its names anew, and what somebody saw before is not what is asked now.
+    """
+    moment = value_of(params.get("askedAt"))
+    return isinstance(moment, int | float) and moment != question.time
 
 
 def _number(params: Params, name: str, default: int, most: int) -> int:

@@ -46,6 +46,7 @@ class AnswerTicket(Struct, frozen=True, kw_only=True):
 
     session: str
     request: int
+    asked_at: float
     option: str
     endpoint: str
     """The subscription that it was sent to."""
@@ -65,7 +66,7 @@ class AnswerTickets:
         self._clock = clock
         self._tickets: dict[str, AnswerTicket] = {}
 
-    def issue(self, session: str, request: int, option: str, *, endpoint: str, token: str) -> str:
+    def issue(self, session: str, request: OpenRequest, option: str, *, endpoint: str, token: str) -> str:
         now = self._clock()
         self._tickets = {digest: ticket for digest, ticket in self._tickets.items() if ticket.until > now}
         while len(self._tickets) >= MOST:
@@ -73,7 +74,8 @@ class AnswerTickets:
         secret = new_token()
         self._tickets[hash_token(secret)] = AnswerTicket(
             session=session,
-            request=request,
+            request=request.sequence,
+            asked_at=request.time,
             option=option,
             endpoint=endpoint,
             token=token,

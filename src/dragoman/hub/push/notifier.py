@@ -107,6 +107,10 @@ class PushedAnswer(Struct, frozen=True):
         request = self.session.state.requests.get(self.ticket.request)
         if request is None or self.ticket.option not in options_of(request).values():
             return False
+        if (
+            request.time != self.ticket.asked_at
+        ):  # the session was deleted, loaded again, and asks something else
+            return False
         outcome = {"outcome": {"outcome": "selected", "optionId": self.ticket.option}}
         is_settled = self.session.settle(
             request.sequence, outcome="answered", by=self.by, result=Raw(encode_json(outcome))
@@ -267,7 +271,7 @@ class PushNotifier:
         tickets = {
             button: self._tickets.issue(
                 session.id,
-                request.sequence,
+                request,
                 option,
                 endpoint=subscription.endpoint,
                 token=subscription.token,
