@@ -96,14 +96,18 @@ FIGURES: list[Figure] = [
     ),
     _cpu("stream.client_us", "… client's CPU per update, µs"),
     _cpu("stream.agent_us", "… agent's CPU per update, µs"),
-    Figure("stream1k.rate", "stream of 1 KB, updates/s", more=True),
+    Figure("stream1k.rate", "stream of 1 KB, updates/s", more=True, goals=(AtLeast(240_000, "/s"),)),
     Figure("stream1k.client_us", "… client's CPU per update, µs", more=False),
     Figure("stream1k.agent_us", "… agent's CPU per update, µs", more=False),
     Figure(
         "reads.p50_us",
         "round trip of fs/read_text_file, p50 µs",
         more=False,
-        goals=(Versus("official", OFFICIAL, 3), Versus("official, blocking", OFFICIAL, 6, ours=BLOCKING)),
+        goals=(
+            Versus("Python", PYTHON, 4),
+            Versus("TypeScript", TYPESCRIPT, 2.5),
+            Versus("Python, blocking", PYTHON, 8, ours=BLOCKING),
+        ),
     ),
     Figure("reads.p99_us", "… p99 µs", more=False),
     Figure(

@@ -89,6 +89,12 @@ HUB_FIGURES: list[Figure] = [
     Figure(
         "hub-memory.session_kb", "hub's memory per idle session, KB", more=False, goals=(AtMost(40, "KB"),)
     ),
+    Figure(
+        "hub-memory.alone_kb",
+        "… of that, the session without the journal's caches and the client's share, KB",
+        more=False,
+        goals=(AtMost(3, "KB"),),
+    ),
     Figure("hub-memory.connection_kb", "… per idle connection, KB", more=False, goals=(AtMost(25, "KB"),)),
     *(figure for number in SESSIONS for figure in _of_many(number)),
     Figure(

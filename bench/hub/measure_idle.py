@@ -1,8 +1,8 @@
 """What an open, idle session costs a hub, line by line: sessions of one turn that a client follows.
 
 Argument: how many sessions. The hub, its agent and its client are in this process, and agent and client keep
-nothing. Printed: by how much the resident set has grown for each session, or with `--lines`, what
-`tracemalloc` sees for each, and the lines that hold most.
+nothing. Printed as JSON: by how many bytes the resident set has grown for each session; or with `--lines`,
+what `tracemalloc` sees for each, and the lines that hold most.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ async def print_resident(count: int) -> None:
         before = resident_kb()
         await open_sessions(count)
         gc.collect()
-        print(f"resident: {(resident_kb() - before) * 1024 / count:.0f} bytes for each of {count}")
+        print(json.dumps({"bytes": round((resident_kb() - before) * 1024 / count)}))
 
 
 if __name__ == "__main__":

@@ -81,8 +81,10 @@ def _delay(peer: Peer, *, quick: bool) -> dict[str, float]:
 def _memory(peer: Peer, *, quick: bool) -> dict[str, float]:
     count = 200 if quick else 1000
     result = _program(peer, "hub_memory", count, seconds=240)
+    alone = _program(peer, "hub_idle", 5 * count, seconds=240)
     return {
         "hub-memory.session_kb": result["sessions"] / count,
+        "hub-memory.alone_kb": alone["bytes"] / 1024,
         "hub-memory.connection_kb": result["connections"] / count,
     }
 
@@ -168,7 +170,7 @@ HUB_SCENARIOS: list[Scenario] = [
     Scenario("hub-first-word", ("hub_first_word",), _first_word, rounds=1),
     Scenario("hub-delay", ("hub_delay",), _delay, rounds=1),
     Scenario("hub-fairness", ("hub_fairness",), _fairness, rounds=1),
-    Scenario("hub-memory", ("hub_memory",), _memory, rounds=1),
+    Scenario("hub-memory", ("hub_memory", "hub_idle"), _memory, rounds=1),
     Scenario("hub-many", ("hub_many",), _many, rounds=1),
     Scenario("hub-search", ("hub_search",), _search, rounds=1),
     Scenario("hub-restart", ("hub_restart",), _restart, rounds=3),
