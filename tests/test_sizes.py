@@ -54,7 +54,6 @@ SMALL_REASONS: dict[str, str] = {
     "src/dragoman/hub/agents/host/host_reply.py": "both ends of a pipe read it, and neither loads the other",
     "src/dragoman/remote/package_files.py": "a start needs it, and needs nothing of the packing beside it",
     "src/dragoman/review/worker_messages.py": "both ends of a pipe read it, and neither loads the other",
-    "src/dragoman/trace/frames.py": "all parts of the room read frames with it",
     "src/dragoman/transport/waiters.py": "one class, which rooms above use too",
 }
 """Why a small file does not join its neighbour."""

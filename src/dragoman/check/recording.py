@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
+from dragoman.wire.decode import UNREADABLE_TEXT
 from dragoman.wire.envelope import Json, JsonObject
 
 Direction: TypeAlias = Literal["to_agent", "to_client"]
@@ -32,7 +33,7 @@ class Frame(Struct, frozen=True, dict=True):
         """What it holds; `BROKEN` if that is no JSON."""
         try:
             return msgspec.json.decode(self.raw)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        except UNREADABLE_TEXT:
             return BROKEN
 
     @cached_property

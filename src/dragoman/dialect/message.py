@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from dragoman.decoders import json_decoder
-from dragoman.wire.decode import count_objects
+from dragoman.wire.decode import UNREADABLE_TEXT, count_objects
 
 Id: TypeAlias = int | str | None
 Json: TypeAlias = Any  # whatever a peer may send
@@ -51,7 +51,7 @@ def decode(frame: bytes) -> Message | None:
     """One frame, or None if it is no JSON-RPC message: such a frame goes on as it is."""
     try:
         message = _decoder.decode(frame)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE_TEXT:
         return None
     return message if message.method is not UNSET else _read_answer(message)
 
@@ -62,7 +62,7 @@ def decode_block(block: bytes, lines: list[bytes]) -> list[Message | None]:
         return [decode(line) for line in lines]
     try:
         messages = _decoder.decode_lines(block)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE_TEXT:
         return [decode(line) for line in lines]
     return [message if message.method is not UNSET else _read_answer(message) for message in messages]
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from dragoman.journal.contract import Entry
 from dragoman.text.sanitize import sanitize_line
-from dragoman.trace.frames import decode_frame
+from dragoman.wire.decode import read_value
 from dragoman.wire.envelope import Json, JsonObject, id_key
 
 WIDTH = 100
@@ -42,9 +42,9 @@ class Live:
     def tell(self, entry: Entry) -> Iterator[str]:
         clock = time.strftime("%H:%M:%S", time.localtime(entry.time)) + f".{int(entry.time % 1 * 1000):03}"
         if entry.direction == "note":
-            yield from self._note_lines(clock, decode_frame(entry.frame))
+            yield from self._note_lines(clock, read_value(entry.frame))
             return
-        message = decode_frame(entry.frame)
+        message = read_value(entry.frame)
         arrow = _ARROWS[entry.direction]
         if not isinstance(message, dict):
             yield from self._flush_texts()

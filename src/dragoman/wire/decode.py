@@ -31,6 +31,7 @@ from dragoman.wire.envelope import (
     ErrorObject,
     Failure,
     Id,
+    Json,
     MalformedFrame,
     Notification,
     Request,
@@ -271,3 +272,11 @@ def is_utf8(data: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def read_value(text: bytes) -> Json:
+    """What a JSON text holds; None for what is none."""
+    try:
+        return msgspec.json.decode(text)
+    except UNREADABLE_TEXT:
+        return None

@@ -19,6 +19,11 @@ Json: TypeAlias = Any
 JsonObject: TypeAlias = dict[str, Any]
 
 
+def as_object(value: object) -> JsonObject:
+    """The value if it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
 def id_key(value: Any) -> Hashable:
     """What to look an id up by: 1, "1" and true are different, and what can be no id is only itself."""
     return (type(value).__name__, value) if isinstance(value, int | str | float | type(None)) else repr(value)

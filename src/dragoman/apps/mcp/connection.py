@@ -33,6 +33,7 @@ from dragoman.wire import (
     response,
 )
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_REQUEST, invalid_params, method_not_found
+from dragoman.wire.decode import UNREADABLE_TEXT
 from dragoman.wire.envelope import id_key
 
 log = logging.getLogger(__name__)
@@ -159,7 +160,7 @@ class McpConnection:
             withdrawal = {"requestId": number, "reason": "this is no longer asked"}
             await self.notify("notifications/cancelled", withdrawal, related_to=related_to)
             raise
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        except UNREADABLE_TEXT:
             raise ErrorAnswer(INVALID_REQUEST, "the client's answer cannot be read") from None
         finally:
             del self._calls[number]
@@ -199,6 +200,6 @@ def _read_params(params: Raw | None) -> dict[str, object] | None:
         return {}
     try:
         values = msgspec.json.decode(params)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE_TEXT:
         return None
     return values if isinstance(values, dict) else None

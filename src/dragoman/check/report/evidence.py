@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from dragoman.check.recording import Direction
 from dragoman.text.sanitize import sanitize_line
+from dragoman.wire.decode import UNREADABLE_TEXT
 from dragoman.wire.envelope import Json
 
 TEXT = 72
@@ -34,7 +35,7 @@ def shorten(raw: bytes, *, length: int) -> str:
         try:
             smaller = _cut(msgspec.json.decode(raw), 0)
             text = sanitize_line(msgspec.json.encode(smaller).decode())
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        except UNREADABLE_TEXT:
             pass  # no JSON: then it is cut as the text that it is
     return text if len(text) <= length else f"{text[:length]}… ({len(text) - length} more)"
 

@@ -19,12 +19,12 @@ from dragoman.dialect.threads.content import chunks_of
 from dragoman.dialect.threads.entries import MOST_BYTES, Entries
 from dragoman.hub.session.frames import STEERED_MESSAGE
 from dragoman.journal import StoredEntry
+from dragoman.wire.decode import UNREADABLE_TEXT
 
 READ = "fs/read_text_file"
 MOST_OPEN = 1000
 """Requests whose answer is waited for, of agents whose requests nobody answers."""
 
-_UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 Id: TypeAlias = int | str
 
@@ -43,7 +43,7 @@ class ThreadFold:
         for entry in page:
             try:
                 message = msgspec.json.decode(entry.frame)
-            except _UNREADABLE:
+            except UNREADABLE_TEXT:
                 continue  # such as a line of standard error
             if type(message) is dict:
                 _READERS[entry.direction](self, message)

@@ -14,6 +14,8 @@ import msgspec
 from dragoman.dialect import Position
 from dragoman.dialect.explain import Said
 from dragoman.journal.transcript import read_transcript
+from dragoman.wire.decode import read_value
+from dragoman.wire.envelope import as_object
 
 _BY: dict[object, Position] = {
     "to_agent": "client",
@@ -31,7 +33,7 @@ def read_recording(lines: Iterable[bytes]) -> Iterator[Said]:
     if first is None:
         return iter(())
     whole = chain([first], rest)
-    fields = _object(first)
+    fields = as_object(read_value(first))
     if "dir" in fields or "transcript" in fields:
         return _read_transcript(whole)
     if (
@@ -51,15 +53,8 @@ def _read_transcript(lines: Iterable[bytes]) -> Iterator[Said]:
 
 def _read_addressed(lines: Iterable[bytes]) -> Iterator[Said]:
     for line in lines:
-        fields = _object(line)
+        fields = as_object(read_value(line))
         by = _BY.get(fields.get("to", fields.get("direction")))
         frame = fields.get("frame", fields.get("raw"))
         if by is not None and frame is not None:
             yield by, frame.encode() if isinstance(frame, str) else msgspec.json.encode(frame)
-
-
-def _object(line: bytes) -> dict[str, object]:
-    try:
-        return msgspec.json.decode(line, type=dict[str, object])
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return {}  # no line of a form that we know: a plain frame, perhaps broken

@@ -11,6 +11,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from dragoman.decoders import json_decoder
 from dragoman.wire.codes import invalid_params
+from dragoman.wire.decode import UNREADABLE_TEXT
 from dragoman.wire.encode import one_line
 
 SUCCESSOR = "proxy/successor"
@@ -38,7 +39,7 @@ def unwrap(params: Raw | None) -> tuple[str, Raw | None]:
     """The method and params of the message inside; raises the error to answer with."""
     try:
         inner = _decoder.decode(params or b"")
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE_TEXT:
         raise invalid_params("proxy/successor needs the method of a message") from None
     raw = b"null" if inner.params is UNSET else bytes(inner.params)
     if raw == b"null":

@@ -12,8 +12,7 @@ import msgspec
 from msgspec import Raw, Struct, field
 
 from dragoman.decoders import json_decoder
-
-_UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+from dragoman.wire.decode import UNREADABLE_TEXT
 
 _encode = msgspec.json.Encoder().encode
 _fields = json_decoder(dict[str, Raw])
@@ -50,7 +49,7 @@ def look(params: bytes | Raw | None) -> tuple[str, MessageMark]:
         return "", NO_MARK
     try:
         message = _decoder.decode(params)
-    except _UNREADABLE:
+    except UNREADABLE_TEXT:
         return _look_again(fields_of(params))
     meta = message.meta
     return message.session, NO_MARK if meta is None or meta.dragoman is None else meta.dragoman
@@ -68,7 +67,7 @@ def fields_of(raw: bytes | Raw | None) -> dict[str, Raw]:
     """The members of an object, unread; none if it is something else."""
     try:
         return {} if raw is None else _fields.decode(raw)
-    except _UNREADABLE:
+    except UNREADABLE_TEXT:
         return {}
 
 
@@ -76,7 +75,7 @@ def text_of(raw: bytes | Raw | None) -> str:
     """A member that is a text; empty if it is something else."""
     try:
         return "" if raw is None else msgspec.json.decode(raw, type=str)
-    except _UNREADABLE:
+    except UNREADABLE_TEXT:
         return ""
 
 

@@ -11,8 +11,8 @@ import msgspec
 from msgspec import Struct
 
 from dragoman.trace.chaos.faults import ChaosFault
-from dragoman.trace.frames import as_object, decode_frame
-from dragoman.wire.envelope import JsonObject
+from dragoman.wire.decode import read_value
+from dragoman.wire.envelope import JsonObject, as_object
 
 UNKNOWN = b'{"jsonrpc":"2.0","method":"_chaos/nobody_knows_this","params":{"n":1}}\n'
 
@@ -38,7 +38,7 @@ class DisturbedFrame(Struct):
 
 def disturb(frame: bytes, faults: list[ChaosFault]) -> DisturbedFrame:
     """One frame, with its newline, under these faults."""
-    message = as_object(decode_frame(frame))
+    message = as_object(read_value(frame))
     disturbance = DisturbedFrame([Piece(frame)], [])
     for fault in faults:
         if _strike(fault, message, frame, disturbance):

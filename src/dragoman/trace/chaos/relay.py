@@ -12,8 +12,9 @@ from collections.abc import Callable
 from dragoman.runtime.relay import Relay, RelayDirection
 from dragoman.trace.chaos.disturbance import DisturbedFrame, disturb
 from dragoman.trace.chaos.faults import ChaosFault, Plan
-from dragoman.trace.frames import as_object, decode_frame
 from dragoman.transport.contract import Transport
+from dragoman.wire.decode import read_value
+from dragoman.wire.envelope import as_object
 
 WAITING = 4 * 1024 * 1024
 """Bytes that may wait for their turn before reading stops."""
@@ -93,7 +94,7 @@ class Chaos:
                 await asyncio.sleep(piece.wait)
             lane.way.send(piece.block)
         lane.later += disturbance.later
-        if lane.later and "method" not in as_object(decode_frame(frame)):
+        if lane.later and "method" not in as_object(read_value(frame)):
             for late in lane.later:
                 lane.way.send(late)
             lane.later = []

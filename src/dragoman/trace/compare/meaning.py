@@ -14,8 +14,8 @@ import msgspec
 from msgspec import Struct
 
 from dragoman.journal.contract import Entry
-from dragoman.trace.frames import as_object, decode_frame
-from dragoman.wire.envelope import Json, JsonObject, id_key
+from dragoman.wire.decode import read_value
+from dragoman.wire.envelope import Json, JsonObject, as_object, id_key
 
 _SETUP = {"session/new": "new session", "session/load": "load session", "session/resume": "resume session"}
 _KEPT = ("title", "kind", "status", "name", "locations", "content", "rawInput", "rawOutput")
@@ -40,7 +40,7 @@ def meaning(entries: Iterable[Entry]) -> list[str]:
     text = _ConversationText()
     for entry in entries:
         if entry.direction != "note":
-            text.entry(entry.direction == "to_agent", decode_frame(entry.frame))
+            text.entry(entry.direction == "to_agent", read_value(entry.frame))
     return text.lines()
 
 

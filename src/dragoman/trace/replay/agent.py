@@ -13,10 +13,10 @@ import asyncio
 import msgspec
 
 from dragoman.errors import LinkClosed
-from dragoman.trace.frames import decode_frame
 from dragoman.trace.replay.cassette import Cassette, Match, PathMap, RecordedExchange, RecordedStep
 from dragoman.transport.contract import Transport
 from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND
+from dragoman.wire.decode import read_value
 from dragoman.wire.envelope import Json, JsonObject, id_key
 
 
@@ -65,7 +65,7 @@ class ReplayedAgent:
     # What the client says.
 
     def _on_line(self, line: bytes) -> None:
-        message = decode_frame(line)
+        message = read_value(line)
         if not isinstance(message, dict):
             self._refuse(None, -32700, "Parse error")
         elif "method" not in message:

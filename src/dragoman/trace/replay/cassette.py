@@ -15,8 +15,8 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from dragoman.journal.contract import Entry
-from dragoman.trace.frames import as_object, decode_frame
-from dragoman.wire.envelope import Json, JsonObject, id_key
+from dragoman.wire.decode import read_value
+from dragoman.wire.envelope import Json, JsonObject, as_object, id_key
 
 Match: TypeAlias = Literal["exact", "shape", "order"]
 
@@ -64,7 +64,7 @@ class Cassette:
         self._open: dict[Json, RecordedExchange] = {}  # recorded requests that are not answered yet
         self._agent_requests: dict[Json, RecordedExchange] = {}  # questions of the agent, by id
         for entry in entries:
-            message = as_object(decode_frame(entry.frame))
+            message = as_object(read_value(entry.frame))
             if entry.direction == "to_agent" and message:
                 self._by_client(message, entry.time)
             elif entry.direction == "to_client" and message:

@@ -16,11 +16,11 @@ import msgspec
 
 from dragoman.errors import DragomanError
 from dragoman.journal.contract import Direction, Entry
-from dragoman.trace.frames import as_object, decode_frame
 from dragoman.trace.replay.cassette import PathMap
 from dragoman.transport.contract import Transport
 from dragoman.wire.codes import METHOD_NOT_FOUND
-from dragoman.wire.envelope import Json, JsonObject, id_key
+from dragoman.wire.decode import read_value
+from dragoman.wire.envelope import Json, JsonObject, as_object, id_key
 
 MOMENT = 0.5
 """Seconds that an agent gets to say what it had said, before the client goes on without it."""
@@ -38,7 +38,7 @@ class ReplayedClient:
     ) -> None:
         self.entries: list[Entry] = []
         self._recorded_messages = [
-            (entry.direction, as_object(decode_frame(entry.frame))) for entry in recording
+            (entry.direction, as_object(read_value(entry.frame))) for entry in recording
         ]
         self._transport = transport
         self._cwd = cwd
@@ -85,7 +85,7 @@ class ReplayedClient:
         for line in block.split(b"\n"):
             if line.strip():
                 self._keep("to_client", line)
-                self._on_message(as_object(decode_frame(line)))
+                self._on_message(as_object(read_value(line)))
         self._news.set()
 
     def on_oversized(self, size: int) -> None:

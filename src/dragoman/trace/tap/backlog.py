@@ -16,6 +16,7 @@ from dragoman.decoders import json_decoder
 from dragoman.journal.contract import Entry
 from dragoman.journal.frame_shape import FrameShape, is_utf8
 from dragoman.trace.tap.secrets import SecretFilter, text_of
+from dragoman.wire.decode import UNREADABLE_TEXT
 
 MOST = 64
 """Entries that are held at least before they are written with an open word at their end; a key in more pieces
@@ -196,7 +197,7 @@ def _look(entry: Entry) -> _HeldEntry:
                 return _HeldEntry(entry, _TextStream(f"{params.session}/{kind}"), text[1:-1])
             return _look_closely(entry)
         return _HeldEntry(entry)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE_TEXT:
         return _look_closely(entry)
 
 
@@ -204,7 +205,7 @@ def _look_closely(entry: Entry) -> _HeldEntry:
     """What is written in a way of its own is a piece of text all the same."""
     try:
         stream_and_text = text_of(msgspec.json.decode(entry.frame))
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE_TEXT:
         return _HeldEntry(entry)
     if stream_and_text is None:
         return _HeldEntry(entry)

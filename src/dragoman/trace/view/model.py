@@ -12,8 +12,8 @@ import msgspec
 
 from dragoman.journal.contract import Entry
 from dragoman.journal.conversation import SubagentNames
-from dragoman.trace.frames import as_object, decode_frame
-from dragoman.wire.envelope import Json, JsonObject, id_key
+from dragoman.wire.decode import read_value
+from dragoman.wire.envelope import Json, JsonObject, as_object, id_key
 
 _SIDES = {"to_agent": 0, "to_client": 1, "note": 2}
 
@@ -64,7 +64,7 @@ class _ModelBuilder:
 
     def entry(self, place: int, entry: Entry, at: int) -> None:
         side = _SIDES[entry.direction]
-        message = decode_frame(entry.frame)
+        message = read_value(entry.frame)
         text = entry.frame.decode(errors="replace")
         if side == 2:
             self.frames.append((at, side, _event(message), text))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dragoman.check.agent.connection import AgentGone, Silence
 from dragoman.check.agent.driver import AgentDriver, RequestRefused, initialize_params
 from dragoman.check.agent.stage import SceneStep, Stage
-from dragoman.wire.envelope import JsonObject
+from dragoman.wire.envelope import JsonObject, as_object
 
 BAD_VERSIONS: JsonObject = {
     "version missing": {},
@@ -78,8 +78,8 @@ async def _meet(stage: Stage) -> None:
     requested_version = profile.version
     async with stage.talk("hello", folder=folder) as talk:
         result = await talk.open({}, name="initialize")
-        profile.info = _object(result.get("agentInfo", result.get("info")))
-        profile.can = _object(result.get("agentCapabilities", result.get("capabilities")))
+        profile.info = as_object(result.get("agentInfo", result.get("info")))
+        profile.can = as_object(result.get("agentCapabilities", result.get("capabilities")))
         methods = result.get("authMethods")
         profile.login_methods = methods if isinstance(methods, list) else []
         profile.version = result.get("protocolVersion")
@@ -100,7 +100,7 @@ async def _first_turn(stage: Stage, talk: AgentDriver) -> None:
     if _wants_login(answer.message):
         stage.profile.blocked_by = "session/new"
         return
-    stage.profile.setup = _object(answer.message.get("result"))
+    stage.profile.setup = as_object(answer.message.get("result"))
     session = stage.profile.setup.get("sessionId")
     hello = stage.say("hello", talk.editor.folder)
     if not isinstance(session, str) or not hello:
@@ -114,8 +114,4 @@ async def _first_turn(stage: Stage, talk: AgentDriver) -> None:
 
 
 def _wants_login(message: JsonObject) -> bool:
-    return _object(message.get("error")).get("code") == -32000
-
-
-def _object(value: object) -> JsonObject:
-    return value if isinstance(value, dict) else {}
+    return as_object(message.get("error")).get("code") == -32000

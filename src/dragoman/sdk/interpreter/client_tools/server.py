@@ -28,6 +28,7 @@ from dragoman.errors import ErrorAnswer
 from dragoman.runtime.owner import TaskOwner
 from dragoman.sdk.interpreter.client_tools.tools import TOOLS, Ask, description, failure, missing
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, NAMES, PARSE_ERROR
+from dragoman.wire.decode import UNREADABLE_TEXT
 
 log = logging.getLogger(__name__)
 
@@ -127,6 +128,6 @@ def _result(text: str, *, is_error: bool = False) -> Object:
 def _is_json(line: bytes) -> bool:
     try:
         msgspec.json.decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE_TEXT:
         return False
     return True
