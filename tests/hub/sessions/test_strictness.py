@@ -51,7 +51,12 @@ async def test_a_session_in_a_relative_folder_is_refused_and_no_agent_hears_of_i
     async with raw_stage("one") as (_, client):
         error = await client.refusal("session/new", {"mcpServers": [], **folders})
         assert (error["code"], "must be absolute" in error["message"]) == (-32602, True)
-        assert await client.new("C:\\work") == "one-1"  # absolute where that agent is
+        session = await client.new("C:\\work")
+        assert session == "one-1"  # absolute where that agent is
+        for method in ("session/load", "session/resume", "session/fork"):
+            error = await client.refusal(method, {"sessionId": session, "mcpServers": [], **folders})
+            assert (error["code"], "must be absolute" in error["message"]) == (-32602, True), method
+        await client.call("session/load", {"sessionId": session, "cwd": "", "mcpServers": []})
 
 
 async def test_a_request_without_a_version_is_refused_under_its_id() -> None:

@@ -188,6 +188,7 @@ class Methods:
 
     async def _load(self, client: HubClient, params: Params, request_id: Id) -> Result:
         session_id = client.text(params, "sessionId")
+        check_folders(params)
         session = await load(self._hub, session_id, params, agent=client.agent, grant=client.grant)
         session = await client.session(params) if session is None else session
         await self._bring(client, session, params)
@@ -212,6 +213,7 @@ class Methods:
         return None
 
     async def _resume(self, client: HubClient, params: Params, request_id: Id) -> Result:
+        check_folders(params)
         session = await client.session(params)
         await self._bring(client, session, params)
         session = await self._hub.session(session.id)
@@ -249,6 +251,7 @@ class Methods:
         await self._hub.broker.permit_servers(params, agent=state.agent, cwd=state.cwd, session=session)
 
     async def _fork(self, client: HubClient, params: Params, request_id: Id) -> Result:
+        check_folders(params)
         source = await client.session(params)
         await self._permit_servers(source, params)
         ours = ours_in(params)

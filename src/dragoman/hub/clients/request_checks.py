@@ -40,13 +40,14 @@ def check_kinds(params: Mapping[str, Raw]) -> None:
 
 
 def check_folders(params: Mapping[str, Raw]) -> None:
-    """A session's folders are absolute: nobody here shares a current folder with the client.
+    """A session's folders are absolute: nobody here shares a current folder with the client. Some clients
+    have no folder for a session that is stored, and say an empty one.
 
     Specification: https://agentclientprotocol.com/protocol/v1/session-setup#working-directory
     """
     more = value_of(params.get("additionalDirectories"))
     for folder in (value_of(params.get("cwd")), *(more if isinstance(more, list) else ())):
-        if isinstance(folder, str) and not is_absolute(folder):
+        if isinstance(folder, str) and folder and not is_absolute(folder):
             raise invalid_params("cwd and additionalDirectories must be absolute paths")
 
 
