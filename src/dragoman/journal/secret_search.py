@@ -6,7 +6,8 @@ A place is a suspicion, and rare in prose and code, also where they speak of key
 
 A word is looked for by its last letter, of which ordinary text has little, and what stands before that: this
 is many times as fast as to look for words by their first letters. Names are what stands between two quotes,
-before a colon. The names of JSON within a string (`\"token\": 1`) are looked for by the quote behind them.
+before a colon. The names of JSON within a string (`\"token\": \"x\"`) are looked for by the values behind
+them, and only strings are.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ _KEY_SEARCHES = _key_searches()
 
 _NAME = re.compile(r'"([^"]*+)(?="[ \t\r\n]*+:)')
 _NAME_WITH_QUOTE = re.compile(r'\\"(?=[^"]*+(?:(?<!\\)|(?<=\\\\))"[ \t\r\n]*+:)')
-_INNER_NAME_END = re.compile(r':(?:(?<=\\":)|(?<=\\" :))')
+_INNER_VALUE = re.compile(r':(?<=[" ]:) *+(?:\\t *+)*+\\++"')
 _BEARER = re.compile(r"bearer(?=\s+[^\s]{8})", re.ASCII)
 _BASIC = _LetterSearch("z", re.compile(r"z(?<=authoriz)(?=ation\W{1,6}basic)", re.ASCII))
 _ADDRESS = re.compile(r":(?=(?:\\?/){2}[^\s/\"\\:@]{0,200}:[^\s\"@]{1,3000}@)", re.ASCII)
@@ -96,21 +97,20 @@ def _places_in_text(text: str, block: bytes) -> Iterator[int]:
         yield from _starts(_ADDRESS, text)
     if "=" in text:
         yield from (place for place in _starts(_ASSIGNMENT, text) if _is_secret_assigned(text, place))
-    if _INNER_NAME_END.search(text) and not all(map(_is_harmless, _inner_names(text))):
-        yield from _starts(_INNER_NAME_END, text)
+    yield from _places_of_inner_names(text)
     low = block.lower().decode("latin-1")
     if "bearer" in low:
         yield from _starts(_BEARER, low)
     yield from _places_of_letter(_BASIC, low)
 
 
-def _starts(pattern: re.Pattern[str], text: str) -> Iterator[int]:
-    return (match.start() for match in pattern.finditer(text))
+def _starts(pattern: re.Pattern[str], text: str) -> list[int]:
+    return [match.start() for match in pattern.finditer(text)] if pattern.search(text) else []
 
 
 def _places_of_names(text: str) -> list[int]:
     names = set(_NAME.findall(text))
-    places = [*_starts(_NAME_WITH_QUOTE, text)] if '\\"' in text else []
+    places = _starts(_NAME_WITH_QUOTE, text) if '\\"' in text else []
     secret = {name for name in names - _harmless_names if not _is_harmless(name)}
     if "data" in names and ('"authenticate"' in text or "\\u" in text):
         # In some dialects the data of a login are secret. The method may have been written with escapes.
@@ -128,20 +128,36 @@ def _is_harmless(name: str) -> bool:
         return False
     if is_secret_name(name if name.isascii() else name.encode("latin-1").decode(errors="replace")):
         return False
+    _remember_harmless(name)
+    return True
+
+
+def _remember_harmless(name: str) -> None:
     if len(name) <= LONGEST_NAME:
         if len(_harmless_names) >= MOST_NAMES:
             _harmless_names.clear()
         _harmless_names.add(name)
-    return True
 
 
-def _inner_names(text: str) -> Iterator[str]:
-    """The names of JSON that a text quotes, but for those that are known to be harmless."""
-    for end in ('\\":', '\\" :'):
-        parts = text.split(end)
-        del parts[-1]
-        names = {part[part.rfind('"') + 1 :] for part in parts}
-        yield from (name.rstrip("\\") for name in names - _harmless_names)
+def _places_of_inner_names(text: str) -> list[int]:
+    """Where names of JSON within a string end, if one of them may be a secret's."""
+    places = _starts(_INNER_VALUE, text)
+    if not places:
+        return places
+    # Of a name that is longer than any of these, the end is as good as the whole.
+    ends = [text[place - LONGEST_NAME if place > LONGEST_NAME else 0 : place] for place in places]
+    names = {end.rsplit('"', 2)[-2:][0] for end in ends} - _harmless_names
+    return places if any(map(_is_secret_inside, names)) else []
+
+
+def _is_secret_inside(name: str) -> bool:
+    """Whether it may be a secret's. Behind it are the backslashes of an escaped quote, or it is no name."""
+    if not name.endswith("\\"):
+        return False
+    if not _is_harmless(name.rstrip("\\")):
+        return True
+    _remember_harmless(name)
+    return False
 
 
 def _places_of_keys(text: str) -> Iterator[int]:
