@@ -28,6 +28,10 @@ _harmless_names: set[str] = set()
 _OPTION_NAMES = "(?:[a-z]+-)*(?:api-?key|token|secret|password|passwd)"
 """What may follow `--`. A quote may come behind it, or the end of a text that goes on elsewhere."""
 
+_VARIABLE_ENDS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD")
+_QUERY_NAMES = ("access_token", "api_key", "apikey", "token", "secret", "password")
+"""With what names of variables end, which are written in capitals, and names in an address."""
+
 
 class _LetterSearch(NamedTuple):
     """Words that end with the same letter."""
@@ -38,7 +42,10 @@ class _LetterSearch(NamedTuple):
 
 
 def _key_searches() -> list[_LetterSearch]:
-    by_letter: dict[str, list[tuple[str, str]]] = {"-": [("--", _OPTION_NAMES)]}
+    by_letter = {
+        "-": [("--", _OPTION_NAMES)],
+        "_": [(f"{end}_", "[A-Z0-9]+=") for end in _VARIABLE_ENDS],
+    }
     for word, shape in SHAPES:
         # The end of a text need not be the end of a word, where others come behind it.
         loose = shape.pattern.removeprefix(EDGE).removesuffix(rb"\b").decode()
@@ -49,13 +56,19 @@ def _key_searches() -> list[_LetterSearch]:
 
 
 def _pattern_at(letter: str, words: list[tuple[str, str]]) -> re.Pattern[str]:
-    before = "".join(sorted({re.escape(word[-2]) for word, _ in words}))
-    choices = "|".join(f"(?<={re.escape(word)})(?={rest})" for word, rest in words)
-    return re.compile(f"{letter}(?<=[{before}]{letter})(?:{choices})", re.ASCII)
+    """One letter before it, then two, are looked at first: what is none of the words fails soon."""
+    one = "".join(sorted({re.escape(word[-2]) for word, _ in words}))
+    two = "|".join(sorted({re.escape(word[-3:-1]) for word, _ in words if len(word) > 2}))
+    short, long = (
+        [f"(?<={re.escape(word)})(?={rest})" for word, rest in words if (len(word) > 2) is is_long]
+        for is_long in (False, True)
+    )
+    choices = "|".join([*short, f"(?<=(?:{two}){letter})(?:{'|'.join(long)})"])
+    return re.compile(f"{letter}(?<=[{one}]{letter})(?:{choices})", re.ASCII)
 
 
-def _behind(words: list[str]) -> str:
-    return "|".join(f"(?<={word})" for word in words)
+def _behind(words: list[str], letter: str) -> str:
+    return "|".join(f"(?<={word}{letter})" for word in words)
 
 
 _KEY_SEARCHES = _key_searches()
@@ -66,11 +79,11 @@ _INNER_VALUE = re.compile(r':(?<=[" ]:) *+(?:\\t *+)*+\\++"')
 _BEARER = re.compile(r"b(?i:earer)(?=\s+[^\s]{8})", re.ASCII)
 _BASIC = _LetterSearch("z", re.compile(r"(?i)z(?<=authoriz)(?=ation\W{1,6}basic)", re.ASCII))
 _ADDRESS = re.compile(r":(?=(?:\\?/){2}[^\s/\"\\:@]{0,200}:[^\s\"@]{1,3000}@)", re.ASCII)
-_QUERY_NAMES = ("access_token", "api_key", "apikey", "token", "secret", "password")
-_QUERY = re.compile(f"=(?:{_behind([f'[?&](?i:{name})=' for name in _QUERY_NAMES])})", re.ASCII)
-_ASSIGNMENT = re.compile("=(?<=[A-Z0-9nytdNYTD]=)(?:(?<=(?i:key|ken|ret|ord|swd)=)|(?<![a-z]=))", re.ASCII)
-"""What stands after a variable's name, which is written in capitals, or after a name in an address."""
-_VARIABLE_ENDS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD")
+_ASSIGNMENT = re.compile(
+    "=(?<=[NYTDnytd]=)(?<=(?i:key|ken|ret|ord|swd)=)"
+    f"(?:{_behind([*_VARIABLE_ENDS, *(f'[?&](?i:{name})' for name in _QUERY_NAMES)], '=')})",
+    re.ASCII,
+)
 
 
 def secret_places(block: bytes) -> list[int]:
@@ -96,7 +109,7 @@ def _places_in_text(text: str) -> Iterator[int]:
     if "@" in text:
         yield from _starts(_ADDRESS, text)
     if "=" in text:
-        yield from (place for place in _starts(_ASSIGNMENT, text) if _is_secret_assigned(text, place))
+        yield from _starts(_ASSIGNMENT, text)
     yield from _places_of_inner_names(text)
     # To make all letters small costs as much as to look for two words.
     yield from _starts(_BEARER, text.replace("B", "b"))
@@ -176,13 +189,3 @@ def _places_of_letter(search: _LetterSearch, text: str) -> Iterator[int]:
         if here.match(text, place):
             yield place
         place = text.find(letter, place + 1)
-
-
-def _is_secret_assigned(text: str, place: int) -> bool:
-    """Whether a name such as `API_KEY`, `API_KEY_2` or `?token` ends there."""
-    if text.endswith(_VARIABLE_ENDS, 0, place) or _QUERY.match(text, place):
-        return True
-    # What may follow the underscore has no lower letters.
-    if text[place - 1].islower():
-        return False
-    return text.endswith(_VARIABLE_ENDS, 0, max(text.rfind("_", 0, place), 0))
