@@ -175,15 +175,16 @@ def _is_secret_inside(name: str) -> bool:
 
 def _places_of_keys(text: str) -> Iterator[int]:
     for search in _KEY_SEARCHES:
-        if search.letter.isalnum():
+        if search.letter in text:
             yield from _places_of_letter(search, text)
-        elif search.letter in text:
-            yield from _starts(search.here, text)
 
 
 def _places_of_letter(search: _LetterSearch, text: str) -> Iterator[int]:
-    """For a letter that is so rare that one looks for it alone."""
     letter, here = search
+    if not letter.isalnum():
+        yield from _starts(here, text)
+        return
+    # It is so rare that one looks for it alone.
     place = text.find(letter)
     while place >= 0:
         if here.match(text, place):
