@@ -114,6 +114,12 @@ def test_a_secret_in_json_that_a_text_quotes_is_hidden(secret: str, depth: int, 
     assert redacted({"text": quoted(secret)}) == {"text": quoted(REDACTED)}
 
 
+def test_a_secret_in_quoted_json_is_hidden_also_where_the_colons_stand_in_a_column() -> None:
+    text = '{\n  "user"     : "me",\n  "password" : "heron",\n  "token"    : "hunter2"\n}'
+    kept = text.replace("heron", REDACTED).replace("hunter2", REDACTED)
+    assert redacted({"text": text}) == {"text": kept}
+
+
 @pytest.mark.parametrize(
     "text", ['{"token": 5}', '{"password": ""}', '"the token": "x"', 'a "token" : of', '{"tokens": "a"}']
 )
@@ -225,6 +231,31 @@ def frames_of_a_stream(draw: st.DrawFn) -> list[bytes]:
 
 @given(frames_of_a_stream())
 def test_the_quick_search_hides_what_a_plain_walk_hides(frames: list[bytes]) -> None:
+    expected = [redact_plainly(frame) for frame in frames]
+    assert [redact(frame) for frame in frames] == expected
+    assert list(redact_all(frames)) == expected
+
+
+QUOTED_NAMES = (
+    *("password", "api-Key", "t.o k-e_n", "P-r-o-x-y_A-u-t-h-o-r-i-z-a-t-i-o-n", "cookie", "env", "tokens"),
+    *("user", "é", "", "a" * 70 + "token", "to\\ken", 'to"ken', "token ", "-token"),
+)
+COLONS = (":", ": ", " : ", "   :", "        : ", ":\t", ": \t ", ":         ", "\t: ", " is : ", ":\n")
+
+
+@st.composite
+def quoted_json(draw: st.DrawFn) -> str:
+    """A text that quotes JSON, which may have a text that quotes JSON."""
+    text = draw(TEXTS)
+    for _ in range(draw(st.integers(1, 3))):
+        name, colon = draw(st.sampled_from(QUOTED_NAMES)), draw(st.sampled_from(COLONS))
+        text = f'{draw(TEXTS)}{{"{name}"{colon}{json.dumps(text)}, "x": {json.dumps(draw(TEXTS))}}}'
+    return text
+
+
+@given(st.lists(quoted_json(), min_size=1, max_size=4))
+def test_names_in_quoted_json_are_found_as_a_plain_walk_finds_them(texts: list[str]) -> None:
+    frames = [frame({"params": {"text": text}}) for text in (*texts, *texts, *texts, *texts)]
     expected = [redact_plainly(frame) for frame in frames]
     assert [redact(frame) for frame in frames] == expected
     assert list(redact_all(frames)) == expected

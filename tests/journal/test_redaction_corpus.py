@@ -39,6 +39,7 @@ KEYS = (
 SAID = (
     ("Authorization: Bearer {}", "qwertz/12+34=="),
     ("authorization: basic {}", "dXNlcjpwYXNz+/12=="),
+    ("AUTHORIZATION: BASIC {}", "dXNlcjpwYXNz+/12=="),
     ("curl -H 'BEARER   {}' x", "qwertz.12~34"),
     ("git clone https://me:{}@host/x", "hunter2-heron"),
     ("postgres://app:{}@db:5432/x", "hunter2-heron"),
@@ -50,12 +51,16 @@ SAID = (
     ('SECRET_KEY_BASE="{}" run', "hunter2heron"),
     ("A_TOKEN_2={}", "hunter2heron"),
     ("API_SECRET_WORD={}", "hunter2heron"),
+    ("API_SECRET={}", "hunter2heron"),
+    ("DB_PASSWD={}", "hunter2heron"),
     ("wget x?a=b&ToKeN={}", "hunter2heron"),
     ("tool --api-key={} --x", "hunter2heron"),
     ("tool --auth-token {} --x", "hunter2heron"),
     ("tool --db-password {}", "hunter2heron"),
     ('{{"db": {{"password": "{}"}}}}', "hunter2heron"),
     ('see {{"Api-Key":"{}"}}', "hunter2heron"),
+    ('{{"user": "me",\n\t"token":\t"{}"}}', "hunter2heron"),
+    ('{{"user"   : "me",\n"token"  : "{}"}}', "hunter2heron"),
 )
 """What is known by the words before it."""
 

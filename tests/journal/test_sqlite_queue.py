@@ -27,6 +27,9 @@ BATCHES = [
 ]
 
 
+EITHER = pytest.mark.parametrize("durability", ["full", "off"])
+
+
 class Outcome:
     """What a caller hears."""
 
@@ -50,11 +53,12 @@ def rows_of(path: Path) -> list[list[tuple[object, ...]]]:
         base.close()
 
 
-async def test_it_stores_what_append_stores(tmp_path: Path) -> None:
+@EITHER
+async def test_it_stores_what_append_stores(durability: Durability, tmp_path: Path) -> None:
     async with SqliteJournal(tmp_path / "waits.db", clock=lambda: 1.0) as journal:
         for after, batch in zip((0, 1, 4), BATCHES, strict=True):
             await journal.append("s", batch, after=after)
-    async with SqliteJournal(tmp_path / "hears.db", clock=lambda: 1.0) as journal:
+    async with SqliteJournal(tmp_path / "hears.db", clock=lambda: 1.0, durability=durability) as journal:
         for after, batch in zip((0, 1, 4), BATCHES, strict=True):
             outcome = Outcome()
             assert journal.try_queue_append("s", batch, after=after, on_done=outcome)
@@ -64,8 +68,9 @@ async def test_it_stores_what_append_stores(tmp_path: Path) -> None:
     assert rows_of(tmp_path / "hears.db") == rows_of(tmp_path / "waits.db")
 
 
-async def test_both_ways_keep_the_order_of_the_calls(tmp_path: Path) -> None:
-    async with SqliteJournal(tmp_path / "j.db") as journal:
+@EITHER
+async def test_both_ways_keep_the_order_of_the_calls(durability: Durability, tmp_path: Path) -> None:
+    async with SqliteJournal(tmp_path / "j.db", durability=durability) as journal:
         first, second = Outcome(), Outcome()
         assert journal.try_queue_append("s", BATCHES[0], after=0, on_done=first)
         last = asyncio.ensure_future(journal.append("s", notes(1), after=1))
@@ -77,8 +82,11 @@ async def test_both_ways_keep_the_order_of_the_calls(tmp_path: Path) -> None:
         assert len(await frames(journal, "s")) == 3
 
 
-async def test_an_append_behind_another_end_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
-    async with SqliteJournal(tmp_path / "j.db") as journal:
+@EITHER
+async def test_an_append_behind_another_end_is_refused_and_nothing_is_written(
+    durability: Durability, tmp_path: Path
+) -> None:
+    async with SqliteJournal(tmp_path / "j.db", durability=durability) as journal:
         await journal.append("s", notes(2))
         outcome = Outcome()
         assert journal.try_queue_append("s", BATCHES[0], after=1, on_done=outcome)
@@ -87,11 +95,14 @@ async def test_an_append_behind_another_end_is_refused_and_nothing_is_written(tm
         assert len(await frames(journal, "s")) == 2
 
 
-async def test_whoever_fails_at_what_it_hears_keeps_nobody_else_from_it(tmp_path: Path) -> None:
+@EITHER
+async def test_whoever_fails_at_what_it_hears_keeps_nobody_else_from_it(
+    durability: Durability, tmp_path: Path
+) -> None:
     def fail(last: int, error: BaseException | None) -> None:
         raise ZeroDivisionError
 
-    async with SqliteJournal(tmp_path / "j.db") as journal:
+    async with SqliteJournal(tmp_path / "j.db", durability=durability) as journal:
         outcome = Outcome()
         assert journal.try_queue_append("a", BATCHES[0], after=0, on_done=fail)
         assert journal.try_queue_append("b", BATCHES[0], after=0, on_done=outcome)
@@ -111,8 +122,8 @@ def small(journal: SqliteJournal, on_done: Callable[[int, BaseException | None],
 
 @pytest.mark.parametrize(
     ("ask", "durability", "closes"),
-    [(large, "full", False), (small, "off", False), (small, "full", True)],
-    ids=["what is redacted elsewhere", "what is stored at once", "what is not stored any more"],
+    [(large, "full", False), (large, "off", False), (small, "full", True), (small, "off", True)],
+    ids=["redacted elsewhere", "redacted elsewhere at once", "not stored any more", "nor at once"],
 )
 async def test_what_needs_another_way_is_left_to_append(
     ask: Callable[[SqliteJournal, Callable[[int, BaseException | None], None]], bool],
@@ -126,4 +137,30 @@ async def test_what_needs_another_way_is_left_to_append(
             await journal.aclose()
         assert not ask(journal, outcome)
         assert journal.appends == 0
+    assert not outcome.is_there.is_set()
+
+
+async def test_where_no_commit_waits_for_the_disk_one_hears_of_it_at_once(tmp_path: Path) -> None:
+    outcome = Outcome()
+    async with SqliteJournal(tmp_path / "j.db", durability="off") as journal:
+        assert journal.try_queue_append("s", BATCHES[0], after=0, on_done=outcome)
+        assert (outcome.last, outcome.error) == (1, None)
+        assert len(await frames(journal, "s")) == 1
+
+
+async def test_it_does_not_overtake_what_waits_for_another_process(tmp_path: Path) -> None:
+    outcome = Outcome()
+    async with SqliteJournal(tmp_path / "j.db", durability="off") as journal:
+        await journal.append("s", notes(1))
+        other = sqlite3.connect(tmp_path / "j.db", isolation_level=None)
+        try:
+            other.execute("begin immediate")
+            assert not small(journal, outcome)
+            first = asyncio.ensure_future(journal.append("s", notes(1), after=1))
+            await asyncio.sleep(0)
+            other.execute("rollback")
+            assert not journal.try_queue_append("s", BATCHES[0], after=2, on_done=outcome)
+            assert await first == 2
+        finally:
+            other.close()
     assert not outcome.is_there.is_set()

@@ -136,8 +136,9 @@ class QueueAppend(Protocol):
     """
 
     def __call__(self, stream: str, batch: EntryBatch, *, after: int, on_done: OnAppended) -> bool:
-        """`append`, of which `on_done` hears later, in the event loop. False if it cannot be done so now:
-        nothing has happened then, and `append` does it.
+        """`append`, of which `on_done` hears in the event loop: later, or, if nothing has to be waited for,
+        before this returns. False if it cannot be done so now: nothing has happened then, and `append` does
+        it.
         """
 
 

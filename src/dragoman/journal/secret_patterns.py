@@ -86,7 +86,7 @@ AFTER = tuple(
             # JSON within a string. Its quotes have as many backslashes as its depth asks for, and a backslash
             # of its own is written as one more than these.
             '\\"',
-            rb"((?<!\\)(\\{1,15})\"(?i:" + _WRITTEN_NAMES + rb")\2\" ?:(?: |\\t){0,8}\2\")"
+            rb"((?<!\\)(\\{1,15})\"(?i:" + _WRITTEN_NAMES + rb")\2\" {0,8}:(?: |\\t){0,8}\2\")"
             rb"(?:[^\"\\]|\\\2(?:\\\2|\2\"|[^\"\\])|\\[^\"\\])+",
         ),
     )

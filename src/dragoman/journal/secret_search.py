@@ -6,7 +6,8 @@ A place is a suspicion, and rare in prose and code, also where they speak of key
 
 A word is looked for by its last letter, of which ordinary text has little, and what stands before that: this
 is many times as fast as to look for words by their first letters. Names are what stands between two quotes,
-before a colon. The names of JSON within a string (`\"token\": 1`) are looked for by the quote behind them.
+before a colon. The names of JSON within a string (`\"token\": \"x\"`) are looked for by the values behind
+them, and only strings are.
 """
 
 from __future__ import annotations
@@ -27,6 +28,10 @@ _harmless_names: set[str] = set()
 _OPTION_NAMES = "(?:[a-z]+-)*(?:api-?key|token|secret|password|passwd)"
 """What may follow `--`. A quote may come behind it, or the end of a text that goes on elsewhere."""
 
+_VARIABLE_ENDS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD")
+_QUERY_NAMES = ("access_token", "api_key", "apikey", "token", "secret", "password")
+"""With what names of variables end, which are written in capitals, and names in an address."""
+
 
 class _LetterSearch(NamedTuple):
     """Words that end with the same letter."""
@@ -37,7 +42,10 @@ class _LetterSearch(NamedTuple):
 
 
 def _key_searches() -> list[_LetterSearch]:
-    by_letter: dict[str, list[tuple[str, str]]] = {"-": [("--", _OPTION_NAMES)]}
+    by_letter = {
+        "-": [("--", _OPTION_NAMES)],
+        "_": [(f"{end}_", "[A-Z0-9]+=") for end in _VARIABLE_ENDS],
+    }
     for word, shape in SHAPES:
         # The end of a text need not be the end of a word, where others come behind it.
         loose = shape.pattern.removeprefix(EDGE).removesuffix(rb"\b").decode()
@@ -48,41 +56,47 @@ def _key_searches() -> list[_LetterSearch]:
 
 
 def _pattern_at(letter: str, words: list[tuple[str, str]]) -> re.Pattern[str]:
-    before = "".join(sorted({re.escape(word[-2]) for word, _ in words}))
-    choices = "|".join(f"(?<={re.escape(word)})(?={rest})" for word, rest in words)
-    return re.compile(f"{letter}(?<=[{before}]{letter})(?:{choices})", re.ASCII)
+    """One letter before it, then two, are looked at first: what is none of the words fails soon."""
+    one = "".join(sorted({re.escape(word[-2]) for word, _ in words}))
+    two = "|".join(sorted({re.escape(word[-3:-1]) for word, _ in words if len(word) > 2}))
+    short, long = (
+        [f"(?<={re.escape(word)})(?={rest})" for word, rest in words if (len(word) > 2) is is_long]
+        for is_long in (False, True)
+    )
+    choices = "|".join([*short, f"(?<=(?:{two}){letter})(?:{'|'.join(long)})"])
+    return re.compile(f"{letter}(?<=[{one}]{letter})(?:{choices})", re.ASCII)
 
 
-def _behind(words: list[str]) -> str:
-    return "|".join(f"(?<={word})" for word in words)
+def _behind(words: list[str], letter: str) -> str:
+    return "|".join(f"(?<={word}{letter})" for word in words)
 
 
 _KEY_SEARCHES = _key_searches()
 
 _NAME = re.compile(r'"([^"]*+)(?="[ \t\r\n]*+:)')
 _NAME_WITH_QUOTE = re.compile(r'\\"(?=[^"]*+(?:(?<!\\)|(?<=\\\\))"[ \t\r\n]*+:)')
-_INNER_NAME_END = re.compile(r':(?:(?<=\\":)|(?<=\\" :))')
-_BEARER = re.compile(r"bearer(?=\s+[^\s]{8})", re.ASCII)
-_BASIC = _LetterSearch("z", re.compile(r"z(?<=authoriz)(?=ation\W{1,6}basic)", re.ASCII))
+_INNER_VALUE = re.compile(r':(?<=[" ]:) *+(?:\\t *+)*+\\++"')
+_BEARER = re.compile(r"b(?i:earer)(?=\s+[^\s]{8})", re.ASCII)
+_BASIC = _LetterSearch("z", re.compile(r"(?i)z(?<=authoriz)(?=ation\W{1,6}basic)", re.ASCII))
 _ADDRESS = re.compile(r":(?=(?:\\?/){2}[^\s/\"\\:@]{0,200}:[^\s\"@]{1,3000}@)", re.ASCII)
-_QUERY_NAMES = ("access_token", "api_key", "apikey", "token", "secret", "password")
-_QUERY = re.compile(f"=(?:{_behind([f'[?&](?i:{name})=' for name in _QUERY_NAMES])})", re.ASCII)
-_ASSIGNMENT = re.compile("=(?<=[A-Z0-9nytdNYTD]=)(?:(?<=(?i:key|ken|ret|ord|swd)=)|(?<![a-z]=))", re.ASCII)
-"""What stands after a variable's name, which is written in capitals, or after a name in an address."""
-_VARIABLE_ENDS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD")
+_ASSIGNMENT = re.compile(
+    "=(?<=[NYTDnytd]=)(?<=(?i:key|ken|ret|ord|swd)=)"
+    f"(?:{_behind([*_VARIABLE_ENDS, *(f'[?&](?i:{name})' for name in _QUERY_NAMES)], '=')})",
+    re.ASCII,
+)
 
 
 def secret_places(block: bytes) -> list[int]:
     r"""Where something begins that needs a closer look. A block is a frame, or frames with `\n"` between."""
     text = block.decode("latin-1")
-    return [*_places_of_names(text), *_places_in_text(text, block)]
+    return [*_places_of_names(text), *_places_in_text(text)]
 
 
 def has_suspect_text(texts: bytes) -> bool:
     """Whether something in the texts of strings needs a closer look. They have no names in them, and nothing
     between them, so that a secret which was cut in two is seen too.
     """
-    return next(_places_in_text(texts.decode("latin-1"), texts), None) is not None
+    return next(_places_in_text(texts.decode("latin-1")), None) is not None
 
 
 def has_key(text: bytes) -> bool:
@@ -90,27 +104,26 @@ def has_key(text: bytes) -> bool:
     return next(_places_of_keys(text.decode("latin-1")), None) is not None
 
 
-def _places_in_text(text: str, block: bytes) -> Iterator[int]:
+def _places_in_text(text: str) -> Iterator[int]:
     yield from _places_of_keys(text)
     if "@" in text:
         yield from _starts(_ADDRESS, text)
     if "=" in text:
-        yield from (place for place in _starts(_ASSIGNMENT, text) if _is_secret_assigned(text, place))
-    if _INNER_NAME_END.search(text) and not all(map(_is_harmless, _inner_names(text))):
-        yield from _starts(_INNER_NAME_END, text)
-    low = block.lower().decode("latin-1")
-    if "bearer" in low:
-        yield from _starts(_BEARER, low)
-    yield from _places_of_letter(_BASIC, low)
+        yield from _starts(_ASSIGNMENT, text)
+    yield from _places_of_inner_names(text)
+    # To make all letters small costs as much as to look for two words.
+    yield from _starts(_BEARER, text.replace("B", "b"))
+    if "z" in text or "Z" in text:
+        yield from _places_of_letter(_BASIC, text.replace("Z", "z"))
 
 
-def _starts(pattern: re.Pattern[str], text: str) -> Iterator[int]:
-    return (match.start() for match in pattern.finditer(text))
+def _starts(pattern: re.Pattern[str], text: str) -> list[int]:
+    return [match.start() for match in pattern.finditer(text)] if pattern.search(text) else []
 
 
 def _places_of_names(text: str) -> list[int]:
     names = set(_NAME.findall(text))
-    places = [*_starts(_NAME_WITH_QUOTE, text)] if '\\"' in text else []
+    places = _starts(_NAME_WITH_QUOTE, text) if '\\"' in text else []
     secret = {name for name in names - _harmless_names if not _is_harmless(name)}
     if "data" in names and ('"authenticate"' in text or "\\u" in text):
         # In some dialects the data of a login are secret. The method may have been written with escapes.
@@ -128,45 +141,52 @@ def _is_harmless(name: str) -> bool:
         return False
     if is_secret_name(name if name.isascii() else name.encode("latin-1").decode(errors="replace")):
         return False
+    _remember_harmless(name)
+    return True
+
+
+def _remember_harmless(name: str) -> None:
     if len(name) <= LONGEST_NAME:
         if len(_harmless_names) >= MOST_NAMES:
             _harmless_names.clear()
         _harmless_names.add(name)
-    return True
 
 
-def _inner_names(text: str) -> Iterator[str]:
-    """The names of JSON that a text quotes, but for those that are known to be harmless."""
-    for end in ('\\":', '\\" :'):
-        parts = text.split(end)
-        del parts[-1]
-        names = {part[part.rfind('"') + 1 :] for part in parts}
-        yield from (name.rstrip("\\") for name in names - _harmless_names)
+def _places_of_inner_names(text: str) -> list[int]:
+    """Where names of JSON within a string end, if one of them may be a secret's."""
+    places = _starts(_INNER_VALUE, text)
+    if not places:
+        return places
+    # Of a name that is longer than any of these, the end is as good as the whole.
+    ends = [text[place - LONGEST_NAME if place > LONGEST_NAME else 0 : place] for place in places]
+    names = {end.rsplit('"', 2)[-2:][0] for end in ends} - _harmless_names
+    return places if any(map(_is_secret_inside, names)) else []
+
+
+def _is_secret_inside(name: str) -> bool:
+    """Whether it may be a secret's. Behind it are the backslashes of an escaped quote, or it is no name."""
+    if not name.endswith("\\"):
+        return False
+    if not _is_harmless(name.rstrip("\\")):
+        return True
+    _remember_harmless(name)
+    return False
 
 
 def _places_of_keys(text: str) -> Iterator[int]:
     for search in _KEY_SEARCHES:
-        if search.letter.isalnum():
+        if search.letter in text:
             yield from _places_of_letter(search, text)
-        elif search.letter in text:
-            yield from _starts(search.here, text)
 
 
 def _places_of_letter(search: _LetterSearch, text: str) -> Iterator[int]:
-    """For a letter that is so rare that one looks for it alone."""
     letter, here = search
+    if not letter.isalnum():
+        yield from _starts(here, text)
+        return
+    # It is so rare that one looks for it alone.
     place = text.find(letter)
     while place >= 0:
         if here.match(text, place):
             yield place
         place = text.find(letter, place + 1)
-
-
-def _is_secret_assigned(text: str, place: int) -> bool:
-    """Whether a name such as `API_KEY`, `API_KEY_2` or `?token` ends there."""
-    if text.endswith(_VARIABLE_ENDS, 0, place) or _QUERY.match(text, place):
-        return True
-    # What may follow the underscore has no lower letters.
-    if text[place - 1].islower():
-        return False
-    return text.endswith(_VARIABLE_ENDS, 0, max(text.rfind("_", 0, place), 0))

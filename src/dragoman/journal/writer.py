@@ -137,13 +137,16 @@ class WriterThread:
         size: int,
         rows: int,
     ) -> bool:
-        """`do` for whoever is called when it is committed. False if one has to wait before that, or has no
-        need to: then nothing is done.
+        """`do` for whoever is called when it is committed, which is before this returns where no commit waits
+        for the disk. False if one has to wait before that: then nothing is done.
         """
-        if self._closing or self._queued_bytes > QUEUED_BYTES or not self._waits:
+        if self._closing or self._queued_bytes > QUEUED_BYTES:
             return False
-        self._put(WriteJob(work, on_done, size=size, rows=rows))
-        return True
+        job = WriteJob(work, on_done, size=size, rows=rows)
+        if self._waits:
+            self._put(job)
+            return True
+        return not self._open_jobs and size <= HERE_BYTES and self._run_here(job)
 
     def _put(self, job: AnyJob) -> None:
         self._queued_bytes += job.size
@@ -168,7 +171,7 @@ class WriterThread:
             if connection.in_transaction:
                 connection.rollback()
             job.error = self._explain_error(error)
-        job.on_done(job.result, job.error)
+        _tell(job)
         return True
 
     async def aclose(self) -> None:
@@ -262,12 +265,16 @@ class WriterThread:
         for job in batch:
             self._queued_bytes -= job.size
         for job in batch:
-            try:
-                job.on_done(job.result, job.error)
-            except Exception:  # what goes wrong with one must not keep the others from what is theirs
-                log.exception("what follows from a commit failed")
+            _tell(job)
         if self._queued_bytes <= QUEUED_BYTES:
             self._room.set()
+
+
+def _tell(job: AnyJob) -> None:
+    try:
+        job.on_done(job.result, job.error)
+    except Exception:  # what goes wrong with one must not keep the others from what is theirs
+        log.exception("what follows from a commit failed")
 
 
 def _settle(future: asyncio.Future[Any], result: object, error: BaseException | None = None) -> None:

@@ -88,3 +88,17 @@ def test_a_disk_that_takes_nothing_stops_nothing(tmp_path: Path) -> None:
     one.record("to_agent", b"{}\n")
     one.close()
     assert one.unwritten > 0
+
+
+def test_a_letter_that_was_cut_in_two_frames_leaves_a_text_that_everybody_can_read(tmp_path: Path) -> None:
+    def frame(text: bytes) -> bytes:
+        update = b'{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"%b"}}' % text
+        return b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":%b}}' % update
+
+    frames = [frame(text) for text in (b"first ", b"caf\xc3", b"\xa9 ", "é ".encode())]
+    one = recorder(tmp_path / "t.ndjson", hides=True)
+    for _ in range(2):  # the second time, it is known how the frames look
+        one.record("to_client", b"".join(text + b"\n" for text in frames))
+    one.close()
+    one.path.read_bytes().decode()
+    assert [entry.frame for entry in read(one.path)] == [*frames, *frames]

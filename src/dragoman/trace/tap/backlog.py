@@ -170,8 +170,8 @@ class EntryBacklog:
         stream = self._stream
         if stream.shape is None or not all(piece.stream is stream for piece in pieces):
             return False
-        text = b"".join([piece.text for piece in pieces])
-        return is_utf8(text) and self._secrets.is_plain_text(text)
+        texts = [piece.text for piece in pieces]
+        return all(map(is_utf8, texts)) and self._secrets.is_plain_text(b"".join(texts))
 
     def _hide_split(self, held_entries: list[_HeldEntry]) -> None:
         streams: dict[str, list[tuple[_HeldEntry, str]]] = {}
