@@ -87,4 +87,5 @@ def test_most_of_the_catalogue_is_judged() -> None:
 
 def test_the_page_says_how_many_requirements_there_are() -> None:
     page = Path(__file__).parents[2] / "docs" / "check.md"
-    assert f"Of {len(requirements())} requirements at least {LEAST} are judged by rules" in page.read_text()
+    sentence = f"Of {len(requirements())} requirements at least {LEAST} are judged by rules"
+    assert sentence in page.read_text(), f"write into {page}: {sentence}"

@@ -82,7 +82,9 @@ def test_a_facade_has_every_method_with_the_same_parameters(awaited: type, other
         assert name in offered or hasattr(other, name), f"{other.__name__} has no {name}"
         theirs = offered.get(name)
         if signature is not None and theirs is not None:
-            assert parameters(theirs) == parameters(signature), f"{other.__name__}.{name}"
+            assert parameters(theirs) == parameters(signature), (
+                f"{other.__name__}.{name} takes other parameters; see sdk/sync"
+            )
 
 
 @pytest.mark.parametrize("opener", [AgentHandle, SyncAgentHandle, SupervisedAgent])

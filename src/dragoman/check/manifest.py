@@ -41,6 +41,9 @@ _TIERS: dict[str, Tier] = {
     "IMPL": "record",
     "PROBE": "record",
 }
+"""By level: MUST, SHOULD and MAY are words of a page, SCHEMA is what the schema demands, DECL what a page
+states as a fact, DERIVED what follows for whoever takes care, IMPL what SDKs do, PROBE what no page settles.
+"""
 
 SITE = "https://agentclientprotocol.com/"
 

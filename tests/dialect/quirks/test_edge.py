@@ -53,13 +53,14 @@ def test_what_the_transcript_shows_is_repaired_and_nothing_else(title: str) -> N
         block = json.dumps(line["frame"]).encode() + b"\n"
         heard = carried(translator, block, from_peer=line["by"] == about["peer"])
         if "heard" in line:
+            assert heard != block, "not repaired; of updates a quirk sees only those of its PLAIN_FROM_PEER"
             assert [json.loads(text) for text in heard.splitlines()] == line["heard"]
         else:
             assert heard == block
     (entry,) = translator.ledger.entries
     changed = sum("heard" in line for line in lines)
     assert (entry.outcome, entry.dialect, entry.count) == ("repaired", "quirks", changed)
-    assert f"`{entry.what}`" in PAGE.read_text()
+    assert f"`{entry.what}`" in PAGE.read_text(), f"{PAGE} does not say what the ledger calls it"
 
 
 @pytest.mark.parametrize("title", TITLES)

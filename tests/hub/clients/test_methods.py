@@ -85,7 +85,7 @@ async def test_the_table_names_every_method_that_the_hub_answers() -> None:
     async with staged({"one": obedient}) as stage:
         known = {f"_dragoman/hub/{name}" for name in stage.hub.methods._ours._handlers}
         known |= stage.hub.methods._handlers.keys() - {"initialize"} | OF_AGENT
-    assert known <= SCOPES.keys()
+    assert known <= SCOPES.keys(), "write what a token needs for it into SCOPES above"
 
 
 async def test_nothing_is_done_for_a_token_without_the_scope() -> None:

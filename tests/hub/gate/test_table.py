@@ -133,7 +133,7 @@ async def test_every_handler_has_a_row_and_every_row_a_handler() -> None:
     async with staged({"one": obedient}) as stage:
         handled = {f"{HUB}{name}" for name in stage.hub.methods._ours._handlers}
         handled |= stage.hub.methods._handlers.keys() | OF_AGENT | {"session/prompt"}
-    assert handled == REQUESTS.keys()
+    assert handled == REQUESTS.keys(), "REQUESTS of gate/table.py and handlers of hub/clients differ"
     assert HISTORY.keys() == HISTORY_METHODS
 
 

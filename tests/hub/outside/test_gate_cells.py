@@ -140,7 +140,7 @@ async def tried(stage: GateStage, cells: list[tuple[Cell, str]], verdict: Callab
 
 
 def test_every_row_has_an_act_and_every_act_a_row() -> None:
-    assert ACTS.keys() == ROWS.keys()
+    assert ACTS.keys() == ROWS.keys(), "ACTS of gate_stage.py and the gate's table differ"
 
 
 def allowed_once() -> list[tuple[Cell, str]]:
