@@ -9,11 +9,12 @@ import pytest
 
 from dragoman.cli.commands import COMMANDS, CommandRow
 from dragoman.cli.options.values import HANDSHAKE_SECONDS
-from dragoman.cli.parser import load
+from dragoman.cli.parser import load, make_parser
 from dragoman.runtime import limits
 from tests.test_layers import MAY_IMPORT, room_of
 
 RUNNING = [command for command in COMMANDS if command.run]
+NAMES = {command.name for command in RUNNING}
 
 
 @pytest.mark.parametrize("command", RUNNING, ids=lambda command: command.name)
@@ -55,3 +56,17 @@ def test_every_module_of_options_is_used() -> None:
 
 def test_the_help_names_the_deadline_of_the_handshake() -> None:
     assert HANDSHAKE_SECONDS == limits.HANDSHAKE_SECONDS
+
+
+LISTED_ALONE = [row.parent for row in RUNNING if row.name == f"{row.parent} list" and row.parent in NAMES]
+"""Commands that list what they have when they are called without an action."""
+
+
+@pytest.mark.parametrize("name", LISTED_ALONE)
+def test_a_command_that_lists_when_it_is_called_alone_has_every_option_of_the_list(name: str) -> None:
+    alone = vars(make_parser().parse_args(name.split()))
+    listing = vars(make_parser().parse_args([*name.split(), "list"]))
+    missing = {option: value for option, value in listing.items() if option not in alone}
+    assert missing == {}, f"set_defaults of `dragoman {name}` has to name these"
+    options = listing.keys() - {"action", "command_row"}
+    assert {option: alone[option] for option in options} == {option: listing[option] for option in options}
