@@ -32,6 +32,13 @@ def quirky(position: Position) -> Translator:
     return Translator([Quirks(position, EdgeSettings(), ledger)], ledger, on_mistake=_raise)
 
 
+def alone(title: str) -> Translator:
+    """With one quirk: another one of the same peer may let it see what it does not ask for itself."""
+    ledger = Ledger()
+    (quirk,) = [quirk for quirk in QUIRKS if quirk.title == title]
+    return Translator([quirk(EdgeSettings(), ledger)], ledger, on_mistake=_raise)
+
+
 def _raise(error: Exception) -> None:
     raise error
 
@@ -45,10 +52,11 @@ def carried(translator: Translator, block: bytes, *, from_peer: bool) -> bytes:
 TITLES = [quirk.title for quirk in QUIRKS]
 
 
+@pytest.mark.parametrize("is_alone", [False, True], ids=["all", "alone"])
 @pytest.mark.parametrize("title", TITLES)
-def test_what_the_transcript_shows_is_repaired_and_nothing_else(title: str) -> None:
+def test_what_the_transcript_shows_is_repaired_and_nothing_else(title: str, is_alone: bool) -> None:
     about, lines = story(title)
-    translator = quirky(about["peer"])
+    translator = alone(title) if is_alone else quirky(about["peer"])
     for line in lines:
         block = json.dumps(line["frame"]).encode() + b"\n"
         heard = carried(translator, block, from_peer=line["by"] == about["peer"])
