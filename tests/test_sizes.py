@@ -40,6 +40,7 @@ SMALL_REASONS: dict[str, str] = {
     "src/dragoman/cli/agent_code.py": "a command: imported only when it runs",
     "src/dragoman/cli/agent_echo.py": "a command: imported only when it runs",
     "src/dragoman/cli/agent_script.py": "a command: imported only when it runs",
+    "src/dragoman/cli/review.py": "a command: it loads what it does only if the answer is not known",
     "src/dragoman/cli/check_trace.py": "a command: imported only when it runs",
     "src/dragoman/cli/client_tools.py": "a command: imported only when it runs",
     "src/dragoman/cli/diff.py": "a command: imported only when it runs",
@@ -53,6 +54,7 @@ SMALL_REASONS: dict[str, str] = {
     "src/dragoman/hub/agents/host/__main__.py": "`python -m dragoman.hub.agents.host` needs it",
     "src/dragoman/hub/agents/host/host_reply.py": "both ends of a pipe read it, and neither loads the other",
     "src/dragoman/remote/package_files.py": "a start needs it, and needs nothing of the packing beside it",
+    "src/dragoman/review/source.py": "whoever reads files loads it, and nothing that judges them",
     "src/dragoman/review/worker_messages.py": "both ends of a pipe read it, and neither loads the other",
     "src/dragoman/transport/waiters.py": "one class, which rooms above use too",
 }

@@ -8,7 +8,7 @@ A finished decoder may be used by any number of threads.
 
 from __future__ import annotations
 
-import threading
+from _thread import RLock  # `threading.RLock`, without what loading the rest of it takes
 from collections.abc import Callable
 from typing import Any, TypeAlias, TypeVar, overload
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 Source: TypeAlias = bytes | bytearray | memoryview | msgspec.Raw
 Hook: TypeAlias = Callable[[type, Any], Any]
 
-_building = threading.RLock()
+_building = RLock()
 _built: set[Any] = set()
 
 

@@ -10,7 +10,8 @@ from xml.etree import ElementTree
 import pytest
 
 from dragoman.cli import main
-from dragoman.cli import review as review_command
+from dragoman.cli import review_run as review_command
+from dragoman.cli.review_files import read_files
 from dragoman.cli.review_fixes import mend
 from dragoman.cli.review_sources import ReviewSources
 from dragoman.review import ReviewNote, ReviewSettings, review
@@ -178,7 +179,7 @@ async def test_a_file_that_changed_meanwhile_is_not_mended() -> None:
     path = write("a.py", BAD)
     notes: list[ReviewNote] = []
     gathered = ReviewSources(notes.append)
-    sources = [source async for source in gathered.files(["a.py"], stdin_name="-")]
+    sources = [source async for source in gathered.files(read_files(["a.py"], stdin_name="-"))]
     findings = [finding async for finding in review(sources)]
     write("a.py", "somebody else's\n")
     assert await mend(findings, gathered, ReviewSettings(), notes.append, unsafe=False) == findings

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from dragoman.review.assessor import Assessor
-from dragoman.review.finding import ReviewSource
 from dragoman.review.risks import LARGEST, Proposal, new_lines
+from dragoman.review.source import ReviewSource
 
 PYTHON = "import os\n\n\ndef run(text):\n    eval(text)\n"
 

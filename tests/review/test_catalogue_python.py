@@ -5,7 +5,7 @@ import pytest
 from dragoman.review import ReviewSettings, ReviewSource, apply_fixes
 from dragoman.review.catalogue import BY_RUFF_CODE, PYTHON_RULES, rule_examples
 from dragoman.review.inspection import inspect
-from dragoman.review.programs import find_ruff
+from dragoman.review.places import find_ruff
 from dragoman.review.python_ast import PythonRule
 from dragoman.review.ruff import ruff_findings
 from tests.review.samples import reviewed, rules_of

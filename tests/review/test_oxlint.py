@@ -8,7 +8,7 @@ import pytest
 
 from dragoman.review import ReviewSource, Severity, apply_fixes
 from dragoman.review.oxlint import oxlint_findings
-from dragoman.review.programs import find_oxlint
+from dragoman.review.places import find_oxlint
 
 
 @pytest.fixture

@@ -1,12 +1,11 @@
 """Tools that are started: found in safe places only, and gone at their deadline with all they started."""
 
-import os
 import sys
 from pathlib import Path
 
 import pytest
 
-from dragoman.review.programs import ToolFailed, find_program, run_program
+from dragoman.review.programs import ToolFailed, run_program
 from tests.transport.programs import alive, eventually
 
 
@@ -44,16 +43,3 @@ async def test_what_a_tool_started_is_gone_with_it(tmp_path: Path) -> None:
 async def test_a_program_that_does_not_read_its_text_is_no_error() -> None:
     done = await run_program([sys.executable, "-c", "pass"], text=b"x" * 1_000_000)
     assert done.status == 0
-
-
-def test_the_working_directory_is_no_place_to_find_tools(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tool = tmp_path / "dragoman-test-tool"
-    tool.write_text("#!/bin/sh\n")
-    tool.chmod(0o755)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PATH", os.pathsep.join(("", ".", "relative")))
-    assert find_program("dragoman-test-tool") is None
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert find_program("dragoman-test-tool") == str(tool)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dragoman.review.finding import ReviewSource, Severity
+from dragoman.review.finding import Severity
 from dragoman.review.risks import (
     AT_ONCE,
     MOST,
@@ -14,6 +14,7 @@ from dragoman.review.risks import (
     new_lines,
 )
 from dragoman.review.rules import own_rules
+from dragoman.review.source import ReviewSource
 
 
 def rules_about(command: str) -> list[str]:

@@ -3,7 +3,7 @@
 import pytest
 
 from dragoman.review import Finding, Severity, apply_fixes
-from dragoman.review.programs import find_ruff
+from dragoman.review.places import find_ruff
 from dragoman.review.ruff import config, ruff_findings
 
 

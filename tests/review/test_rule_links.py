@@ -14,7 +14,8 @@ from dragoman.agents.review.markdown import finding_paragraph
 from dragoman.review import ReviewSource
 from dragoman.review.catalogue import catalogue, rule_examples
 from dragoman.review.formats import as_json, as_sarif, as_text
-from dragoman.review.rule_links import VARIABLE, rule_anchor, rule_link, rules_page
+from dragoman.review.places import PAGE_VARIABLE
+from dragoman.review.rule_links import rule_anchor, rule_link, rules_page
 from dragoman.review.suppression import COMPLAINTS
 from tests.review.findings import finding
 from tests.review.samples import reviewed, rules_of
@@ -66,9 +67,9 @@ def test_rules_of_others_link_to_their_own_pages_and_those_of_a_project_to_none(
 
 
 def test_the_page_is_there_without_a_network_and_may_be_published(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.delenv(PAGE_VARIABLE, raising=False)
     assert Path(unquote(urlsplit(rules_page()).path)).is_file()
-    monkeypatch.setenv(VARIABLE, f"{PAGE}#top")
+    monkeypatch.setenv(PAGE_VARIABLE, f"{PAGE}#top")
     assert rules_page() == PAGE
-    monkeypatch.setenv(VARIABLE, "javascript:alert(1)")
+    monkeypatch.setenv(PAGE_VARIABLE, "javascript:alert(1)")
     assert rules_page().startswith("file://")

@@ -34,6 +34,13 @@ def test_importing_both_sides_does_not_import_asyncio(face: str) -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"\n"
 
 
+def test_importing_the_blocking_sides_does_not_import_threads() -> None:
+    code = (
+        "from dragoman.blocking import Agent, Client, connect; import sys; print('threading' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"False\n"
+
+
 def test_a_blocking_agent_answers_without_asyncio() -> None:
     served = subprocess.run(
         [sys.executable, "-c", BLOCKING_AGENT], input=TURN, capture_output=True, check=True

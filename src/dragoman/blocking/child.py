@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from dragoman.errors import PeerDied, SpawnFailed
 from dragoman.transport.child_pipes import close_all, open_pipes
-from dragoman.transport.contract import DEFAULT_GRACE, Grace
+from dragoman.transport.contract import Grace
 from dragoman.transport.launch import start_tree, why_not
 from dragoman.transport.owned_tree import OwnedTree, Program
 from dragoman.transport.process import HANG_UP, obituary, words_of
@@ -34,13 +34,15 @@ class Child:
         *,
         cwd: str | os.PathLike[str] | None = None,
         env: Mapping[str, str] | None = None,
-        grace: Grace = DEFAULT_GRACE,
+        end_seconds: float,
         on_stderr: Callable[[bytes], None] | None = None,
     ) -> None:
-        """`on_stderr` is called from the keeper's thread."""
+        """`end_seconds` is what it gets at each step of being ended. `on_stderr` is called from the keeper's
+        thread.
+        """
         words = words_of(command)
         self._name = os.path.basename(words[0])
-        self._grace = grace
+        self._grace = Grace.steps(end_seconds)
         self._on_stderr = on_stderr
         self._wake: Callable[[], None] = _no_watcher
         self._tree: OwnedTree

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 
 from dragoman.runtime.limits import DEFAULT_LIMITS, Limits, check_kind
 from dragoman.sdk.client.client import Client
-from dragoman.transport.contract import Grace
 
 if TYPE_CHECKING:  # loaded when `connect` is called
     from dragoman.blocking.child import Child
@@ -64,8 +63,10 @@ def connect(
             from dragoman.blocking.child import Child
             from dragoman.sdk.environment import resolve_environment
 
-            grace = Grace.steps((limits or DEFAULT_LIMITS).end_seconds)
-            return Child(target, cwd=cwd, env=resolve_environment(env), grace=grace, on_stderr=on_stderr)
+            seconds = (limits or DEFAULT_LIMITS).end_seconds
+            return Child(
+                target, cwd=cwd, env=resolve_environment(env), end_seconds=seconds, on_stderr=on_stderr
+            )
 
         interpreter = agent_interpreter(dialect, cwd=cwd, ledger=ledger, quirks=quirks)
         return PipeConversation(

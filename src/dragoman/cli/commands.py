@@ -32,8 +32,9 @@ class CommandRow(NamedTuple):
     agent's code imports can then print into the conversation.
     """
     starts_early: bool = False
-    """Whether the command starts a process before it loads the rest of its code. It sees to what Python logs,
-    and to the collector of garbage, when that is done.
+    """Whether the command does something before it loads the rest of its code, which may take longer: it
+    starts a process, or finds that it needs no more. It sees to what Python logs, and to the collector of
+    garbage, when the rest is loaded.
     """
     examples: str = ""
     """Examples, and what else its help says below the options."""
@@ -831,6 +832,7 @@ exit status: 0 all is copied and the same · 1 it is not, and the text says why 
         group="review, examine and record",
         help="review files or changes, offline",
         run="dragoman.cli.review:run",
+        starts_early=True,
         options="check",
         examples="""\
 examples:

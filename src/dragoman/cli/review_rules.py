@@ -4,17 +4,27 @@ the examples that stand beside it.
 
 from __future__ import annotations
 
+import argparse
+import asyncio
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.apps.console import say
 from dragoman.review import ReviewNote, ReviewRule, ReviewSettings, ReviewSource, review
 from dragoman.review.catalogue import CatalogueEntry, catalogue
 from dragoman.review.languages import example_name
+from dragoman.review.rule_files import chosen_rules
 
 _DEADLINE = 5.0
 _SHOWN = 60
+
+
+def run_rules(args: argparse.Namespace) -> int:
+    """What one of the two options asks for; returns the exit status."""
+    rules = chosen_rules(Path.cwd(), args.rules)
+    return list_rules(rules) if args.list_rules else asyncio.run(try_rules(rules))
 
 
 async def try_rules(rules: tuple[ReviewRule, ...]) -> int:

@@ -7,6 +7,31 @@ is looked for as soon as it stands here; what is added to `AFTER` needs a search
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+
+
+class SecretShape:
+    """A regular expression that is compiled when it is first needed: all of them together take longer than
+    most commands to start, and few texts have the words for which one is tried.
+    """
+
+    __slots__ = ("_compiled", "pattern")
+
+    def __init__(self, pattern: bytes) -> None:
+        self.pattern = pattern
+        self._compiled: re.Pattern[bytes] | None = None
+
+    def sub(self, replacement: bytes, text: bytes) -> bytes:
+        return self._expression().sub(replacement, text)
+
+    def finditer(self, text: bytes) -> Iterator[re.Match[bytes]]:
+        return self._expression().finditer(text)
+
+    def _expression(self) -> re.Pattern[bytes]:
+        if self._compiled is None:
+            self._compiled = re.compile(self.pattern)
+        return self._compiled
+
 
 NAMED = frozenset(
     {
@@ -26,7 +51,7 @@ EDGE = rb"(?:\b|(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{4}))"
 
 # Repetitions that something must follow are bounded, lest odd text take forever.
 SHAPES = tuple(
-    (word, re.compile(shape if shape.startswith(b"-") else EDGE + shape))
+    (word, SecretShape(shape if shape.startswith(b"-") else EDGE + shape))
     for word, shape in (
         ("sk-", rb"sk-[A-Za-z0-9_-]{16,}"),
         ("k_live_", rb"[rs]k_live_[A-Za-z0-9]{16,}"),
@@ -57,7 +82,7 @@ _ESCAPE = rb"\\(?:u[0-9A-Fa-f]{4}|/)"
 _WRITTEN_NAMES = b"|".join(rb"[-_. ]?".join(map(str.encode, name)) for name in sorted(NAMED))
 
 AFTER = tuple(
-    (word, re.compile(shape))
+    (word, SecretShape(shape))
     for word, shape in (
         ("bearer", rb"(?i)(" + EDGE + rb"bearer\s+)(?:[A-Za-z0-9._~+/=-]|" + _ESCAPE + rb"){8,}"),
         ("basic", rb"(?i)(authorization\W{1,6}basic\s+)(?:[A-Za-z0-9+/=]|" + _ESCAPE + rb"){8,}"),

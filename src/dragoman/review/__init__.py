@@ -16,21 +16,13 @@ if _typing.TYPE_CHECKING:
     from dragoman.review.assessor import Assessor
     from dragoman.review.baseline import BadBaseline, Baseline
     from dragoman.review.engine import review
-    from dragoman.review.finding import (
-        Edit,
-        Finding,
-        FindingPlace,
-        Fix,
-        ReviewNote,
-        ReviewSource,
-        Severity,
-        by_severity,
-    )
+    from dragoman.review.finding import Edit, Finding, FindingPlace, Fix, Severity, by_severity
     from dragoman.review.languages import LANGUAGES, language_of
     from dragoman.review.programs import ToolFailed
     from dragoman.review.risks import Proposal, Risk, RiskJudgement
     from dragoman.review.rules import BadRule, ReviewRule, own_rules, parse_rules, read_rules
     from dragoman.review.settings import ReviewSettings
+    from dragoman.review.source import ReviewNote, ReviewSource
     from dragoman.review.text_edits import FixedText, apply_edits, apply_fixes, diff
 
 _HOMES = {
@@ -44,14 +36,14 @@ _HOMES = {
     "Fix": "dragoman.review.finding",
     "FixedText": "dragoman.review.text_edits",
     "RiskJudgement": "dragoman.review.risks",
-    "ReviewNote": "dragoman.review.finding",
+    "ReviewNote": "dragoman.review.source",
     "FindingPlace": "dragoman.review.finding",
     "Proposal": "dragoman.review.risks",
     "Risk": "dragoman.review.risks",
     "ReviewRule": "dragoman.review.rules",
     "ReviewSettings": "dragoman.review.settings",
     "Severity": "dragoman.review.finding",
-    "ReviewSource": "dragoman.review.finding",
+    "ReviewSource": "dragoman.review.source",
     "ToolFailed": "dragoman.review.programs",
     "by_severity": "dragoman.review.finding",
     "diff": "dragoman.review.text_edits",

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dragoman.review.callers import ChangedFunction, broken_calls, changed_functions
-from dragoman.review.finding import Finding, ReviewSource
+from dragoman.review.finding import Finding
 from dragoman.review.finding_filter import FindingFilter
 from dragoman.review.git import GitChanges, list_files, text_at
 from dragoman.review.settings import ReviewSettings
+from dragoman.review.source import ReviewSource
 from dragoman.review.source_files import decode
 
 MOST_FILES = 5_000

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from dragoman.review.finding import Finding, ReviewSource, Severity
+from dragoman.review.finding import Finding, Severity
+from dragoman.review.source import ReviewSource
 from dragoman.review.text_edits import TextLines
 
 CALLER_RULE = "python/broken-caller"

@@ -16,12 +16,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeAlias
 
-from dragoman.review.finding import Finding, ReviewNote, ReviewSource
+from dragoman.review.finding import Finding
 from dragoman.review.finding_cache import FindingCache
 from dragoman.review.finding_filter import FindingFilter
 from dragoman.review.languages import language_of
-from dragoman.review.programs import ToolFailed, find_oxlint, find_ruff
+from dragoman.review.places import find_oxlint, find_ruff
+from dragoman.review.programs import ToolFailed
 from dragoman.review.settings import ReviewSettings
+from dragoman.review.source import ReviewNote, ReviewSource
 
 if TYPE_CHECKING:
     from dragoman.review.inspectors import Inspector

@@ -1,4 +1,4 @@
-"""What a review is made of: sources in, findings out. Values only.
+"""What comes out of a review: findings. Values only; what goes in is in `source`.
 
 Lines and columns count from 1, columns in characters; an end is exclusive. Edits count characters from 0, in
 the text of the source that was reviewed, and are worth nothing for any other text.
@@ -7,7 +7,6 @@ the text of the source that was reviewed, and are worth nothing for any other te
 from __future__ import annotations
 
 import enum
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -31,16 +30,6 @@ class Severity(enum.Enum):
 
 
 _RANKS = {severity: rank for rank, severity in enumerate(Severity)}
-
-
-class ReviewSource(NamedTuple):
-    """One text to review. It is taken as it is given: nothing is ever read from the path."""
-
-    path: str
-    """As it shall appear in findings; its name tells the language."""
-    text: str
-    changed_lines: frozenset[int] | None = None
-    """The lines to report on, or None for all of them."""
 
 
 class FindingPlace(Struct, frozen=True, kw_only=True):
@@ -100,15 +89,6 @@ class Finding(Struct, frozen=True, kw_only=True):
     @property
     def line(self) -> int:
         return self.place.line
-
-
-class ReviewNote(NamedTuple):
-    """Something that a reader of the findings should know: what was not reviewed, and what did not work."""
-
-    path: str | None
-    text: str
-    is_failure: bool = False
-    """Whether a tool failed, so that findings may be missing."""
 
 
 def by_severity(finding: Finding) -> tuple[int, str, int, int, str]:

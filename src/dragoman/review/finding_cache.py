@@ -19,8 +19,8 @@ import msgspec
 
 from dragoman.decoders import msgpack_decoder
 from dragoman.review.finding import Finding
+from dragoman.review.places import judge_digest
 from dragoman.review.rules import ReviewRule
-from dragoman.system.folders import user_folder
 
 LARGEST_SHARD = 128
 """Entries of one of the 256 shards: 32768 texts in all, mostly of a kilobyte."""
@@ -31,21 +31,13 @@ LARGEST_ENTRY = 256 * 1024
 _decode = msgpack_decoder(list[Finding]).decode
 
 
-def default_cache_folder() -> Path:
-    """Where this system's programs keep what can be made again."""
-    return user_folder("cache") / "review"
-
-
 class FindingCache:
     """One folder, for one set of rules and tools. `rules` are those beside ours, which count as files do."""
 
     def __init__(self, folder: Path, rules: Iterable[ReviewRule], programs: Sequence[str | None]) -> None:
         judge = hashlib.sha256(b"findings 1")
         judge.update(msgspec.json.encode(list(rules)))
-        for source in _our_files():
-            judge.update(_stamp(source))
-        for program in programs:
-            judge.update(_stamp(program) if program else b"-")
+        judge.update(judge_digest(programs))
         self._judge = judge.digest()
         self._folder = folder
 
@@ -79,21 +71,6 @@ class FindingCache:
 
     def _place(self, key: str) -> Path:
         return self._folder / key[:2] / key[2:]
-
-
-def _our_files() -> list[str]:
-    # Rules that are functions are part of the judge, too: a changed module is another one. Rules that are
-    # data are not read for this: where every text is known, nobody needs them.
-    here = Path(__file__).parent
-    return sorted(str(path) for path in (*here.glob("*.py"), *here.glob("data/*.toml")))
-
-
-def _stamp(path: str) -> bytes:
-    try:
-        status = os.stat(path)
-    except OSError:
-        return path.encode()
-    return f"{path}:{status.st_size}:{status.st_mtime_ns}".encode()
 
 
 def _trim(shard: Path) -> None:

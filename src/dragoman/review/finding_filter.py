@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import replace
 
 from dragoman.review.baseline import fingerprint
-from dragoman.review.finding import Finding, ReviewNote, ReviewSource
+from dragoman.review.finding import Finding
 from dragoman.review.settings import ReviewSettings
+from dragoman.review.source import ReviewNote, ReviewSource
 from dragoman.review.suppression import Suppressions
 from dragoman.review.text_edits import TextLines
 

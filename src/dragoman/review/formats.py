@@ -15,8 +15,9 @@ from typing import Any
 
 import msgspec
 
-from dragoman.review.finding import Finding, FindingPlace, Fix, ReviewNote, Severity
+from dragoman.review.finding import Finding, FindingPlace, Fix, Severity
 from dragoman.review.rule_links import rule_link
+from dragoman.review.source import ReviewNote
 from dragoman.review.text_edits import TextLines
 from dragoman.text.cells import cell_width
 from dragoman.text.json_values import encode_json

@@ -7,6 +7,7 @@ repository, never a remote.
 
 from __future__ import annotations
 
+import asyncio
 import difflib
 import os
 import re
@@ -15,8 +16,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.errors import LocalMistake
-from dragoman.review.programs import ProgramResult, ToolFailed, find_program, run_program
+from dragoman.review.places import find_program
+from dragoman.review.programs import DEADLINE, ProgramResult, ToolFailed, run_program
 from dragoman.system import git as foreign_git
+from dragoman.system.git_files import list_git_files
 
 _DIFF = (
     *("diff", "--unified=0", "--no-color", "--no-ext-diff", "--no-textconv", "--find-renames"),
@@ -90,15 +93,11 @@ async def changes(
 
 async def list_files(folder: Path) -> list[Path] | None:
     """The files of a folder that git knows or would add; None if the folder is in no repository."""
-    words = ("ls-files", "--cached", "--others", "--exclude-standard", "-z", "--", ".")
-    try:
-        with await _isolate(folder) as isolation:
-            result = await _look(folder, isolation, *words)
-    except ToolFailed:
+    program = find_program("git")
+    if program is None:
         return None
-    if result.status != 0:
-        return None
-    return [folder / os.fsdecode(name) for name in sorted(set(result.out.split(b"\0"))) if name]
+    paths = await asyncio.to_thread(list_git_files, program, str(folder), seconds=DEADLINE)
+    return None if paths is None else [folder / path for path in paths]
 
 
 async def text_at(top: Path, revision: str, path: str) -> bytes | None:

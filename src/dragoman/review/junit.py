@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.etree import ElementTree as xml
 
-from dragoman.review.finding import Finding, ReviewNote
+from dragoman.review.finding import Finding
 from dragoman.review.formats import plain
+from dragoman.review.source import ReviewNote
 
 
 def as_junit(findings: Sequence[Finding], notes: Sequence[ReviewNote], *, files: Sequence[str]) -> str:

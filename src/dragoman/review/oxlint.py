@@ -18,8 +18,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dragoman.decoders import json_decoder
-from dragoman.review.finding import Edit, Finding, Fix, ReviewSource, Severity
+from dragoman.review.finding import Edit, Finding, Fix, Severity
 from dragoman.review.programs import ProgramResult, ToolFailed, run_program
+from dragoman.review.source import ReviewSource
 from dragoman.review.structure import is_available
 from dragoman.review.text_edits import TextLines
 from dragoman.review.worker_messages import LONGEST_LINE

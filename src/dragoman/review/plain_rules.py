@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dragoman.review.finding import Finding, ReviewSource, Severity
+from dragoman.review.finding import Finding, Severity
 from dragoman.review.languages import language_of
 from dragoman.review.lexer import LexicalSpans
 from dragoman.review.rules import own_rules
+from dragoman.review.source import ReviewSource
 from dragoman.review.text_edits import TextLines
 from dragoman.review.text_rules import text_findings
 

@@ -1,15 +1,12 @@
-"""Runs a tool: finds it, gives it a text, takes its answer, and never waits for ever.
+"""Runs a tool: gives it a text, takes its answer, and never waits for ever.
 
-A tool is looked for beside our own interpreter and on PATH, never in what is being reviewed: a project must
-not be able to bring the program that judges it. It runs in a process group of its own, which is gone when
-the caller is, however that ends.
+It runs in a process group of its own, which is gone when the caller is, however that ends.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import signal
 import sys
 from collections.abc import Sequence
@@ -41,28 +38,6 @@ class ProgramResult(NamedTuple):
     status: int
     out: bytes
     err: bytes
-
-
-def find_program(name: str) -> str | None:
-    """The full path of a program, or None."""
-    beside = shutil.which(name, path=str(Path(sys.executable).parent))
-    return beside or shutil.which(name, path=_absolute_path())
-
-
-def find_ruff() -> str | None:
-    """The program that reviews Python, or None if it is not installed."""
-    return find_program("ruff")
-
-
-def find_oxlint() -> str | None:
-    """The program that reviews JavaScript and TypeScript, or None if it is not installed."""
-    return find_program("oxlint")
-
-
-def _absolute_path() -> str:
-    # An empty or relative entry of PATH means the working directory: what is reviewed, often.
-    entries = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    return os.pathsep.join(entry for entry in entries if os.path.isabs(entry))
 
 
 async def run_program(

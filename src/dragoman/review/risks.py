@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from msgspec import Struct, UnsetType
 
-from dragoman.review.finding import Finding, ReviewSource, Severity
+from dragoman.review.finding import Finding, Severity
 from dragoman.review.languages import language_of
+from dragoman.review.source import ReviewSource
 
 if TYPE_CHECKING:
     from dragoman.review.plain_rules import PlainRules

@@ -20,10 +20,11 @@ from dragoman.decoders import convert, json_decoder
 from dragoman.review.built_sql import is_own_statement
 from dragoman.review.catalogue import BY_RUFF_CODE
 from dragoman.review.code_patterns import lazy_pattern
-from dragoman.review.finding import Edit, Finding, Fix, ReviewSource, Severity
+from dragoman.review.finding import Edit, Finding, Fix, Severity
 from dragoman.review.programs import ProgramResult, ToolFailed, run_program
 from dragoman.review.python_ast import INVALID_SYNTAX
 from dragoman.review.python_flow import COMPLEX
+from dragoman.review.source import ReviewSource
 from dragoman.review.text_edits import TextLines, apply_edits
 
 _CONFIG = Path(__file__).parent / "data" / "asked-of-ruff.toml"

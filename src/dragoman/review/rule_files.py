@@ -1,17 +1,16 @@
-"""The files that a project brings for its reviews: rules of its own, and the findings that it knows.
+"""The rules that a project brings for its reviews, or that somebody names.
 
 Apart from the catalogue, which loads every rule of ours.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
+from dragoman.review.places import RULES
 from dragoman.review.rules import BadRule, ReviewRule, read_rules
 from dragoman.review.structure import refusal
-
-RULES = Path(".dragoman") / "rules"
-BASELINE = Path(".dragoman") / "baseline.json"
 
 
 def load_rules(path: Path) -> tuple[ReviewRule, ...]:
@@ -29,3 +28,8 @@ def project_rules(root: Path) -> tuple[ReviewRule, ...]:
     """The rules that a project brings in `.dragoman/rules`; none if it has no such folder."""
     folder = root / RULES
     return load_rules(folder) if folder.is_dir() else ()
+
+
+def chosen_rules(root: Path, names: Iterable[str]) -> tuple[ReviewRule, ...]:
+    """The rules that a project brings, and those of files and folders that somebody named."""
+    return (*project_rules(root), *(rule for name in names for rule in load_rules(Path(name))))

@@ -12,9 +12,8 @@ import urllib.parse
 from pathlib import Path
 
 from dragoman.review.finding import Finding
+from dragoman.review.places import PAGE_VARIABLE
 from dragoman.review.rules import flow_rule_ids, own_rule_ids
-
-VARIABLE = "DRAGOMAN_RULES_PAGE"
 
 _NAME = "review-rules.md"
 _RUFF = "https://docs.astral.sh/ruff/rules/"
@@ -28,7 +27,7 @@ def rule_anchor(rule: str) -> str:
 
 def rules_page() -> str:
     """The address of the page of all rules."""
-    address = os.environ.get(VARIABLE, "")
+    address = os.environ.get(PAGE_VARIABLE, "")
     if urllib.parse.urlsplit(address).scheme in ("http", "https", "file"):
         return address.partition("#")[0]
     packaged_page = Path(__file__).parent / "data" / _NAME

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.errors import LocalMistake
-from dragoman.review.finding import ReviewNote
+from dragoman.review.source import ReviewNote
 from dragoman.system.replacement import replacement_of
 
 LARGEST = 4_000_000

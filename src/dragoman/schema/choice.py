@@ -11,9 +11,9 @@ however well its other fields fit. Otherwise a remote server's entry could start
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from dragoman.decoders import convert
 
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 
-class UnknownPolicy(NamedTuple):
+class UnknownPolicy(Struct, frozen=True):
     """What a tagged union does with a member it does not know."""
 
     refused: bool = False

@@ -31,11 +31,13 @@ _BASE64 = ("data", "blob")
 """Fields in which the protocol itself wants base64: there bytes become what they should."""
 
 _PASSED_ON = ("unknown field", "unknown member")
-_PLACE = re.compile(r" - at `([^`]*)`")
-_MISSING = re.compile(r"Object missing required field (`\w+`)")
 NOT_OF_IT = "must be of the protocol"
-_EXPECTED = re.compile(r"Expected (.*?)(?:, got .*)?$")
-_STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
+
+# Not compiled here: they are for messages that are wrong, and every start would pay for it.
+_PLACE = r" - at `([^`]*)`"
+_MISSING = r"Object missing required field (`\w+`)"
+_EXPECTED = r"Expected (.*?)(?:, got .*)?$"
+_STEP = r"\.([^.\[\]]+)|\[(\d+)\]"
 
 
 class WrongValue(SchemaError):
@@ -149,7 +151,7 @@ def _explain(encoded: bytes, refused: Exception, path: str) -> WrongValue:
     reader knows the place.
     """
     said = str(refused)
-    place = _PLACE.search(said)
+    place = re.search(_PLACE, said)
     expected = said[: place.start()] if place is not None and isinstance(refused, MsgspecError) else ""
     if place is not None and len(place[1]) >= len(path):
         path = place[1]
@@ -158,9 +160,9 @@ def _explain(encoded: bytes, refused: Exception, path: str) -> WrongValue:
 
 def _allowed_values(expected: str) -> str:
     """What may stand there, from the words of the decoder."""
-    if wanted := _EXPECTED.match(expected):
+    if wanted := re.match(_EXPECTED, expected):
         return f"must be {wanted[1]}"
-    if missing := _MISSING.match(expected):
+    if missing := re.match(_MISSING, expected):
         return f"must have the field {missing[1]}"
     return f"must be of the protocol: {expected[:1].lower()}{expected[1:]}" if expected else NOT_OF_IT
 
@@ -172,7 +174,7 @@ def _python_path(path: str) -> str:
 
 def _value_at(encoded: bytes, path: str) -> Any:
     value = json.decode(encoded)
-    for name, index in _STEP.findall(path):
+    for name, index in re.findall(_STEP, path):
         try:
             value = value[int(index)] if index else value[name]
         except (LookupError, TypeError):

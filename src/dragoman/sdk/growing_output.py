@@ -59,9 +59,11 @@ class GrowingText:
 def text_of(content: Sequence[v1.ToolCallContent]) -> str:
     """The words in a tool call's content, one block a line."""
     return "\n".join(
-        part.content.text
-        for part in content
-        if isinstance(part, v1.Content) and isinstance(part.content, v1.TextContent)
+        [
+            part.content.text
+            for part in content
+            if isinstance(part, v1.Content) and isinstance(part.content, v1.TextContent)
+        ]
     )
 
 

@@ -23,7 +23,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 from msgspec.structs import replace
 
-from dragoman.decoders import json_decoder
+from dragoman.decoders import decode_json, json_decoder
 from dragoman.wire.codes import INVALID_REQUEST, PARSE_ERROR
 from dragoman.wire.duplicate_members import says_each_once
 from dragoman.wire.envelope import (
@@ -66,9 +66,7 @@ class _BareError(Struct, gc=False):
 
 _shells = json_decoder(_Shell)
 _text = json_decoder(Raw)
-_raw_shell = json_decoder(_RawShell)
 _error = json_decoder(ErrorObject)
-_bare_error = json_decoder(_BareError)
 
 # What decoding untrusted bytes can raise: bad JSON or types, bad UTF-8, nesting beyond the interpreter's
 # stack.
@@ -214,7 +212,7 @@ def _read_error(raw: Raw) -> ErrorObject:
 def _read_bare_error(raw: Raw) -> ErrorObject:
     """JSON that Python cannot hold, such as 1e400 or a number of five thousand digits."""
     try:
-        bare = _bare_error.decode(raw)
+        bare = decode_json(raw, _BareError)
     except UNREADABLE_TEXT:
         return ErrorObject(0, "the peer sent a malformed error object")
     return ErrorObject(bare.code, bare.message)
@@ -247,7 +245,7 @@ def without_half_pairs(text: bytes) -> bytes:
 def _explain(frame: bytes, text: bytes) -> MalformedFrame:
     """It is JSON, but not an envelope."""
     try:
-        shell = _raw_shell.decode(text)
+        shell = decode_json(text, _RawShell)
     except msgspec.ValidationError:
         kind = "arrays are not accepted" if text.lstrip()[:1] == b"[" else "a message must be an object"
         return MalformedFrame(frame, INVALID_REQUEST, kind)

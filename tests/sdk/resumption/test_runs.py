@@ -59,6 +59,16 @@ def test_a_block_of_updates_is_read_as_one() -> None:
     assert found[1] == {"s": "3", "t": "2.1"}
 
 
+@pytest.mark.parametrize("cursor", ["2", "2.1"])
+def test_a_block_of_one_session_is_read_as_one(cursor: str) -> None:
+    nested = update("t", "7").decode()
+    found = remove_marks(update("s", "1", nested) + update("s", cursor, "y"))
+    assert found is not None
+    lines = [json.loads(line)["params"] for line in found[0].splitlines()]
+    assert lines == [{"sessionId": "s", "update": {"text": text}} for text in (nested, "y")]
+    assert found[1] == {"s": cursor}
+
+
 @pytest.mark.parametrize(
     "block",
     [
@@ -68,6 +78,9 @@ def test_a_block_of_updates_is_read_as_one() -> None:
         update("s", "1") + frame({"id": 1, "result": {}}),
         update("s", "1") + b"\n",
         update("s", "1", other=1),
+        update("s", "1") + update("s", ""),
+        update("s", "1") + update("s", "x"),
+        update("s", "1") + update("s", "1.2.3"),
         update('s"', "1"),
         frame({"method": "session/update", "params": {"x": json.loads(update("s", "1"))}}),
     ],

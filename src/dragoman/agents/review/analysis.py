@@ -13,7 +13,7 @@ from dragoman.agents.review.review_texts import ReviewTexts
 from dragoman.agents.review.source_reader import ReviewInput
 from dragoman.agents.review.target_choice import LOCATIONS
 from dragoman.review import Finding, ReviewNote, ReviewSettings, language_of, review
-from dragoman.review.programs import find_oxlint, find_ruff
+from dragoman.review.places import find_oxlint, find_ruff
 from dragoman.review.rule_links import rules_page
 from dragoman.review.structure import GRAMMARS, is_available
 from dragoman.schema import v1

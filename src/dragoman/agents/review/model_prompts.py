@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from dragoman.agents.review.excerpts import LONGEST_LINE, excerpts
-from dragoman.review.finding import Finding, ReviewSource
+from dragoman.review.finding import Finding
+from dragoman.review.source import ReviewSource
 from dragoman.review.text_edits import TextLines
 
 FILES = 200

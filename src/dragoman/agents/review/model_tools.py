@@ -22,9 +22,9 @@ from dragoman.agents.code.tools.search_tool import SearchArguments, search
 from dragoman.agents.code.tools.tool import CoderTool, ToolContext, ToolOutcome
 from dragoman.agents.review.project_tests import ProjectTests, SuiteNotRun
 from dragoman.agents.review.review_texts import ReviewTexts
-from dragoman.review.finding import ReviewSource
 from dragoman.review.git import blame, find_top
 from dragoman.review.programs import ToolFailed
+from dragoman.review.source import ReviewSource
 from dragoman.review.text_edits import TextLines
 
 WIDTH = 300

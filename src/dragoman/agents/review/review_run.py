@@ -41,7 +41,8 @@ from dragoman.review import (
 )
 from dragoman.review.caller_search import broken_callers
 from dragoman.review.finding import by_severity
-from dragoman.review.rule_files import BASELINE, project_rules
+from dragoman.review.places import BASELINE
+from dragoman.review.rule_files import project_rules
 from dragoman.review.rule_links import rules_page
 from dragoman.schema import v1
 

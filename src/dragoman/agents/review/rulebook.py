@@ -11,7 +11,8 @@ from dragoman.agents.review.conversation import LastReview
 from dragoman.agents.review.markdown import about_rule, count_of, link
 from dragoman.review import BadRule, Finding, ReviewRule
 from dragoman.review.catalogue import CatalogueEntry, catalogue
-from dragoman.review.rule_files import RULES, project_rules
+from dragoman.review.places import RULES
+from dragoman.review.rule_files import project_rules
 from dragoman.review.rule_links import rule_link, rules_page
 
 MOST = 200

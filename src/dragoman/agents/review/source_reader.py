@@ -13,7 +13,7 @@ from dragoman.agents.review.git_targets import INDEX, lines_of, text_in_index
 from dragoman.agents.review.markdown import count_of
 from dragoman.agents.review.target_choice import LOCATIONS
 from dragoman.agents.review.targets import ReviewTarget
-from dragoman.review.finding import ReviewSource
+from dragoman.review.source import ReviewSource
 from dragoman.schema import v1
 
 AT_ONCE = 8

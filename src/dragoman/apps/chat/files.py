@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-import subprocess
 import time
 from collections.abc import Iterator, Sequence
 
-from dragoman.system import git
+from dragoman.system.git import find_git
+from dragoman.system.git_files import list_git_files
 from dragoman.text.fuzzy import fuzzy_search
 from dragoman.workspace.snapshot_entries import IGNORED
 
@@ -49,33 +49,9 @@ def list_files(folder: str) -> list[str]:
 
 
 def _from_git(folder: str) -> list[str] | None:
-    program = git.find_git()
-    if program is None:
-        return None
-    words = ("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
-    try:
-        places = git.read_places(_run(git.ask_repository(program, git.LOCATE), folder), folder)
-        if places is None:
-            return None
-        settings = _run(git.ask_repository(program, git.READ_SETTINGS), folder, may_fail=True)
-        with git.Isolation(program, places, settings=git.read_settings(settings)) as isolation:
-            output = _run(isolation.command(*words), folder)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return [os.fsdecode(path) for path in output.split(b"\0")[:MOST] if path]
-
-
-def _run(command: git.GitCommand, folder: str, *, may_fail: bool = False) -> bytes:
-    process = subprocess.run(
-        command.words,
-        cwd=folder,
-        env=command.env,
-        capture_output=True,
-        timeout=SECONDS,
-        check=not may_fail,
-        stdin=subprocess.DEVNULL,
-    )
-    return process.stdout
+    program = find_git()
+    paths = None if program is None else list_git_files(program, folder, seconds=SECONDS)
+    return None if paths is None else paths[:MOST]
 
 
 def _walk(folder: str) -> Iterator[str]:

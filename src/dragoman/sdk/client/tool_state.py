@@ -46,9 +46,12 @@ class ToolState(Struct, frozen=True, kw_only=True):
 
     def after(self, update: v1.ToolCall | v1.ToolCallUpdate) -> ToolState:
         """The state after one more mention; what the update leaves out stays."""
-        fields = {name: getattr(update, name) for name in _FIELDS}
         # In version 1 null means the same as absent.
-        changes = {name: value for name, value in fields.items() if value is not UNSET and value is not None}
+        changes = {
+            name: value
+            for name in _FIELDS
+            if (value := getattr(update, name)) is not UNSET and value is not None
+        }
         return replace(self, fresh=self._fresh(changes.get("content")), **changes)
 
     def _fresh(self, content: list[v1.ToolCallContent] | None) -> str:

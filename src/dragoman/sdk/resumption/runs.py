@@ -23,6 +23,26 @@ def remove_marks(block: bytes) -> tuple[bytes, dict[str, str]] | None:
     frames = block[len(_MARK) :].split(b"\n" + _MARK)
     if len(frames) != block.count(b"\n") + (not block.endswith(b"\n")):
         return None
+    return _of_one_session(frames) or _of_many(frames)
+
+
+def _of_one_session(frames: list[bytes]) -> tuple[bytes, dict[str, str]] | None:
+    """What nearly every block is: all marks are cut off by the same words behind them."""
+    _, _, behind = frames[0].partition(_SESSION)
+    session, end, _ = behind.partition(b'"')
+    if not end or b"\\" in session or not session.isascii():
+        return None
+    words = _SESSION + session + end
+    cuts = [frame.partition(words) for frame in frames]
+    heads = [cursor for cursor, _, _ in cuts]
+    if not (b"".join(heads).isdigit() and all(heads)) or not all(found for _, found, _ in cuts):
+        return None
+    between = UPDATE + b'"sessionId":"' + session + end
+    whole = between + (b"\n" + between).join([rest for _, _, rest in cuts])
+    return whole, {session.decode(): heads[-1].decode()}
+
+
+def _of_many(frames: list[bytes]) -> tuple[bytes, dict[str, str]] | None:
     parts = []
     cursors: dict[bytes, bytes] = {}
     for frame in frames:

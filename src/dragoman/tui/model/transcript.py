@@ -206,10 +206,13 @@ class Transcript:
 
     def _chunk(self, speaker: Speaker, update: _Chunk) -> None:
         content = update.content
-        if isinstance(content, v1.ImageContent):
+        if isinstance(content, v1.TextContent):  # nearly always
+            text = content.text
+        elif isinstance(content, v1.ImageContent):
             self.add(PictureEntry(speaker, content.mime_type, content.data))
             return
-        text = content.text if isinstance(content, v1.TextContent) else f"[{name_of(content)}]"
+        else:
+            text = f"[{name_of(content)}]"
         if speaker == "user" and self._is_expected(text):
             return
         message_id = update.message_id or None

@@ -36,7 +36,7 @@ class ToolCalls:
     """
 
     def __init__(self) -> None:
-        self._calls: OrderedDict[tuple[str, str], dict[str, Raw]] = OrderedDict()
+        self._calls: OrderedDict[tuple[str, str], dict[str, bytes]] = OrderedDict()
         self._bytes = 0
         self._has_forgotten = False
 
@@ -63,11 +63,16 @@ class ToolCalls:
         self._calls.move_to_end((session_id, name))
         for member in _MEMBERS:
             value = members.get(member)
-            if value is not None and bytes(value) not in _EMPTY:
-                before = call.get(member)
-                after = _merge_input(before, value) if member == "rawInput" else value.copy()
-                call[member] = after
-                self._bytes += len(bytes(after)) - (0 if before is None else len(bytes(before)))
+            # As bytes of its own: a part of a frame would keep the whole frame.
+            if value is None or (after := bytes(value)) in _EMPTY:
+                continue
+            before = call.get(member)
+            if before is not None:
+                self._bytes -= len(before)
+                if member == "rawInput":
+                    after = _merge_input(before, after)
+            call[member] = after
+            self._bytes += len(after)
         while len(self._calls) > MOST_CALLS or self._bytes > MOST_BYTES:
             _, oldest = self._calls.popitem(last=False)
             self._bytes -= _size(oldest)
@@ -80,13 +85,14 @@ class ToolCalls:
         if fields is None:
             return unreadable if self._has_forgotten and not _tells_what(call) else None
         try:
-            return read(msgspec.json.encode({"toolCallId": call.tool_call_id, **fields}), v1.ToolCallUpdate)
+            members = {member: Raw(value) for member, value in fields.items()}
+            return read(msgspec.json.encode({"toolCallId": call.tool_call_id, **members}), v1.ToolCallUpdate)
         except SchemaError:
             return unreadable
 
 
-def _size(call: dict[str, Raw]) -> int:
-    return sum(len(bytes(value)) for value in call.values())
+def _size(call: dict[str, bytes]) -> int:
+    return sum(map(len, call.values()))
 
 
 def _tells_what(call: v1.ToolCallUpdate) -> bool:
@@ -94,10 +100,9 @@ def _tells_what(call: v1.ToolCallUpdate) -> bool:
     return bool(call.kind or call.name or call.content or call.locations or call.raw_input)
 
 
-def _merge_input(before: Raw | None, after: Raw) -> Raw:
+def _merge_input(before: bytes, after: bytes) -> bytes:
     """The input of a call as it stands; members of it that are not said again stay."""
     try:
-        old = {} if before is None else _objects.decode(before)
-        return Raw(msgspec.json.encode({**old, **_objects.decode(after)}))
-    except _UNREADABLE:  # it is no object, and stands for itself
-        return after.copy()
+        return msgspec.json.encode({**_objects.decode(before), **_objects.decode(after)})
+    except _UNREADABLE:  # one of them is no object, and the later one stands for itself
+        return after

@@ -14,7 +14,8 @@ from msgspec import Meta, Struct
 from dragoman.agents.code.permission import ToolProblem
 from dragoman.agents.code.tools.read_tools import admit_path
 from dragoman.agents.code.tools.tool import CoderTool, ToolContext, ToolOutcome
-from dragoman.review.finding import Finding, ReviewNote, ReviewSource, Severity, by_severity
+from dragoman.review.finding import Finding, Severity, by_severity
+from dragoman.review.source import ReviewNote, ReviewSource
 
 FILES = 20
 """Files of one call: a model that asks for more means a folder, and reads none of the answer."""

@@ -1,0 +1,27 @@
+"""What goes into a review, and what its reader is told beside the findings. Values only.
+
+Apart from `finding`, so that whoever lists and reads files loads nothing that judges them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class ReviewSource(NamedTuple):
+    """One text to review. It is taken as it is given: nothing is ever read from the path."""
+
+    path: str
+    """As it shall appear in findings; its name tells the language."""
+    text: str
+    changed_lines: frozenset[int] | None = None
+    """The lines to report on, or None for all of them."""
+
+
+class ReviewNote(NamedTuple):
+    """Something that a reader of the findings should know: what was not reviewed, and what did not work."""
+
+    path: str | None
+    text: str
+    is_failure: bool = False
+    """Whether a tool failed, so that findings may be missing."""
