@@ -22,6 +22,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from dragoman.check.rules import AREAS
 from tests.fork_client import is_large
 from tests.fork_server import CommandForks, ForkServer, SharedForks
 
@@ -55,7 +56,14 @@ MODULES = (
 LARGE = "-large"
 """Behind `ADDRESS`: the server for programs that import more than all others together."""
 
-LARGE_MODULES = ("acp", "dragoman.apps.chat.command", "tests.agents.model_layer")
+LARGE_MODULES = (
+    "acp",
+    "dragoman.apps.chat.command",
+    "dragoman.cli.check_agent",
+    "dragoman.cli.check_client",
+    *(f"dragoman.check.rules.{area}" for area in AREAS),
+    "tests.agents.model_layer",
+)
 
 
 CLIENT = str(Path(__file__).with_name("fork_client.py"))
