@@ -18,9 +18,12 @@ PASSED_ON = (_signal.SIGHUP, _signal.SIGINT, _signal.SIGQUIT, _signal.SIGTERM)
 
 
 def is_large(words: list[str]) -> bool:
-    """Whether it talks to models, or is made with the official SDK: it imports more than the others do."""
+    """Whether it imports more than others do: it talks to models, draws, has many rules, or is made with the
+    official SDK.
+    """
     program = words[1] if words[0] == "-m" else words[0].rpartition("/")[2]
-    return words[2:4] in (["agent", "code"], ["agent", "review"]) or "official" in program
+    is_command = words[2:4] in (["agent", "code"], ["agent", "review"]) or words[2:3] in (["chat"], ["check"])
+    return is_command or "official" in program
 
 
 def main() -> None:
@@ -62,4 +65,5 @@ def _claim_terminal() -> None:
             pass  # it is somebody else's
 
 
-main()
+if __name__ == "__main__":
+    main()

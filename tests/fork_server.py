@@ -41,8 +41,63 @@ LARGEST_REQUEST = 200_000
 """Bytes of arguments and environment: what a socket takes as one message."""
 
 
-class ForkServer:
-    """The process that forks. Several threads may run commands at the same time."""
+class CommandForks:
+    """Commands as forks of a server. Several threads may run commands at the same time."""
+
+    def _ask(self, request: bytes, ends: list[int]) -> None:
+        """Pass a request on to the server, with the streams of the fork and the end that is told of it."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """End what was started for this; the commands have ended before."""
+
+    def run(
+        self,
+        arguments: Sequence[str],
+        *,
+        given: bytes | None,
+        cwd: Path,
+        env: Mapping[str, str],
+        timeout: float,
+    ) -> subprocess.CompletedProcess[bytes]:
+        """`subprocess.run` with captured output; without `given`, standard input is empty."""
+        request = marshal.dumps((["-m", "dragoman", *arguments], str(cwd), dict(env)))
+        out, err, report = os.pipe(), os.pipe(), os.pipe()
+        source = (os.open(os.devnull, os.O_RDONLY), None) if given is None else os.pipe()
+        theirs = [source[0], out[1], err[1], report[1]]
+        try:
+            self._ask(request, theirs)
+        finally:
+            for end in theirs:
+                os.close(end)
+        with open(report[0], "rb") as status, ThreadPoolExecutor(3) as pool:
+            pid = int(status.readline())
+            texts = [pool.submit(_read, end[0]) for end in (out, err)]
+            if source[1] is not None:
+                pool.submit(_write, source[1], given or b"")
+            alarm = threading.Timer(timeout, os.kill, (pid, signal.SIGKILL))
+            alarm.start()
+            try:
+                code = int(status.readline())
+            finally:
+                alarm.cancel()
+            return subprocess.CompletedProcess(arguments, code, texts[0].result(), texts[1].result())
+
+
+class SharedForks(CommandForks):
+    """Those of a server that somebody else has started, and will end."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+
+    def _ask(self, request: bytes, ends: list[int]) -> None:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as server:
+            server.connect(self._address)
+            socket.send_fds(server, [request], ends)
+
+
+class ForkServer(CommandForks):
+    """The process that forks."""
 
     def __init__(self, *modules: str, address: str = "", python: str = "") -> None:
         """`modules` are imported before the first fork. `python` is what the forks take for the interpreter
@@ -76,38 +131,9 @@ class ForkServer:
             self._process.kill()
             self._process.wait()
 
-    def run(
-        self,
-        arguments: Sequence[str],
-        *,
-        given: bytes | None,
-        cwd: Path,
-        env: Mapping[str, str],
-        timeout: float,
-    ) -> subprocess.CompletedProcess[bytes]:
-        """`subprocess.run` with captured output; without `given`, standard input is empty."""
-        request = marshal.dumps((["-m", "dragoman", *arguments], str(cwd), dict(env)))
-        out, err, report = os.pipe(), os.pipe(), os.pipe()
-        source = (os.open(os.devnull, os.O_RDONLY), None) if given is None else os.pipe()
-        theirs = [source[0], out[1], err[1], report[1]]
-        try:
-            with self._lock:
-                socket.send_fds(self._socket, [request], theirs)
-        finally:
-            for end in theirs:
-                os.close(end)
-        with open(report[0], "rb") as status, ThreadPoolExecutor(3) as pool:
-            pid = int(status.readline())
-            texts = [pool.submit(_read, end[0]) for end in (out, err)]
-            if source[1] is not None:
-                pool.submit(_write, source[1], given or b"")
-            alarm = threading.Timer(timeout, os.kill, (pid, signal.SIGKILL))
-            alarm.start()
-            try:
-                code = int(status.readline())
-            finally:
-                alarm.cancel()
-            return subprocess.CompletedProcess(arguments, code, texts[0].result(), texts[1].result())
+    def _ask(self, request: bytes, ends: list[int]) -> None:
+        with self._lock:
+            socket.send_fds(self._socket, [request], ends)
 
 
 def _read(end: int) -> bytes:

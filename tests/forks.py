@@ -22,6 +22,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from dragoman.check.rules import AREAS
+from tests.fork_client import is_large
+from tests.fork_server import CommandForks, ForkServer, SharedForks
+
 ADDRESS = f"{tempfile.gettempdir()}/forks-{os.getpid()}"
 """Of the server of this run; workers fork later."""
 
@@ -39,17 +43,27 @@ MODULES = (
     "dragoman.cli.agent_echo",
     "dragoman.cli.agent_review",
     "dragoman.cli.agent_script",
+    "dragoman.cli.agents_login",
+    "dragoman.cli.doctor",
     "dragoman.cli.translate",
     "dragoman.hub.api.app",
     "dragoman.hub.cluster.node",
     "dragoman.hub.runner",
+    "tests.fork_start",
 )
 """What most of the programs import. A fork costs the more, the more memory the server has."""
 
 LARGE = "-large"
 """Behind `ADDRESS`: the server for programs that import more than all others together."""
 
-LARGE_MODULES = ("acp", "tests.agents.model_layer")
+LARGE_MODULES = (
+    "acp",
+    "dragoman.apps.chat.command",
+    "dragoman.cli.check_agent",
+    "dragoman.cli.check_client",
+    *(f"dragoman.check.rules.{area}" for area in AREAS),
+    "tests.agents.model_layer",
+)
 
 
 CLIENT = str(Path(__file__).with_name("fork_client.py"))
@@ -75,6 +89,13 @@ def unforked(command: list[str]) -> list[str]:
 DRAGOMAN = module("dragoman")
 
 
+def for_commands(*modules: str) -> CommandForks:
+    """Forks for commands that are run to their end: of the server of this run, or of one that has imported
+    these modules.
+    """
+    return SharedForks(ADDRESS) if Path(ADDRESS).is_socket() else ForkServer(*modules)
+
+
 class Fork:
     """A fork that belongs to us, as far as tests want of it what `subprocess.Popen` has."""
 
@@ -85,17 +106,15 @@ class Fork:
         *,
         cwd: str | Path,
         env: Mapping[str, str],
-        stderr: int,
+        streams: Sequence[int],
     ) -> None:
-        out, report = os.pipe(), os.pipe()
-        nothing = os.open(os.devnull, os.O_RDONLY)
-        theirs = [nothing, out[1], stderr, report[1]]
+        report = os.pipe()
+        request = marshal.dumps((list(words), str(cwd), dict(env)))
         try:
-            socket.send_fds(server, [marshal.dumps((list(words), str(cwd), dict(env)))], theirs)
+            socket.send_fds(server, [request], [*streams, report[1]])
         finally:
-            for end in (nothing, out[1], report[1]):
-                os.close(end)
-        self.stdout: BinaryIO | None = os.fdopen(out[0], "rb")
+            os.close(report[1])
+        self.stdout: BinaryIO | None = None
         self._report = os.fdopen(report[0], "rb", buffering=0)
         self.pid = int(self._report.readline())
         self.returncode: int | None = None
@@ -134,10 +153,38 @@ def start(
     is_forked: bool = True,
 ) -> subprocess.Popen[bytes] | Fork:
     """A program of ours in a session of its own, of which we read the output; a fork if there is a server."""
-    if is_forked and command[0] == sys.executable and sys.platform == "linux":
-        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as server:
-            if server.connect_ex(ADDRESS) == 0:
-                return Fork(command[1:], server, cwd=cwd, env=env, stderr=stderr)
+    if is_forked and (server := _server_for(command)) is not None:
+        out = os.pipe()
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        try:
+            with server:
+                fork = Fork(command[1:], server, cwd=cwd, env=env, streams=(nothing, out[1], stderr))
+        finally:
+            os.close(nothing)
+            os.close(out[1])
+        fork.stdout = os.fdopen(out[0], "rb")
+        return fork
     return subprocess.Popen(
         list(command), cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=stderr, start_new_session=True
     )
+
+
+def start_in_terminal(
+    command: Sequence[str], terminal: int, *, cwd: str | Path, env: Mapping[str, str]
+) -> Fork | None:
+    """A program of ours in a session of its own with this terminal; None if there is no server."""
+    if (server := _server_for(command)) is None:
+        return None
+    with server:
+        return Fork(command[1:], server, cwd=cwd, env=env, streams=(terminal, terminal, terminal))
+
+
+def _server_for(command: Sequence[str]) -> socket.socket | None:
+    """A connection to the server that forks for this command line, if there is one."""
+    if command[0] != sys.executable or sys.platform != "linux":
+        return None
+    server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    if server.connect_ex(ADDRESS + LARGE if is_large(list(command[1:])) else ADDRESS) == 0:
+        return server
+    server.close()
+    return None

@@ -201,6 +201,38 @@ def test_a_signal_to_a_fork_of_our_own_that_has_ended_by_itself_goes_to_nobody(
         assert process.wait(patience(10)) in (0, -signal.SIGTERM)  # the end of its output is not yet its own
 
 
+@pytest.mark.parametrize("is_there", [True, False])
+def test_commands_are_forks_of_the_server_of_the_run_if_there_is_one(
+    server: ForkServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_there: bool
+) -> None:
+    monkeypatch.setattr(forks, "ADDRESS", server.address if is_there else str(tmp_path / "nobody"))
+    commands = forks.for_commands()
+    try:
+        assert isinstance(commands, ForkServer) != is_there
+        done = commands.run(["--version"], given=None, cwd=tmp_path, env={}, timeout=patience(30))
+        assert (done.returncode, done.stdout.split()[0]) == (0, b"dragoman")
+    finally:
+        commands.close()
+
+
+def test_a_terminal_that_nobody_has_is_that_of_a_fork_of_our_own(
+    server: ForkServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forks, "ADDRESS", server.address)
+    ours, theirs = pty.openpty()
+    process = forks.start_in_terminal([sys.executable, "-c", TERMINAL], theirs, cwd=tmp_path, env={})
+    os.close(theirs)
+    assert process is not None
+    try:
+        shown = b""
+        while b"\n" not in shown:
+            shown += os.read(ours, 1000)
+        assert shown.split() == [b"True", b"True"]
+    finally:
+        os.close(ours)
+        assert process.wait(patience(10)) == -signal.SIGHUP
+
+
 def test_a_program_of_another_version_is_no_fork() -> None:
     assert forks.unforked([*forks.DRAGOMAN, "--version"]) == [sys.executable, "-m", "dragoman", "--version"]
     assert forks.unforked(["node", "client.mjs"]) == ["node", "client.mjs"]

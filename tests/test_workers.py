@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from dragoman.testing.pace import patience
-from tests.workers import TOGETHER, whole_of
+from tests.workers import TOGETHER, FolderMaker, whole_of
 
 ROOT = Path(__file__).parent.parent
 
@@ -29,8 +29,9 @@ def shared(tmp_path_factory):
     yield tmp_path_factory.getbasetemp()
     note("ended")
 
-def test_passes(shared):
+def test_passes(shared, tmp_path):
     note("first")
+    assert tmp_path == shared / "test_passes0"
     assert shared.name == os.environ["PYTEST_WORKER"]
 
 def test_fails():
@@ -105,3 +106,10 @@ def test_a_worker_takes_a_file_or_the_folder_whose_files_share_what_they_start()
     assert whole_of(alone) == alone
     assert {whole_of(file) for file in shared} == {ROOT / "tests/web"}
     assert all((ROOT / "tests" / name / "conftest.py").exists() for name in TOGETHER)
+
+
+def test_each_folder_is_a_new_one(tmp_path: Path) -> None:
+    (tmp_path / "test_a1").mkdir()
+    maker = FolderMaker()
+    made = [maker.make(tmp_path, prefix, 0o700).name for prefix in ("test_a", "test_b", "test_a", "test_a")]
+    assert made == ["test_a0", "test_b0", "test_a2", "test_a3"]

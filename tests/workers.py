@@ -18,6 +18,7 @@ import signal
 import struct
 import sys
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterator
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
@@ -25,6 +26,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
 import pytest
+from _pytest import tmpdir
 
 WORKER = "PYTEST_WORKER"
 """The variable that names the worker to its tests and their programs."""
@@ -266,6 +268,7 @@ def _prepare(session: pytest.Session, name: str, folder: Path, sender: Sender) -
     os.environ[WORKER] = name
     (folder / name).mkdir()
     config._tmp_path_factory._basetemp = folder / name  # type: ignore[attr-defined]
+    tmpdir.make_numbered_dir = FolderMaker().make  # type: ignore[attr-defined]
     plugins = config.pluginmanager
     for plugin in filter(plugins.has_plugin, REPORTING):
         plugins.unregister(name=plugin)
@@ -274,6 +277,27 @@ def _prepare(session: pytest.Session, name: str, folder: Path, sender: Sender) -
         capture.stop_global_capturing()  # its files are shared with the controller and the other workers
         capture.start_global_capturing()
         capture.suspend_global_capture()
+
+
+class FolderMaker:
+    """Makes the folders of tests. pytest reads the names of all folders before it makes one more, which takes
+    milliseconds once there are thousands.
+    """
+
+    def __init__(self) -> None:
+        self._counts: Counter[Path] = Counter()
+
+    def make(self, root: Path, prefix: str, mode: int = 0o700) -> Path:
+        """A new folder; the first one ends with a zero."""
+        start = root / prefix
+        while True:
+            found = root / f"{prefix}{self._counts[start]}"
+            self._counts[start] += 1
+            try:
+                found.mkdir(mode=mode)
+                return found
+            except FileExistsError:  # a test has made it
+                continue
 
 
 def _run(session: pytest.Session, items: Iterator[pytest.Item]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from dragoman.testing.pace import patience
-from tests.fork_server import ForkServer
+from tests.fork_server import CommandForks
 
 BOUND = 40.0
 
@@ -20,9 +20,9 @@ MODULES = (
     "dragoman.cli.agents_login",
     "dragoman.cli.doctor",
 )
-"""What most of these commands import."""
+"""What most of these commands import, for a run without a server."""
 
-fork_server: ForkServer | None = None
+fork_server: CommandForks | None = None
 """Set by `conftest.py` where a process can fork."""
 
 

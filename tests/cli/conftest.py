@@ -1,4 +1,4 @@
-"""One process for each worker runs the commands of this room (`tests/fork_server.py`)."""
+"""The commands of this room are forks (`tests/forks.py`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.cli import command_forks
-from tests.fork_server import ForkServer
+from tests.forks import for_commands
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -16,7 +16,7 @@ def fork_server() -> Iterator[None]:
     if sys.platform != "linux":
         yield
         return
-    command_forks.fork_server = server = ForkServer(*command_forks.MODULES)
+    command_forks.fork_server = server = for_commands(*command_forks.MODULES)
     try:
         yield
     finally:

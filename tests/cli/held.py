@@ -1,4 +1,4 @@
-"""A command in a terminal of its own, which a test can close or leave unread."""
+"""A command in a terminal of its own, which a test can close or leave unread. Most are forks."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from tests import forks
 from tests.apps.run.run_process import home
 
 PATIENCE = 60.0
@@ -39,25 +40,34 @@ class Held:
         self._is_read = is_read
         self._terminal, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
+        env = env or home(folder, TERM="xterm-256color")
+        fork = None if ignores_hangup else forks.start_in_terminal(command, theirs, cwd=folder, env=env)
+        self.process = fork or self._start(command, theirs, folder, env, ignores_hangup=ignores_hangup)
+        os.close(theirs)
+        os.set_blocking(self._terminal, False)
+        self.shown = ""
+
+    @staticmethod
+    def _start(
+        command: Sequence[str], terminal: int, folder: Path, env: Mapping[str, str], *, ignores_hangup: bool
+    ) -> subprocess.Popen[bytes]:
+        """A process; a fork hears the hangup."""
 
         def begin() -> None:
             fcntl.ioctl(0, termios.TIOCSCTTY, 0)
             signal.signal(signal.SIGHUP, signal.SIG_IGN if ignores_hangup else signal.SIG_DFL)
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
-        self.process = subprocess.Popen(
+        return subprocess.Popen(
             command,
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
+            stdin=terminal,
+            stdout=terminal,
+            stderr=terminal,
             cwd=folder,
-            env=env or home(folder, TERM="xterm-256color"),
+            env=env,
             start_new_session=True,
             preexec_fn=begin,
         )
-        os.close(theirs)
-        os.set_blocking(self._terminal, False)
-        self.shown = ""
 
     def read(self) -> str:
         try:

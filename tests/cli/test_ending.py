@@ -1,6 +1,6 @@
 """Every command that holds a terminal or an agent ends when it is told to, and its agents with it.
 
-Real processes in real terminals: a person closes the window, a service manager sends a signal, `kill` is
+Real terminals: a person closes the window, a service manager sends a signal, `kill` is
 used. The agent ignores all of it, and so does the child that it started.
 """
 
@@ -49,7 +49,7 @@ def ends_with_its_agent(
         held.end(how)
         held.wait_for(lambda: held.process.poll() is not None, f"the end by {how}", ENDS_WITHIN)
         held.wait_for(lambda: not any(map(is_running, agents)), f"the agents' end by {how}", ENDS_WITHIN)
-        return held.process.returncode
+        return held.process.wait()
     finally:
         held.close()
         for pid in [int(pid) for pid in pids.read_text().split()] if pids.exists() else []:

@@ -21,6 +21,7 @@ PAINTED = ("NAME", "MODULE", "KIND", "TITLE", "ABOUT", "VERSION", ".template")
 
 
 @pytest.mark.bound(240)
+@pytest.mark.in_turn("kind")
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_project_passes_its_own_tests_as_made(kind: str, tmp_path: Path) -> None:
     made = environment(shared_folder(tmp_path), ["pytest", "pytest-asyncio"])

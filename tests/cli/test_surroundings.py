@@ -78,8 +78,8 @@ def test_a_folder_and_a_prompt_that_are_no_text_are_refused_before_an_agent_star
     [
         ["where"],
         ["where", "--json"],
-        ["check", "list"],
-        ["completions", "bash"],
+        pytest.param(["check", "list"], marks=pytest.mark.slow),
+        pytest.param(["completions", "bash"], marks=pytest.mark.slow),
         ["run", "--agent", "echo", "hi"],
         ["run", "--agent", "echo", "--format", "json", "hi"],
     ],

@@ -121,6 +121,7 @@ async def test_the_official_typescript_client(hub: HubProcess, scheme: str) -> N
 
 
 @pytest.mark.skipif(ACPX is None, reason="needs acpx: npm install -g acpx")
+@pytest.mark.slow  # acpx is tried on our agents themselves, and `connect` in tests/cli
 async def test_acpx_through_connect(hub: HubProcess, tmp_path: Path) -> None:
     assert ACPX is not None
     folder = hub.work / "acpx"

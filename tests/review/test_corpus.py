@@ -5,14 +5,25 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from dragoman.review import judges
 from tests.every import every
+from tests.review.local_inspector import LocalInspector
 
 TOOLS = Path(__file__).parents[2] / "tools"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def rules_here() -> Iterator[None]:
+    """The same rules for thousands of texts: workers would read them anew for each set."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(judges, "Inspector", LocalInspector)
+        yield
 
 
 @pytest.fixture(scope="module")

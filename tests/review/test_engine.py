@@ -62,6 +62,7 @@ async def test_every_tool_adds_its_findings() -> None:
     assert {finding.tool for finding in found} == {"ruff", "ast-grep", "oxlint", "dragoman"}
 
 
+@without_workers
 async def test_two_tools_that_find_the_same_report_it_once() -> None:
     found = await reviewed(ReviewSource("x.js", "eval(x);\n"))
     assert [finding.rule for finding in found].count("javascript/no-eval") == 1
@@ -157,6 +158,7 @@ async def test_a_worker_that_gets_no_processor_is_waited_for(monkeypatch: pytest
         await inspector.aclose()
 
 
+@without_workers
 async def test_a_ruff_that_fails_is_told_and_our_own_rules_step_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -169,6 +171,7 @@ async def test_a_ruff_that_fails_is_told_and_our_own_rules_step_in(
     assert {finding.tool for finding in found} == {"dragoman"}
 
 
+@without_workers
 async def test_a_ruff_that_hangs_is_ended_at_its_deadline(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -179,6 +182,7 @@ async def test_a_ruff_that_hangs_is_ended_at_its_deadline(
     assert "python/eval" in rules_of(found)
 
 
+@without_workers
 async def test_an_oxlint_that_fails_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine_module, "find_oxlint", lambda: program(tmp_path, "print('{}')"))
     notes: list[ReviewNote] = []

@@ -42,6 +42,7 @@ def test_every_rule_has_a_section_with_its_reason_and_a_bad_and_a_good_example()
         assert "\nLeft alone:\n" in section["body"], rule
 
 
+@pytest.mark.usefixtures("rules_in_this_process")
 @pytest.mark.parametrize("name", ["python/invalid-syntax", *(words.rule for words in COMPLAINTS)])
 async def test_the_examples_of_what_the_engine_itself_finds_are_true(name: str) -> None:
     example = rule_examples()[name]

@@ -31,6 +31,7 @@ def without_posix(*words: str, home: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow  # the next one imports what commands need
 def test_every_module_can_be_imported_without_posix(tmp_path: Path) -> None:
     done = without_posix("import", home=tmp_path)
     assert (done.returncode, done.stdout.strip()) == (0, ""), done.stdout + done.stderr

@@ -19,7 +19,9 @@ def folder(tmp_path: Path) -> Path:
     return make_repository(tmp_path / "project")
 
 
-@pytest.mark.parametrize("when", [1, 2, 4, 6, 8, 10, 12, 14])
+@pytest.mark.parametrize(
+    "when", [1, 4, 8, 12, *(pytest.param(when, marks=pytest.mark.slow) for when in (2, 6, 10, 14))]
+)
 async def test_after_any_update(folder: Path, when: int) -> None:
     (folder / "src" / "app.py").write_text(APP + "\n\ndef last(items=[]):\n    return items\n")
     async with reviewing(folder) as (_, session):

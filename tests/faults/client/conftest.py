@@ -1,4 +1,4 @@
-"""The fixture that carries a fault's id, and the process of each worker that forks for runs."""
+"""The fixture that carries a fault's id, and whoever forks for runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.faults.client import faulty_run
-from tests.fork_server import ForkServer
+from tests.forks import for_commands
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +22,7 @@ def fork_server() -> Iterator[None]:
     if sys.platform != "linux":
         yield
         return
-    faulty_run.fork_server = server = ForkServer(
+    faulty_run.fork_server = server = for_commands(
         "tests.fork_start", "dragoman.apps.run.drive", "dragoman.apps.run.command", "dragoman.apps.console"
     )
     try:

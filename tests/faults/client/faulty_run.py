@@ -21,7 +21,7 @@ from typing import Any
 from dragoman.testing import RawPeer
 from dragoman.testing.pace import pace, patience
 from tests.faults.watch import eventually, peak
-from tests.fork_server import ForkServer
+from tests.fork_server import CommandForks
 
 ROOT = Path(__file__).parents[3]
 IN_TIME = 15.0
@@ -31,7 +31,7 @@ AT_ONCE = ("--end-timeout", "0.2")
 """For agents that will not end by themselves, so that nobody waits for what is known. CLI-07 waits."""
 WELL = "all is well"
 
-fork_server: ForkServer | None = None
+fork_server: CommandForks | None = None
 """Set by `conftest.py` where a process can fork."""
 
 

@@ -57,7 +57,7 @@ async def test_a_client_that_waits_for_its_reader_can_be_ended(fault: str, tmp_p
     assert status == 143
 
 
-@cases({"CBP-X02": 32, "CBP-X03": 64, "CBP-X09": 64})
+@cases({"CBP-X02": 32, "CBP-X03": 64, "CBP-X09": 64}, slow=("CBP-X09",))
 async def test_a_flood_is_survived(fault: str, case: int, tmp_path: Path) -> None:
     run = await complete("floods", fault, tmp_path, format_="quiet")
     assert run.status == 0
@@ -67,7 +67,10 @@ async def test_a_flood_is_survived(fault: str, case: int, tmp_path: Path) -> Non
         assert run.folder.noted("answered") is True
 
 
-@cases({"CBP-X04": "--timeout", "CBP-X05": "--start-timeout", "CBP-X07": "--timeout"})
+@cases(
+    {"CBP-X04": "--timeout", "CBP-X05": "--start-timeout", "CBP-X07": "--timeout"},
+    slow=("CBP-X04", "CBP-X05"),
+)
 @together
 async def test_an_endless_flood_ends_with_the_deadline(fault: str, case: str, tmp_path: Path) -> None:
     run = await complete("floods", fault, tmp_path, case, f"{patience(1.5)}", *AT_ONCE, format_="quiet")

@@ -52,7 +52,7 @@ def test_noise_costs_only_itself(fault: str, case: tuple[int, str], noisy: Run) 
     assert b"MARK" not in b"".join(line for line in noisy.out if line not in notes)
 
 
-@cases({"CFR-07": 8, "CFR-X14": 24})
+@cases({"CFR-07": 8, "CFR-X14": 24}, slow=("CFR-X14",))
 @together
 async def test_a_large_update_is_shown_whole(fault: str, case: int, tmp_path: Path) -> None:
     run = await complete("framing", fault, tmp_path)
