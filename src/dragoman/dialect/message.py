@@ -68,6 +68,8 @@ def decode_block(block: bytes) -> tuple[list[bytes], list[Message | None]]:
     try:
         messages = _decoder.decode_lines(block)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        messages = []
+    if len(messages) != len(lines):  # something is unreadable, or a line has two messages
         return lines, [decode(line) for line in lines]
     return lines, [message if message.method is not UNSET else _read_answer(message) for message in messages]
 
