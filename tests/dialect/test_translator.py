@@ -164,6 +164,14 @@ def test_frames_that_are_no_messages_pass_as_they_are_in_their_place() -> None:
     assert passed.inside.endswith(b"[1]\n")  # whatever follows it is a frame of its own
 
 
+def test_two_messages_on_one_line_are_no_message_and_the_next_line_is_heard() -> None:
+    two = note("x").rstrip() + b" " + note("y")
+    for translator in (chain("a"), chain("a", "b")):
+        passed = translator.from_peer(two + note("z"))
+        assert passed.inside.startswith(two)
+        assert [method for method, _ in methods(passed.inside.removeprefix(two))] == ["z"]
+
+
 def test_a_chain_is_passed_from_the_peer_inward_and_back() -> None:
     translator = chain("near", "far")
     assert methods(translator.from_peer(note("x")).inside) == [("x", ["near", "far"])]

@@ -146,6 +146,18 @@ def test_most_types_have_a_check_and_ordinary_messages_pass_it() -> None:
         assert valid._nested[type(message)](message)
 
 
+def test_every_item_of_a_list_is_looked_at() -> None:
+    entry = v1.PlanEntry(content="read", priority="high", status="pending")
+    check = valid._make_check(v1.Plan, v1.Plan(entries=[entry]))
+    assert check(v1.Plan(entries=[]))
+    assert check(v1.Plan(entries=[entry, entry]))
+    unlisted: Any = "urgent"
+    wrong: Any
+    for wrong in (v1.PlanEntry(content="read", priority=unlisted, status="pending"), CHUNK, None):
+        assert not check(v1.Plan(entries=[entry, wrong, entry]))
+    assert not check(v1.Plan(entries=(entry,)))  # type: ignore[arg-type]
+
+
 def test_a_check_is_made_when_a_type_is_used_often_and_refuses_what_was_refused_before() -> None:
     for _ in range(valid.WORTHWHILE + 1):
         assert write_strictly(CHUNK, v1.AgentMessageChunk) == write(CHUNK)

@@ -134,9 +134,12 @@ class Connection(Generic[C]):
 
     def call(self, method: str, params: bytes | None, context: C) -> tuple[OutgoingCall[C], bytes]:
         """Open a call; returns it with the frame to send."""
-        number = self.next_id()
-        call = self.expect(f"{self._prefix}{number}" if self._prefix else number, method, context)
-        return call, request(call.id, method, params)
+        # `next_id` and `expect` in so many words: a thousand calls may be made at once.
+        self._next_id += 1
+        call_id = f"{self._prefix}{self._next_id}" if self._prefix else self._next_id
+        self.stamp += 1
+        call = self.calls[call_id] = OutgoingCall(call_id, method, context, self.stamp)
+        return call, request(call_id, method, params)
 
     def next_id(self) -> int:
         """A number that no call has had; for a call whose frame somebody else makes and sends."""

@@ -7,10 +7,11 @@ comes out as it went in can go on as the bytes that it was.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import msgspec
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Raw, Struct, UnsetType
 
 from dragoman.decoders import json_decoder
 from dragoman.wire.decode import UNREADABLE_TEXT, count_objects
@@ -56,15 +57,21 @@ def decode(frame: bytes) -> Message | None:
     return message if message.method is not UNSET else _read_answer(message)
 
 
-def decode_block(block: bytes, lines: list[bytes]) -> list[Message | None]:
-    """All frames of a block, whose `lines` these are: one call into C if nothing in it is unusual."""
-    if count_objects(block) != len(lines):  # a message may not keep to its line
-        return [decode(line) for line in lines]
+def decode_block(block: bytes) -> tuple[list[bytes], list[Message | None]]:
+    """The frames of a block, and what they say: one call into C if nothing in it is unusual."""
+    lines = block.split(b"\n")
+    if count_objects(block):
+        lines.pop()  # behind the last newline is nothing
+    else:  # a message may have several lines
+        lines = [line for line in lines if line and not line.isspace()]
+        return lines, [decode(line) for line in lines]
     try:
         messages = _decoder.decode_lines(block)
     except UNREADABLE_TEXT:
-        return [decode(line) for line in lines]
-    return [message if message.method is not UNSET else _read_answer(message) for message in messages]
+        messages = []
+    if len(messages) != len(lines):  # something is unreadable, or a line has two messages
+        return lines, [decode(line) for line in lines]
+    return lines, [message if message.method is not UNSET else _read_answer(message) for message in messages]
 
 
 def _read_answer(message: Message) -> Message | None:
@@ -82,6 +89,11 @@ def _read_answer(message: Message) -> Message | None:
 
 def encode(message: Message) -> bytes:
     return _encoder.encode(message) + b"\n"
+
+
+def encode_all(messages: Sequence[Message | Raw]) -> bytes:
+    """The same for many, some of which are frames already: one call into C."""
+    return _encoder.encode_lines(messages) if messages else b""
 
 
 def request(request_id: Id | UnsetType, method: str, params: Json | UnsetType = UNSET) -> Message:

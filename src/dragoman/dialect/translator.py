@@ -16,11 +16,11 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
-from msgspec import UNSET, Struct
+from msgspec import UNSET, Raw, Struct
 
 from dragoman.dialect.edge import Edge, Out, Plain, Toward
 from dragoman.dialect.ledger import Ledger
-from dragoman.dialect.message import Message, decode_block, encode, refusal
+from dragoman.dialect.message import Message, decode_block, encode, encode_all, refusal
 from dragoman.wire.codes import INTERNAL_ERROR
 from dragoman.wire.decode import count_lines
 from dragoman.wire.glance import Glance, glance_block
@@ -89,8 +89,7 @@ class Translator:
 
     def _pass(self, block: bytes, *, inward: bool) -> TranslatedFrames:
         work = _BlockTranslation(self)
-        lines = [line for line in block.split(b"\n") if line and not line.isspace()]
-        messages = decode_block(block, lines)
+        lines, messages = decode_block(block)
         if len(self.active) == 1:
             work.carry_through_one(lines, messages, inward=inward)
         else:
@@ -150,12 +149,14 @@ class _BlockTranslation:
         ledger, edge = translator.ledger, translator.edges[position]
         step = edge.from_peer if inward else edge.from_inside
         onward: Toward = "inside" if inward else "peer"
-        ways = {"inside": self._inside.append, "peer": self._peer.append}
+        inside: list[Message | Raw] = []
+        peer: list[Message | Raw] = []
+        ways = {"inside": inside.append, "peer": peer.append}
         for frame, message in zip(lines, messages, strict=True):
             if inward:
                 ledger.frame += 1
             if message is None:
-                ways[onward](frame + b"\n")
+                ways[onward](Raw(frame))
                 continue
             try:
                 outs = step(message)
@@ -165,10 +166,12 @@ class _BlockTranslation:
             for toward, out in outs:
                 if toward == "host":
                     self._host.append((position, out))
+                elif out is message or (out.params == message.params and _is_same(out, message)):
+                    ways[toward](Raw(frame))
                 else:
-                    ways[toward](
-                        frame + b"\n" if out is message else _encode_unless_same(out, message, frame)
-                    )
+                    ways[toward](out)
+        self._inside.append(encode_all(inside))
+        self._peer.append(encode_all(peer))
 
     def add(self, position: int, outs: list[Out]) -> None:
         """Follow what an edge gave out, depth first: what it causes comes before what follows it."""
@@ -201,14 +204,15 @@ class _BlockTranslation:
         if self._origin is None:
             return encode(message)
         first, frame = self._origin
-        return frame + b"\n" if message is first else _encode_unless_same(message, first, frame)
+        is_same = message is first or (message.params == first.params and _is_same(message, first))
+        return frame + b"\n" if is_same else encode(message)
 
 
-def _encode_unless_same(message: Message, first: Message, frame: bytes) -> bytes:
-    """What an edge gave out, which may be what it got, written anew: then it goes on as it was."""
-    new_frame = encode(message)
-    # Equal is not enough: to Python, true equals 1.
-    return frame + b"\n" if message.params == first.params and new_frame == encode(first) else new_frame
+def _is_same(message: Message, first: Message) -> bool:
+    """Whether an edge gave out what it got, made anew: then it goes on as it was. Messages that are equal may
+    still differ: to Python, true equals 1.
+    """
+    return encode(message) == encode(first)
 
 
 def _active(edges: list[Edge]) -> list[int]:

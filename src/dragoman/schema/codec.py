@@ -26,7 +26,17 @@ from .errors import SchemaError
 if TYPE_CHECKING:
     from .lenient import Deviation
 
-__all__ = ["Source", "examine", "read", "reader", "strict_reader", "write", "write_into"]
+__all__ = [
+    "UNUSUAL",
+    "Source",
+    "examine",
+    "read",
+    "reader",
+    "strict_reader",
+    "strict_write",
+    "write",
+    "write_into",
+]
 
 T = TypeVar("T")
 Source = bytes | bytearray | memoryview | Raw
@@ -110,18 +120,19 @@ def _encode_unknown(value: object) -> Any:
 
 
 _encoder = Encoder(enc_hook=_encode_unknown)
-_encode = _encoder.encode
 _encode_into = _encoder.encode_into
 
+strict_write: Callable[[object], bytes] = _encoder.encode
+"""The native encoder alone, for those who have another way for what it refuses; raises what is `UNUSUAL`."""
 
-_UNUSUAL = (_HasUnknownFields, ValueError, TypeError, RecursionError)
+UNUSUAL = (_HasUnknownFields, ValueError, TypeError, RecursionError)
 
 
 def write(message: object) -> bytes:
     """The message as JSON."""
     try:
-        return _encode(message)
-    except _UNUSUAL as found:
+        return strict_write(message)
+    except UNUSUAL as found:
         problem = _told(found)
     return _write_slowly(message, problem)
 
@@ -131,7 +142,7 @@ def write_into(buffer: bytearray, message: object) -> None:
     start = len(buffer)
     try:
         return _encode_into(message, buffer, -1)
-    except _UNUSUAL as found:
+    except UNUSUAL as found:
         problem = _told(found)
     del buffer[start:]
     buffer += _write_slowly(message, problem)
@@ -143,8 +154,8 @@ def _write_slowly(message: object, problem: SchemaError | None) -> bytes:
         from .hoist import hoist  # imported when first needed, as the lenient reader is
 
         try:
-            return _encode(hoist(message))
-        except _UNUSUAL as found:
+            return strict_write(hoist(message))
+        except UNUSUAL as found:
             problem = _told(found)
     raise problem or SchemaError("$", "unknown fields where they cannot be put back")
 

@@ -109,8 +109,9 @@ def _lines(kind: type[Bare], owner: str, names: dict[str, Any], sample: object) 
     lines: list[str] = []
     for field in info.fields:
         value = getattr(sample, field.name, None)
-        condition = _condition(field.type, kind._checked.get(field.name, ()), names, value)
-        inner = _sample_lines(field.type, value, names)
+        allowed = kind._checked.get(field.name, ())
+        condition = _condition(field.type, allowed, names)
+        inner = _sample_lines(field.type, allowed, names, value)
         test = [f"value = {owner}.{field.name}"]
         if condition is None and field.required:
             return None
@@ -127,11 +128,16 @@ def _lines(kind: type[Bare], owner: str, names: dict[str, Any], sample: object) 
     return lines
 
 
-def _sample_lines(kind: types.Type, sample: object, names: dict[str, Any]) -> list[str] | None:
-    """An `if` for a `value` that is the same struct as the sample; None if the sample is no struct of this
-    kind.
+def _sample_lines(
+    kind: types.Type, allowed: tuple[str, ...], names: dict[str, Any], sample: object
+) -> list[str] | None:
+    """An `if` for a `value` that is the same struct as the sample, or a list like it; None if the sample is
+    neither.
     """
     members = kind.types if isinstance(kind, types.UnionType) else (kind,)
+    if isinstance(sample, list):
+        lists = [member for member in members if isinstance(member, types.ListType)]
+        return _loop_lines(lists[0], allowed, names, sample) if lists and sample else None
     struct: Any = type(sample)
     is_member = any(isinstance(member, types.StructType) and member.cls is struct for member in members)
     if not is_member or not _can_be_checked(struct):
@@ -145,15 +151,25 @@ def _sample_lines(kind: types.Type, sample: object, names: dict[str, Any]) -> li
     return [f"if type(value) is {known}:", f"    {owner} = value", *(f"    {line}" for line in lines)]
 
 
-def _condition(
-    kind: types.Type, allowed: tuple[str, ...], names: dict[str, Any], sample: object = None
-) -> str | None:
+def _loop_lines(
+    kind: types.ListType, allowed: tuple[str, ...], names: dict[str, Any], sample: list[object]
+) -> list[str] | None:
+    """The same for a list of structs. Its items are looked at on the spot, and not each by a call."""
+    condition = _condition(kind.item_type, allowed, names)
+    inner = _sample_lines(kind.item_type, allowed, names, sample[0])
+    if inner is None or condition is None or _condition(kind, allowed, names) is None:
+        return None
+    test = [*inner, f"elif not ({condition}):", "    return False"]
+    return ["if type(value) is list:", "    for value in value:", *(f"        {line}" for line in test)]
+
+
+def _condition(kind: types.Type, allowed: tuple[str, ...], names: dict[str, Any]) -> str | None:
     """An expression that is true of a `value` which is surely of this type; None if there is none."""
     match kind:
         case types.Metadata():
-            return _condition(kind.type, allowed, names, sample)
+            return _condition(kind.type, allowed, names)
         case types.UnionType():
-            return _of_union(kind, allowed, names, sample)
+            return _of_union(kind, allowed, names)
         case types.StrType(min_length=None, max_length=None, pattern=None):
             in_list = f" and value in {_name(frozenset(allowed), names)}" if allowed else ""
             return f"type(value) is str{in_list}"
@@ -170,7 +186,7 @@ def _condition(
         case types.StructType():
             return f"type(value) is {_name(kind.cls, names)} and checks[type(value)](value)"
         case types.ListType(min_length=None, max_length=None):
-            return _of_list(kind, allowed, names, sample)
+            return _of_list(kind, allowed, names)
         case types.AnyType() | types.DictType(key_type=types.StrType(), value_type=types.AnyType()):
             of_dict = "" if isinstance(kind, types.AnyType) else "type(value) is dict and "
             return f"{of_dict}is_plain(value)"
@@ -191,28 +207,23 @@ def _of_number(kind: types.IntType | types.FloatType) -> str | None:
     return f"type(value) is {name} and {lowest!r} <= value <= {highest!r}"
 
 
-def _of_union(
-    kind: types.UnionType, allowed: tuple[str, ...], names: dict[str, Any], sample: object
-) -> str | None:
+def _of_union(kind: types.UnionType, allowed: tuple[str, ...], names: dict[str, Any]) -> str | None:
     """What no condition can be made for is left out: a value of that type is looked at more closely."""
     structs = frozenset(member.cls for member in kind.types if isinstance(member, types.StructType))
     others = [member for member in kind.types if not isinstance(member, types.StructType)]
-    conditions = [_condition(member, allowed, names, sample) for member in others]
+    conditions = [_condition(member, allowed, names) for member in others]
     alternatives = [f"({condition})" for condition in conditions if condition is not None]
     if structs:
         alternatives.append(f"(type(value) in {_name(structs, names)} and checks[type(value)](value))")
     return " or ".join(alternatives) or None
 
 
-def _of_list(
-    kind: types.ListType, allowed: tuple[str, ...], names: dict[str, Any], sample: object
-) -> str | None:
+def _of_list(kind: types.ListType, allowed: tuple[str, ...], names: dict[str, Any]) -> str | None:
     condition = _condition(kind.item_type, allowed, names)
     if condition is None:
         return None
-    inner = _sample_lines(kind.item_type, sample[0] if isinstance(sample, list) and sample else None, names)
-    test = [f"if not ({condition}):"] if inner is None else [*inner, f"elif not ({condition}):"]
-    item = _name(_function("value", [*test, "    return False"], dict(names)), names)
+    test = [f"if not ({condition}):", "    return False"]
+    item = _name(_function("value", test, dict(names)), names)
     return f"type(value) is list and all(map({item}, value))"
 
 
@@ -238,7 +249,11 @@ def _is_plain(value: Any, depth: int = 0) -> bool:
     if depth == _DEEPEST or (kind is not list and kind is not dict):
         return False
     if kind is dict:
-        if set(map(type, value)) - {str}:
-            return False
+        for key in value:
+            if type(key) is not str:
+                return False
         value = value.values()
-    return all([type(item) in _SCALARS or _is_plain(item, depth + 1) for item in value])  # noqa: C419 -- faster
+    for item in value:  # noqa: SIM110 -- faster
+        if type(item) not in _SCALARS and not _is_plain(item, depth + 1):
+            return False
+    return True

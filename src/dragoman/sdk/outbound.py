@@ -16,7 +16,7 @@ from msgspec import Raw
 from dragoman.errors import InvalidValue
 from dragoman.schema import v1
 from dragoman.schema.base import Unknown
-from dragoman.schema.codec import strict_reader, write
+from dragoman.schema.codec import UNUSUAL, strict_reader, strict_write, write
 from dragoman.schema.errors import SchemaError
 from dragoman.schema.strict import WrongValue, write_strictly
 from dragoman.schema.valid import Check, checks
@@ -31,6 +31,13 @@ _update_checks: dict[type, Check] = {}  # of `checks`, those whose types are upd
 
 def write_out(message: object, kind: object, what: str) -> bytes:
     """The message as JSON, if the protocol allows it; `what` is the method or the message."""
+    # What `write_strictly` does with most messages, without asking it: every call and answer comes here.
+    check = checks.get(kind) if type(message) is kind else None
+    if check is not None and check(message):
+        try:
+            return strict_write(message)
+        except UNUSUAL:
+            pass  # below, the error says what is wrong
     try:
         return write_strictly(message, kind)
     except WrongValue as wrong:
@@ -66,8 +73,8 @@ def write_update(update: object) -> bytes:
     check = _update_checks.get(kind)
     if check is not None and check(update):
         try:
-            return write(update)
-        except SchemaError:
+            return strict_write(update)
+        except UNUSUAL:
             pass  # a string that is no text: below, the error says where
     config = getattr(kind, "__struct_config__", None)
     if config is None or config.tag_field != "sessionUpdate":

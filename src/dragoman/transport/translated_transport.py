@@ -81,6 +81,7 @@ class TranslatedTransport(PassingTransport):
         self._has_peer_ended = False
         self._peer_event = asyncio.Event()  # the peer has said something
         self._fading = interpreter if isinstance(interpreter, RemovableInterpreter) else None
+        self._has_faded = False  # and never has anything to do again
 
     def start(self, sink: Sink) -> None:
         self._sink = sink
@@ -89,7 +90,7 @@ class TranslatedTransport(PassingTransport):
     def write(self, block: bytes | bytearray | memoryview) -> None:
         if self._is_closed:  # an interpreter may have an answer of its own to this
             raise LinkClosed("written to after close")
-        if self._is_transparent and not self._has_peer_ended:
+        if (self._has_faded or self._fades()) and not self._has_peer_ended:
             self.inner.write(block)
             return
         translation = self._interpreter.from_inside(bytes(block))
@@ -101,12 +102,13 @@ class TranslatedTransport(PassingTransport):
         elif translation.inside:  # the interpreter answers in its place, but the end has been told
             raise LinkClosed("the peer has closed its end")
 
-    @property
-    def _is_transparent(self) -> bool:
-        return self._fading is not None and self._fading.is_transparent
+    def _fades(self) -> bool:
+        self._has_faded = self._fading is not None and self._fading.is_transparent
+        return self._has_faded
 
     def on_block(self, block: bytes) -> None:
-        if self._sink is not None and self._is_transparent and not self._blocks and not self._is_paused:
+        has_faded = self._has_faded or self._fades()
+        if has_faded and self._sink is not None and not self._blocks and not self._is_paused:
             self._sink.feed(block)
             return
         self.take(self._interpreter.from_peer(block))

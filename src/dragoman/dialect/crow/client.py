@@ -190,12 +190,12 @@ class CrowClient(Edge):
         return outs
 
     def _on_update(self, message: Message) -> list[Out]:
-        params = message.params
-        value = params.get("update") if type(params) is dict else None
+        params = as_object(message.params)
+        value = params.get("update")
         update = write_update(value if type(value) is dict else {}, self.note)
         if update is None:
             return []
-        update_params = {"sessionId": as_object(params).get("sessionId"), "update": update}
+        update_params = {"sessionId": params.get("sessionId"), "update": update}
         return [("peer", Message("2.0", UNSET, "session/update", update_params))]
 
     def _ask(self, message: Message) -> list[Out]:

@@ -34,12 +34,14 @@ DEFAULT: Any = object()
 class ClientCalls:
     """What an agent can ask and tell its client; `ClientHandle` adds the sessions."""
 
-    __slots__ = ("_behind", "_checked_methods", "capabilities", "info", "link", "protocol_version")
+    __slots__ = ("_allowed_params", "_behind", "capabilities", "info", "link", "protocol_version")
 
     def __init__(self, link: Link) -> None:
         self.link = link
         self.capabilities = NOTHING
-        self._checked_methods: set[str] = set()  # methods that were asked for before, and may be
+        self._allowed_params: dict[
+            str, Any
+        ] = {}  # by method: the params of what was asked for before, and may be
         self.info: v1.Implementation | None = None
         self.protocol_version = 0
         self._behind: Callable[[], Awaitable[None]] | None = None
@@ -49,7 +51,7 @@ class ClientCalls:
         each notification, so that they do not overtake the queue.
         """
         handle = copy.copy(self)
-        handle._checked_methods = set()
+        handle._allowed_params = {}
         handle._behind = ready
         return handle
 
@@ -61,7 +63,7 @@ class ClientCalls:
     def introduce(self, request: v1.InitializeRequest, version: int) -> None:
         """Keep who the client is and what it can do, as `initialize` says it."""
         self.capabilities = peer_capabilities(request.client_capabilities)
-        self._checked_methods.clear()
+        self._allowed_params.clear()
         self.info = request.client_info or None
         self.protocol_version = version
 
@@ -88,14 +90,15 @@ class ClientCalls:
         deadline: float | None = DEFAULT,
     ) -> R:
         """The same, for a part of the answer: whoever waits for `ask` to take it would cost as much again."""
-        if method not in self._checked_methods:
-            self.check_allowed(method)
+        params = self._allowed_params.get(method)
+        if params is None:
+            params = self.check_allowed(method)
         if self._behind is not None:
             await self._behind()
         link = self.link
         seconds = link.limits.call_seconds if deadline is DEFAULT else check_seconds(deadline, "deadline")
         # `link.call` in so many words: this is asked often, and each coroutine on the way costs twice.
-        call = link.open_call(method, write_request(method, message), deadline=seconds)
+        call = link.open_call(method, write_out(message, params, method), deadline=seconds)
         try:
             await call.context.future
         except asyncio.CancelledError:
@@ -111,12 +114,13 @@ class ClientCalls:
                 return part(whole)
         return part(read_result(link.result(call), result, method))
 
-    def check_allowed(self, method: str) -> None:
-        """Refuse to ask for what the client did not say that it can do."""
+    def check_allowed(self, method: str) -> Any:
+        """The params of a request, which is refused here if the client did not say that it can do it."""
         capability = CLIENT_REQUESTS[method].capability
         if capability is not None and capability not in self.capabilities:
             raise NotAdvertised(capability, method)
-        self._checked_methods.add(method)
+        params = self._allowed_params[method] = CLIENT_REQUESTS[method].params
+        return params
 
     async def call(self, method: str, params: object = None, *, deadline: float | None = DEFAULT) -> Any:
         """Any other request, such as an extension (`_…`): plain data in, plain data out."""

@@ -131,7 +131,8 @@ class Speaker:
 
     def _put(self, update: v1.SessionUpdate) -> None:
         """Queue the update without waiting."""
-        self._check_open()
+        if self._has_ended:
+            self._check_open()
         if not self._update_head:
             self._prepare()
         data = write_update(update)
