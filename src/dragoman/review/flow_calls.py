@@ -1,4 +1,4 @@
-"""What is written beside a value in the call that takes it: the program, the list of arguments, the scheme. Pure."""
+"""What stands beside a value in the call that takes it: a program, arguments, a scheme. Pure."""
 
 from __future__ import annotations
 
