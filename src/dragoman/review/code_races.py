@@ -97,9 +97,7 @@ _KOTLIN_GROWN = lazy_pattern(
 )
 # Handlers of requests, each of which runs in a goroutine or a thread of its own.
 _GO_HANDLER = lazy_pattern(r".*(?:http\.ResponseWriter|\*gin\.Context|echo\.Context|\*fiber\.Ctx)\b")
-_GO_GLOBAL = lazy_pattern(
-    r"^(?:var\s+|\t)(\w+)\s+(?:=\s*0\b|=\s*(?:make\()?map\[|u?int\d*\b|map\[)", re.MULTILINE
-)
+_GO_GLOBAL = lazy_pattern(r"^var\s+(\w+)\s+(?:=\s*0\b|=\s*(?:make\()?map\[|u?int\d*\b|map\[)", re.MULTILINE)
 _SERVLET = lazy_pattern(r"\bextends\s+HttpServlet\b|@(?:Rest)?Controller\b|@Path\(")
 
 
@@ -178,7 +176,9 @@ def _in_coroutines(code: CodeText) -> Iterator[CodeHit]:
             match[1] for line in function.body if (match := re.match(r"var\s+(\w+)\b", line.text)) is not None
         }
         collections = {
-            match[1] for line in function.body if (match := _KOTLIN_COLLECTION.match(line.text)) is not None
+            match[1]: line.indent
+            for line in function.body
+            if (match := _KOTLIN_COLLECTION.match(line.text)) is not None
         }
         if not (variables or collections) or any(_GUARDED.search(line.text) for line in function.body):
             continue
@@ -192,7 +192,7 @@ def _in_coroutines(code: CodeText) -> Iterator[CodeHit]:
                 inside = line.indent
             if any(match[1] in variables for match in _COUNTED.finditer(text)) or (
                 line is not function.head
-                and any(match[1] in collections for match in _KOTLIN_GROWN.finditer(text))
+                and any(collections.get(match[1], 999) <= inside for match in _KOTLIN_GROWN.finditer(text))
             ):
                 yield _hit(line)
                 break

@@ -13,10 +13,10 @@ from dragoman.review.python_ast import Hit, PythonRule, Tree
 # A tree is made of few texts, so a quick look says whether one may have such a name: a short try that sets it
 # and a handler that goes on, or branches for some values and none for the rest.
 _MAY_BE_UNBOUND = lazy_pattern(
-    r"\n([ \t]+)try:\n(?:\1[ \t]+[^\n]*\n){0,4}?\1[ \t]+(\w+) = [^\n]*\n(?:\1[ \t)\]}]+[^\n]*\n){0,4}"
-    r"\1except[^\n]*:\n(?:\1[ \t]+[^\n]*\n){1,3}\1(?!except|else|finally|if)[^\n]*\b\2\b"
-    r"|\n([ \t]+)if ([\w.]+) (?:==|in) [^\n]*:\n(?:\3[ \t]+[^\n]*\n){0,4}?\3[ \t]+(\w+) = [^\n]*\n"
-    r"(?:\3(?:elif \4 (?:==|in) [^\n]*:|[ \t]+[^\n]*)\n){2,20}?\3(?!else|elif)(?=\S)[^\n]*\b\5\b"
+    r"\n([ \t]+)try:\n(?:\1[ \t][^\n]*\n){0,2}?\1[ \t]+(\w+) = [^\n]*\n(?:\1[ \t)\]}][^\n]*\n){0,2}"
+    r"\1except[^\n]*:\n(?:\1[ \t][^\n]*\n){1,3}\1(?!except|else|finally|if)[^\n]*\b\2\b"
+    r"|\n([ \t]+)if ([\w.]+) (?:==|in) [^\n]*:\n\3[ \t]+(\w+) = [^\n]*\n"
+    r"(?:\3(?:elif \4 (?:==|in) [^\n]*:|[ \t][^\n]*)\n){2,9}?\3(?!else|elif)(?=\S)[^\n]*\b\5\b"
 )
 
 

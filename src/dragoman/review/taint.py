@@ -243,10 +243,17 @@ def _mentions(value: str, name: str) -> bool:
     return re.search(_MENTION.format(re.escape(name)), value) is not None
 
 
-def _follow(code: CodeText, function: Function, table: CompiledTable) -> Iterator[TaintHit]:
+def _names_of(code: CodeText, function: Function, table: CompiledTable) -> _Names:
     # What is given to the function is tainted where its body begins, so that the body can make it anew.
     begin = min((line.indent for line in function.body[1:]), default=function.head.indent)
     names = _Names(_parameters(code, function, table), begin)
+    if family(code.language) == "javascript":  # those of a decorator are texts, and no object of a query
+        names.harmless = dict.fromkeys(names.tainted, frozenset({"flow/nosql-injection"}))
+    return names
+
+
+def _follow(code: CodeText, function: Function, table: CompiledTable) -> Iterator[TaintHit]:
+    names = _names_of(code, function, table)
     refused = _Refused()
     for index, statement in enumerate(function.statements):
         if not names.tainted and not _may_bring(statement.text, table):
