@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from dragoman.review.code_patterns import lazy_pattern
-from dragoman.review.code_text import CodeText, Statement
+from dragoman.review.code_text import CodeText, Statement, text_in_brackets
 
 # A program of our own choice and its arguments, which no shell reads. Programs that run others do not count.
 _FIXED_PROGRAM = lazy_pattern(
@@ -35,3 +37,23 @@ def names_host(code: CodeText, statement: Statement, call: str) -> bool:
     """Whether the first text of a call ends where the name of the host begins."""
     at = code.code.find(call, statement.start)
     return at >= 0 and _ONLY_SCHEME.match(code.text, at + len(call)) is not None
+
+
+def first_argument(arguments: str) -> str:
+    """What stands before the first comma of some arguments."""
+    depth = 0
+    for index, letter in enumerate(arguments):
+        depth += (letter in "([{") - (letter in ")]}")
+        if letter == "," and depth == 0:
+            return arguments[:index]
+    return arguments
+
+
+def without_calls(value: str, cleaner: re.Pattern[str]) -> str:
+    """A value with nothing in the brackets of the calls that clean what they are given."""
+    match = cleaner.search(value)
+    while match is not None:
+        inside = text_in_brackets(value, match.end())
+        value = value[: match.start()] + "()" + value[match.end() + len(inside) + 1 :]
+        match = cleaner.search(value, match.start() + 2)
+    return value

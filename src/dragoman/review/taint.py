@@ -13,7 +13,13 @@ from typing import NamedTuple
 
 from dragoman.review.code_patterns import family, lazy_pattern
 from dragoman.review.code_text import CodeText, Function, Statement, text_in_brackets
-from dragoman.review.flow_calls import ARGUMENTS, names_host, runs_fixed_program
+from dragoman.review.flow_calls import (
+    ARGUMENTS,
+    first_argument,
+    names_host,
+    runs_fixed_program,
+    without_calls,
+)
 from dragoman.review.flow_tables import NOTHING, CompiledTable, SinkRule, compile_table
 
 _MARK = "\x01"
@@ -430,7 +436,7 @@ def _harm(
             if is_call and rule.id == "flow/path-traversal" and _LAST_PART.match(rest, len(value)):
                 continue
             if (language in _FIRST_ONLY and rule.id in _PLACES) or rule.id == "flow/regex-injection":
-                value = _first_argument(_STATUS.sub("", value))
+                value = first_argument(_STATUS.sub("", value))
             if rule.id in _HOSTS and _FIXED_START.match(value) and not names_host(code, statement, match[0]):
                 continue
             if rule.id == "flow/command-injection" and runs_fixed_program(code, statement, match[0]):
@@ -442,15 +448,6 @@ def _harm(
                 continue
             if rule.id != "flow/xss" or not _NO_MARKUP.search(_text_of(code, function)):
                 yield TaintHit(rule, statement.start, statement.start + len(statement.line.text))
-
-
-def _first_argument(arguments: str) -> str:
-    depth = 0
-    for index, letter in enumerate(arguments):
-        depth += (letter in "([{") - (letter in ")]}")
-        if letter == "," and depth == 0:
-            return arguments[:index]
-    return arguments
 
 
 # A question of a function about a value, by its name. Whether it is there, or of a type, says nothing.
@@ -471,14 +468,5 @@ def _is_tainted(
     # Before the cleaners: they take the call away by which a chain is known.
     value = _CHAINED.sub("", value)
     for cleaner in cleaners:
-        value = _without_calls(value, cleaner)
+        value = without_calls(value, cleaner)
     return _MARK in _LOOKUP.sub("", _COMPARED.sub("0", value))
-
-
-def _without_calls(value: str, cleaner: re.Pattern[str]) -> str:
-    match = cleaner.search(value)
-    while match is not None:
-        inside = text_in_brackets(value, match.end())
-        value = value[: match.start()] + "()" + value[match.end() + len(inside) + 1 :]
-        match = cleaner.search(value, match.start() + 2)
-    return value
