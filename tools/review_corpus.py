@@ -5,7 +5,8 @@
     python tools/review_corpus.py --held-out      # the other half, as figures alone
     python tools/review_corpus.py --others        # measure ruff, oxlint and bandit again
     python tools/review_corpus.py --after         # the bugs that were written after the rules
-    python tools/review_corpus.py --third         # those written when the rules had grown; also --seventh
+    python tools/review_corpus.py --third         # those written when the rules had grown; also --seventh,
+                                                  # --eighth
     python tools/review_corpus.py --fourth        # the open half of the fourth set; --held-out: the sealed;
                                                   # --fifth and --sixth are the same of later sets
     python tools/review_corpus.py --write         # write the page; --check tells whether it is fresh
@@ -15,9 +16,9 @@ a finding, mild remarks aside, that the review of the twin has not; a twin is ac
 its text has any such finding. The hash of a case's name decides its half. Rules are made from one half;
 the published figures are of the other, which this program never shows case by case.
 
-The cases of `tests/review/corpus/after`, `third` and `seventh` were written after the rules. `first.json`
-there holds what the review said of them when it met them for the first time; that measurement is published
-and never repeated. The seventh has no halves: all of it was unseen.
+The cases of `tests/review/corpus/after`, `third`, `seventh` and `eighth` were written after the rules.
+`first.json` there holds what the review said of them when it met them for the first time; that measurement is
+published and never repeated. The last two have no halves: all of them was unseen.
 
 `fourth`, `fifth` and `sixth` have an open half, from whose misses the rules were mended, and a sealed half,
 by the same hash. `first.json` is what the review said before the rules were mended, `second.json` after that;
@@ -32,11 +33,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import functools
-import hashlib
 import json
-import random
-import re
-import string
 import sys
 import tempfile
 from collections import defaultdict
@@ -44,11 +41,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from dragoman.review import ReviewNote, ReviewSource, Severity, review
+from dragoman.review import ReviewNote, Severity, review
+from review_cases import CORPUS, Case, read_corpus, sources_of
 from review_other_tools import TOOLS, Reports, output_of, program
 
 ROOT = Path(__file__).parents[1]
-CORPUS = ROOT / "tests" / "review" / "corpus"
 OTHERS = CORPUS / "others.json"
 AFTER = CORPUS / "after"
 THIRD = CORPUS / "third"
@@ -57,7 +54,8 @@ FIFTH = CORPUS / "fifth"
 SIXTH = CORPUS / "sixth"
 NEIGHBOURS = CORPUS / "neighbours"
 SEVENTH = CORPUS / "seventh"
-WHOLE = {"after": AFTER, "third": THIRD, "seventh": SEVENTH}
+EIGHTH = CORPUS / "eighth"
+WHOLE = {"after": AFTER, "third": THIRD, "seventh": SEVENTH, "eighth": EIGHTH}
 HALVED = {"fourth": FOURTH, "fifth": FIFTH, "sixth": SIXTH}
 PAGE = ROOT / "docs" / "review-accuracy.md"
 
@@ -68,16 +66,6 @@ STRANGERS = (
     "figures as a comparison, not as a promise.\n"
 )
 
-SUFFIXES = {
-    "python": "py",
-    "script": "ts",
-    "go": "go",
-    "rust": "rs",
-    "java": "java",
-    "kotlin": "kt",
-    "shell": "sh",
-    "secrets": "py",
-}
 LANGUAGES = {
     "python": "Python",
     "script": "JavaScript, TypeScript",
@@ -88,29 +76,6 @@ LANGUAGES = {
     "shell": "shell",
     "secrets": "secrets in any file",
 }
-_NOISE = re.compile(r"@([xU]?)(\d+)")
-_ALPHABETS = {
-    "": string.ascii_letters + string.digits,
-    "x": "0123456789abcdef",
-    "U": string.ascii_uppercase + "234567",
-}
-
-
-class Case(NamedTuple):
-    """One planted bug and the same text without it."""
-
-    id: str
-    group: str
-    """The file that it stands in: a language, or `secrets`."""
-    kind: str
-    """The class of the bug."""
-    suffix: str
-    bug: str
-    clean: str
-
-    @property
-    def is_held_out(self) -> bool:
-        return hashlib.sha256(self.id.encode()).digest()[0] % 2 == 1
 
 
 class Judgement(NamedTuple):
@@ -118,38 +83,6 @@ class Judgement(NamedTuple):
 
     found: frozenset[str]
     accused: frozenset[str]
-
-
-def read_corpus(folder: Path = CORPUS) -> list[Case]:
-    return [case for path in sorted(folder.glob("*.cases")) for case in _cases(path)]
-
-
-def _cases(path: Path) -> Iterator[Case]:
-    for part in path.read_text("utf-8").split("\n## ")[1:]:
-        head, _, body = part.partition("\n")
-        name, _, suffix = head.partition(" ")
-        full = f"{path.stem}/{name}"
-        lines = body.rstrip("\n").split("\n")
-        if bad := [line for line in lines if line[:1] not in ("", " ", "-", "+")]:
-            raise ValueError(f"{path.name}: {name}: a line begins with neither blank, - nor +: {bad[0]}")
-        bug, clean = (_side(lines, mark, full, path.stem) for mark in "-+")
-        yield Case(full, path.stem, name.partition("/")[0], suffix or SUFFIXES[path.stem], bug, clean)
-
-
-def _side(lines: Sequence[str], mark: str, name: str, group: str) -> str:
-    text = "\n".join(line[1:] for line in lines if line[:1] in ("", " ", mark)) + "\n"
-    return _with_noise(text, name) if group == "secrets" else text
-
-
-def _with_noise(text: str, name: str) -> str:
-    dice = random.Random(name)
-    return _NOISE.sub(lambda found: "".join(dice.choices(_ALPHABETS[found[1]], k=int(found[2]))), text)
-
-
-def sources_of(cases: Iterable[Case]) -> Iterator[ReviewSource]:
-    for number, case in enumerate(cases):
-        yield ReviewSource(f"{number}_bug.{case.suffix}", case.bug)
-        yield ReviewSource(f"{number}_clean.{case.suffix}", case.clean)
 
 
 def judge(cases: Sequence[Case], reports: Reports) -> Judgement:
@@ -243,7 +176,7 @@ class LaterCorpus(NamedTuple):
 
 
 @functools.cache
-def later_corpus(folder: Path = AFTER) -> LaterCorpus:
+def later_corpus(folder: Path) -> LaterCorpus:
     cases = read_corpus(folder)
     return LaterCorpus(cases, _stored(folder, "first"), our_judgement(cases))
 
@@ -279,11 +212,11 @@ def _stored(folder: Path, name: str) -> Judgement:
 
 def page(cases: Sequence[Case], ours: Judgement) -> str:
     others: dict[str, dict[str, object]] = json.loads(OTHERS.read_text("utf-8"))
-    later, third, seventh = later_corpus(), later_corpus(THIRD), later_corpus(SEVENTH)
+    later, third, seventh, eighth = map(later_corpus, (AFTER, THIRD, SEVENTH, EIGHTH))
     fourth, fifth, sixth = map(sealed_corpus, (FOURTH, FIFTH, SIXTH))
     held = [case for case in cases if case.is_held_out]
     total, made = score(held, ours), score([case for case in cases if not case.is_held_out], ours)
-    sets = (later, third, fourth, fifth, sixth, seventh)
+    sets = (later, third, fourth, fifth, sixth, seventh, eighth)
     columns = [
         "bugs",
         "ours: recall · accused",
@@ -294,6 +227,7 @@ def page(cases: Sequence[Case], ours: Judgement) -> str:
         "fifth, sealed",
         "sixth, sealed",
         "seventh, unseen",
+        "eighth, unseen",
         *(f"{n} {o['version']}" for n, o in others.items()),
     ]
     parts = [
@@ -310,6 +244,7 @@ def page(cases: Sequence[Case], ours: Judgement) -> str:
         f"clean twins accused ({total.accused_share:.1%}), precision {total.precision:.0%}.** On the half "
         f"that the rules were made from: {made.recall:.0%} found, {made.accused_share:.1%} accused.\n",
         STRANGERS,
+        _eighth_paragraph(eighth),
         _seventh_paragraph(seventh),
         _sixth_paragraph(sixth),
         _fifth_paragraph(fifth),
@@ -326,6 +261,19 @@ def page(cases: Sequence[Case], ours: Judgement) -> str:
         _table("class", columns, _rows(held, ours, others, sets, lambda case: case.kind)),
     ]
     return "\n".join(parts)
+
+
+def _eighth_paragraph(eighth: LaterCorpus) -> str:
+    first, now = score(eighth.cases, eighth.first), score(eighth.cases, eighth.now)
+    return (
+        f"**Eighth set, unseen by every rule when it was measured: {first.found} of {first.cases} bugs found "
+        f"({first.recall:.0%}), {first.accused} clean twins accused ({first.accused_share:.1%}).**\n"
+        "Its author knew the titles of the rules and nothing else of them (`tests/review/corpus/eighth`). It "
+        "was committed before it was measured,\nand measured once, as a whole. Who knows the titles plants "
+        "bugs that a rule is about: that flatters the rules. On a second look one of\nthe bugs that were "
+        "missed was none and was written anew: "
+        f"today {now.found} of {now.cases} are found and {now.accused} twins accused.\n"
+    )
 
 
 def _seventh_paragraph(seventh: LaterCorpus) -> str:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from dragoman.decoders import convert
-from dragoman.review import python_bugs, python_flow, python_security
+from dragoman.review import python_bugs, python_flow, python_names, python_security
 from dragoman.review.callers import CALLER_RULE, CALLER_SEVERITY, CALLER_TITLE, CALLER_WHY
 from dragoman.review.code_rule_texts import CODE_RULES, CodeRule
 from dragoman.review.finding import Severity
@@ -86,7 +86,7 @@ def rule_examples() -> dict[str, RuleExample]:
     return examples
 
 
-PYTHON_RULES = (*python_bugs.RULES, *python_flow.RULES, *python_security.RULES)
+PYTHON_RULES = (*python_bugs.RULES, *python_flow.RULES, *python_names.RULES, *python_security.RULES)
 
 BY_RUFF_CODE = {rule.ruff: rule for rule in PYTHON_RULES if rule.ruff is not None}
 

@@ -9,7 +9,8 @@ from dragoman.review.code_patterns import lazy_pattern
 from dragoman.review.code_text import CodeHit, CodeText
 
 _CREDENTIALS = lazy_pattern(
-    r"""Access-Control-Allow-Credentials["'`][\s,:\])=]+["'`]?true|\b(?:allow_credentials|supports_credentials|CORS_ALLOW_CREDENTIALS|AllowCredentials)\s*[=:]\s*True""",
+    r"""Access-Control-Allow-Credentials["'`][\s,:\])=]+["'`]?true|\b(?:allow_credentials|supports_credentials|CORS_ALLOW_CREDENTIALS|AllowCredentials)\s*[=:]\s*["']?True"""
+    r"""|(?<![\w"'])credentials\s*:\s*true\b|\b(?:setAllowCredentials|allow_?credentials)\(\s*true\s*\)|\.supports_credentials\(\s*\)""",
     re.IGNORECASE,
 )
 _ORIGIN = lazy_pattern(
@@ -18,17 +19,21 @@ _ORIGIN = lazy_pattern(
 )
 # A setting that lets every origin in.
 _EVERY = lazy_pattern(
-    r"""\bAllowOriginFunc:\s*func\([^()]*\)\s*bool\s*\{\s*return\s+true\s*\}|\banyHost\(\s*\)"""
-    r"""|\bAllowedOrigins:\s*\[\]string\{\s*"\*"\s*\}"""
+    r"""\bAllowOriginFunc:\s*func\([^()]*\)\s*(?:bool|\(\s*bool\s*,\s*error\s*\))\s*\{\s*return\s+true\b|\banyHost\(\s*\)"""
+    r"""|\bAllow(?:ed)?Origins:\s*\[\]string\{\s*"\*"\s*\}|\bAllowAllOrigins:\s*true\b"""
+    r"""|\b(?:add|set)?[aA]llowedOrigin(?:Pattern)?s?\(\s*(?:\w+\.(?:of|asList|singletonList)\(\s*|listOf\(\s*)?"\*\""""
+    r"""|\b(?:originPatterns|origins)\s*=\s*[\[{]?\s*"\*"|\ballow_origin_regex\s*=\s*r?["'](?:\^)?(?:https\?://)?\.[*+]\$?["']"""
+    r"""|\borigin\s*:\s*(?:\[\s*["'`]\*["'`]\s*\]|["'`]\*["'`]|true\b|/\.[*+]/)"""
+    r"""|\borigin\s*:\s*(?:async\s*)?\(?\s*ctx\s*\)?\s*=>\s*ctx\.(?:get\(|headers?\b|request\.headers?\b)"""
+    r"""|\bAllowOrigin::mirror_request\(|\ballow_any_origin\(\s*\)"""
+    r"""|\borigin\s*:\s*\(\s*\w+\s*,\s*\w+\s*\)\s*=>\s*\{?\s*(?:return\s+)?\w+\(\s*null\s*,\s*(?:true|origin)\s*\)"""
 )
 _STAR = lazy_pattern(r"""\ballow_origins\s*=\s*(?P<name>\w+)""")
 
 
 def reflected_origins(code: CodeText) -> Iterator[CodeHit]:
     """Origins that are allowed as they come, with credentials."""
-    if ("redentials" not in code.text and "REDENTIALS" not in code.text) or not _CREDENTIALS.search(
-        code.text
-    ):
+    if not code.text_has_any(("redentials", "REDENTIALS")) or not _CREDENTIALS.search(code.text):
         return
     for match in _EVERY.finditer(code.text):
         if _CREDENTIALS.search(code.text, max(0, match.start() - 600), match.end() + 600):

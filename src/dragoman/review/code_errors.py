@@ -96,7 +96,10 @@ _GORM = lazy_pattern(
 )
 _PIPED = lazy_pattern(r"(?<![\w.])(?P<name>\w+)\.pipe\(")
 _OPENED = lazy_pattern(r"(?:const|let|var)\s+(?P<name>\w+)\s*=\s*(?:fs\.)?createReadStream\(")
-_CHAIN = lazy_pattern(r"(?:fs\.)?createReadStream\((?:[^()]|\([^()]*\))*\)\s*\.pipe\(")
+# What is sent to a caller ends with the connection: of a file that cannot be read the caller learns that way.
+_CHAIN = lazy_pattern(
+    r"(?:fs\.)?createReadStream\((?:[^()]|\([^()]*\))*\)\s*\.pipe\((?!\s*(?:res|response|reply|ctx)\b)"
+)
 
 
 _HEARS = lazy_pattern(r"""\.(?:on|once)\(\s*["'`]error|\bpipeline\(""")
@@ -107,7 +110,7 @@ def unheard_failures(code: CodeText) -> Iterator[CodeHit]:
     if code.language == "go" and "gorm" in code.text:
         for function in code.functions:
             for statement in function.statements:
-                if _GORM.fullmatch(statement.text):
+                if _GORM.fullmatch(statement.text) and ".Find(&" not in statement.text:
                     yield _hit("flow/unheard-failure", statement)
     elif family(code.language) == "javascript" and "createReadStream(" in code.code and ".pipe(" in code.code:
         yield from _unheard_streams(code)
@@ -174,7 +177,9 @@ def unread_callback_errors(code: CodeText) -> Iterator[CodeHit]:
         if match is None:
             continue
         body = code.code[function.head.start + len(function.head.text) : function.end]
-        if find_name(body, match["error"]) < 0 and re.search(rf"(?<![\w.]){match['value']}[.\[]", body):
+        if find_name(body, match["error"]) < 0 and re.search(
+            rf"(?<![\w.]){match['value']}[.\[]|\bJSON\.parse\(\s*{match['value']}\b", body
+        ):
             head = function.head
             yield CodeHit("flow/unheard-failure", head.start, head.start + len(head.text))
 

@@ -17,13 +17,15 @@ _CHANGE = lazy_pattern(
 )
 _LAUNCHED = lazy_pattern(r".*\b(?:launch|async|thread|submit|execute|Thread)\b\s*(?:\([^()]*\))?\s*\{")
 _STARTS = ("launch", "async", "thread", "submit", "execute", "Thread")
-_COUNTED = lazy_pattern(r"(?<![\w.])(\w+)\s*(?:\+\+|--|[-+*/]=)")
+_COUNTED = lazy_pattern(r"(?<![\w.])(\w+)\s*(?:\+\+|--|[-+*/]=|=\s*\1\s*[-+*/])")
 
 
 def races(code: CodeText) -> Iterator[CodeHit]:
     """What is changed in a thread of its own and belongs to somebody outside."""
-    if code.language == "go" and ("go func" in code.code or ".Go(func" in code.code):
-        yield from _in_goroutines(code)
+    if code.language == "go":
+        if "go func" in code.code or ".Go(func" in code.code:
+            yield from _in_goroutines(code)
+        yield from _in_handlers(code)
     elif code.language == "kotlin" and code.has_any(_STARTS):
         yield from _in_coroutines(code)
     elif code.language == "python" and "global " in code.code and "hread" in code.code:
@@ -35,6 +37,7 @@ def races(code: CodeText) -> Iterator[CodeHit]:
             yield from _lazy_statics(code)
         if "synchronized" in code.code:
             yield from _changing_locks(code)
+        yield from _in_servlets(code)
         yield from _in_lambdas(code)
     if code.language == "python" and "await" in code.code:
         yield from _asked_before_await(code)
@@ -42,6 +45,14 @@ def races(code: CodeText) -> Iterator[CodeHit]:
         yield from _fields_in_threads(code)
     if "tomic" in code.code:
         yield from _lost_updates(code)
+
+
+def stale_values(code: CodeText) -> Iterator[CodeHit]:
+    """What is written back, changed, after others may have changed it, too."""
+    if code.language in _STALE_WORDS and "await " in code.code:
+        yield from _kept_over_await(code)
+    if code.language == "python" and code.has_any((".map(", ".submit(", "target=")):
+        yield from _entries_in_threads(code)
 
 
 def _hit(line: CodeLine) -> CodeHit:
@@ -56,6 +67,11 @@ def _in_goroutines(code: CodeText) -> Iterator[CodeHit]:
         if any(_GUARDED.search(step.text) for step in body):
             continue
         own_names = _own_names(line.text, body)
+        if len(body) == 1 and (last := re.search(r"[;{]\s*(\w+)\s*=\s*[^=;]*\}", line.text)) is not None:
+            # The same variable in another goroutine.
+            if len(re.findall(rf"\bgo func\(\) \{{[^\n]*[;{{]\s*{last[1]}\s*=[^=]", code.code)) > 1:
+                yield _hit(line)
+            continue
         for step in body:
             match = _CHANGE.match(step.text)
             if match is not None and (match["name"] or match["list"]) not in own_names:
@@ -73,12 +89,98 @@ def _own_names(head: str, body: Sequence[CodeLine]) -> set[str]:
     return names
 
 
+_KOTLIN_COLLECTION = lazy_pattern(
+    r"val\s+(\w+)(?:\s*:[^=]+)?\s*=\s*(?:mutable(?:List|Map|Set)Of|ArrayList|HashMap|HashSet|hashMapOf|arrayListOf)\b"
+)
+_KOTLIN_GROWN = lazy_pattern(
+    r"(?<![\w.])(\w+)(?:\.(?:add|addAll|put|remove)\(|\[[^\]]*\]\s*[-+]?=(?!=)|\s*\+=)"
+)
+# Handlers of requests, each of which runs in a goroutine or a thread of its own.
+_GO_HANDLER = lazy_pattern(r".*(?:http\.ResponseWriter|\*gin\.Context|echo\.Context|\*fiber\.Ctx)\b")
+_GO_GLOBAL = lazy_pattern(r"^var\s+(\w+)\s+(?:=\s*0\b|=\s*(?:make\()?map\[|u?int\d*\b|map\[)", re.MULTILINE)
+_SERVLET = lazy_pattern(r"\bextends\s+HttpServlet\b|@(?:Rest)?Controller\b|@Path\(")
+
+
+def _in_handlers(code: CodeText) -> Iterator[CodeHit]:
+    """Variables of a package of Go that a handler of requests changes."""
+    if not code.has_any(("http.ResponseWriter", "gin.Context", "echo.Context", "fiber.Ctx")):
+        return
+    names = set(_GO_GLOBAL.findall(code.code))
+    for function in code.functions if names else ():
+        if not _GO_HANDLER.match(function.head.text) or _GUARDED.search(code.part(function)):
+            continue
+        for line in function.body[1:]:
+            match = re.match(r"(\w+)(?:\[[^\]]*\])?\s*(?:\+\+|--|[-+]=|=(?!=))", line.text)
+            if match is not None and match[1] in names:
+                yield _hit(line)
+                break
+
+
+def _in_servlets(code: CodeText) -> Iterator[CodeHit]:
+    """Fields of Java that a class counts whose methods serve many requests at once."""
+    if not _SERVLET.search(code.code):
+        return
+    counters = set(_PLAIN_FIELD.findall(code.code))
+    for line in code.lines if counters else ():
+        match = re.match(r"(?:this\.)?(\w+)(?:\+\+|--|\s*[-+]=)", line.text)
+        if match is not None and match[1] in counters and "synchronized" not in code.code:
+            yield _hit(line)
+
+
+_STALE_WORDS = ("python", "javascript", "typescript", "tsx")
+_KEPT = lazy_pattern(r"(?:const\s+|let\s+)?(?P<name>\w+)\s*=\s*(?P<field>(?:self|this)\.\w+|\w+);?$")
+
+
+def _kept_over_await(code: CodeText) -> Iterator[CodeHit]:
+    """Values that are read before others run, and written back, changed, after it."""
+    shared = set(re.findall(r"^(?:let|var)\s+(\w+)", code.code, re.MULTILINE))
+    for function in code.functions_with(("await ",)):
+        if any(_GUARDED.search(line.text) or "runExclusive" in line.text for line in function.body):
+            continue
+        kept: dict[str, str] = {}
+        waited: dict[str, str] = {}
+        for statement in function.statements:
+            text = statement.text
+            for name, field in waited.items():
+                if re.match(rf"{re.escape(field)}\s*=\s*{name}\s*[-+*/]", text):
+                    yield _hit(statement.line)
+            grown = re.match(r"(\w+)\s*[-+]=\s*await\b", text)
+            if grown is not None and grown[1] in shared and statement.line.indent > 0:
+                yield _hit(statement.line)
+            if "await " in text:
+                waited |= kept
+            match = _KEPT.match(text)
+            if match is not None and ("." in match["field"] or match["field"] in shared):
+                kept[match["name"]] = match["field"]
+
+
+def _entries_in_threads(code: CodeText) -> Iterator[CodeHit]:
+    """Entries of a dictionary of the module that a function counts which runs in several threads."""
+    for function in code.functions_with(("] =", "] +=")):
+        target = re.match(r"def\s+(\w+)\(", function.head.text)
+        if target is None or any(_GUARDED.search(line.text) for line in function.body):
+            continue
+        started = rf"target\s*=\s*{target[1]}\b|(?:pool|executor|ex)\.(?:submit|map)\(\s*{target[1]}\b"
+        if "Process" in code.code or not re.search(started, code.code):
+            continue
+        for line in function.body:
+            match = re.match(r"(\w+)\[[^\]]*\]\s*(?:[-+]=|=\s*\1(?:\.get\(|\[).*[-+])", line.text)
+            if match is not None and re.search(rf"^{match[1]}\b.*=", code.code, re.MULTILINE):
+                yield _hit(line)
+                break
+
+
 def _in_coroutines(code: CodeText) -> Iterator[CodeHit]:
     for function in code.functions:
         variables = {
             match[1] for line in function.body if (match := re.match(r"var\s+(\w+)\b", line.text)) is not None
         }
-        if not variables or any(_GUARDED.search(line.text) for line in function.body):
+        collections = {
+            match[1]: line.indent
+            for line in function.body
+            if (match := _KOTLIN_COLLECTION.match(line.text)) is not None
+        }
+        if not (variables or collections) or any(_GUARDED.search(line.text) for line in function.body):
             continue
         inside = -1
         for line in function.body:
@@ -88,7 +190,10 @@ def _in_coroutines(code: CodeText) -> Iterator[CodeHit]:
             text = line.text[launched.end() :] if launched else line.text if inside >= 0 else ""
             if launched and inside < 0:
                 inside = line.indent
-            if any(match[1] in variables for match in _COUNTED.finditer(text)):
+            if any(match[1] in variables for match in _COUNTED.finditer(text)) or (
+                line is not function.head
+                and any(collections.get(match[1], 999) <= inside for match in _KOTLIN_GROWN.finditer(text))
+            ):
                 yield _hit(line)
                 break
 

@@ -15,7 +15,7 @@ from dragoman.review.code_text import CodeHit, CodeText, Function, Statement, fi
 _STRONG_RANDOM = lazy_pattern(r"\bsecrets\.|SystemRandom|SecureRandom|\bcrypto\.|\bcrand\.|OsRng|randomBytes")
 _PYTHON_IMPORT = lazy_pattern(r"^\s*(?:import|from)\s+(?:random|numpy)\b", re.MULTILINE)
 _GIVEN_NAME = lazy_pattern(
-    r"(?:(?:const|let|var|val|final)\s+)?(?:(?:int|long|[A-Z]\w*)\s+)?(?P<name>\w+)(?:\s*:\s*\w+)?\s*:?=(?!=)"
+    r"(?:(?:const|let|var|val|final)\s+)?(?:(?:int|long|[A-Z]\w*)\s+)?(?:\w+\.)*(?P<name>\w+)(?:\s*:\s*\w+)?\s*:?=(?!=)"
 )
 # Bytes of chance that are shown as a text: nobody does that but for a name that cannot be guessed.
 _IS_BYTE = lazy_pattern(r"\bbyte\(\s*rand\.|\brand\.Read\(")

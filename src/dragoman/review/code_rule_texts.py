@@ -295,6 +295,13 @@ CODE_RULES = (
         "Every user of the machine can read what is in it, and perhaps change it. Make it with mode 600.",
     ),
     CodeRule(
+        "flow/lock-order",
+        Severity.HIGH,
+        "Locks are taken in opposite order: deadlock",
+        "Each of two threads holds the lock that the other one waits for. Take them in the same order "
+        "everywhere.",
+    ),
+    CodeRule(
         "flow/locked-twice",
         Severity.HIGH,
         "Lock is taken twice: deadlock",

@@ -14,6 +14,8 @@ from dragoman.review import (
     code_cors,
     code_errors,
     code_flow,
+    code_guards,
+    code_lock_order,
     code_locks,
     code_logic,
     code_loops,
@@ -73,6 +75,7 @@ _CHECKS: tuple[Callable[[CodeText], Iterator[CodeHit]], ...] = (
     code_absent.forced_values,
     code_absent.unboxed_entries,
     code_races.races,
+    code_races.stale_values,
     code_secrecy.early_comparisons,
     code_secrecy.logged_secrets,
     code_secrecy.fast_password_hashes,
@@ -95,6 +98,9 @@ _CHECKS: tuple[Callable[[CodeText], Iterator[CodeHit]], ...] = (
     code_cors.reflected_origins,
     code_secrecy.open_secrets,
     code_locks.locked_twice,
+    code_lock_order.lock_orders,
+    code_lock_order.exclusive_blocks,
+    code_guards.unguarded_fields,
 )
 
 

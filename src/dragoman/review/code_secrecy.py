@@ -18,7 +18,7 @@ _MADE = lazy_pattern(
 )
 _MAC = lazy_pattern(
     r"\bhmac\.new\(|\bhmac\.digest\(|\bcreateHmac\(|\b(?!\w*[cC]ipher)\w+\.doFinal\(|\b\w+\.Sum\("
-    r"|\bHmac\w*::|\bhashlib\.\w+\([^()]*(?:secret|key)"
+    r"|\bHmac\w*::|\.finalize\(\)\.into_bytes\(\)|\b(?:scrypt|pbkdf2)Sync\(|\bhashlib\.\w+\([^()]*(?:secret|key)"
 )
 _KNOWN = lazy_pattern(
     r"(?:\w*(?:expected|computed|calculated|stored|valid|configured|wanted)\w*"
@@ -29,15 +29,16 @@ _KNOWN = lazy_pattern(
     r"|(?:self|this|\w)\.\w*(?:secret|token|key)\w*)",
     re.IGNORECASE,
 )
-_SIDE = r"(?:[\w$][\w.$]*(?:\[[^\]]*\]|\([^()]*\))*[\w.$]*)"
+_SIDE = r"(?:[\w$][\w.$]*(?:(?:\[[^\]]*\]|\([^()]*\))[\w.$]*)*)"
 # A text before it says which kind of sum it is.
 _PREFIX = r"(?:[\"'`][^\"'`]*[\"'`]\s*\+\s*|f?[\"'`]\s*)?"
 _COMPARISON = lazy_pattern(
     rf"(?P<left>{_SIDE})\s*(?:===?|!==?)\s*{_PREFIX}(?P<right>{_SIDE})"
+    rf"|f[\"']\s*(?P<made>\w+)\s*[\"']\s*(?:==|!=)\s*(?P<given>{_SIDE})"
     rf"|[\"'`][^\"'`]*[\"'`]\s*\+\s*(?P<sum>{_SIDE})\s*(?:===?|!==?)\s*(?P<other>{_SIDE})"
 )
 _EQUALS = lazy_pattern(
-    rf"(?P<left>{_SIDE})\.(?:equals|contentEquals|compareTo)\(\s*(?P<right>{_SIDE})\s*\)"
+    rf"(?P<left>{_SIDE})\.(?:equals(?:IgnoreCase)?|contentEquals|compareTo)\(\s*(?P<right>{_SIDE})\s*\)"
     rf"|\b(?:Arrays\.equals|bytes\.Equal|reflect\.DeepEqual"
     rf"|strings\.Compare)\(\s*(?P<first>{_SIDE})\s*,\s*(?P<second>{_SIDE})\s*\)"
 )
@@ -49,13 +50,16 @@ _HEADER = lazy_pattern(r"headers?\b.*|.*\.(?:headers?|Header)\b.*|.*getHeader\(.
 # What one of the two sides has, or a call that makes it.
 _COMPARED_WORDS = (
     *("signature", "hmac", "digest", "api_key", "apikey", "secret", "token", "bearer", "hash", "sig", "mac"),
-    *("dofinal", "finalize", "header", ".sum("),
+    *("dofinal", "finalize", "header", ".sum(", "pass", "submitted", "provided", "received", "expected"),
 )
 
 
 # What the pattern of sums with a key has.
-_MAC_WORDS = ("hmac.", "createHmac(", "doFinal(", ".Sum(", "Hmac", "hashlib.")
-_KEYED_WORDS = ("hmac", "signature", "digest", "api_key", "apikey", "secret", "token", "dofinal")
+_MAC_WORDS = ("hmac.", "createHmac(", "doFinal(", ".Sum(", "Hmac", "hashlib.", "scryptSync(", "pbkdf2Sync(")
+_KEYED_WORDS = (
+    *("hmac", "signature", "digest", "api_key", "apikey", "secret", "token", "dofinal"),
+    *("csrf", "basicauth", "b64decode", "scryptsync"),
+)
 _SUM_ONLY = lazy_pattern(r"^(?!.*(?:token|api_?key|bearer|sig\b|mac\b)).*(?:digest|hash)", re.IGNORECASE)
 
 
@@ -92,7 +96,11 @@ def early_comparisons(code: CodeText) -> Iterator[CodeHit]:
                 if has_macs and (_MAC.search(left) or _MAC.search(right)):
                     yield _hit("flow/timing-attack", statement)
                     break
-                if _is_guessable(left, right, macs) or _is_given(left, right, given_names):
+                if (
+                    _is_guessable(left, right, macs)
+                    or _is_given(left, right, given_names)
+                    or _is_presented(left, right, code, function)
+                ):
                     yield _hit("flow/timing-attack", statement)
                     break
 
@@ -142,6 +150,31 @@ def _is_given(left: str, right: str, given_names: set[str]) -> bool:
     )
 
 
+# Two sides that say by their names which of them a stranger has sent, and what makes it a secret.
+_PRESENTED = lazy_pattern(
+    r"(?:\w+_)?(?:given|submitted|provided|received|supplied|presented|incoming)(?:_\w+)?"
+)
+_EXPECTED = lazy_pattern(r"(?:\w+_)?(?:expected|stored|computed|correct|saved|wanted)(?:_\w+)?")
+_IS_ABOUT_SECRETS = lazy_pattern(
+    r"csrf|hmac|signature|api_?key|(?:auth|access|reset|session)_?token", re.IGNORECASE
+)
+_IS_LOGIN = lazy_pattern(r"BasicAuth\(\)|b64decode\(|\bauthorization\b", re.IGNORECASE)
+_PASSED = lazy_pattern(r"(?:[\w$]+\.)*(?:pass|passwd|password|pwd)", re.IGNORECASE)
+
+
+def _is_presented(left: str, right: str, code: CodeText, function: Function) -> bool:
+    """Whether what somebody has sent to be let in is compared with what was expected."""
+    if _CONSTANT.fullmatch(left) or _CONSTANT.fullmatch(right):
+        return False
+    text = code.text[function.head.start : function.end]
+    for one, other in ((left, right), (right, left)):
+        if _PRESENTED.fullmatch(one) and _EXPECTED.fullmatch(other) and _IS_ABOUT_SECRETS.search(text):
+            return True
+        if _PASSED.fullmatch(one) and re.fullmatch(r"\w+", other) and _IS_LOGIN.search(text):
+            return True
+    return False
+
+
 def _is_guessable(left: str, right: str, macs: set[str]) -> bool:
     if _CONSTANT.fullmatch(left) or _CONSTANT.fullmatch(right) or "length" in left or "len(" in left:
         return False
@@ -161,9 +194,9 @@ def _is_guessable(left: str, right: str, macs: set[str]) -> bool:
 
 _LOGS = lazy_pattern(
     r"(?<![\w.])(?:self\.|this\.|s\.|app\.|c\.|req\.|request\.|fastify\.|server\.|ctx\.)?_?(?:log|logger|logging|LOG|LOGGER|Log|console"
-    r"|slog|logrus|zap|sugar|tracing|current_app\.logger|Timber)"
+    r"|slog|logrus|zap|sugar|tracing|current_app\.logger|Timber|winston|pino|klog|glog|lager|structlog)"
     r"(?:\.|::)(?:\w+\.)?(?:debug|info|warn|warning|error|critical|exception|log|trace|fatal|d|i|w"
-    r"|e|v|Print\w*|Info\w*|Debug\w*|Warn\w*|Error\w*|Fatal\w*)\(?\(?"
+    r"|e|v|fine\w*|config|severe|verbose|silly|notice|Print\w*|Info\w*|Debug\w*|Warn\w*|Error\w*|Fatal\w*|WithFields?|With)(?:\s*\{\s*|\(?\(?)"
     r"|\b(?:info|debug|warn|error|trace|println|eprintln)!\(|\bSystem\.(?:out|err)\.print(?:ln"
     r"|f)?\(|(?<![\w.])print(?:ln)?\(|\bfmt\.Print(?:f|ln)?\("
 )
@@ -171,10 +204,10 @@ _LOG_WORDS = ("log", "LOG", "Log", "console", "zap", "sugar", "tracing", "Timber
 _LOGGED = lazy_pattern(
     r"(?<![\w.\"'])(?:[\w.]+\.)?(?:(?:\w+_)?(?:password|passwd|passphrase|pwd|secret|api_?key"
     r"|private_?key|access_?token|auth_?token|refresh_?token|credit_?card|card_?number|ssn|cvv"
-    r"|client_?secret)|\w*[a-z](?:Password|Secret|ApiKey|PrivateKey|AccessToken|AuthToken"
-    r"|RefreshToken|CardNumber)|(?<=\.)(?:Password|ClientSecret|AccessToken|RefreshToken)|apiKey|accessToken"
+    r"|client_?secret|secret_?key|signing_?key|cvc|session_?token|bearer_?token)|\w*[a-z](?:Password|Secret|SecretKey|ApiKey|PrivateKey|AccessToken|AuthToken"
+    r"|RefreshToken|CardNumber)|(?<=\.)(?:Password|ClientSecret|SecretKey|AccessToken|RefreshToken|CVV|CVC|SSN|PIN)|[cC]ard\.[nN]umber|apiKey|secretKey|accessToken"
     r"|authToken|refreshToken|clientSecret|privateKey|token"
-    r"|authorization)(?:\(\))?(?=\s*(?:[,)}+;]|$|\s))(?!\s*(?:=|is\b|in\b|!=|if\b|else\b|\?))",
+    r"|authorization)(?:\(\))?(?=\s*(?:[,)}+;\"'`\]]|$|\s))(?!\s*(?:=|is\b|in\b|!=|if\b|else\b|\?))",
 )
 _HIDDEN = lazy_pattern(
     r"mask|redact|hash|len\(|length|\bbool\(|\*\*\*|sanit|type\(|(?<!ac)count|\[:\d|slice\(|substring\("
@@ -294,7 +327,7 @@ _MADE_FOR_ALL = lazy_pattern(
     r"|\bwriteFile(?:Sync)?\([^\n]*\bmode\s*:\s*0o(?:666|777)\b"
 )
 _HELD_SECRET = lazy_pattern(
-    r"private_?key|credential|secret|passw(?:or)?d|(?<![a-z])tokens?(?![a-z])|\.(?:pem|key)\b|id_rsa|api_?key",
+    r"private_?key|credential|secret|passw(?:or)?d|(?<![a-z])tokens?(?![a-z])|\.(?:pem|key)\b|id_rsa|api_?key|[a-z]_key\b",
     re.IGNORECASE,
 )
 

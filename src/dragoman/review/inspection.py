@@ -18,6 +18,7 @@ from dragoman.review.finding import Finding
 from dragoman.review.languages import language_of
 from dragoman.review.lexer import LexicalSpans
 from dragoman.review.python_ast import python_findings
+from dragoman.review.python_names import may_be_unbound
 from dragoman.review.refutation import without_refuted
 from dragoman.review.rules import ReviewRule
 from dragoman.review.structure import StructureFailed, structural_findings
@@ -51,7 +52,11 @@ def inspect(
     if code is not None:
         findings += code_findings(path, lines, code)
     failures: list[str] = []
-    if code is not None and language == "python" and (not has_ruff or may_leave_early(code)):
+    if (
+        code is not None
+        and language == "python"
+        and (not has_ruff or may_leave_early(code) or may_be_unbound(code))
+    ):
         try:
             findings += python_findings(path, lines, PYTHON_RULES, has_ruff=has_ruff)
         except RecursionError:

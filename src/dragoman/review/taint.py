@@ -13,6 +13,13 @@ from typing import NamedTuple
 
 from dragoman.review.code_patterns import family, lazy_pattern
 from dragoman.review.code_text import CodeText, Function, Statement, text_in_brackets
+from dragoman.review.flow_calls import (
+    ARGUMENTS,
+    first_argument,
+    names_host,
+    runs_fixed_program,
+    without_calls,
+)
 from dragoman.review.flow_tables import NOTHING, CompiledTable, SinkRule, compile_table
 
 _MARK = "\x01"
@@ -37,7 +44,7 @@ _COMPARED = lazy_pattern(
 )
 # A call after the value that leaves only a part of it that does no harm.
 _CHAINED = lazy_pattern(
-    rf"{_MARK}[^,]*?\.(?:file_name|fileName|getFileName|getName|escape\w*|toInt\w*|toLong\w*|toUUID)\b"
+    rf"\bnew\s+URL\([^()]*{_MARK}[^()]*\)\.pathname\b|{_MARK}[^,]*?\.(?:file_name|fileName|getFileName|getName|escape\w*|toInt\w*|toLong\w*|toUUID)\b"
     rf"|\b(?:File|Path|PurePath|PurePosixPath)\([^()]*{_MARK}[^()]*\)\.(?:name|stem)\b"
 )
 # What grows by a value.
@@ -242,10 +249,17 @@ def _mentions(value: str, name: str) -> bool:
     return re.search(_MENTION.format(re.escape(name)), value) is not None
 
 
-def _follow(code: CodeText, function: Function, table: CompiledTable) -> Iterator[TaintHit]:
+def _names_of(code: CodeText, function: Function, table: CompiledTable) -> _Names:
     # What is given to the function is tainted where its body begins, so that the body can make it anew.
     begin = min((line.indent for line in function.body[1:]), default=function.head.indent)
     names = _Names(_parameters(code, function, table), begin)
+    if family(code.language) == "javascript":  # those of a decorator are texts, and no object of a query
+        names.harmless = dict.fromkeys(names.tainted, frozenset({"flow/nosql-injection"}))
+    return names
+
+
+def _follow(code: CodeText, function: Function, table: CompiledTable) -> Iterator[TaintHit]:
+    names = _names_of(code, function, table)
     refused = _Refused()
     for index, statement in enumerate(function.statements):
         if not names.tainted and not _may_bring(statement.text, table):
@@ -275,7 +289,7 @@ def _follow(code: CodeText, function: Function, table: CompiledTable) -> Iterato
             if name not in names.tainted and _is_tainted(value, names.tainted, table, table.cleaner):
                 names.taint(name, value, indent, table)
         _assign(statement, names, good_here, table)
-        if (match := _ARGUMENTS.match(_source(code, statement))) is not None and match[
+        if (match := ARGUMENTS.match(_source(code, statement))) is not None and match[
             "name"
         ] in names.tainted:
             names.harmless[match["name"]] |= {"flow/command-injection"}
@@ -422,10 +436,10 @@ def _harm(
             if is_call and rule.id == "flow/path-traversal" and _LAST_PART.match(rest, len(value)):
                 continue
             if (language in _FIRST_ONLY and rule.id in _PLACES) or rule.id == "flow/regex-injection":
-                value = _first_argument(_STATUS.sub("", value))
-            if rule.id in _HOSTS and _FIXED_START.match(value):
+                value = first_argument(_STATUS.sub("", value))
+            if rule.id in _HOSTS and _FIXED_START.match(value) and not names_host(code, statement, match[0]):
                 continue
-            if rule.id == "flow/command-injection" and _runs_fixed_program(code, statement, match[0]):
+            if rule.id == "flow/command-injection" and runs_fixed_program(code, statement, match[0]):
                 continue
             bad_names = [name for name in names.bad_for(rule) if name not in good_here]
             if rule.id in _PLACES and not _is_foreign(value, bad_names, names.own, table):
@@ -434,37 +448,6 @@ def _harm(
                 continue
             if rule.id != "flow/xss" or not _NO_MARKUP.search(_text_of(code, function)):
                 yield TaintHit(rule, statement.start, statement.start + len(statement.line.text))
-
-
-# A program of our own choice and its arguments, which no shell reads. Programs that run others do not count.
-_FIXED_PROGRAM = lazy_pattern(
-    r"""\s*(?:[\w.]+(?:\(\))?\s*,\s*)?(?:listOf|arrayOf|List\.of|Arrays\.asList|new\s+String\[\]\s*)?[\[({]?\s*["'](?!(?:/usr|/bin|/)*(?:(?:ba|da|z|k|c)?sh|cmd(?:\.exe)?|powershell(?:\.exe)?|pwsh|env|xargs|ssh|sudo|su|eval|python3?|node|perl|ruby|php|docker|kubectl|find|git|tar)["'])[\w./-]+["']\s*,"""
-)
-
-
-# A list that names the program, and after -- takes nothing for an option. A program that runs others takes
-# its command there.
-_ARGUMENTS = lazy_pattern(
-    r"""(?:(?:const|let|var|val)\s+)?(?P<name>\w+)\s*(?::[^=\n]+)?=\s*\[\s*["'](?!(?:/usr|/bin|/)*(?:(?:ba|da|z|k|c)?sh|env|xargs|ssh|sudo|su|docker|kubectl)["'])[\w./-]+["']\s*,[^\n]*["']--["']\s*,[^\n]*\]\s*;?$"""
-)
-
-
-def _runs_fixed_program(code: CodeText, statement: Statement, call: str) -> bool:
-    """Whether a call names a program as a text of its own, and the arguments apart from it."""
-    at = code.code.find(call, statement.start)
-    if at < 0:
-        return False
-    arguments = code.text[at + len(call) : at + len(call) + 400]
-    return _FIXED_PROGRAM.match(arguments) is not None and "shell=True" not in statement.text
-
-
-def _first_argument(arguments: str) -> str:
-    depth = 0
-    for index, letter in enumerate(arguments):
-        depth += (letter in "([{") - (letter in ")]}")
-        if letter == "," and depth == 0:
-            return arguments[:index]
-    return arguments
 
 
 # A question of a function about a value, by its name. Whether it is there, or of a type, says nothing.
@@ -485,14 +468,5 @@ def _is_tainted(
     # Before the cleaners: they take the call away by which a chain is known.
     value = _CHAINED.sub("", value)
     for cleaner in cleaners:
-        value = _without_calls(value, cleaner)
+        value = without_calls(value, cleaner)
     return _MARK in _LOOKUP.sub("", _COMPARED.sub("0", value))
-
-
-def _without_calls(value: str, cleaner: re.Pattern[str]) -> str:
-    match = cleaner.search(value)
-    while match is not None:
-        inside = text_in_brackets(value, match.end())
-        value = value[: match.start()] + "()" + value[match.end() + len(inside) + 1 :]
-        match = cleaner.search(value, match.start() + 2)
-    return value
