@@ -195,12 +195,35 @@ def stock_shelf(folder: Path) -> None:
 
 
 @dataclass
+class KeptPage:
+    """The page that tests of a file use one after the other: to load it costs more than most of them do."""
+
+    complaints: list[str] = field(default_factory=list)
+    page: Any = None
+    is_taken: bool = False
+
+    def put_back(self, *, reuse: bool) -> None:
+        """Behind a test. A page on which something is open, or on which a test failed, is for nobody else."""
+        self.is_taken = False
+        if self.page is None:
+            return
+        if self.page.is_closed() or not reuse or self.page.locator("dialog, .menu").count():
+            self.close()
+
+    def close(self) -> None:
+        if self.page is not None:
+            self.page.close()
+            self.page = None
+
+
+@dataclass
 class Visitor:
     """Somebody with a browser of their own: pages they open, and what those complained about."""
 
     context: Any
     hub: RunningHub
     complaints: list[str] = field(default_factory=list)
+    kept: KeptPage | None = None
 
     def open(
         self,
@@ -220,16 +243,38 @@ class Visitor:
             page.wait_for_selector(".app[data-health=live]")
         return page
 
-    def start(self, folder: Path | None = None, *, agent: str = "", viewport: dict[str, int] = DESK) -> Any:
+    def start(
+        self,
+        folder: Path | None = None,
+        *,
+        agent: str = "",
+        viewport: dict[str, int] = DESK,
+        fresh: bool = False,
+    ) -> Any:
         """A page with a new session, which the hub was asked for without a page; `start_session` clicks."""
         session = say(self.hub.direct, self.hub.token, folder or self.hub.folder, [], agent=agent)
-        return self.read(session, viewport=viewport)
+        return self.read(session, viewport=viewport, fresh=fresh)
 
-    def read(self, session: str, *, viewport: dict[str, int] = DESK) -> Any:
-        """A page with this session, which is opened by its address."""
-        page = self.open(viewport=viewport)
+    def read(self, session: str, *, viewport: dict[str, int] = DESK, fresh: bool = False) -> Any:
+        """A page with this session, which is opened by its address. A `fresh` one is for this test alone:
+        who changes what a page is made of, or needs one that has shown nothing yet, asks for that.
+        """
+        page = self.open(viewport=viewport) if fresh else self.home(viewport=viewport)
         go(page, f"#/s/{session}")
         page.wait_for_selector(".composer textarea:enabled")
+        return page
+
+    def home(self, *, viewport: dict[str, int] = DESK) -> Any:
+        """A page without a session: the one that is kept, or a new one for who has that already."""
+        if self.kept is None or self.kept.is_taken:
+            return self.open(viewport=viewport)
+        self.kept.is_taken = True
+        page = self.kept.page
+        if page is None:
+            self.kept.page = page = self.open(viewport=viewport)
+        page.set_viewport_size(viewport)
+        page.evaluate("location.hash = '#/'")
+        page.wait_for_selector(".app[data-route=home]")
         return page
 
     def _console(self, message: Any) -> None:
@@ -318,16 +363,30 @@ def hub(
     return replace(one, folder=folder)
 
 
+@pytest.fixture(scope="module")
+def kept_page() -> Iterator[KeptPage]:
+    kept = KeptPage()
+    yield kept
+    kept.close()
+
+
 @pytest.fixture
-def visitor(shared: SharedParts, browser: Any, hub: RunningHub) -> Iterator[Visitor]:
+def visitor(
+    shared: SharedParts, browser: Any, hub: RunningHub, kept_page: KeptPage, request: pytest.FixtureRequest
+) -> Iterator[Visitor]:
     """Somebody whose browser has been here before: it keeps the token and the page."""
     context = shared.get("context", lambda: closing(browser.new_context(**BROWSING)))
-    one = Visitor(context, hub)
+    failed = request.session.testsfailed
+    one = Visitor(context, hub, kept_page.complaints, kept_page)
     yield one
+    kept_page.put_back(reuse=request.session.testsfailed == failed)
     for page in context.pages:
-        page.close()
+        if page != kept_page.page:
+            page.close()
     hub.wire.mend()
-    assert one.complaints == []
+    complaints = [*one.complaints]
+    one.complaints.clear()
+    assert complaints == []
 
 
 @pytest.fixture

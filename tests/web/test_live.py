@@ -67,7 +67,7 @@ FIRST_SIGHT = """new MutationObserver((_, observer) => {
 
 def test_a_long_live_session_keeps_a_small_page(visitor: Visitor, hub: RunningHub) -> None:
     """A browser lays out what it holds with every message: all of it, or what is near."""
-    page = visitor.start()
+    page = visitor.start(fresh=True)
     texts: list[object] = []
     page.on("websocket", lambda socket: socket.on("framereceived", lambda text: texts.append(text)))
     page.reload()

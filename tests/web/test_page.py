@@ -6,11 +6,11 @@ import json
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests import forks
 from tests.web.conftest import DESK, PHONE, RunningHub, Visitor, draw, send, start_session
 from tests.web.page_sight import (
     AXE,
@@ -170,7 +170,7 @@ def test_a_message_steers_a_running_turn_and_says_what_became_of_it(
 def test_what_is_written_in_one_session_is_not_sent_to_the_next(visitor: Visitor, hub: RunningHub) -> None:
     """Not even by who presses Enter after they have gone elsewhere, and before that is drawn."""
     other = f"#/s/{say(hub.direct, hub.token, hub.folder, [])}"
-    page = visitor.start()
+    page = visitor.start(fresh=True)
     first = page.evaluate("location.hash")
     page.fill(".composer textarea", "for the first")
     page.evaluate(
@@ -286,11 +286,12 @@ def test_search_files_commands_and_the_way_out(visitor: Visitor, hub: RunningHub
 def test_there_are_no_barriers_on_a_full_screen(visitor: Visitor, hub: RunningHub) -> None:
     if not AXE.is_file():
         pytest.skip("axe-core is not installed (npm ci in web/)")
-    page = visitor.start()
+    page = visitor.start(fresh=True)
     send(page, "show")
     ended(page, 1)
     send(page, "run it")
     page.wait_for_selector(".asks .risk")
+    page.wait_for_selector("nav[aria-label=Turns] .turn-mark >> nth=1")
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         assert faults(page) == [], scheme
@@ -390,7 +391,7 @@ def test_who_may_only_watch_is_offered_nothing_and_refused_by_the_hub(
 
 def test_a_new_session_asks_for_a_folder_that_exists(visitor: Visitor, hub: RunningHub) -> None:
     (hub.folder / "projects" / "parser").mkdir(parents=True)
-    page = visitor.open()
+    page = visitor.home()
     page.click("button[aria-label='New session']")
     becomes(lambda: page.evaluate("document.activeElement.id"), "new-cwd")
     page.fill("#new-cwd", "/no/such/folder")
@@ -407,7 +408,7 @@ def test_a_new_session_asks_for_a_folder_that_exists(visitor: Visitor, hub: Runn
 def test_a_phone_is_paired_by_a_code_once_and_a_second_one_is_told_why_not(
     stranger: Visitor, hub: RunningHub
 ) -> None:
-    command = [sys.executable, "-m", "dragoman", "hub", "pair", hub.direct, "--address", hub.url, "--json"]
+    command = [*forks.DRAGOMAN, "hub", "pair", hub.direct, "--address", hub.url, "--json"]
     env = {**os.environ, "DRAGOMAN_TOKEN": hub.token}
     words = ["--name", "phone", "--scope", "observe"]
     with subprocess.Popen([*command, *words], env=env, stdout=subprocess.PIPE, text=True) as pair:
