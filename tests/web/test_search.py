@@ -33,7 +33,7 @@ def written(hub: RunningHub) -> None:
 
 @pytest.fixture
 def page(visitor: Visitor, written: None) -> Any:
-    return visitor.open()
+    return visitor.home()
 
 
 def find(page: Any, words: str) -> dict[str, Any]:

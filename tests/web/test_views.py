@@ -81,7 +81,7 @@ def choose(page: Any, title: str, *keys: str) -> None:
 def test_the_board_shows_each_session_in_its_state_with_its_last_line_cost_and_changes(
     visitor: Visitor, sessions: dict[str, str]
 ) -> None:
-    page = visitor.open()
+    page = visitor.home()
     page.keyboard.press("b")
     page.wait_for_selector(".tile-line.live >> text=I am working on it")
     page.wait_for_selector(".of-failed .tile-line.error >> text=no credit is left")
@@ -130,7 +130,7 @@ def test_keys_move_on_the_board_filter_it_and_open_two_sessions_beside_each_othe
 
 
 def test_the_palette_finds_acts_sessions_and_text(visitor: Visitor, sessions: dict[str, str]) -> None:
-    page = visitor.open()
+    page = visitor.home()
     page.wait_for_selector("a.session")
     page.keyboard.press("Control+k")
     page.keyboard.type("board")
@@ -159,7 +159,7 @@ def test_the_palette_finds_acts_sessions_and_text(visitor: Visitor, sessions: di
 def test_a_chord_opens_the_question_and_a_second_key_confirms_it(
     visitor: Visitor, sessions: dict[str, str]
 ) -> None:
-    page = visitor.open()
+    page = visitor.home()
     page.keyboard.press("b")
     page.wait_for_selector(".of-needs .tile")
     page.keyboard.press("Shift+A")
@@ -191,12 +191,12 @@ def wanted(page: Any) -> list[str]:
 
 
 def written(hub: RunningHub) -> Path:
-    """A repository with a file of 300 lines, and a file beside the repository."""
+    """A repository with a file of 160 lines, and a file beside the repository."""
     folder = hub.folder / "places"
     (folder / "src").mkdir(parents=True)
     (folder / ".git").mkdir()
     lines = ["import os", "", "def split(text: str) -> list[str]:"] + [
-        f"    # line {n}" for n in range(4, 301)
+        f"    # line {n}" for n in range(4, 161)
     ]
     (folder / "src" / "parser.py").write_text("\n".join(lines) + "\n")
     (hub.folder / "outside.txt").write_text("not of this session")
@@ -207,7 +207,7 @@ def test_a_place_in_a_tool_call_in_prose_and_in_the_palette_opens_the_file_at_it
     visitor: Visitor, hub: RunningHub
 ) -> None:
     folder = written(hub)
-    page = visitor.open()
+    page = visitor.home()
     page.keyboard.press("n")
     page.fill("#new-cwd", str(folder / "s"))
     page.wait_for_selector(".folder >> text=git")
@@ -367,11 +367,12 @@ WINDOWS = {
 """Keys that open a window over a session, and what is in it."""
 
 
+@pytest.mark.in_turn("room")
 @pytest.mark.parametrize("room", [ZOOMED, {"width": 320, "height": 568}])
 def test_windows_fit_where_there_is_little_room(
     visitor: Visitor, sessions: dict[str, str], room: dict[str, int]
 ) -> None:
-    page = visitor.open(viewport=room)
+    page = visitor.home(viewport=room)
     go(page, sessions["done"])
     page.wait_for_selector(".changed-bar")
 
