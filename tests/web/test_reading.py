@@ -254,6 +254,7 @@ RELEASE = "() => { const { held } = window; window.held = null; for (const send 
 FRAMES = "async () => { for (let left = 3; left; left -= 1) await new Promise(requestAnimationFrame); }"
 
 
+@pytest.mark.in_turn("wish")
 @pytest.mark.parametrize("wish", ["the end", "a turn that is here"])
 def test_who_goes_elsewhere_while_a_place_is_on_its_way_stays_there(
     visitor: Visitor, long_session: str, wish: str
