@@ -67,9 +67,9 @@ def site(built: Path) -> Iterator[StaticSite]:
     assert [path for path in server_site.paths if not path.startswith("/deep/demo/")] == []
 
 
-@pytest.fixture
-def page(browser: Any, site: StaticSite) -> Iterator[Any]:
-    """The demo at its beginning, paused; nothing may be loaded from elsewhere, and nothing may complain."""
+@pytest.fixture(scope="module")
+def window(browser: Any, site: StaticSite) -> Iterator[Any]:
+    """A page that nothing is loaded in; nothing may be loaded from elsewhere, and nothing may complain."""
     context = browser.new_context(reduced_motion="reduce", viewport={"width": 1280, "height": 800})
     page = context.new_page()
     page.set_default_timeout(patience(10_000))
@@ -78,12 +78,19 @@ def page(browser: Any, site: StaticSite) -> Iterator[Any]:
     page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
     requests: list[str] = []
     page.on("request", lambda request: requests.append(request.url))
-    page.goto(site.url)
-    page.wait_for_selector(".app[data-health=live]")
     yield page
     context.close()
     assert complaints == []
     assert [url for url in requests if not url.startswith((site.url, "data:", "blob:"))] == []
+
+
+@pytest.fixture
+def page(window: Any, site: StaticSite) -> Any:
+    """The demo at its beginning, paused."""
+    window.goto("about:blank")  # or an address with another part of the page would only lead there
+    window.goto(site.url)
+    window.wait_for_selector(".app[data-health=live]")
+    return window
 
 
 def seek(page: Any, seconds: float) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from tests import forks
 from tests.web.conftest import DESK, RunningHub, Visitor, Wire, running_hub, send, start_session
 from tests.web.page_sight import becomes, counts, ended
 from tests.web.random_scrolls import say
@@ -107,17 +107,7 @@ def test_an_approval_of_another_hub_is_answered_there_and_a_hub_that_is_away_hid
 def test_a_hub_is_added_by_the_link_that_its_pairing_prints_once(visitor: Visitor, two: Two) -> None:
     home, other = two
     page = visitor.open()
-    command = [
-        sys.executable,
-        "-m",
-        "dragoman",
-        "hub",
-        "pair",
-        other.direct,
-        "--address",
-        other.url,
-        "--json",
-    ]
+    command = [*forks.DRAGOMAN, "hub", "pair", other.direct, "--address", other.url, "--json"]
     env = {**os.environ, "DRAGOMAN_TOKEN": other.token}
     with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) as pair:
         assert pair.stdout is not None

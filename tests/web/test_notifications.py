@@ -131,42 +131,6 @@ def test_what_is_asked_while_nobody_looks_is_notified_once(stranger: Visitor, hu
     ended(page, 1)
 
 
-def test_a_device_subscribes_is_told_and_the_notification_leads_to_the_session(
-    stranger: Visitor, hub: RunningHub, push: ServiceThread
-) -> None:
-    origin = hub.url.rstrip("/")
-    stranger.context.grant_permissions(["notifications"], origin=origin)
-    stand_in = json.dumps([push.service.url + "phone", push.keys.public])
-    stranger.context.add_init_script(f"({STAND_IN})({stand_in})")
-    page = stranger.open()
-    worker = WorkerPush(page, origin)
-    page.keyboard.press(",")
-    setting = page.locator(".setting", has_text="Also when the page is closed")
-    setting.get_by_role("button", name="Switch on").click()
-    setting.get_by_role("button", name="Switch off").wait_for()
-    assert page.evaluate("window.serverKey") == 65
-    start_session(page, hub.folder)
-    page.wait_for_selector("text=What shall it do?")
-    session = page.evaluate("location.hash").rpartition("/")[2]
-    send(page, "run it")
-    message = push.next()
-    assert (message["kind"], message["session"]) == ("permission", session)
-    page.click(".asks .reject_once")
-    ended(page, 1)
-    page.goto("about:blank")  # no page of the hub is open any more
-    worker.deliver(message)
-    page.goto(hub.url)
-    holds(page, SHOWN)
-    assert page.evaluate(NOTED) == [
-        {
-            "title": "Dragoman",
-            "body": "An agent waits for your permission.",
-            "tag": f"{session}/{message['about']}",
-            "data": f"#/s/{session}",
-        }
-    ]
-
-
 CLICK = """([action, tag]) => new Promise(async (resolve) => {
     const shown = (await registration.getNotifications()).find((one) => one.tag === tag);
     const answered = [];
@@ -180,7 +144,22 @@ CLICK = """([action, tag]) => new Promise(async (resolve) => {
 BODIES = "async () => (await registration.getNotifications()).map(({ body }) => body)"
 
 
-def test_a_button_of_the_notification_answers_while_the_page_is_closed(
+def switch_on(page: Any, name: str) -> None:
+    setting = page.locator(".setting", has_text=name)
+    setting.get_by_role("button", name="Switch on").click()
+    setting.get_by_role("button", name="Switch off").wait_for()
+
+
+def ask(page: Any, hub: RunningHub, push: ServiceThread, prompt: str) -> tuple[str, dict[str, Any]]:
+    """A new session in which a permission is asked for: its id, and the message of the push service."""
+    start_session(page, hub.folder)
+    page.wait_for_selector("text=What shall it do?")
+    session = page.evaluate("location.hash").rpartition("/")[2]
+    send(page, prompt)
+    return session, push.next()
+
+
+def test_a_device_is_told_while_the_page_is_closed_and_a_button_of_the_notification_answers(
     stranger: Visitor, hub: RunningHub, push: ServiceThread
 ) -> None:
     origin = hub.url.rstrip("/")
@@ -190,22 +169,32 @@ def test_a_button_of_the_notification_answers_while_the_page_is_closed(
     page = stranger.open()
     worker = WorkerPush(page, origin)
     page.keyboard.press(",")
-    for name in ("Also when the page is closed", "Buttons in notifications"):
-        setting = page.locator(".setting", has_text=name)
-        setting.get_by_role("button", name="Switch on").click()
-        setting.get_by_role("button", name="Switch off").wait_for()
-    start_session(page, hub.folder)
-    session = page.evaluate("location.hash").rpartition("/")[2]
-    send(page, "look around")
-    message = push.next()
+    switch_on(page, "Also when the page is closed")
+    assert page.evaluate("window.serverKey") == 65
+    first, plain = ask(page, hub, push, "run it")
+    assert (plain["kind"], plain["session"]) == ("permission", first)
+    page.click(".asks .reject_once")
+    ended(page, 1)
+    page.goto(f"{hub.url}#/settings")
+    switch_on(page, "Buttons in notifications")
+    second, message = ask(page, hub, push, "look around")
     assert message["text"] == "An agent asks to run a command."
     assert "ls" not in message["text"]
-    page.goto("about:blank")
+    page.goto("about:blank")  # no page of the hub is open any more
     (service_worker,) = stranger.context.service_workers
     for shown in ([], ["This notification cannot be answered any more. Open the page."]):
         worker.deliver(message)
-        tag = f"{session}/{message['about']}"
-        service_worker.evaluate(CLICK, ["allow", tag])
+        service_worker.evaluate(CLICK, ["allow", f"{second}/{message['about']}"])
         becomes(lambda: service_worker.evaluate(BODIES), shown)
-    page.goto(f"{hub.url}#/s/{session}")
+    worker.deliver(plain)
+    page.goto(f"{hub.url}#/s/{second}")
     page.wait_for_selector("text=There are two files.")
+    tag = f"{first}/{plain['about']}"
+    assert [noted for noted in page.evaluate(NOTED) if noted["tag"] == tag] == [
+        {
+            "title": "Dragoman",
+            "body": "An agent waits for your permission.",
+            "tag": tag,
+            "data": f"#/s/{first}",
+        }
+    ]

@@ -6,11 +6,11 @@ import json
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests import forks
 from tests.web.conftest import DESK, PHONE, RunningHub, Visitor, draw, send, start_session
 from tests.web.page_sight import (
     AXE,
@@ -291,6 +291,7 @@ def test_there_are_no_barriers_on_a_full_screen(visitor: Visitor, hub: RunningHu
     ended(page, 1)
     send(page, "run it")
     page.wait_for_selector(".asks .risk")
+    page.wait_for_selector("nav[aria-label=Turns] .turn-mark >> nth=1")
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         assert faults(page) == [], scheme
@@ -407,7 +408,7 @@ def test_a_new_session_asks_for_a_folder_that_exists(visitor: Visitor, hub: Runn
 def test_a_phone_is_paired_by_a_code_once_and_a_second_one_is_told_why_not(
     stranger: Visitor, hub: RunningHub
 ) -> None:
-    command = [sys.executable, "-m", "dragoman", "hub", "pair", hub.direct, "--address", hub.url, "--json"]
+    command = [*forks.DRAGOMAN, "hub", "pair", hub.direct, "--address", hub.url, "--json"]
     env = {**os.environ, "DRAGOMAN_TOKEN": hub.token}
     words = ["--name", "phone", "--scope", "observe"]
     with subprocess.Popen([*command, *words], env=env, stdout=subprocess.PIPE, text=True) as pair:

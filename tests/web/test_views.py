@@ -191,12 +191,12 @@ def wanted(page: Any) -> list[str]:
 
 
 def written(hub: RunningHub) -> Path:
-    """A repository with a file of 300 lines, and a file beside the repository."""
+    """A repository with a file of 160 lines, and a file beside the repository."""
     folder = hub.folder / "places"
     (folder / "src").mkdir(parents=True)
     (folder / ".git").mkdir()
     lines = ["import os", "", "def split(text: str) -> list[str]:"] + [
-        f"    # line {n}" for n in range(4, 301)
+        f"    # line {n}" for n in range(4, 161)
     ]
     (folder / "src" / "parser.py").write_text("\n".join(lines) + "\n")
     (hub.folder / "outside.txt").write_text("not of this session")
@@ -367,6 +367,7 @@ WINDOWS = {
 """Keys that open a window over a session, and what is in it."""
 
 
+@pytest.mark.in_turn("room")
 @pytest.mark.parametrize("room", [ZOOMED, {"width": 320, "height": 568}])
 def test_windows_fit_where_there_is_little_room(
     visitor: Visitor, sessions: dict[str, str], room: dict[str, int]

@@ -15,7 +15,7 @@ from dragoman.testing.pace import patience
 from tests.apps.run.run_process import RUN, home
 
 MEBIBYTE = 1024 * 1024
-MANY = 10_000
+MANY = 3_000
 
 if not sys.platform.startswith("linux"):
     pytest.skip("memory is looked up in /proc", allow_module_level=True)
