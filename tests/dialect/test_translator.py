@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.dialect import Edge, EdgeSettings, Ledger, Message, Out, TranslatedFrames, Translator
-from dragoman.dialect.edge import NEVER, Plain
+from dragoman.dialect.edge import NO_SIGN, Signs
 from dragoman.dialect.message import answer, decode, encode, notification, request, with_params
 
 # Odd, and to be left alone: spaces, an unknown member, an escape.
@@ -40,8 +40,8 @@ class Watched(Edge):
 class Plainly(Watched):
     """Does not want to see updates without a `look`."""
 
-    plain_from_peer: ClassVar[Plain] = {"session/update": re.compile(rb"look"), "session/cancel": NEVER}
-    plain_from_inside: ClassVar[Plain] = {"session/update": re.compile(rb"look"), "session/cancel": NEVER}
+    signs_from_peer: ClassVar[Signs] = {"session/update": re.compile(rb"look"), "session/cancel": NO_SIGN}
+    signs_from_inside: ClassVar[Signs] = {"session/update": re.compile(rb"look"), "session/cancel": NO_SIGN}
 
 
 class Marking(Edge):

@@ -25,7 +25,7 @@ from dragoman.dialect.clues_client import (
 )
 from dragoman.dialect.common_words import FirstAnswer, in_words_of, read_undecided
 from dragoman.dialect.debts import PendingRequests
-from dragoman.dialect.edge import Edge, EdgeSettings, Needles, Out, Plain
+from dragoman.dialect.edge import Edge, EdgeSettings, Needles, Out, Signs
 from dragoman.dialect.evidence import Clue, Tally
 from dragoman.dialect.ledger import DialectDecision, Ledger
 from dragoman.dialect.message import (
@@ -109,7 +109,7 @@ class UndecidedClient(UndecidedEdge):
 
     position = "client"
     # A tool call or a question has another form in each dialect: whoever gets one must be known.
-    PLAIN_FROM_INSIDE: ClassVar[Plain] = {"session/update": Needles(b'"tool_call')}
+    SIGNS_FROM_INSIDE: ClassVar[Signs] = {"session/update": Needles(b'"tool_call')}
 
     def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
@@ -166,7 +166,7 @@ class UndecidedAgent(UndecidedEdge):
     """In front of us is an agent."""
 
     position = "agent"
-    PLAIN_FROM_PEER: ClassVar[Plain] = {
+    SIGNS_FROM_PEER: ClassVar[Signs] = {
         "session/update": re.compile(
             rb'"@type"|"kind"|"tool_call|"message"|"type"\s*:\s*"(?!text"|content")|^(?!.*?"sessionUpdate")[^\n]',
             re.M,

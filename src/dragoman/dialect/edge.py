@@ -46,7 +46,7 @@ class Sign(Protocol):
     def search(self, block: bytes, /) -> object: ...
 
 
-Plain: TypeAlias = dict[str, Sign]
+Signs: TypeAlias = dict[str, Sign]
 """By method: the sign of notifications that an edge must see. Without it they pass undecoded, and the edge
 never hears of them.
 """
@@ -103,24 +103,24 @@ class Edge:
     asks_permission: ClassVar[bool] = True
     """Whether a client of the dialect can be asked for permission, and can answer."""
 
-    PLAIN_FROM_PEER: ClassVar[Plain] = {}
-    PLAIN_FROM_INSIDE: ClassVar[Plain] = {}
+    SIGNS_FROM_PEER: ClassVar[Signs] = {}
+    SIGNS_FROM_INSIDE: ClassVar[Signs] = {}
 
     def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         self.settings = settings
         self.ledger = ledger
 
     @property
-    def plain_from_peer(self) -> Plain:
+    def signs_from_peer(self) -> Signs:
         """Notifications of a method in here need a change only where its sign is found in their bytes; a
         block of others is passed on without being decoded. What is not in here is always looked at.
         """
-        return self.PLAIN_FROM_PEER
+        return self.SIGNS_FROM_PEER
 
     @property
-    def plain_from_inside(self) -> Plain:
+    def signs_from_inside(self) -> Signs:
         """The same for what the other side says."""
-        return self.PLAIN_FROM_INSIDE
+        return self.SIGNS_FROM_INSIDE
 
     def from_peer(self, message: Message) -> list[Out]:
         """The peer said something in its dialect."""
@@ -171,5 +171,5 @@ class Edge:
         self.ledger.note_repair(what, action, dialect=self.name)
 
 
-NEVER = Needles()
-"""As a pattern of `plain_from_…`: notifications of this method never need a change."""
+NO_SIGN = Needles()
+"""As a pattern of `signs_from_…`: notifications of this method never need a change."""

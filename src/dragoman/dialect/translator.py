@@ -18,7 +18,7 @@ from typing import ClassVar
 
 from msgspec import UNSET, Raw, Struct
 
-from dragoman.dialect.edge import Edge, Out, Plain, Toward
+from dragoman.dialect.edge import Edge, Out, Signs, Toward
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import Message, decode_block, encode, encode_all, refusal
 from dragoman.wire.codes import INTERNAL_ERROR
@@ -50,15 +50,15 @@ class Translator:
         """The positions of the edges that do anything."""
 
     def from_peer(self, block: bytes) -> TranslatedFrames:
-        plain = [self.edges[at].plain_from_peer for at in self.active]
-        if not plain or _is_plain(block, plain):
+        signs = [self.edges[at].signs_from_peer for at in self.active]
+        if not signs or _is_plain(block, signs):
             self.ledger.frame += count_lines(block) or 1
             return TranslatedFrames(inside=block)
         return self._pass(block, inward=True)
 
     def from_inside(self, block: bytes) -> TranslatedFrames:
-        plain = [self.edges[at].plain_from_inside for at in self.active]
-        if not plain or _is_plain(block, plain):
+        signs = [self.edges[at].signs_from_inside for at in self.active]
+        if not signs or _is_plain(block, signs):
             return TranslatedFrames(peer=block)
         return self._pass(block, inward=False)
 
@@ -223,7 +223,7 @@ def _active(edges: list[Edge]) -> list[int]:
 _HIDDEN = re.compile(rb"\\u00[2-7]")
 
 
-def _is_plain(block: bytes, edges: list[Plain]) -> bool:
+def _is_plain(block: bytes, edges: list[Signs]) -> bool:
     """Whether the block holds nothing but notifications that no edge wants to see."""
     if not all(edges) or (b"\\" in block and _HIDDEN.search(block)):
         return False
@@ -235,7 +235,7 @@ def _is_plain(block: bytes, edges: list[Plain]) -> bool:
     return bool(methods) and all(_passes(method, block, edges) for method in methods)
 
 
-def _passes(method: str | None, block: bytes, edges: list[Plain]) -> bool:
+def _passes(method: str | None, block: bytes, edges: list[Signs]) -> bool:
     if method is None:
         return False
     signs = [plain.get(method) for plain in edges]

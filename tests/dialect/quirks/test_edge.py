@@ -61,7 +61,7 @@ def test_what_the_transcript_shows_is_repaired_and_nothing_else(title: str, is_a
         block = json.dumps(line["frame"]).encode() + b"\n"
         heard = carried(translator, block, from_peer=line["by"] == about["peer"])
         if "heard" in line:
-            assert heard != block, "not repaired; of updates a quirk sees only those of its PLAIN_FROM_PEER"
+            assert heard != block, "not repaired; of updates a quirk sees only those of its SIGNS_FROM_PEER"
             assert [json.loads(text) for text in heard.splitlines()] == line["heard"]
         else:
             assert heard == block

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from dragoman.dialect.debts import PendingRequests
-from dragoman.dialect.edge import NEVER, Edge, EdgeSettings, Needles, Out, Plain
+from dragoman.dialect.edge import NO_SIGN, Edge, EdgeSettings, Needles, Out, Signs
 from dragoman.dialect.haven.content import read_block, write_blocks
 from dragoman.dialect.haven.names import NAME, PERMISSION, UPDATE
 from dragoman.dialect.haven.permission import HavenQuestions
@@ -19,10 +19,10 @@ class HavenAgent(Edge):
 
     name = NAME
     # Tool calls, and the blocks that may need a change.
-    PLAIN_FROM_PEER: ClassVar[Plain] = {
+    SIGNS_FROM_PEER: ClassVar[Signs] = {
         UPDATE: Needles(b'"tool_call', b'"embedded_resource"', b'"resource_link"')
     }
-    PLAIN_FROM_INSIDE: ClassVar[Plain] = {"session/cancel": NEVER}
+    SIGNS_FROM_INSIDE: ClassVar[Signs] = {"session/cancel": NO_SIGN}
 
     def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)

@@ -6,7 +6,7 @@ import re
 from typing import ClassVar
 
 from dragoman.dialect.debts import PendingRequests
-from dragoman.dialect.edge import NEVER, Edge, EdgeSettings, Out, Plain
+from dragoman.dialect.edge import NO_SIGN, Edge, EdgeSettings, Out, Signs
 from dragoman.dialect.haven.content import read_blocks, write_block
 from dragoman.dialect.haven.names import (
     CANCEL,
@@ -39,9 +39,9 @@ class HavenClient(Edge):
     """Asks as the reference shows it, hears what the reference lists; only its own choice is its consent."""
 
     name = NAME
-    PLAIN_FROM_PEER: ClassVar[Plain] = {"session/cancel": NEVER}
+    SIGNS_FROM_PEER: ClassVar[Signs] = {"session/cancel": NO_SIGN}
     # Tool calls and what is not listed, other types of blocks, kept originals.
-    PLAIN_FROM_INSIDE: ClassVar[Plain] = {
+    SIGNS_FROM_INSIDE: ClassVar[Signs] = {
         UPDATE: re.compile(
             rb'"(?:sessionUpdate"\s*:\s*"(?!'
             + _CHUNKS

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from dragoman.dialect.edge import Out, Plain
+from dragoman.dialect.edge import Out, Signs
 from dragoman.dialect.haven.agent import HavenAgent
 from dragoman.dialect.haven.client import HavenClient
 from dragoman.dialect.haven.names import (
@@ -34,7 +34,7 @@ class LegacyClient(HavenClient):
 
     name = LEGACY
     asks_permission = False
-    PLAIN_FROM_INSIDE: ClassVar[Plain] = {}
+    SIGNS_FROM_INSIDE: ClassVar[Signs] = {}
 
     def from_inside(self, message: Message) -> list[Out]:
         if message.is_request and message.method == PERMISSION:
@@ -57,7 +57,7 @@ class LegacyAgent(HavenAgent):
     """Its permission requests that wait for no answer are shown as tool calls, and stop it unless allowed."""
 
     name = LEGACY
-    PLAIN_FROM_PEER: ClassVar[Plain] = {}
+    SIGNS_FROM_PEER: ClassVar[Signs] = {}
 
     def from_peer(self, message: Message) -> list[Out]:
         if message.is_notification and message.method == PERMISSION:

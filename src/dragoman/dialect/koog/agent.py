@@ -6,7 +6,7 @@ import re
 from typing import ClassVar
 
 from dragoman.dialect.debts import OwnIds, PendingRequests
-from dragoman.dialect.edge import NEVER, Edge, EdgeSettings, Out, Plain
+from dragoman.dialect.edge import NO_SIGN, Edge, EdgeSettings, Out, Signs
 from dragoman.dialect.koog.names import (
     KINDLESS,
     NAME,
@@ -41,15 +41,15 @@ _LOOK = re.compile(
     rb'"(?:message"|update"\s*:\s*\{(?!\s*"sessionUpdate")'
     rb'|params"\s*:\s*\{(?!\s*(?:"sessionId"\s*:\s*"[^"\\]*"\s*,\s*)?"update"\s*:\s*\{))'
 )
-_PLAIN: Plain = {UPDATE: _LOOK}
-_NOT_PLAIN: Plain = {}
+_SIGNS: Signs = {UPDATE: _LOOK}
+_ALL: Signs = {}
 
 
 class KoogAgent(Edge):
     """Reads what the guide teaches agents to write, and the two wrong forms that it warns of."""
 
     name = NAME
-    PLAIN_FROM_INSIDE: ClassVar[Plain] = {"session/cancel": NEVER}
+    SIGNS_FROM_INSIDE: ClassVar[Signs] = {"session/cancel": NO_SIGN}
 
     def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
@@ -60,9 +60,9 @@ class KoogAgent(Edge):
         self._message_ids = OwnIds(f"message-{settings.nonce}" if settings.nonce else "message")
 
     @property
-    def plain_from_peer(self) -> Plain:
+    def signs_from_peer(self) -> Signs:
         """While a turn runs everything is looked at: its answer may repeat what was streamed, or not."""
-        return _NOT_PLAIN if self._streamed_turns else _PLAIN
+        return _ALL if self._streamed_turns else _SIGNS
 
     def from_inside(self, message: Message) -> list[Out]:
         if message.is_request:

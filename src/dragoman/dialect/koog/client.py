@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from dragoman.dialect.debts import PendingRequests
-from dragoman.dialect.edge import NEVER, Edge, EdgeSettings, Needles, Out, Plain
+from dragoman.dialect.edge import NO_SIGN, Edge, EdgeSettings, Needles, Out, Signs
 from dragoman.dialect.koog.agent import read_introduction
 from dragoman.dialect.koog.names import NAME, SPARSE, SWITCH, UPDATE
 from dragoman.dialect.koog.whole import MessageParts, is_in_answer
@@ -25,8 +25,8 @@ from dragoman.dialect.message import (
 from dragoman.dialect.originals import drop_original, original_of, restore
 
 # A kind of tool stands in a report of a tool call, and nowhere else.
-_PLAIN: Plain = {UPDATE: Needles(b'"tool_call', b'"dragoman/dialect"')}
-_NOT_PLAIN: Plain = {}
+_SIGNS: Signs = {UPDATE: Needles(b'"tool_call', b'"dragoman/dialect"')}
+_ALL: Signs = {}
 
 TOOL_CALL = {"title": "Tool call", "kind": "other", "status": "pending"}
 
@@ -35,7 +35,7 @@ class KoogClient(Edge):
     """Its requests pass as they are."""
 
     name = NAME
-    PLAIN_FROM_PEER: ClassVar[Plain] = {"session/cancel": NEVER}
+    SIGNS_FROM_PEER: ClassVar[Signs] = {"session/cancel": NO_SIGN}
 
     def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
@@ -43,9 +43,9 @@ class KoogClient(Edge):
         self._gathering = MessageParts()
 
     @property
-    def plain_from_inside(self) -> Plain:
+    def signs_from_inside(self) -> Signs:
         """Nothing overtakes the parts of a message that are held."""
-        return _NOT_PLAIN if self._gathering.parts else _PLAIN
+        return _ALL if self._gathering.parts else _SIGNS
 
     def from_peer(self, message: Message) -> list[Out]:
         if message.is_request:

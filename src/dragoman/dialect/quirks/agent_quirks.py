@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import UNSET
 
-from dragoman.dialect.edge import NEVER, EdgeSettings, Needles, Out, Plain
+from dragoman.dialect.edge import NO_SIGN, EdgeSettings, Needles, Out, Signs
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import (
     Id,
@@ -39,9 +39,9 @@ class AnnouncedTwice(Quirk):
     what = "a tool call that is announced twice"
     action = "the second time sent as an update of it"
     fix = "announce a call once, and send tool_call_update after that"
-    PLAIN_FROM_PEER: ClassVar[Plain] = {
+    SIGNS_FROM_PEER: ClassVar[Signs] = {
         "session/update": Needles(b'"tool_call"'),
-        "session/cancel": NEVER,
+        "session/cancel": NO_SIGN,
     }
 
     def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
@@ -83,7 +83,7 @@ class CancelledTurn(Quirk):
     what = "end_turn after a cancel"
     action = "sent as cancelled"
     fix = "end a turn that was cancelled with the stop reason cancelled"
-    PLAIN_FROM_INSIDE: ClassVar[Plain] = {"session/update": NEVER}
+    SIGNS_FROM_INSIDE: ClassVar[Signs] = {"session/update": NO_SIGN}
 
     def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
@@ -124,9 +124,9 @@ class LineZero(Quirk):
     what = "line 0 of a location"
     action = "left out: lines are counted from 1"
     fix = "count lines from 1, and leave line out where there is none"
-    PLAIN_FROM_PEER: ClassVar[Plain] = {
+    SIGNS_FROM_PEER: ClassVar[Signs] = {
         "session/update": re.compile(rb'"line"\s*:\s*0'),
-        "session/cancel": NEVER,
+        "session/cancel": NO_SIGN,
     }
 
     def on_peer_notification(self, message: Message) -> Message:
@@ -221,9 +221,9 @@ class Unannounced(Quirk):
     what = "permission for a tool call that was never announced"
     action = "announced before it is asked"
     fix = "send tool_call before asking for permission for it"
-    PLAIN_FROM_PEER: ClassVar[Plain] = {
+    SIGNS_FROM_PEER: ClassVar[Signs] = {
         "session/update": Needles(b'"tool_call"'),
-        "session/cancel": NEVER,
+        "session/cancel": NO_SIGN,
     }
 
     def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:

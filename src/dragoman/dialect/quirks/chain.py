@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
-from dragoman.dialect.edge import NEVER, Edge, EdgeSettings, Out, Plain, Sign
+from dragoman.dialect.edge import NO_SIGN, Edge, EdgeSettings, Out, Sign, Signs
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import Message
 
@@ -18,16 +18,16 @@ class QuirkChain(Edge):
     def __init__(self, edges: Sequence[Edge], settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
         self._edges = list(edges)
-        self._plain_from_peer = together([edge.plain_from_peer for edge in self._edges])
-        self._plain_from_inside = together([edge.plain_from_inside for edge in self._edges])
+        self._signs_from_peer = join_signs([edge.signs_from_peer for edge in self._edges])
+        self._signs_from_inside = join_signs([edge.signs_from_inside for edge in self._edges])
 
     @property
-    def plain_from_peer(self) -> Plain:
-        return self._plain_from_peer
+    def signs_from_peer(self) -> Signs:
+        return self._signs_from_peer
 
     @property
-    def plain_from_inside(self) -> Plain:
-        return self._plain_from_inside
+    def signs_from_inside(self) -> Signs:
+        return self._signs_from_inside
 
     @property
     def titles(self) -> list[str]:
@@ -67,13 +67,13 @@ class _Any:
     """What any of several edges looks for."""
 
     def __init__(self, signs: Sequence[Sign]) -> None:
-        self._signs = [sign for sign in signs if sign is not NEVER]
+        self._signs = [sign for sign in signs if sign is not NO_SIGN]
 
     def search(self, block: bytes) -> object:
         return any(sign.search(block) for sign in self._signs)
 
 
-def together(plains: Sequence[Plain]) -> Plain:
+def join_signs(all_signs: Sequence[Signs]) -> Signs:
     """What none of several edges wants to see."""
-    methods = set.intersection(*(set(plain) for plain in plains))
-    return {method: _Any([plain[method] for plain in plains]) for method in methods}
+    methods = set.intersection(*(set(signs) for signs in all_signs))
+    return {method: _Any([signs[method] for signs in all_signs]) for method in methods}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
-from dragoman.dialect.edge import NEVER, Needles, Plain
+from dragoman.dialect.edge import NO_SIGN, Needles, Signs
 from dragoman.dialect.message import Message, Object, answer, as_object, update_of, with_params
 from dragoman.dialect.quirks.quirk import Quirk
 from dragoman.wire.codes import METHOD_NOT_FOUND
@@ -77,9 +77,9 @@ class RawText(Quirk):
     what = "a raw value of a tool call that is no object"
     action = "put into one, under input or output"
     fix = "take any JSON value as rawInput and rawOutput"
-    PLAIN_FROM_INSIDE: ClassVar[Plain] = {
+    SIGNS_FROM_INSIDE: ClassVar[Signs] = {
         "session/update": Needles(b'"rawInput"', b'"rawOutput"'),
-        "session/cancel": NEVER,
+        "session/cancel": NO_SIGN,
     }
 
     def on_inside_notification(self, message: Message) -> Message:
@@ -118,9 +118,9 @@ class SessionInfo(Quirk):
     what = "session_info_update, which the client refuses"
     action = "not sent"
     fix = "skip updates that are not known"
-    PLAIN_FROM_INSIDE: ClassVar[Plain] = {
+    SIGNS_FROM_INSIDE: ClassVar[Signs] = {
         "session/update": Needles(b'"session_info_update"'),
-        "session/cancel": NEVER,
+        "session/cancel": NO_SIGN,
     }
 
     def on_inside_notification(self, message: Message) -> Message | None:

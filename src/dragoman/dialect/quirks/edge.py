@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from msgspec import UNSET, UnsetType
 
-from dragoman.dialect.edge import NEVER, Edge, EdgeSettings, Out, Plain
+from dragoman.dialect.edge import NO_SIGN, Edge, EdgeSettings, Out, Signs
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import Id, Json, Message, as_object, as_text
 from dragoman.dialect.names import Position
@@ -34,8 +34,8 @@ class Quirks(Edge):
 
     name = "quirks"
     # Nobody introduces himself with an update.
-    PLAIN_FROM_PEER: ClassVar[Plain] = {"session/update": NEVER}
-    PLAIN_FROM_INSIDE: ClassVar[Plain] = {"session/update": NEVER}
+    SIGNS_FROM_PEER: ClassVar[Signs] = {"session/update": NO_SIGN}
+    SIGNS_FROM_INSIDE: ClassVar[Signs] = {"session/update": NO_SIGN}
 
     def __init__(self, position: Position, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)

@@ -10,7 +10,7 @@ import re
 from typing import ClassVar
 
 from dragoman.dialect.debts import PendingRequests
-from dragoman.dialect.edge import NEVER, Edge, EdgeSettings, Out, Plain
+from dragoman.dialect.edge import NO_SIGN, Edge, EdgeSettings, Out, Signs
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import Message, Object, as_object
 from dragoman.dialect.names import Position
@@ -34,8 +34,8 @@ class Quirk(Edge):
     """What its author should do instead."""
 
     # Updates pass undecoded, unless a quirk wants to see some.
-    PLAIN_FROM_PEER: ClassVar[Plain] = {"session/update": NEVER, "session/cancel": NEVER}
-    PLAIN_FROM_INSIDE: ClassVar[Plain] = {"session/update": NEVER, "session/cancel": NEVER}
+    SIGNS_FROM_PEER: ClassVar[Signs] = {"session/update": NO_SIGN, "session/cancel": NO_SIGN}
+    SIGNS_FROM_INSIDE: ClassVar[Signs] = {"session/update": NO_SIGN, "session/cancel": NO_SIGN}
 
     def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
