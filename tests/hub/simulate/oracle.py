@@ -293,10 +293,15 @@ def _replayed_texts(segment: Segment, final: list[str], *, was_closed: bool) -> 
         return texts
     if segment.earlier is None and not was_closed:
         return texts
-    count = texts.index(final[0])
-    run = ([] if segment.earlier is None else segment.earlier.texts) + texts[:count]
-    begins = final.index(run[0]) if run and run[0] in final else 0
-    return texts[count:] if final[begins : begins + len(run)] == run else texts
+    earlier = [] if segment.earlier is None else segment.earlier.texts
+    begins_of_replay = [place for place, text in enumerate(texts) if text == final[0]]
+    # Twice at most: the live updates may begin with the first text of all, a replay is told once.
+    for count in reversed(begins_of_replay[:2]):
+        run = earlier + texts[:count]
+        begins = final.index(run[0]) if run and run[0] in final else 0
+        if final[begins : begins + len(run)] == run:
+            return texts[count:]
+    return texts
 
 
 def _is_unique(values: list[str]) -> bool:

@@ -53,6 +53,9 @@ SAID = ["ann-1#1", "ann-1#2", "ann-1#3", "ann-1#4"]
     [
         ([], SAID, False),
         (SAID[1:2], [SAID[2], *SAID], False),
+        ([], [*SAID[:2], *SAID], False),
+        (SAID[:1], [*SAID, *SAID], True),
+        ([], [*SAID, *SAID, *SAID], True),
         (SAID[1:2], [SAID[3], *SAID], True),
         (SAID[1:2], [SAID[2], *SAID[1:]], True),
         ([], [SAID[2], SAID[3], SAID[2]], True),
@@ -73,7 +76,9 @@ def test_only_updates_that_continue_what_was_heard_may_precede_a_replay(
     assert bool(found) == is_loss
 
 
-@pytest.mark.parametrize(("tail", "is_loss"), [(SAID[2:], False), (SAID[2:][::-1], True)])
+@pytest.mark.parametrize(
+    ("tail", "is_loss"), [(SAID[2:], False), (SAID, False), (SAID[2:][::-1], True), (SAID + SAID, True)]
+)
 @pytest.mark.parametrize("was_closed", [True, False])
 def test_a_session_that_was_closed_and_loaded_again_is_heard_on_without_asking(
     tail: list[str], is_loss: bool, was_closed: bool
