@@ -5,8 +5,8 @@
 MAKEFLAGS += --no-builtin-rules
 
 PYTHON  ?= python3
-# Half of a test's time is spent waiting for processes, browsers and leases: one worker more than there are processors.
-WORKERS ?= $(shell expr $$(nproc 2>/dev/null || echo 1) + 1)
+# More than half of a test's time is spent waiting for processes, browsers and leases: two workers for a processor.
+WORKERS ?= $(shell expr 2 \* $$(nproc 2>/dev/null || echo 1))
 # What is run beside the others instead of among them.
 WAITING := tests/cluster/test_scl.py tests/cluster/test_storm.py
 ARGS    ?=
