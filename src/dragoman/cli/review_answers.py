@@ -70,13 +70,18 @@ class ReviewQuestion:
         self._digest = self._look()
 
     @staticmethod
-    def is_kept(args: argparse.Namespace) -> bool:
-        """Whether an answer to this may be kept: not if it depends on what git knows, writes files, or is
+    def is_of_files(args: argparse.Namespace) -> bool:
+        """Whether this is about files as they are on the disk: not if it is about changes that git knows, or
         about rules.
         """
-        is_other = args.diff is not None or args.staged or args.list_rules or args.try_rules
+        return args.diff is None and not (args.staged or args.list_rules or args.try_rules)
+
+    @staticmethod
+    def is_kept(args: argparse.Namespace) -> bool:
+        """Whether an answer to this may be kept: if it is of files, and writes none."""
         is_written = args.fix or args.write_baseline is not None
-        return args.format in _FORMATS and not (is_other or is_written or args.no_cache)
+        is_of_files = ReviewQuestion.is_of_files(args)
+        return is_of_files and args.format in _FORMATS and not (is_written or args.no_cache)
 
     def read(self, files: Iterable[ReviewFile]) -> ReviewAnswer | None:
         """The answer for these files, if it is known."""
