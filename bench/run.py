@@ -36,11 +36,13 @@ PLOTS = BENCH.parent / "docs" / "performance"
 Named = TypeVar("Named", Peer, Scenario)
 
 
+BY_HAND = "\n<!-- What is below was written by hand; a run leaves it as it is. -->\n"
+
+
 def notes_below(results: Path) -> str:
-    """What people wrote below the table of an earlier run, from the first heading on: it stays."""
+    """What people wrote below the table of an earlier run: it stays."""
     earlier = results.read_text() if results.exists() else ""
-    _, heading, notes = earlier.partition("\n## ")
-    return heading + notes
+    return BY_HAND + earlier.partition(BY_HAND)[2]
 
 
 def main() -> int:
@@ -68,7 +70,10 @@ def main() -> int:
     whole = not (arguments.only or arguments.peers or arguments.quick or missing)
     output = arguments.output or (BENCH / "results.md" if whole else None)
     if output:
-        output.write_text(text + notes_below(output))
+        notes = notes_below(output)
+        output.write_text(text + notes)
+        if notes != BY_HAND:
+            print(f"{output}: look whether what was written below the table still holds", file=sys.stderr)
     if whole or arguments.plots:
         draw_all(results, usable, PLOTS, is_wanted=lambda figure: others <= QUIET or is_steady(figure))
     if whole:

@@ -26,6 +26,7 @@ import subprocess
 import sys
 import termios
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -41,13 +42,14 @@ LARGEST_REQUEST = 200_000
 """Bytes of arguments and environment: what a socket takes as one message."""
 
 
-class CommandForks:
+class CommandForks(ABC):
     """Commands as forks of a server. Several threads may run commands at the same time."""
 
+    @abstractmethod
     def _ask(self, request: bytes, ends: list[int]) -> None:
         """Pass a request on to the server, with the streams of the fork and the end that is told of it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def close(self) -> None:
         """End what was started for this; the commands have ended before."""
 
@@ -89,6 +91,9 @@ class SharedForks(CommandForks):
 
     def __init__(self, address: str) -> None:
         self._address = address
+
+    def close(self) -> None:
+        """Nothing was started."""
 
     def _ask(self, request: bytes, ends: list[int]) -> None:
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as server:

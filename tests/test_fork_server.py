@@ -17,7 +17,7 @@ import pytest
 from dragoman.testing.pace import patience
 from tests import forks
 from tests.apps.run.run_process import DRAGOMAN, home
-from tests.fork_server import ForkServer
+from tests.fork_server import CommandForks, ForkServer
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="descriptors are passed as on Linux")
 
@@ -236,3 +236,14 @@ def test_a_terminal_that_nobody_has_is_that_of_a_fork_of_our_own(
 def test_a_program_of_another_version_is_no_fork() -> None:
     assert forks.unforked([*forks.DRAGOMAN, "--version"]) == [sys.executable, "-m", "dragoman", "--version"]
     assert forks.unforked(["node", "client.mjs"]) == ["node", "client.mjs"]
+
+
+def test_forks_that_ask_no_server_cannot_be_made() -> None:
+    class Silent(CommandForks):
+        """It forgot to say how a request is passed on."""
+
+        def close(self) -> None:
+            pass
+
+    with pytest.raises(TypeError, match="_ask"):
+        Silent()  # type: ignore[abstract]

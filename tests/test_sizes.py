@@ -56,6 +56,8 @@ SMALL_REASONS: dict[str, str] = {
     "src/dragoman/remote/package_files.py": "a start needs it, and needs nothing of the packing beside it",
     "src/dragoman/review/source.py": "whoever reads files loads it, and nothing that judges them",
     "src/dragoman/review/worker_messages.py": "both ends of a pipe read it, and neither loads the other",
+    "src/dragoman/system/cache_files.py": "two rooms use it, and one of them loads hardly anything else",
+    "src/dragoman/system/git_files.py": "one list for two rooms; who starts git for more does not need it",
     "src/dragoman/transport/waiters.py": "one class, which rooms above use too",
 }
 """Why a small file does not join its neighbour."""

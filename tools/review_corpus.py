@@ -59,12 +59,48 @@ WHOLE = {"after": AFTER, "third": THIRD, "seventh": SEVENTH, "eighth": EIGHTH}
 HALVED = {"fourth": FOURTH, "fifth": FIFTH, "sixth": SIXTH}
 PAGE = ROOT / "docs" / "review-accuracy.md"
 
-STRANGERS = (
-    "**What strangers write is another matter.** Every set here was written by us. Where we tried examples "
-    "of others, which are not ours to\npublish, the rules found clearly less and accused more: every "
-    "author has other mistakes in mind, and what is learnt from some helps\nlittle with the rest. Read the "
-    "figures as a comparison, not as a promise.\n"
+SETS_HEAD = (
+    "set",
+    "cases",
+    "found",
+    "accused",
+    "found today",
+    "accused today",
+    "who wrote it, and what they knew",
 )
+
+AUTHORS = {
+    "seventh": "had read no rule; committed before it was measured",
+    "eighth": "knew the titles of the rules and nothing else; committed before it was measured",
+    "sixth": "had opened no rule when it was committed; then mended the rules, knowing both halves",
+    "fifth": "had not read the rules; then mended them, knowing both halves",
+    "fourth": "had not read the rules; then mended them, knowing both halves",
+    "third": "also wrote the newest rules, from examples of the same hand, some in the same idioms, which "
+    "flatters them",
+    "after": "had not read the rules; other idioms and frameworks, longer functions",
+    "first": "wrote all of it before the rules, which were made from the other half",
+}
+
+BELOW_SETS = """\
+*Found* and *accused* were measured once, when the rules first met a set. Then the rules were mended from the
+open half of the fourth, fifth and sixth set, and the sealed half was measured again: the figure behind the
+arrow shows what that is worth for other code. Since then they were mended from more that they had missed,
+also in the sealed halves of the fourth and the fifth set: what they find *today* says nothing about unseen
+code. The figures of the first set are always today's.
+
+- Eighth: who knows the titles plants bugs that a rule is about, which flatters the rules. On a second look
+  one of the bugs that were missed was none, and was written anew.
+- Sixth: the rules had seen neither half. Of {sixth}.
+- Fifth: the rules were also tried on code that nobody wrote for them, the standard library of Python and
+  well-known projects in each language, and mended where what they said was mostly wrong.
+- Third: written from classes of bugs in general, when the rules had grown.
+- After the rules: imports were added to the Python texts before they were measured.
+
+**What strangers write is another matter.** Every set here was written by us. Where we tried examples of
+others, which are not ours to publish, the rules found clearly less and accused more: every author has other
+mistakes in mind, and what is learnt from some helps little with the rest. Read the figures as a comparison,
+not as a promise.
+"""
 
 LANGUAGES = {
     "python": "Python",
@@ -215,7 +251,6 @@ def page(cases: Sequence[Case], ours: Judgement) -> str:
     later, third, seventh, eighth = map(later_corpus, (AFTER, THIRD, SEVENTH, EIGHTH))
     fourth, fifth, sixth = map(sealed_corpus, (FOURTH, FIFTH, SIXTH))
     held = [case for case in cases if case.is_held_out]
-    total, made = score(held, ours), score([case for case in cases if not case.is_held_out], ours)
     sets = (later, third, fourth, fifth, sixth, seventh, eighth)
     columns = [
         "bugs",
@@ -233,141 +268,70 @@ def page(cases: Sequence[Case], ours: Judgement) -> str:
     parts = [
         "# How much the review finds\n",
         "<!-- Written by tools/review_corpus.py --write; do not edit. -->\n",
-        f"{len(cases)} bugs were planted, each with a clean twin: the same text without the bug "
-        "(`tests/review/corpus`). A bug is found\nif the review of its text says something that the "
-        "review of the twin does not; a twin is accused if the review says\nanything of it, remarks of "
-        "severity `info` aside. The hash of a case's name decides its half. The rules were made from one "
-        "half;\nevery figure below is of the other, unless it says so. One author wrote the whole corpus "
-        "before the rules: code of\nstrangers will fare worse, and a reader should trust the comparison "
-        "of columns more than any single number.\n",
-        f"**Held out: {total.found} of {total.cases} bugs found ({total.recall:.0%}), {total.accused} "
-        f"clean twins accused ({total.accused_share:.1%}), precision {total.precision:.0%}.** On the half "
-        f"that the rules were made from: {made.recall:.0%} found, {made.accused_share:.1%} accused.\n",
-        STRANGERS,
-        _eighth_paragraph(eighth),
-        _seventh_paragraph(seventh),
-        _sixth_paragraph(sixth),
-        _fifth_paragraph(fifth),
-        _fourth_paragraph(fourth),
-        _third_paragraph(third),
-        _later_paragraph(later),
-        "Each cell of another tool is its recall and the number of clean twins that it accuses, in files "
-        "that it reads. ruff is run\nwith its rules about bugs and security, oxlint with `correctness` and "
-        "`suspicious`, bandit with its defaults. The rules of\nsemgrep are fetched from a server, so they "
-        "were not measured.\n",
+        f"**Of {_words(score(seventh.cases, seventh.first))}:**\nbugs that no rule had seen, planted by "
+        "somebody who had read none. Of all figures here these say most about other code.\n",
+        "Each bug was planted with a clean twin: the same text without the bug (`tests/review/corpus`). A "
+        "bug is found if the review\nof its text says something that the review of the twin does not; a twin "
+        "is accused if the review says anything of it, remarks\nof severity `info` aside. The hash of a "
+        "case's name decides its half.\n",
+        _table(SETS_HEAD, _set_rows(cases, ours), words=(0, -1)),
+        BELOW_SETS.format(sixth=_words(score(sixth.cases, sixth.first))),
+        "Below, *ours* is the held-out half of the first set; the columns of the other sets have the bugs "
+        "found of those planted and\nthe twins accused when the rules first met them. Each cell of another "
+        "tool is its recall and the number of clean twins that it\naccuses, in files that it reads. ruff is "
+        "run with its rules about bugs and security, oxlint with `correctness` and `suspicious`,\nbandit "
+        "with its defaults. The rules of semgrep are fetched from a server, so they were not measured.\n",
         "## By language\n",
-        _table("language", columns, _rows(held, ours, others, sets, lambda case: LANGUAGES[case.group])),
+        _table(("language", *columns), _rows(held, ours, others, sets, lambda case: LANGUAGES[case.group])),
         "## By class of bug\n",
-        _table("class", columns, _rows(held, ours, others, sets, lambda case: case.kind)),
+        _table(("class", *columns), _rows(held, ours, others, sets, lambda case: case.kind)),
     ]
     return "\n".join(parts)
 
 
-def _eighth_paragraph(eighth: LaterCorpus) -> str:
-    first, now = score(eighth.cases, eighth.first), score(eighth.cases, eighth.now)
+def _words(result: Score) -> str:
     return (
-        f"**Eighth set, unseen by every rule when it was measured: {first.found} of {first.cases} bugs found "
-        f"({first.recall:.0%}), {first.accused} clean twins accused ({first.accused_share:.1%}).**\n"
-        "Its author knew the titles of the rules and nothing else of them (`tests/review/corpus/eighth`). It "
-        "was committed before it was measured,\nand measured once, as a whole. Who knows the titles plants "
-        "bugs that a rule is about: that flatters the rules. On a second look one of\nthe bugs that were "
-        "missed was none and was written anew: "
-        f"today {now.found} of {now.cases} are found and {now.accused} twins accused.\n"
+        f"{result.cases} bugs {result.found} were found ({result.recall:.0%}), and {result.accused} clean "
+        f"twins accused ({result.accused_share:.1%})"
     )
 
 
-def _seventh_paragraph(seventh: LaterCorpus) -> str:
-    first, now = score(seventh.cases, seventh.first), score(seventh.cases, seventh.now)
-    return (
-        f"**Seventh set, unseen when it was measured: {first.found} of {first.cases} bugs found "
-        f"({first.recall:.0%}), {first.accused} clean twins accused ({first.accused_share:.1%}).**\n"
-        "Written and committed by somebody who had read no rule (`tests/review/corpus/seventh`), and "
-        "measured once, as a whole, when the rules met it first.\nOf all figures here these say most about "
-        "unseen code. Since then rules were mended from what was missed: today "
-        f"{now.found} of {now.cases} are found\nand {now.accused} twins accused, which says nothing of it.\n"
-    )
+def _set_rows(first_set: Sequence[Case], ours: Judgement) -> Iterator[list[str]]:
+    """Every set, from the figures that say most about unseen code to those that say least."""
+    for name in ("seventh", "eighth"):
+        later = later_corpus(WHOLE[name])
+        yield _set_row(f"{name}, unseen", AUTHORS[name], later.cases, (later.first,), later.now)
+    for name in ("sixth", "fifth", "fourth"):
+        corpus = sealed_corpus(HALVED[name])
+        judgements = (corpus.first, corpus.second)
+        yield _set_row(f"{name}, sealed half", AUTHORS[name], corpus.sealed, judgements, corpus.now)
+        half = [case for case in corpus.cases if not case.is_held_out]
+        yield _set_row(f"{name}, open half", "", half, (corpus.first,), corpus.now)
+    for name, title in (("third", "third"), ("after", "after the rules")):
+        later = later_corpus(WHOLE[name])
+        yield _set_row(title, AUTHORS[name], later.cases, (later.first,), later.now)
+    held = [case for case in first_set if case.is_held_out]
+    made = [case for case in first_set if not case.is_held_out]
+    yield _set_row("first, held out", AUTHORS["first"], held, (ours,), ours)
+    yield _set_row("first, the other half", "", made, (ours,), ours)
 
 
-def _sixth_paragraph(sixth: SealedCorpus) -> str:
-    first = score(sixth.cases, sixth.first)
-    return (
-        f"**Sixth set, sealed half: {_before_and_after(sixth)}**\nWritten and committed before its author "
-        "had opened a rule (`tests/review/corpus/sixth`). When the rules first met it they had seen "
-        f"neither half:\nof both together {first.found} of {first.cases} were found ({first.recall:.0%}) "
-        f"and {first.accused} twins accused ({first.accused_share:.1%}).\n"
-        "Then the author mended the rules from the open half "
-        f"({_open_half(sixth)}), and knew what is in both. The two figures of the sealed half\nshow what "
-        "that is worth for other code.\n"
-    )
-
-
-def _fifth_paragraph(fifth: SealedCorpus) -> str:
-    return (
-        f"**Fifth set, sealed half: {_before_and_after(fifth)}**\nWritten before its author read the rules "
-        f"(`tests/review/corpus/fifth`); of the open half {_open_half(fifth)}.\nThe rules were also tried "
-        "on code that nobody wrote for them, the standard library of Python and well-known projects in "
-        "each language,\nand mended where what they said was mostly wrong. The author of the set mended "
-        f"the rules, too, and knew what is in both halves.\n{_unsealed(fifth)}"
-    )
-
-
-def _fourth_paragraph(fourth: SealedCorpus) -> str:
-    return (
-        f"**Fourth set, sealed half: {_before_and_after(fourth)}**\nWritten by somebody who had not read "
-        "the rules (`tests/review/corpus/fourth`), with a half from which the rules were mended\n(there "
-        f"{_open_half(fourth)}) and a sealed half. The author of the set mended the rules, too, and knew "
-        f"what is in both halves.\n{_unsealed(fourth)}"
-    )
-
-
-def _unsealed(corpus: SealedCorpus) -> str:
-    now = score(corpus.sealed, corpus.now)
-    return (
-        "Since then the sealed half was opened and the rules were mended from it as well: today "
-        f"{now.found} of {now.cases} are found and {now.accused} twins accused,\n"
-        "which says nothing about unseen code.\n"
-    )
-
-
-def _before_and_after(corpus: SealedCorpus) -> str:
-    before, after = score(corpus.sealed, corpus.first), score(corpus.sealed, corpus.second)
-    return (
-        f"{before.found} of {before.cases} bugs found ({before.recall:.0%}) and {before.accused} clean twins "
-        f"accused ({before.accused_share:.1%}) before the rules were mended, "
-        f"{after.found} ({after.recall:.0%}) and {after.accused} ({after.accused_share:.1%}) after it."
-    )
-
-
-def _open_half(corpus: SealedCorpus) -> str:
-    half = [case for case in corpus.cases if not case.is_held_out]
-    before, now = score(half, corpus.first), score(half, corpus.now)
-    return f"{before.found} of {before.cases} were found, and {now.found} are now"
-
-
-def _later_paragraph(later: LaterCorpus) -> str:
-    first, now = score(later.cases, later.first), score(later.cases, later.now)
-    return (
-        f"**Written after the rules: {first.found} of {first.cases} bugs found ({first.recall:.0%}), "
-        f"{first.accused} clean twins accused ({first.accused_share:.1%}).**\nSomebody who had not read "
-        "the rules wrote these cases in other idioms and frameworks, in longer "
-        "functions\n(`tests/review/corpus/after`). The column has the bugs found of those written, and "
-        "the accused twins, as measured when the\nrules met them for the first time; imports were added "
-        "to the Python texts before that. Since then rules were mended where a\nwhole class was missed. "
-        f"Today {now.found} of {now.cases} are found and {now.accused} twins accused, which says nothing "
-        "about unseen code.\n"
-    )
-
-
-def _third_paragraph(third: LaterCorpus) -> str:
-    first, now = score(third.cases, third.first), score(third.cases, third.now)
-    return (
-        f"**Third set: {first.found} of {first.cases} bugs found ({first.recall:.0%}), {first.accused} "
-        f"clean twins accused ({first.accused_share:.1%}).**\nThis set (`tests/review/corpus/third`) was "
-        "written when the rules had grown, from classes of bugs\nin general, and measured once before "
-        "anybody looked at what was missed. Its author also wrote the newest rules, from examples of\nthe "
-        "same hand, some of them in the same idioms: it flatters the rules, and code of strangers will "
-        f"fare worse.\nToday {now.found} of {now.cases} are found and {now.accused} twins accused.\n"
-    )
+def _set_row(
+    title: str, author: str, cases: Sequence[Case], then: Sequence[Judgement], now: Judgement
+) -> list[str]:
+    scores, today = [score(cases, verdict) for verdict in then], score(cases, now)
+    found = " → ".join(str(result.found) for result in scores)
+    accused = " → ".join(str(result.accused) for result in scores)
+    last = scores[-1]
+    return [
+        title,
+        str(last.cases),
+        f"{found} ({last.recall:.0%})",
+        f"{accused} ({last.accused_share:.1%})",
+        str(today.found),
+        str(today.accused),
+        author,
+    ]
 
 
 def _rows(
@@ -394,9 +358,12 @@ def _rows(
         yield cells
 
 
-def _table(first: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    head = [first, *columns]
-    lines = [head, ["---", *("--:" for _ in columns)], *rows]
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]], *, words: Sequence[int] = (0,)) -> str:
+    """`words` are the columns that hold no figures."""
+    marks = ["--:"] * len(head)
+    for place in words:
+        marks[place] = "---"
+    lines = [head, marks, *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 

@@ -4,6 +4,7 @@
     {"do": "prose", "count": 1000, "size": 1024}    the same with real text
     {"do": "mix", "count": 1000}                    the same with updates of every common kind
     {"do": "paced", "count": 1000, "gap": 0.01}     an update now and then, whose text is when it was made
+    {"do": "ask", "count": 100, "gap": 0.03}        a question now and then, whose title is when it was asked
 
 Anything else is answered with a word.
 """
@@ -13,12 +14,13 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections.abc import AsyncIterator
 from typing import Any
 
 import texts
 from dragoman import Agent, Turn, serve
 from dragoman.schema.codec import reader
-from dragoman.schema.v1 import SessionNotification
+from dragoman.schema.v1 import SessionNotification, ToolCallUpdate
 from peers.measure import load_mix
 
 
@@ -40,14 +42,25 @@ async def mix(turn: Turn, order: dict[str, Any]) -> None:
         await turn.update(notes[number % len(notes)].update)
 
 
-async def paced(turn: Turn, order: dict[str, Any]) -> None:
+async def moments(order: dict[str, Any]) -> AsyncIterator[str]:
+    """What the clock says, as often as ordered and at that pace."""
     begun = time.monotonic()
     for number in range(order["count"]):
         await asyncio.sleep(begun + number * order["gap"] - time.monotonic())
-        await turn.say(f"{time.monotonic():.7f}")
+        yield f"{time.monotonic():.7f}"
 
 
-ORDERS = {"stream": stream, "prose": prose, "mix": mix, "paced": paced}
+async def paced(turn: Turn, order: dict[str, Any]) -> None:
+    async for moment in moments(order):
+        await turn.say(moment)
+
+
+async def ask(turn: Turn, order: dict[str, Any]) -> None:
+    async for moment in moments(order):
+        await turn.ask(ToolCallUpdate(tool_call_id=moment, title=moment))
+
+
+ORDERS = {"stream": stream, "prose": prose, "mix": mix, "paced": paced, "ask": ask}
 
 
 def bench_agent() -> Agent:

@@ -69,6 +69,12 @@ HUB_FIGURES: list[Figure] = [
     Figure("hub-pace.commit_us", "… floor: a commit of one row by SQLite, CPU µs", more=False),
     Figure("hub-pace.pass_us", "… floor: 200 bytes passed on by asyncio, CPU µs", more=False),
     Figure(
+        "hub-question.p50",
+        f"a question of an agent to its client, beside {PACED_SESSIONS[-1]} sessions at that pace, p50 ms",
+        more=False,
+    ),
+    Figure("hub-question.p99", "… p99 ms", more=False),
+    Figure(
         "hub-first-word.more_ms",
         "first word of a turn in a plain folder of 20,000 files, from the second turn on, ms more",
         more=False,

@@ -146,6 +146,13 @@ def _pace(peer: Peer, *, quick: bool) -> dict[str, float]:
     return figures
 
 
+def _question(peer: Peer, *, quick: bool) -> dict[str, float]:
+    result = _program(peer, "hub_question", 60 if quick else 500, PACED_SESSIONS[-1], seconds=240)
+    if result["came"] != result["said"]:
+        raise Failed(f"{result['came']} updates of {result['said']} came")
+    return {f"hub-question.{part}": result[f"{part}_us"] / 1e3 for part in ("p50", "p99")}
+
+
 def _first_word(peer: Peer, *, quick: bool) -> dict[str, float]:
     result = _program(peer, "hub_first_word", 5_000 if quick else 20_000, 4, seconds=240)
     # The first turn of a folder has to read it.
@@ -167,6 +174,7 @@ HUB_SCENARIOS: list[Scenario] = [
     Scenario("hub-replay", ("remote_client",), _replay),
     Scenario("hub-text", ("hub_text",), _text),
     Scenario("hub-pace", ("hub_pace",), _pace, rounds=1),
+    Scenario("hub-question", ("hub_question",), _question, rounds=1),
     Scenario("hub-first-word", ("hub_first_word",), _first_word, rounds=1),
     Scenario("hub-delay", ("hub_delay",), _delay, rounds=1),
     Scenario("hub-fairness", ("hub_fairness",), _fairness, rounds=1),

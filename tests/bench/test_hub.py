@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from hub import measure_question
 from hub.figures import HUB_FIGURES
 from hub.measure_many import measure
 from hub.scenarios import HUB_SCENARIOS
@@ -26,3 +27,10 @@ async def test_sessions_that_stream_at_once_are_measured_whole() -> None:
     assert found["whole"]
     assert 0 < found["fairness"] <= 1
     assert found["cpu"] > 0
+
+
+@pytest.mark.bound(60)
+async def test_questions_are_measured_while_others_speak() -> None:
+    found = await measure_question.measure(3, 2)
+    assert 0 < found["p50_us"] <= found["p99_us"]
+    assert found["came"] == found["said"] > 0

@@ -128,6 +128,17 @@ def test_a_mistake_on_the_command_line_is_status_two(
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("words", [["--diff"], ["--staged"], ["--list-rules"], ["--try-rules"]])
+def test_what_is_asked_of_git_or_of_rules_reads_no_file_that_is_named(
+    words: list[str], here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    git(here, "init")
+    assert main(["review", "nowhere"]) == 2
+    capsys.readouterr()
+    main(["review", *words, "nowhere"])
+    assert "there is no file" not in capsys.readouterr().err
+
+
 def test_a_bad_rule_of_the_project_is_status_two(capsys: pytest.CaptureFixture[str]) -> None:
     write(".dragoman/rules/ours.toml", "[[rule]]\nid = 'x'\n")
     assert main(["review"]) == 2

@@ -1,6 +1,8 @@
 import json
+from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec import Raw
 
@@ -11,6 +13,7 @@ from dragoman.core import (
     Ignored,
     IncomingRequest,
     NotificationReceived,
+    OutgoingCall,
     RequestReceived,
     ResponseReceived,
 )
@@ -146,6 +149,78 @@ def test_a_call_that_is_answered_cannot_be_given_up() -> None:  # CRQ-06
     call, _ = connection.call("m", None, "context")
     connection.receive(Response(call.id, Raw(b"1")))
     assert connection.forget(call) is None
+
+
+def open_at_once(connection: Connection[str], prefix: str) -> OutgoingCall[str]:
+    return connection.call("m", b"{}", "context")[0]
+
+
+def open_in_two_steps(connection: Connection[str], prefix: str) -> OutgoingCall[str]:
+    number = connection.next_id()
+    return connection.expect(f"{prefix}{number}" if prefix else number, "m", "context")
+
+
+STEPS: dict[str, Callable[[Connection[str], OutgoingCall[str]], object]] = {
+    "answer": lambda connection, call: connection.receive(Response(call.id, Raw(b"1"))),
+    "failure": lambda connection, call: connection.receive(Failure(call.id, ErrorObject(1, "m"))),
+    "timeout": lambda connection, call: connection.forget(call),
+    "cancel": lambda connection, call: connection.cancel(call),
+    "taken": lambda connection, call: connection.take(call.id),
+    "end": lambda connection, _: connection.abandon(),
+}
+
+FATES: list[tuple[str, ...]] = [
+    (),
+    ("answer",),
+    ("failure",),
+    ("timeout",),
+    ("cancel",),
+    ("taken",),
+    ("end",),
+    ("answer", "answer"),
+    ("answer", "timeout"),
+    ("timeout", "answer"),
+    ("timeout", "timeout"),
+    ("cancel", "answer"),
+    ("cancel", "timeout", "failure"),
+    ("taken", "answer"),
+    ("end", "answer"),
+    ("end", "timeout"),
+]
+
+
+def outcome(
+    open_call: Callable[[Connection[str], str], OutgoingCall[str]],
+    fate: tuple[str, ...],
+    *,
+    prefix: str,
+    first_id: int,
+) -> list[bytes]:
+    """What the steps said of the first of two calls, and the books when a third has been opened after it."""
+    connection: Connection[str] = Connection(prefix=prefix, first_id=first_id)
+    call = open_call(connection, prefix)
+    open_call(connection, prefix)
+    said = [STEPS[step](connection, call) for step in fate]
+    open_call(connection, prefix)
+    books = (connection.calls, list(connection.calls), connection.stamp, connection.next_id())
+    return [msgspec.json.encode(value) for value in (*said, *books)]  # calls are equal to themselves alone
+
+
+@pytest.mark.parametrize(("prefix", "first_id"), [("", 1), ("", 7), ("mine-", 1), ("mine-", 7)])
+@pytest.mark.parametrize("fate", FATES, ids=" then ".join)
+def test_a_call_that_is_opened_in_two_steps_leaves_the_same_books(
+    fate: tuple[str, ...], prefix: str, first_id: int
+) -> None:
+    at_once = outcome(open_at_once, fate, prefix=prefix, first_id=first_id)
+    assert outcome(open_in_two_steps, fate, prefix=prefix, first_id=first_id) == at_once
+
+
+def test_calls_that_are_opened_in_either_way_share_no_id() -> None:
+    connection = ready()
+    ways = (open_at_once, open_in_two_steps) * 3
+    calls = [open_call(connection, "") for open_call in ways]
+    assert [call.id for call in calls] == list(connection.calls) == [1, 2, 3, 4, 5, 6]
+    assert [call.stamp for call in calls] == [1, 2, 3, 4, 5, 6]
 
 
 def test_when_the_peer_is_gone_every_open_call_is_handed_back_once() -> None:

@@ -86,3 +86,21 @@ async def talking(
         if process.returncode is None:
             process.kill()
         await process.wait()
+
+
+def prompt(session: str, text: str) -> Any:
+    return {"sessionId": session, "prompt": [{"type": "text", "text": text}]}
+
+
+class AllowOnce:
+    """Answers the first question with the option that allows, and holds back its other answers."""
+
+    def __init__(self) -> None:
+        self.asked: list[Any] = []
+
+    def __call__(self, frame: Any) -> Any:
+        assert frame["method"] == "session/request_permission"
+        self.asked.append(frame)
+        allowing = [option for option in frame["params"]["options"] if option["kind"] == "allow_once"]
+        chosen = {"outcome": "selected", "optionId": allowing[0]["optionId"]}
+        return {"outcome": chosen} if len(self.asked) == 1 else None

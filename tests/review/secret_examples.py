@@ -6,6 +6,7 @@ The random parts come from a generator with a fixed seed: they look as random as
 from __future__ import annotations
 
 import random
+import re
 import string
 
 _dice = random.Random(20)
@@ -132,3 +133,23 @@ EXAMPLES: dict[str, tuple[list[str], list[str]]] = {
         ],
     ),
 }
+
+
+TEXTS = [text for texts, _ in EXAMPLES.values() for text in texts]
+"""Those with a secret."""
+
+
+def python_with_secrets() -> str:
+    """A line for each of `TEXTS`, of which several rules have something to say."""
+    lines = (text.replace("\n", " ") for text in TEXTS)
+    return "".join(f"def f(a=[], b={line!r}): return a == None or eval(b)\n" for line in lines)
+
+
+def secrets_in(data: bytes) -> list[str]:
+    """Parts of `TEXTS` in what was kept somewhere. Of an example, every run of sixteen letters with a digit
+    in it is a secret.
+    """
+    runs = {run for text in TEXTS for run in re.findall(r"[A-Za-z0-9]{16,}", text)}
+    secrets = sorted(run for run in runs if any(letter.isdigit() for letter in run))
+    assert len(secrets) > 20
+    return [secret for secret in secrets if secret.encode() in data]

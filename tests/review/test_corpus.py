@@ -73,6 +73,18 @@ def test_the_page_shows_what_is_measured(corpus: Any, judged: Any) -> None:
     assert corpus.PAGE.read_text("utf-8") == text, "run python tools/review_corpus.py --write"
 
 
+def test_the_page_begins_with_the_set_that_nobody_knew_and_has_a_row_for_each(corpus: Any) -> None:
+    text = corpus.PAGE.read_text("utf-8")
+    seventh = corpus.later_corpus(corpus.SEVENTH)
+    first = corpus.score(seventh.cases, seventh.first)
+    assert text.split("\n\n")[2].startswith(f"**Of {first.cases} bugs {first.found} were found (")
+    table = text.partition("| set |")[2].partition("\n\n")[0]
+    sets = [row.split("|")[1].strip().split(",")[0] for row in table.split("\n")[2:]]
+    assert sets[0] == "seventh"
+    titles = {name if name != "after" else "after the rules" for name in (*corpus.WHOLE, *corpus.HALVED)}
+    assert set(sets) == titles | {"first"}
+
+
 def test_the_bugs_written_after_the_rules_are_found_no_worse_than_when_they_were_new(corpus: Any) -> None:
     later = corpus.later_corpus(corpus.AFTER)
     names = {case.id for case in later.cases}

@@ -14,8 +14,8 @@ from dragoman.cli.review_files import read_files
 
 def run(args: argparse.Namespace) -> int:
     try:
-        is_other = args.diff is not None or args.staged or args.list_rules or args.try_rules
-        files = [] if is_other else read_files(args.paths or ["."], stdin_name=args.stdin_name)
+        is_of_files = ReviewQuestion.is_of_files(args)
+        files = read_files(args.paths or ["."], stdin_name=args.stdin_name) if is_of_files else []
         question = ReviewQuestion(args) if ReviewQuestion.is_kept(args) else None
         answer = question.read(files) if question is not None else None
         if answer is not None:

@@ -16,7 +16,6 @@ import hashlib
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,6 +30,7 @@ from dragoman.review.places import (
     find_ruff,
     judge_digest,
 )
+from dragoman.system.cache_files import write_cache_file
 
 LARGEST = 1_000_000
 """Bytes of an answer that is kept."""
@@ -70,13 +70,18 @@ class ReviewQuestion:
         self._digest = self._look()
 
     @staticmethod
-    def is_kept(args: argparse.Namespace) -> bool:
-        """Whether an answer to this may be kept: not if it depends on what git knows, writes files, or is
+    def is_of_files(args: argparse.Namespace) -> bool:
+        """Whether this is about files as they are on the disk: not if it is about changes that git knows, or
         about rules.
         """
-        is_other = args.diff is not None or args.staged or args.list_rules or args.try_rules
+        return args.diff is None and not (args.staged or args.list_rules or args.try_rules)
+
+    @staticmethod
+    def is_kept(args: argparse.Namespace) -> bool:
+        """Whether an answer to this may be kept: if it is of files, and writes none."""
         is_written = args.fix or args.write_baseline is not None
-        return args.format in _FORMATS and not (is_other or is_written or args.no_cache)
+        is_of_files = ReviewQuestion.is_of_files(args)
+        return is_of_files and args.format in _FORMATS and not (is_written or args.no_cache)
 
     def read(self, files: Iterable[ReviewFile]) -> ReviewAnswer | None:
         """The answer for these files, if it is known."""
@@ -98,15 +103,10 @@ class ReviewQuestion:
         out, data = _data(answer.out), _data(answer.out + answer.err)
         if len(data) > LARGEST or self._look() != self._digest:
             return
-        content, place = self._content(files), self._place
+        content = self._content(files)
         head = b"%d %d " % (answer.status, len(out))
-        # Written beside and moved, so that another review never reads half of it.
-        beside = place.with_name(f"{place.name}.{os.getpid()}")
-        with suppress(OSError):
-            place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            beside.write_bytes(b"%s%s\n%s" % (head, _check(content, head + data), _seal(content, data)))
-            beside.replace(place)
-            _trim(place.parent)
+        kept = b"%s%s\n%s" % (head, _check(content, head + data), _seal(content, data))
+        write_cache_file(self._place, kept, most=MOST)
 
     def _content(self, files: Iterable[ReviewFile]) -> bytes:
         """A digest of the question and of all files."""
@@ -163,13 +163,3 @@ def _data(text: str) -> bytes:
 
 def _text(data: bytes) -> str:
     return data.decode("utf-8", "surrogatepass")
-
-
-def _trim(folder: Path) -> None:
-    entries = list(os.scandir(folder))
-    if len(entries) <= MOST:
-        return
-    ages = sorted((entry.stat().st_mtime_ns, entry.path) for entry in entries)
-    for _, path in ages[: len(ages) // 2]:
-        with suppress(FileNotFoundError):
-            os.unlink(path)

@@ -29,6 +29,7 @@ from dragoman.hub.settings import (
 from dragoman.hub.settings_values import BadElement, BadValue, read_choice, read_value
 from dragoman.sdk.known.config import NAME
 from dragoman.sdk.known.toml_text import TomlStatement, statements, write_key
+from dragoman.text.toml import toml_pieces
 
 BUILT_IN = ("review", "code", "echo")
 """Agents that are there without being configured."""
@@ -315,28 +316,7 @@ def _behind_key(text: str) -> int:
 
 def _code(text: str, at: int) -> Iterator[tuple[int, str]]:
     """The characters outside of strings and comments; a string counts as its first quote."""
-    while at < len(text):
-        quote = next((each for each in ('"""', "'''", '"', "'") if text.startswith(each, at)), None)
-        if quote is not None:
-            yield at, quote[0]
-            at = _end_of_string(text, at + len(quote), quote)
-        elif text[at] == "#":
-            end = text.find("\n", at)
-            at = len(text) if end < 0 else end
-        else:
-            yield at, text[at]
-            at += 1
-
-
-def _end_of_string(text: str, at: int, quote: str) -> int:
-    while at < len(text):
-        if text[at] == "\\" and quote[0] == '"':
-            at += 2
-        elif text.startswith(quote, at):
-            return at + len(quote)
-        else:
-            at += 1
-    return len(text)
+    return ((position, piece[0]) for position, piece in toml_pieces(text, at))
 
 
 def _common_depth(path: KeyPath, other_path: KeyPath) -> int:

@@ -9,9 +9,7 @@ loses the older half of its entries.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -21,6 +19,7 @@ from dragoman.decoders import msgpack_decoder
 from dragoman.review.finding import Finding
 from dragoman.review.places import judge_digest
 from dragoman.review.rules import ReviewRule
+from dragoman.system.cache_files import write_cache_file
 
 LARGEST_SHARD = 128
 """Entries of one of the 256 shards: 32768 texts in all, mostly of a kilobyte."""
@@ -58,26 +57,8 @@ class FindingCache:
             data = msgspec.msgpack.encode(findings)
         except UnicodeEncodeError:  # the name of the file is no text
             return
-        if len(data) > LARGEST_ENTRY:
-            return
-        place = self._place(key)
-        # Written beside and moved, so that another review never reads half of it.
-        beside = place.with_name(f"{place.name}.{os.getpid()}")
-        with contextlib.suppress(OSError):
-            place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            beside.write_bytes(data)
-            beside.replace(place)
-            _trim(place.parent)
+        if len(data) <= LARGEST_ENTRY:
+            write_cache_file(self._place(key), data, most=LARGEST_SHARD)
 
     def _place(self, key: str) -> Path:
         return self._folder / key[:2] / key[2:]
-
-
-def _trim(shard: Path) -> None:
-    entries = list(os.scandir(shard))
-    if len(entries) <= LARGEST_SHARD:
-        return
-    ages = sorted((entry.stat().st_mtime_ns, entry.path) for entry in entries)
-    for _, path in ages[: len(ages) // 2]:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(path)

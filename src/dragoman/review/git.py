@@ -87,7 +87,7 @@ async def changes(
         if not is_staged:
             words = ("ls-files", "--others", "--exclude-standard", "--full-name", "-z", "--", *paths)
             other_names = _must(await _look(folder, isolation, *words))
-            files += [GitChangedFile(os.fsdecode(name), None) for name in other_names.split(b"\0") if name]
+            files += [GitChangedFile(name, None) for name in foreign_git.read_names(other_names)]
     return GitChanges(top, base, tuple(files))
 
 

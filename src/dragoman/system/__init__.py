@@ -1,1 +1,1 @@
-"""File locks, folders for our files, git in folders of others, for every system. Knows nothing of agents."""
+"""Locks, folders for our files, files of caches, git in folders of others. Knows nothing of agents."""

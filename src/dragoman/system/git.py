@@ -138,6 +138,11 @@ def read_settings(answer: bytes) -> tuple[str, ...]:
     return tuple(f"{name}={value}" for name, value in settings.items())
 
 
+def read_names(answer: bytes) -> list[str]:
+    """The answer to a command with `-z`: each of its items ends with a NUL."""
+    return [os.fsdecode(name) for name in answer.split(b"\0")[:-1]]
+
+
 class Isolation:
     """A git folder of our own in front of a repository's files, index and objects. A context manager.
 

@@ -24,11 +24,11 @@ from typing import Final
 from msgspec import Struct
 
 from dragoman.system.git import GitPlaces
+from dragoman.system.git_process import git_program
 from dragoman.text.sanitize import sanitize, sanitize_line
 from dragoman.workspace.commands import PlannedCommand
 from dragoman.workspace.commit_preview import REFUSED, RepositoryView, check_paths, open_repository
 from dragoman.workspace.environment import command_environment
-from dragoman.workspace.git_snapshot import git_program
 from dragoman.workspace.refusals import INVALID_PARAMS, refusal
 from dragoman.workspace.terminal import TerminalProcess
 

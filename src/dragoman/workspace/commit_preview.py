@@ -23,11 +23,11 @@ from typing import Final
 from msgspec import Struct
 
 from dragoman.system import git
-from dragoman.system.git import GitPlaces
+from dragoman.system.git import GitPlaces, read_names
+from dragoman.system.git_process import GitFailed, GitTimeout, git_program, run_git
 from dragoman.text.sanitize import sanitize, sanitize_line
-from dragoman.workspace.git_snapshot import GitFailed, find_repository, git_program, run_git
+from dragoman.workspace.git_snapshot import find_repository
 from dragoman.workspace.refusals import INVALID_PARAMS, refusal
-from dragoman.workspace.snapshot_entries import OutOfTime
 
 REFUSED: Final = -32600
 """The code of an answer that says why nothing can be committed now; JSON-RPC's for a request that does not
@@ -172,7 +172,7 @@ class RepositoryView:
         """What the index holds and the last commit does not, by path in the repository."""
         self._reset()
         words = ("diff-index", "--cached", "--name-only", "-z", "--no-renames", "--ignore-submodules=none")
-        return _names(self._run(*words, self.base, "--", cwd=self.places.top))
+        return read_names(self._run(*words, self.base, "--", cwd=self.places.top))
 
     def author(self) -> str:
         """Who commits, as `Name <address>`. Git never makes one up."""
@@ -200,11 +200,11 @@ class RepositoryView:
         self._reset()
         self._run("update-index", "-q", "--refresh", may_be=(0, 1))
         words = ("diff-files", "--name-status", "-z", "--no-renames", "--ignore-submodules=all")
-        fields = _names(self._run(*words, "--relative", "--", "."))
+        fields = read_names(self._run(*words, "--relative", "--", "."))
         files = {
             path: _KINDS.get(letter, "modified") for letter, path in zip(*[iter(fields)] * 2, strict=False)
         }
-        new_files = _names(self._run("ls-files", "-z", "-o", "--exclude-standard", "--", "."))
+        new_files = read_names(self._run("ls-files", "-z", "-o", "--exclude-standard", "--", "."))
         files |= {path: "added" for path in new_files if not path.endswith("/")}
         return dict(sorted((path, kind) for path, kind in files.items() if _is_text(path)))
 
@@ -222,7 +222,7 @@ class RepositoryView:
     def line_counts(self) -> dict[str, tuple[int | None, int | None]]:
         """Lines added and removed by the files of the last `tree`, by path; None for what is no text."""
         counts: dict[str, tuple[int | None, int | None]] = {}
-        for row in _names(self._diff("--numstat", "-z")):
+        for row in read_names(self._diff("--numstat", "-z")):
             plus, minus, path = row.split("\t", 2)
             is_text = plus.isdigit() and minus.isdigit()
             counts[path] = (int(plus), int(minus)) if is_text else (None, None)
@@ -248,7 +248,7 @@ class RepositoryView:
     def hooks(self) -> list[CommitHook]:
         """The programs that git runs for a commit here."""
         # The last value is ours, which keeps git from running any.
-        folders = _names(self._ask("config", "-z", "--type=path", "--get-all", "core.hooksPath"))[:-1]
+        folders = read_names(self._ask("config", "-z", "--type=path", "--get-all", "core.hooksPath"))[:-1]
         default = self.places.exclude.parent.parent / "hooks"
         folder = Path(self.places.top, folders[-1]) if folders else default
         hooks: list[CommitHook] = []
@@ -303,7 +303,7 @@ def open_repository(folder: str) -> Iterator[RepositoryView]:
     with tempfile.TemporaryDirectory(prefix="dragoman-commit-", ignore_cleanup_errors=True) as scratch:
         try:
             yield RepositoryView(root, _find(root), Path(scratch))
-        except OutOfTime:
+        except GitTimeout:
             why = f"git took longer than {SECONDS:g} s in {sanitize_line(root)}: commit in a terminal"
             raise refusal(REFUSED, "too_slow", why) from None
         except (GitFailed, OSError) as error:
@@ -424,10 +424,6 @@ def _total_size(folder: str, paths: Collection[str]) -> int:
         except OSError:
             pass  # it was removed
     return total
-
-
-def _names(output: bytes) -> list[str]:
-    return [os.fsdecode(name) for name in output.split(b"\0")[:-1]]
 
 
 def _is_text(path: str) -> bool:

@@ -13,13 +13,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import threading
 from collections.abc import Iterable
 from pathlib import Path
 
 from dragoman.system import git
-from dragoman.system.git import GitPlaces
+from dragoman.system.git import GitPlaces, read_names
+from dragoman.system.git_process import GitFailed, GitTimeout, git_program, run_git
 from dragoman.workspace.folder_snapshot import list_in_note
 from dragoman.workspace.snapshot_entries import (
     Capture,
@@ -45,10 +45,6 @@ _SETTINGS = (
 )
 
 _ATTRIBUTES = "* -text -eol -ident -filter -working-tree-encoding\n"
-
-
-class GitFailed(Exception):
-    """Git is not there, does not know this folder, or could not do what we asked."""
 
 
 def find_repository(root: str, seconds: float) -> GitPlaces:
@@ -130,8 +126,8 @@ class GitFolder:
         try:
             by_date = self._update(capture)
             self._list(capture)
-        except (GitFailed, OutOfTime) as error:
-            why = "too much to look at" if isinstance(error, OutOfTime) else str(error)
+        except (GitFailed, GitTimeout, OutOfTime) as error:
+            why = str(error) if isinstance(error, GitFailed) else "too much to look at"
             capture.is_complete = False
             capture.notes.append(f"{self.root}: {why}; changes here are not known")
             return capture
@@ -144,7 +140,7 @@ class GitFolder:
         try:
             self._deadline = Deadline(self._settings.seconds, self._stop)
             return self._run("cat-file", "blob", entry.digest, where=self._with_objects)
-        except (GitFailed, OutOfTime) as error:
+        except (GitFailed, GitTimeout, OutOfTime) as error:
             raise FileNotFoundError(f"what it held is not at hand ({error})") from error
 
     def _update(self, capture: Capture) -> dict[str, SnapshotEntry]:
@@ -209,7 +205,7 @@ class GitFolder:
             return None
 
     def _names(self, *words: str) -> set[str]:
-        return {os.fsdecode(name) for name in self._run(*words).split(b"\0")[:-1]}
+        return set(read_names(self._run(*words)))
 
     def _feed(self, names: Iterable[str], *words: str) -> None:
         text = b"".join(os.fsencode(name) + b"\0" for name in names)
@@ -226,35 +222,3 @@ class GitFolder:
             settings=_SETTINGS,
         )
         return run_git(command, cwd=self.root, seconds=self._deadline.seconds_left, feed=feed)
-
-
-def git_program() -> str:
-    """The program; `GitFailed` if it is not installed."""
-    program = git.find_git()
-    if program is None:
-        raise GitFailed("git is not installed")
-    return program
-
-
-def run_git(
-    command: git.GitCommand, *, cwd: str, seconds: float, feed: bytes = b"", may_be: tuple[int, ...] = (0,)
-) -> bytes:
-    """Its standard output; `GitFailed` if its status is another than it may be, `OutOfTime`."""
-    try:
-        process = subprocess.run(
-            command.words,
-            cwd=cwd,
-            env=command.env,
-            input=feed,
-            capture_output=True,
-            timeout=seconds,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise OutOfTime from error
-    except OSError as error:
-        raise GitFailed(f"git cannot be started: {error.strerror}") from error
-    if process.returncode not in may_be:
-        message = process.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
-        raise GitFailed(f"git failed with {process.returncode}: {message}" if message else "git failed")
-    return process.stdout

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Protocol
 
 from dragoman.errors import LocalMistake
+from dragoman.system.git_process import GitFailed, GitTimeout
 from dragoman.workspace.change_set import (
     FileChange,
     PathDifference,
@@ -33,7 +34,7 @@ from dragoman.workspace.change_set import (
     describe_change,
 )
 from dragoman.workspace.folder_snapshot import PlainFolder
-from dragoman.workspace.git_snapshot import GitFailed, GitFolder, find_repository
+from dragoman.workspace.git_snapshot import GitFolder, find_repository
 from dragoman.workspace.snapshot_entries import (
     DEFAULT_SNAPSHOT,
     Capture,
@@ -224,7 +225,7 @@ class Snapshot:
 def _ground(root: str, folder: Path, settings: SnapshotSettings, stop: threading.Event) -> SnapshotFolder:
     try:
         return GitFolder(root, find_repository(root, settings.seconds), folder, settings, stop)
-    except (GitFailed, OutOfTime):
+    except (GitFailed, GitTimeout, OutOfTime):
         plain = folder / "plain"
         plain.mkdir()
         return PlainFolder(root, plain, settings, stop)

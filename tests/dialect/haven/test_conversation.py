@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -24,7 +23,7 @@ from dragoman.schema.v1 import (
 )
 from tests.agents.review.ground import APP, APP_FIXED
 from tests.dialect.haven.names_of import names_in
-from tests.dialect.plain import REVIEWER, TRANSLATE, Pipe, talking
+from tests.dialect.plain import REVIEWER, TRANSLATE, AllowOnce, Pipe, prompt, talking
 from tests.interop.programs import CLIENTS, needs_node, tell
 from tests.interop.python.fetch import VERSIONS, sources
 
@@ -41,10 +40,6 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "project"
 
 
-def prompt(session: str, text: str) -> Any:
-    return {"sessionId": session, "prompt": [{"type": "text", "text": text}]}
-
-
 async def opened(pipe: Pipe, folder: Path) -> str:
     """The handshake and a session, as the reference's test sequence begins."""
     answer = await pipe.ask("initialize", {"protocolVersion": 1, "capabilities": {}})
@@ -55,22 +50,8 @@ async def opened(pipe: Pipe, folder: Path) -> str:
     return session
 
 
-class Phone:
-    """Answers the first question with the option that allows, and holds back its other answers."""
-
-    def __init__(self) -> None:
-        self.asked: list[Any] = []
-
-    def __call__(self, frame: Any) -> Any:
-        assert frame["method"] == "session/request_permission"
-        self.asked.append(frame)
-        allowing = [option for option in frame["params"]["options"] if option["kind"] == "allow_once"]
-        chosen = {"outcome": "selected", "optionId": allowing[0]["optionId"]}
-        return {"outcome": chosen} if len(self.asked) == 1 else None
-
-
 async def test_a_haven_client_has_its_code_reviewed_and_mended(folder: Path) -> None:
-    phone = Phone()
+    phone = AllowOnce()
     reviewer = [*REVIEWER, str(folder.with_name("sessions.db"))]
     command = [*TRANSLATE, "--client", "haven", "--agent", "v1", "--", *reviewer]
     async with talking(*command, answer=phone) as pipe:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,7 +19,7 @@ from dragoman.schema.v1 import (
     TextContent,
 )
 from tests.agents.review.ground import APP, APP_FIXED
-from tests.dialect.plain import REVIEWER, TRANSLATE, Pipe, talking
+from tests.dialect.plain import REVIEWER, TRANSLATE, AllowOnce, Pipe, prompt, talking
 from tests.interop.programs import CLIENTS, needs_node, tell
 from tests.interop.python.fetch import VERSIONS, sources
 
@@ -37,10 +36,6 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "project"
 
 
-def prompt(session: str, text: str) -> Any:
-    return {"sessionId": session, "prompt": [{"type": "text", "text": text}]}
-
-
 async def opened(pipe: Pipe, folder: Path, name: str) -> str:
     answer = await pipe.ask("initialize", {"protocolVersion": 1, "clientCapabilities": CAPABILITIES})
     assert answer["result"]["protocolVersion"] == 1
@@ -52,22 +47,8 @@ async def opened(pipe: Pipe, folder: Path, name: str) -> str:
     return session
 
 
-class Editor:
-    """Answers the first question with the option that allows, and holds back its other answers."""
-
-    def __init__(self) -> None:
-        self.asked: list[Any] = []
-
-    def __call__(self, frame: Any) -> Any:
-        assert frame["method"] == "session/request_permission"
-        self.asked.append(frame)
-        allowing = [option for option in frame["params"]["options"] if option["kind"] == "allow_once"]
-        chosen = {"outcome": "selected", "optionId": allowing[0]["optionId"]}
-        return {"outcome": chosen} if len(self.asked) == 1 else None
-
-
 async def test_a_koog_client_has_its_code_reviewed_and_mended(folder: Path) -> None:
-    editor = Editor()
+    editor = AllowOnce()
     reviewer = [*REVIEWER, str(folder.with_name("sessions.db"))]
     command = [*TRANSLATE, "--client", "koog", "--agent", "v1", "--", *reviewer]
     async with talking(*command, answer=editor) as pipe:

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, TypeGuard
 
 from dragoman.errors import LocalMistake
 from dragoman.schema.v1.tool_call import TOOL_KINDS
+from dragoman.text.toml import toml_skeleton
 from dragoman.workspace.policy.commands import BadPattern, read_pattern
 from dragoman.workspace.policy.decision import STRICTNESS, Outcome
 from dragoman.workspace.policy.question import METHODS
@@ -58,7 +59,7 @@ def read_policy(text: str, source: str) -> Rulebook:
 class _PolicyParser:
     def __init__(self, text: str, source: str) -> None:
         self._source = source
-        self._lines = skeleton(text).splitlines()
+        self._lines = toml_skeleton(text).splitlines()
         self._headers = [n for n, line in enumerate(self._lines, 1) if _HEADER.match(line)]
 
     def book(self, data: Mapping[str, object]) -> Rulebook:
@@ -161,37 +162,6 @@ class _PolicyParser:
             if key_pattern.match(self._lines[number - 1]):
                 return PolicyError(self._source, number, why)
         return PolicyError(self._source, start, why)
-
-
-def skeleton(text: str) -> str:
-    """A TOML text without comments, and with nothing in its strings but the line ends."""
-    pieces: list[str] = []
-    at = 0
-    while at < len(text):
-        quote = next((q for q in ('"""', "'''", '"', "'") if text.startswith(q, at)), None)
-        if quote is not None:
-            end = _end_of_string(text, at + len(quote), quote)
-            inside = text[at:end]
-            pieces.append(quote[0] + "\n" * inside.count("\n") + quote[0])
-            at = end
-        elif text[at] == "#":
-            end = text.find("\n", at)
-            at = len(text) if end < 0 else end
-        else:
-            pieces.append(text[at])
-            at += 1
-    return "".join(pieces)
-
-
-def _end_of_string(text: str, at: int, quote: str) -> int:
-    while at < len(text):
-        if text[at] == "\\" and quote[0] == '"':
-            at += 2
-        elif text.startswith(quote, at):
-            return at + len(quote)
-        else:
-            at += 1
-    return len(text)
 
 
 def _is_outcome(value: object) -> TypeGuard[Outcome]:

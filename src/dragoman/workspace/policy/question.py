@@ -205,18 +205,8 @@ def about_lent(
         return None
     cwd = params.get("cwd")
     script = _read(params.get("command"), params.get("args"), "")
-    return PolicyQuestion(
-        method="terminal",
-        agent=setting.agent,
-        session_id=session_id,
-        kind="execute",
-        title=script.text,
-        script=script,
-        roots=setting.roots,
-        cwd=cwd if isinstance(cwd, str) else "",
-        variables=tuple(_variables_in(params)),
-        home=setting.home,
-    )
+    folder = cwd if isinstance(cwd, str) else ""
+    return _about_script(script, setting, folder, _variables_in(params), session_id)
 
 
 def about_mcp_server(server: Mapping[str, object], setting: QuestionContext) -> PolicyQuestion:
@@ -263,7 +253,12 @@ def about_command(
     session_id: str = "",
 ) -> PolicyQuestion:
     """What would be run in a lent terminal."""
-    script = read_arguments(words)
+    return _about_script(read_arguments(words), setting, cwd, variables, session_id)
+
+
+def _about_script(
+    script: CommandScript, setting: QuestionContext, cwd: str, variables: Iterable[str], session_id: str
+) -> PolicyQuestion:
     return PolicyQuestion(
         method="terminal",
         agent=setting.agent,

@@ -19,9 +19,10 @@ from typing import Literal
 from dragoman.system.files import CAREFUL, lock
 from dragoman.system.replacement import PRIVATE, replacement_of
 from dragoman.text.sanitize import sanitize_line
+from dragoman.text.toml import toml_skeleton
 from dragoman.workspace.policy.commands import literal_pattern
 from dragoman.workspace.policy.policy_files import read_text
-from dragoman.workspace.policy.policy_parser import read_policy, skeleton
+from dragoman.workspace.policy.policy_parser import read_policy
 from dragoman.workspace.policy.question import PolicyQuestion
 from dragoman.workspace.policy.redaction import redact
 from dragoman.workspace.policy.rules import PolicyRule
@@ -156,7 +157,7 @@ def _blocks(text: str) -> dict[int, int]:
     """The line of each rule's header, with the index of the line where its comment begins."""
     lines = text.splitlines()
     blocks: dict[int, int] = {}
-    for number, line in enumerate(skeleton(text).splitlines(), 1):
+    for number, line in enumerate(toml_skeleton(text).splitlines(), 1):
         if re.match(r"^\s*\[\[\s*rule\s*\]\]", line):
             begin = number - 1
             while begin > 0 and lines[begin - 1].lstrip().startswith("#"):
