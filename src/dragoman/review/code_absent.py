@@ -295,7 +295,26 @@ def _used_entry(function: Function, match: re.Match[str], index: int) -> Stateme
     return None
 
 
+_MAP_FIELD = lazy_pattern(r"^[ \t]+(\w+)[ \t]+map\[[^\n`]*$", re.MULTILINE)
+_MADE_EMPTY = lazy_pattern(r"&?\b[A-Z]\w*\{\}|\bnew\([A-Z]\w*\)")
+
+
+def unmade_maps(code: CodeText) -> Iterator[CodeHit]:
+    """Entries of Go that are put into a map which is a field and which nobody ever makes."""
+    if code.language != "go" or "map[" not in code.code or not _MADE_EMPTY.search(code.code):
+        return
+    fields = set(_MAP_FIELD.findall(code.code))
+    for field in sorted(fields):
+        if re.search(rf"\b{field}(?:\s*=(?!=)|:|\s*==\s*nil|,)|&\w+\.{field}\b", code.code):
+            continue
+        put = re.search(rf"\b\w+\.{field}\[[^\]\n]*\]\s*(?:[-+]?=(?!=)|\+\+)", code.code)
+        if put is not None:
+            yield CodeHit("flow/unmade-map", put.start(), put.end())
+
+
 _OPTIONAL = lazy_pattern(r"\bOptional(?:Int|Long|Double|<[^;=()]*>)\s+(?P<name>\w+)\s*(?:=|[,)])")
+_OPTIONAL_METHOD = lazy_pattern(r"\bOptional<[^;=()]*>\s+(\w+)\(")
+_OPENED = lazy_pattern(r"(?<![\w.])(\w+)\((?:[^()]|\([^()]*\))*\)\.get\(\)")
 _ASKED_OPTIONAL = r"\b{0}\.(?:isPresent|isEmpty|ifPresent\w*|equals)\(|\b{0}\s*[!=]=|\(\s*{0}\s*\)"
 
 
@@ -303,6 +322,11 @@ def opened_optionals(code: CodeText) -> Iterator[CodeHit]:
     """Optionals of Java whose value is taken in a function that never asks whether there is one."""
     if code.language != "java" or "Optional" not in code.code:
         return
+    methods = set(_OPTIONAL_METHOD.findall(code.code))
+    for line in code.lines if methods else ():
+        opened = _OPENED.search(line.text) if ".get()" in line.text else None
+        if opened is not None and opened[1] in methods:
+            yield CodeHit("flow/unchecked-absence", line.start, line.start + len(line.text))
     for function in code.functions_with(("Optional",)):
         part = code.part(function)
         for name in {match["name"] for match in _OPTIONAL.finditer(part)}:
