@@ -101,7 +101,7 @@ _ANSWERED = lazy_pattern(
 def _answer(match: re.Match[str], text: str) -> str:
     """The same names, with a text of our own for each that the function never gives anything else to."""
     defined = re.search(
-        rf"^def {match['function']}\(.*\n(?P<body>(?:[ \t]+.*\n|\).*:\n|\n)*)", text, re.MULTILINE
+        rf"^def {match['function']}\(.*\n(?P<body>(?:[ \t].*\n|\).*:\n|\n)*)", text, re.MULTILINE
     )
     body = defined["body"] if defined is not None else ""
     names = match["names"].replace(" ", "").split(",")

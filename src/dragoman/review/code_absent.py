@@ -295,21 +295,24 @@ def _used_entry(function: Function, match: re.Match[str], index: int) -> Stateme
     return None
 
 
-_MAP_FIELD = lazy_pattern(r"^[ \t]+(\w+)[ \t]+map\[[^\n`]*$", re.MULTILINE)
+_MAP_FIELD = lazy_pattern(r"(\w+)[ \t]+map\[[^`]*$")
+_PUT = lazy_pattern(r"\.(\w+)\[[^\]\n]*\]\s*(?:[-+]?=(?!=)|\+\+)")
 _MADE_EMPTY = lazy_pattern(r"&?\b[A-Z]\w*\{\}|\bnew\([A-Z]\w*\)")
 
 
 def unmade_maps(code: CodeText) -> Iterator[CodeHit]:
     """Entries of Go that are put into a map which is a field and which nobody ever makes."""
-    if code.language != "go" or "map[" not in code.code or not _MADE_EMPTY.search(code.code):
+    if code.language != "go":
         return
-    fields = set(_MAP_FIELD.findall(code.code))
-    for field in sorted(fields):
-        if re.search(rf"\b{field}(?:\s*=(?!=)|:|\s*==\s*nil|,)|&\w+\.{field}\b", code.code):
-            continue
-        put = re.search(rf"\b\w+\.{field}\[[^\]\n]*\]\s*(?:[-+]?=(?!=)|\+\+)", code.code)
-        if put is not None:
-            yield CodeHit("flow/unmade-map", put.start(), put.end())
+    lines = [code.lines[index] for index in code.indexes_with(("map[",))]
+    matches = [_MAP_FIELD.match(line.text) for line in lines if line.indent > 0]
+    fields = {match[1] for match in matches if match is not None and f".{match[1]}[" in code.code}
+    if not fields or not _MADE_EMPTY.search(code.code):
+        return
+    puts = {match[1]: match for match in reversed(list(_PUT.finditer(code.code)))}
+    for field in sorted(fields & puts.keys()):
+        if not re.search(rf"\b{field}(?:\s*=(?!=)|:|\s*==\s*nil|,)|&\w+\.{field}\b", code.code):
+            yield CodeHit("flow/unmade-map", puts[field].start(), puts[field].end())
 
 
 _OPTIONAL = lazy_pattern(r"\bOptional(?:Int|Long|Double|<[^;=()]*>)\s+(?P<name>\w+)\s*(?:=|[,)])")

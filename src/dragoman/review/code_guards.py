@@ -26,7 +26,7 @@ def unguarded_fields(code: CodeText) -> Iterator[CodeHit]:
 
 
 _LOCKED_TYPE = lazy_pattern(
-    r"^type (\w+) struct \{\n(?:[ \t]+[^\n]*\n|\n){0,40}?[ \t]+(?:\w+[ \t]+)?sync\.(?:RW)?Mutex\b",
+    r"^type (\w+) struct \{\n(?:[ \t][^\n]*\n|\n){0,40}?[ \t]+(?:\w+[ \t]+)?sync\.(?:RW)?Mutex\b",
     re.MULTILINE,
 )
 _GO_COPY = lazy_pattern(r"func\s+\((?P<self>\w+)\s+(?P<type>\w+)\)\s*\w+\(")

@@ -29,6 +29,7 @@ def boxed_identity(code: CodeText) -> Iterator[CodeHit]:
 
 
 # Fields and parameters whose values are objects though they stand for a value.
+_IS_DATE = lazy_pattern(r":\s*Date\b(?!\[)")
 _DATES = lazy_pattern(r"\b(\w+)\??:\s*Date\b(?!\[)")
 _OTHERS = lazy_pattern(r"\b(\w+)\??:\s*(?!Date\b)[\w\"'\[{(]")
 _SAME_DATE = lazy_pattern(r"(?<![\w.])\w+\.(\w+)\s*[!=]==?\s*\w+\.(\w+)(?![\w.(\[])")
@@ -38,7 +39,7 @@ _SAME_OBJECT = lazy_pattern(r"(?<![\w.])(\w+)\s*[!=]==\s*(\w+)(?![\w.(\[])")
 
 def value_identity(code: CodeText) -> Iterator[CodeHit]:
     """Dates of TypeScript and data of Kotlin that are compared as objects."""
-    if code.language in ("typescript", "tsx") and "Date" in code.code:
+    if code.language in ("typescript", "tsx") and "Date" in code.code and _IS_DATE.search(code.code):
         names = set(_DATES.findall(code.code))
         names -= set(_OTHERS.findall(code.code)) if names else set()
         compared = _SAME_DATE

@@ -59,7 +59,7 @@ def _unawaited(code: CodeText) -> Iterator[re.Match[str]]:
     for match in _MAPPED.finditer(code.code):
         if re.search(rf"\basync\s+(?:function\s+)?{match[1]}\b|\b{match[1]}\s*=\s*async\b", code.code):
             yield match
-    for match in _ALL.finditer(code.code):
+    for match in _ALL.finditer(code.code) if "Promise.all" in code.code else ():
         after = code.code[match.end() : match.end() + 600].partition("\n}")[0]
         if re.search(
             rf"\]\s*=\s*{match[1]}\s*;|(?<![\w.]){match[1]}(?:\.(?:map|filter|forEach|reduce|length|flat)\b|\[)",

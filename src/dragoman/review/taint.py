@@ -116,7 +116,7 @@ _ARGUMENTS_FOR = frozenset({"flow/command-injection"})
 _FIXED_START = lazy_pattern(r"""\s*[fF]?(?:"\s{3,}[^"]*"|'\s{3,}[^']*'|`\s{5,}[^`]*`)""")
 # What is asked of a path at once: of a name with folders in it, only the last part is left.
 _LAST_PART = lazy_pattern(r"\)\.(?:getFileName|fileName|file_name|getName|name)\b")
-_DIRECTORY = lazy_pattern(r"(?i:ldap)|DirContext|\bjavax\.naming\b")
+_DIRECTORY = lazy_pattern(r"(?i:ldap)|DirContext|\bjavax\.naming\b|\b(?:dc|ou|cn|uid)=")
 _STATUS = lazy_pattern(r"^\s*30\d\s*,")
 _FIRST_ONLY = frozenset({"python", "javascript", "rust"})
 # What a page of text or of data shows is no markup.
@@ -238,8 +238,8 @@ class _Names:
 
     def know_made(self, source: str) -> None:
         """Of a name that a statement makes by a fixed beginning, some rules have nothing to fear."""
-        for pattern, rules in ((ARGUMENTS, _ARGUMENTS_FOR), (FIXED_HOST, _HOSTS)):
-            match = pattern.match(source)
+        for word, pattern, rules in (("--", ARGUMENTS, _ARGUMENTS_FOR), ("://", FIXED_HOST, _HOSTS)):
+            match = pattern.match(source) if word in source else None
             if match is not None and match["name"] in self.tainted:
                 self.harmless[match["name"]] = self.harmless.get(match["name"], frozenset()) | rules
 
@@ -355,6 +355,9 @@ class _Refused:
             yield branch[1]
 
 
+_OF_HOST = lazy_pattern(r"\.(?:host|origin)")
+
+
 def _checked(text: str, tainted_names: Iterable[str], table: CompiledTable) -> list[str]:
     """The names that a statement asks something of."""
     if not tainted_names:
@@ -362,7 +365,7 @@ def _checked(text: str, tainted_names: Iterable[str], table: CompiledTable) -> l
     text = _OF_KIND.sub("", text)
     if table.check_pattern.search(text):
         return [name for name in tainted_names if re.search(rf"\b{name}\b", text)]
-    if "if" not in text and "when" not in text and "?" not in text:
+    if "if" not in text and "when" not in text and not ("?" in text and _OF_HOST.search(text)):
         return []
     return [
         name
@@ -484,4 +487,6 @@ def _is_tainted(
     value = _CHAINED.sub("", value)
     for cleaner in cleaners:
         value = without_calls(value, cleaner)
-    return _MARK in _LOOKUP.sub("", _COMPARED.sub("0", _MAPPED.sub("(", value)))
+    if ".map(" in value:
+        value = _MAPPED.sub("(", value)
+    return _MARK in _LOOKUP.sub("", _COMPARED.sub("0", value))
