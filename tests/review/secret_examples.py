@@ -49,6 +49,14 @@ EXAMPLES: dict[str, tuple[list[str], list[str]]] = {
         ],
         ['.header("Authorization", "Bearer " + token)', "Authorization: 'Bearer " + "x" * 30 + "'"],
     ),
+    "variable-default": (
+        ['variable "api_token" {\n  type = string\n  default = "' + noise(32) + '"\n}'],
+        [
+            'variable "api_token" {\n  type = string\n}',
+            'variable "api_token" {\n  default = "changeme-please"\n}',
+            'variable "image" {\n  default = "' + noise(32) + '"\n}',
+        ],
+    ),
     "gitlab-token": (["glpat-" + noise(20)], ["glpat-" + "x" * 20, "glpat-abc"]),
     "slack": (
         [

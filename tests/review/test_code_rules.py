@@ -35,6 +35,11 @@ def test_a_line_that_a_machine_wrote_costs_no_time() -> None:
     assert found("x.go", "func f() {\n\tx := " + "a." * 100_000 + "b\n}\n") == set()
 
 
+def test_a_type_of_many_lines_without_a_lock_costs_no_time() -> None:
+    fields = "".join(f"        field{number} int\n" for number in range(60))
+    assert found("x.go", f"package m\n\ntype T struct {{\n{fields}}}\n\nvar lock sync.Mutex\n") == set()
+
+
 def test_offsets_stay_right_behind_strings_and_comments() -> None:
     text = "// été\nconst s = 'ü';\nfunction newToken() {\n  return Math.random();\n}\n"
     (hit,) = [f for f in inspect("x.js", text, (), has_ruff=True).findings if f.rule == "flow/weak-random"]

@@ -59,7 +59,7 @@ def test_a_shape_is_found_in_every_language_it_names(rule: ReviewRule) -> None:
 def test_a_secret_is_found_by_its_shape_and_its_randomness(name: str) -> None:
     rule = RULES[name]
     hits, misses = EXAMPLES[name.removeprefix("secrets/")]
-    path = "app.ini" if rule.languages else "app.txt"
+    path = file_for(rule)
     assert hits
     assert misses
     assert [text for text in hits if not is_hit(rule, f"{text}\n", path)] == []
@@ -70,7 +70,7 @@ def test_a_secret_is_found_by_its_shape_and_its_randomness(name: str) -> None:
 def test_what_is_said_of_a_secret_does_not_hold_it(name: str) -> None:
     rule = RULES[name]
     text = EXAMPLES[name.removeprefix("secrets/")][0][0]
-    (finding, *_) = inspect("app.ini", f"{text}\n", (rule,), has_ruff=True).findings
+    (finding, *_) = inspect(file_for(rule), f"{text}\n", (rule,), has_ruff=True).findings
     lines = text.split("\n")
     secret = lines[finding.line - 1][finding.place.column - 1 : finding.place.end_column - 1]
     assert finding.is_secret

@@ -2,6 +2,7 @@
 
 import re
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -168,3 +169,77 @@ def test_no_pattern_of_ours_takes_long_on_what_repeats_itself(piece: str, size: 
         if time.process_time() - begun > patience(0.5):  # the slowest takes a tenth of it
             slow.append(made.id)
     assert slow == []
+
+
+# Those that reach over several lines, or over much of one.
+REACHING = frozenset(
+    [
+        "go/profile-exposed",
+        "go/shadowed-result",
+        "go/sleep-constant",
+        "java/lost-cause",
+        "java/thread-run",
+        "kotlin/not-null-assertion",
+        "javascript/backwards-from-length",
+        "javascript/client-without-timeout",
+        "javascript/exact-sum",
+        "javascript/for-in-typed-array",
+        "javascript/jquery-html",
+        "javascript/unawaited-transaction",
+        "javascript/unchecked-record",
+        "javascript/unchecked-storage",
+        "javascript/zero-iv",
+        "python/caught-cancellation",
+        "python/find-as-truth",
+        "python/first-decides",
+        "python/pid-file-race",
+        "rust/cut-text",
+        "rust/guard-across-await",
+        "rust/lazy-iterator",
+        "rust/unwrapped-extreme",
+        "security/shell-command",
+        "security/xml-external-entity",
+        "shell/command-string",
+        "shell/lock-file-after-check",
+        "shell/remove-below-unset",
+        "shell/sudo-redirect",
+        "shell/unquoted-arguments",
+    ]
+)
+reaching = [made for made in own_rules() if made.id in REACHING]
+
+
+@every("made", reaching, ids=lambda made: made.id)
+def test_a_pattern_takes_no_more_than_linear_time_on_its_own_lines_again_and_again(made: ReviewRule) -> None:
+    pattern, _ = compile_rule(made)
+    for head, piece in sorted({piece for text in made.hits for piece in _pieces(text)}):
+        # A step for each pair of places takes five times that.
+        if _seconds(pattern, head, piece, 5_000) < 0.005:
+            continue
+        short, long = (
+            min(_seconds(pattern, head, piece, size) for _ in range(3)) for size in (10_000, 20_000)
+        )
+        assert long < 3 * short, (head, piece)  # twice as long is linear, four times as long is not
+
+
+def _seconds(pattern: re.Pattern[str], head: str, piece: str, size: int) -> float:
+    """The processor time of a search in a text that repeats itself behind its head."""
+    text = head + piece * (size // len(piece))
+    began = time.process_time()
+    for _ in pattern.finditer(text):
+        pass
+    return time.process_time() - began
+
+
+def _pieces(text: str) -> Iterator[tuple[str, str]]:
+    """The lines of a text, as they are before the rest is written, and each behind the one above it."""
+    above = ""
+    for line in text.splitlines():
+        yield from (("", line[: match.end()]) for match in re.finditer(r"\w+\s*|[^\w\s]\s*", line))
+        yield "", f"{line}\n"
+        yield above, f"{line}\n"
+        above = f"{line}\n"
+
+
+def test_the_rules_that_reach_far_are_all_there() -> None:
+    assert {made.id for made in reaching} == REACHING

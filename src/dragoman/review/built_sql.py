@@ -86,7 +86,34 @@ def is_own_statement(text: str, start: int) -> bool:
         parts = [part for operand in _operands(text, quote.start()) for part in _inserted(operand)]
     else:
         return False
-    return bool(parts) and all(_is_own(part, window, _DEEPEST) for part in parts)
+    if not parts or all(_is_own(part, window, _DEEPEST) for part in parts):
+        return bool(parts)
+    answered = _ANSWERED.sub(lambda match: _answer(match, text), window)
+    return answered != window and all(_is_own(part, answered, _DEEPEST) for part in parts)
+
+
+_ANSWERED = lazy_pattern(
+    r"^(?P<indent>[ \t]*)(?P<names>\w+(?:, ?\w+){0,3}) = (?P<function>[a-z_]\w*)\(.*\)$", re.MULTILINE
+)
+"""Names that a function of Python gives values to, one or several at once."""
+
+
+def _answer(match: re.Match[str], text: str) -> str:
+    """The same names, with a text of our own for each that the function never gives anything else to."""
+    defined = re.search(
+        rf"^def {match['function']}\(.*\n(?P<body>(?:[ \t].*\n|\).*:\n|\n)*)", text, re.MULTILINE
+    )
+    body = defined["body"] if defined is not None else ""
+    names = match["names"].replace(" ", "").split(",")
+    answers = [list(_arguments(given)) for given in re.findall(r"(?m)^[ \t]+return\b[ \t]*(.*)$", body)]
+    if not answers or any(len(answer) != len(names) for answer in answers):
+        return match[0]
+    window = defined[0] if defined is not None else ""
+    values = (
+        '""' if all(_is_own(answer[place], window, _DEEPEST) for answer in answers) else "?"
+        for place in range(len(names))
+    )
+    return "\n".join(f"{match['indent']}{name} = {value}" for name, value in zip(names, values, strict=True))
 
 
 _HEAD = lazy_pattern(

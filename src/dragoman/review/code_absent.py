@@ -295,7 +295,29 @@ def _used_entry(function: Function, match: re.Match[str], index: int) -> Stateme
     return None
 
 
+_MAP_FIELD = lazy_pattern(r"(\w+)[ \t]+map\[[^`]*$")
+_PUT = lazy_pattern(r"\.(\w+)\[[^\]\n]*\]\s*(?:[-+]?=(?!=)|\+\+)")
+_MADE_EMPTY = lazy_pattern(r"&?\b[A-Z]\w*\{\}|\bnew\([A-Z]\w*\)")
+
+
+def unmade_maps(code: CodeText) -> Iterator[CodeHit]:
+    """Entries of Go that are put into a map which is a field and which nobody ever makes."""
+    if code.language != "go":
+        return
+    lines = [code.lines[index] for index in code.indexes_with(("map[",))]
+    matches = [_MAP_FIELD.match(line.text) for line in lines if line.indent > 0]
+    fields = {match[1] for match in matches if match is not None and f".{match[1]}[" in code.code}
+    if not fields or not _MADE_EMPTY.search(code.code):
+        return
+    puts = {match[1]: match for match in reversed(list(_PUT.finditer(code.code)))}
+    for field in sorted(fields & puts.keys()):
+        if not re.search(rf"\b{field}(?:\s*=(?!=)|:|\s*==\s*nil|,)|&\w+\.{field}\b", code.code):
+            yield CodeHit("flow/unmade-map", puts[field].start(), puts[field].end())
+
+
 _OPTIONAL = lazy_pattern(r"\bOptional(?:Int|Long|Double|<[^;=()]*>)\s+(?P<name>\w+)\s*(?:=|[,)])")
+_OPTIONAL_METHOD = lazy_pattern(r"\bOptional<[^;=()]*>\s+(\w+)\(")
+_OPENED = lazy_pattern(r"(?<![\w.])(\w+)\((?:[^()]|\([^()]*\))*\)\.get\(\)")
 _ASKED_OPTIONAL = r"\b{0}\.(?:isPresent|isEmpty|ifPresent\w*|equals)\(|\b{0}\s*[!=]=|\(\s*{0}\s*\)"
 
 
@@ -303,6 +325,11 @@ def opened_optionals(code: CodeText) -> Iterator[CodeHit]:
     """Optionals of Java whose value is taken in a function that never asks whether there is one."""
     if code.language != "java" or "Optional" not in code.code:
         return
+    methods = set(_OPTIONAL_METHOD.findall(code.code))
+    for line in code.lines if methods else ():
+        opened = _OPENED.search(line.text) if ".get()" in line.text else None
+        if opened is not None and opened[1] in methods:
+            yield CodeHit("flow/unchecked-absence", line.start, line.start + len(line.text))
     for function in code.functions_with(("Optional",)):
         part = code.part(function)
         for name in {match["name"] for match in _OPTIONAL.finditer(part)}:

@@ -22,7 +22,7 @@ _LIBRARIES: dict[str, tuple[str, ...]] = {
     "rust": ("zip::", "ZipArchive", "tar::"),
 }
 _NAMES = {
-    "python": r"\b\w+\.(?:filename|name)\b|\bnamelist\(\)|\bgetnames\(\)",
+    "python": r"\b\w+\.(?:filename|name)\b(?!\)\.(?:name|stem)\b)|\bnamelist\(\)|\bgetnames\(\)",
     "javascript": r"\b\w*(?:[eE]ntry|[hH]eader|[fF]ile)\.(?:path|fileName|entryName|name|filename)\b",
     "go": r"\b\w+\.Name\b(?!\()",
     "java": r"\b\w*(?:[eE]ntry|ze|e)\.getName\(\)",

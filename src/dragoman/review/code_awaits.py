@@ -75,8 +75,10 @@ def missing_awaits(code: CodeText) -> Iterator[CodeHit]:
             yield from _used_coroutines(function, indexes, names)
 
 
-_HANDLER = lazy_pattern(r"\.(?:on|once|addListener|addEventListener)\(.*=>\s*\{$")
-_OWN_CALL = lazy_pattern(r"this\.(?P<name>\w+)\((?:[^()]|\([^()]*\))*\);")
+_HANDLER = lazy_pattern(
+    r"\.(?:on|once|addListener|addEventListener)\(.*=>\s*\{$|\bsetInterval\(\s*\(\)\s*=>\s*\{$"
+)
+_OWN_CALL = lazy_pattern(r"(?:this\.)?(?P<name>\w+)\((?:[^()]|\([^()]*\))*\);")
 
 
 def _dropped_in_handler(code: CodeText, function: Function, names: set[str]) -> Iterator[CodeHit]:
@@ -84,6 +86,8 @@ def _dropped_in_handler(code: CodeText, function: Function, names: set[str]) -> 
     for step in function.statements[1:]:
         match = _OWN_CALL.fullmatch(step.text)
         if match is None or match["name"] not in names:
+            continue
+        if not step.text.startswith("this.") and "setInterval(" not in function.head.text:
             continue
         own = re.compile(rf"(?:[\w#]+\s+)*{match['name']}\s*(?:<[^>]*>)?\(")
         bodies = [code.part(other) for other in code.functions if own.match(other.head.text)]
@@ -150,6 +154,7 @@ _TAKES_VALUE = (
     r"(?:\.extend|\.update|(?<![\w.])(?:len|sorted|list|dict|set|tuple|sum|max|min|int|float|str|any|all|enumerate"
     r"|json\.(?:loads|dumps)|JSON\.(?:parse|stringify)|Object\.(?:keys|values|entries)|parseInt|Number))"
     r"\(\s*{0}\s*[,)]|(?<![\w.]){0}\s*[<>+*/%-]|[<>+*/%]=?\s*{0}\b(?!\s*\()|\*\*{0}\b"
+    r"|(?<![\w.])zip\([^()]*(?<![\w.*]){0}\s*[,)]"
 )
 
 

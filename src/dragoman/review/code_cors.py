@@ -64,7 +64,9 @@ def _asks_origin(before: str, name: str) -> bool:
             rf"(?:if|when|&&|\?)[^\n]*(?:\b{re.escape(name)}\b|[oO]rigin)[^\n]*"
             r"(?:===?|\bin\b|\bequals\b|test\(|match|startswith|endswith)"
             r"|(?:includes|has|indexOf|contains|Contains|get(?!\(\s*[\"'])|isAllowed\w*|allowed\w*)[(\[][^\n]*[oO]rigin"
-            r"|[aA]llow\w*\[\s*\w*[oO]rigin",
+            r"|[aA]llow\w*\[\s*\w*[oO]rigin"
+            # A table of origins, by the origin.
+            rf"|\bif\b[^\n]*\w\[\s*{re.escape(name.rstrip(')'))}\s*\]",
             before,
             re.IGNORECASE,
         )

@@ -170,7 +170,10 @@ def _leaves_open(name: str, later: Sequence[Statement], language: str) -> bool:
             failed = re.compile(
                 rf"\berr\b|\bnot\s+{name}\b|!{name}\b|\b{name}\s*(?:[!=]==?\s*null\b|is\s+None\b)"
             )
-            return not any(failed.search(before.text) for before in later[max(0, index - 1) : index + 1])
+            head = later[0] if later[0].line.indent < step.line.indent else step
+            return not any(
+                failed.search(before.text) for before in (head, *later[max(0, index - 1) : index + 1])
+            )
     return False
 
 

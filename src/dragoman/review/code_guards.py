@@ -25,6 +25,27 @@ def unguarded_fields(code: CodeText) -> Iterator[CodeHit]:
         yield from _in_python(code)
 
 
+_LOCKED_TYPE = lazy_pattern(
+    r"^type (\w+) struct \{\n(?:[ \t][^\n]*\n|\n){0,40}?[ \t]+(?:\w+[ \t]+)?sync\.(?:RW)?Mutex\b",
+    re.MULTILINE,
+)
+_GO_COPY = lazy_pattern(r"func\s+\((?P<self>\w+)\s+(?P<type>\w+)\)\s*\w+\(")
+
+
+def copied_locks(code: CodeText) -> Iterator[CodeHit]:
+    """Methods of Go that get a copy of what they belong to, and lock the lock of that copy."""
+    if code.language != "go" or not code.has_any(("sync.Mutex", "sync.RWMutex")):
+        return
+    types = set(_LOCKED_TYPE.findall(code.code))
+    for function in code.functions if types else ():
+        match = _GO_COPY.match(function.head.text)
+        if match is None or match["type"] not in types:
+            continue
+        if re.search(rf"\b{match['self']}\.(?:\w+\.)?R?Lock\(\)", code.part(function)):
+            head = function.head
+            yield CodeHit("flow/copied-lock", head.start, head.start + len(head.text))
+
+
 def _in_go(code: CodeText) -> Iterator[CodeHit]:
     methods = [
         (function, match)
@@ -97,6 +118,10 @@ _PYTHON_CHANGE = lazy_pattern(
 )
 
 
+# Whoever copies a field under the lock knows that others change it meanwhile.
+_GIVEN_COPY = lazy_pattern(r"return\s+(?:dict|list|set|sorted|tuple)\(self\.(\w+)\)$")
+
+
 def _in_python(code: CodeText) -> Iterator[CodeHit]:
     """Fields of Python that one method changes under `with self.lock`, and another without."""
     owners: dict[str, set[str]] = {}
@@ -112,10 +137,12 @@ def _in_python(code: CodeText) -> Iterator[CodeHit]:
                 indent = -1
             if re.match(r"with\s+self\.\w*lock\w*\b", line.text):
                 has_lock, indent = True, line.indent
-            change = _PYTHON_CHANGE.match(line.text)
+            change = (
+                _GIVEN_COPY if indent >= 0 and line.text.startswith("return") else _PYTHON_CHANGE
+            ).match(line.text)
             if change is None:
                 continue
-            field = change["field"] or change["list"] or change["entry"]
+            field = next(name for name in change.groups() if name)
             if indent >= 0:
                 owners.setdefault(owner, set()).add(field)
             else:

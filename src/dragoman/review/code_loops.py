@@ -137,6 +137,9 @@ _NEXT = (
     ),
     lazy_pattern(r"for\s+(?P<i>\w+)\s+in\s+range\(len\((?P<list>[\w.]+)\)\):"),
     lazy_pattern(r"for\s*\((?P<i>\w+)\s+in\s+(?:0\s+until\s+)?(?P<list>[\w.]+)\.(?:size|indices)\)"),
+    # To the last, and that one too.
+    lazy_pattern(r"for\s+(?P<i>\w+)\s*:=\s*\d+\s*;\s*(?P=i)\s*<=\s*len\((?P<list>[\w.]+)\)\s*-\s*1\s*;.*"),
+    lazy_pattern(r"for\s*\((?P<i>\w+)\s+in\s+\d+\.\.(?P<list>[\w.]+)\.(?:size\s*-\s*1|lastIndex)\)"),
 )
 _PAST_END = (
     lazy_pattern(

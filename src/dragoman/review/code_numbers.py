@@ -10,7 +10,7 @@ from dragoman.review.code_patterns import family, lazy_pattern
 from dragoman.review.code_text import CodeHit, CodeLine, CodeText
 
 _BOXED = lazy_pattern(
-    r"\b(?:Integer|Long|Short|Byte|Double|Float|Character|BigDecimal|BigInteger)\s+(\w+)\s*(?=[;=,)(])"
+    r"\b(?:Integer|Long|Short|Byte|Double|Float|Character|BigDecimal|BigInteger)\s+(\w+)\s*(?=[;=,)(:])"
 )
 _SIDE = r"(?:\w+\.)?(\w+)(?:\(\))?"
 _IDENTITY = lazy_pattern(rf"(?<![\w.)]){_SIDE}\s*[!=]=\s*{_SIDE}(?![\w.(])")
@@ -26,6 +26,33 @@ def boxed_identity(code: CodeText) -> Iterator[CodeHit]:
         match = _IDENTITY.search(line.text)
         if match is not None and {match[1], match[2]} <= names - plain:
             yield CodeHit("logic/boxed-identity", line.start, line.start + len(line.text))
+
+
+# Fields and parameters whose values are objects though they stand for a value.
+_IS_DATE = lazy_pattern(r":\s*Date\b(?!\[)")
+_DATES = lazy_pattern(r"\b(\w+)\??:\s*Date\b(?!\[)")
+_OTHERS = lazy_pattern(r"\b(\w+)\??:\s*(?!Date\b)[\w\"'\[{(]")
+_SAME_DATE = lazy_pattern(r"(?<![\w.])\w+\.(\w+)\s*[!=]==?\s*\w+\.(\w+)(?![\w.(\[])")
+_DATA_CLASS = lazy_pattern(r"\bdata\s+class\s+(\w+)")
+_SAME_OBJECT = lazy_pattern(r"(?<![\w.])(\w+)\s*[!=]==\s*(\w+)(?![\w.(\[])")
+
+
+def value_identity(code: CodeText) -> Iterator[CodeHit]:
+    """Dates of TypeScript and data of Kotlin that are compared as objects."""
+    if code.language in ("typescript", "tsx") and "Date" in code.code and _IS_DATE.search(code.code):
+        names = set(_DATES.findall(code.code))
+        names -= set(_OTHERS.findall(code.code)) if names else set()
+        compared = _SAME_DATE
+    elif code.language == "kotlin" and "===" in code.code and "data class" in code.code:
+        kinds = "|".join(_DATA_CLASS.findall(code.code))
+        names = set(re.findall(rf"\b(\w+)\s*:\s*(?:{kinds})\b(?![?<.])", code.code))
+        compared = _SAME_OBJECT
+    else:
+        return
+    for line in code.lines if names else ():
+        match = compared.search(line.text)
+        if match is not None and {match[1], match[2]} <= names:
+            yield CodeHit("logic/value-identity", line.start, line.start + len(line.text))
 
 
 _SHIFT = lazy_pattern(r"(?P<left>[\w.)\]]+)\s*<<\s*(?P<count>\d+)(?![\w.])")

@@ -22,6 +22,8 @@ _ASYNC_FILTER = lazy_pattern(r"\.(?:filter|some|every|find|findIndex|sort)\(\s*a
 _MAPPED = lazy_pattern(
     r"\.map\(\s*\(?\w+\)?\s*=>\s*(?:this\.)?(\w+)\([^()]*\)\s*\)\s*\.(?:filter|join|reduce|sort|some|every|find)\("
 )
+# Results that are not there yet.
+_ALL = lazy_pattern(r"(?:const|let)\s+(\w+)\s*=\s*Promise\.(?:all|allSettled)\(")
 _ASYNC_MAP = lazy_pattern(r"(?:const|let|var)\s+(\w+)\s*=\s*[\w.]+\.map\(\s*async\b")
 _DROPPED_MAP = lazy_pattern(
     r"(?!return\b|await\b|yield\b|void\b)[\w.]+(?:\([^()]*\))?\.(?:map|flatMap)\(\s*async\b"
@@ -35,11 +37,8 @@ def script_promises(code: CodeText) -> Iterator[CodeHit]:
         return
     if not code.has_any(("async", "fetch(", ".then(")):
         return
-    for match in _FETCH_CHAIN.finditer(code.code):
+    for match in _unawaited(code):
         yield CodeHit("flow/missing-await", match.start(), match.end())
-    for match in _MAPPED.finditer(code.code):
-        if re.search(rf"\basync\s+(?:function\s+)?{match[1]}\b|\b{match[1]}\s*=\s*async\b", code.code):
-            yield CodeHit("flow/missing-await", match.start(), match.end())
     for match in _ASYNC_FILTER.finditer(code.code):
         yield CodeHit("flow/async-callback", match.start(), match.end())
     for match in _ASYNC_MAP.finditer(code.code):
@@ -52,6 +51,21 @@ def script_promises(code: CodeText) -> Iterator[CodeHit]:
             yield CodeHit("flow/floating-promise", line.start, line.start + len(line.text))
     for function in code.functions if "fetch(" in code.code or ".then(" in code.code else ():
         yield from _promises_in(function)
+
+
+def _unawaited(code: CodeText) -> Iterator[re.Match[str]]:
+    """Promises whose results are used at once, or a few lines below."""
+    yield from _FETCH_CHAIN.finditer(code.code)
+    for match in _MAPPED.finditer(code.code):
+        if re.search(rf"\basync\s+(?:function\s+)?{match[1]}\b|\b{match[1]}\s*=\s*async\b", code.code):
+            yield match
+    for match in _ALL.finditer(code.code) if "Promise.all" in code.code else ():
+        after = code.code[match.end() : match.end() + 600].partition("\n}")[0]
+        if re.search(
+            rf"\]\s*=\s*{match[1]}\s*;|(?<![\w.]){match[1]}(?:\.(?:map|filter|forEach|reduce|length|flat)\b|\[)",
+            after,
+        ):
+            yield match
 
 
 def _promises_in(function: Function) -> Iterator[CodeHit]:

@@ -308,4 +308,25 @@ CODE_RULES = (
         "The method that is called asks for the lock that the caller holds, and waits for ever. Call a "
         "method that expects the lock to be held.",
     ),
+    CodeRule(
+        "flow/copied-lock",
+        Severity.HIGH,
+        "Lock is copied with its object: it guards nothing",
+        "A method with a value as its receiver works on a copy, and every copy has a lock of its own. Take a "
+        "pointer.",
+    ),
+    CodeRule(
+        "flow/unmade-map",
+        Severity.HIGH,
+        "Map is never made: an entry for it panics",
+        "A field that is a map is nil until somebody makes it, and nil takes no entries. Make it where the "
+        "object is made.",
+    ),
+    CodeRule(
+        "logic/value-identity",
+        Severity.HIGH,
+        "Objects compared by identity: equal ones count as different",
+        "Two objects with the same content are still two. Compare what they hold: getTime() of dates, == in "
+        "Kotlin.",
+    ),
 )

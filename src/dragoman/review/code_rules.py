@@ -71,6 +71,7 @@ _CHECKS: tuple[Callable[[CodeText], Iterator[CodeHit]], ...] = (
     code_loops.inclusive_bounds,
     code_absent.absent_values,
     code_absent.go_values,
+    code_absent.unmade_maps,
     code_absent.opened_optionals,
     code_absent.forced_values,
     code_absent.unboxed_entries,
@@ -84,6 +85,7 @@ _CHECKS: tuple[Callable[[CodeText], Iterator[CodeHit]], ...] = (
     code_loops.lost_windows,
     code_archives.slipped_entries,
     code_numbers.boxed_identity,
+    code_numbers.value_identity,
     code_numbers.lost_shifts,
     code_numbers.cut_quotients,
     code_numbers.cut_products,
@@ -101,6 +103,7 @@ _CHECKS: tuple[Callable[[CodeText], Iterator[CodeHit]], ...] = (
     code_lock_order.lock_orders,
     code_lock_order.exclusive_blocks,
     code_guards.unguarded_fields,
+    code_guards.copied_locks,
 )
 
 

@@ -33,6 +33,12 @@ def runs_fixed_program(code: CodeText, statement: Statement, call: str) -> bool:
 _ONLY_SCHEME = lazy_pattern(r"""\s*[fF]?["'`]https?://(?:\$?\{|["']\s*\+|%s)""")
 
 
+# An address on a host of our own choice, whatever comes after it.
+FIXED_HOST = lazy_pattern(
+    r"""(?:(?:const|let|var|val|mut|final|String)\s+){0,3}(?P<name>\w+)\s*(?::[^=\n]+)?:?=\s*(?:format!\(\s*|fmt\.Sprintf\(\s*|String\.format\(\s*)?[fF]?["'`]https?://[\w.-]+(?::\d+)?/"""
+)
+
+
 def names_host(code: CodeText, statement: Statement, call: str) -> bool:
     """Whether the first text of a call ends where the name of the host begins."""
     at = code.code.find(call, statement.start)

@@ -96,7 +96,7 @@ def language_of(path: str, text: str = "") -> str | None:
     name = PurePosixPath(path.replace("\\", "/")).name.lower()
     if name in _NAMES:
         return _NAMES[name]
-    if name.startswith((".env.", "dockerfile.")):
+    if name.startswith((".env.", "dockerfile.")) or name.endswith((".dockerfile", ".containerfile")):
         return "ini" if name.startswith(".env") else "dockerfile"
     stem, dot, suffix = name.rpartition(".")
     if dot and stem and suffix in _BY_SUFFIX:

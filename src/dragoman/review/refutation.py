@@ -203,6 +203,23 @@ def _has_pipefail(texts: Sequence[str], at: int) -> bool:
 _RANGE = lazy_pattern(r"range\s+(?:\w+\.)*(\w+)\s*\{")
 
 
+_ALWAYS_SET = frozenset({"HOME", "PWD", "OLDPWD", "TMPDIR", "DESTDIR", "RPM_BUILD_ROOT", "VIRTUAL_ENV"})
+_STRICT = lazy_pattern(r"\s*set\s+(?:-\w+\s+)*-(?:\w*u|o\s+nounset)|#!.*\s-\w*u")
+
+
+def _is_set(texts: Sequence[str], at: int) -> bool:
+    """Whether a script sets a variable above a line, or ends where one has no value."""
+    removed = re.search(r"\brm\s[^$]*\$\{?(\w+)", texts[at])
+    if removed is None or removed[1] in _ALWAYS_SET or removed[1].startswith(("XDG_", "CI_", "GITHUB_")):
+        return True
+    given = re.compile(
+        rf"\b{removed[1]}=|\b(?:read|for|getopts)\b.*\b{removed[1]}\b|\$\{{{removed[1]}:\?"
+        rf"|-[nz]\s+\"?\$\{{?{removed[1]}\b"
+    )
+    is_option = f"{removed[1]}=$OPTARG"
+    return any(_STRICT.match(text) or (given.search(text) and is_option not in text) for text in texts[:at])
+
+
 def _may_be_pointers(texts: Sequence[str], at: int) -> bool:
     """Whether nothing in a text of Go says that the elements of a list are values and no pointers."""
     match = _RANGE.search(texts[at])
@@ -242,8 +259,19 @@ def _asks_for_key(texts: Sequence[str], at: int) -> bool:
     asked = re.compile(rf"\b{match[1]}\.(?:containsKey|computeIfAbsent|putIfAbsent|put|keySet)\(")
     places = [index for index in range(at, len(texts)) if used.search(texts[index])]
     return bool(places) and all(
-        any(map(asked.search, texts[max(0, index - 4) : index + 1])) for index in places
+        any(map(asked.search, _above_in_function(texts, index, 4))) for index in places
     )
+
+
+def _above_in_function(texts: Sequence[str], at: int, most: int) -> Sequence[str]:
+    """A line and at most so many above it, none of them of another function."""
+    first = at
+    while first > 0 and at - first < most:
+        before = texts[first - 1]
+        if before.strip() == "}" and _indent(before) < _indent(texts[at]):
+            break
+        first -= 1
+    return texts[first : at + 1]
 
 
 _PRODUCT = lazy_pattern(r"=\s*(\d+(?:\s*\*\s*\d+)+)\s*;?")
@@ -353,6 +381,7 @@ _REFUTATIONS: dict[str, Callable[[Sequence[str], int], bool]] = {
     "rust/unsigned-subtraction": _is_shorter,
     "shell/unchecked-cd": _ends_with_error,
     "shell/failure-in-pipe": _has_pipefail,
+    "shell/remove-below-unset": _is_set,
     "shell/unquoted-test": _is_number,
     "javascript/prototype-pollution": _is_new_object,
 }

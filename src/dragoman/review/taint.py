@@ -15,6 +15,7 @@ from dragoman.review.code_patterns import family, lazy_pattern
 from dragoman.review.code_text import CodeText, Function, Statement, text_in_brackets
 from dragoman.review.flow_calls import (
     ARGUMENTS,
+    FIXED_HOST,
     first_argument,
     names_host,
     runs_fixed_program,
@@ -47,6 +48,10 @@ _CHAINED = lazy_pattern(
     rf"\bnew\s+URL\([^()]*{_MARK}[^()]*\)\.pathname\b|{_MARK}[^,]*?\.(?:file_name|fileName|getFileName|getName|escape\w*|toInt\w*|toLong\w*|toUUID)\b"
     rf"|\b(?:File|Path|PurePath|PurePosixPath)\([^()]*{_MARK}[^()]*\)\.(?:name|stem)\b"
 )
+# A list of which nothing is left but what was cleaned: the element is not named any more.
+_MAPPED = lazy_pattern(
+    rf"{_MARK}(?:\.\w+)?\.map\(\s*\(?\s*(?P<item>\w+)\s*\)?\s*=>\s*(?=[`\"'])(?![^\n]*\b(?P=item)\b)"
+)
 # What grows by a value.
 _GROWN = lazy_pattern(
     r"(?P<name>\w+)\s*\+=\s*(?P<value>.+)"
@@ -66,7 +71,7 @@ _FILLED = lazy_pattern(
 _MENTION = r"(?<![\w.]){}\b(?!\s*[:=(](?!=)|\.(?:length|size\(\)|len\(\))(?![\w(]))"
 # The last: a condition whose first part is asked, and the others only if that one does not decide.
 _ASKED_FIRST = lazy_pattern(
-    r"\?[^:?.]*:|\bif\b.+\belse\b|\bif\s*\(?\s*(?:!|not\s)[^|]*starts_?with\([^()]*\)\s*(?:\|\||or\b)",
+    r"\?(?!\.)[^:?]*:|\bif\b.+\belse\b|\bif\s*\(?\s*(?:!|not\s)[^|]*starts_?with\([^()]*\)\s*(?:\|\||or\b)",
     re.IGNORECASE,
 )
 # One of a list, or something else: what is chosen was asked for just before.
@@ -85,6 +90,7 @@ _EQUALS_FIXED = (
     # Or a question about where it leads.
     r"|\bif\b.*\b(?:urlparse|urlsplit|URL|create)\(\s*{0}\b[^()]*\)\.(?:[hH]ostname|[hH]ost|netloc|origin|getHost)\b"
     r"|\bif\b.*(?<![\w.]){0}\.(?:[hH]ostname|[hH]ost|netloc|origin|getHost|IsAbs|host_str|domain)\b"
+    r"|(?<![\w.]){0}\.(?:host(?:name)?|origin)\s*===?[^?:]*\?"
 )
 
 
@@ -106,9 +112,11 @@ _PLACES = frozenset(
 )
 # Where a fixed beginning decides: a host, or a path of this site. Strings are blank here.
 _HOSTS = frozenset({"flow/ssrf", "flow/open-redirect"})
+_ARGUMENTS_FOR = frozenset({"flow/command-injection"})
 _FIXED_START = lazy_pattern(r"""\s*[fF]?(?:"\s{3,}[^"]*"|'\s{3,}[^']*'|`\s{5,}[^`]*`)""")
 # What is asked of a path at once: of a name with folders in it, only the last part is left.
 _LAST_PART = lazy_pattern(r"\)\.(?:getFileName|fileName|file_name|getName|name)\b")
+_DIRECTORY = lazy_pattern(r"(?i:ldap)|DirContext|\bjavax\.naming\b|\b(?:dc|ou|cn|uid)=")
 _STATUS = lazy_pattern(r"^\s*30\d\s*,")
 _FIRST_ONLY = frozenset({"python", "javascript", "rust"})
 # What a page of text or of data shows is no markup.
@@ -228,6 +236,13 @@ class _Names:
             if re.search(_IS_TEXT.format(re.escape(name)), statement):
                 self.harmless[name] = self.harmless.get(name, frozenset()) | {"flow/nosql-injection"}
 
+    def know_made(self, source: str) -> None:
+        """Of a name that a statement makes by a fixed beginning, some rules have nothing to fear."""
+        for word, pattern, rules in (("--", ARGUMENTS, _ARGUMENTS_FOR), ("://", FIXED_HOST, _HOSTS)):
+            match = pattern.match(source) if word in source else None
+            if match is not None and match["name"] in self.tainted:
+                self.harmless[match["name"]] = self.harmless.get(match["name"], frozenset()) | rules
+
     def bad_for(self, rule: SinkRule) -> list[str]:
         """The names that do harm where a rule looks."""
         return [
@@ -289,10 +304,7 @@ def _follow(code: CodeText, function: Function, table: CompiledTable) -> Iterato
             if name not in names.tainted and _is_tainted(value, names.tainted, table, table.cleaner):
                 names.taint(name, value, indent, table)
         _assign(statement, names, good_here, table)
-        if (match := ARGUMENTS.match(_source(code, statement))) is not None and match[
-            "name"
-        ] in names.tainted:
-            names.harmless[match["name"]] |= {"flow/command-injection"}
+        names.know_made(_source(code, statement))
 
 
 def _text_of(code: CodeText, function: Function) -> str:
@@ -343,6 +355,9 @@ class _Refused:
             yield branch[1]
 
 
+_OF_HOST = lazy_pattern(r"\.(?:host|origin)")
+
+
 def _checked(text: str, tainted_names: Iterable[str], table: CompiledTable) -> list[str]:
     """The names that a statement asks something of."""
     if not tainted_names:
@@ -350,7 +365,7 @@ def _checked(text: str, tainted_names: Iterable[str], table: CompiledTable) -> l
     text = _OF_KIND.sub("", text)
     if table.check_pattern.search(text):
         return [name for name in tainted_names if re.search(rf"\b{name}\b", text)]
-    if "if" not in text and "when" not in text:
+    if "if" not in text and "when" not in text and not ("?" in text and _OF_HOST.search(text)):
         return []
     return [
         name
@@ -441,6 +456,9 @@ def _harm(
                 continue
             if rule.id == "flow/command-injection" and runs_fixed_program(code, statement, match[0]):
                 continue
+            # Much is searched that is no directory.
+            if rule.id == "flow/ldap-injection" and not _DIRECTORY.search(code.text):
+                continue
             bad_names = [name for name in names.bad_for(rule) if name not in good_here]
             if rule.id in _PLACES and not _is_foreign(value, bad_names, names.own, table):
                 continue
@@ -469,4 +487,6 @@ def _is_tainted(
     value = _CHAINED.sub("", value)
     for cleaner in cleaners:
         value = without_calls(value, cleaner)
+    if ".map(" in value:
+        value = _MAPPED.sub("(", value)
     return _MARK in _LOOKUP.sub("", _COMPARED.sub("0", value))
