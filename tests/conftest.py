@@ -99,9 +99,9 @@ FIRST = (
     "web/test_serving.py",  # before the browser: beside one no loop of asyncio can run
     "web/",
     "test_docs.py",
+    "hub/simulate/",  # needs no program: meanwhile the processes that fork for programs import them
     "requirements/test_frames.py",
     "agents/code/",
-    "hub/simulate/",
     "hub/explore/",
     "interop/",
     "cli/test_ending.py",

@@ -62,6 +62,7 @@ LARGE_MODULES = (
     "dragoman.cli.check_agent",
     "dragoman.cli.check_client",
     *(f"dragoman.check.rules.{area}" for area in AREAS),
+    "mcp.server.mcpserver",
     "tests.agents.model_layer",
 )
 

@@ -15,7 +15,8 @@ import pytest
 from dragoman.blocking import AgentHandle, Client, Session
 from dragoman.schema.v1 import AgentMessageChunk
 from dragoman.testing.pace import patience
-from tests.blocking.ends import FACES, ROOT, SERVERS, command, connected
+from tests.blocking.ends import FACES, ROOT, SERVERS, connected, forked_command
+from tests.forks import forked
 
 NEVER = 50.0
 """Seconds until a handler that does not hear its cancel is left behind, where it has to hear it."""
@@ -132,7 +133,10 @@ with connect(sys.argv[1:]) as agent:
 @pytest.mark.parametrize("server", SERVERS)
 def test_ctrl_c_cancels_the_turn_and_nothing_else(server: str) -> None:
     with subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, *command(server)], cwd=ROOT, stdout=subprocess.PIPE, text=True
+        forked([sys.executable, "-c", SCRIPT, *forked_command(server)]),
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
     ) as script:
         assert script.stdout is not None
         assert script.stdout.readline() == "running\n"

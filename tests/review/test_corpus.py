@@ -56,6 +56,8 @@ def test_of_the_held_out_half_most_bugs_are_found_and_few_clean_twins_accused(
     held = corpus.score([case for case in cases if case.is_held_out], verdict)
     assert held.recall >= 0.85
     assert held.accused_share <= 0.03
+    figures = f"**Held out: {held.found} of {held.cases} bugs found ({held.recall:.0%}), {held.accused} clean"
+    assert figures in corpus.PAGE.read_text("utf-8"), "run python tools/review_corpus.py --write"
 
 
 @pytest.mark.bound(120)
@@ -66,6 +68,25 @@ def test_no_language_is_left_behind(corpus: Any, judged: Any) -> None:
         assert result.recall >= 0.75, group
 
 
+SAMPLED = 4
+"""One case of so many, of the sets that were written after the rules; `make test-all` judges them all."""
+
+
+@pytest.mark.bound(120)
+def test_of_every_later_set_a_sample_is_found_no_worse_than_before(corpus: Any) -> None:
+    stored = {
+        **dict.fromkeys(corpus.WHOLE.values(), "first"),
+        **dict.fromkeys(corpus.HALVED.values(), "second"),
+    }
+    for folder, name in stored.items():
+        cases = corpus.read_corpus(folder)[::SAMPLED]
+        before, now = corpus.stored_judgement(folder, name), corpus.our_judgement(cases)
+        assert len(cases) >= 15, folder
+        assert now.found >= before.found & {case.id for case in cases}, folder
+        assert now.accused <= before.accused, folder
+
+
+@pytest.mark.slow
 @pytest.mark.bound(120)
 def test_the_page_shows_what_is_measured(corpus: Any, judged: Any) -> None:
     cases, verdict = judged
@@ -73,6 +94,7 @@ def test_the_page_shows_what_is_measured(corpus: Any, judged: Any) -> None:
     assert corpus.PAGE.read_text("utf-8") == text, "run python tools/review_corpus.py --write"
 
 
+@pytest.mark.slow
 def test_the_bugs_written_after_the_rules_are_found_no_worse_than_when_they_were_new(corpus: Any) -> None:
     later = corpus.later_corpus(corpus.AFTER)
     names = {case.id for case in later.cases}
@@ -82,6 +104,7 @@ def test_the_bugs_written_after_the_rules_are_found_no_worse_than_when_they_were
     assert later.now.accused <= later.first.accused
 
 
+@pytest.mark.slow
 def test_the_third_set_is_found_no_worse_than_when_it_was_new(corpus: Any) -> None:
     third = corpus.later_corpus(corpus.THIRD)
     names = {case.id for case in third.cases}
@@ -92,6 +115,7 @@ def test_the_third_set_is_found_no_worse_than_when_it_was_new(corpus: Any) -> No
     assert third.now.accused <= third.first.accused
 
 
+@pytest.mark.slow
 @every("name", ["SEVENTH", "EIGHTH"])
 def test_a_set_that_was_unseen_is_found_no_worse_than_when_it_was_new(corpus: Any, name: str) -> None:
     unseen = corpus.later_corpus(getattr(corpus, name))
@@ -102,6 +126,7 @@ def test_a_set_that_was_unseen_is_found_no_worse_than_when_it_was_new(corpus: An
     assert unseen.now.accused <= unseen.first.accused
 
 
+@pytest.mark.slow
 @every("name", ["FOURTH", "FIFTH", "SIXTH"])
 def test_a_set_with_a_sealed_half_is_found_no_worse_than_when_the_rules_were_mended(
     corpus: Any, name: str

@@ -12,6 +12,7 @@ import pytest
 from dragoman import Limits
 from dragoman.sdk.shutdown import END_WITHIN, SIGNALS, ShutdownSignals, time_to_end
 from dragoman.testing.pace import patience
+from tests.forks import forked
 
 PROGRAM = """
 import asyncio, contextlib, sys, time
@@ -45,7 +46,7 @@ print("left", flush=True)
 def ended(work: str, number: int, *, within: float = 0.2) -> tuple[int, bytes]:
     """The exit status of such a program after the signal, and what it said then."""
     program = PROGRAM.replace("{work}", work).replace("{within}", str(within))
-    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(forked([sys.executable, "-c", program]), stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"ready\n"
         process.send_signal(number)

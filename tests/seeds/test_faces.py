@@ -39,7 +39,7 @@ from tests.seeds.lines import ROOT, lines, text
 
 pytestmark = pytest.mark.bound(60)  # a program is started for each dialect
 
-AGENT = [sys.executable, str(ROOT / "tests" / "sdk" / "foreign_agent.py")]
+AGENT = [sys.executable, "-I", "-S", str(ROOT / "tests" / "sdk" / "foreign_agent.py")]
 SPOKEN = {**{dialect: dialect for dialect in DIALECTS}, "threads-written": "threads"}
 """What an agent speaks, by the argument of the program that speaks it."""
 SAID = "You said: Hello"

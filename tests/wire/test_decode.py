@@ -48,7 +48,7 @@ def test_any_bytes_become_an_envelope(frame: bytes) -> None:  # FRM-10
 
 
 @given(frame=frames)
-@settings(max_examples=300)
+@settings(max_examples=max(100, settings().max_examples))
 def test_what_cannot_be_read_keeps_its_bytes_and_says_why(frame: bytes) -> None:
     envelope = decode(frame)
     if isinstance(envelope, MalformedFrame):
@@ -58,7 +58,7 @@ def test_what_cannot_be_read_keeps_its_bytes_and_says_why(frame: bytes) -> None:
 
 
 @given(frame=frames)
-@settings(max_examples=300)
+@settings(max_examples=max(100, settings().max_examples))
 def test_what_can_be_read_can_be_written_and_read_again(frame: bytes) -> None:
     envelope = decode(frame)
     if not isinstance(envelope, MalformedFrame):
@@ -74,7 +74,7 @@ def test_white_space_around_a_frame_means_nothing(frame: bytes, space: bytes) ->
 
 
 @given(sent=st.lists(frames, max_size=6), ended=st.booleans())
-@settings(max_examples=400)
+@settings(max_examples=max(100, settings().max_examples))
 @example(sent=[ANSWER, TWICE], ended=True)
 @example(sent=[NOTE, b'{"jsonrpc":"2.0","method":"a","method":"b"}', REQUEST], ended=True)
 @example(sent=[NOTE, b'{"jsonrpc":"1.0","method":"b"}', ANSWER], ended=True)

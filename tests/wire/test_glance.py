@@ -28,13 +28,13 @@ def expected(frame: bytes) -> Glance:
 
 
 @given(frame=good_frames)
-@settings(max_examples=300)
+@settings(max_examples=max(100, settings().max_examples))
 def test_a_glance_agrees_with_the_decoder(frame: bytes) -> None:
     assert glance(frame) == expected(frame)
 
 
 @given(sent=st.lists(frames, max_size=6))
-@settings(max_examples=300)
+@settings(max_examples=max(100, settings().max_examples))
 @example(sent=[UPDATE[:-1], b"", b"  ", UPDATE[:-1]])
 @example(sent=[b'{"id":1}{"id":2}', b'{"method":"a"', b"}"])
 def test_a_block_gives_the_glance_of_each_of_its_lines(sent: list[bytes]) -> None:
