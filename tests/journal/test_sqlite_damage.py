@@ -97,7 +97,7 @@ async def test_no_changed_byte_is_ever_served_as_if_it_were_true(tmp_path: Path)
     await fill(sound)
     content, dice = sound.read_bytes(), random.Random(7)
     told = 0
-    for round_ in range(60):
+    for round_ in range(30):
         path = tmp_path / f"{round_}" / "j.db"
         path.parent.mkdir()
         harmed = bytearray(content)
@@ -120,7 +120,7 @@ async def test_no_changed_byte_is_ever_served_as_if_it_were_true(tmp_path: Path)
             except JournalError:
                 continue
             assert all("the text of frame" in one.excerpt or "…" in one.excerpt for one in found)
-    assert told > 10
+    assert told > 5
 
 
 @pytest.mark.parametrize("cut", [7, 4096, 20_000])
