@@ -16,6 +16,7 @@ from dragoman.blocking import AgentHandle, Client, Session
 from dragoman.schema.v1 import AgentMessageChunk
 from dragoman.testing.pace import patience
 from tests.blocking.ends import FACES, ROOT, SERVERS, connected, forked_command
+from tests.every import every
 from tests.forks import forked
 
 NEVER = 50.0
@@ -62,7 +63,7 @@ def test_a_tool_call_fails_with_its_turn(session: Session) -> None:
     assert [tool.status for tool in turn.result.tool_calls.values()] == ["failed"]
 
 
-@pytest.mark.parametrize(("face", "server"), PAIRS)
+@every(("face", "server"), PAIRS)
 def test_a_handler_that_does_not_listen_is_left_behind(face: str, server: str) -> None:
     with connected(face, server, cancel=0.1) as agent:
         session = agent.new_session(cwd="/")
@@ -97,8 +98,8 @@ class Hanging:
         self.let_go.wait()
 
 
-@pytest.mark.parametrize("order", ["wait", "swallow"])
-@pytest.mark.parametrize("server", SERVERS)
+@every("order", ["wait", "swallow"])
+@every("server", SERVERS)
 def test_a_handler_that_waits_for_an_answer_is_told_at_once(server: str, order: str) -> None:
     hanging = Hanging()
     with connected("piped", server, client=hanging.client) as agent:

@@ -35,6 +35,7 @@ from dragoman.tui.ports import ChatRequest
 from tests.apps.chat.quiet import Quiet
 from tests.apps.run.run_process import run
 from tests.conftest import COUNTED
+from tests.every import every
 from tests.seeds.lines import ROOT, lines, text
 
 pytestmark = pytest.mark.bound(60)  # a program is started for each dialect
@@ -187,7 +188,7 @@ def test_check_says_what_an_agent_speaks_that_is_no_agent_of_v1(capfd: pytest.Ca
     assert "--dialect crow examines it through the interpreter" in told
 
 
-@pytest.mark.parametrize(
+@every(
     "words",
     [
         ["run", "--agent", "x", "Hello"],

@@ -100,7 +100,7 @@ def test_only_the_bad_line_is_malformed(sent: list[Notification], bad: bytes) ->
     assert first == sent[0]
 
 
-@pytest.mark.parametrize(
+@every(
     ("block", "count"),
     [
         (NOTE + b"\n", 1),
@@ -133,7 +133,7 @@ def test_a_thousand_requests_in_one_block_are_a_thousand_envelopes() -> None:  #
     assert decode_block(block) == [Request(n, "session/list", Raw(b"{}")) for n in range(1000)]
 
 
-@pytest.mark.parametrize("space", [b"\n", b" \n", b"\r\n", b"\t\n\n\n", b"\n \r\n\n"])
+@every("space", [b"\n", b" \n", b"\r\n", b"\t\n\n\n", b"\n \r\n\n"])
 def test_blank_lines_are_nothing(space: bytes) -> None:  # FRM-02
     assert decode_block(space + REQUEST + b"\n" + space + NOTE + b"\n" + space) == one_by_one([REQUEST, NOTE])
     assert decode_block(space) == []
@@ -147,7 +147,7 @@ def test_an_empty_block_holds_nothing() -> None:
     assert decode_block(b"") == []
 
 
-@pytest.mark.parametrize("gap", [b"", b" ", b"\r", b"\t"])
+@every("gap", [b"", b" ", b"\r", b"\t"])
 def test_two_objects_on_one_line_are_one_bad_line(gap: bytes) -> None:  # FRM-19
     line = REQUEST + gap + NOTE
     assert decode_block(line + b"\n") == [MalformedFrame(line, PARSE_ERROR, "the text is not JSON")]
@@ -155,7 +155,7 @@ def test_two_objects_on_one_line_are_one_bad_line(gap: bytes) -> None:  # FRM-19
     assert decode_block(block) == one_by_one([NOTE, line, ANSWER])
 
 
-@pytest.mark.parametrize("cut", [b'"method":', b'"id":1,', b"{", b'"params":'])
+@every("cut", [b'"method":', b'"id":1,', b"{", b'"params":'])
 def test_an_object_over_two_lines_is_two_bad_lines(cut: bytes) -> None:
     at = REQUEST.index(cut) + len(cut)
     first, second = decode_block(REQUEST[:at] + b"\n" + REQUEST[at:] + b"\n")
@@ -218,7 +218,7 @@ def test_a_large_message_is_read_whole() -> None:  # FRM-14
     assert msgspec.json.decode(found.params)["text"] == text
 
 
-@pytest.mark.parametrize("at", [0, 1_048_575, 1_048_576, 1_500_000])
+@every("at", [0, 1_048_575, 1_048_576, 1_500_000])
 def test_bad_utf8_is_found_anywhere_in_a_large_message(at: int) -> None:
     text = bytearray("é".encode() * 1_000_000)
     text[at] = 0xFF
