@@ -136,9 +136,11 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, Any, Any]:
         ForkServer(*forks.MODULES, address=forks.ADDRESS),
         ForkServer(*forks.MODULES, *forks.LARGE_MODULES, address=forks.ADDRESS + forks.LARGE),
     ]
+    forks.has_servers = True
     try:
         return (yield)
     finally:
+        forks.has_servers = False
         for server in servers:
             server.close()
 

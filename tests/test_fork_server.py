@@ -6,10 +6,12 @@ import json
 import os
 import pty
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -236,3 +238,19 @@ def test_a_terminal_that_nobody_has_is_that_of_a_fork_of_our_own(
 def test_a_program_of_another_version_is_no_fork() -> None:
     assert forks.unforked([*forks.DRAGOMAN, "--version"]) == [sys.executable, "-m", "dragoman", "--version"]
     assert forks.unforked(["node", "client.mjs"]) == ["node", "client.mjs"]
+
+
+def test_who_waits_for_the_servers_of_a_run_waits_until_both_are_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forks, "ADDRESS", str(tmp_path / "servers"))
+    monkeypatch.setattr(forks, "has_servers", False)
+    forks.wait_for_servers()
+    monkeypatch.setattr(forks, "has_servers", True)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(forks.wait_for_servers)
+        for end in ("", forks.LARGE):
+            assert not waiting.done()
+            with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as one:
+                one.bind(forks.ADDRESS + end)
+        waiting.result(patience(30))

@@ -118,7 +118,7 @@ async def test_a_session_survives_the_death_of_its_process(tmp_path: Path) -> No
     script = [turn("Hello."), turn("Half", hold()), turn("Whole.")]
     async with scripted_model(script) as model:
         env = environment(tmp_path, DRAGOMAN_MODEL="small", DRAGOMAN_BASE_URL=model.openai_url)
-        async with connect(CODER, env=env) as agent:
+        async with connect(FORKED, env=env) as agent:
             session = await agent.new_session(cwd=str(tmp_path))
             await session.prompt("One")
             running = asyncio.ensure_future(session.prompt("Two"))
