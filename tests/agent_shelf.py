@@ -5,15 +5,16 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import sys
+import shlex
 import tarfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from dragoman.sdk.known.installation.registry import this_platform
+from tests.forks import DRAGOMAN
 
-ECHO = f"#!/bin/sh\nexec {sys.executable} -m dragoman agent echo\n"
+ECHO = f"#!/bin/sh\nexec {shlex.join(DRAGOMAN)} agent echo\n"
 """The program of an archive: an agent that works."""
 
 

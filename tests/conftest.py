@@ -29,6 +29,7 @@ import pytest_timeout  # type: ignore[import-untyped]
 sys.dont_write_bytecode = False
 
 import hypothesis  # noqa: E402  its modules are among them
+from hypothesis.internal.conjecture import providers  # noqa: E402
 
 from dragoman.testing.pace import deadline, pace  # noqa: E402
 from tests import forks  # noqa: E402
@@ -48,7 +49,13 @@ UNTIMED = hypothesis.settings(deadline=None, suppress_health_check=[hypothesis.H
 hypothesis.settings.register_profile("dev", UNTIMED)
 hypothesis.settings.register_profile("ci", UNTIMED, derandomize=True, database=None, max_examples=20)
 hypothesis.settings.register_profile("thorough", UNTIMED, max_examples=2_000)
-hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "dev")
+hypothesis.settings.load_profile(PROFILE)
+
+# Now and then hypothesis draws a constant that stands in our source. It reads all of it at the start, and
+# goes through tens of thousands for each new strategy: among so many, few examples have one that matters.
+if PROFILE == "ci":
+    providers._get_local_constants = lambda: providers._local_constants
 
 # Each client of a model reads the certificates of all authorities, hundreds of times, and each start of node
 # those that are added to its own. Nobody here speaks TLS.
@@ -99,9 +106,9 @@ FIRST = (
     "web/test_serving.py",  # before the browser: beside one no loop of asyncio can run
     "web/",
     "test_docs.py",
+    "hub/simulate/",  # needs no program: meanwhile the processes that fork for programs import them
     "requirements/test_frames.py",
     "agents/code/",
-    "hub/simulate/",
     "hub/explore/",
     "interop/",
     "cli/test_ending.py",
@@ -129,9 +136,11 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, Any, Any]:
         ForkServer(*forks.MODULES, address=forks.ADDRESS),
         ForkServer(*forks.MODULES, *forks.LARGE_MODULES, address=forks.ADDRESS + forks.LARGE),
     ]
+    forks.has_servers = True
     try:
         return (yield)
     finally:
+        forks.has_servers = False
         for server in servers:
             server.close()
 

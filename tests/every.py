@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
+from _pytest.mark import ParameterSet
 
 ALL_OF_THEM = 600
 """Seconds for all cases of a test, on a machine with much else to do; alone they take a few."""
@@ -32,6 +33,7 @@ def every(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Run the test once with each case; `ids` names the cases, else they are shown as they are."""
     rows = list(cases)
+    assert not any(isinstance(row, ParameterSet) for row in rows), "cases are named by `ids`"
     labels = [repr(row) for row in rows] if ids is None else _labels(rows, ids)
     wanted = (names,) if isinstance(names, str) else names
 

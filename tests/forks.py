@@ -17,12 +17,14 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from dragoman.check.rules import AREAS
+from dragoman.testing.pace import patience
 from tests.fork_client import is_large
 from tests.fork_server import CommandForks, ForkServer, SharedForks
 
@@ -62,8 +64,22 @@ LARGE_MODULES = (
     "dragoman.cli.check_agent",
     "dragoman.cli.check_client",
     *(f"dragoman.check.rules.{area}" for area in AREAS),
+    "mcp.server.mcpserver",
     "tests.agents.model_layer",
 )
+
+
+has_servers = False
+"""Whether this run has started them; workers fork later. They take a while to import their modules."""
+
+
+def wait_for_servers() -> None:
+    """Until they fork, if there are any: programs that are started before cost more than the wait."""
+    until = time.monotonic() + patience(60)
+    while has_servers and time.monotonic() < until:
+        if all(Path(ADDRESS + end).is_socket() for end in ("", LARGE)):
+            return
+        time.sleep(0.05)
 
 
 CLIENT = str(Path(__file__).with_name("fork_client.py"))

@@ -18,6 +18,7 @@ import dragoman
 import dragoman.blocking
 import dragoman.testing
 from dragoman.schema import v1
+from tests.every import every
 
 FACES = {
     "dragoman": dragoman,
@@ -58,7 +59,7 @@ def unknown(tree: ast.Module, face: str) -> set[str]:
     }
 
 
-@pytest.mark.parametrize(("face", "name"), NAMES)
+@every(("face", "name"), NAMES)
 def test_every_public_name_has_an_example_that_is_python(face: str, name: str) -> None:
     found = examples(inspect.getdoc(getattr(FACES[face], name)) or "")
     assert found, f"{face}.{name} has no example in its docstring"
@@ -66,7 +67,7 @@ def test_every_public_name_has_an_example_that_is_python(face: str, name: str) -
         assert unknown(parse(example), face) == set()
 
 
-@pytest.mark.parametrize(("face", "name"), NAMES)
+@every(("face", "name"), NAMES)
 def test_every_public_method_says_what_it_does(face: str, name: str) -> None:
     value = getattr(FACES[face], name)
     if not inspect.isclass(value) or name in TRANSPORTS:

@@ -30,6 +30,7 @@ from dragoman.errors import (
     TurnOver,
     VersionMismatch,
 )
+from tests.every import every
 
 BRANCHES = (LocalMistake, RemoteMistake, CallFailed, LinkClosed, DeadlineExceeded, JournalError, ErrorAnswer)
 
@@ -48,7 +49,7 @@ def test_a_cancel_passes_by_whoever_survives_errors() -> None:
     assert not issubclass(Cancelled, Exception)
 
 
-@pytest.mark.parametrize(
+@every(
     ("branch", "kinds"),
     [
         (LocalMistake, [SpawnFailed, NotAdvertised, TurnOver]),
@@ -98,7 +99,7 @@ def test_a_failed_call_names_its_method_when_it_is_known() -> None:
     assert str(CallFailed(1, "m")) == "call failed with 1: m"
 
 
-@pytest.mark.parametrize(
+@every(
     ("error", "text"),
     [
         (PeerDied("agent", returncode=3), "agent ended with exit status 3"),

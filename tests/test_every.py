@@ -62,3 +62,8 @@ def test_as_many_names_as_cases() -> None:
 
     with pytest.raises(ValueError, match="argument"):
         short()
+
+
+def test_a_case_that_brings_its_own_name_is_refused() -> None:
+    with pytest.raises(AssertionError, match="named by `ids`"):
+        every("number", [pytest.param(1, id="one")])

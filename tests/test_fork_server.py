@@ -6,10 +6,12 @@ import json
 import os
 import pty
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -247,3 +249,19 @@ def test_forks_that_ask_no_server_cannot_be_made() -> None:
 
     with pytest.raises(TypeError, match="_ask"):
         Silent()  # type: ignore[abstract]
+
+
+def test_who_waits_for_the_servers_of_a_run_waits_until_both_are_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forks, "ADDRESS", str(tmp_path / "servers"))
+    monkeypatch.setattr(forks, "has_servers", False)
+    forks.wait_for_servers()
+    monkeypatch.setattr(forks, "has_servers", True)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(forks.wait_for_servers)
+        for end in ("", forks.LARGE):
+            assert not waiting.done()
+            with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as one:
+                one.bind(forks.ADDRESS + end)
+        waiting.result(patience(30))

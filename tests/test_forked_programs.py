@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.every import every
 from tests.forked_programs import NAME, Program, imports_package, run_programs
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only there is forked")
@@ -48,7 +49,7 @@ def test_each_program_has_its_own_folder_variables_output_and_status(tmp_path: P
     assert "No module named 'nowhere'" in ends["lost"].output
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "expected"),
     [
         ("import dragoman\n", True),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import pytest
+from tests.every import every
 
 SOURCE = Path(__file__).parent.parent / "src" / "dragoman"
 
@@ -344,7 +344,7 @@ def test_a_circle_is_found_however_long_it_is() -> None:
     assert circles(graph) == [frozenset({"a", "b", "c"})]
 
 
-@pytest.mark.parametrize(
+@every(
     ("module", "imported", "is_allowed"),
     [
         ("dragoman.hub.engine.log", "dragoman.hub.session.events", True),
@@ -448,11 +448,11 @@ ALLOWED = {
 }
 
 
-@pytest.mark.parametrize(("module", "source"), REFUSED.values(), ids=REFUSED)
+@every(("module", "source"), REFUSED.values(), ids=REFUSED)
 def test_the_checker_refuses(module: str, source: str) -> None:
     assert len(list(complaints(module, source, is_package=module == "dragoman.wire"))) == 1
 
 
-@pytest.mark.parametrize(("module", "source"), ALLOWED.values(), ids=ALLOWED)
+@every(("module", "source"), ALLOWED.values(), ids=ALLOWED)
 def test_the_checker_allows(module: str, source: str) -> None:
     assert list(complaints(module, source)) == []

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
+from tests.every import every
 
 ROOT = Path(__file__).parent.parent
 TESTS, SOURCE = ROOT / "tests", ROOT / "src" / "dragoman"
@@ -91,7 +91,7 @@ def test_the_test_of_a_file_is_found_by_its_path() -> None:
 MODULES = {"wire", "wire/decode", "hub/session", "hub/session/state"}
 
 
-@pytest.mark.parametrize(
+@every(
     ("name", "expected"),
     [
         ("wire/test_decode.py", True),

@@ -18,6 +18,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.every import every
+
 ROOT = Path(__file__).parent.parent
 PAGES = ("hub.md", "security.md", "policy.md", "handover.md")
 INTRODUCED_PAGES = ("mcp.md", "openai.md")
@@ -72,7 +74,7 @@ def names_of_tests(text: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("name", PAGES)
+@every("name", PAGES)
 def test_everything_that_a_page_says_names_what_holds_it(name: str) -> None:
     bare = bare_blocks(page(name))
     assert not bare, "\n\n".join(["nothing is named behind:", *bare])
@@ -86,7 +88,7 @@ def test_everything_behind_the_introduction_names_what_holds_it(name: str) -> No
     assert not bare, "\n\n".join(["nothing is named behind:", *bare])
 
 
-@pytest.mark.parametrize("name", [*PAGES, *INTRODUCED_PAGES])
+@every("name", [*PAGES, *INTRODUCED_PAGES])
 def test_every_test_that_a_page_names_exists(name: str) -> None:
     names = names_of_tests(page(name))
     assert len(names) > (20 if name in PAGES else 10)

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.every import every
+
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("src", "tests", "examples", "bench", "tools")
 SKIPPED = {"node_modules", ".venvs", "__pycache__"}
@@ -101,7 +103,7 @@ def test_a_small_file_of_the_source_has_a_reason() -> None:
     assert small == SMALL_REASONS.keys()
 
 
-@pytest.mark.parametrize(
+@every(
     ("lines", "reasons", "expected"),
     [
         (LIMIT, {}, None),

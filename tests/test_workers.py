@@ -59,18 +59,16 @@ def test_after():
 
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    (folder / "pytest.ini").write_text(
-        "[pytest]\nasyncio_default_fixture_loop_scope = function\npythonpath = .\n"
-    )
+    (folder / "pytest.ini").write_text("[pytest]\npythonpath = .\n")
     files = {"notes": NOTES, "test_first": FIRST, "test_dying": DYING}
     for name, text in files.items():
         (folder / f"{name}.py").write_text(text)
-    command = [sys.executable, "-m", "pytest", "-v", "-ra", "-p", "tests.workers", "-p", "no:dragoman"]
+    command = [sys.executable, "-m", "pytest", "-v", "-ra", "-p", "tests.workers"]
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
     return subprocess.run(
         [*command, *arguments],
         cwd=folder,
-        env={**kept, "PYTHONPATH": str(ROOT)},
+        env={**kept, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         text=True,
         check=False,

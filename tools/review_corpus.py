@@ -214,7 +214,7 @@ class LaterCorpus(NamedTuple):
 @functools.cache
 def later_corpus(folder: Path) -> LaterCorpus:
     cases = read_corpus(folder)
-    return LaterCorpus(cases, _stored(folder, "first"), our_judgement(cases))
+    return LaterCorpus(cases, stored_judgement(folder, "first"), our_judgement(cases))
 
 
 class SealedCorpus(NamedTuple):
@@ -238,10 +238,13 @@ class SealedCorpus(NamedTuple):
 @functools.cache
 def sealed_corpus(folder: Path) -> SealedCorpus:
     cases = read_corpus(folder)
-    return SealedCorpus(cases, _stored(folder, "first"), _stored(folder, "second"), our_judgement(cases))
+    return SealedCorpus(
+        cases, stored_judgement(folder, "first"), stored_judgement(folder, "second"), our_judgement(cases)
+    )
 
 
-def _stored(folder: Path, name: str) -> Judgement:
+def stored_judgement(folder: Path, name: str) -> Judgement:
+    """What the review said of a set when it was measured."""
     stored = json.loads((folder / f"{name}.json").read_text("utf-8"))
     return Judgement(frozenset(stored["found"]), frozenset(stored["accused"]))
 

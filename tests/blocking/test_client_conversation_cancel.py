@@ -15,7 +15,9 @@ import pytest
 from dragoman.blocking import AgentHandle, Client, Session
 from dragoman.schema.v1 import AgentMessageChunk
 from dragoman.testing.pace import patience
-from tests.blocking.ends import FACES, ROOT, SERVERS, command, connected
+from tests.blocking.ends import FACES, ROOT, SERVERS, connected, forked_command
+from tests.every import every
+from tests.forks import forked
 
 NEVER = 50.0
 """Seconds until a handler that does not hear its cancel is left behind, where it has to hear it."""
@@ -61,7 +63,7 @@ def test_a_tool_call_fails_with_its_turn(session: Session) -> None:
     assert [tool.status for tool in turn.result.tool_calls.values()] == ["failed"]
 
 
-@pytest.mark.parametrize(("face", "server"), PAIRS)
+@every(("face", "server"), PAIRS)
 def test_a_handler_that_does_not_listen_is_left_behind(face: str, server: str) -> None:
     with connected(face, server, cancel=0.1) as agent:
         session = agent.new_session(cwd="/")
@@ -96,8 +98,8 @@ class Hanging:
         self.let_go.wait()
 
 
-@pytest.mark.parametrize("order", ["wait", "swallow"])
-@pytest.mark.parametrize("server", SERVERS)
+@every("order", ["wait", "swallow"])
+@every("server", SERVERS)
 def test_a_handler_that_waits_for_an_answer_is_told_at_once(server: str, order: str) -> None:
     hanging = Hanging()
     with connected("piped", server, client=hanging.client) as agent:
@@ -132,7 +134,10 @@ with connect(sys.argv[1:]) as agent:
 @pytest.mark.parametrize("server", SERVERS)
 def test_ctrl_c_cancels_the_turn_and_nothing_else(server: str) -> None:
     with subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, *command(server)], cwd=ROOT, stdout=subprocess.PIPE, text=True
+        forked([sys.executable, "-c", SCRIPT, *forked_command(server)]),
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
     ) as script:
         assert script.stdout is not None
         assert script.stdout.readline() == "running\n"

@@ -27,6 +27,7 @@ from dragoman.schema.v1 import AgentMessageChunk, ReadTextFileRequest, ReadTextF
 from dragoman.sdk.client.side import ClientSide
 from dragoman.testing.pace import patience
 from tests.blocking.ends import FACES, ROOT, connected, forked_command
+from tests.forks import forked
 from tests.transport.programs import alive, python, shell
 
 RAW = """
@@ -322,14 +323,18 @@ def test_the_blocking_face_can_be_used_without_the_other_one() -> None:
 def test_the_examples_talk_to_each_other() -> None:
     script = ROOT / "examples" / "blocking_client.py"
     shown = subprocess.run(
-        [sys.executable, script], capture_output=True, text=True, check=True, timeout=patience(20)
+        forked([sys.executable, str(script)]),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=patience(20),
     )
     lines = len(script.read_text(encoding="utf-8").splitlines())
     assert shown.stdout == f"{script} has {lines} lines.\n(end_turn)\n"
 
 
 def test_texts_are_what_the_agent_says_and_nothing_else() -> None:
-    with connect([sys.executable, str(ROOT / "examples" / "echo_agent.py")]) as agent:
+    with connect(forked([sys.executable, str(ROOT / "examples" / "echo_agent.py")])) as agent:
         turn = agent.new_session(cwd="/tmp").prompt("Hello")
         assert "".join(turn.texts()) == "You said: Hello"
         assert turn.result.text == "You said: Hello"

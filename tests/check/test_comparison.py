@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from dragoman.check.comparison import Change, compare_verdicts
 from dragoman.check.verdict import Status, Verdict, Violation
+from tests.every import every
 
 
 def verdict(status: Status, name: str = "TURN-04") -> Verdict:
@@ -14,7 +13,7 @@ def verdict(status: Status, name: str = "TURN-04") -> Verdict:
     return Verdict(requirement=name, status=status, level="MUST", text="t", findings=found if broken else [])
 
 
-@pytest.mark.parametrize(
+@every(
     ("before", "after", "change"),
     [
         ("passed", "failed", "worse"),

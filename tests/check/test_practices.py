@@ -11,6 +11,7 @@ from dragoman.check.conversation import Conversation
 from dragoman.check.recording import Direction, Frame
 from dragoman.check.rule import Judge
 from tests.check.conversations import Said, agent, client, make_recording
+from tests.every import every
 
 
 def update(kind: str, /, **members: Any) -> Said:
@@ -132,7 +133,7 @@ ODD += [
 ]
 
 
-@pytest.mark.parametrize(
+@every(
     "judge",
     [
         one

@@ -6,8 +6,6 @@ import json
 from html.parser import HTMLParser
 from xml.etree import ElementTree as xml
 
-import pytest
-
 from dragoman.check.report import (
     FORMATS,
     CheckReport,
@@ -22,6 +20,7 @@ from dragoman.check.report.evidence import shorten
 from dragoman.check.report.text import as_text
 from dragoman.check.verdict import Verdict, Violation
 from tests.check.conversations import agent, client, make_recording
+from tests.every import every
 
 EVIL = '<script>alert("x")</script>\x1b[31m&'
 RECORDING = make_recording(
@@ -71,14 +70,14 @@ def report() -> CheckReport:
     )
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@every("name", FORMATS)
 def test_no_format_shows_a_secret_or_what_a_terminal_obeys(name: str) -> None:
     text = render(report(), name)
     assert "SECRET" not in text
     assert "\x1b" not in text
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@every("name", FORMATS)
 def test_every_format_can_show_a_report_of_nothing(name: str) -> None:
     assert render(CheckReport(title="nothing", parts=[]), name)
     assert render(CheckReport(title="nothing", parts=[ReportPart(side="agent", verdicts=[])]), name)
@@ -129,7 +128,7 @@ def test_json_keeps_its_shape() -> None:
     assert told["packs"][0]["items"][0]["status"] == "passed"
 
 
-@pytest.mark.parametrize(
+@every(
     ("statuses", "blocked", "outcome"),
     [
         ({"failed", "blocked"}, "a login", "failed"),
@@ -235,9 +234,7 @@ def test_a_long_frame_is_cut_where_it_is_long() -> None:
     assert shorten(b'{ "as": "it is" }', length=400) == '{ "as": "it is" }'
 
 
-@pytest.mark.parametrize(
-    "raw", [b"no json " * 200, b"\xff\xfe" * 400, b"[" * 3000, b'{"a":' * 500 + b"1" + b"}" * 500]
-)
+@every("raw", [b"no json " * 200, b"\xff\xfe" * 400, b"[" * 3000, b'{"a":' * 500 + b"1" + b"}" * 500])
 def test_any_line_can_be_shown(raw: bytes) -> None:
     text = shorten(raw, length=300)
     assert len(text) < 330

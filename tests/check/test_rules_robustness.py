@@ -13,6 +13,7 @@ from dragoman.check.manifest import Side
 from dragoman.check.recording import Frame, Recording
 from dragoman.check.verdict import judge
 from tests.check.mutants.good import GOOD
+from tests.every import every
 
 ODD: list[Any] = [None, True, 0, -1, 1.5, 2**70, "", "x", [], {}, [None], ["x"], {"": None}]
 
@@ -46,8 +47,8 @@ def spoil(frame: Frame, chance: random.Random) -> Frame:
     return Frame(frame.number, frame.direction, frame.at, raw)
 
 
-@pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("side", ["agent", "client"])
+@every("seed", range(2))
+@every("side", ["agent", "client"])
 def test_no_rule_raises(side: Side, seed: int) -> None:
     chance = random.Random(seed)
     for write, _ in GOOD.values():

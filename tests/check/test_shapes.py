@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from dragoman.check.conversation import Conversation
 from dragoman.check.shapes import read_frame, shape_errors
 from tests.check.conversations import Said, agent, client, make_recording
+from tests.every import every
 
 NEW = {"cwd": "/w", "mcpServers": []}
 
@@ -30,7 +29,7 @@ def test_what_is_right_has_no_errors() -> None:
     assert errors(client("session/new", {**NEW, "bogus": 1, "mcpServers": None}, id=1)) == []
 
 
-@pytest.mark.parametrize(
+@every(
     ("params", "wrong"),
     [
         ({"mcpServers": []}, "$.cwd is missing"),

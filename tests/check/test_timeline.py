@@ -6,7 +6,6 @@ import random
 from typing import Any
 
 import msgspec
-import pytest
 
 from dragoman.check.conversation import Conversation
 from dragoman.check.manifest import requirements
@@ -21,6 +20,7 @@ from tests.check.rules.test_commands import WEB, offering
 from tests.check.rules.test_options import MODE, MODE_B, set_to
 from tests.check.rules.test_roots import reloaded
 from tests.check.rules.test_session_load import AGENT, NOTICE, USAGE, USER, before, load
+from tests.every import every
 
 AREAS = frozenset(
     ["SES", "LOAD", "RES", "CLO", "LST", "DEL", "ADIR", "TURN", "CAN", "CRQ", "UPD", "MODE", "CFG", "CMD"]
@@ -65,7 +65,7 @@ def _spoil(recording: Recording, chance: random.Random) -> Recording:
     return Recording(frames=numbered, marks=recording.marks, facts=facts)
 
 
-@pytest.mark.parametrize("seed", range(24))
+@every("seed", range(24))
 def test_no_rule_fails_on_frames_that_make_no_sense(seed: int) -> None:
     chance = random.Random(seed)
     recording = _spoil(chance.choice(TALKS).recording, chance)

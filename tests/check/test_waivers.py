@@ -9,6 +9,7 @@ import pytest
 from dragoman.check.report import ReportPart
 from dragoman.check.verdict import Status, Verdict, Violation
 from dragoman.check.waivers import BadWaivers, apply_waivers, read_waivers
+from tests.every import every
 
 TODAY = datetime.date(2027, 1, 31)
 
@@ -64,7 +65,7 @@ def test_a_waiver_counts_up_to_and_on_its_day(until: str, status: Status) -> Non
     assert said == ([] if status == "waived" else [f"the waiver for TURN-06 expired on {until}"])
 
 
-@pytest.mark.parametrize(
+@every(
     ("whose", "status"),
     [
         ('peer = "my-agent"', "waived"),
@@ -88,7 +89,7 @@ def test_two_waivers_for_one_finding_are_both_needed() -> None:
     assert waived(text, part(TURN_06="failed")) == []
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "why"),
     [
         ("waiver = [", "no TOML"),

@@ -31,6 +31,7 @@ from dragoman.wire import (
     error_object,
 )
 from dragoman.wire.codes import CANCELLED, INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR
+from tests.every import every
 
 IDS: list[Id] = [0, 1, -1, 2**53 + 1, 10**30, "1", "", "ä", None]
 
@@ -103,7 +104,7 @@ def test_a_second_answer_is_ignored(again: Envelope) -> None:
     assert isinstance(connection.receive(again), Ignored)
 
 
-@pytest.mark.parametrize("call_id", [0, 2, -1, "1", "", None, "one"])
+@every("call_id", [0, 2, -1, "1", "", None, "one"])
 def test_an_answer_to_nothing_is_ignored_whatever_its_id(call_id: Id) -> None:  # ENV-20, RPC-03
     connection = ready()
     call, _ = connection.call("m", None, "context")
@@ -112,7 +113,7 @@ def test_an_answer_to_nothing_is_ignored_whatever_its_id(call_id: Id) -> None:  
     assert connection.receive(Response(call.id, Raw(b"1"))) == ResponseReceived(call, Raw(b"1"))
 
 
-@pytest.mark.parametrize("written", [b'"1"', b"1.0", b"true", b"1e0", b"[1]"])
+@every("written", [b'"1"', b"1.0", b"true", b"1e0", b"[1]"])
 def test_an_id_of_another_type_answers_no_call(written: bytes) -> None:
     connection = ready()
     call, _ = connection.call("m", None, "context")
@@ -245,7 +246,7 @@ def test_the_ids_of_both_sides_have_nothing_to_do_with_each_other() -> None:  # 
 # What we owe.
 
 
-@pytest.mark.parametrize("request_id", IDS)
+@every("request_id", IDS)
 def test_an_answer_repeats_the_id_with_type_and_value(request_id: Id) -> None:  # RPC-03
     connection = ready()
     answer = sent(connection.answer(ask(connection, request_id), b"{}"))
@@ -288,7 +289,7 @@ def test_a_settled_debt_does_not_settle_a_later_one_of_the_same_id() -> None:
     assert connection.answer(second, b"2") is not None
 
 
-@pytest.mark.parametrize("request_id", IDS)
+@every("request_id", IDS)
 def test_an_id_still_in_use_is_refused_and_the_first_request_stands(request_id: Id) -> None:  # ENV-11
     connection = ready()
     incoming = ask(connection, request_id, "first")
@@ -352,7 +353,7 @@ def test_whatever_arrives_is_counted() -> None:
 # Cancels that the peer sends.
 
 
-@pytest.mark.parametrize("request_id", IDS)
+@every("request_id", IDS)
 def test_a_cancel_finds_the_debt_of_its_id_once(request_id: Id) -> None:  # CRQ-08
     connection = ready()
     incoming = ask(connection, request_id)

@@ -228,4 +228,6 @@ class ConnectionMachine(RuleBasedStateMachine):
 
 
 TestConnectionMachine = ConnectionMachine.TestCase
-TestConnectionMachine.settings = settings(max_examples=80, stateful_step_count=40)
+TestConnectionMachine.settings = settings(
+    max_examples=max(40, settings().max_examples), stateful_step_count=40
+)

@@ -2,6 +2,7 @@ import pytest
 
 from dragoman.core import Lifecycle
 from dragoman.core.lifecycle import INITIALIZE, RequestAdmission
+from tests.every import every
 
 
 def initialized() -> Lifecycle:
@@ -11,7 +12,7 @@ def initialized() -> Lifecycle:
     return lifecycle
 
 
-@pytest.mark.parametrize("method", ["session/new", "authenticate", "$/foo", "_ext", "", "Initialize"])
+@every("method", ["session/new", "authenticate", "$/foo", "_ext", "", "Initialize"])
 def test_before_initialize_everything_else_is_refused(method: str) -> None:  # LIF-01
     lifecycle = Lifecycle()
     assert lifecycle.ask(method) is RequestAdmission.REFUSE

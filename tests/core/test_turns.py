@@ -1,10 +1,10 @@
-import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from dragoman.core import STOP_REASONS, RunningTurn, TurnQueue
 from dragoman.core.turns import TurnState
+from tests.every import every
 
 
 def asked(turns: TurnQueue, session: str = "s", *, may_wait: bool = True) -> RunningTurn:
@@ -176,7 +176,7 @@ def test_nothing_is_kept_of_a_session_whose_turns_are_over() -> None:
     assert (turns._running, turns._waiting) == ({}, {})
 
 
-@pytest.mark.parametrize("reason", ["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"])
+@every("reason", ["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"])
 def test_the_stop_reasons_are_those_of_the_protocol(reason: str) -> None:
     assert reason in STOP_REASONS
     assert len(STOP_REASONS) == 5
@@ -248,4 +248,4 @@ class TurnsMachine(RuleBasedStateMachine):
 
 
 TestTurnsMachine = TurnsMachine.TestCase
-TestTurnsMachine.settings = settings(max_examples=60, stateful_step_count=30)
+TestTurnsMachine.settings = settings(max_examples=max(30, settings().max_examples), stateful_step_count=30)

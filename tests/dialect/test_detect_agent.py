@@ -8,6 +8,7 @@ import pytest
 from tests.dialect.edges import bare
 from tests.dialect.official import refused as refused_by_official
 from tests.dialect.undecided_talk import V1_AGENT, V1_CLIENT, Listener, answer, request, update
+from tests.every import every
 
 FIRST = request(1, "initialize", V1_CLIENT)
 NEXT = request(2, "session/new", {"cwd": "/w", "mcpServers": []})
@@ -40,7 +41,7 @@ TOLD = {
 }
 
 
-@pytest.mark.parametrize(("result", "dialect"), TOLD.values(), ids=TOLD)
+@every(("result", "dialect"), TOLD.values(), ids=TOLD)
 def test_the_answer_to_initialize_tells_or_leaves_open(result: Any, dialect: str | None) -> None:
     agent = introduced(result)
     assert agent.dialect == dialect
@@ -107,7 +108,7 @@ LATER = {
 }
 
 
-@pytest.mark.parametrize(("dialect", "said"), LATER.items(), ids=LATER)
+@every(("dialect", "said"), LATER.items(), ids=LATER)
 def test_an_update_tells_what_the_handshake_left_open(dialect: str, said: Any) -> None:
     agent = introduced({"protocolVersion": 1})
     agent.from_inside(NEXT).from_peer(answer(2, {"sessionId": "s"}))
@@ -175,7 +176,7 @@ def test_text_passes_undecoded_while_something_is_still_open() -> None:
     assert agent.translator.from_peer(block).inside is block
 
 
-@pytest.mark.parametrize(("offered", "told"), [(2, 1), (65535, 1), (65536, 65536), (0, 0), ("1", "1")])
+@every(("offered", "told"), [(2, 1), (65535, 1), (65536, 65536), (0, 0), ("1", "1")])
 def test_later_versions_are_not_offered_and_what_is_no_version_is_the_agents_to_refuse(
     offered: Any, told: Any
 ) -> None:

@@ -3,9 +3,8 @@
 import json
 from typing import Any
 
-import pytest
-
 from tests.dialect.undecided_talk import V1_AGENT, V1_CLIENT, Listener, answer, request, update
+from tests.every import every
 
 TOLD_BY_INITIALIZE = {
     "plain": (V1_CLIENT, "v1"),
@@ -38,7 +37,7 @@ TOLD_BY_INITIALIZE = {
 }
 
 
-@pytest.mark.parametrize(("params", "dialect"), TOLD_BY_INITIALIZE.values(), ids=TOLD_BY_INITIALIZE)
+@every(("params", "dialect"), TOLD_BY_INITIALIZE.values(), ids=TOLD_BY_INITIALIZE)
 def test_initialize_tells_or_leaves_open(params: Any, dialect: str | None) -> None:
     client = Listener("client").from_peer(request(1, "initialize", params))
     assert client.dialect == dialect

@@ -5,11 +5,10 @@ The peers are our own edges with a v1 client or agent behind them, so they say w
 
 from __future__ import annotations
 
-import pytest
-
 from dragoman.dialect import AUTO, DIALECTS
 from tests.dialect.deeds import agent_answers, begin, chunk, prompt, question, tool
 from tests.dialect.world import World, texts
+from tests.every import every
 
 AGENTS_OF_BOTH = {"koog": "v1"}
 """Our agent of koog says all that v1 says besides, and so is one of v1."""
@@ -29,7 +28,7 @@ def talked(world: World) -> World:
     return world
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@every("dialect", DIALECTS)
 def test_an_agent_of_every_dialect_is_found_out_and_understood(dialect: str) -> None:
     world = talked(World(dialect, agent=AUTO))
     assert [one.dialect for one in world.ledger.decisions] == [AGENTS_OF_BOTH.get(dialect, dialect)]
@@ -38,7 +37,7 @@ def test_an_agent_of_every_dialect_is_found_out_and_understood(dialect: str) -> 
     assert ended["result"]["stopReason"] == "end_turn"
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@every("dialect", DIALECTS)
 def test_a_client_of_every_dialect_is_found_out_and_understood(dialect: str) -> None:
     world = talked(World(dialect, client=AUTO))
     assert [one.dialect for one in world.ledger.decisions] == [CLIENTS_OF_BOTH.get(dialect, dialect)]
@@ -46,7 +45,7 @@ def test_a_client_of_every_dialect_is_found_out_and_understood(dialect: str) -> 
     assert asked == ["initialize", "session/new", "session/prompt"]
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@every("dialect", DIALECTS)
 def test_nobody_consents_by_being_misunderstood(dialect: str) -> None:
     """The client of this world rejects; no detection may make an approval of it, or of its silence."""
     world = begin(World(dialect, agent=AUTO, client=AUTO))

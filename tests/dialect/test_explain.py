@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from dragoman.dialect import Message, Position
 from dragoman.dialect.explain import Explanation, explain, speaker_of
 from tests.dialect.undecided_talk import V1_AGENT, V1_CLIENT, answer, request, update
+from tests.every import every
 
 TEXT = {"type": "text", "text": "a quiet word"}
 
@@ -77,7 +78,7 @@ STORIES: dict[str, list[Any]] = {
 CLIENTS = {"koog": "v1"}
 
 
-@pytest.mark.parametrize("name", STORIES)
+@every("name", STORIES)
 def test_both_sides_are_told(name: str) -> None:
     explanation = explained(*conversation(name))
     likely = CLIENTS.get(name, name)
@@ -86,7 +87,7 @@ def test_both_sides_are_told(name: str) -> None:
     assert bool(explanation.deviations) == (name != "v1")
 
 
-@pytest.mark.parametrize("name", STORIES)
+@every("name", STORIES)
 def test_who_says_what_is_guessed_where_it_is_not_written_down(name: str) -> None:
     known = explained(*conversation(name))
     guessed = explained(*[(None, frame) for _, frame in conversation(name)])

@@ -24,9 +24,10 @@ from dragoman.dialect.message import (
     update_of,
     with_params,
 )
+from tests.every import every
 
 
-@pytest.mark.parametrize(
+@every(
     ("message", "kind"),
     [
         (request(1, "session/new", {}), "request"),
@@ -48,7 +49,7 @@ def test_a_message_is_one_of_three_and_reads_as_it_was_written(message: Message,
     assert decode(frame) == message
 
 
-@pytest.mark.parametrize(
+@every(
     "frame",
     [b"", b"{", b"[]", b"1", b"{}", b'{"error":null}', b'{"id":1.5,"method":"x"}', b'{"method":1}', b"\xff"],
 )
@@ -88,7 +89,7 @@ def test_new_params_are_another_message() -> None:
     assert (after.id, after.method) == (1, "session/new")
 
 
-@pytest.mark.parametrize("value", [None, True, 1, 1.5, "text", [1], {"a": 1}])
+@every("value", [None, True, 1, 1.5, "text", [1], {"a": 1}])
 def test_what_is_not_of_a_kind_gives_an_empty_one(value: object) -> None:
     assert as_object(value) == (value if isinstance(value, dict) else {})
     assert as_list(value) == (value if isinstance(value, list) else [])

@@ -11,9 +11,10 @@ from dragoman.dialect import DIALECTS, Edge, EdgeSettings, Ledger, make_edge
 from dragoman.dialect.message import notification
 from dragoman.errors import LocalMistake
 from dragoman.testing.pace import patience
+from tests.every import every
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@every("dialect", DIALECTS)
 def test_every_dialect_has_an_edge_for_both_positions(dialect: str) -> None:
     settings, ledger = EdgeSettings(), Ledger()
     client = make_edge(dialect, "client", settings, ledger)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.dialect.message import Object
 from dragoman.dialect.originals import KEY, drop_original, keep, original_of, restore, without_secrets
+from tests.every import every
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
@@ -68,7 +68,7 @@ def test_what_stands_in_meta_already_stays_there_and_counts() -> None:
     assert drop_original(keep({"title": "x"}, "haven", {})) == {"title": "x"}
 
 
-@pytest.mark.parametrize("name", SECRETS)
+@every("name", SECRETS)
 def test_a_secret_does_not_travel_and_what_lost_one_is_never_used(name: str) -> None:
     original = {"name": "x", "deep": [{"more": {name: "hunter2"}}]}
     fields = keep(convert(original), "haven", original)
@@ -95,6 +95,6 @@ def test_keeping_changes_nothing_but_meta_and_can_be_undone(original: Any, field
     assert original_of(with_it, "haven") in (None, original)
 
 
-@pytest.mark.parametrize("meta", [None, 1, "x", [], {KEY: 1}, {KEY: {"name": "haven"}}, {KEY: {"raw": {}}}])
+@every("meta", [None, 1, "x", [], {KEY: 1}, {KEY: {"name": "haven"}}, {KEY: {"raw": {}}}])
 def test_a_meta_of_any_other_shape_holds_no_original(meta: Any) -> None:
     assert restore({"title": None, "_meta": meta}, "haven", convert) is None

@@ -12,6 +12,7 @@ from dragoman.dialect import DIALECTS, EdgeSettings, Ledger, Translator, make_ed
 from dragoman.dialect.message import Message, Object, as_object, request
 from dragoman.dialect.permission import PERMISSION, answer_unasked, answer_unchosen, decide, option_kinds
 from dragoman.dialect.quirks.edge import Quirks
+from tests.every import every
 
 OPTIONS = [
     {"optionId": "yes", "name": "Yes", "kind": "allow_once"},
@@ -53,14 +54,14 @@ def frames(block: bytes) -> list[Any]:
     return [json.loads(line) for line in block.splitlines()]
 
 
-@pytest.mark.parametrize("dialect", FOREIGN)
+@every("dialect", FOREIGN)
 def test_where_others_are_asked_too_nothing_is_answered_for_a_client(dialect: str) -> None:
     translator, said = ask_client(dialect, SHARED)
     assert not [frame for frame in said if "error" not in frame], "an error decides nothing"
     assert translator.peer_ended().inside == b"", "to leave is to say nothing"
 
 
-@pytest.mark.parametrize(
+@every(
     "params",
     [
         {"protocolVersion": 1, "capabilities": {}},
@@ -77,7 +78,7 @@ def test_that_holds_too_for_a_client_whose_dialect_has_to_be_found_out(params: O
     assert translator.peer_ended().inside == b""
 
 
-@pytest.mark.parametrize("dialect", FOREIGN)
+@every("dialect", FOREIGN)
 def test_where_a_client_is_alone_its_permission_is_answered_when_it_leaves(dialect: str) -> None:
     translator, said = ask_client(dialect, ALONE)
     said += frames(translator.peer_ended().inside)
@@ -101,7 +102,7 @@ def introduction(dialect: str, settings: EdgeSettings) -> Any:
     return said.params.get("clientCapabilities", {})
 
 
-@pytest.mark.parametrize("dialect", FOREIGN)
+@every("dialect", FOREIGN)
 def test_a_client_that_cannot_be_asked_says_so_to_whoever_decides(dialect: str) -> None:
     is_told = not edge(dialect).asks_permission
     assert is_told == (dialect in ("acpex", "acpex-wire", "haven-legacy", "threads"))

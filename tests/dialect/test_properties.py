@@ -10,7 +10,6 @@ import json
 from functools import partial
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -32,6 +31,7 @@ from tests.dialect.deeds import (
 )
 from tests.dialect.undecided_talk import V1_AGENT, V1_CLIENT, answer, request, update
 from tests.dialect.world import World, odd, texts
+from tests.every import every
 
 few = partial(settings, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -188,7 +188,7 @@ def _is_within(part: str, whole: str) -> bool:
     return all(letter in rest for letter in part)
 
 
-@pytest.mark.parametrize("dialect", CHOICES)
+@every("dialect", CHOICES)
 def test_a_conversation_really_takes_place(dialect: str) -> None:
     world = begun(dialect)
     for deed in (prompt, chunk, chunk, tool, agent_answers):
@@ -200,7 +200,7 @@ def test_a_conversation_really_takes_place(dialect: str) -> None:
     assert ended["result"]["stopReason"] == "end_turn"
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@every("dialect", DIALECTS)
 def test_when_the_wire_breaks_nobody_gets_a_second_answer(dialect: str) -> None:
     world = begun(dialect)
     for deed in (prompt, chunk, question, cancel):

@@ -8,6 +8,7 @@ import pytest
 
 from dragoman.dialect import streamed_text
 from dragoman.dialect.streamed_text import StreamedText, StreamedTurns
+from tests.every import every
 
 
 def text(words: str) -> Any:
@@ -21,12 +22,12 @@ def said(*words: str) -> StreamedText:
     return turn
 
 
-@pytest.mark.parametrize("final", ["one two three", "two three", "one ", " two", "three\n", ""])
+@every("final", ["one two three", "two three", "one ", " two", "three\n", ""])
 def test_a_run_of_chunks_is_a_repetition(final: str) -> None:
     assert said("one ", "two ", "three").repeats([text(final)])
 
 
-@pytest.mark.parametrize("final", ["ne two", "tw", "three four", "two one"])
+@every("final", ["ne two", "tw", "three four", "two one"])
 def test_a_part_of_a_chunk_is_none(final: str) -> None:
     assert not said("one ", "two ", "three").repeats([text(final)])
 

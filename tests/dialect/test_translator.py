@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from dragoman.dialect import Edge, EdgeSettings, Ledger, Message, Out, TranslatedFrames, Translator
 from dragoman.dialect.edge import NO_SIGN, Signs
 from dragoman.dialect.message import answer, decode, encode, notification, request, with_params
+from tests.every import every
 
 # Odd, and to be left alone: spaces, an unknown member, an escape.
 ODD = b'{ "method" : "session/update", "jsonrpc":"2.0","more":[1 , 2],"params":{"t":"\\u00e9"} }\n'
@@ -125,8 +126,8 @@ def test_a_block_that_nobody_wants_to_see_passes_whole_and_undecoded(way: str) -
     assert edge.seen == []
 
 
-@pytest.mark.parametrize("way", ["from_peer", "from_inside"])
-@pytest.mark.parametrize(
+@every("way", ["from_peer", "from_inside"])
+@every(
     "odd_one",
     [note("session/update", "look"), ASKED, encode(answer(1, {})), note("other"), b"not json\n", b"{}\n"],
 )

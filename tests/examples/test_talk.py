@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from dragoman.testing.pace import patience
-from tests.forks import DRAGOMAN
+from tests.forks import DRAGOMAN, forked
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -15,7 +15,7 @@ ECHO = (*DRAGOMAN, "agent", "echo")
 
 
 def talk(text: str, *agent: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(ROOT / "examples" / "talk.py"), *(agent or ECHO)]
+    command = forked([sys.executable, str(ROOT / "examples" / "talk.py"), *(agent or ECHO)])
     return subprocess.run(
         command, input=text, capture_output=True, text=True, check=False, timeout=patience(30)
     )

@@ -6,12 +6,12 @@ import json
 from functools import cache
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.journal import Direction, StoredEntry
 from dragoman.journal.brief import BEGIN, BRIEF_BYTES, END, LEAST_BYTES, BriefFold, ConversationBrief
+from tests.every import every
 from tests.journal.handover_kinds import FACTS, KINDS, DialectAgent, converse, text
 from tests.journal.test_conversation import chunk, update
 
@@ -65,7 +65,7 @@ def _strings(value: Any) -> list[str]:
     return [string for item in items for string in _strings(item)]
 
 
-@pytest.mark.parametrize("target", KINDS)
+@every("target", KINDS)
 def test_an_agent_of_any_dialect_learns_every_fact_from_one_of_any_other(target: str) -> None:
     for source in KINDS:
         agent = DialectAgent(target).open()

@@ -14,6 +14,7 @@ from dragoman.testing import check_journal
 
 
 @pytest.mark.bound(40)
+@pytest.mark.in_turn("durability")
 @pytest.mark.parametrize("durability", ["full", "normal", "off"])
 async def test_the_journal_on_disk_keeps_its_promises(tmp_path: Path, durability: Durability) -> None:
     names = count()

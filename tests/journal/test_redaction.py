@@ -42,7 +42,7 @@ def test_the_environment_of_a_terminal_is_hidden_as_a_table_too() -> None:
     assert redacted({"env": None, "headers": "x"}) == {"env": None, "headers": "x"}
 
 
-@pytest.mark.parametrize(
+@every(
     "name", ["password", "apiKey", "api_key", "X-Api-Key", "Authorization", "access_token", "clientSecret"]
 )
 def test_a_value_with_the_name_of_a_secret_is_hidden_at_any_depth(name: str) -> None:
@@ -55,7 +55,7 @@ def test_numbers_and_empty_values_with_such_names_stay() -> None:
         assert redact(given) is given
 
 
-@pytest.mark.parametrize(
+@every(
     "secret",
     [
         "sk-ant-api03-" + "a1B2" * 10,
@@ -84,7 +84,7 @@ def test_what_looks_like_a_key_is_hidden_wherever_it_stands(secret: str) -> None
     assert text.startswith(f"use {REDACTED}")
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "kept"),
     [
         ("Authorization: Bearer abcdefgh12", f"Authorization: Bearer {REDACTED}"),
@@ -101,9 +101,9 @@ def test_a_secret_in_a_command_or_an_address_goes_and_its_name_stays(text: str, 
     assert redacted({"text": text}) == {"text": kept}
 
 
-@pytest.mark.parametrize("secret", ["hunter2", 'a"b', "a\\", 'a\\"b', "é\n\t/x", '\\"', "{}[],:"])
-@pytest.mark.parametrize("depth", [1, 2, 3])
-@pytest.mark.parametrize("indent", [None, 2])
+@every("secret", ["hunter2", 'a"b', "a\\", 'a\\"b', "é\n\t/x", '\\"', "{}[],:"])
+@every("depth", [1, 2, 3])
+@every("indent", [None, 2])
 def test_a_secret_in_json_that_a_text_quotes_is_hidden(secret: str, depth: int, indent: int | None) -> None:
     def quoted(value: str) -> str:
         text = json.dumps({"user": "me", "api-Key": value, "next": "b"}, indent=indent)
@@ -120,9 +120,7 @@ def test_a_secret_in_quoted_json_is_hidden_also_where_the_colons_stand_in_a_colu
     assert redacted({"text": text}) == {"text": kept}
 
 
-@pytest.mark.parametrize(
-    "text", ['{"token": 5}', '{"password": ""}', '"the token": "x"', 'a "token" : of', '{"tokens": "a"}']
-)
+@every("text", ['{"token": 5}', '{"password": ""}', '"the token": "x"', 'a "token" : of', '{"tokens": "a"}'])
 def test_other_json_that_a_text_quotes_stays(text: str) -> None:
     assert redact(frame({"text": text})) == frame({"text": text})
 
@@ -131,7 +129,7 @@ def test_a_secret_in_the_next_argument_is_hidden() -> None:
     assert redacted({"args": ["--token", "abc", "run"]}) == {"args": ["--token", REDACTED, "run"]}
 
 
-@pytest.mark.parametrize(
+@every(
     "text",
     [
         "my keyboard's tokens and passwords",

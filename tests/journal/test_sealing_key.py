@@ -13,6 +13,7 @@ import pytest
 
 from dragoman.errors import LocalMistake
 from dragoman.journal import read_key
+from tests.every import every
 
 TEXT = "q2VfZ3Jvd3MgaW4gdGhlIGRhcms0LCBpdCBzYXlz"
 
@@ -81,14 +82,14 @@ def test_a_keyring_that_is_not_installed_is_said(monkeypatch: pytest.MonkeyPatch
         read_key("keyring:dragoman/hub")
 
 
-@pytest.mark.parametrize("weak", ["", "short", "x" * 64, "abababab" * 8, " " * 40])
+@every("weak", ["", "short", "x" * 64, "abababab" * 8, " " * 40])
 def test_a_key_that_can_be_guessed_is_refused_and_not_repeated(weak: str) -> None:
     with pytest.raises(LocalMistake, match="no random text of at least 32 characters") as refused:
         read_key("env:K", environ={"K": weak})
     assert not weak or weak not in str(refused.value)
 
 
-@pytest.mark.parametrize("place", ["", "env:", TEXT, "keyring:x", "vault:x"])
+@every("place", ["", "env:", TEXT, "keyring:x", "vault:x"])
 def test_a_place_is_one_of_three_kinds_and_is_not_repeated(place: str) -> None:
     with pytest.raises(LocalMistake) as refused:
         read_key(place)

@@ -2,7 +2,6 @@
 
 import sqlite3
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from dragoman.journal.search_text import (
     words_of,
 )
 from dragoman.journal.tables import WORDS
+from tests.every import every
 
 
 @given(st.text(), st.text())
@@ -33,7 +33,7 @@ def test_nothing_that_is_typed_is_an_error(text: str, query: str) -> None:
     excerpt(text, query)
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "query", "expected"),
     [
         ("The quick brown fox", "quick fox", True),

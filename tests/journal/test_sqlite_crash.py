@@ -6,7 +6,6 @@ import asyncio
 import itertools
 import os
 import random
-import signal
 import subprocess
 import sys
 import threading
@@ -15,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.journal import open_journal
+from tests import forks
 from tests.journal.streams import WRITER, frames
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="kills by signal")
@@ -22,9 +22,9 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="kills by signal
 KILLS = int(os.environ.get("DRAGOMAN_KILLS", "8"))
 
 
-def start(path: Path, stream: str, size: int) -> subprocess.Popen[bytes]:
+def start(path: Path, stream: str, size: int) -> subprocess.Popen[bytes] | forks.Fork:
     command = [sys.executable, "-c", WRITER, str(path), stream, str(size), str(10**9)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE)
+    return forks.start(command, cwd=Path.cwd(), env=os.environ, stderr=2)
 
 
 def acknowledged_before_kill(path: Path, stream: str, *, dice: random.Random) -> int:
@@ -75,8 +75,11 @@ async def test_many_processes_may_begin_and_write_at_once(tmp_path: Path) -> Non
                 assert await asyncio.to_thread(writer.stdout.readline) == b"%d\n" % (2 * count)
     finally:
         for writer in writers:
-            writer.send_signal(signal.SIGKILL)
-            writer.communicate()
+            writer.kill()
+            assert writer.stdout is not None
+            with writer.stdout as rest:
+                rest.read()
+            writer.wait()
     async with open_journal(path) as journal:
         for n in range(4):
             assert len(await frames(journal, f"s{n}")) >= 10

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from dragoman.journal import Direction, Entry
 from dragoman.journal.stream_facts import TITLE, StreamFacts
+from tests.every import every
 
 
 def learnt(*frames: tuple[Direction, Any]) -> dict[str, str]:
@@ -67,7 +66,7 @@ def test_a_turn_that_failed_says_so() -> None:
     assert learnt(PROMPT, failure)["state"] == "failed"  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@every(
     "frame",
     [
         b'{"method":"session/new","params":[]}',

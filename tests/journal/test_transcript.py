@@ -14,6 +14,7 @@ from dragoman.errors import BadTranscript, NoSuchStream
 from dragoman.journal import Entry, MemoryJournal, StreamInfo
 from dragoman.journal.transcript import export, header, line, lines, load, read_header, read_transcript
 from dragoman.testing.journals import prompt_entry
+from tests.every import every
 from tests.journal.streams import replayed
 
 ENTRIES = st.builds(
@@ -31,7 +32,7 @@ def test_any_entry_survives_writing_and_reading(entries: list[Entry]) -> None:
     assert list(read_transcript(lines)) == entries
 
 
-@pytest.mark.parametrize(
+@every(
     ("frame", "key"),
     [(b'{"id":1,  "x":1.50}', "msg"), (b"not json", "raw"), (b"\xff\xfe", "base64"), (b'{"a":1}\r', "raw")],
 )
@@ -136,7 +137,7 @@ async def test_a_recording_of_others_is_read_and_described_by_what_it_tells(tmp_
         assert (await journal.info("a")).agent == "theirs"  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "why"),
     [
         (b"not json\n", "no JSON object"),

@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from dragoman.testing.models import scripted_model
+from tests import forks
 from tests.requirements.cast import ROLES, script
 from tests.requirements.heard import Recording, Scene
 from tests.requirements.stage import SCENES, Stage
@@ -23,6 +24,7 @@ from tests.requirements.talk import Talk
 
 def recorded(agent: str, folder: Path) -> Recording:
     """The recording of an agent, made in this folder if it is not there yet."""
+    forks.wait_for_servers()
     folder.mkdir(exist_ok=True)
     if not _made(agent, folder, waits=False):  # another worker is at it: make the other one meanwhile
         for other in ROLES:

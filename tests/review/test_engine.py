@@ -37,7 +37,7 @@ def rule(more: str) -> ReviewRule:
 def program(folder: Path, body: str) -> str:
     """A tool that does what the test wants, as a real program."""
     path = folder / "ruff"
-    path.write_text(f"#!{sys.executable}\nimport sys, time\nsys.stdin.read()\n{body}\n")
+    path.write_text(f"#!{sys.executable} -IS\nimport sys, time\nsys.stdin.read()\n{body}\n")
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
     return str(path)
 

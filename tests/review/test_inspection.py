@@ -38,7 +38,7 @@ def check(path: str, text: str, has_ruff: bool) -> list[Finding]:
 
 
 @pytest.mark.bound(60)
-@settings(max_examples=300)
+@settings(max_examples=max(100, settings().max_examples))
 @given(st.sampled_from([*NAMES.values(), "README.md", "x"]), anything, st.booleans())
 def test_any_text_is_survived(path: str, text: str, has_ruff: bool) -> None:
     check(path, text, has_ruff)

@@ -9,11 +9,12 @@ import pytest
 
 from dragoman.errors import CallFailed, DragomanError, ErrorAnswer, LinkClosed, NotAdvertised
 from dragoman.runtime.faults import to_error
+from tests.every import every
 
 SECRET = "sk-12345"
 
 
-@pytest.mark.parametrize(
+@every(
     "error",
     [
         RuntimeError(SECRET),

@@ -13,6 +13,7 @@ from msgspec import UNSET, Raw, inspect
 
 from dragoman.schema import SchemaError, Unknown, UnknownFields, given, read, v1, v2, write
 from dragoman.schema.choice import Choice, UnknownPolicy
+from tests.every import every
 
 values = st.recursive(
     st.none()
@@ -114,7 +115,7 @@ def test_unknown_members_are_refused_where_something_would_be_started_or_approve
             read(raw, kind)
 
 
-@pytest.mark.parametrize("name", sorted(key for key in UNIONS if policy_of(UNIONS[key]).strings))
+@every("name", sorted(key for key in UNIONS if policy_of(UNIONS[key]).strings))
 def test_even_an_unknown_member_has_what_its_union_demands(name: str) -> None:
     kind, policy = UNIONS[name], policy_of(UNIONS[name])
     tag_field, _ = tags_of(kind) or ("", set())
@@ -179,7 +180,7 @@ def test_values_of_unknown_fields_keep_their_bytes() -> None:
     assert write(read(raw, v1.CloseSessionRequest)) == raw
 
 
-@pytest.mark.parametrize("name", ["\ufdd0", "unknownFields", "unknown_fields", "meta", "never"])
+@every("name", ["\ufdd0", "unknownFields", "unknown_fields", "meta", "never"])
 def test_no_name_that_a_peer_sends_reaches_our_own_fields(name: str) -> None:
     whole = {"sessionId": "s", name: {"sessionId": "stolen"}}
     message = read(json.dumps(whole).encode(), v1.CloseSessionRequest)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from dragoman.schema import SchemaError, Unknown, examine, read, v1, v2, write
+from tests.every import every
 
 STDIO: dict[str, Any] = {"name": "n", "command": "/bin/x", "args": [], "env": []}
 HTTP: dict[str, Any] = {"type": "http", "name": "n", "url": "https://x.org", "headers": []}
@@ -34,7 +35,7 @@ def test_a_stdio_server_that_says_so_is_one_and_keeps_saying_it() -> None:
     assert json.loads(write(message))["mcpServers"] == [said]
 
 
-@pytest.mark.parametrize("tag", ["ws", "HTTP", "stdio ", "", None, 1, ["stdio"], {"type": "stdio"}])
+@every("tag", ["ws", "HTTP", "stdio ", "", None, 1, ["stdio"], {"type": "stdio"}])
 def test_an_entry_of_another_kind_never_starts_a_process(tag: Any) -> None:
     with pytest.raises(SchemaError, match=r"\$\.mcpServers\[0\]"):
         read(servers({**STDIO, "type": tag}), v1.NewSessionRequest)

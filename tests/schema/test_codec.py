@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from msgspec import UNSET, Raw
 
 from dragoman.schema import SchemaError, UnknownFields, examine, read, reader, v1, v2, write, write_into
+from tests.every import every
 
 BLOCK = b'{"type":"text","text":"hi"}'
 CHUNK = b'{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":' + BLOCK + b"}}"
@@ -54,7 +55,7 @@ def test_spoiled_messages_raise_nothing_but_a_schema_error(junk: bytes, at: int,
     assert json.loads(write(message)) == json.loads(raw)
 
 
-@pytest.mark.parametrize(
+@every(
     "raw",
     [
         b"{",
@@ -74,8 +75,8 @@ def test_what_is_no_json_is_called_so(raw: bytes) -> None:
     assert caught.value.not_json
 
 
-@pytest.mark.parametrize("depth", [1_000, 100_000])
-@pytest.mark.parametrize("before", [b"", b'{"sessionId":"s","_meta":', b'{"sessionId":"s","new":'])
+@every("depth", [1_000, 100_000])
+@every("before", [b"", b'{"sessionId":"s","_meta":', b'{"sessionId":"s","new":'])
 def test_deep_nesting_is_an_error_and_no_crash(before: bytes, depth: int) -> None:
     after = b"}" if before else b""
     with pytest.raises(SchemaError, match=r"nested too deeply|got array"):
@@ -104,7 +105,7 @@ def spoiled_with_secrets() -> list[tuple[bytes, Any]]:
     ]
 
 
-@pytest.mark.parametrize(("raw", "kind"), spoiled_with_secrets())
+@every(("raw", "kind"), spoiled_with_secrets())
 def test_neither_the_error_nor_its_traceback_tells_what_was_in_the_message(raw: bytes, kind: Any) -> None:
     for read_it in (lambda: read(raw, kind), lambda: reader(kind)(raw), lambda: examine(raw, kind)):
         with pytest.raises(SchemaError) as caught:
@@ -115,7 +116,7 @@ def test_neither_the_error_nor_its_traceback_tells_what_was_in_the_message(raw: 
         assert all(SECRET not in repr(vars(hidden) | {"": hidden.args}) for hidden in chain(caught.value))
 
 
-@pytest.mark.parametrize(
+@every(
     ("raw", "kind", "text"),
     [
         (b"[]", v1.PromptRequest, "$: expected object, got array"),

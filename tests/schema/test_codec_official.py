@@ -11,6 +11,8 @@ import inspect
 import json
 import shutil
 import subprocess
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +22,6 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from dragoman.schema import SchemaError, read, write
-from dragoman.testing.pace import patience
 
 from .instances import instances
 from .published_schemas import PACKAGE, THROUGH_UNION, definitions, needs_schemas, readable, type_of
@@ -31,6 +32,35 @@ needs_node = pytest.mark.skipif(
     shutil.which("node") is None or not PACKAGE.is_dir(),
     reason="needs node and the TypeScript SDK: make setup",
 )
+
+
+class Validator:
+    """The validators of the TypeScript SDK, which take a while to load, for all tests here."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    def verdicts(self, asked: list[Any]) -> list[dict[str, str]]:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        lines = "".join(json.dumps(question) + "\n" for question in asked)
+        with ThreadPoolExecutor(1) as pool:  # neither side may wait for the other to read
+            writing = pool.submit(self._write, lines)
+            answers = [json.loads(self._process.stdout.readline()) for _ in asked]
+            writing.result()
+        return answers
+
+    def _write(self, lines: str) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(lines)
+        self._process.stdin.flush()
+
+
+@pytest.fixture(scope="module")
+def validator() -> Iterator[Validator]:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(["node", VALIDATOR], stdin=pipe, stdout=pipe, text=True) as process:
+        yield Validator(process)
 
 
 class Written(NamedTuple):
@@ -61,9 +91,11 @@ def _alone(ours: Any, theirs: Any) -> Any:
 
 @needs_node
 @pytest.mark.parametrize("version", ["v1", "v2"])
-def test_the_typescript_sdk_accepts_everything_we_write(version: str) -> None:
+def test_the_typescript_sdk_accepts_everything_we_write(validator: Validator, version: str) -> None:
     sent = written(version)
-    verdicts = _verdicts([{"version": version, "def": item.definition, "value": item.value} for item in sent])
+    verdicts = validator.verdicts(
+        [{"version": version, "def": item.definition, "value": item.value} for item in sent]
+    )
     assert len(verdicts) == len(sent) > 1_000
     assert [
         (item, verdict) for item, verdict in zip(sent, verdicts, strict=True) if verdict["verdict"] != "ok"
@@ -71,7 +103,7 @@ def test_the_typescript_sdk_accepts_everything_we_write(version: str) -> None:
 
 
 @needs_node
-def test_the_typescript_validator_does_refuse_heal_and_not_know() -> None:
+def test_the_typescript_validator_does_refuse_heal_and_not_know(validator: Validator) -> None:
     """If the script said yes to everything, the test above would be worth nothing."""
     asked = [
         {"version": "v1", "def": "PromptRequest", "value": {"sessionId": 1, "prompt": []}},
@@ -79,11 +111,12 @@ def test_the_typescript_validator_does_refuse_heal_and_not_know() -> None:
         {"version": "v1", "def": "CloseSessionRequest", "value": {"sessionId": "s", "dropped": 1}},
         {"version": "v1", "def": "NoSuchThing", "value": {}},
     ]
-    assert [verdict["verdict"] for verdict in _verdicts(asked)] == ["refused", "healed", "healed", "unknown"]
+    told = [verdict["verdict"] for verdict in validator.verdicts(asked)]
+    assert told == ["refused", "healed", "healed", "unknown"]
 
 
 @needs_node
-def test_we_forgive_and_refuse_what_the_typescript_sdk_does() -> None:
+def test_we_forgive_and_refuse_what_the_typescript_sdk_does(validator: Validator) -> None:
     """Every field of every object, spoiled in seven ways; but we keep new values of enumerations."""
     spoiled = [
         (case, raw)
@@ -96,7 +129,7 @@ def test_we_forgive_and_refuse_what_the_typescript_sdk_does() -> None:
         definition = THROUGH_UNION.get(case.definition, case.definition)
         asked.append({"version": case.version, "def": definition, "value": json.loads(raw)})
     differ = []
-    for (case, raw), verdict in zip(spoiled, _verdicts(asked), strict=True):
+    for (case, raw), verdict in zip(spoiled, validator.verdicts(asked), strict=True):
         if _reads(raw, case.kind) != (verdict["verdict"] != "refused"):
             differ.append(case)
     # It checks that a URI is one; we keep the text, and leave that to who follows it.
@@ -110,14 +143,6 @@ def _reads(raw: bytes, kind: Any) -> bool:
     except SchemaError:
         return False
     return True
-
-
-def _verdicts(asked: list[Any]) -> list[dict[str, str]]:
-    lines = "".join(json.dumps(question) + "\n" for question in asked)
-    run = subprocess.run(
-        ["node", VALIDATOR], input=lines, capture_output=True, text=True, check=True, timeout=patience(50)
-    )
-    return [json.loads(line) for line in run.stdout.splitlines()]
 
 
 # The Python SDK 0.12.1 stands on an older schema. It has no model for what came later ...

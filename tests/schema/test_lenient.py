@@ -187,7 +187,7 @@ def test_unknown_string_formats_are_kept() -> None:
     assert read(raw, v1.ElicitationPropertySchema) == v1.StringPropertySchema(format="_zip")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("raw", [None, b"", b"null", b"  ", b" null\n"])
+@every("raw", [None, b"", b"null", b"  ", b" null\n"])
 def test_params_that_were_left_out_are_an_empty_object_where_nothing_is_required(raw: bytes | None) -> None:
     assert read(raw, v1.LogoutRequest) == v1.LogoutRequest()
     assert read(raw, v1.WriteTextFileResponse) == v1.WriteTextFileResponse()
@@ -205,9 +205,7 @@ def test_integers_between_63_and_64_bits_are_read() -> None:
     assert read(raw, v1.SessionUpdate) == v1.UsageUpdate(used=2**64 - 1, size=2**63)
 
 
-@pytest.mark.parametrize(
-    "number", [b"18446744073709551616", b"-1", b"1.5", b"1e-3", b"1e300", b"true", b'"1"', b"9" * 5000]
-)
+@every("number", [b"18446744073709551616", b"-1", b"1.5", b"1e-3", b"1e300", b"true", b'"1"', b"9" * 5000])
 def test_numbers_out_of_their_range_or_kind_fail(number: bytes) -> None:
     with pytest.raises(SchemaError, match=r"\$\.used: "):
         read(b'{"sessionUpdate":"usage_update","size":1,"used":' + number + b"}", v1.SessionUpdate)

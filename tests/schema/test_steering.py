@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-import pytest
 from msgspec import Raw
 
 from dragoman.schema import v1
@@ -17,11 +16,12 @@ from dragoman.schema.steering import (
     steer_call,
     steering_way,
 )
+from tests.every import every
 
 BLOCK = Raw(b'{"type":"text","text":"left"}')
 
 
-@pytest.mark.parametrize(
+@every(
     ("introduction", "way"),
     [
         ({"_meta": {"steering": {"supported": True}}}, "steering"),
@@ -52,7 +52,7 @@ def test_what_is_sent_has_the_shape_of_a_prompt() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@every(
     ("result", "answer"),
     [
         ({"outcome": "injected"}, "delivered"),

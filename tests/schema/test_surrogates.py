@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.schema import examine, read, v1
 from dragoman.schema.surrogates import mend_surrogates
+from tests.every import every
 
 REPLACED = "\ufffd"
 
 
-@pytest.mark.parametrize(
+@every(
     ("sent", "meant"),
     [
         (r'"\ud83d"', REPLACED),

@@ -12,6 +12,7 @@ from dragoman.errors import NotAdvertised
 from dragoman.schema.codec import read
 from dragoman.schema.v1 import ClientCapabilities, ElicitationSchema, SelectedPermissionOutcome
 from dragoman.sdk.capabilities import AGENT_REQUESTS, CLIENT_REQUESTS, peer_capabilities
+from tests.every import every
 from tests.sdk.ends import raw_agent, raw_client
 from tests.sdk.table import AGENT, CLIENT
 
@@ -19,7 +20,7 @@ GATED_AT_AGENTS = sorted(name for name, method in AGENT_REQUESTS.items() if meth
 GATED_AT_CLIENTS = sorted(name for name, method in CLIENT_REQUESTS.items() if method.capability)
 
 
-@pytest.mark.parametrize(
+@every(
     ("tree", "path", "given"),
     [
         ({}, "terminal", False),

@@ -13,6 +13,7 @@ from dragoman.dialect import Ledger
 from dragoman.errors import DragomanError
 from dragoman.schema.v1 import AgentMessageChunk, TextContent
 from dragoman.sdk.pool import PoolTask
+from tests.every import every
 from tests.forks import DRAGOMAN, forked
 
 pytestmark = pytest.mark.bound(30)  # programs are started
@@ -64,7 +65,7 @@ async def test_a_pool_of_agents_may_speak_anything(dialect: str) -> None:
     assert kinds == ["done"] * 3
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@every("dialect", DIALECTS)
 def test_blocking_finds_out_what_an_agent_speaks(dialect: str) -> None:
     ledger = Ledger()
     with blocking.connect([*AGENT, dialect], ledger=ledger) as agent:

@@ -13,6 +13,7 @@ from msgspec import Raw
 from dragoman.errors import BadAnswer, ErrorAnswer
 from dragoman.schema.v1 import NewSessionResponse, PromptRequest
 from dragoman.sdk.inbound import read_params, read_result
+from tests.every import every
 
 SECRET = "sk-12345"
 
@@ -23,7 +24,7 @@ def test_params_that_were_left_out_are_an_empty_object() -> None:
     assert refused.value.code == -32602
 
 
-@pytest.mark.parametrize(
+@every(
     ("params", "path"),
     [
         ({"sessionId": [SECRET], "prompt": []}, "sessionId"),

@@ -14,9 +14,10 @@ from dragoman.schema import v1
 from dragoman.sdk.outbound import write_out
 from dragoman.sdk.supervision.deadlines import Deadlines
 from dragoman.transport.process import words_of
+from tests.every import every
 
 
-@pytest.mark.parametrize(
+@every(
     ("make", "argument"),
     [
         (lambda: Limits(call_seconds="30"), "call_seconds"),  # type: ignore[arg-type]
@@ -123,7 +124,7 @@ async def test_a_time_that_is_none_is_refused_before_anything_is_sent() -> None:
         assert (await session.prompt("hi", silence=60)).text == "done"
 
 
-@pytest.mark.parametrize(
+@every(
     ("message", "path"),
     [
         (v1.WriteTextFileRequest(session_id="s", path="/f", content=b"text"), "content"),  # type: ignore[arg-type]

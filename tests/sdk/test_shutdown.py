@@ -12,6 +12,8 @@ import pytest
 from dragoman import Limits
 from dragoman.sdk.shutdown import END_WITHIN, SIGNALS, ShutdownSignals, time_to_end
 from dragoman.testing.pace import patience
+from tests.every import every
+from tests.forks import forked
 
 PROGRAM = """
 import asyncio, contextlib, sys, time
@@ -45,7 +47,7 @@ print("left", flush=True)
 def ended(work: str, number: int, *, within: float = 0.2) -> tuple[int, bytes]:
     """The exit status of such a program after the signal, and what it said then."""
     program = PROGRAM.replace("{work}", work).replace("{within}", str(within))
-    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(forked([sys.executable, "-c", program]), stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"ready\n"
         process.send_signal(number)
@@ -58,8 +60,8 @@ def test_a_signal_is_a_wish_to_end_and_not_an_exception(number: int) -> None:
     assert ended("wait", number, within=15) == (0, b"left\n")
 
 
-@pytest.mark.parametrize("work", ["swallow", "block"])
-@pytest.mark.parametrize("number", SIGNALS)
+@every("work", ["swallow", "block"])
+@every("number", SIGNALS)
 def test_who_does_not_let_go_is_left_behind(work: str, number: int) -> None:
     assert ended(work, number) == (1, b"")
 

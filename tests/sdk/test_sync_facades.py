@@ -17,6 +17,7 @@ from dragoman.sdk.supervision.supervisor import SupervisedAgent
 from dragoman.sdk.sync.agent import SyncAgentHandle, SyncPromptTurn, SyncSession
 from dragoman.sdk.sync.tools import SyncTerminal, SyncToolCallReport
 from dragoman.sdk.sync.turn import SyncAgentSession, SyncClientHandle, SyncTurn
+from tests.every import every
 
 PAIRS: list[tuple[type, type]] = [
     (AgentHandle, SyncAgentHandle),
@@ -73,7 +74,7 @@ def parameters(signature: inspect.Signature) -> list[tuple[str, object, object]]
     ]
 
 
-@pytest.mark.parametrize(("awaited", "other"), PAIRS)
+@every(("awaited", "other"), PAIRS)
 def test_a_facade_has_every_method_with_the_same_parameters(awaited: type, other: type) -> None:
     offered = public(other)
     for name, signature in public(awaited).items():

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from dragoman.testing.pace import deadline
-from tests.forks import DRAGOMAN
+from tests.forks import DRAGOMAN, forked
 
 Frame: TypeAlias = dict[str, Any]
 Answerer: TypeAlias = Callable[[Frame], Frame | None]
@@ -26,7 +26,7 @@ Answerer: TypeAlias = Callable[[Frame], Frame | None]
 
 ROOT = Path(__file__).parents[2]
 TRANSLATE = [*DRAGOMAN, "translate"]
-STORY_AGENT = [sys.executable, str(Path(__file__).with_name("story_agent.py"))]
+STORY_AGENT = forked([sys.executable, str(Path(__file__).with_name("story_agent.py"))])
 FOREIGN = ROOT / "tests" / "dialect"
 
 SECONDS = 30.0

@@ -17,9 +17,11 @@ from uuid import UUID
 
 import pytest
 
+from tests.forks import forked
+
 pytestmark = pytest.mark.bound(30)  # a program starts slowly on a busy machine
 
-AGENT = str(Path(__file__).parents[2] / "examples" / "notes_agent.py")
+AGENT = forked([sys.executable, str(Path(__file__).parents[2] / "examples" / "notes_agent.py")])
 
 
 class Pipe:
@@ -79,8 +81,7 @@ def prompt(session_id: str, text: str) -> Any:
 @asynccontextmanager
 async def crow(folder: Path) -> AsyncIterator[Pipe]:
     process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        AGENT,
+        *AGENT,
         str(folder / "sessions.db"),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,

@@ -19,7 +19,7 @@ INITIALIZE = {
     "protocolVersion": 1,
     "clientCapabilities": {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": False},
 }
-KOOG_AGENT = [sys.executable, str(FOREIGN / "koog" / "agent.py")]
+KOOG_AGENT = [sys.executable, "-I", "-S", str(FOREIGN / "koog" / "agent.py")]
 
 
 class GuideStory(NamedTuple):

@@ -16,8 +16,8 @@ from tests.seeds.lines import FOREIGN, TRANSLATE, Frame, LinePeer, lines
 pytestmark = pytest.mark.bound(60)  # programs start slowly on a busy machine
 
 KEY = "owl-secret"
-ACPEX_AGENT = [sys.executable, str(FOREIGN / "acpex" / "agent.py")]
-LOGIN_AGENT = [sys.executable, str(Path(__file__).with_name("login_agent.py"))]
+ACPEX_AGENT = [sys.executable, "-I", "-S", str(FOREIGN / "acpex" / "agent.py")]
+LOGIN_AGENT = [sys.executable, "-I", "-S", str(Path(__file__).with_name("login_agent.py"))]
 INITIALIZE = {
     "protocolVersion": 1,
     "clientInfo": {"name": "My Editor", "version": "1.0.0"},

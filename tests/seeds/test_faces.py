@@ -35,11 +35,13 @@ from dragoman.tui.ports import ChatRequest
 from tests.apps.chat.quiet import Quiet
 from tests.apps.run.run_process import run
 from tests.conftest import COUNTED
+from tests.every import every
+from tests.forks import forked
 from tests.seeds.lines import ROOT, lines, text
 
 pytestmark = pytest.mark.bound(60)  # a program is started for each dialect
 
-AGENT = [sys.executable, str(ROOT / "tests" / "sdk" / "foreign_agent.py")]
+AGENT = forked([sys.executable, str(ROOT / "tests" / "sdk" / "foreign_agent.py")])
 SPOKEN = {**{dialect: dialect for dialect in DIALECTS}, "threads-written": "threads"}
 """What an agent speaks, by the argument of the program that speaks it."""
 SAID = "You said: Hello"
@@ -187,7 +189,7 @@ def test_check_says_what_an_agent_speaks_that_is_no_agent_of_v1(capfd: pytest.Ca
     assert "--dialect crow examines it through the interpreter" in told
 
 
-@pytest.mark.parametrize(
+@every(
     "words",
     [
         ["run", "--agent", "x", "Hello"],
@@ -200,6 +202,7 @@ def test_check_says_what_an_agent_speaks_that_is_no_agent_of_v1(capfd: pytest.Ca
 )
 def test_every_command_that_takes_an_agent_takes_each_dialect_by_name(words: list[str]) -> None:
     parts = 2 if words[0] in ("check", "agents") else 1
+    parser = make_parser()
     for dialect in (*DIALECTS, "auto"):
-        parsed = make_parser().parse_args([*words[:parts], "--dialect", dialect, *words[parts:]])
+        parsed = parser.parse_args([*words[:parts], "--dialect", dialect, *words[parts:]])
         assert parsed.dialect == dialect

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from dragoman.review import git as review_git
 from dragoman.system.git import find_git, read_settings
 from dragoman.testing.pace import patience
 from dragoman.workspace.snapshots import take_snapshot
+from tests.forks import DRAGOMAN
 from tests.system.hostile_repository import HostileRepository
 
 
@@ -107,7 +107,7 @@ async def test_what_is_missing_is_not_fetched(
 @pytest.mark.parametrize("words", [["review", "--diff"], ["review", "--staged"], ["review", "."]])
 def test_the_commands_of_the_reviewer_run_nothing_of_it(hostile: HostileRepository, words: list[str]) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "dragoman", *words],
+        [*DRAGOMAN, *words],
         cwd=hostile.folder,
         capture_output=True,
         text=True,

@@ -1,13 +1,13 @@
 """`python -m dragoman.testing`: a client's script as a command."""
 
-import sys
 from pathlib import Path
 
 import pytest
 
 from dragoman.testing.__main__ import main
+from tests.forks import DRAGOMAN
 
-ECHO = [sys.executable, "-m", "dragoman", "agent", "echo"]
+ECHO = [*DRAGOMAN, "agent", "echo"]
 STORY = """
 client
   initialize

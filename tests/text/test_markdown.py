@@ -21,6 +21,7 @@ from dragoman.text.markdown import (
     normalize,
     parse,
 )
+from tests.every import every
 from tests.text.drawing import markdown
 from tests.text.samples import SAMPLES
 
@@ -28,7 +29,7 @@ REFERENCE = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 TAGS = {"strong": "strong", "emphasis": "em", "strike": "s", "code": "code", "link": "a"}
 
 
-@pytest.mark.parametrize(("source", "shown"), SAMPLES.values(), ids=SAMPLES)
+@every(("source", "shown"), SAMPLES.values(), ids=SAMPLES)
 def test_a_terminal_shows(source: str, shown: list[str]) -> None:
     assert [line.plain for line in markdown(source, 60)] == shown
 
@@ -94,7 +95,7 @@ COMPARED = {
 }
 
 
-@pytest.mark.parametrize("source", COMPARED.values(), ids=COMPARED)
+@every("source", COMPARED.values(), ids=COMPARED)
 def test_the_structure_is_that_of_the_reference(source: str) -> None:
     reference = Outline()
     reference.feed(REFERENCE.render(source))

@@ -3,11 +3,11 @@
 import json
 import unicodedata
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.text.sanitize import SanitizedStream, sanitize, sanitize_json, sanitize_line
+from tests.every import every
 
 INVISIBLE = "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0" + "".join(
     chr(code) for start, end in ((0xFE00, 0xFE10), (0xE0100, 0xE01F0)) for code in range(start, end)
@@ -66,14 +66,14 @@ ORDINARY = {
 }
 
 
-@pytest.mark.parametrize(("hostile", "shown"), HOSTILE.values(), ids=HOSTILE)
+@every(("hostile", "shown"), HOSTILE.values(), ids=HOSTILE)
 def test_what_a_terminal_would_obey_or_hide_becomes_visible(hostile: str, shown: str) -> None:
     assert sanitize(hostile) == shown
     assert sanitize_line(hostile) == shown
     assert sanitize_line(hostile, exact=True) == shown
 
 
-@pytest.mark.parametrize("text", ORDINARY.values(), ids=ORDINARY)
+@every("text", ORDINARY.values(), ids=ORDINARY)
 def test_ordinary_text_stays_as_it_is(text: str) -> None:
     assert sanitize(text) == text
     assert sanitize_json(text.encode()) == text.encode()

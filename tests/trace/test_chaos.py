@@ -25,6 +25,7 @@ from dragoman.trace.chaos.faults import (
 )
 from dragoman.trace.chaos.relay import Chaos
 from dragoman.transport.memory import memory_pair
+from tests.forks import DRAGOMAN
 
 NOTE = b'{"jsonrpc":"2.0","method":"session/update","params":{}}\n'
 ANSWER = b'{"jsonrpc":"2.0","id":1,"result":{}}\n'
@@ -166,11 +167,17 @@ async def test_as_a_command(tmp_path: Path) -> None:
         "sys.exit(0 if b'\"id\":1' in said else 1)\n"
     )
     agent = [sys.executable, "-I", "-S", "-c", 'input(); print(\'{"jsonrpc":"2.0","id":1,"result":{}}\')']
-    words = ["chaos", "--script", str(script), "--shrink", f"{sys.executable} {test} {{agent}}", "--", *agent]
+    words = [
+        "chaos",
+        "--script",
+        str(script),
+        "--shrink",
+        f"{sys.executable} -I -S {test} {{agent}}",
+        "--",
+        *agent,
+    ]
     process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "dragoman",
+        *DRAGOMAN,
         *words,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from dragoman.trace.replay.agent import ReplayedAgent
 from dragoman.trace.replay.cassette import Cassette, Match
 from dragoman.trace.replay.client import AgentSilent, ReplayedClient
 from dragoman.transport.memory import memory_pair
+from tests.forks import DRAGOMAN
 from tests.interop.recordings import ELSEWHERE, Party, conversations
 
 CWD = "/srv/recorded"
@@ -178,7 +178,7 @@ async def test_as_commands(tmp_path: Path) -> None:
     """The client's command against the agent's command, both made of one file."""
     file = tmp_path / "talk.ndjson"
     file.write_bytes(header(StreamInfo(stream="t")) + b"".join(map(line, TALK)))
-    replay = [sys.executable, "-m", "dragoman", "replay", str(file)]
+    replay = [*DRAGOMAN, "replay", str(file)]
     both = [*replay, "--as", "client", "--", *replay]
     process = await asyncio.create_subprocess_exec(*both, stdout=asyncio.subprocess.PIPE)
     out, _ = await process.communicate()

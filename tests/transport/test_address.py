@@ -12,9 +12,10 @@ from dragoman.transport.address import (
     UnixAddress,
     parse_address,
 )
+from tests.every import every
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "expected"),
     [
         ("python3 agent.py", CommandAddress(("python3", "agent.py"))),
@@ -41,7 +42,7 @@ def test_a_printed_address_reads_as_the_same(text: str) -> None:
     assert str(parse_address(text)) == text
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "complaint"),
     [
         ("", "empty address"),

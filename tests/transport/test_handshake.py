@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.transport.handshake import PASSED, Disconnected, Forwarded, Handshake, Rejected
+from tests.every import every
 
 INITIALIZE = b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}'
 
@@ -19,7 +19,7 @@ def greeted() -> Handshake:
     return handshake
 
 
-@pytest.mark.parametrize(
+@every(
     ("first", "code"),
     [
         (b'{"jsonrpc":"2.0","id":1,"method":"session/new"}', 1002),
@@ -34,7 +34,7 @@ def test_a_bad_beginning_ends_the_connection(first: bytes, code: int) -> None:
     assert found.code == code
 
 
-@pytest.mark.parametrize(
+@every(
     ("garbage", "code"),
     [(b"x", -32700), (b"[]", -32600), (b"1", -32600), (b'{"id":[],"method":"x"}', -32600)],
 )
@@ -49,7 +49,7 @@ def test_garbage_is_answered_before_and_after(garbage: bytes, code: int) -> None
 LONG = b"x" * 1025
 
 
-@pytest.mark.parametrize(
+@every(
     ("message", "request_id", "code"),
     [
         (b'{"jsonrpc":"2.0","id":"%b","method":"initialize"}' % LONG, None, -32600),

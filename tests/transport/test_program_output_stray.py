@@ -1,13 +1,12 @@
 """Text that is no frame is kept, bounded, to explain the end of a peer; a broken frame is no such text."""
 
-import pytest
-
 from dragoman.core import Connection, ErrorReply
 from dragoman.transport.program_output import LONGEST_LINE, MOST_LINES, StrayOutput
 from dragoman.wire import decode
+from tests.every import every
 
 
-@pytest.mark.parametrize(
+@every(
     ("frame", "is_stray"),
     [
         (b"usage: agent [-h]", True),

@@ -13,11 +13,13 @@ import pytest
 
 from dragoman.testing.pace import patience
 from dragoman.transport.stdio import NOTICE
+from tests.forks import forked
 
 Ends = tuple[tuple[int, int], tuple[int, int]]
 
 ECHO = """
-import asyncio, ctypes, os, subprocess, sys
+import asyncio, ctypes, os, subprocess, sys, warnings
+warnings.simplefilter("ignore")  # newer Pythons warn of a fork beside a thread
 from dragoman.transport.stdio import claim_stdio
 
 claim = claim_stdio()
@@ -48,7 +50,7 @@ def echo(
 ) -> subprocess.CompletedProcess[bytes]:
     program = ECHO.replace("{stray}", stray).replace("{after}", after)
     return subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", program],  # newer Pythons warn of a fork beside a thread
+        forked([sys.executable, "-c", program]),
         input=given,
         stdout=subprocess.PIPE,
         stderr=stderr,

@@ -8,6 +8,7 @@ import pytest
 
 from dragoman.errors import SpawnFailed
 from dragoman.transport.windows import command_line
+from tests.every import every
 
 ENV = {"COMSPEC": r"C:\Windows\system32\cmd.exe", "Path": r"C:\nowhere"}
 
@@ -25,7 +26,7 @@ def test_a_trailing_backslash_does_not_escape_the_closing_quote() -> None:
     assert command_line(["agent.BAT", "C:\\dir\\"], env=ENV).endswith(r'"agent.BAT" "C:\dir\\""')
 
 
-@pytest.mark.parametrize("word", ["100%", 'say "hi"', "two\nlines", "%PATH%"])
+@every("word", ["100%", 'say "hi"', "two\nlines", "%PATH%"])
 def test_what_cmd_would_interpret_is_refused(word: str) -> None:
     with pytest.raises(SpawnFailed, match="start the program behind that file directly"):
         command_line(["agent.cmd", word], env=ENV)

@@ -48,7 +48,7 @@ def test_any_bytes_become_an_envelope(frame: bytes) -> None:  # FRM-10
 
 
 @given(frame=frames)
-@settings(max_examples=300)
+@settings(max_examples=max(100, settings().max_examples))
 def test_what_cannot_be_read_keeps_its_bytes_and_says_why(frame: bytes) -> None:
     envelope = decode(frame)
     if isinstance(envelope, MalformedFrame):
@@ -58,7 +58,7 @@ def test_what_cannot_be_read_keeps_its_bytes_and_says_why(frame: bytes) -> None:
 
 
 @given(frame=frames)
-@settings(max_examples=300)
+@settings(max_examples=max(100, settings().max_examples))
 def test_what_can_be_read_can_be_written_and_read_again(frame: bytes) -> None:
     envelope = decode(frame)
     if not isinstance(envelope, MalformedFrame):
@@ -74,7 +74,7 @@ def test_white_space_around_a_frame_means_nothing(frame: bytes, space: bytes) ->
 
 
 @given(sent=st.lists(frames, max_size=6), ended=st.booleans())
-@settings(max_examples=400)
+@settings(max_examples=max(100, settings().max_examples))
 @example(sent=[ANSWER, TWICE], ended=True)
 @example(sent=[NOTE, b'{"jsonrpc":"2.0","method":"a","method":"b"}', REQUEST], ended=True)
 @example(sent=[NOTE, b'{"jsonrpc":"1.0","method":"b"}', ANSWER], ended=True)
@@ -100,7 +100,7 @@ def test_only_the_bad_line_is_malformed(sent: list[Notification], bad: bytes) ->
     assert first == sent[0]
 
 
-@pytest.mark.parametrize(
+@every(
     ("block", "count"),
     [
         (NOTE + b"\n", 1),
@@ -133,7 +133,7 @@ def test_a_thousand_requests_in_one_block_are_a_thousand_envelopes() -> None:  #
     assert decode_block(block) == [Request(n, "session/list", Raw(b"{}")) for n in range(1000)]
 
 
-@pytest.mark.parametrize("space", [b"\n", b" \n", b"\r\n", b"\t\n\n\n", b"\n \r\n\n"])
+@every("space", [b"\n", b" \n", b"\r\n", b"\t\n\n\n", b"\n \r\n\n"])
 def test_blank_lines_are_nothing(space: bytes) -> None:  # FRM-02
     assert decode_block(space + REQUEST + b"\n" + space + NOTE + b"\n" + space) == one_by_one([REQUEST, NOTE])
     assert decode_block(space) == []
@@ -147,7 +147,7 @@ def test_an_empty_block_holds_nothing() -> None:
     assert decode_block(b"") == []
 
 
-@pytest.mark.parametrize("gap", [b"", b" ", b"\r", b"\t"])
+@every("gap", [b"", b" ", b"\r", b"\t"])
 def test_two_objects_on_one_line_are_one_bad_line(gap: bytes) -> None:  # FRM-19
     line = REQUEST + gap + NOTE
     assert decode_block(line + b"\n") == [MalformedFrame(line, PARSE_ERROR, "the text is not JSON")]
@@ -155,7 +155,7 @@ def test_two_objects_on_one_line_are_one_bad_line(gap: bytes) -> None:  # FRM-19
     assert decode_block(block) == one_by_one([NOTE, line, ANSWER])
 
 
-@pytest.mark.parametrize("cut", [b'"method":', b'"id":1,', b"{", b'"params":'])
+@every("cut", [b'"method":', b'"id":1,', b"{", b'"params":'])
 def test_an_object_over_two_lines_is_two_bad_lines(cut: bytes) -> None:
     at = REQUEST.index(cut) + len(cut)
     first, second = decode_block(REQUEST[:at] + b"\n" + REQUEST[at:] + b"\n")
@@ -218,7 +218,7 @@ def test_a_large_message_is_read_whole() -> None:  # FRM-14
     assert msgspec.json.decode(found.params)["text"] == text
 
 
-@pytest.mark.parametrize("at", [0, 1_048_575, 1_048_576, 1_500_000])
+@every("at", [0, 1_048_575, 1_048_576, 1_500_000])
 def test_bad_utf8_is_found_anywhere_in_a_large_message(at: int) -> None:
     text = bytearray("é".encode() * 1_000_000)
     text[at] = 0xFF

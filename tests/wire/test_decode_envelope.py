@@ -16,6 +16,7 @@ from dragoman.wire import (
     decode_block,
 )
 from dragoman.wire.codes import INVALID_REQUEST
+from tests.every import every
 
 
 def refused(frame: bytes) -> int | None:
@@ -37,7 +38,7 @@ def error_of(frame: bytes) -> ErrorObject:
 # Requests and notifications.
 
 
-@pytest.mark.parametrize(
+@every(
     ("written", "read"),
     [
         (b"0", 0),
@@ -79,7 +80,7 @@ def test_unknown_members_are_ignored() -> None:  # ENV-23
     assert decode(frame) == Request(1, "m")
 
 
-@pytest.mark.parametrize("params", [b"{}", b"[]", b"null", b'"x"', b"7", b'{"_meta":{"sessionId":"x"}}'])
+@every("params", [b"{}", b"[]", b"null", b'"x"', b"7", b'{"_meta":{"sessionId":"x"}}'])
 def test_params_of_any_shape_are_the_handlers_business(params: bytes) -> None:  # ENV-16, ENV-26
     assert decode(b'{"jsonrpc":"2.0","id":1,"method":"m","params":%b}' % params) == Request(
         1, "m", Raw(params)
@@ -91,7 +92,7 @@ def test_missing_params_are_none() -> None:  # ENV-17
     assert decode(b'{"jsonrpc":"2.0","id":1,"method":"m"}') == Request(1, "m", None)
 
 
-@pytest.mark.parametrize("method", ["nope/nope", "_ext/x", "$/foo", "", " ", "ä\u0000"])
+@every("method", ["nope/nope", "_ext/x", "$/foo", "", " ", "ä\u0000"])
 def test_any_string_is_a_method(method: str) -> None:  # ENV-13, ENV-14
     written = method.encode().replace(b"\0", rb"\u0000")
     assert decode(b'{"jsonrpc":"2.0","id":1,"method":"%b"}' % written) == Request(1, method)
@@ -127,7 +128,7 @@ def test_a_bad_request_is_an_invalid_request(frame: bytes) -> None:
     assert refused(frame) == INVALID_REQUEST
 
 
-@pytest.mark.parametrize(
+@every(
     ("frame", "expected"),
     [
         (b'{"id":1,"method":"m"}', 1),
@@ -164,14 +165,12 @@ def test_the_reason_names_what_is_wrong() -> None:
 # Answers. None of them is ever answered.
 
 
-@pytest.mark.parametrize("result", [b"null", b"{}", b"false", b"0", b'""'])
+@every("result", [b"null", b"{}", b"false", b"0", b'""'])
 def test_a_result_of_any_value_is_an_answer(result: bytes) -> None:
     assert decode(b'{"jsonrpc":"2.0","id":1,"result":%b}' % result) == Response(1, Raw(result))
 
 
-@pytest.mark.parametrize(
-    "said", [b"", b'"jsonrpc":"1.0",', b'"jsonrpc":2.0,', b'"jsonrpc":null,', b'"jsonrpc":{},']
-)
+@every("said", [b"", b'"jsonrpc":"1.0",', b'"jsonrpc":2.0,', b'"jsonrpc":null,', b'"jsonrpc":{},'])
 def test_an_answer_need_not_say_jsonrpc(said: bytes) -> None:
     assert decode(b'{%b"id":1,"result":1}' % said) == Response(1, Raw(b"1"))
     assert error_of(b'{%b"id":1,"error":{"code":2,"message":"m"}}' % said) == ErrorObject(2, "m")
@@ -202,7 +201,7 @@ def test_an_error_without_an_id_could_not_be_placed_by_the_peer() -> None:
 # Errors are never lost because they are odd.
 
 
-@pytest.mark.parametrize(
+@every(
     ("written", "data"),
     [(b"", UNSET), (b',"data":null', None), (b',"data":{"a":[1]}', {"a": [1]}), (b',"data":"x"', "x")],
 )
@@ -219,7 +218,7 @@ def test_an_error_that_is_a_bare_string_keeps_its_text() -> None:
     assert error_of(b'{"id":1,"error":"no such file"}') == ErrorObject(0, "no such file")
 
 
-@pytest.mark.parametrize(
+@every(
     ("written", "data"),
     [
         (b'{"code":"ENOENT","message":"m"}', {"code": "ENOENT", "message": "m"}),
@@ -238,7 +237,7 @@ def test_an_error_of_another_shape_is_kept_as_data(written: bytes, data: object)
     assert error.data == data
 
 
-@pytest.mark.parametrize("data", [b"1e400", b"-1e999", b"7" * 5000, b"[[1e400]]"])
+@every("data", [b"1e400", b"-1e999", b"7" * 5000, b"[[1e400]]"])
 def test_data_that_python_cannot_hold_costs_only_the_data(data: bytes) -> None:
     error = error_of(b'{"id":1,"error":{"code":-32603,"message":"m","data":%b}}' % data)
     assert error == ErrorObject(-32603, "m")
@@ -248,10 +247,8 @@ def test_an_error_of_which_nothing_can_be_held_is_still_an_error() -> None:
     assert error_of(b'{"id":1,"error":[1e400]}').code == 0
 
 
-@pytest.mark.parametrize(
-    "members", [b"", b',"error":null', b',"result":null', b',"result":null,"error":null']
-)
-@pytest.mark.parametrize("name", [b"1", b'"a"'])
+@every("members", [b"", b',"error":null', b',"result":null', b',"result":null,"error":null'])
+@every("name", [b"1", b'"a"'])
 def test_an_answer_without_a_result_is_the_answer_null(name: bytes, members: bytes) -> None:  # ENV-22
     frame = b'{"jsonrpc":"2.0","id":%b%b}' % (name, members)
     for answer in (decode(frame), *decode_block(frame + b"\n"), *decode_block((frame + b"\n") * 2)):

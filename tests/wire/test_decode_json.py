@@ -19,6 +19,7 @@ from dragoman.wire import (
     encode,
 )
 from dragoman.wire.codes import INVALID_REQUEST, PARSE_ERROR
+from tests.every import every
 
 
 def request(*, id: bytes = b"1", method: bytes = b'"m"', params: bytes = b"{}") -> bytes:
@@ -83,7 +84,7 @@ def test_json_that_is_no_object_is_refused_as_a_whole(frame: bytes) -> None:
     assert refused(frame) == INVALID_REQUEST
 
 
-@pytest.mark.parametrize("frame", [b"[1,", b"[1]]", b'"a" b', b"7 8", b"truth", b'{"id":{},"method":'])
+@every("frame", [b"[1,", b"[1]]", b'"a" b', b"7 8", b"truth", b'{"id":{},"method":'])
 def test_the_wrong_type_is_no_excuse_for_not_reading_on(frame: bytes) -> None:
     assert refused(frame) == PARSE_ERROR
 
@@ -95,16 +96,14 @@ def test_utf16_is_a_parse_error() -> None:  # FRM-13
     assert decode(without_mark) == MalformedFrame(without_mark, PARSE_ERROR, "the text is not JSON")
 
 
-@pytest.mark.parametrize("where", ["id", "method", "params"])
-@pytest.mark.parametrize("bad", [b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xc0\x80", b"\xf8\x88\x80\x80\x80"])
+@every("where", ["id", "method", "params"])
+@every("bad", [b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xc0\x80", b"\xf8\x88\x80\x80\x80"])
 def test_text_that_is_not_utf8_is_never_mended(where: str, bad: bytes) -> None:  # FRM-11
     frame = request(**{where: b'"%b"' % bad})
     assert decode(frame) == MalformedFrame(frame, PARSE_ERROR, "the text is not UTF-8")
 
 
-@pytest.mark.parametrize(
-    "text", ["\u2028", "\u2029", "\u0085", "\x7f", "\u200f\u0627", "e\u0301", "👩‍👩‍👧‍👦", "𐍈", "\uffff"]
-)
+@every("text", ["\u2028", "\u2029", "\u0085", "\x7f", "\u200f\u0627", "e\u0301", "👩‍👩‍👧‍👦", "𐍈", "\uffff"])
 def test_every_character_comes_through_as_it_was_written(text: str) -> None:  # FRM-20, JSN-28
     written = json.dumps(text, ensure_ascii=False).encode()
     assert params_of(request(params=written)) == written
@@ -146,9 +145,7 @@ def test_reasonable_depth_is_read() -> None:
     assert params_of(request(params=nested)) == nested
 
 
-@pytest.mark.parametrize(
-    "number", [b"9" * 5_000, b"-" + b"9" * 5_000, b"1e400", b"0." + b"1" * 400, b"1E-400"]
-)
+@every("number", [b"9" * 5_000, b"-" + b"9" * 5_000, b"1e400", b"0." + b"1" * 400, b"1E-400"])
 def test_numbers_that_python_cannot_hold_stay_bytes(number: bytes) -> None:  # JSN-19
     assert params_of(request(params=b'{"n":%b}' % number)) == b'{"n":%b}' % number
 
@@ -158,7 +155,7 @@ def test_a_hundred_thousand_members_are_read() -> None:  # JSN-26
     assert len(params_of(request(params=b'{"_meta":{%b}}' % members))) > len(members)
 
 
-@pytest.mark.parametrize("name", ["__proto__", "constructor", "__class__", "__dict__", "toString"])
+@every("name", ["__proto__", "constructor", "__class__", "__dict__", "toString"])
 def test_no_member_name_is_special(name: str) -> None:  # JSN-25
     frame = b'{"%b":{"method":"evil"},' % name.encode() + request()[1:]
     assert read(frame) == Request(1, "m", Raw(b"{}"))
@@ -178,18 +175,18 @@ HALVES = [
 ]
 
 
-@pytest.mark.parametrize("half", HALVES)
+@every("half", HALVES)
 def test_half_a_pair_in_the_id_of_a_request_is_refused(half: bytes) -> None:  # JSN-22
     assert refused(request(id=b'"a%bz"' % half)) == INVALID_REQUEST
 
 
-@pytest.mark.parametrize("half", HALVES)
+@every("half", HALVES)
 def test_half_a_pair_in_the_id_of_an_answer_is_never_answered(half: bytes) -> None:
     assert refused(b'{"jsonrpc":"2.0","id":"%b","result":1}' % half) is None
     assert refused(b'{"jsonrpc":"2.0","id":"%b","error":{"code":1,"message":""}}' % half) is None
 
 
-@pytest.mark.parametrize(
+@every(
     ("written", "text"),
     [
         (rb"\ud800", "\ufffd"),
@@ -219,7 +216,7 @@ def test_half_a_pair_in_a_text_is_read_as_the_replacement_character(
     assert decode(encode(envelope)[:-1]) == envelope
 
 
-@pytest.mark.parametrize(
+@every(
     ("written", "text"),
     [
         (rb"\ud83d\ude00", "😀"),

@@ -2,44 +2,38 @@
 
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.wire import MalformedFrame, Notification, Request, decode, decode_block
 from dragoman.wire.codes import INVALID_REQUEST
+from tests.every import every
 from tests.wire.strategies import odd_frames, requests, texts
 
 GOOD = b'{"jsonrpc":"2.0","id":1,"method":"a","params":{"x":1}}'
-DOUBLED = [
-    pytest.param(b'{"jsonrpc":"2.0","id":1,"method":"a","method":"b"}', id="JSN-20 method"),
-    pytest.param(b'{"jsonrpc":"2.0","id":1,"id":2,"method":"a"}', id="JSN-20 id"),
-    pytest.param(b'{"jsonrpc":"2.0","id":1,"method":"a","params":{"x":1},"params":{"x":2}}', id="params"),
-    pytest.param(
-        b'{"jsonrpc":"2.0","id":1,"method":"a","params":{"x":1},"params":{"x":1}}', id="equal params"
-    ),
-    pytest.param(b'{"jsonrpc":"2.0","id":1,"method":"a","params":1,"params":12}', id="params are numbers"),
-    pytest.param(b'{"jsonrpc":"2.0","id":1,"method":"a","params":12,"params":1}', id="shorter number"),
-    pytest.param(b'{"jsonrpc":"2.0","id":"x","id":"x","method":"a"}', id="equal ids"),
-    pytest.param(rb'{"jsonrpc":"2.0","id":1,"method":"a","m\u0065thod":"b"}', id="escaped behind"),
-    pytest.param(rb'{"jsonrpc":"2.0","id":1,"m\u0065thod":"a","method":"b"}', id="escaped before"),
-    pytest.param(rb'{"jsonrpc":"2.0","\u0069d":1,"\u0069\u0064":2,"method":"b"}', id="escaped twice"),
-    pytest.param(rb'{"jsonrpc":"2.0","id":1,"method":"a","p\u0061rams":{},"params":{}}', id="escaped params"),
-    pytest.param(b'{"id":1,"jsonrpc":"2.0","method":"a","params":{"id":3},"id":2}', id="around params"),
-    pytest.param(b'{ "jsonrpc" : "2.0" , "id" : 1 , "method" : "a" , "id" : 1 }', id="with blanks"),
-    pytest.param(
-        b'{"id":1,"method":"a","params":{"n":%b},"id":2,"jsonrpc":"2.0"}' % (b"9" * 5000), id="digits"
-    ),
-    pytest.param(
-        b'{"id":1,"method":"a","x":%b,"id":2,"jsonrpc":"2.0"}' % (b"9" * 5000), id="digits elsewhere"
-    ),
-    pytest.param(b'{"id":1,"method":"a","x":1e400,"id":2,"jsonrpc":"2.0"}', id="beyond floats"),
-    pytest.param(b'{"id":1,"method":"a","params":["%b"],"id":2,"jsonrpc":"2.0"}' % (b"x" * 5000), id="large"),
-    pytest.param(rb'{"id":1,"method":"\ud800","id":2,"jsonrpc":"2.0"}', id="with half a surrogate pair"),
-]
+DOUBLED = {
+    "JSN-20 method": b'{"jsonrpc":"2.0","id":1,"method":"a","method":"b"}',
+    "JSN-20 id": b'{"jsonrpc":"2.0","id":1,"id":2,"method":"a"}',
+    "params": b'{"jsonrpc":"2.0","id":1,"method":"a","params":{"x":1},"params":{"x":2}}',
+    "equal params": b'{"jsonrpc":"2.0","id":1,"method":"a","params":{"x":1},"params":{"x":1}}',
+    "params are numbers": b'{"jsonrpc":"2.0","id":1,"method":"a","params":1,"params":12}',
+    "shorter number": b'{"jsonrpc":"2.0","id":1,"method":"a","params":12,"params":1}',
+    "equal ids": b'{"jsonrpc":"2.0","id":"x","id":"x","method":"a"}',
+    "escaped behind": rb'{"jsonrpc":"2.0","id":1,"method":"a","m\u0065thod":"b"}',
+    "escaped before": rb'{"jsonrpc":"2.0","id":1,"m\u0065thod":"a","method":"b"}',
+    "escaped twice": rb'{"jsonrpc":"2.0","\u0069d":1,"\u0069\u0064":2,"method":"b"}',
+    "escaped params": rb'{"jsonrpc":"2.0","id":1,"method":"a","p\u0061rams":{},"params":{}}',
+    "around params": b'{"id":1,"jsonrpc":"2.0","method":"a","params":{"id":3},"id":2}',
+    "with blanks": b'{ "jsonrpc" : "2.0" , "id" : 1 , "method" : "a" , "id" : 1 }',
+    "digits": b'{"id":1,"method":"a","params":{"n":%b},"id":2,"jsonrpc":"2.0"}' % (b"9" * 5000),
+    "digits elsewhere": b'{"id":1,"method":"a","x":%b,"id":2,"jsonrpc":"2.0"}' % (b"9" * 5000),
+    "beyond floats": b'{"id":1,"method":"a","x":1e400,"id":2,"jsonrpc":"2.0"}',
+    "large": b'{"id":1,"method":"a","params":["%b"],"id":2,"jsonrpc":"2.0"}' % (b"x" * 5000),
+    "with half a surrogate pair": rb'{"id":1,"method":"\ud800","id":2,"jsonrpc":"2.0"}',
+}
 
 
-@pytest.mark.parametrize("frame", DOUBLED)
+@every("frame", DOUBLED.values(), ids=DOUBLED)
 def test_a_request_that_says_something_twice_is_refused(frame: bytes) -> None:
     envelope = decode(frame)
     assert isinstance(envelope, MalformedFrame)
@@ -47,17 +41,15 @@ def test_a_request_that_says_something_twice_is_refused(frame: bytes) -> None:
     assert decode_block(frame + b"\n") == [envelope]
 
 
-@pytest.mark.parametrize("frame", DOUBLED)
-@pytest.mark.parametrize(
-    "neighbour", [GOOD, b'{"jsonrpc":"2.0","id":1,"result":{}}', b'{"jsonrpc":"2.0","method":"b"}']
-)
+@every("frame", DOUBLED.values(), ids=DOUBLED)
+@every("neighbour", [GOOD, b'{"jsonrpc":"2.0","id":1,"result":{}}', b'{"jsonrpc":"2.0","method":"b"}'])
 def test_no_neighbour_in_the_block_hides_it(frame: bytes, neighbour: bytes) -> None:
     for sent in ([neighbour, frame], [frame, neighbour], [neighbour, frame, neighbour]):
         block = b"".join(line + b"\n" for line in sent)
         assert decode_block(block) == [decode(line) for line in sent]
 
 
-@pytest.mark.parametrize(
+@every(
     "frame",
     [
         GOOD,

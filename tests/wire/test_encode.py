@@ -2,7 +2,6 @@ import json
 from typing import Any
 
 import msgspec
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET, Raw
@@ -27,6 +26,7 @@ from dragoman.wire import (
 )
 from dragoman.wire.codes import INTERNAL_ERROR, PARSE_ERROR
 from dragoman.wire.encode import one_line
+from tests.every import every
 from tests.wire.strategies import bad_frames, envelopes, values
 
 IDS: list[Id] = [0, 1, -1, 2**53 + 1, 2**63, 10**40, "1", "", "ä😀", 'a"\\\n\x00', None]
@@ -84,7 +84,7 @@ def test_without_params_there_is_no_member_for_them() -> None:
     assert notification("m", None) == b'{"jsonrpc":"2.0","method":"m"}\n'
 
 
-@pytest.mark.parametrize("request_id", IDS)
+@every("request_id", IDS)
 def test_an_id_is_echoed_with_its_type_and_value(request_id: Id) -> None:
     for frame in (
         request(request_id, "m", None),
@@ -96,7 +96,7 @@ def test_an_id_is_echoed_with_its_type_and_value(request_id: Id) -> None:
         assert type(found) is type(request_id)
 
 
-@pytest.mark.parametrize("method", ["session/new", "", "ä", 'a"b', "a\\b", "a\nb", "\u2028"])
+@every("method", ["session/new", "", "ä", 'a"b', "a\\b", "a\nb", "\u2028"])
 def test_any_method_can_be_written(method: str) -> None:
     assert decode_block(notification(method, b"{}")) == [Notification(method, Raw(b"{}"))]
     assert decode_block(request(1, method, b"{}")) == [Request(1, method, Raw(b"{}"))]
@@ -111,7 +111,7 @@ def test_an_error_gets_the_name_of_its_code_when_it_has_no_text() -> None:
     assert error_object(4711).message != ""
 
 
-@pytest.mark.parametrize("data", [0, False, "", [], {}])
+@every("data", [0, False, "", [], {}])
 def test_empty_data_of_an_error_is_data(data: Any) -> None:
     assert error_object(1, "m", data).data == data
     assert json.loads(failure(1, error_object(1, "m", data)))["error"] == {

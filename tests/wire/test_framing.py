@@ -1,13 +1,13 @@
 import time
 import tracemalloc
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dragoman.testing.pace import patience
 from dragoman.wire import DEFAULT_LIMIT, LineFramer
 from dragoman.wire.framing import BYTE_ORDER_MARK, MEBIBYTE
+from tests.every import every
 
 pieces = st.sampled_from(
     [b"\n", b"\r\n", b"\n\n", b"a", b"{}", b"0123456789", BYTE_ORDER_MARK, b"\xef", b"\xbb", b"\xbf", b"\x00"]
@@ -72,8 +72,8 @@ def test_other_line_separators_are_text() -> None:  # FRM-20
 # The byte order mark (FRM-07).
 
 
-@pytest.mark.parametrize("cut", [1, 2, 3, 4])
-@pytest.mark.parametrize("limit", [1, 2, DEFAULT_LIMIT])
+@every("cut", [1, 2, 3, 4])
+@every("limit", [1, 2, DEFAULT_LIMIT])
 def test_a_mark_at_the_start_is_dropped_wherever_it_is_cut(cut: int, limit: int) -> None:
     stream = BYTE_ORDER_MARK + b"7\n"
     assert run(LineFramer(limit), stream[:cut], stream[cut:]) == (b"7\n", [])
@@ -84,7 +84,7 @@ def test_a_mark_does_not_count_towards_the_size_of_its_line() -> None:
     assert run(LineFramer(4), BYTE_ORDER_MARK + b"12345", b"\n") == (b"", [5])
 
 
-@pytest.mark.parametrize("first", [b"a\n", b"\n", b"a", b"12345\n"])
+@every("first", [b"a\n", b"\n", b"a", b"12345\n"])
 def test_a_mark_anywhere_else_is_left_alone(first: bytes) -> None:
     lines, _ = run(LineFramer(4), first, BYTE_ORDER_MARK + b"\n")
     assert lines.endswith(BYTE_ORDER_MARK + b"\n")
@@ -97,8 +97,8 @@ def test_half_a_mark_at_the_end_of_the_stream_is_a_line() -> None:
 # Lines above the limit (FRM-16).
 
 
-@pytest.mark.parametrize("size", [63, 64, 65, 66, 200])
-@pytest.mark.parametrize("chunk", [1, 7, 64, 65, 1000])
+@every("size", [63, 64, 65, 66, 200])
+@every("chunk", [1, 7, 64, 65, 1000])
 def test_reading_goes_on_behind_an_oversized_line(size: int, chunk: int) -> None:
     stream = b"before\n" + b"x" * size + b"\nafter\n"
     lines, skipped = run(LineFramer(64), *(stream[i : i + chunk] for i in range(0, len(stream), chunk)))

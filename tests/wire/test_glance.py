@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec import UNSET
 
 from dragoman.wire import Failure, MalformedFrame, Notification, Request, Response, decode
 from dragoman.wire.glance import UNREADABLE, Glance, glance, glance_block, lines_of
+from tests.every import every
 from tests.wire.strategies import frames, good_frames
 
 UPDATE = b'{"jsonrpc":"2.0","method":"session/update","params":{"id":9,"method":"inner"}}\n'
@@ -28,13 +28,13 @@ def expected(frame: bytes) -> Glance:
 
 
 @given(frame=good_frames)
-@settings(max_examples=300)
+@settings(max_examples=max(100, settings().max_examples))
 def test_a_glance_agrees_with_the_decoder(frame: bytes) -> None:
     assert glance(frame) == expected(frame)
 
 
 @given(sent=st.lists(frames, max_size=6))
-@settings(max_examples=300)
+@settings(max_examples=max(100, settings().max_examples))
 @example(sent=[UPDATE[:-1], b"", b"  ", UPDATE[:-1]])
 @example(sent=[b'{"id":1}{"id":2}', b'{"method":"a"', b"}"])
 def test_a_block_gives_the_glance_of_each_of_its_lines(sent: list[bytes]) -> None:
@@ -78,9 +78,7 @@ def test_a_null_id_is_not_an_absent_one() -> None:
     assert glance(b'{"method":"a"}').id is UNSET
 
 
-@pytest.mark.parametrize(
-    "frame", [b'{"method":5}', b'{"id":1.5}', b"[]", b"nothing", b'{"id":true}', b"\xff"]
-)
+@every("frame", [b'{"method":5}', b'{"id":1.5}', b"[]", b"nothing", b'{"id":true}', b"\xff"])
 def test_what_cannot_be_read_is_said_to_be_so(frame: bytes) -> None:
     assert glance(frame) == UNREADABLE
     assert glance_block(UPDATE + frame + b"\n" + UPDATE) == [
@@ -98,7 +96,7 @@ def test_a_last_frame_without_its_newline_is_still_a_frame() -> None:
     assert glance_block(UPDATE + b'{"id":1}') == [Glance("session/update"), Glance(id=1)]
 
 
-@pytest.mark.parametrize(
+@every(
     "odd",
     [
         b'{"jsonrpc":"2.0","method":"session/update","params":{"a":{}},"id":7}\n',
@@ -112,7 +110,7 @@ def test_a_last_frame_without_its_newline_is_still_a_frame() -> None:
         b"\n",
     ],
 )
-@pytest.mark.parametrize("place", [0, 1, 3])
+@every("place", [0, 1, 3])
 def test_a_run_of_notifications_does_not_hide_what_is_none_of_them(odd: bytes, place: int) -> None:
     sent = [b'{"jsonrpc":"2.0","method":"session/update","params":{"a":{"b":"c"}}}\n'] * 3
     sent.insert(place, odd)

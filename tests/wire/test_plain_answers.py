@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.wire import Response, decode_block, response
 from dragoman.wire.plain import plain_answers
+from tests.every import every
 from tests.wire.strategies import frames
 
 results = st.sampled_from([b"{}", b"null", b'{"content":"a\\nb"}', b"[1,2]", '{"a":"ü"}'.encode()])
@@ -59,8 +59,6 @@ def test_whatever_is_read_by_the_short_way_is_read_the_same_by_the_long_way(sent
         ]
 
 
-@pytest.mark.parametrize(
-    "block", [b"", b"{", b'{"jsonrpc":"2.0","id":1,"result":{}}', b'{"jsonrpc":"2.0","id":']
-)
+@every("block", [b"", b"{", b'{"jsonrpc":"2.0","id":1,"result":{}}', b'{"jsonrpc":"2.0","id":'])
 def test_what_is_no_whole_line_is_not_a_run(block: bytes) -> None:
     assert plain_answers(block) == []

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
 from hypothesis import example, given
 from msgspec import Raw
 
 from dragoman.wire import MalformedFrame, Notification, decode
 from dragoman.wire.decode import UNREADABLE_TEXT
 from dragoman.wire.plain import PlainNotification
+from tests.every import every
 from tests.wire.corpus import BAD_VALUES
 from tests.wire.strategies import frames
 
@@ -47,7 +47,7 @@ def _is_utf8(frame: bytes) -> bool:
     return True
 
 
-@pytest.mark.parametrize("name", BAD_VALUES)
+@every("name", BAD_VALUES)
 def test_params_that_nobody_reads_are_checked_all_the_same(name: str) -> None:
     frame = b'{"jsonrpc":"2.0","method":"m","params":%b}' % BAD_VALUES[name]
     assert isinstance(decode(frame), MalformedFrame)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.wire import Request, decode_block, request
 from dragoman.wire.plain import plain_requests
+from tests.every import every
 
 params = st.sampled_from([b"{}", b'{"path":"/a"}', b"[1,2]", b'{"a":{"b":"c"}}'])
 methods = st.sampled_from(["fs/read_text_file", "fs/write_text_file", "_x"])
@@ -50,6 +50,6 @@ def test_anything_else_among_them_is_left_to_the_long_way(
     assert plain_requests(b"".join([*before, other, *after])) == []
 
 
-@pytest.mark.parametrize("block", [b"", b"{", request(1, "a", b"{}"), request(1, "a", b"{}") * 2 + b"{"])
+@every("block", [b"", b"{", request(1, "a", b"{}"), request(1, "a", b"{}") * 2 + b"{"])
 def test_a_lone_request_and_what_is_no_whole_line_are_not_a_run(block: bytes) -> None:
     assert plain_requests(block) == []

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from dragoman.workspace.commands import SHELL, PlannedCommand, find_program, needs_shell, plan_command
 from dragoman.workspace.refusals import FORBIDDEN, INVALID_PARAMS, NOT_FOUND
+from tests.every import every
 from tests.workspace.ground import refused
 
 ENV = {"PATH": "/usr/bin:/bin"}
@@ -67,7 +68,7 @@ LINES = [
 ]
 
 
-@pytest.mark.parametrize("line", LINES)
+@every("line", LINES)
 def test_a_line_for_a_shell_is_refused_unless_shells_are_allowed(line: str) -> None:
     assert refused(plan, line) == (FORBIDDEN, "shell_line")
     command = plan(line, shell_lines=True)
@@ -84,9 +85,7 @@ def test_with_arguments_a_line_is_a_name_and_nothing_else() -> None:
     assert refused(plan, "ls; id", "b", shell_lines=True) == (NOT_FOUND, "no_program")
 
 
-@pytest.mark.parametrize(
-    "line", ["ls -la", "echo 'a;b|c'", 'echo "a;b"', "echo a\\;b", "git log a..b", "a=b", "x~"]
-)
+@every("line", ["ls -la", "echo 'a;b|c'", 'echo "a;b"', "echo a\\;b", "git log a..b", "a=b", "x~"])
 def test_plain_words_need_no_shell(line: str) -> None:
     assert needs_shell(line) == (line == "a=b")
 
@@ -101,7 +100,7 @@ def test_what_needs_no_shell_means_the_same_to_one(line: str) -> None:
     assert [word.decode() for word in shell.split(b"\0")[:-1]] == list(words[1:])
 
 
-@pytest.mark.parametrize("command", ["", " ", "a\0b", "x" * 200_000, "\ud800"])
+@every("command", ["", " ", "a\0b", "x" * 200_000, "\ud800"])
 def test_what_cannot_be_a_command_is_refused(command: str) -> None:
     assert refused(plan, command) == (INVALID_PARAMS, "bad_command")
 
@@ -111,9 +110,7 @@ def test_what_cannot_be_an_argument_is_refused(argument: str) -> None:
     assert refused(plan, "echo", argument) == (INVALID_PARAMS, "bad_command")
 
 
-@pytest.mark.parametrize(
-    "command", ["no-such-program", "/no/such/program", "./none", "/etc/passwd", "/etc", "cd /"]
-)
+@every("command", ["no-such-program", "/no/such/program", "./none", "/etc/passwd", "/etc", "cd /"])
 def test_an_unknown_program_is_named(command: str) -> None:
     assert refused(plan, command) == (NOT_FOUND, "no_program")
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dragoman.workspace.diffs import MOST_EDITS, quote_name, unified_diff, without_hunks
+from tests.every import every
 
 TEXTS = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "\n", "d"]), max_size=14).map("".join)
 
@@ -68,7 +68,7 @@ def test_a_text_that_differs_everywhere_is_shown_as_replaced() -> None:
     assert (diff.added_lines, diff.removed_lines) == (2 * MOST_EDITS + 1, 2 * MOST_EDITS + 1)
 
 
-@pytest.mark.parametrize(
+@every(
     ("name", "written"),
     [
         ("a b", "a b"),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from dragoman.transport.tree import MARK
 from dragoman.workspace.environment import command_environment, is_inherited
 from dragoman.workspace.refusals import FORBIDDEN, INVALID_PARAMS
+from tests.every import every
 from tests.workspace.ground import refused
 
 PARENT = {
@@ -29,7 +28,7 @@ def test_a_request_adds_and_overwrites() -> None:
     assert (env["PATH"], env["NEW"], env["HOME"]) == ("/opt", "2", "/home/me")
 
 
-@pytest.mark.parametrize(
+@every(
     "name",
     [
         "ANTHROPIC_API_KEY",
@@ -52,16 +51,12 @@ def test_more_may_be_allowed_by_pattern() -> None:
     assert command_environment(PARENT, allow=["AP*"])["API"] == "x"
 
 
-@pytest.mark.parametrize(
-    "name", ["LD_PRELOAD", "DYLD_INSERT_LIBRARIES", "BASH_ENV", "ENV", "BASH_FUNC_ls%%", MARK]
-)
+@every("name", ["LD_PRELOAD", "DYLD_INSERT_LIBRARIES", "BASH_ENV", "ENV", "BASH_FUNC_ls%%", MARK])
 def test_a_variable_that_takes_over_programs_is_refused(name: str) -> None:
     assert refused(command_environment, {}, [(name, "x")]) == (FORBIDDEN, "bad_env")
 
 
-@pytest.mark.parametrize(
-    ("name", "value"), [("", "x"), ("A=B", "x"), ("A\0", "x"), ("A", "\0"), ("A", "\ud800")]
-)
+@every(("name", "value"), [("", "x"), ("A=B", "x"), ("A\0", "x"), ("A", "\0"), ("A", "\ud800")])
 def test_what_cannot_be_a_variable_is_refused(name: str, value: str) -> None:
     assert refused(command_environment, {}, [(name, value)]) == (INVALID_PARAMS, "bad_env")
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.workspace.merge import MOST_EDITS, common_runs, merge
+from tests.every import every
 
 lines = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "d\n"]), max_size=12)
 texts = st.builds("".join, lines)
 
 
-@pytest.mark.parametrize(
+@every(
     ("base", "ours", "theirs", "merged"),
     [
         ("1\n2\n3\n", "one\n2\n3\n", "1\n2\nthree\n", "one\n2\nthree\n"),

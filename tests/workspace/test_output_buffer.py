@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.workspace.output_buffer import OutputBuffer
+from tests.every import every
 
 
 def fed(limit: int, *chunks: bytes, over: bool = True) -> OutputBuffer:
@@ -26,9 +26,7 @@ def test_the_beginning_is_cut_and_that_is_told() -> None:
     assert fed(4, b"hello").tail() == ("ello", True)
 
 
-@pytest.mark.parametrize(
-    ("limit", "text"), [(9, "€€€"), (8, "€€"), (7, "€€"), (6, "€€"), (3, "€"), (2, ""), (0, "")]
-)
+@every(("limit", "text"), [(9, "€€€"), (8, "€€"), (7, "€€"), (6, "€€"), (3, "€"), (2, ""), (0, "")])
 def test_a_cut_falls_between_characters(limit: int, text: str) -> None:
     assert fed(limit, "€€€".encode()).tail() == (text, limit < 9)
 

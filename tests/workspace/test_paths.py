@@ -16,13 +16,14 @@ from dragoman.workspace.paths import (
     parse,
     split_path,
 )
+from tests.every import every
 
 names = st.lists(
     st.text(st.characters(exclude_characters="/\0", codec="utf-8"), min_size=1, max_size=8), max_size=6
 )
 
 
-@pytest.mark.parametrize(
+@every(
     ("path", "route"),
     [
         ("/", Route((), is_folder=True)),
@@ -39,7 +40,7 @@ def test_a_path_is_cut_into_names(path: str, route: Route) -> None:
     assert parse(path) == route
 
 
-@pytest.mark.parametrize(
+@every(
     ("path", "why"),
     [
         ("a/b", "absolute"),

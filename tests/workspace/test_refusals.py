@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import errno
 
-import pytest
-
 from dragoman.errors import ErrorAnswer
 from dragoman.workspace.refusals import from_system, reason_of
+from tests.every import every
 
 
-@pytest.mark.parametrize(
+@every(
     ("number", "code", "reason"),
     [
         (errno.ENOENT, -32002, "missing"),

@@ -21,7 +21,7 @@ from dragoman.workspace.workspace import Workspace
 from tests.runtime.raw import until
 from tests.workspace.turns import commit_all, git, picture, told
 
-pytestmark = pytest.mark.usefixtures("private_store")
+pytestmark = [pytest.mark.usefixtures("private_store"), pytest.mark.in_turn("root")]
 
 
 @pytest.fixture

@@ -98,11 +98,11 @@ async def test_endless_output_costs_no_memory_and_stops_nobody(tmp_path: Path) -
         loop = asyncio.get_running_loop()
         await until(lambda: terminal.tail.is_truncated)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        end, turns = loop.time() + 2, 0
+        end, turns = loop.time() + 0.7, 0
         while loop.time() < end:
             await asyncio.sleep(0)
             turns += 1
-        assert turns > 200
+        assert turns > 70
         assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 32 * 1024
         await terminal.kill()
         assert 1024 * 1024 - 4 < len(terminal.tail.text.encode()) <= 1024 * 1024

@@ -21,6 +21,7 @@ from dragoman.workspace.text import (
     lines_of,
     with_endings_of,
 )
+from tests.every import every
 
 texts = st.text(st.sampled_from("ab\n\r é\u2028\U0001f600\ufeff\x85\x0b"), max_size=40)
 MARKS = {
@@ -106,7 +107,7 @@ def test_text_is_read_as_it_was_written_however_the_bytes_are_cut(
     assert encoding.encode(said).startswith(mark)
 
 
-@pytest.mark.parametrize(
+@every(
     "data",
     [
         "naïve".encode("latin-1"),
@@ -135,7 +136,7 @@ def test_a_text_that_does_not_fit_its_encoding_is_refused() -> None:
         UTF_8.encode("\ud800")
 
 
-@pytest.mark.parametrize(
+@every(
     ("old", "new", "written"),
     [
         ("a\r\nb\r\n", "x\ny\n", "x\r\ny\r\n"),

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
-
 from dragoman.workspace.refusals import CONFLICT
 from dragoman.workspace.versions import ABSENT, KnownVersion
 from dragoman.workspace.write_conflicts import Kind, WriteClash, base_of, conflict_refused, kind_of_clash
+from tests.every import every
 
 READ = KnownVersion("v1", "text")
 MISSING = KnownVersion(ABSENT)
 
 
-@pytest.mark.parametrize(
+@every(
     ("known", "now", "strict", "has_forgotten", "kind"),
     [
         (READ, "v1", False, False, None),
@@ -38,7 +37,7 @@ def test_a_missing_file_is_known_to_hold_nothing() -> None:
     assert [base_of(known) for known in (None, READ, MISSING, KnownVersion("v1"))] == [None, "text", "", None]
 
 
-@pytest.mark.parametrize("kind", ["changed", "appeared", "deleted", "not_read", "forgotten"])
+@every("kind", ["changed", "appeared", "deleted", "not_read", "forgotten"])
 def test_a_refusal_says_what_happened_and_not_what_is_in_the_file(kind: Kind) -> None:
     error = conflict_refused(WriteClash(kind, "/path", "v2", "my secret", "their secret"))
     assert error.code == CONFLICT

@@ -56,19 +56,21 @@ def processes() -> dict[int, Process]:
 def look_up(pid: int) -> Process | None:
     """One process, or None when it is gone."""
     try:
-        stat = _content(f"/proc/{pid}/stat")
+        fd = os.open(f"/proc/{pid}/stat", os.O_RDONLY)
+        try:
+            stat = os.read(fd, 4096)  # all of it: the system gives a line at once
+        finally:
+            os.close(fd)
     except OSError:
         return None
     # The name in parentheses may hold spaces and parentheses of its own: the fields begin behind the last.
-    fields = stat.rpartition(b")")[2].split()
+    fields = stat.rpartition(b")")[2].split(None, 20)
     state, parent, group, session = fields[0].decode(), *map(int, fields[1:4])
     return Process(pid, parent, group, session, int(fields[19]), state in ("Z", "X"), state)
 
 
 def _content(path: str) -> bytes:
-    """A file of `/proc`, read without the buffers of `open`: a look at a whole system takes hundreds of
-    these.
-    """
+    """A file of `/proc`, read without the buffers of `open`."""
     fd = os.open(path, os.O_RDONLY)
     try:
         text = b""

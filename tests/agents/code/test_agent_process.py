@@ -16,7 +16,7 @@ from dragoman.errors import CallFailed, LinkClosed
 from dragoman.schema.v1 import EnvVariable, McpServerStdio
 from dragoman.testing.models import call, hold, scripted_model, turn
 from tests.agents.code.coder_runs import Person, calls, status
-from tests.forks import DRAGOMAN
+from tests.forks import DRAGOMAN, forked
 from tests.interop.programs import CLIENTS, needs_node, tapped, tell
 from tests.interop.test_story import judge
 from tests.together import SideBySide
@@ -25,7 +25,9 @@ pytestmark = [pytest.mark.bound(55), pytest.mark.timeout(120)]
 together = SideBySide(2)
 
 CODER = [sys.executable, "-m", "dragoman", "agent", "code"]
-MCP_SERVER = Path(__file__).parents[2] / "sdk" / "kit" / "mcp_server.py"
+MCP_SERVER = forked(
+    [sys.executable, str(Path(__file__).parents[2] / "sdk" / "kit" / "official_mcp_server.py")]
+)
 FORKED = [*DRAGOMAN, *CODER[3:]]
 
 
@@ -116,7 +118,7 @@ async def test_a_session_survives_the_death_of_its_process(tmp_path: Path) -> No
     script = [turn("Hello."), turn("Half", hold()), turn("Whole.")]
     async with scripted_model(script) as model:
         env = environment(tmp_path, DRAGOMAN_MODEL="small", DRAGOMAN_BASE_URL=model.openai_url)
-        async with connect(CODER, env=env) as agent:
+        async with connect(FORKED, env=env) as agent:
             session = await agent.new_session(cwd=str(tmp_path))
             await session.prompt("One")
             running = asyncio.ensure_future(session.prompt("Two"))
@@ -147,8 +149,8 @@ async def test_tools_of_an_mcp_server_stand_beside_its_own(tmp_path: Path) -> No
     person = Person()
     server = McpServerStdio(
         name="numbers",
-        command=sys.executable,
-        args=[str(MCP_SERVER), "stdio", "numbers"],
+        command=MCP_SERVER[0],
+        args=[*MCP_SERVER[1:], "stdio", "numbers"],
         env=[EnvVariable(name="TOKEN", value="sk-mcp")],
     )
     async with scripted_model(script) as model:

@@ -14,6 +14,7 @@ from dragoman.agents.code.config import (
 )
 from dragoman.agents.code.login import log_in, reach
 from dragoman.errors import ErrorAnswer
+from tests.every import every
 
 
 def written(folder: Path, text: str) -> dict[str, str]:
@@ -56,7 +57,7 @@ def test_a_file_that_was_named_must_exist(tmp_path: Path) -> None:
         load_config(file=str(tmp_path / "none.toml"))
 
 
-@pytest.mark.parametrize(
+@every(
     ("name", "api", "expected"),
     [
         ("openai:gpt-5", None, ("openai", "gpt-5")),

@@ -2,14 +2,13 @@
 
 from datetime import UTC, datetime
 
-import pytest
-
 from dragoman.agents.code.faults import ModelFault, seconds_until
+from tests.every import every
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "seconds"),
     [
         ("12", 12.0),

@@ -42,9 +42,7 @@ def folder(tmp_path: Path) -> Path:
     folder = make_shop(tmp_path / "project")
     (folder / "test_shop.py").write_text(TESTS)
     (folder / ".venv").symlink_to(sys.prefix)  # its interpreter has pytest
-    (folder / "pytest.ini").write_text(
-        "[pytest]\naddopts = -p no:hypothesispytest -p no:dragoman -p no:asyncio -p no:anyio\n"
-    )
+    (folder / "pytest.ini").write_text("[pytest]\naddopts = --disable-plugin-autoload\n")
     return folder
 
 

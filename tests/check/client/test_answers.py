@@ -3,11 +3,11 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-import pytest
 
 from dragoman.check.client.answers import CURSOR, StandInAnswers
 from dragoman.check.client.profiles import LOGIN, PROFILES
 from dragoman.check.recording import Frame
+from tests.every import every
 
 SETUP = {"cwd": "/project", "mcpServers": []}
 
@@ -57,7 +57,7 @@ def test_modes_and_options_are_one_state() -> None:
     assert [option["currentValue"] for option in found["configOptions"]] == ["code", "large"]
 
 
-@pytest.mark.parametrize(
+@every(
     ("method", "params", "code"),
     [
         ("session/set_mode", {"modeId": "dance"}, -32602),

@@ -10,6 +10,7 @@ from dragoman.check.endpoint.scenes import examine_endpoint
 from dragoman.check.report import peer_name
 from dragoman.check.verdict import judge
 from tests.check.endpoint.server import GoodServer
+from tests.every import every
 from tests.transport.asgi_server import served
 
 
@@ -55,7 +56,7 @@ async def test_nobody_at_all_is_not_examined() -> None:
         await examine_endpoint(EndpointSettings(address=Address.of("http://127.0.0.1:1/acp")))
 
 
-@pytest.mark.parametrize("url", ["acp", "ftp://host/acp", "http://", "stdio:agent"])
+@every("url", ["acp", "ftp://host/acp", "http://", "stdio:agent"])
 def test_an_address_must_be_one(url: str) -> None:
     with pytest.raises(ValueError, match="no address"):
         Address.of(url)

@@ -17,9 +17,7 @@ def _name(mutant: Mutant) -> str:
     return f"{mutant.side}: {mutant.name}"
 
 
-@pytest.mark.parametrize(
-    ("name", "side"), [(name, side) for name, (_, sides) in GOOD.items() for side in sides]
-)
+@every(("name", "side"), [(name, side) for name, (_, sides) in GOOD.items() for side in sides])
 def test_nothing_is_held_against_a_good_conversation(name: str, side: Side) -> None:
     talk = GOOD[name][0]()
     found = judge([talk.recording()], side)

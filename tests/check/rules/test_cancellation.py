@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from tests.check.conversations import Said, agent, client
 from tests.check.rules.talks import Talk, breaks, keeps, says, says_nothing, update
+from tests.every import every
 
 CANCEL = client("session/cancel", {"sessionId": "s"})
 ASK = agent(
@@ -152,7 +151,7 @@ def test_can_15_requests_of_its_own_are_withdrawn() -> None:
     breaks("CAN-15", turn(ASK, CANCEL, agent("$/cancel_request", {"requestId": "70"})))
 
 
-@pytest.mark.parametrize("requirement", ["CAN-06", "CAN-07", "CAN-08", "CAN-13"])
+@every("requirement", ["CAN-06", "CAN-07", "CAN-08", "CAN-13"])
 def test_a_turn_that_nobody_cancelled_says_nothing(requirement: str) -> None:
     says_nothing(requirement, turn().prompt("s"))
 

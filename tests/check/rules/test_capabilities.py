@@ -8,12 +8,13 @@ import pytest
 
 from tests.check.conversations import agent, client
 from tests.check.rules.talks import Talk, breaks, keeps, says_nothing
+from tests.every import every
 
 LINK = {"type": "resource_link", "uri": "file:///w/a", "name": "a"}
 READ = {"sessionId": "s", "path": "/w/a"}
 
 
-@pytest.mark.parametrize("offer", [None, False, "yes", {"readTextFile": None}])
+@every("offer", [None, False, "yes", {"readTextFile": None}])
 def test_init_12_an_agent_uses_what_the_client_offered(offer: Any) -> None:
     fine = {"fs": {"readTextFile": True}}
     keeps("INIT-12", Talk(wants=fine).ask("fs/read_text_file", READ, {"content": ""}))

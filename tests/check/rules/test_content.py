@@ -8,6 +8,7 @@ import pytest
 
 from tests.check.conversations import agent
 from tests.check.rules.talks import Talk, breaks, keeps, says, says_nothing, update
+from tests.every import every
 
 TEXT = {"type": "text", "text": "hi"}
 IMAGE = {"type": "image", "data": "aGk=", "mimeType": "image/png"}
@@ -59,14 +60,14 @@ RIGHT: list[tuple[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("requirement", "block"), RIGHT)
+@every(("requirement", "block"), RIGHT)
 def test_a_right_block_is_right_everywhere(requirement: str, block: Any) -> None:
     for talk in (chunk(block), tool(block), asked(block)):
         keeps(requirement, talk)
     keeps(requirement, Talk().new().prompt("s", block), "client")
 
 
-@pytest.mark.parametrize(("requirement", "block"), WRONG)
+@every(("requirement", "block"), WRONG)
 def test_a_wrong_block_is_wrong_everywhere(requirement: str, block: Any) -> None:
     for talk in (chunk(block), tool(block), asked(block)):
         breaks(requirement, talk)

@@ -8,6 +8,7 @@ import pytest
 
 from tests.check.conversations import Said, agent, client
 from tests.check.rules.talks import Talk, breaks, keeps, says_nothing
+from tests.every import every
 
 BOTH: dict[str, Any] = {"elicitation": {"form": {}, "url": {}}}
 NAME = {"type": "string", "title": "Your name"}
@@ -60,7 +61,7 @@ def test_elic_05_the_named_request_is_open() -> None:
     breaks("ELIC-05", Talk(wants=BOTH).add(form(sessionId="-", requestId=1)))  # it was answered
 
 
-@pytest.mark.parametrize("wrong", [{"a": {"type": "object"}}, {"a": {}}, {"a": "string"}, []])
+@every("wrong", [{"a": {"type": "object"}}, {"a": {}}, {"a": "string"}, []])
 def test_elic_07_a_form_is_flat(wrong: Any) -> None:
     keeps("ELIC-07", turn(form(properties={"a": {"type": "array"}, "b": {"type": "_own"}})))
     breaks("ELIC-07", turn(form(properties=wrong)))
@@ -72,7 +73,7 @@ def test_elic_08_a_form_says_that_it_is_an_object() -> None:
     breaks("ELIC-08", turn(form(requestedSchema={"type": "object"})))
 
 
-@pytest.mark.parametrize(
+@every(
     "field",
     [{"title": "Password:"}, {"title": "Your API key"}, {"format": "password"}, {"title": "access token"}],
 )

@@ -9,6 +9,7 @@ import pytest
 from tests.check.conversations import Said, agent, client
 from tests.check.rules.talks import Talk, breaks, keeps, says_nothing
 from tests.check.rules.test_elicitation import BOTH, form, page
+from tests.every import every
 
 FIELDS: dict[str, Any] = {
     "name": {"type": "string", "minLength": 1, "maxLength": 5},
@@ -53,7 +54,7 @@ def test_elic_18_an_answer_has_an_action(wrong: dict[str, Any]) -> None:
 GOOD = {"name": "Ada", "colour": "red", "size": "s", "age": 36, "share": 0.5, "sure": True, "tags": ["a"]}
 
 
-@pytest.mark.parametrize(
+@every(
     "wrong",
     [
         {"name": ""},

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from dragoman.check.recording import Recording
 from dragoman.check.verdict import judge
 from tests.check.conversations import agent, client, make_recording
+from tests.every import every
 
 OPENED = {"content-type": "application/json", "acp-connection-id": "c"}
 STREAM = {"status": 200, "frames": [], "events": ["data: {}"]}
@@ -80,7 +79,7 @@ def verdict(requirement: str, replies: Any) -> tuple[int, int]:
     return found.places, found.broken
 
 
-@pytest.mark.parametrize("requirement", CASES)
+@every("requirement", CASES)
 def test_a_reply_keeps_it_or_breaks_it(requirement: str) -> None:
     kept, broken = CASES[requirement]
     assert verdict(requirement, kept)[0] > 0
@@ -89,8 +88,6 @@ def test_a_reply_keeps_it_or_breaks_it(requirement: str) -> None:
     assert verdict(requirement, {}) == (0, 0)
 
 
-@pytest.mark.parametrize(
-    "replies", [None, 7, [], {"initialize": 7}, {"upgrade": {"status": "101"}}, {"load": {}}]
-)
+@every("replies", [None, 7, [], {"initialize": 7}, {"upgrade": {"status": "101"}}, {"load": {}}])
 def test_odd_facts_stop_no_rule(replies: Any) -> None:
     assert judge([recorded(replies)], "server")

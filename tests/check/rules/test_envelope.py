@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from dragoman.check.verdict import judge
 from tests.check.conversations import Said, agent, client, make_recording
 from tests.check.rules.talks import Talk, breaks, keeps, says, says_nothing
+from tests.every import every
 
 
 def raw(text: bytes) -> Said:
@@ -43,7 +42,7 @@ def test_rpc_02_a_request_has_a_method_and_an_id() -> None:
     breaks("RPC-02", Talk().add(raw(b'{"jsonrpc":"2.0","id":1,"method":5}')))
 
 
-@pytest.mark.parametrize("wrong", ["1", 1.0, 3, None, True])
+@every("wrong", ["1", 1.0, 3, None, True])
 def test_rpc_03_an_answer_repeats_the_id(wrong: Any) -> None:
     talk = Talk().begin("session/list", {})
     keeps("RPC-03", Talk().call("session/list", {}))

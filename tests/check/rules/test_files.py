@@ -8,6 +8,7 @@ import pytest
 
 from tests.check.conversations import agent, client
 from tests.check.rules.talks import Talk, breaks, keeps, says_nothing, update
+from tests.every import every
 
 LENT = {"fs": {"readTextFile": True, "writeTextFile": True}}
 READ, WRITE = "fs/read_text_file", "fs/write_text_file"
@@ -57,7 +58,7 @@ def test_fs_03_paths_are_absolute() -> None:
     breaks("FS-03", files().read(path="a"))
 
 
-@pytest.mark.parametrize(
+@every(
     ("part", "right", "wrong"),
     [
         ({"line": 2, "limit": 2}, "two\nthree\n", "three\n\n"),

@@ -9,6 +9,7 @@ import pytest
 from dragoman.check.values import ends_with, is_absolute, is_same, is_under
 from tests.check.conversations import agent, client
 from tests.check.rules.talks import Talk, breaks, keeps, says_nothing, update
+from tests.every import every
 
 LENDS = {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": True}
 
@@ -98,7 +99,7 @@ def test_ses_18_sessions_stay_in_their_folders() -> None:
     breaks("SES-18", Talk().new("s", "/w").new("t", "/v").prompt("s", create))
 
 
-@pytest.mark.parametrize(
+@every(
     ("path", "expected"),
     [("/a", True), ("C:/a", True), ("\\\\host\\a", True), ("a", False), ("C:a", False), (5, False)],
 )

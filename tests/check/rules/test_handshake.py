@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from dragoman.check.manifest import Side
 from dragoman.check.verdict import judge
 from tests.check.conversations import Said, agent, client, make_recording
 from tests.check.rules.talks import BROKEN, Talk, breaks, keeps, says, says_nothing, update
+from tests.every import every
 
 FINE: dict[str, Any] = {
     "protocolVersion": 1,
@@ -56,7 +55,7 @@ def test_init_01_nothing_is_asked_before_the_handshake_is_over() -> None:
     silent("INIT-01", client("session/prompt", {}, id=8), side="client")
 
 
-@pytest.mark.parametrize("wrong", ["1", 1.5, -1, 65536, None, True])
+@every("wrong", ["1", 1.5, -1, 65536, None, True])
 def test_init_02_and_16_a_version_is_a_whole_number(wrong: Any) -> None:
     kept("INIT-02", *shake(), side="client")
     broken("INIT-02", *shake({**FINE, "protocolVersion": wrong}), side="client")
@@ -92,7 +91,7 @@ def test_init_05_and_19_the_agent_answers_with_version_and_capabilities() -> Non
     broken("INIT-19", *shake(result={"protocolVersion": 1}))
 
 
-@pytest.mark.parametrize(
+@every(
     ("asked", "got", "requirement", "is_kept"),
     [
         (1, 1, "INIT-06", True),

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from tests.check.conversations import agent
 from tests.check.rules.talks import Talk, breaks, keeps, says_nothing, update
+from tests.every import every
 
 ITEM: dict[str, Any] = {"sessionId": "s", "cwd": "/w", "title": "x", "updatedAt": "2026-01-02T03:04:05Z"}
 
@@ -62,7 +61,7 @@ def test_lst_05_a_folder_filters() -> None:
     breaks("LST-05", listing({"cwd": "/other"}, ITEM))
 
 
-@pytest.mark.parametrize(
+@every(
     "wrong",
     [{"sessionId": None}, {"cwd": "src"}, {"cwd": 5}, {"title": 5}, {"updatedAt": "yesterday"}],
 )

@@ -10,6 +10,7 @@ from dragoman.check.manifest import Side
 from dragoman.check.verdict import judge
 from tests.check.conversations import Said, agent, client, make_recording
 from tests.check.rules.talks import BROKEN
+from tests.every import every
 
 PLAIN = {"id": "key", "name": "A key"}
 TERMINAL = {"id": "tty", "name": "In a terminal", "type": "terminal", "args": ["--login"]}
@@ -76,7 +77,7 @@ def test_auth_05_only_offered_methods_are_used() -> None:
     says_nothing("AUTH-05", talk([TERMINAL], login("tty")), "client")
 
 
-@pytest.mark.parametrize(
+@every(
     ("requirement", "entry"),
     [
         ("AUTH-06", TERMINAL),

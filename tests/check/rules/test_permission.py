@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from tests.check.conversations import Said, agent, client
 from tests.check.rules.talks import Talk, breaks, keeps, says_nothing
+from tests.every import every
 
 OPTIONS: list[dict[str, Any]] = [
     {"optionId": "yes", "name": "Yes", "kind": "allow_once"},
@@ -30,7 +29,7 @@ def turn(*frames: Said) -> Talk:
     return Talk().new("s").prompt("s", *frames)
 
 
-@pytest.mark.parametrize(
+@every(
     "wrong",
     [
         {"sessionId": None},
@@ -58,9 +57,7 @@ def test_perm_04_options_have_ids_of_their_own() -> None:
     breaks("PERM-04", turn(ask(options=[OPTIONS[0], OPTIONS[0]])))
 
 
-@pytest.mark.parametrize(
-    "wrong", [{}, {"outcome": "selected"}, {"outcome": {"outcome": "selected"}}, {"outcome": {}}]
-)
+@every("wrong", [{}, {"outcome": "selected"}, {"outcome": {"outcome": "selected"}}, {"outcome": {}}])
 def test_perm_05_an_answer_is_an_outcome(wrong: dict[str, Any]) -> None:
     keeps("PERM-05", turn(ask(), chosen()), "client")
     keeps("PERM-05", turn(ask(), client(id=77, result=CANCELLED)), "client")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from dragoman.check.walks import BOUNDS
 from tests.check.rules.talks import Talk, breaks, keeps, says_nothing, update
+from tests.every import every
 
 
 def located(**place: Any) -> Talk:
@@ -29,7 +28,7 @@ def test_rpc_23_numbers_keep_their_bounds() -> None:
     keeps("RPC-23", located(rawInput={"line": -1}, line=1))
 
 
-@pytest.mark.parametrize("name", sorted(BOUNDS))
+@every("name", sorted(BOUNDS))
 def test_rpc_23_has_two_bounds_for_each_name(name: str) -> None:
     least, largest = BOUNDS[name]
     keeps("RPC-23", Talk().add(update("s", "usage_update", **{name: largest})))

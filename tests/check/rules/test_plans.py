@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from tests.check.conversations import Said, agent, client
 from tests.check.rules.talks import Talk, breaks, keeps, says_nothing, update
+from tests.every import every
 
 
 def entry(content: str, status: str = "pending", **more: Any) -> dict[str, Any]:
@@ -32,7 +31,7 @@ def test_plan_01_a_plan_is_told() -> None:
     says_nothing("PLAN-01", turn())
 
 
-@pytest.mark.parametrize("wrong", [5, {}, entry("a", "done"), entry("a", priority="urgent"), entry(5)])  # type: ignore[arg-type]
+@every("wrong", [5, {}, entry("a", "done"), entry("a", priority="urgent"), entry(5)])  # type: ignore[arg-type]
 def test_plan_02_and_07_entries_are_whole(wrong: Any) -> None:
     keeps("PLAN-02", turn(plan(entry("a"), entry("b", "completed"))))
     breaks("PLAN-02", turn(plan(entry("a"), wrong)))

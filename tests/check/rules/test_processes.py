@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from tests.check.conversations import Said, agent, client
 from tests.check.rules.talks import Talk, breaks, keeps, says_nothing
 from tests.check.rules.test_terminals import DONE, Console, console
+from tests.every import every
 
 WHERE = {"sessionId": "s", "terminalId": "t"}
 
@@ -69,7 +68,7 @@ def test_term_11_who_waits_learns_of_a_release() -> None:
     keeps("TERM-11", talk.do("release").add(client(id=60, result=DONE)), "client")
 
 
-@pytest.mark.parametrize("what", ["output", "wait_for_exit", "kill", "release"])
+@every("what", ["output", "wait_for_exit", "kill", "release"])
 def test_term_12_a_released_terminal_is_gone(what: str) -> None:
     keeps("TERM-12", console().made().do("release").do(what, code=-32002), "client")
     breaks("TERM-12", console().made().do("release").do(what), "client")

@@ -13,6 +13,7 @@ from dragoman.check.manifest import Side
 from dragoman.check.verdict import judge
 from dragoman.cli.recordings import read_recording
 from tests.check.test_timeline import MINE
+from tests.every import every
 from tests.interop.recordings import ELSEWHERE
 
 RECORDINGS = [path for path in sorted(ELSEWHERE.glob("*/*.ndjson")) if path.parent.name != "agents-v2"]
@@ -27,7 +28,7 @@ PROBED = {"SES-01", "SES-02", "TURN-01"}
 
 
 @pytest.mark.skipif(not RECORDINGS, reason="needs recordings of other people's programs")
-@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: f"{path.parent.name}-{path.stem}")
+@every("path", RECORDINGS, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_what_is_found_in_recordings_is_known(path: Path) -> None:
     recording = read_recording(path)
     for side in ("agent", "client"):

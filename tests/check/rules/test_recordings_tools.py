@@ -11,6 +11,7 @@ import pytest
 from dragoman.check.manifest import Side, requirements
 from dragoman.check.verdict import judge
 from dragoman.cli.recordings import read_recording
+from tests.every import every
 from tests.interop.recordings import ELSEWHERE
 
 RECORDINGS = sorted(ELSEWHERE.glob("*/*.ndjson"))
@@ -32,7 +33,7 @@ BROKEN: dict[tuple[str, Side], set[str]] = {
 
 
 @pytest.mark.skipif(not RECORDINGS, reason="needs recordings of other people's programs")
-@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: f"{path.parent.name}-{path.stem}")
+@every("path", RECORDINGS, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_what_is_found_in_recordings_is_known(path: Path) -> None:
     recording = read_recording(path)
     for side in ("agent", "client"):

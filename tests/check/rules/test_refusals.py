@@ -9,6 +9,7 @@ import pytest
 from tests.check.conversations import Said, agent, client
 from tests.check.rules.talks import Talk, breaks, keeps, says_nothing, update
 from tests.check.rules.test_permission import CANCELLED, ask, chosen, turn
+from tests.every import every
 
 DIFF = {"type": "diff", "path": "/w/a", "newText": "x"}
 CALL = update("s", "tool_call", toolCallId="c", title="x", content=[DIFF])
@@ -40,7 +41,7 @@ ODD: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("answer", ODD)
+@every("answer", ODD)
 def test_perm_10_what_is_no_yes_is_a_no(answer: dict[str, Any]) -> None:
     keeps("PERM-10", turn(CALL, ask(), client(id=77, **answer), ends("failed")))
     breaks("PERM-10", turn(CALL, ask(), client(id=77, **answer), ends("completed")))

@@ -8,6 +8,7 @@ import pytest
 
 from tests.check.conversations import Said, agent, client
 from tests.check.rules.talks import Talk, breaks, keeps, says_nothing
+from tests.every import every
 
 
 def line(text: bytes) -> Said:
@@ -33,7 +34,7 @@ def test_rpc_09_binds_clients_too() -> None:
     breaks("RPC-09", Talk().ask("nope/nope", {}, code=-32603), "client")
 
 
-@pytest.mark.parametrize(
+@every(
     ("requirement", "text", "code"),
     [
         ("RPC-10", b"{", -32700),

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from tests.check.conversations import agent, client
 from tests.check.rules.talks import Talk, breaks, keeps, says_nothing
 from tests.check.rules.test_folders import allow, read, worked
+from tests.every import every
 
 LOAD: dict[str, Any] = {"sessionId": "s", "cwd": "/w", "mcpServers": []}
 NEW: dict[str, Any] = {"cwd": "/w", "mcpServers": []}
@@ -35,7 +34,7 @@ def test_adir_02_roots_are_absolute() -> None:
     breaks("ADIR-02", rooted("a"), "client")
 
 
-@pytest.mark.parametrize("bad", ["/a", [5], [""], ["src"]])
+@every("bad", ["/a", [5], [""], ["src"]])
 def test_adir_03_bad_roots_are_refused(bad: Any) -> None:
     keeps("ADIR-03", Talk().call("session/new", {**NEW, "additionalDirectories": bad}, code=-32602))
     breaks("ADIR-03", Talk().new("s", additionalDirectories=bad))

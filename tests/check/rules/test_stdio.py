@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from tests.check.conversations import Said, agent, client
 from tests.check.rules.talks import Talk, breaks, keeps, says_nothing
+from tests.every import every
 
 
 def raw(text: bytes) -> Said:
@@ -29,9 +28,7 @@ def test_std_02_a_message_is_one_line() -> None:
     keeps("STD-02", Talk().add(raw(b"{"), raw(b"")).call("session/list"))
 
 
-@pytest.mark.parametrize(
-    "noise", [b"Loading models", b"42", b"[]", b'{"level":"info"}', b'"text"', b"{", b"null"]
-)
+@every("noise", [b"Loading models", b"42", b"[]", b'{"level":"info"}', b'"text"', b"{", b"null"])
 def test_std_03_and_04_streams_carry_only_messages(noise: bytes) -> None:
     keeps("STD-03", Talk())
     breaks("STD-03", Talk().add(raw(noise)))
@@ -76,7 +73,7 @@ def test_std_09_blank_lines_are_skipped() -> None:
     says_nothing("RPC-05", answered)
 
 
-@pytest.mark.parametrize(
+@every(
     ("requirement", "name"),
     [("STD-09", "CRLF"), ("STD-10", "10 MB"), ("STD-11", "dribbled"), ("STD-11", "two at once")],
 )

@@ -8,6 +8,7 @@ import pytest
 
 from tests.check.conversations import agent, client
 from tests.check.rules.talks import Talk, breaks, keeps, says_nothing, update
+from tests.every import every
 
 LENT = {"terminal": True}
 CALL = update("s", "tool_call", toolCallId="c", title="x", status="completed")
@@ -59,7 +60,7 @@ def test_term_01_terminals_are_used_where_they_are_lent(wants: Any) -> None:
     keeps("TERM-01", console(wants).prompt("s", CALL))
 
 
-@pytest.mark.parametrize(
+@every(
     "wrong", [{"command": None}, {"args": "x"}, {"env": {"A": "b"}}, {"cwd": "w"}, {"outputByteLimit": -1}]
 )
 def test_term_03_a_terminal_is_asked_for_whole(wrong: dict[str, Any]) -> None:
@@ -111,7 +112,7 @@ def test_term_16_results_are_objects() -> None:
     breaks("TERM-16", released(None), "client")
 
 
-@pytest.mark.parametrize("wrong", [{"args": "x"}, {"env": 5}, {"cwd": 5}, {"outputByteLimit": "x"}])
+@every("wrong", [{"args": "x"}, {"env": 5}, {"cwd": 5}, {"outputByteLimit": "x"}])
 def test_term_18_bad_members_are_refused(wrong: dict[str, Any]) -> None:
     keeps("TERM-18", console().made(code=-32602, **wrong), "client")
     breaks("TERM-18", console().made(**wrong), "client")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from tests.check.conversations import agent, client
 from tests.check.rules.talks import Talk, breaks, keeps, says_nothing, update
+from tests.every import every
 
 TEXT = {"type": "text", "text": "x"}
 DIFF = {"type": "diff", "path": "/w/a", "oldText": None, "newText": "x"}
@@ -37,7 +36,7 @@ def test_tool_11_content_in_a_question_counts_too() -> None:
     breaks("TOOL-11", Talk().new("s").ask("session/request_permission", params))
 
 
-@pytest.mark.parametrize("wrong", [{"path": "a"}, {"path": None}, {"newText": None}, {"oldText": 5}])
+@every("wrong", [{"path": "a"}, {"path": None}, {"newText": None}, {"oldText": 5}])
 def test_tool_12_a_diff_is_whole(wrong: dict[str, Any]) -> None:
     keeps("TOOL-12", showing(DIFF, {**DIFF, "path": "C:\\a", "oldText": "y"}))
     breaks("TOOL-12", showing({**DIFF, **wrong}))

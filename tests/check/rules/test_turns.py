@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from tests.check.conversations import agent
 from tests.check.rules.talks import Talk, breaks, keeps, says, says_nothing, update
+from tests.every import every
 
 IMAGE = {"type": "image", "data": "", "mimeType": "image/png"}
 AUDIO = {"type": "audio", "data": "", "mimeType": "audio/wav"}
@@ -38,7 +37,7 @@ def test_turn_02_and_18_blocks_are_of_kinds_that_the_agent_takes() -> None:
     says_nothing("TURN-18", Talk().new("s").prompt("s", "see", IMAGE))
 
 
-@pytest.mark.parametrize("reason", ["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"])
+@every("reason", ["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"])
 def test_turn_03_and_04_a_turn_ends_with_one_of_five_reasons(reason: str) -> None:
     keeps("TURN-03", Talk().new("s").prompt("s", reason=reason))
     keeps("TURN-04", Talk().new("s").prompt("s", reason=reason))

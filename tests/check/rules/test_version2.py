@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from dragoman.check.conversation import Conversation
 from tests.check.conversations import Said, agent, client
 from tests.check.rules.talks import Talk, breaks, keeps, says, says_nothing, status, update
+from tests.every import every
 
 CAN: dict[str, Any] = {"session": {"prompt": {"image": {}}, "delete": {}}}
 RUNNING = update("s", "state_update", state="running")
@@ -141,7 +140,7 @@ def test_can_13_a_cancelled_session_takes_prompts() -> None:
     breaks("CAN-13", turn(CANCEL, idle("cancelled")).begin_prompt("s", "x").answer(code=-32603))
 
 
-@pytest.mark.parametrize("requirement", ["TURN-03", "TURN-23", "CAN-06", "UPD-05", "MODE-07", "TOOL-22"])
+@every("requirement", ["TURN-03", "TURN-23", "CAN-06", "UPD-05", "MODE-07", "TOOL-22"])
 def test_rules_of_version_1_say_nothing_here(requirement: str) -> None:
     ended = update("s", "tool_call_update", toolCallId="c", status="completed")
     talk = turn(update("s", "notice", severity="info", title="x"), ended, idle(None))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from tests.check.conversations import Said, agent
 from tests.check.rules.talks import Talk, breaks, keeps, says, says_nothing, update
 from tests.check.rules.test_version2 import GOOD, second
+from tests.every import every
 
 TEXT = {"type": "text", "text": "x"}
 COMMAND = {"type": "command", "name": "web", "description": "x"}
@@ -67,7 +66,7 @@ UPDATES: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("requirement", "kind", "right", "wrong"), UPDATES)
+@every(("requirement", "kind", "right", "wrong"), UPDATES)
 def test_updates_have_their_shapes(
     requirement: str, kind: str, right: dict[str, Any], wrong: dict[str, Any]
 ) -> None:
@@ -100,7 +99,7 @@ ANSWERS: list[tuple[str, str, Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("requirement", "method", "right", "wrong"), ANSWERS)
+@every(("requirement", "method", "right", "wrong"), ANSWERS)
 def test_answers_have_their_shapes(requirement: str, method: str, right: Any, wrong: Any) -> None:
     params = {"sessionId": "s", "cwd": "/w"}
     keeps(requirement, second().begin(method, params).answer(right))

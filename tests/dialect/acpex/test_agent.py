@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.dialect.acpex.stage import BOTH, Stage, text
+from tests.every import every
 
 READ = {"id": 30, "method": "fs/read_text_file", "params": {"path": "/a"}}
 
@@ -28,8 +29,8 @@ def test_the_prompt_is_its_content() -> None:
     assert Stage("agent", "acpex-wire").asked("session/prompt", params)["params"] == params
 
 
-@pytest.mark.parametrize("dialect", BOTH)
-@pytest.mark.parametrize("method", ["session/list", "session/resume", "session/set_config_option", "logout"])
+@every("dialect", BOTH)
+@every("method", ["session/list", "session/resume", "session/set_config_option", "logout"])
 def test_a_request_that_the_agent_does_not_know_is_refused_for_it(dialect: str, method: str) -> None:
     agent = Stage("agent", dialect)
     ((way, said),) = agent.take({"id": 7, "method": method, "params": {}})
@@ -78,7 +79,7 @@ def test_what_the_client_answers_passes_as_it_is() -> None:
     assert agent.take(answer) == [("peer", answer)]
 
 
-@pytest.mark.parametrize(
+@every(
     ("code", "v1"), [(-32001, -32002), (-32002, -32603), (-32003, -32600), (-32004, -32601), (-32000, -32603)]
 )
 def test_its_errors_are_read_by_what_they_mean(code: int, v1: int) -> None:
@@ -126,7 +127,7 @@ def test_originals_of_another_side_do_not_reach_the_agent() -> None:
     assert asked["params"] == {"cwd": "/", "mcpServers": [], "_meta": {"theirs": 1}}
 
 
-@pytest.mark.parametrize("params", [None, [], 3, {"update": 7}, {"sessionId": [], "update": {"kind": {}}}])
+@every("params", [None, [], 3, {"update": 7}, {"sessionId": [], "update": {"kind": {}}}])
 def test_an_update_of_no_shape_says_nothing(params: Any) -> None:
     agent = Stage("agent")
     assert agent.hear({"method": "session/update", "params": params}) == []

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from dragoman.dialect.originals import drop_original
 from tests.dialect.acpex.stage import Stage, text
+from tests.every import every
 
 
 def read(block: Any) -> tuple[Any, Stage]:
@@ -22,7 +21,7 @@ def write(block: Any) -> tuple[Any, Stage]:
     return asked["params"]["content"], agent
 
 
-@pytest.mark.parametrize(
+@every(
     ("said", "v1"),
     [
         ("just words", text("just words")),
@@ -54,7 +53,7 @@ def test_a_block_is_read_whatever_form_it_has(said: Any, v1: Any) -> None:
     assert drop_original(found) == v1
 
 
-@pytest.mark.parametrize(
+@every(
     "said",
     [
         {"type": "hologram"},
@@ -75,7 +74,7 @@ def test_a_block_of_no_known_shape_is_left_out_and_named(said: Any) -> None:
     assert client.lost == ["a content block of no known shape"]
 
 
-@pytest.mark.parametrize(
+@every(
     ("v1", "said"),
     [
         (text("hi"), text("hi")),

@@ -9,6 +9,7 @@ import pytest
 from dragoman.dialect import EdgeSettings
 from tests.dialect.acpex.frames import GREETING, INTRODUCTION
 from tests.dialect.acpex.stage import BOTH, Stage, text
+from tests.every import every
 
 QUESTION = {
     "sessionId": "s",
@@ -128,9 +129,7 @@ def test_a_session_is_completed_from_the_settings() -> None:
     assert client.asked("session/new", whole)["params"] == whole
 
 
-@pytest.mark.parametrize(
-    ("content", "prompt"), [([text("a")], [text("a")]), ("a", [text("a")]), (None, []), (7, []), ({}, [])]
-)
+@every(("content", "prompt"), [([text("a")], [text("a")]), ("a", [text("a")]), (None, []), (7, []), ({}, [])])
 def test_content_is_the_prompt(content: Any, prompt: Any) -> None:
     asked = Stage("client").asked("session/prompt", {"sessionId": "s", "content": content})
     assert asked["params"] == {"sessionId": "s", "prompt": prompt}
@@ -168,7 +167,7 @@ def test_files_and_terminals_pass_both_ways() -> None:
     assert client.hear(answer) == [("inside", answer)]
 
 
-@pytest.mark.parametrize(
+@every(
     ("method", "result", "v1"),
     [
         ("terminal/output", {"output": "x"}, {"output": "x", "truncated": False}),

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from dragoman.dialect.acpex.codes import MEANINGS, read_error, write_error
 from dragoman.dialect.acpex.ledger_notes import DENIED, ERROR_CODE
 from dragoman.dialect.ledger import LedgerNote
+from tests.every import every
 
 
 def read(error: Any, method: str = "session/prompt") -> tuple[Any, list[LedgerNote]]:
@@ -20,7 +19,7 @@ def write(error: Any) -> Any:
     return write_error(error, lambda phrase: None)
 
 
-@pytest.mark.parametrize(
+@every(
     ("method", "code", "words", "meaning"),
     [
         ("session/load", -32001, "Session not found", -32002),
@@ -50,8 +49,8 @@ def test_permission_denied_never_becomes_not_found() -> None:
     assert notes == [DENIED]
 
 
-@pytest.mark.parametrize("code", [-32001, -32002, -32003, -32004])
-@pytest.mark.parametrize("data", [None, {"path": "/x"}, "text", ["a"], {}])
+@every("code", [-32001, -32002, -32003, -32004])
+@every("data", [None, {"path": "/x"}, "text", ["a"], {}])
 def test_a_code_of_acpex_comes_back_with_its_data(code: int, data: Any) -> None:
     said = {"code": code, "message": "m", "data": data}
     found, _ = read(said)
@@ -60,9 +59,7 @@ def test_a_code_of_acpex_comes_back_with_its_data(code: int, data: Any) -> None:
     assert write(found) == expected
 
 
-@pytest.mark.parametrize(
-    ("code", "spoken"), [(-32000, -32001), (-32002, -32001), (-32004, -32603), (-32603, -32603)]
-)
+@every(("code", "spoken"), [(-32000, -32001), (-32002, -32001), (-32004, -32603), (-32603, -32603)])
 def test_a_code_of_v1_is_said_in_the_overviews_numbers(code: int, spoken: int) -> None:
     assert write({"code": code, "message": "m"})["code"] == spoken
 
@@ -78,9 +75,7 @@ def test_no_code_with_another_meaning_passes_either_way() -> None:
         assert write({"code": code, "message": "m"})["code"] not in (-32000, -32002)
 
 
-@pytest.mark.parametrize(
-    "error", [None, [], "no", {"code": "x"}, {"code": True, "message": 3}, {"message": None}]
-)
+@every("error", [None, [], "no", {"code": "x"}, {"code": True, "message": 3}, {"message": None}])
 def test_an_error_of_no_shape_becomes_one(error: Any) -> None:
     found, notes = read(error)
     assert found["code"] == -32603

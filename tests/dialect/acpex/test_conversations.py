@@ -31,7 +31,7 @@ from tests.interop.python.fetch import VERSIONS, sources
 
 pytestmark = pytest.mark.bound(50)  # programs are started, on a machine that may be busy
 
-AGENT = [sys.executable, str(Path(__file__).with_name("agent.py"))]
+AGENT = [sys.executable, "-I", "-S", str(Path(__file__).with_name("agent.py"))]
 FINDINGS = {(rule, "app.py", line) for rule, _, line in APP_FINDINGS}
 
 

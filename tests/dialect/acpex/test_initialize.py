@@ -10,6 +10,7 @@ from dragoman.dialect.credentials import take_credentials
 from tests.dialect.acpex.frames import AGENT_CAN, CLIENT_CAN, GREETING, INTRODUCTION
 from tests.dialect.acpex.stage import BOTH, Frame, Stage
 from tests.dialect.edges import bare
+from tests.every import every
 
 V1_GREETING: Frame = {
     "protocolVersion": 1,
@@ -59,14 +60,14 @@ def test_a_terminal_is_offered_if_it_can_be_created_and_nothing_is_denied() -> N
     assert client.lost == []
 
 
-@pytest.mark.parametrize("missing", list(ALL_FIVE))
+@every("missing", list(ALL_FIVE))
 def test_one_denied_method_is_enough(missing: str) -> None:
     found, _ = greeted({"protocolVersion": 1, "capabilities": {"terminal": {**ALL_FIVE, missing: False}}})
     assert found["clientCapabilities"]["terminal"] is False
 
 
-@pytest.mark.parametrize("dialect", BOTH)
-@pytest.mark.parametrize(
+@every("dialect", BOTH)
+@every(
     "params",
     [
         {"protocolVersion": 1, "clientCapabilities": {"fs": {"readTextFile": True}, "terminal": True}},
@@ -81,7 +82,7 @@ def test_both_forms_of_a_greeting_are_read(dialect: str, params: Any) -> None:
     }
 
 
-@pytest.mark.parametrize(
+@every(
     ("given", "version"),
     [(1, 1), (2, 2), (1.0, 1), ("1.0", 1), ("one", 1), (None, 1), (-3, 1), (1e400, 1), (True, 1)],
 )
@@ -115,8 +116,8 @@ def test_a_v1_greeting_is_said_in_the_codes_words() -> None:
     assert agent.repaired == ["clientInfo"]
 
 
-@pytest.mark.parametrize("dialect", BOTH)
-@pytest.mark.parametrize("params", [GREETING, {"protocolVersion": 1, "clientCapabilities": {"sessions": {}}}])
+@every("dialect", BOTH)
+@every("params", [GREETING, {"protocolVersion": 1, "clientCapabilities": {"sessions": {}}}])
 def test_a_greeting_passes_to_an_agent_of_the_same_kind_as_it_was(dialect: str, params: Any) -> None:
     found, _ = greeted(params, dialect)
     heard = Stage("agent", dialect).asked("initialize", found)["params"]
@@ -151,7 +152,7 @@ def test_an_agent_that_takes_no_new_sessions_is_named() -> None:
     assert agent.lost == ["sessions.new: false"]
 
 
-@pytest.mark.parametrize(
+@every(
     ("given", "v1"),
     [
         (["key"], [{"id": "key", "name": "key"}]),
@@ -204,9 +205,7 @@ def test_an_agent_without_a_name_is_called_unknown() -> None:
     assert said["result"]["agentCapabilities"]["sessions"] == {"new": True, "load": False}
 
 
-@pytest.mark.parametrize(
-    "params", [None, [], "x", {"capabilities": []}, {"clientInfo": {"name": 3}}, {"_meta": []}]
-)
+@every("params", [None, [], "x", {"capabilities": []}, {"clientInfo": {"name": 3}}, {"_meta": []}])
 def test_a_greeting_of_no_shape_is_still_one(params: Any) -> None:
     found, _ = greeted(params)
     assert bare(found) == {
@@ -215,9 +214,7 @@ def test_a_greeting_of_no_shape_is_still_one(params: Any) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    "result", [None, [], {}, {"agentCapabilities": [], "authMethods": {}, "meta": "Owl"}]
-)
+@every("result", [None, [], {}, {"agentCapabilities": [], "authMethods": {}, "meta": "Owl"}])
 def test_an_introduction_of_no_shape_is_still_one(result: Any) -> None:
     assert bare(introduced(result)[0]) == {
         "protocolVersion": 1,

@@ -7,13 +7,12 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from dragoman.dialect.acpex import ledger_notes
 from dragoman.dialect.acpex.ledger_notes import PHRASES
 from dragoman.dialect.ledger import LedgerNote
 from dragoman.dialect.names import Position
 from tests.dialect.acpex.stage import Frame, Stage
+from tests.every import every
 
 PAGE = Path(__file__).parents[3] / "docs" / "dialects" / "acpex.md"
 
@@ -98,7 +97,7 @@ SAID: list[tuple[str, Position, list[Frame]]] = [
 ]
 
 
-@pytest.mark.parametrize(("what", "position", "frames"), SAID)
+@every(("what", "position", "frames"), SAID)
 def test_what_arrives_in_a_form_of_our_making_is_named(
     what: str, position: Position, frames: list[Frame]
 ) -> None:

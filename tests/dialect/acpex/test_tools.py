@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from dragoman.dialect.acpex.client import AcpexClient
 from dragoman.dialect.originals import drop_original
 from tests.dialect.acpex.stage import Frame, Stage, text
+from tests.every import every
 
 
 def call(arguments: Any, **more: Any) -> Frame:
@@ -36,7 +35,7 @@ def output(words: str) -> Frame:
     return {"kind": "tool_call_update", "content": {"toolCallId": "t-1", "output": words}}
 
 
-@pytest.mark.parametrize(
+@every(
     ("arguments", "raw"),
     [
         ('{"a": [1, null]}', {"a": [1, None]}),
@@ -53,7 +52,7 @@ def test_arguments_are_parsed_where_they_are_json(arguments: Any, raw: Any) -> N
     assert ("tool arguments that are no JSON object" in agent.repaired) == (type(raw) is str)
 
 
-@pytest.mark.parametrize("arguments", ['{"a":[1,null]}', "[1]", "{broken", "", '"words"'])
+@every("arguments", ['{"a":[1,null]}', "[1]", "{broken", "", '"words"'])
 def test_a_call_comes_back_with_the_same_arguments(arguments: str) -> None:
     (read,) = Stage("agent").updated(call(arguments))
     assert Stage("client").updated(read) == [call(arguments)]
@@ -75,7 +74,7 @@ def test_a_call_without_a_name_gets_one() -> None:
     assert agent.repaired == ["a tool call without a name"]
 
 
-@pytest.mark.parametrize("given", [{"lines": 3}, ["a"], None, 7])
+@every("given", [{"lines": 3}, ["a"], None, 7])
 def test_an_output_that_is_no_text_is_shown_as_json_and_comes_back(given: Any) -> None:
     said = {"kind": "tool_call_update", "content": {"toolCallId": "t-1", "output": given}}
     (read,) = Stage("agent").updated(said)

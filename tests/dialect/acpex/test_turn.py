@@ -8,6 +8,7 @@ import pytest
 
 from tests.dialect.acpex.stage import BOTH, Stage, text
 from tests.dialect.edges import bare
+from tests.every import every
 
 SPEECH = {"kind": "agent_message_chunk", "content": {"role": "assistant", "content": [text("All is well.")]}}
 
@@ -29,8 +30,8 @@ def told(answer: Any, dialect: str = "acpex") -> tuple[Any, Stage]:
     return said, client
 
 
-@pytest.mark.parametrize("dialect", BOTH)
-@pytest.mark.parametrize(
+@every("dialect", BOTH)
+@every(
     ("reason", "v1"),
     [
         ("done", "end_turn"),
@@ -46,7 +47,7 @@ def test_a_reason_is_read_and_comes_back(dialect: str, reason: str, v1: str) -> 
     assert told(answer, dialect)[0]["result"]["stopReason"] == reason
 
 
-@pytest.mark.parametrize(
+@every(
     ("v1", "reason"),
     [("end_turn", "done"), ("cancelled", "cancelled"), ("max_tokens", "max_tokens"), ("refusal", "refusal")],
 )
@@ -104,7 +105,7 @@ def test_what_an_earlier_turn_said_does_not_count() -> None:
         assert len(outs) == request - 1
 
 
-@pytest.mark.parametrize("result", [None, "done", [], {"stopReason": 4}, {"content": {"a": 1}}, {"_meta": 3}])
+@every("result", [None, "done", [], {"stopReason": 4}, {"content": {"a": 1}}, {"_meta": 3}])
 def test_an_end_of_no_shape_is_still_an_answer(result: Any) -> None:
     answers, _ = ended(result)
     assert len(answers) == 1

@@ -10,6 +10,7 @@ import pytest
 from dragoman.dialect.originals import drop_original
 from tests.dialect.acpex.stage import BOTH, Frame, Stage, chunk, text
 from tests.dialect.official import refused
+from tests.every import every
 
 CALL: Frame = {
     "type": "tool_call",
@@ -78,14 +79,14 @@ TYPED: list[tuple[Frame, Frame]] = [
 ]
 
 
-@pytest.mark.parametrize("dialect", BOTH)
-@pytest.mark.parametrize(("said", "v1"), TYPED)
+@every("dialect", BOTH)
+@every(("said", "v1"), TYPED)
 def test_a_typed_update_is_read(dialect: str, said: Frame, v1: Frame) -> None:
     (found,) = Stage("agent", dialect).updated(said)
     assert drop_original(found) == v1
 
 
-@pytest.mark.parametrize(("said", "v1"), TYPED)
+@every(("said", "v1"), TYPED)
 def test_a_typed_update_comes_back_with_its_id(said: Frame, v1: Frame) -> None:
     (read,) = Stage("agent", "acpex-wire").updated(said)
     assert Stage("client", "acpex-wire").updated(read) == [said]

@@ -8,10 +8,11 @@ import pytest
 
 from tests.dialect.acpex.stage import BOTH, Stage, chunk, text
 from tests.dialect.edges import bare
+from tests.every import every
 
 
-@pytest.mark.parametrize("dialect", BOTH)
-@pytest.mark.parametrize(
+@every("dialect", BOTH)
+@every(
     ("said", "v1"),
     [
         ({"kind": "message", "content": "hi"}, chunk("hi")),
@@ -52,7 +53,7 @@ def test_a_message_of_several_blocks_is_one_chunk_each() -> None:
     assert [said["content"]["content"] for said in heard] == [[block] for block in blocks]
 
 
-@pytest.mark.parametrize(
+@every(
     "said",
     [
         {},
@@ -96,7 +97,7 @@ def test_a_v1_update_is_said_with_a_kind(v1: Any, said: Any) -> None:
     assert Stage("client").updated(v1) == [said]
 
 
-@pytest.mark.parametrize(
+@every(
     ("v1", "phrase"),
     [
         ({**chunk("x"), "messageId": "m-1"}, "a message's id"),

@@ -16,7 +16,7 @@ from tests.forks import DRAGOMAN
 Frame = dict[str, Any]
 
 TRANSLATE = [*DRAGOMAN, "translate"]
-AGENT = [sys.executable, str(Path(__file__).with_name("agent.py"))]
+AGENT = [sys.executable, "-I", "-S", str(Path(__file__).with_name("agent.py"))]
 
 
 class Talker:

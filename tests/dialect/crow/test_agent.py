@@ -14,6 +14,7 @@ from tests.dialect.crow.stage import (
     notification,
     request,
 )
+from tests.every import every
 from tests.interop.judges import refused_by_python
 
 
@@ -91,7 +92,7 @@ def test_more_than_v1_can_hold_in_an_answer_is_kept() -> None:
         assert said["result"]["_meta"]["dragoman/dialect"]["raw"] == {**result, "eggs": 4}
 
 
-@pytest.mark.parametrize("result", [None, 7, [], {}, {"sessionId": None}])
+@every("result", [None, 7, [], {}, {"sessionId": None}])
 def test_a_session_without_an_id_is_an_error(result: Any) -> None:
     side = crow_agent()
     peer(side, NEW)
@@ -100,7 +101,7 @@ def test_a_session_without_an_id_is_an_error(result: Any) -> None:
     assert side.lost == ["an answer that makes no sense"]
 
 
-@pytest.mark.parametrize("method", ["session/set_mode", "session/list", "authenticate", "sing"])
+@every("method", ["session/set_mode", "session/list", "authenticate", "sing"])
 def test_what_crow_has_no_method_for_is_refused_to_the_client(method: str) -> None:
     side = crow_agent()
     ((toward, said),) = side.take(request(9, method, {}))

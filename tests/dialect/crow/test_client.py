@@ -2,8 +2,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from dragoman.dialect import EdgeSettings
 from tests.dialect.crow.frames import CANCEL, INITIALIZE, LOAD, NEW, PROMPT, SESSION, Frame, update
 from tests.dialect.crow.stage import (
@@ -15,6 +13,7 @@ from tests.dialect.crow.stage import (
     notification,
     request,
 )
+from tests.every import every
 from tests.interop.judges import refused_by_python
 
 SERVER = {"name": "eggs", "command": "/bin/eggs", "args": [], "env": []}
@@ -110,7 +109,7 @@ def test_members_that_nobody_knows_do_no_harm() -> None:
     assert side.repaired == ["members that v1 does not name"]
 
 
-@pytest.mark.parametrize(
+@every(
     ("method", "params"),
     [
         ("session/new", {"cwd": 7}),
@@ -136,9 +135,7 @@ def test_params_that_make_no_sense_are_refused_before_the_agent_hears_of_them(
     assert refused(crow_client(), request(9, method, params)) == -32602
 
 
-@pytest.mark.parametrize(
-    "method", ["session/set_mode", "session/list", "authenticate", "fs/read_text_file", ""]
-)
+@every("method", ["session/set_mode", "session/list", "authenticate", "fs/read_text_file", ""])
 def test_what_is_not_crows_is_no_method(method: str) -> None:
     side = crow_client()
     assert refused(side, request(9, method, {})) == -32601
@@ -146,7 +143,7 @@ def test_what_is_not_crows_is_no_method(method: str) -> None:
     assert side.lost == ["a request that is not crow's", "a notification that is not crow's"]
 
 
-@pytest.mark.parametrize("method", ["fs/read_text_file", "terminal/create", "elicitation/create", "sing"])
+@every("method", ["fs/read_text_file", "terminal/create", "elicitation/create", "sing"])
 def test_what_crow_has_no_method_for_is_refused_to_the_agent(method: str) -> None:
     side = crow_client()
     ((toward, said),) = side.take(request("x", method, {}))
@@ -186,7 +183,7 @@ def test_an_id_that_is_in_use_is_refused_and_the_first_request_still_gets_its_an
     assert ended == [("peer", answer(3, {"stop_reason": "end_turn"}))]
 
 
-@pytest.mark.parametrize("result", [None, 7, {}, {"sessionId": 7}])
+@every("result", [None, 7, {}, {"sessionId": 7}])
 def test_a_session_without_an_id_is_an_error(result: Any) -> None:
     side = crow_client()
     inside(side, NEW)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from dragoman.dialect import EdgeSettings, Ledger, Translator, make_edge
 from tests.dialect.crow.stage import answer, crow_agent, crow_client, request
+from tests.every import every
 
 HELLO = request(0, "initialize", {"protocol_version": 1, "client_capabilities": {}})
 
@@ -51,7 +50,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("asked", "errors"), REFUSED.values(), ids=REFUSED)
+@every(("asked", "errors"), REFUSED.values(), ids=REFUSED)
 def test_a_refused_request_names_each_field_and_why(asked: Any, errors: Any) -> None:
     assert errors_of(crow_client().hear(asked)) == errors
 
@@ -89,7 +88,7 @@ SAID_BY_AGENTS = {
 }
 
 
-@pytest.mark.parametrize(("text", "data", "errors"), SAID_BY_AGENTS.values(), ids=SAID_BY_AGENTS)
+@every(("text", "data", "errors"), SAID_BY_AGENTS.values(), ids=SAID_BY_AGENTS)
 def test_a_crow_client_learns_the_field_from_an_agent_of_v1(text: str, data: Any, errors: Any) -> None:
     side = crow_client()
     side.hear(request(1, "session/prompt", {"session_id": "s", "prompt": []}))

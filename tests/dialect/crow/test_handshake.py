@@ -2,10 +2,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from tests.dialect.crow.frames import INITIALIZE, WELCOME, Frame
 from tests.dialect.crow.stage import Side, answer, crow_agent, crow_client, failure, judged, request
+from tests.every import every
 from tests.interop.judges import refused_by_python
 
 
@@ -105,19 +104,19 @@ def test_a_secret_does_not_travel_in_the_original() -> None:
     assert "hush" not in str(welcomed(crow_agent(), api_token="hush"))
 
 
-@pytest.mark.parametrize("version", ["1", None, True, -1, 1.5, 70_000])
+@every("version", ["1", None, True, -1, 1.5, 70_000])
 def test_a_version_that_is_none_is_taken_for_the_first(version: Any) -> None:
     side = crow_agent()
     assert welcomed(side, protocol_version=version)["protocolVersion"] == 1
     assert "a protocol version that is no number" in side.repaired
 
 
-@pytest.mark.parametrize("odd", [None, 7, [], "x", {"name": 1}, {"name": "n"}])
+@every("odd", [None, 7, [], "x", {"name": 1}, {"name": "n"}])
 def test_an_odd_introduction_is_left_out(odd: Any) -> None:
     assert "agentInfo" not in welcomed(crow_agent(), agent_info=odd)
 
 
-@pytest.mark.parametrize("odd", [None, 7, [], "x"])
+@every("odd", [None, 7, [], "x"])
 def test_a_welcome_that_is_none_becomes_an_error(odd: Any) -> None:
     side = crow_agent()
     side.take(request(1, "initialize", {"protocolVersion": 1}))

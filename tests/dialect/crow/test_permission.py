@@ -15,6 +15,7 @@ from tests.dialect.crow.stage import (
     notification,
     request,
 )
+from tests.every import every
 from tests.interop.judges import refused_by_python
 
 OPTIONS = [
@@ -81,7 +82,7 @@ FORMS: list[Frame] = [
 ]
 
 
-@pytest.mark.parametrize("form", FORMS, ids=str)
+@every("form", FORMS, ids=str)
 def test_a_choice_reaches_the_agent_and_the_client_is_answered(form: Frame) -> None:
     said = asking().hear(request(8, "permission_response", response(**form)))
     assert said == [("inside", answer("q", chosen("y"))), ("peer", answer(8, {}))]
@@ -119,7 +120,7 @@ ONLY_LOOKS_LIKE_APPROVAL: list[Frame] = [
 ]
 
 
-@pytest.mark.parametrize("form", ONLY_LOOKS_LIKE_APPROVAL, ids=str)
+@every("form", ONLY_LOOKS_LIKE_APPROVAL, ids=str)
 def test_what_only_looks_like_approval_is_none(form: Frame) -> None:
     side = asking()
     inside, peer = side.hear(request(8, "permission_response", response(**form)))
@@ -128,7 +129,7 @@ def test_what_only_looks_like_approval_is_none(form: Frame) -> None:
     assert len(side.repaired) == 1
 
 
-@pytest.mark.parametrize(
+@every(
     "params",
     [
         {"session_id": "another", "tool_call_id": CALL, "option_id": "y"},
@@ -205,7 +206,7 @@ def test_a_question_that_the_agent_withdraws_is_closed() -> None:
     assert side.hear(notification("permission_response", response(option_id="y"))) == []
 
 
-@pytest.mark.parametrize(
+@every(
     "params",
     [
         None,
@@ -249,7 +250,7 @@ def test_the_choice_is_told_to_the_agent_as_a_request_whose_answer_ends_here() -
     assert side.ledger.entries == []
 
 
-@pytest.mark.parametrize(
+@every(
     "result",
     [
         CANCELLED,
@@ -276,7 +277,7 @@ def test_an_error_allows_nothing() -> None:
     assert told(said) == response(outcome="cancelled")
 
 
-@pytest.mark.parametrize(
+@every(
     ("option", "kind"),
     [
         ("approve", "allow_once"),
@@ -305,7 +306,7 @@ UNCLEAR: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("options", UNCLEAR, ids=str)
+@every("options", UNCLEAR, ids=str)
 def test_a_question_whose_options_are_unclear_is_refused_without_asking(options: Any) -> None:
     side = crow_agent()
     ((toward, said),) = side.hear(update({**ASKED, "permission_options": options}))

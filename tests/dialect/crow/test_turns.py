@@ -6,6 +6,7 @@ import pytest
 
 from tests.dialect.crow.frames import PROMPT, SESSION, Frame
 from tests.dialect.crow.stage import answer, crow_agent, crow_client, failure, judged, request
+from tests.every import every
 from tests.interop.judges import refused_by_python
 
 
@@ -50,7 +51,7 @@ def test_a_turn_that_crow_ends_with_an_error_is_an_error() -> None:
     assert write(said)[0]["result"] == {"stop_reason": "error"}
 
 
-@pytest.mark.parametrize("code", [-32603, -32099, 1, 500])
+@every("code", [-32603, -32099, 1, 500])
 def test_an_error_that_ends_a_turn_is_a_stop_reason_and_comes_back_as_it_was(code: int) -> None:
     failed = failure(3, code, "out of seeds")
     said, ledger = write(failed)
@@ -59,7 +60,7 @@ def test_an_error_that_ends_a_turn_is_a_stop_reason_and_comes_back_as_it_was(cod
     assert read(said)[0] == failed
 
 
-@pytest.mark.parametrize("code", [-32700, -32600, -32601, -32000, -32002])
+@every("code", [-32700, -32600, -32601, -32000, -32002])
 def test_an_error_about_the_request_itself_is_an_error_in_both(code: int) -> None:
     failed = failure(3, code)
     assert read(failed) == (failed, [])
@@ -76,7 +77,7 @@ def test_a_request_that_was_cancelled_is_a_turn_that_was() -> None:
     assert write(failure(3, -32800))[0]["result"] == {"stop_reason": "cancelled"}
 
 
-@pytest.mark.parametrize("stop", ["tired", 7, None, [], {}])
+@every("stop", ["tired", 7, None, [], {}])
 def test_a_stop_reason_that_v1_lacks_is_the_end_of_the_turn_and_comes_back(stop: Any) -> None:
     said, ledger = read(answer(3, {"stop_reason": stop}))
     assert said["result"]["stopReason"] == "end_turn"
@@ -98,14 +99,14 @@ def test_more_than_v1_can_hold_comes_back() -> None:
     assert write(said)[0] == end
 
 
-@pytest.mark.parametrize("odd", [None, 7, "x", [], {}, {"code": "x", "message": "y"}, {"code": 1}])
+@every("odd", [None, 7, "x", [], {}, {"code": "x", "message": "y"}, {"code": 1}])
 def test_an_error_that_is_none_is_one_afterwards(odd: Any) -> None:
     said, ledger = read({"jsonrpc": "2.0", "id": 3, "error": odd})
     assert said["error"]["code"] == -32603
     assert ledger == ["an error without code or message"]
 
 
-@pytest.mark.parametrize("odd", [None, 7, "x", {}, {"stopReason": 7}])
+@every("odd", [None, 7, "x", {}, {"stopReason": 7}])
 def test_an_answer_of_v1_that_makes_no_sense_is_an_error(odd: Any) -> None:
     said, ledger = write(answer(3, odd))
     assert said["error"]["code"] == -32603

@@ -6,6 +6,7 @@ import pytest
 
 from tests.dialect.crow.frames import CALL, PLANNED, SESSION, STARTED, Frame, update
 from tests.dialect.crow.stage import Side, crow_agent, crow_client, judged
+from tests.every import every
 from tests.interop.judges import refused_by_python
 
 
@@ -48,7 +49,7 @@ BLOCKS = {
 }
 
 
-@pytest.mark.parametrize("text", BLOCKS)
+@every("text", BLOCKS)
 def test_a_block_is_described_and_travels_beside_its_description(text: str) -> None:
     side = crow_client()
     written = write(chunk(BLOCKS[text]), side)
@@ -112,7 +113,7 @@ def test_a_tool_call_shows_all_four_members_and_no_nulls() -> None:
     assert write(change) == {"@type": "tool_call_update", "tool_call_id": CALL}
 
 
-@pytest.mark.parametrize("odd", ["perched", 7, [], {}])
+@every("odd", ["perched", 7, [], {}])
 def test_values_that_v1_does_not_know_give_way_to_its_defaults_and_come_back(odd: Any) -> None:
     side = crow_agent()
     call = {**STARTED, "kind": odd, "status": odd}
@@ -172,7 +173,7 @@ OTHERS: list[Frame] = [
 ]
 
 
-@pytest.mark.parametrize("canonical", OTHERS, ids=lambda fields: str(fields["sessionUpdate"]))
+@every("canonical", OTHERS, ids=lambda fields: str(fields["sessionUpdate"]))
 def test_an_update_that_crow_lacks_goes_out_under_its_v1_name_in_snake_case(canonical: Frame) -> None:
     side = crow_client()
     written = write(canonical, side)
@@ -217,7 +218,7 @@ def test_secrets_do_not_travel_in_an_original_and_half_an_original_does_not_come
     assert write(canonical) == {"@type": "session_info_update"}
 
 
-@pytest.mark.parametrize(
+@every(
     "odd",
     [
         None,
@@ -238,7 +239,7 @@ def test_an_update_of_an_agent_that_makes_no_sense_is_dropped_and_put_down(odd: 
     assert side.lost == ["an update that makes no sense"]
 
 
-@pytest.mark.parametrize(
+@every(
     "odd",
     [
         None,

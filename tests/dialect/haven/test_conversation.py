@@ -29,7 +29,7 @@ from tests.interop.python.fetch import VERSIONS, sources
 
 pytestmark = pytest.mark.bound(50)  # programs are started, on a machine that may be busy
 
-AGENT = [sys.executable, str(Path(__file__).with_name("agent.py"))]
+AGENT = [sys.executable, "-I", "-S", str(Path(__file__).with_name("agent.py"))]
 KINDS = {"file", "command", "search", "other"}
 
 

@@ -23,6 +23,7 @@ from dragoman.dialect.koog.names import (
 )
 from dragoman.dialect.message import answer, encode, notification, refusal, request, update_of
 from tests.dialect.edges import bare, frame, params_of, remarks
+from tests.every import every
 
 TEXT = {"type": "text", "text": "x"}
 
@@ -297,7 +298,7 @@ def test_between_two_turns_plain_updates_are_not_looked_at() -> None:
     assert edge.seen == 2
 
 
-@pytest.mark.parametrize(
+@every(
     "params",
     [
         b'{"sessionId":"s","update":{"sessionUpdate":"message","role":"assistant","content":[]}}',

@@ -15,6 +15,7 @@ import pytest
 from dragoman.dialect import EdgeSettings, Ledger, Position, Translator
 from dragoman.dialect.edge import Edge
 from dragoman.dialect.quirks.edge import QUIRKS, Quirks, quirks_of
+from tests.every import every
 from tests.interop.recordings import ELSEWHERE, conversations
 
 ROOT = Path(__file__).parents[3]
@@ -52,8 +53,8 @@ def carried(translator: Translator, block: bytes, *, from_peer: bool) -> bytes:
 TITLES = [quirk.title for quirk in QUIRKS]
 
 
-@pytest.mark.parametrize("is_alone", [False, True], ids=["all", "alone"])
-@pytest.mark.parametrize("title", TITLES)
+@every("is_alone", [False, True], ids=["all", "alone"])
+@every("title", TITLES)
 def test_what_the_transcript_shows_is_repaired_and_nothing_else(title: str, is_alone: bool) -> None:
     about, lines = story(title)
     translator = alone(title) if is_alone else quirky(about["peer"])
@@ -71,7 +72,7 @@ def test_what_the_transcript_shows_is_repaired_and_nothing_else(title: str, is_a
     assert f"`{entry.what}`" in PAGE.read_text(), f"{PAGE} does not say what the ledger calls it"
 
 
-@pytest.mark.parametrize("title", TITLES)
+@every("title", TITLES)
 def test_a_peer_of_another_name_is_left_alone(title: str) -> None:
     about, lines = story(title)
     translator = quirky(about["peer"])

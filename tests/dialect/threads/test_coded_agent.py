@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from dragoman.workspace.versions import version_of
 from tests.dialect.threads.stage import Alone, chunk, introduced
+from tests.every import every
 
 LENDS = {
     "fs": {"readTextFile": True},
@@ -163,7 +162,7 @@ READS: list[tuple[str, Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("method", "params", "inside"), READS)
+@every(("method", "params", "inside"), READS)
 def test_a_client_that_lends_files_is_asked_for_them(method: str, params: Any, inside: str) -> None:
     ((way, asked),) = introduced(LENDS).peer(
         {"id": 5, "method": method, "params": {"threadId": "t", **params}}
@@ -171,7 +170,7 @@ def test_a_client_that_lends_files_is_asked_for_them(method: str, params: Any, i
     assert (way, asked["method"], asked["params"]) == ("inside", inside, {"sessionId": "t", **params})
 
 
-@pytest.mark.parametrize(("method", "params", "inside"), READS)
+@every(("method", "params", "inside"), READS)
 def test_otherwise_the_host_is_asked_and_told_the_folders(method: str, params: Any, inside: str) -> None:
     ((way, asked),) = introduced().peer({"id": 5, "method": method, "params": {"threadId": "t", **params}})
     assert (way, asked["method"]) == ("host", inside)
@@ -222,16 +221,14 @@ def test_a_code_that_v1_would_take_for_something_else_is_not_passed_through() ->
     assert told["error"] == {"code": -32603, "message": "no model", "data": {"threadsCode": -32000}}
 
 
-@pytest.mark.parametrize(
-    "error", [None, [], {}, {"code": "x"}, {"code": 10**30}, {"code": True, "message": 5}]
-)
+@every("error", [None, [], {}, {"code": "x"}, {"code": 10**30}, {"code": True, "message": 5}])
 def test_an_error_that_is_none_is_still_an_answer(error: Any) -> None:
     alone = introduced()
     ((way, told),) = alone.peer({"id": prompt(alone), "error": error})
     assert (way, told["id"], told["error"]["code"]) == ("inside", "p", -32603)
 
 
-@pytest.mark.parametrize("result", [None, [], 5, {"threadId": 5}, {"threadId": ""}, {"threads": {}}])
+@every("result", [None, [], 5, {"threadId": 5}, {"threadId": ""}, {"threads": {}}])
 def test_answers_of_the_wrong_kind_are_answers(result: Any) -> None:
     alone = introduced()
     ((_, asked),) = alone.ask("n", "session/new", {"cwd": "/field", "mcpServers": []})
@@ -241,7 +238,7 @@ def test_answers_of_the_wrong_kind_are_answers(result: Any) -> None:
     assert alone.peer({"id": asked["id"], "result": result})[0][1]["result"] == {"sessions": []}
 
 
-@pytest.mark.parametrize("params", [None, 5, {"threadId": "t"}, {"threadId": 5, "chunk": chunk("x")}])
+@every("params", [None, 5, {"threadId": "t"}, {"threadId": 5, "chunk": chunk("x")}])
 def test_a_chunk_that_is_none_is_refused(params: Any) -> None:
     ((way, told),) = introduced().peer({"id": 5, "method": "streamMessageChunk", "params": params})
     assert (way, told["error"]["code"]) == ("peer", -32602)

@@ -9,6 +9,7 @@ import pytest
 from dragoman.dialect import EdgeSettings
 from dragoman.dialect.threads.introduction import MOST_HELD
 from tests.dialect.threads.stage import INTRODUCED, Alone, chunk, ready, user
+from tests.every import every
 
 TEXT = {"type": "text", "text": "Rain."}
 
@@ -215,7 +216,7 @@ def test_why_a_turn_ended_is_noted_if_it_did_not_end_by_itself() -> None:
     assert alone.lost == ["a stop reason other than end_turn"]
 
 
-@pytest.mark.parametrize(
+@every(
     "message",
     [
         {"role": "assistant", "chunks": [chunk("mine")]},
@@ -285,7 +286,7 @@ def test_bytes_are_refused_if_the_file_has_another_version_than_expected() -> No
     assert told["error"]["code"] == 409
 
 
-@pytest.mark.parametrize("result", [None, [], {"content": 5}, {"version": 1}, "text"])
+@every("result", [None, [], {"content": 5}, {"version": 1}, "text"])
 def test_a_clients_nonsense_is_an_error_for_the_agent(result: Any) -> None:
     alone = ready()
     for method in ("fs/read_text_file", "_dragoman/fs/stat", "_dragoman/fs/read_range"):
@@ -294,7 +295,7 @@ def test_a_clients_nonsense_is_an_error_for_the_agent(result: Any) -> None:
         assert (way, told["id"], told["error"]["code"]) == ("inside", "r", -32603)
 
 
-@pytest.mark.parametrize("method", ["fs/write_text_file", "terminal/create", "elicitation/create", "_x/y"])
+@every("method", ["fs/write_text_file", "terminal/create", "elicitation/create", "_x/y"])
 def test_what_was_not_offered_is_refused(method: str) -> None:
     ((way, told),) = ready().ask("w", method, {"sessionId": "t"})
     assert (way, told["id"], told["error"]["code"]) == ("inside", "w", -32601)
@@ -307,7 +308,7 @@ OPTIONS = [
 ]
 
 
-@pytest.mark.parametrize(
+@every(
     ("chosen", "options", "outcome"),
     [
         (None, OPTIONS, {"outcome": "selected", "optionId": "no"}),
@@ -354,10 +355,8 @@ def test_when_the_client_ends_open_questions_are_answered_and_turns_cancelled() 
     assert alone.ended() == [cancel]
 
 
-@pytest.mark.parametrize(
-    "params", [None, 5, [], {}, {"threadId": None}, {"threadId": 7}, {"threadId": ["t"]}]
-)
-@pytest.mark.parametrize("method", ["openThread", "getThreadEntries", "sendMessage"])
+@every("params", [None, 5, [], {}, {"threadId": None}, {"threadId": 7}, {"threadId": ["t"]}])
+@every("method", ["openThread", "getThreadEntries", "sendMessage"])
 def test_a_request_that_names_no_thread_is_refused(method: str, params: Any) -> None:
     ((way, told),) = ready().peer({"id": 1, "method": method, "params": params})
     assert (way, told["error"]["code"]) == ("peer", -32602)

@@ -28,7 +28,7 @@ from tests.together import SideBySide
 pytestmark = pytest.mark.bound(40)  # programs start slowly on a busy machine
 together = SideBySide(2)
 
-AGENT = [sys.executable, str(Path(__file__).with_name("agent.py"))]
+AGENT = [sys.executable, "-I", "-S", str(Path(__file__).with_name("agent.py"))]
 CODE = "import os\n\nprint(eval('1'))\n"
 
 

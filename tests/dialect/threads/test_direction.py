@@ -16,7 +16,7 @@ from dragoman.dialect.message import Message
 from dragoman.schema.v1 import AgentMessageChunk, TextContent
 from tests.dialect.undecided_talk import V1_CLIENT, Listener, request
 
-PROGRAM = [sys.executable, str(Path(__file__).with_name("written_program.py"))]
+PROGRAM = [sys.executable, "-I", "-S", str(Path(__file__).with_name("written_program.py"))]
 FIRST = request(1, "initialize", V1_CLIENT)
 NEW = request(2, "session/new", {"cwd": "/w", "mcpServers": []})
 

@@ -10,6 +10,7 @@ from dragoman.dialect.ledger import LedgerNote
 from dragoman.dialect.threads.files import asked_in_threads, asked_in_v1, told_in_threads, told_in_v1
 from dragoman.dialect.threads.ledger_notes import Lost, RepairNotes
 from dragoman.dialect.threads.versions import MOST, hash_text, number_of
+from tests.every import every
 
 
 def nothing(phrase: LedgerNote) -> None:
@@ -27,7 +28,7 @@ def test_lines_count_from_zero_here_and_from_one_in_v1() -> None:
     assert asked_in_v1("readTextFile", params) == {"sessionId": "t", "path": "/a", "line": 10, "limit": 0}
 
 
-@pytest.mark.parametrize("count", [-1, 1.5, "1", True, 2**64, [], {}])
+@every("count", [-1, 1.5, "1", True, 2**64, [], {}])
 def test_a_count_that_is_none_is_refused(count: Any) -> None:
     for name in ("lineOffset", "lineLimit"):
         assert asked_in_v1("readTextFile", {"threadId": "t", "path": "/a", name: count}) is None
@@ -35,7 +36,7 @@ def test_a_count_that_is_none_is_refused(count: Any) -> None:
         assert asked_in_v1("readBinaryFile", {"threadId": "t", "path": "/a", name: count}) is None
 
 
-@pytest.mark.parametrize("params", [None, 5, [], {}, {"threadId": "t"}, {"threadId": 1, "path": "/a"}])
+@every("params", [None, 5, [], {}, {"threadId": "t"}, {"threadId": 1, "path": "/a"}])
 def test_params_that_name_nothing_are_refused(params: Any) -> None:
     for name in ("readTextFile", "readBinaryFile", "stat", "globSearch"):
         assert asked_in_v1(name, params) is None
@@ -78,12 +79,12 @@ def test_a_search_for_hidden_files_is_left_to_the_client() -> None:
     assert notes == [RepairNotes.HIDDEN]
 
 
-@pytest.mark.parametrize("number", [0, 1, 2**63, MOST - 1])
+@every("number", [0, 1, 2**63, MOST - 1])
 def test_a_version_of_this_wire_comes_back_as_it_was(number: int) -> None:
     assert number_of(str(number)) == number
 
 
-@pytest.mark.parametrize("token", ["c0ffee", "007", str(MOST), "-1", "1.0", "٣", ""])
+@every("token", ["c0ffee", "007", str(MOST), "-1", "1.0", "٣", ""])
 def test_any_other_version_is_a_number_that_stays_the_same(token: str) -> None:
     assert number_of(token) == hash_text(token)
     assert 0 <= number_of(token) < 2**63

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from dragoman.dialect import EdgeSettings
 from tests.dialect.official import refused
 from tests.dialect.threads.stage import Alone, Between, chunk
+from tests.every import every
 
 AS_WRITTEN = EdgeSettings(cwd="/field", as_written=True)
 
@@ -131,7 +130,7 @@ def test_a_turn_that_waits_for_an_agent_that_ended_is_answered() -> None:
     assert (way, told["id"], told["error"]["code"]) == ("inside", "p", -32603)
 
 
-@pytest.mark.parametrize(
+@every(
     ("method", "params", "code"),
     [
         ("streamMessageChunk", {}, -32601),

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from dragoman.dialect import EdgeSettings
 from dragoman.dialect.threads.introduction import MOST_HELD
 from dragoman.dialect.threads.written_client import MOST_THREADS
 from tests.dialect.threads.stage import INTRODUCED, Alone, chunk
+from tests.every import every
 
 AS_WRITTEN = EdgeSettings(cwd="/field", as_written=True)
 
@@ -114,7 +113,7 @@ def test_the_agent_is_offered_nothing_and_decides_nothing() -> None:
     assert cancel[1]["method"] == "session/cancel"
 
 
-@pytest.mark.parametrize("method", ["getThreads", "createThread", "sendMessage", "x"])
+@every("method", ["getThreads", "createThread", "sendMessage", "x"])
 def test_methods_of_the_other_direction_are_refused(method: str) -> None:
     ((way, told),) = Alone("client", AS_WRITTEN).peer({"id": 1, "method": method, "params": None})
     assert (way, told["error"]["code"]) == ("peer", -32601)

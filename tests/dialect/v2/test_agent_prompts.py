@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.dialect.v2.agent_stage import Stage, answer, request, text
+from tests.every import every
 
 CANCELLED = answer(3, {"stopReason": "cancelled"})
 
@@ -24,8 +25,8 @@ def test_a_prompt_is_answered_when_the_session_is_idle() -> None:
     assert stage.heard_by_client == [answer(3, told)]
 
 
-@pytest.mark.parametrize("echo", [("user_message", [text("swim")]), ("user_message_chunk", text("swim"))])
-@pytest.mark.parametrize("when", ["before", "after"])
+@every("echo", [("user_message", [text("swim")]), ("user_message_chunk", text("swim"))])
+@every("when", ["before", "after"])
 def test_the_prompt_itself_is_not_shown_again(echo: tuple[str, object], when: str) -> None:
     stage = Stage(open=True)
     stage.prompts(3)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.dialect.v2.agent_stage import Stage, answer, text
+from tests.every import every
 
 YES = {"optionId": "y", "name": "Yes", "kind": "allow_once"}
 NO = {"optionId": "n", "name": "No", "kind": "reject_once"}
@@ -51,7 +52,7 @@ def test_a_question_about_a_command_is_about_a_call_that_runs_it() -> None:
     assert call["content"] == [{"type": "content", "content": text("why not")}]
 
 
-@pytest.mark.parametrize("subject", [None, {"type": "_mood"}, {"type": "tool_call"}, "odd"])
+@every("subject", [None, {"type": "_mood"}, {"type": "tool_call"}, "odd"])
 def test_a_question_about_nothing_in_particular_is_its_own_call(subject: Any) -> None:
     stage = Stage(open=True)
     asked(stage, subject=subject)
@@ -69,7 +70,7 @@ def test_the_clients_answer_is_the_agents(outcome: dict[str, str]) -> None:
     assert stage.heard_by_agent == [answer(9, {"outcome": outcome})]
 
 
-@pytest.mark.parametrize(
+@every(
     "result",
     [
         {"outcome": {"outcome": "selected", "optionId": "yes"}},

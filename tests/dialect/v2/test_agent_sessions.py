@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.dialect.v2.agent_stage import WELCOME, Stage, answer, text
+from tests.every import every
 
 STDIO = {"name": "net", "command": "/bin/net", "args": ["-v"], "env": []}
 HTTP = {"type": "http", "name": "sky", "url": "http://127.0.0.1:1/", "headers": []}
@@ -134,7 +135,7 @@ def test_a_closed_session_is_forgotten() -> None:
     assert [update["sessionUpdate"] for update in stage.shown] == ["tool_call"]
 
 
-@pytest.mark.parametrize(
+@every(
     ("error", "told"),
     [
         ({"code": -32002, "message": "gone", "data": {"sessionId": "x"}}, None),

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from tests.dialect.v2.agent_stage import Stage, answer, text
+from tests.every import every
 
 
 def chunk(words: str, message_id: str = "m", kind: str = "agent_message_chunk") -> dict[str, Any]:
@@ -44,7 +43,7 @@ def test_a_whole_message_after_its_chunks_says_only_what_is_new() -> None:
     assert stage.losses == []
 
 
-@pytest.mark.parametrize("content", [[text("other")], [], None, [text("on")]])
+@every("content", [[text("other")], [], None, [text("on")]])
 def test_what_was_shown_cannot_be_taken_back(content: Any) -> None:
     stage = Stage(open=True)
     stage.updates("agent_message_chunk", messageId="m", content=text("one"))
@@ -183,7 +182,7 @@ def test_notices_and_compactions_are_for_clients_that_ask_for_them() -> None:
     assert (other.repairs, other.losses) == (["a notice"], ["news of a compaction"])
 
 
-@pytest.mark.parametrize(
+@every(
     ("kind", "fields", "lost"),
     [
         ("_heron_song", {}, "an update of a kind that v1 does not know"),

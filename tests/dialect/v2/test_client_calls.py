@@ -8,6 +8,7 @@ import pytest
 
 from dragoman.dialect.message import Message, request
 from tests.dialect.v2.client_play import AGENT, Outs, Play, begun, deviations, judged, shown
+from tests.every import every
 from tests.interop.judges import Sent, refused_by_python
 
 MODES = {"currentModeId": "ask", "availableModes": [{"id": "ask", "name": "Ask"}, {"id": "do", "name": "Do"}]}
@@ -51,7 +52,7 @@ def test_a_new_session_lists_servers_as_v1_does() -> None:
     assert refused_by_python([Sent("NewSessionRequest", "session/new", asked.params)]) == []
 
 
-@pytest.mark.parametrize("kind", ["_pipe", "sse", None, 3])
+@every("kind", ["_pipe", "sse", None, 3])
 def test_a_server_that_v1_would_take_for_another_is_refused(kind: Any) -> None:
     play = begun()
     server = {"type": kind, "name": "m", "command": "/m", "args": [], "env": []}
@@ -118,7 +119,7 @@ def test_an_agent_that_does_not_list_its_options_is_listed_for() -> None:
     assert offered(play) == {"model": "small"}
 
 
-@pytest.mark.parametrize(
+@every(
     "choice",
     [
         {"type": "_color", "value": "red"},
@@ -188,7 +189,7 @@ def test_a_login_is_named_to_the_agent() -> None:
     assert play.to_client[-1].result == {}
 
 
-@pytest.mark.parametrize("method_id", ["shell", "other", None, ["key"]])
+@every("method_id", ["shell", "other", None, ["key"]])
 def test_a_login_in_a_terminal_or_of_nobody_is_not_named_to_the_agent(method_id: Any) -> None:
     play = Play()
     play.asks(0, "initialize", protocolVersion=2, info={})
@@ -214,7 +215,7 @@ def test_an_agent_without_logins_has_no_logout() -> None:
     assert play.to_client[-1].error["code"] == -32601
 
 
-@pytest.mark.parametrize("method", ["authenticate", "logout", "session/load", "session/set_mode"])
+@every("method", ["authenticate", "logout", "session/load", "session/set_mode"])
 def test_methods_that_only_v1_has_are_not_found(method: str) -> None:
     play = begun()
     assert shown(play.asks(2, method, sessionId="s")) == ["error 2"]
@@ -239,9 +240,7 @@ def test_other_methods_are_the_agents_business() -> None:
     assert offered(play) == {"mode": "ask"}
 
 
-@pytest.mark.parametrize(
-    "error", [None, {}, {"code": "x", "message": 3}, {"code": 10**12, "message": "m"}, [1]]
-)
+@every("error", [None, {}, {"code": "x", "message": 3}, {"code": 10**12, "message": "m"}, [1]])
 def test_an_error_that_is_none_becomes_one(error: Any) -> None:
     play = begun()
     play.asks(2, "session/list")

@@ -10,6 +10,7 @@ from dragoman.dialect.message import answer, notification, refusal, request
 from dragoman.dialect.v2.client_handshake import abilities, initialize_in_v1, initialized_in_v2
 from dragoman.dialect.v2.to_v2.writer import V2Writer
 from tests.dialect.v2.client_play import AGENT, Play, begun, deviations, shown
+from tests.every import every
 from tests.interop.judges import Sent, refused_by_python
 
 INFO = {"name": "client", "version": "1"}
@@ -104,7 +105,7 @@ def test_an_agent_that_says_nothing_of_itself_is_introduced_as_unknown() -> None
     assert not abilities({}).load
 
 
-@pytest.mark.parametrize("version", ["2", None, True, -1, 70000, 2.5, [2]])
+@every("version", ["2", None, True, -1, 70000, 2.5, [2]])
 def test_a_version_that_is_none_is_refused(version: Any) -> None:
     play = Play()
     introduce(play, version=version)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from dragoman.dialect.message import answer, notification, request, update_of
 from tests.dialect.v2.client_play import Outs, Play, begun, shown
+from tests.every import every
 
 TEXT = {"type": "text", "text": "hello"}
 NOTHING: dict[str, Any] = {}
@@ -83,7 +82,7 @@ def test_a_replay_after_the_answer_is_swallowed_too_until_the_next_prompt() -> N
     assert shown(say(play))[-1] == "agent_message_chunk"
 
 
-@pytest.mark.parametrize("cursor", [{"type": "_message", "id": "m"}, {}, "start", 3])
+@every("cursor", [{"type": "_message", "id": "m"}, {}, "start", 3])
 def test_a_replay_from_elsewhere_is_refused(cursor: Any) -> None:
     play = begun()
     assert shown(resume(play, replayFrom=cursor)) == ["error 8"]

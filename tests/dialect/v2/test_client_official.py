@@ -131,6 +131,7 @@ def test_a_typescript_client_talks_to_the_official_example_agent(tmp_path: Path)
     }
 
 
+@pytest.mark.slow  # the client in TypeScript has the same talk, and more; this one takes seconds to import
 @needs_sources
 def test_a_python_client_of_the_coming_version_has_code_reviewed_and_mended(tmp_path: Path) -> None:
     folder = make_repository(tmp_path / "project")

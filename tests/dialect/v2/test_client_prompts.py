@@ -8,6 +8,7 @@ import pytest
 
 from dragoman.dialect.message import notification, update_of
 from tests.dialect.v2.client_play import Outs, Play, begun, shown
+from tests.every import every
 from tests.interop.judges import Sent, refused_by_python
 
 TEXT = {"type": "text", "text": "hello"}
@@ -48,7 +49,7 @@ def test_a_prompt_whose_turn_says_nothing_is_acknowledged_by_its_answer() -> Non
     assert last_state(play)["usage"]["totalTokens"] == 3
 
 
-@pytest.mark.parametrize(
+@every(
     ("kind", "fields"),
     [
         ("available_commands_update", {"availableCommands": []}),
@@ -118,7 +119,7 @@ def test_each_message_has_an_id_of_its_own() -> None:
     assert all(one.startswith("dragoman-abc-") for one in ids)
 
 
-@pytest.mark.parametrize("blocks", [[], None, "hello", [{"type": "text"}], [TEXT, 3]])
+@every("blocks", [[], None, "hello", [{"type": "text"}], [TEXT, 3]])
 def test_a_prompt_without_content_never_reaches_the_agent(blocks: Any) -> None:
     play = begun()
     outs = play.asks(5, "session/prompt", sessionId="s", prompt=blocks)

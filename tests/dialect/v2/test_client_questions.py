@@ -8,6 +8,7 @@ import pytest
 
 from dragoman.dialect.message import answer, notification, refusal, request, update_of
 from tests.dialect.v2.client_play import Outs, Play, begun, deviations, judged, shown
+from tests.every import every
 from tests.interop.judges import Sent, refused_by_python
 
 OPTIONS = [
@@ -63,7 +64,7 @@ def test_a_question_acknowledges_the_prompt_it_is_about() -> None:
     assert shown(ask(play)) == wanted
 
 
-@pytest.mark.parametrize(
+@every(
     "said",
     [
         {"outcome": {"outcome": "selected", "optionId": "sure"}},
@@ -225,7 +226,7 @@ def test_a_form_is_asked_and_filled_in() -> None:
     assert "a form's value that v1 cannot hold" in play.noted
 
 
-@pytest.mark.parametrize(
+@every(
     ("said", "heard"),
     [
         ({"action": "decline"}, {"action": "decline"}),
@@ -257,7 +258,7 @@ def test_a_form_of_an_open_request_belongs_to_it() -> None:
     assert play.to_client[-1].params["requestId"] == "login"
 
 
-@pytest.mark.parametrize("scope", [{}, {"requestId": 12}, {"requestId": None}, {"sessionId": 3}])
+@every("scope", [{}, {"requestId": 12}, {"requestId": None}, {"sessionId": 3}])
 def test_a_form_of_nothing_is_refused(scope: dict[str, Any]) -> None:
     play = running()
     ((_, given),) = elicit(play, **scope)

@@ -17,6 +17,7 @@ from msgspec import UNSET
 from dragoman.dialect import Message
 from dragoman.dialect.message import Object, as_list, as_object, decode, request, update_of, with_params
 from tests.dialect.v2.client_play import Play, deviations, judged, refused_by_typescript
+from tests.every import every
 from tests.interop.judges import Sent
 from tests.interop.programs import needs_node
 from tests.interop.recordings import ELSEWHERE, FIXTURES, Conversation, conversations
@@ -97,7 +98,7 @@ STORED = sorted(FIXTURES.glob("*.ndjson"))
 """What real agents were seen to do, as we wrote it down ourselves."""
 
 
-@pytest.mark.parametrize("path", STORED, ids=lambda path: path.stem)
+@every("path", STORED, ids=lambda path: path.stem)
 def test_what_agents_were_seen_to_do_is_v2_to_our_own_strict_reading(path: Path) -> None:
     assert deviations(emitted([path])) == []
 
@@ -117,7 +118,7 @@ def test_every_frame_from_a_real_agent_is_v2_to_our_own_strict_reading() -> None
 
 
 @needs_recordings
-@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+@every("path", RECORDINGS, ids=lambda path: path.stem)
 def test_each_request_that_was_answered_then_is_answered_once_now(path: Path) -> None:
     for conversation, recorded in zip(replayed(path), conversations(path), strict=True):
         answers = Counter(message.id for message in conversation.to_client if message.is_answer)
@@ -127,7 +128,7 @@ def test_each_request_that_was_answered_then_is_answered_once_now(path: Path) ->
 
 
 @needs_recordings
-@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+@every("path", RECORDINGS, ids=lambda path: path.stem)
 def test_each_acknowledged_prompt_is_a_message_that_runs_until_it_is_idle(path: Path) -> None:
     for conversation in replayed(path):
         prompts = {one for one, method in conversation.asked.items() if method == "session/prompt"}

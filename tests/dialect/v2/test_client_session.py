@@ -8,6 +8,7 @@ import pytest
 
 from dragoman.dialect.message import Message, notification, update_of
 from tests.dialect.v2.client_play import Play, begun, shown
+from tests.every import every
 
 MODES = {"currentModeId": "ask", "availableModes": [{"id": "ask", "name": "Ask"}, {"id": "do", "name": "Do"}]}
 
@@ -122,7 +123,7 @@ def test_a_change_of_options_keeps_the_modes() -> None:
     assert [(one["configId"], one["currentValue"]) for one in told] == [("x", True), ("mode", "do")]
 
 
-@pytest.mark.parametrize("update", [None, [], {}, {"sessionUpdate": None}, {"sessionUpdate": ["plan"]}])
+@every("update", [None, [], {}, {"sessionUpdate": None}, {"sessionUpdate": ["plan"]}])
 def test_an_update_of_nothing_is_not_told(update: Any) -> None:
     play = begun()
     assert play.agent(notification("session/update", {"sessionId": "s", "update": update})) == []

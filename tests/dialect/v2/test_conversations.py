@@ -16,6 +16,7 @@ from dragoman.dialect import EdgeSettings, Ledger, Message
 from dragoman.dialect.message import Object, answer, decode, notification, request, update_of
 from dragoman.dialect.v2 import V2Agent, V2Client
 from tests.dialect.v2.client_play import deviations, judged
+from tests.every import every
 from tests.interop.recordings import ELSEWHERE, Conversation, conversations
 
 RECORDINGS = sorted((ELSEWHERE / "agents-v2").glob("*.ndjson"))
@@ -206,7 +207,7 @@ def test_a_turn_ends_for_the_reason_that_the_agent_gave() -> None:
     assert chain.to_client[-1].error is UNSET
 
 
-@pytest.mark.parametrize(
+@every(
     "kept",
     [
         {"type": "_hologram", "beams": 4},

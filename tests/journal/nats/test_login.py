@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from dragoman.errors import JournalError
 from dragoman.journal.nats import NatsOptions, open_nats
 from dragoman.journal.nats.login import login
+from tests.every import every
 from tests.journal.nats.certificates import Authority
 
 
@@ -36,7 +37,7 @@ def test_certificates_are_read_from_files(tmp_path: Path) -> None:
         login(mixed)
 
 
-@pytest.mark.parametrize("name", ["creds", "nkey", "ca", "cert"])
+@every("name", ["creds", "nkey", "ca", "cert"])
 def test_a_file_that_is_not_there_is_named(name: str) -> None:
     with pytest.raises(JournalError, match="/no/such/file"):
         login(replace(NatsOptions(tls=True), **{name: "/no/such/file"}))

@@ -6,6 +6,7 @@ import pytest
 
 from dragoman.errors import JournalError
 from dragoman.journal.nats import is_nats_address, read_address
+from tests.every import every
 
 
 def test_an_address_names_servers_prefix_and_layout() -> None:
@@ -45,7 +46,7 @@ def test_no_secret_is_in_the_text_of_options() -> None:
         assert "one:4222/team" in shown
 
 
-@pytest.mark.parametrize(
+@every(
     ("address", "why"),
     [
         ("redis://one", "nats://host"),

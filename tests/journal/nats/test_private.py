@@ -12,6 +12,7 @@ from dragoman.journal import Entry
 from dragoman.journal.nats import open_nats, private
 from dragoman.journal.nats.private import PrivateNats, PublicNats, open_library, raw_headers, read_info
 from dragoman.journal.nats.replies import read_headers
+from tests.every import every
 from tests.journal.nats.places import fresh, opened
 from tests.nats_servers import Servers, started
 
@@ -67,7 +68,7 @@ def test_the_public_way_is_taken_when_a_private_part_is_gone(
     assert not isinstance(library, PrivateNats)
 
 
-@pytest.mark.parametrize(
+@every(
     ("fields", "expected"),
     [
         (None, (0, {})),

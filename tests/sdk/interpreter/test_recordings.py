@@ -11,6 +11,7 @@ from dragoman.errors import BadTranscript
 from dragoman.journal.contract import Entry
 from dragoman.journal.transcript import line
 from dragoman.sdk.interpreter.recordings import read_recording
+from tests.every import every
 from tests.interop.recordings import ELSEWHERE, FIXTURES
 
 ASKED = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}}
@@ -63,7 +64,7 @@ def test_a_broken_transcript_names_its_line() -> None:
 FILES = [*sorted(FIXTURES.glob("*.ndjson")), *sorted(ELSEWHERE.glob("*/*.ndjson"))]
 
 
-@pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
+@every("path", FILES, ids=[path.stem for path in FILES])
 def test_recordings_of_real_programs_are_explained(path: Path) -> None:
     with path.open("rb") as file:
         explanation = explain(read_recording(file))

@@ -8,6 +8,7 @@ import pytest
 
 from dragoman import Agent, Kit, KitTurn
 from dragoman.journal import MemoryJournal
+from tests.every import every
 from tests.runtime.raw import until
 from tests.sdk.ends import raw_client
 from tests.sdk.kit.kit_agents import listening
@@ -67,7 +68,7 @@ async def test_commands_are_announced_behind_the_answer_that_opened_the_session(
         ]
 
 
-@pytest.mark.parametrize("name", ["/slash", "two words", "", "twice"])
+@every("name", ["/slash", "two words", "", "twice"])
 def test_a_command_needs_a_name_of_its_own(name: str) -> None:
     kit = Kit(Agent("x"), journal=MemoryJournal())
     kit.command("twice", "Here")(lambda turn, argument: None)

@@ -23,6 +23,7 @@ from dragoman.schema.v1 import (
     McpServerStdio,
     Notice,
 )
+from tests.forks import forked
 from tests.runtime.raw import request
 from tests.sdk.ends import raw_client
 from tests.sdk.kit.kit_agents import alive, eventually, listening
@@ -31,9 +32,7 @@ pytest.importorskip("mcp")
 
 pytestmark = pytest.mark.bound(30)  # a server imports its package for seconds on a busy machine
 
-SERVER = str(Path(__file__).with_name("mcp_server.py"))
-
-
+SERVER = forked([sys.executable, str(Path(__file__).with_name("official_mcp_server.py"))])
 PLAIN = str(Path(__file__).with_name("plain_mcp_server.py"))
 
 
@@ -43,15 +42,14 @@ def program(name: str, **env: str) -> McpServerStdio:
 
 
 def official(name: str) -> McpServerStdio:
-    return McpServerStdio(name=name, command=sys.executable, args=[SERVER, "stdio", name], env=[])
+    command, *args = SERVER
+    return McpServerStdio(name=name, command=command, args=[*args, "stdio", name], env=[])
 
 
 @asynccontextmanager
 async def address(kind: str, name: str) -> AsyncIterator[str]:
     """A server that listens; where."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, SERVER, kind, name, stdout=asyncio.subprocess.PIPE
-    )
+    process = await asyncio.create_subprocess_exec(*SERVER, kind, name, stdout=asyncio.subprocess.PIPE)
     try:
         assert process.stdout
         port = int(await process.stdout.readline())

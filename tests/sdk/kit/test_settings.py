@@ -14,6 +14,7 @@ from dragoman.errors import CallFailed, ErrorAnswer
 from dragoman.journal import MemoryJournal
 from dragoman.schema import v1
 from dragoman.sdk.kit.settings import SessionSettings, collect_options
+from tests.every import every
 from tests.runtime.raw import request
 from tests.sdk.ends import raw_client
 from tests.sdk.kit.kit_agents import listening
@@ -41,7 +42,7 @@ def test_both_shapes_come_from_one_declaration() -> None:
     assert settings.config_options(switches=False) == [mode, model]
 
 
-@pytest.mark.parametrize(
+@every(
     ("value", "name"),
     [("big", "Big"), ("full_speed", "Full speed"), ("gpt-7", "gpt-7"), ("o3", "o3"), ("X", "X")],
 )
@@ -54,7 +55,7 @@ def test_without_modes_there_are_none() -> None:
     assert not SessionSettings({})
 
 
-@pytest.mark.parametrize(
+@every(
     ("option_id", "value"), [("none", "x"), ("model", "huge"), ("model", True), ("fast", "yes"), ("mode", "")]
 )
 def test_what_was_not_offered_is_refused_and_changes_nothing(option_id: str, value: Any) -> None:

@@ -7,6 +7,7 @@ import pytest
 from dragoman.errors import LocalMistake
 from dragoman.sdk.known import AgentSource, read_config
 from dragoman.sdk.known.config import ConfigMistake, parse_config
+from tests.every import every
 
 GOOD = """
 default_agent = "mine"
@@ -40,7 +41,7 @@ def test_a_file_that_is_not_there_is_empty(tmp_path: Path) -> None:
     assert (config.agents, config.default_agent) == ({}, None)
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "line", "reason"),
     [
         ("\nagents = 3\n", 2, "agents must be tables"),

@@ -4,6 +4,7 @@ import pytest
 
 from dragoman.errors import LocalMistake
 from dragoman.sdk.known.foreign_config import PRODUCTS, our_name, parse_acpx, parse_jetbrains, parse_zed
+from tests.every import every
 
 ZED = b"""
 // settings of an editor
@@ -113,8 +114,8 @@ def test_a_file_without_agents_brings_nothing(product: str) -> None:
     assert (imported.agents, imported.skipped) == ((), ())
 
 
-@pytest.mark.parametrize("product", PRODUCTS)
-@pytest.mark.parametrize("text", [b"[1]", b'{"agent_servers": 3, "agents": 3}', b"{"])
+@every("product", PRODUCTS)
+@every("text", [b"[1]", b'{"agent_servers": 3, "agents": 3}', b"{"])
 def test_a_file_that_is_something_else_is_refused(product: str, text: bytes) -> None:
     with pytest.raises(LocalMistake, match="x:"):
         PRODUCTS[product].parse(text, "x")
@@ -125,7 +126,7 @@ def test_no_secret_is_in_any_text_about_an_import() -> None:
     assert not any(secret in told for secret in ("hoo-hoo", "t0ken", "s3cret"))
 
 
-@pytest.mark.parametrize(
+@every(
     ("title", "name"),
     [("My Agent (beta)", "my-agent-beta"), ("x", "x"), ("--x", "x"), ("A.B_c", "a.b_c"), ("日本", "")],
 )

@@ -8,6 +8,7 @@ from hypothesis import given
 
 from dragoman.errors import LocalMistake
 from dragoman.sdk.known.jsonc import parse_jsonc
+from tests.every import every
 
 values = st.recursive(
     st.none()
@@ -36,12 +37,12 @@ def test_comments_and_last_commas_are_nothing() -> None:
     assert parse_jsonc(text, path="x") == expected
 
 
-@pytest.mark.parametrize("text", [b"", b"  \n", b"// nothing\n", b"/* open"])
+@every("text", [b"", b"  \n", b"// nothing\n", b"/* open"])
 def test_nothing_is_an_empty_object(text: bytes) -> None:
     assert parse_jsonc(text, path="x") == {}
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "line"),
     [
         (b'{\n  "a": 1\n  "b": 2\n}', 3),

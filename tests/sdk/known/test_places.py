@@ -3,13 +3,14 @@
 import pytest
 
 from dragoman.sdk.known.places import Machine, acpx_config, jetbrains_acp, our_config, zed_settings
+from tests.every import every
 
 LINUX = Machine("linux", {}, "/home/ann")
 MAC = Machine("darwin", {}, "/Users/ann")
 WINDOWS = Machine("win32", {"APPDATA": r"C:\Users\ann\AppData\Roaming"}, r"C:\Users\ann")
 
 
-@pytest.mark.parametrize(
+@every(
     ("machine", "path"),
     [
         (LINUX, "/home/ann/.config/dragoman/config.toml"),

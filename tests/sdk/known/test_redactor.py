@@ -1,8 +1,7 @@
 """Secrets are taken out, and the rest stays readable."""
 
-import pytest
-
 from dragoman.sdk.known.redactor import Redactor, redact_shapes
+from tests.every import every
 
 # Put together here, so that nothing that looks like a key stands in the repository.
 SHAPED = [
@@ -16,12 +15,12 @@ SHAPED = [
 ]
 
 
-@pytest.mark.parametrize("key", SHAPED)
+@every("key", SHAPED)
 def test_what_has_the_shape_of_a_key_goes(key: str) -> None:
     assert redact_shapes(f"before {key} after") == "before [redacted] after"
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "shown"),
     [
         ("Authorization: Bearer abcdefgh12345", "Authorization: Bearer [redacted]"),

@@ -3,10 +3,10 @@
 import tomllib
 
 import hypothesis.strategies as st
-import pytest
 from hypothesis import given
 
 from dragoman.sdk.known.toml_text import line_of, statements, write_key, write_value
+from tests.every import every
 
 TEXT = '''# the top
 default_agent = "one"
@@ -42,7 +42,7 @@ def test_each_statement_knows_its_full_name_and_its_lines() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@every(
     ("path", "line"),
     [
         (("agents", "one", "command"), 5),

@@ -9,6 +9,7 @@ from dragoman import Agent, Proxy, Turn, connect, serving
 from dragoman.errors import LocalMistake
 from dragoman.schema.v1 import AgentMessageChunk, PromptRequest, SessionNotification, TextContent
 from dragoman.transport.memory import memory_pair
+from tests.every import every
 from tests.sdk.proxy.ends import Ends, prompt
 
 
@@ -74,7 +75,7 @@ async def test_a_proxy_may_stand_before_a_proxy() -> None:
     assert await said(outer, "hi") == ["You said: in out hi"]
 
 
-@pytest.mark.parametrize(
+@every(
     ("method", "why"),
     [
         ("mcp/message", "goes both ways"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +20,7 @@ from dragoman.schema.v1 import (
     TextContent,
 )
 from dragoman.testing.pace import patience
+from tests.forks import DRAGOMAN, forked
 
 PAGE = Path("docs/proxies.md")
 PROGRAMS = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
@@ -28,12 +30,13 @@ OTHERS = [program for program in PROGRAMS if "serve(" not in program]
 EXPECTED = ["You said: Never touch main. hi", "You said: hi", "You said: hi", "NEVER TOUCH MAIN. HI"]
 
 
-def with_our_programs(folder: Path) -> dict[str, str]:
-    """The page says `python3` and `dragoman`, as its readers would; here those are the tests' own."""
-    (folder / "python3").symlink_to(sys.executable)
+def with_our_program(folder: Path) -> dict[str, str]:
+    """The page says `dragoman`, as its readers would; here that is the tests' own."""
+    program = folder / "dragoman"
+    program.write_text(f'#!/bin/sh\nexec {shlex.join(DRAGOMAN)} "$@"\n')
+    program.chmod(0o700)
     site = os.pathsep.join(entry for entry in sys.path if entry)
-    path = os.pathsep.join([str(folder), str(Path(sys.executable).parent), os.environ["PATH"]])
-    return {**os.environ, "PATH": path, "PYTHONPATH": site}
+    return {**os.environ, "PATH": os.pathsep.join([str(folder), os.environ["PATH"]]), "PYTHONPATH": site}
 
 
 def test_the_page_has_the_programs_that_are_tried() -> None:
@@ -50,8 +53,8 @@ async def test_a_program_that_serves_answers_a_prompt(program: str, expected: st
     async def yes(request: RequestPermissionRequest) -> RequestPermissionResponse:
         return RequestPermissionResponse(outcome=SelectedPermissionOutcome(option_id="yes"))
 
-    env = with_our_programs(tmp_path)
-    async with connect([sys.executable, "-c", program], client=client, env=env) as agent:
+    env = with_our_program(tmp_path)
+    async with connect(forked([sys.executable, "-c", program]), client=client, env=env) as agent:
         session = await agent.new_session(cwd="/tmp")
         texts = [
             update.content.text
@@ -63,4 +66,4 @@ async def test_a_program_that_serves_answers_a_prompt(program: str, expected: st
 
 @pytest.mark.parametrize("program", OTHERS)
 def test_any_other_program_comes_to_its_end(program: str) -> None:
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=patience(20))
+    subprocess.run(forked([sys.executable, "-c", program]), check=True, timeout=patience(20))

@@ -83,7 +83,7 @@ serve(Conductor([Proxy(), Proxy(agent)]))
 
 @pytest.mark.parametrize(
     "command",
-    [[sys.executable, "-c", IN_PROCESS], [sys.executable, "examples/proxy_chain.py"]],
+    [forked([sys.executable, "-c", IN_PROCESS]), forked([sys.executable, "examples/proxy_chain.py"])],
     ids=["in one process", "as processes"],
 )
 async def test_so_do_those_for_a_chain(command: list[str]) -> None:
@@ -129,7 +129,7 @@ async def test_an_agent_that_cannot_start_is_told_to_the_client() -> None:
 
 
 async def test_a_proxy_without_an_agent_says_that_it_is_a_link_of_a_chain() -> None:
-    async with RawPeer([sys.executable, "-c", "from dragoman import *; serve(Proxy())"]) as peer:
+    async with RawPeer(forked([sys.executable, "-c", "from dragoman import *; serve(Proxy())"])) as peer:
         await peer.send(INITIALIZE)
         assert json.loads(await peer.read_line())["error"]["code"] == -32603
         await peer.wait()

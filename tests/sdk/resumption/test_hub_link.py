@@ -9,9 +9,10 @@ from dragoman.errors import LinkClosed
 from dragoman.sdk.resumption.hub_link import is_final
 from dragoman.transport.contract import DEFAULT_LIMITS
 from dragoman.transport.http_client import HttpStream
+from tests.every import every
 
 
-@pytest.mark.parametrize(
+@every(
     ("words", "at_first", "later"),
     [
         ("refused the connection with status 401", True, True),

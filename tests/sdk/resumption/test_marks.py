@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.sdk.resumption.marks import NO_MARK, MessageMark, look, put, remove_mark
+from tests.every import every
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=4),
@@ -49,7 +49,7 @@ def test_a_mark_is_found_wherever_the_hub_writes_it() -> None:
         assert remove_mark(marked, mark) == b'{"sessionId":"s","update":{}}'
 
 
-@pytest.mark.parametrize("odd", [b"[1]", b'"text"', b"17", b"not json"])
+@every("odd", [b"[1]", b'"text"', b"17", b"not json"])
 def test_what_is_no_object_has_no_mark_and_gets_none(odd: bytes) -> None:
     assert look(odd) == ("", NO_MARK)
     assert put(odd, {"key": "k"}) == odd

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from dragoman.sdk.resumption.resumption import Resumption
 from dragoman.sdk.resumption.runs import remove_marks
+from tests.every import every
 from tests.sdk.resumption.model import frame
 from tests.sdk.resumption.test_resumption_scenes import introduced
 
@@ -69,7 +70,7 @@ def test_a_block_of_one_session_is_read_as_one(cursor: str) -> None:
     assert found[1] == {"s": cursor}
 
 
-@pytest.mark.parametrize(
+@every(
     "block",
     [
         b"",

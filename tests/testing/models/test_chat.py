@@ -1,11 +1,10 @@
 from typing import Any
 
-import pytest
-
 from dragoman.testing.models.chat import ChatFormat, duration, error_of, limit_headers
 from dragoman.testing.models.requests import ModelRequest
 from dragoman.testing.models.turns import FailStep, TokenUsage
 from dragoman.testing.models.voice import ModelEvent, ModelOutput, ModelToolCall
+from tests.every import every
 
 NOTHING = TokenUsage(0, 0)
 
@@ -58,9 +57,7 @@ def test_a_refusal_is_no_content() -> None:
     assert choice["finish_reason"] == "stop"
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"), [(0.5, "0.5s"), (1, "1s"), (90, "1m30s"), (3600, "1h0m0s"), (7265, "2h1m5s")]
-)
+@every(("seconds", "text"), [(0.5, "0.5s"), (1, "1s"), (90, "1m30s"), (3600, "1h0m0s"), (7265, "2h1m5s")])
 def test_a_duration_is_written_as_the_vendor_does(seconds: float, text: str) -> None:
     assert duration(seconds) == text
 

@@ -1,13 +1,13 @@
 import asyncio
 import os
-import sys
 from pathlib import Path
 
 import pytest
 
 from dragoman.testing.models.__main__ import main
+from tests.forks import module
 
-COMMAND = [sys.executable, "-m", "dragoman.testing.models"]
+COMMAND = module("dragoman.testing.models")
 
 
 @pytest.mark.bound(20)  # a process that imports asyncio, on a busy machine

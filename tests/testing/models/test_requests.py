@@ -3,6 +3,7 @@ import base64
 import pytest
 
 from dragoman.testing.models.requests import Format, Image, ModelRequest, ToolDefinition, ToolResult, ToolUse
+from tests.every import every
 
 PICTURE = b"\x89PNG"
 DATA = base64.b64encode(PICTURE).decode()
@@ -118,7 +119,7 @@ def test_a_key_is_known_but_not_shown(headers: dict[str, str]) -> None:
     assert repr(request) == "<chat to m: 3 messages, 1 tools, under way, last said 'empty'>"
 
 
-@pytest.mark.parametrize(
+@every(
     "body", [None, [], {}, {"messages": "x", "tools": 1}, {"messages": [1, {"content": 3}], "tools": [{}, 4]}]
 )
 def test_nonsense_is_left_out(body: object) -> None:

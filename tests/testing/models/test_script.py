@@ -19,6 +19,7 @@ from dragoman.testing.models.turns import (
     WaitStep,
 )
 from dragoman.testing.script.statements import ScriptError
+from tests.every import every
 from tests.testing.models.client import asked, post, said
 
 WHOLE = """
@@ -84,7 +85,7 @@ def test_every_step_can_be_written() -> None:
     assert script.turns[4].steps == (FailStep(429, "Slow down", "tokens", "c", 2.0, 1.5, {"a": "b"}, "x"),)
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "why"),
     [
         ("begin", "line 1: 'begin' is no verb; known are key, model, on, turn"),
@@ -114,7 +115,7 @@ def request(text: str, **body: object) -> ModelRequest:
 TOOLS = [{"type": "function", "function": {"name": "read"}}]
 
 
-@pytest.mark.parametrize(
+@every(
     ("line", "fits"),
     [
         ('on "delete *"', True),

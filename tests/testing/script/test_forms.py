@@ -3,17 +3,16 @@
 import re
 from pathlib import Path
 
-import pytest
-
 from dragoman.agents.echo_commands import COMMANDS
 from dragoman.testing.script.forms import FORMS
 from dragoman.testing.script.script import CAN, SHORT
 from dragoman.testing.script.verbs import VERBS
+from tests.every import every
 
 PAGE = (Path(__file__).parents[3] / "docs" / "testing.md").read_text("utf-8")
 
 
-@pytest.mark.parametrize("names", [VERBS, FORMS, CAN, SHORT, [f"/{name}" for name in COMMANDS]])
+@every("names", [VERBS, FORMS, CAN, SHORT, [f"/{name}" for name in COMMANDS]])
 def test_everything_is_on_the_page(names: list[str]) -> None:
     shown = " ".join(re.findall(r"`([^`\n]+)`", PAGE)) + " ".join(
         re.findall(r"```script\n(.*?)```", PAGE, re.DOTALL)

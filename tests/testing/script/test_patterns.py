@@ -1,10 +1,10 @@
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.testing.script.patterns import fill, matches
+from tests.every import every
 
 json_values: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(st.characters(exclude_characters="$*")),
@@ -19,7 +19,7 @@ def test_a_value_without_signs_matches_itself(value: Any) -> None:
     assert fill(value, {}) == value
 
 
-@pytest.mark.parametrize(
+@every(
     ("pattern", "value", "fits"),
     [
         ({"a": 1}, {"a": 1, "b": 2}, True),

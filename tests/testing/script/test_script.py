@@ -2,6 +2,7 @@ import pytest
 
 from dragoman.testing import Script, ScriptError
 from dragoman.testing.script.script import ScriptRules, prompt_text
+from tests.every import every
 
 
 def test_an_agent_is_described_in_the_script() -> None:
@@ -29,7 +30,7 @@ def test_reading_one_script_does_not_change_the_next() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "line", "why"),
     [
         ("on prompt\n  sya hello", 2, "'sya' is no verb"),
@@ -86,9 +87,7 @@ def test_the_first_rule_that_fits_is_picked_until_it_is_used_up() -> None:
     assert rules.pick("session/new", None, {}) is not None
 
 
-@pytest.mark.parametrize(
-    "params", [None, [], {}, {"prompt": None}, {"prompt": ["x", {"text": 1}, {"type": "image"}]}]
-)
+@every("params", [None, [], {}, {"prompt": None}, {"prompt": ["x", {"text": 1}, {"type": "image"}]}])
 def test_an_odd_prompt_has_no_text(params: object) -> None:
     assert prompt_text(params) == ""
 

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.testing.script.statements import ScriptError, Statement, parse, render
+from tests.every import every
 
 texts = st.text(st.characters(exclude_categories=["Cs"]))
 values: st.SearchStrategy[Any] = st.recursive(
@@ -68,7 +69,7 @@ def test_quotes_may_hold_what_some_take_for_a_line_break() -> None:
     assert line.words == ("a\u2028b\nc",)
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "line", "why"),
     [
         ('say "open', 1, "column"),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 from dragoman.schema import v1
+from dragoman.workspace.policy.audit import AuditEntry, audit_entry
+from dragoman.workspace.policy.decision import PolicyDecision
 from dragoman.workspace.policy.policy import Approve, Policy, PolicyLayer
 from dragoman.workspace.policy.policy_parser import read_policy
 from dragoman.workspace.policy.question import PolicyQuestion, QuestionContext, about_file, about_tool_call
@@ -46,6 +49,13 @@ def command(line: str, **more: Any) -> PolicyQuestion:
         home=HOME,
         **more,
     )
+
+
+def audit_line(text: str = "git push") -> AuditEntry:
+    """A command that a person has denied, at noon."""
+    denied = PolicyDecision(outcome="deny", rule="p.toml:3", why="because")
+    noon = datetime(2025, 6, 1, 12, tzinfo=UTC)
+    return audit_entry(command(text), denied, by="person", option="no", time=noon)
 
 
 def tool(kind: str = "other", *paths: str, name: str | None = None, **more: Any) -> PolicyQuestion:

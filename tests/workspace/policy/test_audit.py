@@ -3,27 +3,19 @@ import os
 import stat
 import subprocess
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from dragoman.testing.pace import patience
-from dragoman.workspace.policy.audit import AuditEntry, AuditLog, audit_entry, read_entries
-from dragoman.workspace.policy.decision import PolicyDecision
-from tests.workspace.policy.makers import command
-
-DENIED = PolicyDecision(outcome="deny", rule="p.toml:3", why="because")
-NOON = datetime(2025, 6, 1, 12, tzinfo=UTC)
-
-
-def line(text: str = "git push") -> AuditEntry:
-    return audit_entry(command(text), DENIED, by="person", option="no", time=NOON)
+from dragoman.workspace.policy.audit import AuditLog, read_entries
+from tests.forks import forked
+from tests.workspace.policy.makers import audit_line
 
 
 def test_a_line_says_what_was_wanted_and_what_was_decided(tmp_path: Path) -> None:
     log = AuditLog(str(tmp_path / "state" / "audit.jsonl"))
-    log.append(line())
+    log.append(audit_line())
     assert json.loads(Path(log.path).read_text()) == {
         "time": "2025-06-01T12:00:00.000Z",
         "agent": "claude",
@@ -44,21 +36,21 @@ def test_a_line_says_what_was_wanted_and_what_was_decided(tmp_path: Path) -> Non
 
 def test_only_the_owner_can_read_it(tmp_path: Path) -> None:
     log = AuditLog(str(tmp_path / "state" / "audit.jsonl"), sync=True)
-    log.append(line())
+    log.append(audit_line())
     assert stat.S_IMODE(os.stat(log.path).st_mode) == 0o600
     assert stat.S_IMODE(os.stat(tmp_path / "state").st_mode) == 0o700
 
 
 def test_secrets_are_covered(tmp_path: Path) -> None:
     log = AuditLog(str(tmp_path / "audit.jsonl"))
-    log.append(line("curl --password hunter2hunter2 x"))
+    log.append(audit_line("curl --password hunter2hunter2 x"))
     assert "hunter2" not in Path(log.path).read_text()
 
 
 def test_a_large_log_is_renamed_and_the_oldest_is_dropped(tmp_path: Path) -> None:
     log = AuditLog(str(tmp_path / "audit.jsonl"), most_bytes=500, rotated_files=2)
     for number in range(12):
-        log.append(line(f"git {number}"))
+        log.append(audit_line(f"git {number}"))
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "audit.jsonl",
         "audit.jsonl.1",
@@ -72,45 +64,47 @@ def test_a_large_log_is_renamed_and_the_oldest_is_dropped(tmp_path: Path) -> Non
 
 def test_a_log_that_somebody_took_away_is_begun_anew(tmp_path: Path) -> None:
     log = AuditLog(str(tmp_path / "audit.jsonl"))
-    log.append(line("git 1"))
+    log.append(audit_line("git 1"))
     os.unlink(log.path)
-    log.append(line("git 2"))
+    log.append(audit_line("git 2"))
     assert [found["command"] for found in read_entries(Path(log.path).read_text())] == ["git 2"]
 
 
 def test_what_cannot_be_written_raises(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match="Not a directory"):
-        AuditLog(str(tmp_path / "file" / "audit.jsonl")).append(line())
+        AuditLog(str(tmp_path / "file" / "audit.jsonl")).append(audit_line())
     (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(OSError, match="symbolic links"):
-        AuditLog(str(tmp_path / "link")).append(line())
+        AuditLog(str(tmp_path / "link")).append(audit_line())
     assert not (tmp_path / "elsewhere").exists()
 
 
 def test_a_torn_line_spoils_no_other(tmp_path: Path) -> None:
     log = AuditLog(str(tmp_path / "audit.jsonl"))
-    log.append(line("git 1"))
+    log.append(audit_line("git 1"))
     with open(log.path, "a") as file:
         file.write('{"time": "20\n5\n')
-    log.append(line("git 2"))
+    log.append(audit_line("git 2"))
     assert [found["command"] for found in read_entries(Path(log.path).read_text())] == ["git 1", "git 2"]
 
 
 WRITER = """
 import sys
-from tests.workspace.policy.test_audit import AuditLog, line
+from dragoman.workspace.policy.audit import AuditLog
+from tests.workspace.policy.makers import audit_line
 
 log = AuditLog(sys.argv[1], most_bytes=20_000, rotated_files=50)
 for number in range(100):
-    log.append(line(f"git {sys.argv[2]} {number}"))
+    log.append(audit_line(f"git {sys.argv[2]} {number}"))
 """
 
 
 def test_lines_of_several_processes_never_mix_nor_get_lost(tmp_path: Path) -> None:
     path = str(tmp_path / "audit.jsonl")
     root = Path(__file__).parents[3]
-    writers = [subprocess.Popen([sys.executable, "-c", WRITER, path, name], cwd=root) for name in "abc"]
+    command = forked([sys.executable, "-c", WRITER, path])
+    writers = [subprocess.Popen([*command, name], cwd=root) for name in "abc"]
     assert [writer.wait(patience(30)) for writer in writers] == [0, 0, 0]
     found = [
         json.loads(text)["command"] for log in tmp_path.iterdir() for text in log.read_text().splitlines()

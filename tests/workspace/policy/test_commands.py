@@ -13,11 +13,12 @@ from dragoman.workspace.policy.commands import (
 )
 from dragoman.workspace.policy.decision import Certainty
 from dragoman.workspace.policy.partial_words import ANY, ONE
+from tests.every import every
 
 WORDS = st.lists(st.text(st.sampled_from("ab-*?[]' \"\\/.=é"), max_size=6), min_size=1, max_size=5)
 
 
-@pytest.mark.parametrize(
+@every(
     ("pattern", "line", "expected"),
     [
         ("git status", "git status", True),
@@ -42,7 +43,7 @@ def test_permitting_takes_the_pattern_word_by_word(pattern: str, line: str, *, e
     assert permits(read_pattern(pattern), tuple(line.split())) is expected
 
 
-@pytest.mark.parametrize(
+@every(
     ("pattern", "line", "expected"),
     [
         ("git push", "git push", True),
@@ -82,7 +83,7 @@ def test_restricting_needs_no_more_than_a_suspicion(pattern: str, line: str, *, 
     assert found is (Certainty.YES if expected else Certainty.NO)
 
 
-@pytest.mark.parametrize(
+@every(
     ("pattern", "line"),
     [
         ("git push", "git ca"),
@@ -125,7 +126,7 @@ def test_the_text_of_a_pattern_is_read_as_the_same_words(words: list[str]) -> No
     assert read_pattern(pattern_text(words)) == tuple(words)
 
 
-@pytest.mark.parametrize("text", ["", "  ", "git 'x", "git ** x", "** git"])
+@every("text", ["", "  ", "git 'x", "git ** x", "** git"])
 def test_a_pattern_without_meaning_is_a_mistake(text: str) -> None:
     with pytest.raises(BadPattern):
         read_pattern(text)

@@ -9,6 +9,7 @@ from dragoman.schema.codec import read
 from dragoman.workspace.policy.elicitation import ElicitationService
 from dragoman.workspace.policy.form_answers import AnswersError, FormAnswers
 from dragoman.workspace.policy.terminal_forms import TerminalForms
+from tests.every import every
 from tests.workspace.policy.typist import Terminal, terminal
 
 
@@ -99,7 +100,7 @@ def test_answers_are_read_from_json_and_toml(tmp_path: Path) -> None:
     assert FormAnswers.load(str(tmp_path / "a.toml")).urls == {"example.org": "decline"}
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "why"),
     [
         (b"x", "malformed"),

@@ -13,6 +13,7 @@ from dragoman.workspace.policy.forms import (
     looks_secret,
     parse_line,
 )
+from tests.every import every
 
 TEXT = v1.StringPropertySchema()
 WHOLE = v1.IntegerPropertySchema(minimum=1, maximum=9)
@@ -35,7 +36,7 @@ def never(pattern: str, text: str) -> bool | None:
     return {"yes": True, "no": False}.get(pattern)
 
 
-@pytest.mark.parametrize(
+@every(
     ("field", "value"),
     [
         (TEXT, ""),
@@ -60,7 +61,7 @@ def test_a_value_that_a_field_takes(field: Any, value: Any) -> None:
     assert check_value(field, value, matches=never) == value
 
 
-@pytest.mark.parametrize(
+@every(
     ("field", "value"),
     [
         (TEXT, 5),
@@ -102,7 +103,7 @@ def test_a_value_that_a_field_does_not_take(field: Any, value: Any) -> None:
         check_value(field, value, matches=never)
 
 
-@pytest.mark.parametrize(
+@every(
     ("field", "line", "value"),
     [
         (TEXT, " as it is ", " as it is "),
@@ -144,14 +145,14 @@ def test_choices_have_titles() -> None:
     assert list(choices_of(titled)) == [("x", "X!")]
 
 
-@pytest.mark.parametrize("name", ["password", "apiKey", "api_key", "Access token", "client-secret", "PIN"])
+@every("name", ["password", "apiKey", "api_key", "Access token", "client-secret", "PIN"])
 def test_fields_that_ask_for_secrets_are_noticed(name: str) -> None:
     assert looks_secret(name, TEXT)
     assert looks_secret("x", v1.StringPropertySchema(title=name))
     assert not looks_secret("branch", TEXT)
 
 
-@pytest.mark.parametrize(
+@every(
     ("url", "notes"),
     [
         ("https://example.org/", []),

@@ -1,17 +1,17 @@
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.workspace.policy.decision import Certainty
 from dragoman.workspace.policy.globs import absolute, is_beneath, permits, restricts
 from dragoman.workspace.policy.partial_words import ANY, ONE, RUN
+from tests.every import every
 from tests.workspace.policy.makers import HOME, ROOT
 
 NAMES = st.sampled_from(["a", "b", "src", ".env", "é", "A", ".."])
 PATHS = st.lists(NAMES, min_size=1, max_size=5).map(lambda names: "/" + "/".join(names))
 
 
-@pytest.mark.parametrize(
+@every(
     ("glob", "path", "expected"),
     [
         ("src/**", f"{ROOT}/src/a/b.py", True),
@@ -38,7 +38,7 @@ def test_permitting_wants_the_very_path(glob: str, path: str, *, expected: bool)
     assert permits([glob], path, roots=[ROOT], home=HOME) is expected
 
 
-@pytest.mark.parametrize(
+@every(
     ("glob", "path", "expected"),
     [
         (".env", f"{ROOT}/.env", True),
@@ -60,7 +60,7 @@ def test_restricting_finds_a_path_in_every_disguise(glob: str, path: str, *, exp
     assert found is (Certainty.YES if expected else Certainty.NO)
 
 
-@pytest.mark.parametrize(
+@every(
     ("glob", "path", "expected"),
     [
         (".env", f"{ROOT}/.en{ONE}", True),

@@ -1,9 +1,8 @@
 from typing import Any
 
-import pytest
-
 from dragoman.schema import v1
 from dragoman.workspace.policy.login import AuthenticateStep, TerminalLoginStep, plan_login
+from tests.every import every
 
 ACCOUNT = v1.AuthMethodAgent(id="login", name="Log in")
 KEY = v1.AuthMethodAgent(id="key", name="Key", description="Requires setting the `SOME_API_KEY` variable")
@@ -57,7 +56,7 @@ def test_a_variable_that_the_agent_does_not_get_is_told_apart() -> None:
     assert "not set" in missing(KEY, environ={"SOME_API_KEY": ""})
 
 
-@pytest.mark.parametrize(
+@every(
     "method",
     [
         {"type": "terminal", "id": "x", "name": "x", "args": 5},

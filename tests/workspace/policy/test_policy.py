@@ -41,7 +41,7 @@ def test_a_default_replaces_asking() -> None:
     assert policy('default = "deny"').decide(tool("fetch")).outcome == "deny"
 
 
-@pytest.mark.parametrize(
+@every(
     ("line", "expected"),
     [
         ("git status && ls", "allow"),

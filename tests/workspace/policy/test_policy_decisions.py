@@ -2,7 +2,6 @@
 
 import shlex
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -49,7 +48,7 @@ def test_a_project_that_is_not_trusted_denies_as_generously(line: str) -> None:
     assert allowing.decide(command(line)).outcome != "allow"
 
 
-@pytest.mark.parametrize(
+@every(
     "line",
     ["for f in src/*.py; do echo x; done", "npm test > out.txt", "cat *.md", "ls | wc -l > y"],
 )
@@ -198,7 +197,7 @@ HUGE = {
 }
 
 
-@pytest.mark.parametrize("line", HUGE.values(), ids=HUGE.keys())
+@every("line", HUGE.values(), ids=HUGE.keys())
 def test_nobody_waits_for_a_line_that_is_made_to_be_slow(line: str) -> None:
     """Each took minutes before its length was bounded; the limit for a test is a few seconds."""
     assert POLICIES["all-but"].decide(command(line)).outcome == "ask"

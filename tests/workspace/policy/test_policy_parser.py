@@ -3,6 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.workspace.policy.policy_parser import PolicyError, read_policy
+from tests.every import every
 
 GOOD = """
 version = 1
@@ -40,7 +41,7 @@ def test_an_empty_policy_is_one() -> None:
 RULE = '# one\n[[rule]]\ndecision = "allow"\n'
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "line", "why"),
     [
         ("x = \n", 1, "Invalid value"),

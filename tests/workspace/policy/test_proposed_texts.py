@@ -1,9 +1,8 @@
 from typing import Any
 
-import pytest
-
 from dragoman.schema import v1
 from dragoman.workspace.policy.proposed_texts import texts_in
+from tests.every import every
 
 DIFF = v1.Diff(path="/p/a.py", old_text="a", new_text="b")
 WORDS = v1.Content(content=v1.TextContent(text="words"))
@@ -13,7 +12,7 @@ def call(**fields: Any) -> v1.ToolCallUpdate:
     return v1.ToolCallUpdate(tool_call_id="1", **fields)
 
 
-@pytest.mark.parametrize(
+@every(
     ("fields", "texts"),
     [
         ({}, []),

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from dragoman.schema import v1
 from dragoman.workspace.policy.question import PolicyQuestion, about_command, about_file, about_tool_call
+from tests.every import every
 from tests.workspace.policy.makers import ROOT, SETTING, policy, tool
 
 
@@ -13,7 +14,7 @@ def asked(**fields: Any) -> PolicyQuestion:
     return about_tool_call(v1.ToolCallUpdate(tool_call_id="t", **fields), SETTING, session_id="s")
 
 
-@pytest.mark.parametrize(
+@every(
     ("raw", "expected"),
     [
         ({"command": "git status && ls"}, (("git", "status"), ("ls",))),
@@ -30,7 +31,7 @@ def test_commands_are_found_where_agents_put_them(raw: Any, expected: Any) -> No
     assert script.commands == expected
 
 
-@pytest.mark.parametrize(
+@every(
     "raw",
     [
         None,

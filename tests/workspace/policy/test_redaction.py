@@ -1,6 +1,5 @@
-import pytest
-
 from dragoman.workspace.policy.redaction import redact
+from tests.every import every
 
 SECRET = "".join(("s3cr3t", "Value", "0123456789"))
 KEYS = [
@@ -16,12 +15,12 @@ KEYS = [
 ]
 
 
-@pytest.mark.parametrize("key", KEYS)
+@every("key", KEYS)
 def test_keys_of_known_shapes_are_covered(key: str) -> None:
     assert redact(f"curl -H 'x: {key}' https://example.org") == "curl -H 'x: [redacted]' https://example.org"
 
 
-@pytest.mark.parametrize(
+@every(
     "text",
     [
         "curl -H 'Authorization: Bearer {}' x",
@@ -42,8 +41,6 @@ def test_values_behind_telling_names_are_covered(text: str) -> None:
     assert "[redacted]" in covered
 
 
-@pytest.mark.parametrize(
-    "text", ["git status", "ls --author x", "cat token.txt", "tokenize x y", "https://example.org/a@b"]
-)
+@every("text", ["git status", "ls --author x", "cat token.txt", "tokenize x y", "https://example.org/a@b"])
 def test_what_looks_like_nothing_stays(text: str) -> None:
     assert redact(text) == text

@@ -1,12 +1,11 @@
 import time
 
-import pytest
-
 from dragoman.testing.pace import patience
 from dragoman.workspace.policy.safe_regex import matches
+from tests.every import every
 
 
-@pytest.mark.parametrize(
+@every(
     ("pattern", "text", "expected"),
     [
         ("^a+$", "aaa", True),

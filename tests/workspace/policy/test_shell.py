@@ -61,8 +61,8 @@ def test_a_line_that_leaves_a_doubt_is_not_read(line: str) -> None:
     assert read_line(line).objection
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-@pytest.mark.parametrize(("line", "expected"), READABLE, ids=[repr(line) for line, _ in READABLE])
+@every("shell", SHELLS)
+@every(("line", "expected"), READABLE, ids=[repr(line) for line, _ in READABLE])
 def test_shells_run_what_was_read(
     line: str, expected: list[tuple[str, ...]], shell: str, recorder: Recorder
 ) -> None:

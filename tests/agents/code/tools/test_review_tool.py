@@ -6,8 +6,11 @@ import pytest
 
 from dragoman.testing.models import call, turn
 from tests.agents.code.coder_runs import coding
+from tests.review.local_inspector import rules_in_this_process
 
-pytestmark = pytest.mark.bound(60)
+__all__ = ["rules_in_this_process"]
+
+pytestmark = [pytest.mark.bound(60), pytest.mark.usefixtures("rules_in_this_process")]
 
 
 async def told(folder: Path, *paths: str) -> str:

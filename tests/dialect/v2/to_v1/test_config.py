@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from dragoman.dialect.v2.to_v1.config import choice, mode_option, modes, options, switches
 from tests.dialect.v2.to_v1.told import Told
+from tests.every import every
 
 CALM = {"value": "calm", "name": "Calm"}
 SELECT = {"type": "select", "configId": "c", "name": "C", "currentValue": "calm", "options": [CALM]}
@@ -36,7 +35,7 @@ def test_a_switch_is_a_choice_of_two_if_it_has_to_be() -> None:
     assert options([SWITCH], booleans=True, report=told)[0]["type"] == "boolean"
 
 
-@pytest.mark.parametrize(
+@every(
     ("option", "lost"),
     [
         ({**SELECT, "type": "_dial"}, "a config option of a type that v1 does not know"),
@@ -68,7 +67,7 @@ def test_modes_are_the_first_select_of_their_category() -> None:
     assert mode_option(options([SELECT], booleans=True, report=Told())) is None
 
 
-@pytest.mark.parametrize(
+@every(
     ("value", "found"),
     [
         ("calm", {"type": "id", "value": "calm"}),

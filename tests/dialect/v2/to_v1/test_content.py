@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from dragoman.dialect.v2.to_v1.content import block, blocks
 from tests.dialect.v2.to_v1.told import Told
+from tests.every import every
 
 TEXT = {"type": "text", "text": "hi"}
 SAME: list[dict[str, Any]] = [
@@ -21,7 +20,7 @@ SAME: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("value", SAME, ids=lambda value: value["type"])
+@every("value", SAME, ids=lambda value: value["type"])
 def test_what_both_versions_know_stays_as_it_is(value: dict[str, Any]) -> None:
     told = Told()
     assert block(value, told) == value
@@ -55,7 +54,7 @@ def test_members_of_the_wrong_kind_are_left_out_and_unknown_ones_stay() -> None:
     assert block({**TEXT, "annotations": None}, Told()) == TEXT
 
 
-@pytest.mark.parametrize(
+@every(
     "value",
     [
         None,

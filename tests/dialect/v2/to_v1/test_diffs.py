@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from dragoman.dialect.v2.to_v1.diffs import as_code_block, diff, paths
 from dragoman.dialect.v2.to_v2.diff import git_patch
 from tests.dialect.v2.to_v1.told import Told
+from tests.every import every
 
 
 def made(path: str, text: str) -> str:
@@ -39,14 +38,14 @@ def test_several_new_files_are_told_each() -> None:
     assert [(item["path"], item["newText"]) for item in found] == [("/b", "y\n"), ("/a", "x\n")]
 
 
-@pytest.mark.parametrize("text", ["x\ny\n", "x", "é\n\nz", "a\rb\n"])
-@pytest.mark.parametrize("path", ["/a", "/a b", "/é"])
+@every("text", ["x\ny\n", "x", "é\n\nz", "a\rb\n"])
+@every("path", ["/a", "/a b", "/é"])
 def test_what_the_other_way_makes_of_a_new_file_is_read_back(path: str, text: str) -> None:
     (found,) = diff(of(add(path), patch=git_patch(path, None, text)), Told())
     assert (found["path"], found["newText"]) == (path, text)
 
 
-@pytest.mark.parametrize(
+@every(
     "value",
     [
         of({"operation": "modify", "path": "/a"}, patch=made("/a", "x")),

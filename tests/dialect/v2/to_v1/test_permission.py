@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from dragoman.dialect.v2.to_v1.config import commands
 from dragoman.dialect.v2.to_v1.fields import fits, patched_meta
 from dragoman.dialect.v2.to_v1.permission import form, outcome, question, subject
 from dragoman.dialect.v2.to_v1.plans import entries, named_plan, plan_text
 from tests.dialect.v2.to_v1.told import Told
+from tests.every import every
 
 DIVE = {"name": "dive", "description": "down"}
 
 
-@pytest.mark.parametrize(
+@every(
     ("command", "found", "lost"),
     [
         ({"type": "command", **DIVE}, [DIVE], []),
@@ -41,7 +40,7 @@ def test_commands(command: Any, found: list[Any], lost: list[str]) -> None:
 ENTRY = {"content": "dive", "priority": "high", "status": "pending"}
 
 
-@pytest.mark.parametrize(
+@every(
     ("entry", "found", "lost"),
     [
         (ENTRY, [ENTRY], []),
@@ -99,7 +98,7 @@ def test_a_form_that_v1_can_hold_is_the_same_object() -> None:
     assert form({}, Told()) == {}
 
 
-@pytest.mark.parametrize(
+@every(
     ("known", "patch", "found"),
     [
         (None, {"a": 1}, {"a": 1}),

@@ -8,6 +8,7 @@ import pytest
 
 from dragoman.dialect.v2.to_v1.tool_calls import changes, contents, fallback_title, locations, terminals
 from tests.dialect.v2.to_v1.told import Told
+from tests.every import every
 
 
 def shown(terminal_id: str) -> str:
@@ -47,7 +48,7 @@ def test_an_item_of_an_unknown_type_is_a_text() -> None:
     assert sorted(set(told.losses)) == ["content of a type that v1 does not know", "malformed content"]
 
 
-@pytest.mark.parametrize(
+@every(
     ("fields", "found"),
     [
         ({"kind": "read"}, {"kind": "read"}),

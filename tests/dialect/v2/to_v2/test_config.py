@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from dragoman.dialect.v2.to_v2.config import mode_option, option, options, values
 from dragoman.schema.v2 import SessionConfigOption
 from tests.dialect.v2.to_v2.judge import is_v2, make_writer
+from tests.every import every
 
 CHOICES = [{"value": "a", "name": "A", "description": "The first"}, {"value": "b", "name": "B"}]
 SELECT = {"id": "x", "type": "select", "name": "X", "currentValue": "b", "options": CHOICES}
@@ -39,7 +38,7 @@ def test_groups_have_their_ids_under_another_name() -> None:
     assert is_v2(made, SessionConfigOption)
 
 
-@pytest.mark.parametrize(
+@every(
     ("value", "remark"),
     [
         ({**SELECT, "options": []}, "a config option without choices, or whose value is none of them"),

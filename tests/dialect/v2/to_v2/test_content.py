@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from dragoman.dialect.v2.to_v2.content import block, blocks, uri
 from dragoman.schema.v2 import ContentBlock
 from tests.dialect.v2.to_v2.judge import is_v2, make_writer
+from tests.every import every
 
 FINE: list[dict[str, Any]] = [
     {"type": "text", "text": ""},
@@ -27,7 +26,7 @@ FINE: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("value", FINE, ids=lambda value: value["type"])
+@every("value", FINE, ids=lambda value: value["type"])
 def test_what_is_fine_stays_as_it_is(value: dict[str, Any]) -> None:
     writer, noted = make_writer()
     assert block(value, writer) == value
@@ -35,7 +34,7 @@ def test_what_is_fine_stays_as_it_is(value: dict[str, Any]) -> None:
     assert is_v2(value, ContentBlock)
 
 
-@pytest.mark.parametrize(
+@every(
     ("given", "made", "remark"),
     [
         ({"annotations": {"priority": 7}}, {"annotations": {}}, "a number outside of v2's bounds"),
@@ -66,7 +65,7 @@ def test_what_v2_would_not_take_is_left_out_or_mended(
     assert is_v2({**link, **made}, ContentBlock)
 
 
-@pytest.mark.parametrize(
+@every(
     "value",
     [
         None,
@@ -88,7 +87,7 @@ def test_what_is_no_content_is_left_out(value: Any) -> None:
     assert "a value that breaks v1's own rules" in noted
 
 
-@pytest.mark.parametrize(
+@every(
     "text",
     [
         *(

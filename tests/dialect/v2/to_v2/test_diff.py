@@ -16,6 +16,7 @@ from dragoman.dialect.v2.to_v2 import diff as module
 from dragoman.dialect.v2.to_v2.diff import diff, git_patch, quote
 from dragoman.schema.v2 import ToolCallContent
 from tests.dialect.v2.to_v2.judge import is_v2, make_writer
+from tests.every import every
 
 texts = st.lists(st.sampled_from(["a", "b", "c", "d", "e\r", "\x0c", "é"]), max_size=30).map("\n".join)
 
@@ -126,7 +127,7 @@ def test_a_diff_that_changes_nothing_has_no_patch() -> None:
     assert made == {"type": "diff", "changes": [{"operation": "modify", "path": "C:\\a", "fileType": "text"}]}
 
 
-@pytest.mark.parametrize("value", [{}, {"path": "/a"}, {"newText": "x"}, {"path": 3, "newText": "x"}])
+@every("value", [{}, {"path": "/a"}, {"newText": "x"}, {"path": 3, "newText": "x"}])
 def test_a_diff_without_file_or_text_is_left_out(value: dict[str, object]) -> None:
     writer, noted = make_writer()
     assert diff(value, writer) is None

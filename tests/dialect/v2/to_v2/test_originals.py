@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from dragoman.dialect.v2.to_v1.fields import with_originals
 from dragoman.dialect.v2.to_v2 import originals
+from tests.every import every
 
 CALL = {"toolCallId": "t", "kind": "other", "status": "failed"}
 
@@ -20,9 +19,7 @@ def test_a_kind_and_a_status_come_back() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    "kept", [{"status": "paused"}, {"status": "completed"}, {"status": 3}, {"title": "x"}, [3]]
-)
+@every("kept", [{"status": "paused"}, {"status": "completed"}, {"status": 3}, {"title": "x"}, [3]])
 def test_a_status_that_means_something_else_does_not(kept: Any) -> None:
     assert originals.call(with_originals(CALL, kept)) == CALL
 
@@ -46,7 +43,7 @@ def test_a_question_comes_back_and_leaves_nothing() -> None:
     assert originals.question({"dragoman/question": "Really?"}) == ({}, {})
 
 
-@pytest.mark.parametrize("kept", [{"type": "diff"}, {"type": "diff", "changes": 3}, {"type": "_chart"}, None])
+@every("kept", [{"type": "diff"}, {"type": "diff", "changes": 3}, {"type": "_chart"}, None])
 def test_an_item_that_is_no_diff_stays_text(kept: Any) -> None:
     item = {"type": "content", "content": {"type": "text", "text": "Changes that nothing is said about."}}
     assert originals.item(with_originals(item, kept)) == item

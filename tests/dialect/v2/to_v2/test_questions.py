@@ -9,6 +9,7 @@ import pytest
 from dragoman.dialect.v2.to_v2.questions import elicitation, schema
 from dragoman.schema.v2 import ElicitationSchema
 from tests.dialect.v2.to_v2.judge import is_v2, make_writer
+from tests.every import every
 
 FIELDS: dict[str, Any] = {
     "name": {"type": "string", "title": "Name", "minLength": 1, "format": "email"},
@@ -28,7 +29,7 @@ def test_a_form_stays_as_it_is() -> None:
     assert is_v2(form, ElicitationSchema)
 
 
-@pytest.mark.parametrize(
+@every(
     ("given", "made", "remark"),
     [
         ({"type": "string", "enum": []}, {"type": "string"}, "an empty list of choices in a form"),

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from dragoman.dialect.v2.to_v2.tool_call import content, terminals, tool_call
 from dragoman.schema.v2 import ToolCallProgress
 from tests.dialect.v2.to_v2.judge import is_v2, make_writer
+from tests.every import every
 
 
 def test_a_call_keeps_what_both_versions_know() -> None:
@@ -30,7 +29,7 @@ def test_a_call_keeps_what_both_versions_know() -> None:
     assert is_v2({"sessionUpdate": "tool_call_update", **call}, ToolCallProgress)
 
 
-@pytest.mark.parametrize(
+@every(
     ("given", "made", "remark"),
     [
         (
@@ -61,9 +60,7 @@ def test_a_call_without_an_id_is_none() -> None:
     assert tool_call({"toolCallId": 3}, make_writer()[0]) is None
 
 
-@pytest.mark.parametrize(
-    "value", [None, {}, {"type": "content"}, {"type": "terminal"}, {"type": "diff"}, {"type": 3}]
-)
+@every("value", [None, {}, {"type": "content"}, {"type": "terminal"}, {"type": "diff"}, {"type": 3}])
 def test_content_that_is_none_is_left_out(value: Any) -> None:
     writer, noted = make_writer()
     assert content(value, writer) is None

@@ -9,6 +9,7 @@ import pytest
 from dragoman.dialect.v2.to_v2.updates import time, update
 from dragoman.schema.v2 import SessionUpdate
 from tests.dialect.v2.to_v2.judge import is_v2, make_writer
+from tests.every import every
 
 
 @pytest.mark.parametrize(
@@ -128,7 +129,7 @@ def test_an_update_is_told_in_v2(given: dict[str, Any], made: dict[str, Any]) ->
     assert is_v2(made, SessionUpdate)
 
 
-@pytest.mark.parametrize(
+@every(
     "given",
     [
         {"sessionUpdate": "usage_update", "used": -1, "size": 2},
@@ -144,7 +145,7 @@ def test_an_update_that_lacks_what_it_is_about_is_left_out(given: dict[str, Any]
     assert "a value that breaks v1's own rules" in noted
 
 
-@pytest.mark.parametrize(
+@every(
     ("given", "made", "remark"),
     [
         ("2026-02-28T10:11:12Z", "2026-02-28T10:11:12Z", None),

@@ -1,11 +1,10 @@
 """Last words and what they mean."""
 
-import pytest
-
 from dragoman.sdk.known.doctor.hints import explain
+from tests.every import every
 
 
-@pytest.mark.parametrize(
+@every(
     ("words", "meaning"),
     [
         ("error: unknown option '--acp'", "it does not know a word of its command"),

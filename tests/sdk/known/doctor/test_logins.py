@@ -1,8 +1,7 @@
 """Ways to log in, and what is missing for them."""
 
-import pytest
-
 from dragoman.sdk.known.doctor.logins import advice_for, read_logins, state_of
+from tests.every import every
 
 METHODS = [
     {"id": "web", "name": "Log in with a browser"},
@@ -34,7 +33,7 @@ def test_each_way_says_what_it_wants() -> None:
     ]
 
 
-@pytest.mark.parametrize("methods", [None, {}, "x", 3, []])
+@every("methods", [None, {}, "x", 3, []])
 def test_what_is_no_list_offers_nothing(methods: object) -> None:
     assert read_logins(methods) == []
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.sdk.known.doctor.program import elsewhere, is_too_old, locate, nature_of, required_node
+from tests.every import every
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="modes and first lines are POSIX's")
 
@@ -93,7 +94,7 @@ def test_a_package_that_says_nothing_wants_nothing(tmp_path: Path, content: byte
     assert required_node(a_file(tmp_path / "cli.js", b"#!/usr/bin/env node\n")) is None
 
 
-@pytest.mark.parametrize(
+@every(
     ("version", "wanted", "too_old"),
     [
         ("v18.20.1", ">=20", True),

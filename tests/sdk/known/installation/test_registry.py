@@ -17,6 +17,7 @@ from dragoman.sdk.known.installation.registry import (
     split_version,
 )
 from dragoman.sdk.known.wellknown import WELL_KNOWN
+from tests.every import every
 
 TODAY = date(2026, 1, 2)
 
@@ -69,7 +70,7 @@ def test_one_agent_alone_is_a_list_too() -> None:
     assert file.agents[0].version == "1.0.0"
 
 
-@pytest.mark.parametrize(
+@every(
     "members",
     [
         {"id": "../up"},
@@ -91,9 +92,7 @@ def test_an_entry_that_makes_no_sense_is_left_out_with_a_note(members: dict[str,
     assert "was left out" in notes[0]
 
 
-@pytest.mark.parametrize(
-    "data", [b"", b"[]", b"{}", b'{"agents": 1}', b'{"agents": []}', b"<html>", b"[" * 9999]
-)
+@every("data", [b"", b"[]", b"{}", b'{"agents": 1}', b'{"agents": []}', b"<html>", b"[" * 9999])
 def test_what_is_no_list_is_refused(data: bytes) -> None:
     with pytest.raises(LocalMistake):
         parse_registry(data, origin="x.json", today=TODAY)
@@ -105,7 +104,7 @@ def test_entries_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         parse(entry(), entry(id="other"))
 
 
-@pytest.mark.parametrize(
+@every(
     ("package", "kind", "parts"),
     [
         ("@scope/name@1.2.3", "npx", ("@scope/name", "1.2.3")),

@@ -1,7 +1,7 @@
 """A small MCP server for the tests: over its standard streams, or over HTTP on a port that it prints.
 
-python mcp_server.py stdio NAME
-python mcp_server.py http|sse NAME
+python official_mcp_server.py stdio NAME
+python official_mcp_server.py http|sse NAME
 """
 
 from __future__ import annotations
