@@ -22,7 +22,7 @@ SEEDS = int(os.environ.get("DRAGOMAN_PLANTED_SEEDS", "0"))
 @pytest.mark.timeout(60 + SEEDS * 4)
 @pytest.mark.parametrize("name", list(BUGS) if SEEDS else QUICK)
 def test_a_planted_bug_is_found(name: str) -> None:
-    outcome = find(name, range(SHORT, SHORT + SEEDS) if SEEDS else range(40))
+    outcome = find(name, range(SHORT, SHORT + (SEEDS or 40)))
     assert outcome is not None, f"no seed has found that {name}"
 
 
