@@ -10,7 +10,7 @@ import pytest
 
 from dragoman.testing.pace import patience
 from tests.faults.client.cases import cases, fault
-from tests.faults.client.faulty_run import AT_ONCE, IN_TIME, WELL, Run, complete, complete_in_fork, running
+from tests.faults.client.faulty_run import AT_ONCE, IN_TIME, WELL, Result, complete, complete_in_fork, running
 from tests.faults.watch import MEBIBYTE
 from tests.together import SideBySide
 
@@ -37,13 +37,13 @@ async def test_the_turn_completes_and_its_text_is_shown(fault: str, case: str, t
 
 
 @pytest.fixture(scope="module")
-def noisy(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def noisy(tmp_path_factory: pytest.TempPathFactory) -> Result:
     """One turn with all kinds of noise in it."""
-    return asyncio.run(complete("framing", "CFR-noise", tmp_path_factory.mktemp("noise")))
+    return asyncio.run(complete_in_fork("framing", "CFR-noise", tmp_path_factory.mktemp("noise")))
 
 
 @cases(dict.fromkeys(NOISE, (0, "end_turn")))
-def test_noise_costs_only_itself(fault: str, case: tuple[int, str], noisy: Run) -> None:
+def test_noise_costs_only_itself(fault: str, case: tuple[int, str], noisy: Result) -> None:
     assert (noisy.status, noisy.outcome) == case
     assert f"[{fault}]" in noisy.text
     # Noise is told as such, so that a person can see why an agent does not work, and taken for nothing else.
