@@ -329,11 +329,15 @@ class World:
                 streams[info.stream] = StreamReading(entries)
         observer = SimulatedClient(self, "observer", resumes=False, chance=self.chance("observer"))
         observer.process.start(observer.live_quietly())
-        async with asyncio.timeout(60.0):
-            for session in streams:
-                if not await observer.look(session):
-                    self.story.find(f"{session} cannot be loaded at the end")
-        self.oracle.judge(streams, observer)
+        try:
+            async with asyncio.timeout(60.0):
+                for session in streams:
+                    if not await observer.look(session):
+                        self.story.find(f"{session} cannot be loaded at the end")
+        except TimeoutError:
+            self.story.find("a load at the end was not answered within 60 s")
+        else:
+            self.oracle.judge(streams, observer)
         await observer.aclose()
 
     async def _end(self) -> None:
