@@ -60,6 +60,7 @@ class World:
     """Made for one seed, and run once."""
 
     node_counts: tuple[int, ...] = (1, 1, 2, 3, 3, 4, 5)
+    short_seeds: int = SHORT
 
     def __init__(self, seed: int, loop: VirtualLoop) -> None:
         self.loop = loop
@@ -140,7 +141,7 @@ class World:
 
     async def _storm(self) -> None:
         chance = self.random
-        longest = 10.0 if self.seed < SHORT else 20.0
+        longest = 10.0 if self.seed < self.short_seeds else 20.0
         until = self.loop.time() + chance.uniform(4.0, longest)
         gap = chance.choice((0.5, 2.0, 6.0))
         faults: list[Callable[[SimulatedNode], None]] = [
