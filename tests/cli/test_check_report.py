@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from dragoman.cli import main
 from dragoman.cli.recordings import write_recording
 from tests.check.conversations import Said, agent, client, make_recording
+from tests.forks import DRAGOMAN
 
 PROMPT = client("session/prompt", {"sessionId": "s", "prompt": []}, id=2)
 BROKEN = agent(result={"stopReason": "because"}, id=2)
@@ -160,7 +160,7 @@ def test_a_requirement_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_an_agent_means_the_same_behind_the_interpreter(capsys: pytest.CaptureFixture[str]) -> None:
-    agent_command = (sys.executable, "-m", "dragoman", "agent", "echo")
+    agent_command = (*DRAGOMAN, "agent", "echo")
     assert run("translate", "--scene", "lists", "--only", "INIT-05,TURN-04", "--", *agent_command) == 0
     assert capsys.readouterr().out == "0 worse, 0 lost, 0 other\n"
 

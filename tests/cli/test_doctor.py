@@ -18,6 +18,7 @@ from dragoman.testing import RawPeer
 from dragoman.testing.pace import patience
 from dragoman.transport.tree import look_up
 from tests.cli.command_forks import run_command
+from tests.forks import DRAGOMAN
 from tests.interop.programs import ROOT
 from tests.together import SideBySide
 from tests.transport.programs import alive, eventually
@@ -26,7 +27,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and mod
 together = SideBySide(2)
 
 DOCTOR = [sys.executable, "-m", "dragoman", "doctor"]
-SCRIPT = [sys.executable, "-m", "dragoman", "agent", "script"]
+SCRIPT = [*DRAGOMAN, "agent", "script"]
 
 
 def examined(*arguments: str, cwd: Path | None = None, **env: str) -> subprocess.CompletedProcess[str]:

@@ -82,7 +82,8 @@ def root() -> argparse.ArgumentParser:
     return make_parser()
 
 
-def texts(path: Path) -> Iterator[str]:
+@cache
+def texts(path: Path) -> list[str]:
     """The strings of a source file that are shown to somebody: sentences that are no docstrings."""
     nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
     documents = {
@@ -90,11 +91,9 @@ def texts(path: Path) -> Iterator[str]:
         for node in nodes
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     }
-    for node in nodes:
-        if not isinstance(node, ast.Constant) or id(node) in documents:
-            continue
-        if isinstance(node.value, str) and " " in node.value.strip():
-            yield node.value
+    constants = [node for node in nodes if isinstance(node, ast.Constant) and id(node) not in documents]
+    values = [node.value for node in constants]
+    return [value for value in values if isinstance(value, str) and " " in value.strip()]
 
 
 def mistakes(text: str) -> Iterator[str]:

@@ -159,7 +159,7 @@ def test_a_rule_that_takes_for_ever_is_status_three(
         "[[rule]]\nid = 'x/y'\ntitle = 't'\nwhy = 'w'\nseverity = 'low'\npattern = '^(a+)+$'\n",
     )
     write("a.txt", "a" * 40 + "!")
-    assert main(["review", "--deadline", "1"]) == 3
+    assert main(["review", "--deadline", "0.5"]) == 3
     assert "note: a.txt: rules: " in capsys.readouterr().err
 
 

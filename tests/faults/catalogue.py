@@ -308,7 +308,7 @@ SUP-X40 | two dozen descriptors allowed | enough
 SUP-X41 | started with SIGINT ignored | SIGINT stays ignored
 BPR-01 | nobody reads while 64 MiB are streamed | 32 MiB at most; then all of it, in order
 BPR-02 | nobody reads; SIGTERM | gone in five seconds
-BPR-04 | 50 000 requests, and nobody reads | 64 MiB at most; then an answer each
+BPR-04 | 20 000 requests, and nobody reads | 16 MiB at most; then an answer each
 BPR-05 | 50 000 unknown notifications | 64 MiB at most; answers at once
 BPR-07 | 200 sessions that were left | no descriptors
 BPR-08 | three idle seconds after a turn | 5 % of a processor at most
@@ -316,18 +316,18 @@ BPR-X1 | nobody reads; the input ends | gone in five seconds
 BPR-X2 | nobody reads; SIGINT | gone in five seconds
 BPR-X3 | nobody reads; a cancel | it is heard
 BPR-X4 | nobody reads for a while | it does not spin
-BPR-X5 | 30 000 lines of garbage, and nobody reads | 8 MiB at most; then a refusal each
-BPR-X6 | 2000 turns, and nobody reads | 64 MiB at most; then an answer each
+BPR-X5 | 15 000 lines of garbage, and nobody reads | 5 MiB at most; then a refusal each
+BPR-X6 | 800 turns, and nobody reads | 24 MiB at most; then an answer each
 BPR-X7 | 32 answers of a megabyte, and nobody reads | 16 MiB at most; then all of them
 BPR-X8 | a client that reads byte by byte | gets everything
-BPR-X9 | 20 000 requests before initialize | 8 MiB at most, a refusal each
+BPR-X9 | 10 000 requests before initialize | 4 MiB at most, a refusal each
 BPR-X10 | 200 000 notifications to a handler that waits | 64 MiB at most
-BPR-X11 | 30 000 requests to a handler that waits | 96 MiB at most; an answer each
+BPR-X11 | 20 000 requests to a handler that waits | 40 MiB at most; an answer each
 BPR-X12 | 1800 sessions made and closed | no memory
-BPR-X13 | 10 000 turns | no memory, no descriptors
+BPR-X13 | 3000 turns | no memory, no descriptors
 BPR-X14 | 1000 turns at once | 64 MiB at most; an answer each
-BPR-X15 | 20 000 cancels | one answer, no memory
-BPR-X16 | 20 000 answers that nobody asked for | silence, no memory
+BPR-X15 | 10 000 cancels | one answer, no memory
+BPR-X16 | 10 000 answers that nobody asked for | silence, no memory
 BPR-X17 | a waiting turn and half a message | it sleeps
 """
 

@@ -146,13 +146,13 @@ async def test_what_was_sent_to_a_stopped_agent_is_answered_when_it_goes_on(agen
 @fault("SUP-X15")
 async def test_a_turn_survives_being_stopped(agent: Command) -> None:
     async with opening(agent) as talk:
-        await talk.peer.send(prompt("turn", talk.session, "/stream 20000 100"))
+        await talk.peer.send(prompt("turn", talk.session, "/stream 5000 100"))
         await talk.said("100 ")
         talk.peer.send_signal(signal.SIGSTOP)
         await eventually(lambda: state(talk.peer.pid) == "T")
         talk.peer.send_signal(signal.SIGCONT)
         assert code(await talk.answer_to("turn")) is None
-        assert talk.words() == "".join(f"{n} ".ljust(100, ".") for n in range(20000))
+        assert talk.words() == "".join(f"{n} ".ljust(100, ".") for n in range(5000))
 
 
 @fault("SUP-X16")

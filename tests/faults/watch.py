@@ -72,7 +72,7 @@ async def eventually(condition: Callable[[], bool], *, seconds: float = 5.0) -> 
     deadline = time.monotonic() + patience(seconds)
     while not condition():
         assert time.monotonic() < deadline, f"not within {seconds:g} seconds"
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0.03)  # a look at all processes takes some milliseconds
 
 
 async def settled(measure: Callable[[], float], *, seconds: float = 20.0) -> float:

@@ -94,6 +94,7 @@ async def test_the_official_python_client(hub: HubProcess, scheme: str) -> None:
 
 
 @needs_node
+@pytest.mark.in_turn("scheme")
 @pytest.mark.parametrize("scheme", ["ws", "http"])
 async def test_the_official_typescript_client(hub: HubProcess, scheme: str) -> None:
     folder = hub.work / f"typescript-{scheme}"

@@ -60,7 +60,7 @@ async def test_their_echo_agent_answers_us(version: str, served: str) -> None:
     assert update.meta == {"echo": True}
 
 
-@pytest.mark.in_turn("served")
+@pytest.mark.slow  # `test_run_official.py` runs the same agent, with text and a file
 @pytest.mark.parametrize("served", SERVED)
 @together
 async def test_their_example_agent_gives_back_what_we_sent(served: str) -> None:

@@ -93,6 +93,7 @@ async def test_a_story_is_streamed(agent: list[str], tmp_path: Path) -> None:
 
 
 @told_once
+@pytest.mark.in_turn("approve", "chosen", "status")  # both with an agent of ours are in `tests/apps/run`
 @pytest.mark.parametrize(("approve", "chosen", "status"), [("all", "yes", 0), ("none", "no", 7)])
 @together
 async def test_a_tool_is_decided(

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from dragoman.testing import ScriptedAgent
+from tests import forks
 from tests.faults.client.faulty_run import Folder, Result, complete_in_fork
 from tests.interop.recordings import ELSEWHERE, Conversation, conversations
 from tests.interop.test_recordings import PROBE, needs_recordings
@@ -115,7 +116,7 @@ def _escaped(value: Any) -> Any:
 async def served(path: Path, number: int, place: Path, *options: str) -> tuple[Recording, Result]:
     folder = Folder(place)
     recording = Recording(lives(path)[number], folder.work)
-    command = ScriptedAgent(recording.script()).command(place)
+    command = forks.forked(ScriptedAgent(recording.script()).command(place))
     run = await complete_in_fork(
         "", "", place, "--approve", "all", *options, command=shlex.join(command), words=["go"]
     )

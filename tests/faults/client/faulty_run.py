@@ -66,17 +66,21 @@ class Folder:
     def strays(self) -> dict[int, str]:
         """Every process that belongs to this place: by its working folder, its words or its environment."""
         found, here = {}, f"{self.place}/"
-        for process in Path("/proc").iterdir():
-            if process.name.isdigit() and int(process.name) != os.getpid():
+        for name in filter(str.isdigit, os.listdir("/proc")):
+            if int(name) != os.getpid():
                 try:
-                    words = (process / "cmdline").read_bytes()
-                    where = os.readlink(process / "cwd")
-                    variables = (process / "environ").read_bytes()
+                    where = os.readlink(f"/proc/{name}/cwd")
+                    words, variables = _contents(f"/proc/{name}/cmdline"), _contents(f"/proc/{name}/environ")
                 except OSError:  # gone, or a zombie
                     continue
                 if here in f"{where}/" or here.encode() in words + variables:
-                    found[int(process.name)] = words.replace(b"\0", b" ").decode(errors="replace")
+                    found[int(name)] = words.replace(b"\0", b" ").decode(errors="replace")
         return found
+
+
+def _contents(path: str) -> bytes:
+    with open(path, "rb", buffering=0) as file:
+        return file.read()
 
 
 class Result:

@@ -21,7 +21,7 @@ CFR-X07 | 64 KiB of random bytes | nothing of it is shown, the turn completes
 CFR-X08 | U+2028, U+2029, U+0085 and escaped control characters in a text | they are text
 CFR-X09 | arrays and objects nested 100 000 deep | cost only themselves
 CFR-X10 | JSON that is cut, has a comma too many, single quotes, comments | costs only itself
-CFR-X11 | millions of empty lines and blanks | 32 MiB at most
+CFR-X11 | millions of empty lines and blanks | 12 MiB at most
 CFR-X12 | the agent ends without a newline behind its last answer | the answer counts
 CFR-X13 | log lines between updates, shown to people | only the text is on stdout
 CFR-X14 | an update of 24 MiB | shown whole
@@ -29,7 +29,7 @@ CFR-X15 | colours, event stream fields and record separators before a message | 
 CFR-X16 | numbers of 5000 digits and beyond any exponent | the turn completes, no Infinity
 CFR-X17 | a member of the envelope named twice | that message is left out
 CFR-X18 | member names that mean something to some language | mean nothing
-CFR-X19 | 50 000 lines of garbage from an agent that does not read | no deadlock, 64 MiB at most
+CFR-X19 | 20 000 lines of garbage from an agent that does not read | no deadlock, 26 MiB at most
 CFR-X20 | a byte order mark before a later message | costs only itself
 CFR-X21 | a message spread over many lines | costs only itself
 CFR-X22 | Content-Length headers | cost only themselves
@@ -195,7 +195,7 @@ CFS-X26 | a whole file of 300 MiB | refused, 100 MiB at most
 CTE-01 | shell syntax in arguments | is text
 CTE-02 | shell syntax in the command | is not run
 CTE-04 | 9 MB of output, 1000 bytes wanted | 1000 bytes of whole characters at most
-CTE-05 | endless output for five seconds | 128 MiB at most
+CTE-05 | endless output | 48 MiB at most
 CTE-07 | release of a command with children that ignore signals | all of them are ended
 CTE-08 | the run ends while a command runs | the command is ended
 CTE-10 | relative and missing folders, a missing command | an error each
@@ -219,10 +219,10 @@ CTE-X16 | SIGTERM for the client while a command runs | the command is ended
 CTE-X17 | wait, output, kill and release all at once | an answer each
 CTE-X18 | a command without permission | is not run
 CTE-X19 | SIGKILL for the client while a command runs | the command is ended
-CBP-01 | 20 000 updates in one turn | all shown in order, 16 MiB at most
+CBP-01 | 8000 updates in one turn | all shown in order, 8 MiB at most
 CBP-02 | nobody reads while the agent sends 24 MiB | the agent has to wait, 16 MiB at most; then all of it
-CBP-X02 | a growing output, resent whole 2000 times | 32 MiB at most
-CBP-X03 | 20 000 requests from an agent that does not read | an answer each, 64 MiB at most
+CBP-X02 | a growing output, resent whole 1000 times | 8 MiB at most
+CBP-X03 | 8000 requests from an agent that does not read | an answer each, 32 MiB at most
 CBP-X04 | updates without end before the session is open | the deadline ends it, 12 MiB at most
 CBP-X05 | notifications without end before the introduction | the deadline ends it, 12 MiB at most
 CBP-X06 | nobody reads; SIGTERM | gone within ten seconds

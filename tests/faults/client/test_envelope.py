@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.client.cases import cases, fault
-from tests.faults.client.faulty_run import AT_ONCE, IN_TIME, WELL, Run, complete, complete_in_fork
+from tests.faults.client.faulty_run import AT_ONCE, IN_TIME, WELL, Result, complete, complete_in_fork
 from tests.together import SideBySide
 
 pytestmark = pytest.mark.bound(60)
@@ -85,9 +85,9 @@ async def test_every_end_of_a_turn_has_its_status(fault: str, case: int, tmp_pat
 
 
 @pytest.fixture(scope="module")
-def asking(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def asking(tmp_path_factory: pytest.TempPathFactory) -> Result:
     """One turn in which the agent asks for all sorts of things."""
-    return asyncio.run(complete("envelope", "CEN-X12", tmp_path_factory.mktemp("asking")))
+    return asyncio.run(complete_in_fork("envelope", "CEN-X12", tmp_path_factory.mktemp("asking")))
 
 
 @cases(
@@ -103,7 +103,7 @@ def asking(tmp_path_factory: pytest.TempPathFactory) -> Run:
         "CEN-X36": -32601,
     }
 )
-def test_what_an_agent_asks_is_answered_or_refused(fault: str, case: object, asking: Run) -> None:
+def test_what_an_agent_asks_is_answered_or_refused(fault: str, case: object, asking: Result) -> None:
     assert (asking.status, asking.text) == (0, WELL)
     assert asking.folder.noted(fault) == case
 

@@ -10,7 +10,7 @@ import pytest
 
 from dragoman.testing.pace import patience
 from tests.faults.client.cases import cases, fault
-from tests.faults.client.faulty_run import AT_ONCE, IN_TIME, WELL, Run, complete, complete_in_fork, running
+from tests.faults.client.faulty_run import AT_ONCE, IN_TIME, WELL, Result, complete, complete_in_fork, running
 from tests.faults.watch import MEBIBYTE
 from tests.together import SideBySide
 
@@ -37,13 +37,13 @@ async def test_the_turn_completes_and_its_text_is_shown(fault: str, case: str, t
 
 
 @pytest.fixture(scope="module")
-def noisy(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def noisy(tmp_path_factory: pytest.TempPathFactory) -> Result:
     """One turn with all kinds of noise in it."""
-    return asyncio.run(complete("framing", "CFR-noise", tmp_path_factory.mktemp("noise")))
+    return asyncio.run(complete_in_fork("framing", "CFR-noise", tmp_path_factory.mktemp("noise")))
 
 
 @cases(dict.fromkeys(NOISE, (0, "end_turn")))
-def test_noise_costs_only_itself(fault: str, case: tuple[int, str], noisy: Run) -> None:
+def test_noise_costs_only_itself(fault: str, case: tuple[int, str], noisy: Result) -> None:
     assert (noisy.status, noisy.outcome) == case
     assert f"[{fault}]" in noisy.text
     # Noise is told as such, so that a person can see why an agent does not work, and taken for nothing else.
@@ -75,7 +75,7 @@ async def test_a_line_of_256_mebibytes_costs_no_memory(fault: str, tmp_path: Pat
 async def test_an_endless_line_instead_of_an_introduction_ends_with_the_deadline(
     fault: str, tmp_path: Path
 ) -> None:
-    run = await complete("framing", fault, tmp_path, "--start-timeout", f"{patience(4)}", *AT_ONCE)
+    run = await complete("framing", fault, tmp_path, "--start-timeout", f"{patience(2)}", *AT_ONCE)
     assert (run.status, run.outcome) == (124, "timeout")
     assert run.took_at_most(IN_TIME)
     assert run.growth <= 128
@@ -116,7 +116,7 @@ async def test_an_answer_without_its_newline_counts_at_the_end_of_the_output(
     assert run.status == 0
 
 
-@cases({"CFR-X11": 32, "CFR-X19": 64})
+@cases({"CFR-X11": 12, "CFR-X19": 26})
 @together
 async def test_lines_that_say_nothing_cost_nothing(fault: str, case: int, tmp_path: Path) -> None:
     run = await complete("framing", fault, tmp_path)

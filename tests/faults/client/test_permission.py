@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.faults.client.cases import cases, fault
-from tests.faults.client.faulty_run import WELL, Folder, Run, complete, complete_in_fork
+from tests.faults.client.faulty_run import WELL, Folder, Result, complete_in_fork
 
 pytestmark = pytest.mark.bound(60)
 
@@ -34,15 +34,15 @@ def is_no(answer: Any) -> bool:
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Run]:
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Result]:
     """The same questions of an agent, with each way to approve; each is asked once."""
-    found: dict[str, Run] = {}
+    found: dict[str, Result] = {}
 
-    def run(approve: str) -> Run:
+    def run(approve: str) -> Result:
         if approve not in found:
             place = tmp_path_factory.mktemp(approve)
             (Folder(place).work / "file.txt").write_text("before")
-            found[approve] = asyncio.run(complete("permission", approve, place, "--approve", approve))
+            found[approve] = asyncio.run(complete_in_fork("permission", approve, place, "--approve", approve))
         return found[approve]
 
     return run
@@ -62,7 +62,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Run]:
     }
 )
 def test_what_a_client_that_approves_everything_answers(
-    fault: str, case: Callable[[Any], bool], runs: Callable[[str], Run]
+    fault: str, case: Callable[[Any], bool], runs: Callable[[str], Result]
 ) -> None:
     run = runs("all")
     assert (run.status, run.text) == (0, WELL)
@@ -71,7 +71,7 @@ def test_what_a_client_that_approves_everything_answers(
 
 @cases({"CPE-07": each_not_allowed, "CPE-X16": each_not_allowed, "CPE-X17": each_not_allowed})
 def test_what_a_client_that_denies_everything_answers(
-    fault: str, case: Callable[[Any], bool], runs: Callable[[str], Run]
+    fault: str, case: Callable[[Any], bool], runs: Callable[[str], Result]
 ) -> None:
     run = runs("none")
     asked = {"CPE-X16": "CPE-X04", "CPE-X17": "CPE-X15"}.get(fault, fault)
@@ -92,7 +92,7 @@ def test_what_a_client_that_denies_everything_answers(
     }
 )
 def test_what_a_client_that_approves_reading_answers(
-    fault: str, case: Callable[[Any], bool], runs: Callable[[str], Run]
+    fault: str, case: Callable[[Any], bool], runs: Callable[[str], Result]
 ) -> None:
     run = runs("reads")
     asked = {"CPE-X18": "CPE-X15"}.get(fault, fault)

@@ -19,6 +19,7 @@ from dragoman.hub.api.endpoint import AcpEndpoint
 from dragoman.hub.api.listener import Tls
 from dragoman.hub.gate.admission import Admission, Grant, hash_token, new_token
 from dragoman.sdk.serve import serving
+from dragoman.transport import http_asgi
 from dragoman.transport.http_client import open_http
 from dragoman.transport.messages import MessageTransport
 from tests.hub.api.http2_client import http2_client
@@ -181,6 +182,9 @@ async def test_sessions_run_side_by_side_over_http2_by_the_option_and_by_a_proxy
     authority = Authority(tmp_path)
     pair = authority.pair("hub")
     monkeypatch.setenv("SSL_CERT_FILE", str(authority.ca))
+    # The client's library lets one stream at a time read from the connection. What came for another may lie
+    # there until anything comes again, which here is the next sign of life.
+    monkeypatch.setattr(http_asgi, "IDLE", 0.3)
     tls = Tls(str(pair.cert), str(pair.key))
     token = new_token()
     app = Conversations(token)

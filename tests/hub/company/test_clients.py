@@ -190,6 +190,7 @@ async def test_what_nobody_in_the_session_can_ask_waits_in_the_inbox(
         await inbox.socket.leave()
 
 
+@pytest.mark.in_turn("how")
 @pytest.mark.parametrize("how", ["unknown", "error", "wrong"])
 @EACH
 @pytest.mark.bound(20)

@@ -15,7 +15,7 @@ from tests.hub.company.house import Ticks, open_house
 from tests.hub.company.members import Inbox
 from tests.hub.company.schedules import Schedule
 
-COUNT = int(os.environ.get("DRAGOMAN_COMPANY", "20"))
+COUNT = int(os.environ.get("DRAGOMAN_COMPANY", "10"))
 ONLY = os.environ.get("DRAGOMAN_COMPANY_SEED", "")
 AT_ONCE = 20
 """Schedules that share a hub, one after the other: each is a session of its own."""

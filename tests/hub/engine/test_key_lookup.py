@@ -80,6 +80,7 @@ async def add_turns(stage: Stage, session: str, count: int) -> None:
         await stage.journal.append(session, turns[first : first + 1000])
 
 
+@pytest.mark.in_turn("opened")
 async def test_a_prompt_is_known_after_many_turns_and_a_restart(
     opened: AbstractAsyncContextManager[Journal],
 ) -> None:

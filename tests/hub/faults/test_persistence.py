@@ -158,7 +158,7 @@ class Full:
         self.hub, self.fill, self.make_room = hub, fill, make_room
 
 
-@pytest.fixture(params=["limit", "filesystem"])
+@pytest.fixture(params=["limit", pytest.param("filesystem", marks=pytest.mark.slow)])
 def full(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Full]:
     if request.param == "limit":
         with running_hub(tmp_path) as hub:

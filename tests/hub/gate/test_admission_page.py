@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from pathlib import Path
 
@@ -19,6 +18,9 @@ PLACES = (
 )
 
 
+DEFINED = re.compile(r"^(?:async )?def (\w+)", re.MULTILINE)
+
+
 def rows() -> list[list[str]]:
     table = PAGE.partition("## Threats and answers")[2].partition("\n## ")[0]
     lines = [line for line in table.splitlines() if line.startswith("| ")]
@@ -27,11 +29,10 @@ def rows() -> list[list[str]]:
 
 def known_tests() -> set[str]:
     return {
-        node.name
+        name
         for place in PLACES
         for path in (ROOT / place).rglob("test_*.py")
-        for node in ast.parse(path.read_text("utf-8")).body
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        for name in DEFINED.findall(path.read_text("utf-8"))
     }
 
 

@@ -10,7 +10,6 @@ from tests.hub.simulate.planted_bugs import BUGS, find
 
 QUICK = (
     "keys of answered prompts are forgotten",
-    "nobody takes up what a dead hub has left",
     "the outcome of a message into a turn is not remembered",
     "two prompts are with the agent at once",
 )

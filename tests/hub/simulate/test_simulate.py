@@ -9,12 +9,12 @@ from functools import cache
 
 import pytest
 
-from tests.hub.simulate.world import Outcome, run_seed
+from tests.hub.simulate.world import SHORT, Outcome, run_seed
 
 PARTS = 4
 """Tests among which the seeds are divided, so that processes can share them."""
 
-SEEDS = int(os.environ.get("DRAGOMAN_SEEDS", "200"))
+SEEDS = int(os.environ.get("DRAGOMAN_SEEDS", SHORT))
 
 SHARED = 16
 """Seeds at which several tests look."""
@@ -44,7 +44,7 @@ def test_hubs_keep_their_promises_whatever_goes_wrong(part: int) -> None:
 
 
 def test_a_seed_does_the_same_every_time() -> None:
-    for seed in (0, 1, 4):
+    for seed in (0, 4):
         assert run_seed(seed).digest == outcome_of(seed).digest
         assert run_seed(seed, verbose=True).turns == outcome_of(seed).turns
 
@@ -52,7 +52,7 @@ def test_a_seed_does_the_same_every_time() -> None:
 @pytest.mark.timeout(120)
 def test_a_seed_does_the_same_in_every_process() -> None:
     """Hashes of texts, addresses of objects and what ran before differ there."""
-    seeds = ("2", "3", "5")
+    seeds = ("2", "5")
     command = [sys.executable, "-c", DIGESTS, *seeds]
     environment = {**os.environ, "PYTHONHASHSEED": "77", "PYTHONPATH": os.getcwd()}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
@@ -67,5 +67,5 @@ def test_a_simulation_has_turns_and_faults_of_every_kind() -> None:
         outcome = outcome_of(seed)
         kinds |= set(outcome.faults)
         turns += outcome.turns
-    assert turns > 100
+    assert turns > 60
     assert {"crash", "pause", "partition", "full disk", "clock", "agent killed", "client cut"} <= kinds

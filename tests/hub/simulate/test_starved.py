@@ -14,7 +14,7 @@ from dragoman.hub.cluster import membership
 from tests.hub.simulate.nodes import LEASE, SimulatedNode
 from tests.hub.simulate.world import Outcome, World, run_seed
 
-SEEDS = range(20 if "DRAGOMAN_SEEDS" in os.environ else 4)
+SEEDS = range(20 if "DRAGOMAN_SEEDS" in os.environ else 3)
 ENOUGH = 100
 """Seeds of which one must notice a mistake: half of the starved worlds do, of the others a twentieth."""
 
@@ -70,7 +70,9 @@ def test_a_node_that_has_lost_its_lease_does_nothing_more_for_its_sessions(kind:
     assert sum(sum(outcome.faults.values()) for outcome in outcomes) > len(SEEDS)
 
 
-@pytest.mark.parametrize(("kind", "first"), [(StarvedWorld, 1), (CutOffWorld, 18)])
+@pytest.mark.parametrize(
+    ("kind", "first"), [(StarvedWorld, 1), pytest.param(CutOffWorld, 18, marks=pytest.mark.slow)]
+)
 def test_the_simulation_notices_a_node_that_acts_for_longer_than_the_others_wait(
     kind: type[World], first: int
 ) -> None:

@@ -6,7 +6,8 @@ A program beside this file registers what it does instead of the usual at a poin
     def log_lines(agent: Agent, request: Message) -> None: ...
 
 and is started as `python -m tests.faults.client.agents.NAME FAULT REPORT`. What is not registered is done
-as a good agent would do it. Facts go to the file REPORT, one JSON object a line.
+as a good agent would do it. Facts go to the file REPORT, one JSON object a line. Such programs are started
+more than a hundred times in a run of the tests: they import little.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ import os
 import sys
 from collections import deque
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeAlias
 
 Message: TypeAlias = dict[str, Any]
@@ -140,9 +140,10 @@ def notification(method: str, params: Any) -> Message:
 
 
 def memory(pid: int) -> float:
-    for text in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if text.startswith("VmRSS:"):
-            return int(text.split()[1]) / 1024
+    with open(f"/proc/{pid}/status") as lines:
+        for text in lines:
+            if text.startswith("VmRSS:"):
+                return int(text.split()[1]) / 1024
     return 0.0
 
 

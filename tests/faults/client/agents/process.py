@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 import time
-from pathlib import Path
 
 from tests.faults.client.agents.bare import END, START, Agent, Message, at, line, main, usual
 
@@ -95,17 +93,22 @@ def talk_on(agent: Agent, _: Message) -> None:
             time.sleep(0.01)
 
 
+def start_child(agent: Agent) -> int:
+    """A process that is deaf to SIGTERM, with all that we have; its number."""
+    command = [sys.executable, "-c", CHILD, agent.report]
+    return os.posix_spawn(sys.executable, command, os.environ)
+
+
 @at(PROMPT, "CLI-08")
 def have_a_child(agent: Agent, request: Message) -> None:
-    child = subprocess.Popen([sys.executable, "-c", CHILD, agent.report])
-    agent.note(child=child.pid)
+    agent.note(child=start_child(agent))
     usual(agent, request)
 
 
 @at(PROMPT, "CLI-X17")
 def leave_a_child_with_the_output(agent: Agent, request: Message) -> None:
     agent.say("all is well")
-    subprocess.Popen([sys.executable, "-c", CHILD, agent.report])
+    start_child(agent)
     os._exit(0)
 
 
@@ -142,7 +145,7 @@ def tell_environment(agent: Agent, request: Message) -> None:
 
 @at(START, "CLI-13")
 def tell_descriptors(agent: Agent, _: Message) -> None:
-    names = [int(path.name) for path in Path("/proc/self/fd").iterdir()]
+    names = map(int, os.listdir("/proc/self/fd"))
     agent.note(descriptors=sorted(fd for fd in names if _is_open(fd)))
 
 

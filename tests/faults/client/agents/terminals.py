@@ -7,7 +7,6 @@ import sys
 import time
 from typing import Any
 
-from dragoman.testing.pace import patience
 from tests.faults.client.agents.bare import SESSION, Agent, Message, at, main, usual
 
 PROMPT = "session/prompt"
@@ -119,7 +118,7 @@ def endless_output(agent: Agent, request: Message) -> None:
     terminals = Terminals(agent)
     agent.note_memory("before")
     terminal = terminals.start("yes", "a line that never ends")
-    time.sleep(2)  # without a bound, this would be gigabytes
+    time.sleep(0.7)  # without a bound, this would be hundreds of megabytes
     output = terminals.do("output", terminal)["result"]
     agent.note(truncated=output["truncated"], size=len(output["output"]))
     agent.note(released=code(terminals.do("release", terminal)))
@@ -128,6 +127,8 @@ def endless_output(agent: Agent, request: Message) -> None:
 
 @at(PROMPT, "CTE-07", "CTE-X05")
 def release_a_family(agent: Agent, request: Message) -> None:
+    from dragoman.testing.pace import patience  # the others do without what this imports
+
     terminals = Terminals(agent)
     daemon = "setsid sh -c 'trap \"\" TERM HUP; sleep 300' </dev/null >/dev/null 2>&1 & "
     has_daemon = sys.argv[1] == "CTE-X05"
