@@ -33,9 +33,9 @@ REST_SECONDS = 400.0
 dying is started after ever longer pauses, and a client is carried from node to node for a minute.
 """
 
-QUIET = 12
-"""Half seconds without anything left to do, which is two leases: a node that was paused notices what it has
-missed by the beats of the others, three of them.
+QUIET = 20
+"""Half seconds without anything left to do: a node that was paused notices what it has missed by the beats of
+the others.
 """
 
 SHORT = 200
