@@ -53,6 +53,16 @@ test("an agent with steering gets the message under a key, and the stream says t
   assert.ok("parts" in last && last.outcome === "delivered" && textOf(last.parts) === "left", "right behind the prompt, too");
 });
 
+test("a turn can be steered from when it is heard of until it ends, whatever the list of sessions says", async () => {
+  const { talk, hear } = await running("steering");
+  assert.equal(talk.info?.state, "running");
+  assert.ok(talk.canSteer);
+  hear(ended("k1", "end_turn"));
+  assert.ok(!talk.canSteer, "it would be a prompt, behind the turn that comes");
+  hear(started("k2", "build it again"));
+  assert.ok(talk.canSteer);
+});
+
 test("an agent with inject gets its own method", async () => {
   const { talk, rpc, calls } = await running("inject", () => ({ messageId: "m" }));
   await talk.steer(rpc, words("left"));

@@ -225,6 +225,11 @@ export class Conversation {
     return this.info?.steering ?? "restart";
   }
 
+  /** Whether there is a turn to say it into. The list of sessions may call one running a moment before its turn is heard of. */
+  get canSteer(): boolean {
+    return Boolean(this.fold.turn?.key);
+  }
+
   /**
    * Says something while a turn runs; where none does, it is a prompt. Rejects with the reason why the agent has not
    * got it, or why nobody knows: the message is then no longer kept here.

@@ -113,7 +113,7 @@ export class Composer {
     const able = this.app.may("prompt") && !open.fold.ended;
     this.field.disabled = !able;
     this.send.disabled = !able || (!this.field.value.trim() && !this.attached.length);
-    this.offerWays(open, running && !this.send.disabled);
+    this.offerWays(open, running && open.canSteer && !this.send.disabled);
     if (!able) this.field.placeholder = open.fold.ended ? "This session has ended" : "Your token may only watch";
   }
 
