@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import count as count_up
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -138,6 +140,38 @@ def _entry(cursor: str) -> int:
     return int(cursor.split(".")[0].split(":")[0])
 
 
+Call = Callable[..., dict[str, Any]]
+
+
+@contextmanager
+def calling(url: str, token: str, *, agent: str = "", may_fail: bool = False) -> Iterator[Call]:
+    """Calls methods of a hub until the block is left. With `until`, a call ends with the first notification
+    of this name. With `may_fail`, a prompt may be answered with an error.
+    """
+    headers = {"authorization": f"Bearer {token}"}
+    numbers = count_up()
+    with connect(
+        f"{url.replace('http', 'ws', 1)}acp{f'?agent={agent}' if agent else ''}",
+        additional_headers=headers,
+        open_timeout=60,
+        max_size=None,
+    ) as hub:
+
+        def call(method: str, *, until: str = "", **params: Any) -> dict[str, Any]:
+            name = next(numbers)
+            hub.send(json.dumps({"jsonrpc": "2.0", "id": name, "method": method, "params": params}))
+            while True:
+                message: dict[str, Any] = json.loads(hub.recv(patience(300)))
+                if message.get("id") == name and "method" not in message:
+                    assert "result" in message or (may_fail and method == "session/prompt"), message
+                    return dict(message.get("result", {}))
+                if until and message.get("method") == until:
+                    return {}
+
+        call("initialize", protocolVersion=1, clientCapabilities={})
+        yield call
+
+
 def say(
     url: str,
     token: str,
@@ -151,30 +185,18 @@ def say(
     """A new session in which these prompts have run, one after the other; its id. `then` is a prompt that has
     begun, and is not waited for.
     """
-    headers = {"authorization": f"Bearer {token}"}
-    with connect(
-        f"{url.replace('http', 'ws', 1)}acp{f'?agent={agent}' if agent else ''}",
-        additional_headers=headers,
-        open_timeout=60,
-        max_size=None,
-    ) as hub:
-
-        def call(name: str, method: str, *, until: str = "", **params: Any) -> dict[str, Any]:
-            hub.send(json.dumps({"jsonrpc": "2.0", "id": name, "method": method, "params": params}))
-            while True:
-                message: dict[str, Any] = json.loads(hub.recv(patience(300)))
-                if message.get("id") == name:
-                    assert "result" in message or (may_fail and method == "session/prompt"), message
-                    return dict(message.get("result", {}))
-                if until and message.get("method") == until:
-                    return {}
-
-        call("initialize", "initialize", protocolVersion=1, clientCapabilities={})
-        session = str(call("new", "session/new", cwd=str(folder), mcpServers=[])["sessionId"])
-        for number, text in enumerate(prompts):
-            prompt = [{"type": "text", "text": text}]
-            call(f"prompt {number}", "session/prompt", sessionId=session, prompt=prompt)
+    with calling(url, token, agent=agent, may_fail=may_fail) as call:
+        session = str(call("session/new", cwd=str(folder), mcpServers=[])["sessionId"])
+        for text in prompts:
+            call("session/prompt", sessionId=session, prompt=[{"type": "text", "text": text}])
         if then:
             prompt = [{"type": "text", "text": then}]
-            call("then", "session/prompt", until="session/update", sessionId=session, prompt=prompt)
+            call("session/prompt", until="session/update", sessionId=session, prompt=prompt)
     return session
+
+
+def close(url: str, token: str, sessions: Iterable[str]) -> None:
+    """End these sessions, and what runs in them."""
+    with calling(url, token) as call:
+        for session in sessions:
+            call("session/close", sessionId=session)

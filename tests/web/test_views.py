@@ -23,7 +23,7 @@ from tests.web.page_sight import (
     reads,
     says,
 )
-from tests.web.random_scrolls import say
+from tests.web.random_scrolls import close, say
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -57,8 +57,10 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningHub]:
 
 
 @pytest.fixture(scope="module")
-def sessions(hub: RunningHub) -> dict[str, str]:
-    """A session in each state, by the state; each has the address of its own."""
+def sessions(hub: RunningHub) -> Iterator[dict[str, str]]:
+    """A session in each state, by the state; each has the address of its own. Turns that nobody ended are
+    ended here: a hub that is asked to go waits half a minute for them.
+    """
     work = hub.folder / "parser"
     work.mkdir()
     (work / "poem.txt").write_text("roses\nviolets\nthree\n")
@@ -68,7 +70,8 @@ def sessions(hub: RunningHub) -> dict[str, str]:
         "running": say(hub.direct, hub.token, work, [], then="wait"),
         "needs": say(hub.direct, hub.token, work, [], then="run the installer"),
     }
-    return {state: f"#/s/{session}" for state, session in made.items()}
+    yield {state: f"#/s/{session}" for state, session in made.items()}
+    close(hub.direct, hub.token, made.values())
 
 
 def choose(page: Any, title: str, *keys: str) -> None:
