@@ -12,6 +12,7 @@ from __future__ import annotations
 import marshal
 import os
 import select
+import shlex
 import signal
 import socket
 import subprocess
@@ -100,6 +101,14 @@ def forked(command: Sequence[str]) -> list[str]:
 def unforked(command: list[str]) -> list[str]:
     """The same as a process: for another version of something that the server has imported."""
     return [sys.executable, *command[5:]] if ADDRESS in command[:5] else command
+
+
+def interpreter(folder: Path) -> Path:
+    """A program in this folder that others take for the interpreter."""
+    python = folder / "python"
+    python.write_text(f'#!/bin/sh\nexec {shlex.join(forked([sys.executable]))} "$@"\n')
+    python.chmod(0o755)
+    return python
 
 
 DRAGOMAN = module("dragoman")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from dragoman.testing.pace import patience
+from tests import forks
 
 ROOT = Path(__file__).parents[2]
 EXTENSION = ROOT / "build" / "vscode"
@@ -37,11 +37,11 @@ def node() -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def host_environment() -> dict[str, str]:
+def host_environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """What the programs of `vscode/test` read from their environment."""
     return {
         **os.environ,
-        "DRAGOMAN_PYTHON": sys.executable,
+        "DRAGOMAN_PYTHON": str(forks.interpreter(tmp_path_factory.mktemp("bin"))),
         "DRAGOMAN_SCRIPT": str(SCRIPT),
         "DRAGOMAN_EXTENSION": str(EXTENSION),
     }

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Iterator
 
 import pytest
 
+from tests import forks
 from tests.apps.run import run_process
 from tests.fork_server import ForkServer
-from tests.forks import forked
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -18,12 +17,9 @@ def fork_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     if sys.platform != "linux":
         yield
         return
-    python = tmp_path_factory.mktemp("bin") / "python"
-    python.write_text(f'#!/bin/sh\nexec {shlex.join(forked([sys.executable]))} "$@"\n')
-    python.chmod(0o755)
     run_process.fork_server = server = ForkServer(
         *("dragoman.apps.run.drive", "dragoman.apps.run.command", "dragoman.apps.console"),
-        python=str(python),
+        python=str(forks.interpreter(tmp_path_factory.mktemp("bin"))),
     )
     try:
         yield
