@@ -125,6 +125,7 @@ def test_it_plays_by_itself_to_the_end_and_refuses_what_would_need_an_agent(page
     page.wait_for_selector("text=This is a recording: no agent is there to hear you.")
 
 
+@pytest.mark.slow  # web/test/demo.test.ts goes back and forth without a browser
 def test_it_is_scrubbed_back_and_forth_and_shows_each_moment_as_it_was(page: Any) -> None:
     asked = moment("session/request_permission")
     settled = moment("_dragoman/hub/settled")
@@ -142,6 +143,7 @@ def test_it_is_scrubbed_back_and_forth_and_shows_each_moment_as_it_was(page: Any
     counts(page, ".sessions .session", 0)
 
 
+@pytest.mark.slow  # so does web/test/demo.test.ts
 def test_an_answer_leads_to_the_moment_of_the_recorded_one(page: Any) -> None:
     seek(page, moment("session/request_permission") + 1)
     page.click("text=Do not run it")

@@ -238,6 +238,7 @@ DOWN_TO_JOINT = """async () => {
 """Scrolls down until what is read has been joined with the end of the session."""
 
 
+@pytest.mark.slow  # the test above scrolls up from the end in the same way, with less above it
 def test_who_goes_to_the_end_and_scrolls_up_comes_to_what_stands_before_it(
     visitor: Visitor, long_session: str
 ) -> None:
@@ -283,6 +284,7 @@ def thin_session(hub: RunningHub) -> str:
     return say(hub.direct, hub.token, hub.folder, ["say 50 messages far apart"] * 6)
 
 
+@pytest.mark.in_turn("is_close")
 @pytest.mark.parametrize("is_close", [False, True], ids=["far from the end", "close to the end"])
 def test_who_reads_on_from_the_start_comes_to_the_end_without_a_gap(
     visitor: Visitor, thin_session: str, is_close: bool
