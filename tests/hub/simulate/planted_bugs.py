@@ -260,9 +260,6 @@ BUGS: dict[str, Callable[[], Any]] = {
     "a fork has the turn that runs in the other session": lambda: patch.object(
         forks, "fold", lambda before, page: before
     ),
-    "numbers for the agent's host begin anew with a stream": lambda: patch.object(
-        AgentProcess, "last_number", lambda self, stream: 0
-    ),
     "ids of requests come from the wall clock": lambda: patch.object(
         AgentProcess,
         "next_id",
