@@ -35,7 +35,8 @@ async def begin(eyes: Eyes) -> None:
 
 
 async def check_search(eyes: Eyes) -> None:
-    await eyes.press("ctrl+f", *"needle")
+    await eyes.press("ctrl+f")
+    await eyes.paste("needle")  # a part of it, which is typed before the rest, is found there too
     await eyes.see("2 of 2", "Another Needle")
     await eyes.press("enter")
     await eyes.see("1 of 2", "A needle at the beginning")
