@@ -118,7 +118,7 @@ def endless_output(agent: Agent, request: Message) -> None:
     terminals = Terminals(agent)
     agent.note_memory("before")
     terminal = terminals.start("yes", "a line that never ends")
-    time.sleep(0.7)  # without a bound, this would be hundreds of megabytes
+    time.sleep(2)  # without a bound, this would be gigabytes, and much on a slow machine, too
     output = terminals.do("output", terminal)["result"]
     agent.note(truncated=output["truncated"], size=len(output["output"]))
     agent.note(released=code(terminals.do("release", terminal)))
