@@ -51,7 +51,7 @@ CORPUS = Path(__file__).parent / "corpus"
 
 def test_what_a_rule_of_ours_needs_is_in_all_that_its_pattern_finds() -> None:
     rules = [own for own in own_rules() if own.needs is not None]
-    texts = [path.read_text("utf-8") for path in sorted(CORPUS.rglob("*.cases"))[::3]]
+    texts = [path.read_text("utf-8") for path in CORPUS.rglob("*.cases")]
     assert rules
     for own in rules:
         needs = re.compile(own.needs or "", re.IGNORECASE if own.ignore_case else 0)
