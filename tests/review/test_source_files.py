@@ -52,7 +52,7 @@ def test_a_folder_is_walked_without_what_others_put_there(tmp_path: Path) -> Non
 def test_a_pipe_is_not_opened(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.py")
     assert read_text(tmp_path / "pipe.py") == ReviewNote(
-        str(tmp_path / "pipe.py"), "not reviewed: it is no regular file"
+        str(tmp_path / "pipe.py"), "not reviewed: it is not a regular file"
     )
 
 

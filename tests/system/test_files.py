@@ -163,3 +163,15 @@ def test_where_there_is_no_flock_windows_locks_a_byte_that_no_file_holds(
     files.share(second)
     os.close(first)
     os.close(second)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_only_a_regular_file_is_opened_and_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("words")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    with files.open_regular(tmp_path / "text") as file:
+        assert file.read() == b"words"
+    for name in ("pipe", "link", "."):
+        with pytest.raises(OSError, match="not a regular file"):
+            files.open_regular(tmp_path / name)

@@ -1,12 +1,13 @@
 """Idempotency keys: which entries of a stream have one, and what they say of it.
 
 A client gives a prompt, a new session or a fork a key, and sends it again with the same key if the answer was
-lost. Three kinds of entries carry a key, all of them notes of a hub:
+lost; so does a message into a running turn. Three kinds of entries carry a key, all of them notes of a hub:
 
 | kind | note | says |
 |---|---|---|
 | `prompt` | `taken`, `queued` | the prompt was accepted |
 | `answer` | `turn_ended` | this is its answer |
+| `prompt`, `answer` | `steering`, `steered` | the same of a message into a turn, whose key is `steer_key` |
 | `made` | `made`, `forked` | the stream was made under this key |
 
 Every index of keys is made from these entries and from nothing else, so that copies, imports and journals of
@@ -34,12 +35,21 @@ _KINDS: dict[str, KeyKind] = {
     "taken": "prompt",
     "queued": "prompt",
     "turn_ended": "answer",
+    "steering": "prompt",
+    "steered": "answer",
     "made": "made",
     "forked": "made",
 }
 _STARTS = tuple(b'{"hub":"%b"' % name.encode() for name in _KINDS)
 
+_STEERS = ("steering", "steered")
+
 HASH_BYTES = 16
+
+
+def steer_key(key: str) -> str:
+    """What stands in an index for the key of a message into a turn: prompts may have the same keys."""
+    return f"steer\n{key}"
 
 
 class KeyedEntry(NamedTuple):
@@ -86,7 +96,7 @@ def _read(frame: bytes, sequence: int) -> KeyedEntry | None:
     kind = _KINDS.get(note.hub)
     if kind is None or not note.key or is_redacted(note.key.encode(errors="replace")):
         return None
-    return KeyedEntry(kind, note.key, sequence)
+    return KeyedEntry(kind, steer_key(note.key) if note.hub in _STEERS else note.key, sequence)
 
 
 def with_entry(entries: KeyEntries | None, entry: KeyedEntry) -> KeyEntries:

@@ -7,14 +7,15 @@ reviewed. A link is not followed and nothing but a regular file is opened: a pip
 from __future__ import annotations
 
 import codecs
+import errno
 import os
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.errors import LocalMistake
 from dragoman.review.source import ReviewNote
+from dragoman.system.files import open_regular
 from dragoman.system.replacement import replacement_of
 
 LARGEST = 4_000_000
@@ -95,14 +96,14 @@ def files_below(folder: Path) -> Iterator[Path]:
 def read_text(path: Path, *, largest: int = LARGEST) -> SourceText | ReviewNote:
     """The text of a file, or why there is none."""
     try:
-        about = path.stat()
-        if not stat.S_ISREG(about.st_mode):
-            return ReviewNote(str(path), "not reviewed: it is no regular file")
-        if about.st_size > largest:
-            return ReviewNote(str(path), f"not reviewed: {about.st_size} bytes are too many")
-        data = path.read_bytes()
+        with open_regular(path) as file:
+            size = os.fstat(file.fileno()).st_size
+            if size > largest:
+                return ReviewNote(str(path), f"not reviewed: {size} bytes are too many")
+            data = file.read()
     except OSError as error:
-        return ReviewNote(str(path), f"not reviewed: {error.strerror or error}", is_failure=True)
+        is_failure = error.errno != errno.EINVAL  # something else than a file is nothing to review
+        return ReviewNote(str(path), f"not reviewed: {error.strerror or error}", is_failure=is_failure)
     return decode(data) or ReviewNote(str(path), "not reviewed: it is no text")
 
 

@@ -7,11 +7,13 @@ of a few system calls.
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import time
 from contextlib import suppress
 from importlib import import_module
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 # Each is declared for its own system alone, so a type checker knows only one of them.
 fcntl: Any = None
@@ -37,6 +39,17 @@ _FAR: Final = 0x7FFF_FFF0
 """Where Windows locks a byte: behind what files hold, since nobody else can read a locked byte there."""
 
 _PAUSE: Final = 0.01
+
+
+def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
+    """Open a file to read it. Everything else at the path is refused with an `OSError`: to open a pipe that
+    nobody writes to would wait for ever, and a device might never end.
+    """
+    descriptor = os.open(path, os.O_RDONLY | UNBLOCKED)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is not a regular file", os.fspath(path))
+    return open(descriptor, "rb")
 
 
 def lock(descriptor: int) -> None:

@@ -20,11 +20,16 @@ _NOT_ASCII = re.compile("[^\x00-\x7f]")
 
 def encode_json(value: object, *, indent: int = 0) -> bytes:
     """The value as JSON, sanitized; on one line unless `indent` says otherwise."""
-    try:
-        data = msgspec.json.encode(value)
-    except UnicodeEncodeError:
-        data = msgspec.json.encode(_without_surrogates(value))
+    data = encode_with_names(value)
     return sanitize_json(msgspec.json.format(data, indent=indent) if indent else data)
+
+
+def encode_with_names(value: object) -> bytes:
+    """The value as JSON, with names of the system in it that may be no text."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_without_surrogates(value))
 
 
 def as_text(name: str) -> str:

@@ -22,8 +22,8 @@ def test_what_is_no_text_file_is_refused_with_the_reason_and_nothing_waits(tmp_p
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "binary").write_bytes(b"\0\1")
     for name, why in (
-        ("pipe", "is no file"),
-        (".", "no file|cannot be read"),
+        ("pipe", "not a regular file"),
+        (".", "not a regular file"),
         ("binary", "is no text"),
         ("gone", "No such file"),
         ("a\0b", "cannot be read"),

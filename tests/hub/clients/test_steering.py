@@ -16,6 +16,7 @@ from dragoman.hub.engine.options import HubOptions
 from dragoman.hub.gate.admission import Grant
 from dragoman.hub.hub import Hub
 from dragoman.hub.session.notes import note
+from dragoman.hub.session.state import ANSWERS
 from dragoman.journal import Entry
 from dragoman.journal.memory import MemoryJournal
 from dragoman.transport.memory import memory_pair
@@ -276,3 +277,58 @@ async def test_a_message_for_an_agent_that_has_just_ended_is_refused(monkeypatch
         answer = await ann.answer(ann.ask("_session/steering", params))
         assert "agent one" in answer["error"]["message"]
         assert not stage.hub.sessions[session].state.steers
+
+
+@pytest.mark.parametrize("is_restarted", [False, True])
+async def test_a_message_is_given_once_however_many_came_after_it(is_restarted: bool) -> None:
+    gate = asyncio.Event()
+    async with staged({"one": steerable(gate)}) as stage:
+        ann = await stage.client().begin()
+        session = await ann.new()
+        prompt = ann.prompt(session, "go", key="p")
+        await ann.until(lambda message: "begun" in str(message))
+        for number in range(ANSWERS + 2):
+            params = {"sessionId": session, "prompt": text(f"<{number}>"), "_meta": IDLE}
+            assert await ann.call("_session/steering", params, key=f"m{number}") == {"outcome": "injected"}
+        await ann.until(lambda message: f"also: <{ANSWERS + 1}>" in str(message))
+        if is_restarted:
+            await stage.crash()
+            await stage.start()
+            ann = await stage.client().begin()
+            prompt = ann.prompt(session, "go", key="p")
+        first = {"sessionId": session, "prompt": text("<0>"), "_meta": IDLE}
+        assert await ann.call("_session/steering", first, key="m0") == {"outcome": "injected"}
+        gate.set()
+        await ann.answer(prompt)
+        bob = await stage.client().begin()
+        await bob.call("session/load", {"sessionId": session, "cwd": "/tmp", "mcpServers": []})
+        assert bob.texts().count("also: <0>") == 1
+
+
+async def test_messages_into_a_turn_count_as_prompts_do_for_the_rate() -> None:
+    gate = asyncio.Event()
+    left = iter([0.0, 0.0, 30.0])  # how long each of them would have to wait
+    async with staged({"one": steerable(gate)}, prompt_rate=lambda _: next(left)) as stage:
+        ann = await stage.client().begin()
+        session = await ann.new()
+        prompt = ann.prompt(session, "go")
+        await ann.until(lambda message: "begun" in str(message))
+        assert await steer(ann, session, "one") == "injected"
+        refusal = await ann.refusal("_session/steering", {"sessionId": session, "prompt": text("two")})
+        assert refusal["data"] == {"retryAfter": 30.0}
+        gate.set()
+        await ann.answer(prompt)
+
+
+@pytest.mark.parametrize("method", ["session/prompt", "session/set_mode", "_session/steering"])
+async def test_a_request_without_an_id_does_not_reach_the_agent(method: str) -> None:
+    """Past its turn, nobody would have written it down, and no rate would hold for it."""
+    agent = RawAgent("mute")
+    spec = AgentSpec(name="mute", open=agent.open)
+    async with Hub(MemoryJournal(), {"mute": spec}, options=HubOptions(default_agent="mute")) as hub:
+        ann = await RawStage(hub, {"mute": agent}).client().begin()
+        session = await ann.new()
+        ann.say({"method": method, "params": {"sessionId": session, "prompt": text("unseen")}})
+        ann.say({"method": "_mine/note", "params": {"sessionId": session, "text": "seen"}})
+        await eventually(lambda: agent.notes)
+        assert [note["method"] for note in agent.notes] == ["_mine/note"]

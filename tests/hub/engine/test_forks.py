@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
+
 from dragoman import Agent
 from dragoman.schema.v1 import ForkSessionRequest, ForkSessionResponse
 from tests.hub.sessions.agents import Gate, obedient
@@ -35,3 +38,22 @@ async def test_prompts_that_a_fork_was_made_with_are_not_given_to_its_agent_afte
         await again.call("session/load", {"sessionId": fork, "cwd": "/tmp", "mcpServers": []})
         assert (await again.answer(again.prompt(fork, "say 3")))["result"] == {"stopReason": "end_turn"}
         assert gate.prompts == ["say 1", "say 2", "say 3"]
+
+
+async def test_a_fork_into_another_folder_works_there_and_nowhere_else(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "here.txt").write_text("in b")
+    for can_fork in (True, False):
+        agent = forking if can_fork else obedient
+        async with staged({"one": partial(agent, Gate())}, files="hub") as stage:
+            client = await stage.client().begin()
+            session = await client.new(str(tmp_path / "a"))
+            params = {"sessionId": session, "cwd": str(tmp_path / "b"), "mcpServers": []}
+            fork = (await client.call("session/fork", params))["sessionId"]
+            assert stage.hub.sessions[fork].state.cwd == str(tmp_path / "b")
+            prompt = client.prompt(fork, f"read {tmp_path}/b/here.txt")
+            assert (await client.answer(prompt))["result"]["stopReason"] == "end_turn"
+            assert client.texts() == ["in b"]
+            listed = (await client.call("session/list", {"cwd": str(tmp_path / "b")}))["sessions"]
+            assert [one["sessionId"] for one in listed] == [fork]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -96,3 +97,19 @@ async def test_a_project_whose_policy_is_broken_leaves_the_question_to_people(tm
         asked = client.prompt(session, "ask")
         client.allow(await client.asked())
         assert (await client.answer(asked))["result"]["stopReason"] == "end_turn"
+
+
+async def test_writes_to_a_pipe_that_nobody_reads_hold_up_nobody(tmp_path: Path) -> None:
+    """To show what a file holds before a write, it is opened; to open a pipe would take a thread for ever."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "other.txt").write_text("there")
+    async with staged({"one": obedient}, files="hub") as stage:
+        client = await stage.client().begin()
+        for _ in range((os.cpu_count() or 1) + 5):  # as many as asyncio has threads
+            session = await client.new(str(tmp_path))
+            client.prompt(session, f"write {tmp_path}/pipe words")
+            await client.asked(after=len(client.heard))
+        assert (await client.call("_dragoman/hub/files", {"sessionId": session}))["files"] == [
+            "pipe",
+            "other.txt",
+        ]

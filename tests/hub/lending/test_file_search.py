@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from dragoman.hub.gate.admission import Grant
 from dragoman.hub.lending.file_search import complete_folder
+from tests.hub.sessions.agents import obedient
+from tests.hub.sessions.stage import staged
 
 ANYBODY = Grant("owner", frozenset({"prompt"}))
 
@@ -59,3 +62,18 @@ def test_a_token_sees_nothing_outside_its_roots(home: Path) -> None:
         "folders": [],
         "repositories": [],
     }
+
+
+async def test_a_name_that_is_no_text_does_not_keep_the_others_from_being_told(tmp_path: Path) -> None:
+    (tmp_path / "good.txt").touch()
+    (tmp_path / "good").mkdir()
+    os.mkdir(os.fsencode(tmp_path) + b"/goo\xff")
+    with open(os.fsencode(tmp_path) + b"/good\xff.txt", "wb"):
+        pass
+    async with staged({"one": obedient}) as stage:
+        client = await stage.client().begin()
+        session = await client.new(str(tmp_path))
+        found = await client.call("_dragoman/hub/files", {"sessionId": session, "pattern": "good"})
+        assert found["files"] == ["good.txt", "good\ufffd.txt"]
+        folders = await client.call("_dragoman/hub/folders", {"path": f"{tmp_path}/goo"})
+        assert folders["folders"] == [f"{tmp_path}/good", f"{tmp_path}/goo\ufffd"]

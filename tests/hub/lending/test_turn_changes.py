@@ -421,3 +421,22 @@ async def test_turns_that_always_overlap_do_not_keep_each_other_for_ever(project
         assert sum(isinstance(item, FolderTurn) for item in gc.get_objects()) < 10
     finally:
         await changes.aclose()
+
+
+async def test_a_diff_covers_secrets_as_the_view_of_a_file_does(project: Path) -> None:
+    agent = Agent("one")
+
+    @agent.prompt
+    async def write(turn: Turn) -> None:
+        Path(turn.session.cwd, ".env").write_text("API_TOKEN=Zq81nnPw02\nPORT=8080\n")
+
+    (project / ".env").write_text("API_TOKEN=before77aa\n")
+    async with staged({"one": lambda: agent}, changes=True) as stage:
+        client = await stage.client().begin()
+        session = await client.new(str(project))
+        await do(client, session, "go")
+        (change,) = (await changed(client, session))["files"]
+    for diff in (change["diff"], change["hunks"][0]["text"]):
+        assert "-API_TOKEN=[redacted]\n+API_TOKEN=[redacted]\n+PORT=8080" in diff
+        assert "Zq81" not in diff
+        assert "before" not in diff

@@ -478,3 +478,22 @@ async def test_an_agent_that_waits_for_somebodys_answer_outside_of_turns_is_not_
         client.allow(question, "yes")
         await eventually(lambda: one.over)
         assert stage.agents["one"].answers["p"]["result"]["outcome"]["optionId"] == "yes"
+
+
+async def test_a_prompt_that_is_edited_keeps_what_its_client_lends() -> None:
+    gate = Gate()
+    async with staged({"one": lambda: obedient(gate)}) as stage:
+        client = await stage.client(**AWARE).begin(fs={"readTextFile": True})
+        session = await client.new()
+        running = client.prompt(session, "wait", key="a")
+        await gate.waiting.wait()
+        last = client.prompt(session, "second", key="b")
+        await client.until(lambda one: one.get("params", {}).get("key") == "b")
+        edited = {"sessionId": session, "key": "b", "prompt": text("read /tmp/only-in-the-editor.txt")}
+        await client.call("_dragoman/hub/queue/edit", edited)
+        gate.open.set()
+        await client.answer(running)
+        asked = await client.asked("fs/read_text_file")
+        client.say({"id": asked["id"], "result": {"content": "not saved yet"}})
+        assert (await client.answer(last))["result"]["stopReason"] == "end_turn"
+        assert client.texts()[-1] == "not saved yet"

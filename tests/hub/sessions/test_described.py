@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from dragoman import Agent, Turn
 from dragoman.errors import JournalError
 from dragoman.hub.hub import Hub
+from dragoman.hub.session.state import LONGEST_TITLE
 from dragoman.journal import Journal, StreamInfo
 from tests.hub.sessions.agents import obedient
 from tests.hub.sessions.stage import staged
@@ -90,3 +92,18 @@ async def test_a_session_that_is_closed_stays_so(monkeypatch: pytest.MonkeyPatch
         info = await stage.journal.info(session.stream)
         assert info is not None
         assert info.state == "closed"
+
+
+async def test_a_title_of_an_agent_is_no_longer_than_a_list_can_bear() -> None:
+    agent = Agent("one")
+
+    @agent.prompt
+    async def name_it(turn: Turn) -> None:
+        await turn.title("long " * 200_000)
+
+    async with staged({"one": lambda: agent}) as stage:
+        client = await stage.client().begin()
+        session = await client.new()
+        await client.answer(client.prompt(session, "go"))
+        (listed,) = (await client.call("_dragoman/hub/sessions"))["sessions"]
+        assert listed["title"] == ("long " * 200)[:LONGEST_TITLE]

@@ -282,3 +282,19 @@ async def test_a_session_that_is_closed_while_it_is_handed_over_says_where_it_go
         assert [note["session"] for note in await notes_of(stage, session, "continued")] == [successor]
         listed = await client.call("_dragoman/hub/sessions", {})
         assert {line["sessionId"]: line["state"] for line in listed["sessions"]}[session] == "closed"
+
+
+async def test_a_hand_over_that_is_asked_for_again_leaves_a_newer_turn_alone() -> None:
+    gate = Gate()
+    async with staged({"one": lambda: obedient(gate), "two": obedient}) as stage:
+        client = await stage.client().begin()
+        session = await client.new()
+        params = {"sessionId": session, "agent": "two"}
+        first = await client.call(HANDOVER, params, key="h")
+        running = client.prompt(session, "wait")
+        await gate.waiting.wait()
+        for repeat in (params, {**params, "force": True}):
+            assert (await client.call(HANDOVER, repeat, key="h"))["sessionId"] == first["sessionId"]
+        gate.open.set()
+        assert (await client.answer(running))["result"]["stopReason"] == "end_turn"
+    assert gate.cancelled == 0

@@ -93,7 +93,7 @@ def test_a_pipe_a_folder_and_a_huge_file_are_no_policies(tmp_path: Path) -> None
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "huge").write_bytes(b"#" * 1_048_577)
     (tmp_path / "latin").write_bytes(b"# one\n# \xe9\n")
-    for name, why in (("pipe", "no plain file"), ("huge", "larger than"), ("latin", ":2: is not UTF-8")):
+    for name, why in (("pipe", "not a regular file"), ("huge", "larger than"), ("latin", ":2: is not UTF-8")):
         with pytest.raises(PolicyError, match=why):
             read_text(str(tmp_path / name))
     with pytest.raises(PolicyError):

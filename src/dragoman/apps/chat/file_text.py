@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import itertools
 import os
-import stat
 from typing import IO
 
 from dragoman.errors import LocalMistake
-from dragoman.system.files import UNBLOCKED
+from dragoman.system.files import open_regular
 from dragoman.tui.ports import FileText
 
 WHOLE = 1024 * 1024
@@ -29,11 +28,8 @@ def read_file_text(folder: str, path: str, line: int = 0) -> FileText:
     """The file, or the lines around `line` of a large one. Raises `LocalMistake` with the reason if not."""
     place = os.path.join(folder, os.path.expanduser(path) if path.startswith("~/") else path)
     try:
-        descriptor = os.open(place, os.O_RDONLY | UNBLOCKED)  # to open a pipe would wait for a writer
-        with open(descriptor, "rb") as file:
+        with open_regular(place) as file:
             status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                raise LocalMistake(f"{place} is no file")
             first, data = (1, file.read(WHOLE)) if status.st_size <= WHOLE else _window(file, line)
     except (OSError, ValueError) as error:
         raise LocalMistake(f"{place} cannot be read: {getattr(error, 'strerror', None) or error}") from error

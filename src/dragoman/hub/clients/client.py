@@ -28,12 +28,13 @@ from dragoman.hub.gate.pairing import Pairings
 from dragoman.hub.gate.table import check, check_session
 from dragoman.hub.lending.turn_changes import TurnChanges
 from dragoman.hub.push.notifier import PushNotifier
-from dragoman.hub.session.frames import encode_json, object_of, value_of
+from dragoman.hub.session.frames import object_of, value_of
 from dragoman.hub.session.state import OpenRequest
 from dragoman.runtime.budget import HeldBytes
 from dragoman.runtime.locks import LazyEvent
 from dragoman.runtime.owner import TaskOwner
 from dragoman.schema.v1.methods import METHODS
+from dragoman.text.json_values import encode_with_names
 from dragoman.transport.contract import Transport
 from dragoman.wire import (
     Failure,
@@ -258,6 +259,9 @@ class HubClient:
         try:
             with charge:
                 result = await self.hub.methods.call(self, method, params, request_id)
+            if result is None:  # it was answered, or will be
+                return
+            answer = response(request_id, result if isinstance(result, bytes) else encode_with_names(result))
         except Elsewhere as error:
             self.elsewhere(request_id, error)
             return
@@ -273,10 +277,6 @@ class HubClient:
         except Exception:  # a mistake of ours must not leave a client waiting
             log.exception("%s failed", method)
             answer = failure(request_id, error_object(INTERNAL_ERROR))
-        else:
-            if result is None:  # it was answered, or will be
-                return
-            answer = response(request_id, result if isinstance(result, bytes) else encode_json(result))
         self.tell(answer)
 
     def _told_by(self, method: str, params: Raw | None) -> None:

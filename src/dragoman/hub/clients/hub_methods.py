@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-import msgspec
 from msgspec import Raw
 
 from dragoman.errors import Elsewhere, ErrorAnswer
@@ -22,6 +21,7 @@ from dragoman.hub.clients.session_progress import SessionProgress
 from dragoman.hub.clients.views import SessionViews
 from dragoman.hub.engine.handovers import first_prompt, hand_to_agent, losses
 from dragoman.hub.engine.key_lookup import prompt_refusal
+from dragoman.hub.engine.lifecycle import is_made
 from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.engine.log import STORE_SECONDS
 from dragoman.hub.engine.ports import Position
@@ -150,23 +150,26 @@ class HubMethods:
         return await self._history_of.turns(await client.session(params))
 
     async def _search(self, client: HubClient, params: Params) -> JsonObject:
-        hits = await self._hub.journal.search(
-            client.text(params, "text"),
-            limit=_number(params, "limit", 20, 200),
-            stream=_text(params, "sessionId"),
-        )
-        visible = [
-            {
-                "sessionId": hit.stream,
-                "cursor": str(hit.sequence),
-                "kind": hit.kind,
-                "excerpt": hit.excerpt,
-                "title": hit.title,
-            }
-            for hit in hits
-            if await self._views.may_see(client, hit.stream)
-        ]
-        return {"found": visible}
+        text, stream = client.text(params, "text"), _text(params, "sessionId")
+        limit = most = _number(params, "limit", 20, 200)
+        while True:
+            hits = await self._hub.journal.search(text, limit=most, stream=stream)
+            visible = [hit for hit in hits if await self._views.may_see(client, hit.stream)]
+            if len(visible) >= limit or len(hits) < most or most >= MOST:
+                break
+            most = min(MOST, 5 * most)  # hits in sessions of others stand before those of this client
+        return {
+            "found": [
+                {
+                    "sessionId": hit.stream,
+                    "cursor": str(hit.sequence),
+                    "kind": hit.kind,
+                    "excerpt": hit.excerpt,
+                    "title": hit.title,
+                }
+                for hit in visible[:limit]
+            ]
+        }
 
     async def _progress(self, client: HubClient, params: Params) -> JsonObject:
         names = value_of(params.get("sessionIds"))
@@ -238,8 +241,8 @@ class HubMethods:
         # An agent that loads a session may need the answer before it can go on.
         session = await client.session(params, may_load=True)
         name, result = client.text(params, "request"), params.get("result")
-        if not name.isdigit() or result is None:
-            raise invalid_params("a request and a result are needed")
+        if not (name.isascii() and name.isdigit()) or result is None:
+            raise invalid_params("request is a number in digits, and result is needed")
         question = session.state.requests.get(int(name))
         if question is not None and _is_other_question(question, params):
             return {"settled": False}
@@ -259,7 +262,7 @@ class HubMethods:
         prompt = params.get("prompt")
         if prompt is None or not isinstance(value_of(prompt), list):
             raise invalid_params("prompt is missing")
-        session.edit(key, {"sessionId": Raw(msgspec.json.encode(session.id)), "prompt": prompt})
+        session.edit(key, prompt)
         return {}
 
     async def _withdraw(self, client: HubClient, params: Params) -> JsonObject:
@@ -272,18 +275,20 @@ class HubMethods:
         check_no_child(source)
         agent, text = client.text(params, "agent"), _text(params, "text")
         check_session(client.grant, agent=agent, cwd=source.state.cwd, folders=source.state.folders)
-        if source.state.is_busy and value_of(params.get("force")) is not True:
+        key, by = checked_key(ours_in(params)), client.grant.name
+        is_forced = value_of(params.get("force")) is True
+        if source.state.is_busy and not is_forced and not await is_made(self._hub, key):
             raise invalid_request(
                 "a turn runs in this session: cancel it first, or send force if it does not end"
             )
         if text:
             self._hub.check_rate(client)
-        key, by = checked_key(ours_in(params)), client.grant.name
-        session = await hand_to_agent(self._hub, source, agent=agent, by=by, key=key)
+        session, is_new = await hand_to_agent(self._hub, source, agent=agent, by=by, key=key)
         client.may_reach(session)
-        for waiting in source.state.queue:  # the other agent is told of them: nobody does them twice
-            source.withdraw(waiting.key)
-        source.cancel()
+        if is_new:  # whoever asks again gets the same session; what runs in this one since then goes on
+            for waiting in source.state.queue:  # the other agent is told of them: nobody does them twice
+                source.withdraw(waiting.key)
+            source.cancel()
         lost = await losses(self._hub, session, source)
         self._hub.attach(client, session, Position(1)).catch_up()
         if text:

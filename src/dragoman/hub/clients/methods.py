@@ -101,6 +101,7 @@ class Methods:
         if "sessionId" in params:
             session = await client.session(params)
             if method in STEER_MEMBERS:
+                self._hub.check_rate(client)
                 return await steer(self._hub, session, method, params, client.grant.name)
             return bytes(await self._hub.ask(session, method, params))
         if method.startswith("_"):

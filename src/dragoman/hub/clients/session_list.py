@@ -18,13 +18,11 @@ from dragoman.hub.clients.views import ArchiveFilter, SessionViews
 from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.gate.table import check_session
 from dragoman.hub.session.frames import value_of
-from dragoman.hub.session.state import SAVED_STATES, is_name
+from dragoman.hub.session.state import LONGEST_TITLE, SAVED_STATES, is_name
 from dragoman.wire.codes import invalid_params, session_not_found
 from dragoman.wire.envelope import Id, JsonObject
 
 Params = dict[str, Raw]
-
-LONGEST_TITLE = 200
 
 AGENT_SECONDS = 5.0
 """How long an agent may take to store a title of its own."""

@@ -16,7 +16,7 @@ from msgspec import Raw
 from dragoman.errors import ErrorAnswer
 from dragoman.hub.clients.client import ClientHub
 from dragoman.hub.clients.request_checks import check_no_child, checked_key
-from dragoman.hub.engine.key_lookup import prompt_refusal
+from dragoman.hub.engine.key_lookup import prompt_refusal, read_steer_outcome
 from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import encode_json, object_of, ours_in, value_of, without_ours
@@ -41,7 +41,12 @@ async def steer(hub: ClientHub, session: LiveSession, method: str, params: dict[
     blocks = value_of(params.get(member))
     if not isinstance(blocks, list) or not blocks:
         raise invalid_params(f"{member} is missing")
-    key = checked_key(ours_in(params)) or uuid.uuid4().hex
+    given_key = checked_key(ours_in(params))
+    if given_key and not session.state.knows_steer(given_key):  # a session has the latest alone in mind
+        outcome = await read_steer_outcome(hub.journal, session.stream, given_key)
+        if outcome is not None:
+            return _result(outcome)
+    key = given_key or uuid.uuid4().hex
     try:
         async with asyncio.timeout(STEER_SECONDS):
             await _submit(hub, session, method, params, key=key, by=by)

@@ -87,7 +87,8 @@ class GuestTransport:
                 if self._sink is not None:
                     self._sink.feed(block)
             case words.TAKEN:
-                self._taken_bytes = int(word.payload)
+                # What is no number says nothing: the link is with a node of another version, or broken.
+                self._taken_bytes = int(word.payload) if word.payload.isdigit() else self._taken_bytes
                 if self.pending <= self.limits.low:
                     self._room.set()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Raw
@@ -26,19 +27,31 @@ BATCH = 1000
 async def fork(
     hub: EngineHub, source: LiveSession, params: dict[str, Raw], before: object, *, key: str = ""
 ) -> LiveSession:
-    """`before` is a cursor: what came from there on is left out."""
+    """`before` is a cursor: what came from there on is left out. The fork works in the folders that `params`
+    name, as its agent is told; without any, in those of its source.
+    """
+    folders = _folders(source, params)
     end = source.log.last
     if isinstance(before, str):
         read = read_cursor(before)
         end = min(end, max(0, read.sequence - 1)) if read is not None else end
     process = await _forking_process(hub, source) if end == source.log.last else None
     if process is None:
-        return await _copy_session(hub, source, end, key=key)
+        return await _copy_session(hub, source, end, folders=folders, key=key)
     with process.making():  # what the agent says of the fork waits until its past is copied
         answer = await _forked_by_agent(process, source, params)
         return await _copy_session(
-            hub, source, end, process=process if answer else None, answer=answer, key=key
+            hub, source, end, folders=folders, process=process if answer else None, answer=answer, key=key
         )
+
+
+def _folders(source: LiveSession, params: dict[str, Raw]) -> Sequence[str]:
+    """The working folder, and behind it the others."""
+    cwd, more = value_of(params.get("cwd")), value_of(params.get("additionalDirectories"))
+    return (
+        cwd if isinstance(cwd, str) and cwd else source.state.cwd,
+        *(source.state.folders if not isinstance(more, list) else more),
+    )
 
 
 async def _copy_session(
@@ -46,6 +59,7 @@ async def _copy_session(
     source: LiveSession,
     end: int,
     *,
+    folders: Sequence[str],
     process: SessionProcess | None = None,
     answer: dict[str, Any] | None = None,
     key: str,
@@ -55,8 +69,8 @@ async def _copy_session(
     session_id = await free_id(hub, str(own) or str(uuid.uuid4()))
     members: dict[str, object] = {
         "agent": source.state.agent,
-        "cwd": source.state.cwd,
-        "folders": list(source.state.folders),
+        "cwd": folders[0],
+        "folders": list(folders[1:]),
     }
     if source.state.source:
         members |= {
@@ -72,7 +86,7 @@ async def _copy_session(
     await hub.journal.describe(
         session_id,
         agent=source.state.agent,
-        cwd=source.state.cwd,
+        cwd=folders[0],
         title=title,
         state="idle",
         session=agents_name(str(own), session_id) if own else None,

@@ -27,16 +27,16 @@ PROMPT_KEY = "handover"
 
 async def hand_to_agent(
     hub: EngineHub, source: LiveSession, *, agent: str, by: str, key: str = ""
-) -> LiveSession:
-    """The session in which the other agent goes on. The same key gives the same session."""
-    session, _ = await made_once(hub, key, partial(_make, hub, source, agent=agent, key=key))
+) -> tuple[LiveSession, bool]:
+    """The session in which the other agent goes on, and whether it is new: a key makes one session."""
+    session, is_new = await made_once(hub, key, partial(_make, hub, source, agent=agent, key=key))
     session = await hub.session(session.id)  # its agent may have died, and it been forgotten since
     if session.state.source != source.stream:
         raise invalid_request("this key was used to make another session")
     await _note_successor(
         hub, source, ev.ContinuedElsewhere(session=session.id, agent=session.state.agent, by=by)
     )
-    return session
+    return session, is_new
 
 
 async def _note_successor(hub: EngineHub, source: LiveSession, event: ev.ContinuedElsewhere) -> None:

@@ -19,6 +19,7 @@ from dragoman.hub.session.machine import Verdict
 from dragoman.hub.session.notes import read_note
 from dragoman.hub.session.state import REDACTED, PromptAnswer, SessionState
 from dragoman.journal import Journal
+from dragoman.journal.idempotency import steer_key
 from dragoman.runtime.locks import LazyEvent
 from dragoman.runtime.owner import TaskOwner
 from dragoman.wire import ErrorObject, error_object
@@ -160,11 +161,22 @@ async def read_answer(journal: Journal, stream: str, key: str) -> PromptAnswer |
     """The stored answer to the prompt with this key; None if it has none. A prompt that is still open is not
     looked up: the session has it in mind.
     """
-    place = await journal.find_key(stream, key)
+    return await _read_answer(journal, stream, key, index_key=key, kind="turn_ended")
+
+
+async def read_steer_outcome(journal: Journal, stream: str, key: str) -> PromptAnswer | None:
+    """The same for a message into a turn."""
+    return await _read_answer(journal, stream, key, index_key=steer_key(key), kind="steered")
+
+
+async def _read_answer(
+    journal: Journal, stream: str, key: str, *, index_key: str, kind: str
+) -> PromptAnswer | None:
+    place = await journal.find_key(stream, index_key)
     if place is None or not place.answer:
         return None
     async for page in journal.replay(stream, after=place.answer - 1, limit=1):
         note = read_note(page[0].frame)
-        if note is not None and note.hub == "turn_ended" and (note.key == key or REDACTED in note.key):
+        if note is not None and note.hub == kind and (note.key == key or REDACTED in note.key):
             return PromptAnswer.read(page[0].sequence, note)
     raise JournalError(f"entry {place.answer} of {stream} is not the answer that the index of keys names")

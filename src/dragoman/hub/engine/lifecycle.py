@@ -307,6 +307,11 @@ async def made_once(
     return session, is_new and is_first
 
 
+async def is_made(hub: EngineHub, key: str) -> bool:
+    """Whether a session was made under this key, or is being made."""
+    return bool(key) and (key in hub.making or await hub.journal.find_stream_by_key(key) is not None)
+
+
 async def _make_under(
     hub: EngineHub, key: str, make: Callable[[], Awaitable[LiveSession]], session_future: Made
 ) -> None:

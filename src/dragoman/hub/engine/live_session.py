@@ -505,12 +505,14 @@ class LiveSession:
         ready = Raw(encode_json(merge_ours(self._add_trace(params, key), {"key": key, "by": by, **more})))
         return self.dispatch(ev.PromptReceived(key=key, by=by, params=ready, most=most))
 
-    def edit(self, key: str, params: dict[str, Raw]) -> None:
-        """Another prompt in the place of this one, unless it is on its way already."""
-        by = next((prompt.by for prompt in self._state.queue if prompt.key == key), "")
-        self.dispatch(
-            ev.PromptEdited(key=key, params=Raw(encode_json(merge_ours(params, {"key": key, "by": by}))))
-        )
+    def edit(self, key: str, blocks: Raw) -> None:
+        """Other words in a prompt that waits, unless it is on its way already. The rest of it stays: who sent
+        it, and what that client lends the agent.
+        """
+        waiting = next((prompt for prompt in self._state.queue if prompt.key == key), None)
+        if waiting is not None:
+            params = Raw(encode_json({**object_of(waiting.params), "prompt": blocks}))
+            self.dispatch(ev.PromptEdited(key=key, params=params))
 
     def withdraw(self, key: str) -> bool:
         """Take a prompt back; whoever waits for it hears that it was cancelled. False if it is too late."""

@@ -23,6 +23,7 @@ from msgspec import Raw, Struct
 from dragoman.errors import ErrorAnswer
 from dragoman.hub.gate.admission import Grant, Scope
 from dragoman.hub.session.frames import ours_in, value_of
+from dragoman.schema.steering import INJECT, STEERING
 from dragoman.wire.codes import invalid_params, method_not_found
 
 FORBIDDEN = -32003
@@ -158,7 +159,9 @@ def row_of(method: str, params: Mapping[str, Raw], *, is_request: bool = True) -
     row = (REQUESTS if is_request else NOTIFICATIONS).get(method)
     if row is not None:
         return row
-    if method.startswith(HUB) or not (method.startswith("_") or "sessionId" in params):
+    is_known_request = not is_request and (method in REQUESTS or method in (INJECT, STEERING))
+    if is_known_request or method.startswith(HUB) or not (method.startswith("_") or "sessionId" in params):
+        # A request without an id must not reach an agent past the turn, the journal and the rate.
         raise method_not_found(method)
     return SESSION_EXTENSION if "sessionId" in params else AGENT_EXTENSION
 

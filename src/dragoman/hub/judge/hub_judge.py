@@ -28,6 +28,7 @@ from dragoman.schema import v1
 from dragoman.schema.codec import read, write
 from dragoman.schema.errors import SchemaError
 from dragoman.schema.v1.methods import METHODS
+from dragoman.system.files import open_regular
 from dragoman.wire.codes import INVALID_PARAMS
 from dragoman.workspace.lent_files import Access
 from dragoman.workspace.policy.audit import AuditLog, By
@@ -426,8 +427,8 @@ def _input(question: PolicyQuestion) -> dict[str, Any]:
 def _text_of(path: Path) -> str | None:
     """What a file holds now, if a person can read it."""
     try:
-        with path.open("rb") as stream:
-            data = stream.read(SHOWN_BEFORE + 1)
+        with open_regular(path) as file:
+            data = file.read(SHOWN_BEFORE + 1)
         return data.decode() if len(data) <= SHOWN_BEFORE else None
     except (OSError, UnicodeDecodeError):
         return None

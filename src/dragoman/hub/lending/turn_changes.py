@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,7 @@ from dragoman.hub.lending.folder_turn import FolderLook, FolderTurn
 from dragoman.hub.session.frames import object_of, value_of
 from dragoman.runtime.owner import TaskOwner
 from dragoman.wire.codes import INTERNAL_ERROR, invalid_params
+from dragoman.workspace.policy.redaction import redact_file
 from dragoman.workspace.snapshot_entries import TurnStart
 from dragoman.workspace.snapshots import Snapshot, take_snapshot
 from dragoman.workspace.store import remove_abandoned
@@ -440,8 +442,15 @@ async def _abandon(looking: asyncio.Future[FolderLook]) -> None:
 
 
 def _describe_change(change: FileChange) -> dict[str, Any]:
-    diff = change.diff or ""
+    diff = _cover_secrets(change.diff or "", name=os.path.basename(change.path))
     return {"path": change.path, "kind": change.kind, "diff": diff, "hunks": _hunks(diff)}
+
+
+def _cover_secrets(diff: str, *, name: str) -> str:
+    """The diff as `read_file` would show its lines; each keeps its sign and its number."""
+    lines = diff.split("\n")
+    texts = redact_file("\n".join(line[1:] for line in lines), name=name).split("\n")
+    return "\n".join(line[:1] + text for line, text in zip(lines, texts, strict=True))
 
 
 def _lines(hunk: dict[str, Any]) -> list[str]:

@@ -89,7 +89,7 @@ def prompt_verdict(state: SessionState, key: str, most: int) -> Verdict:
 
 def steer_verdict(state: SessionState, key: str) -> Verdict:
     """What becomes of a message into the turn with this key that comes now."""
-    if key in state.steers or key in state.steer_answers:
+    if state.knows_steer(key):
         return "known"
     if state.parent:
         return "child"

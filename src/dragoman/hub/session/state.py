@@ -64,6 +64,9 @@ ANNOUNCEMENTS = frozenset(kind.encode() for kind in subagent_words.ANNOUNCEMENTS
 TITLE = 80
 """Characters of a title that is taken from a prompt or given to a child."""
 
+LONGEST_TITLE = 200
+"""Characters of a title that a client or an agent gives: it is in every list of sessions."""
+
 TOOL_CALLS = frozenset({b"tool_call", b"tool_call_update"})
 """Updates that say what a later request for permission may be about."""
 
@@ -340,6 +343,10 @@ class SessionState(Struct, frozen=True, kw_only=True):
         """Whether a prompt with this key is open, or its answer at hand."""
         return key in self.answers or self.has_open_prompt(key)
 
+    def knows_steer(self, key: str) -> bool:
+        """Whether a message into a turn with this key is with the agent, or its outcome at hand."""
+        return key in self.steers or key in self.steer_answers
+
     @property
     def current(self) -> OpenTurn | QueuedPrompt | None:
         """The prompt that is with the agent, or on its way to it."""
@@ -474,7 +481,7 @@ def _apply_from_agent(state: SessionState, frames: Sequence[bytes], time: float)
         state = _apply_announcement(state, frame)
     if b"session_info_update" in latest:
         title = value_of(state.update(b"session_info_update").get("title"))
-        return replace(state, title=title) if isinstance(title, str) else state
+        return replace(state, title=title[:LONGEST_TITLE]) if isinstance(title, str) else state
     return state
 
 

@@ -7,12 +7,11 @@ because it says so itself.
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
-from dragoman.system.files import UNBLOCKED
+from dragoman.system.files import open_regular
 from dragoman.workspace.policy import globs
 from dragoman.workspace.policy.policy import Approve, Policy, PolicyLayer
 from dragoman.workspace.policy.policy_parser import PolicyError, Rulebook, read_policy
@@ -71,16 +70,12 @@ def is_trusted(folder: str, trust: Sequence[str], *, home: str) -> bool:
 def read_text(path: str) -> str | None:
     """A file's text, or None if there is none. Only plain files are read: others might never end."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | UNBLOCKED)
+        with open_regular(path) as file:
+            data = file.read(MOST_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise PolicyError(path, 0, f"cannot be read: {error.strerror}") from None
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise PolicyError(path, 0, "is no plain file")
-    with open(descriptor, "rb") as stream:
-        data = stream.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
         raise PolicyError(path, 0, f"is larger than {MOST_BYTES} bytes")
     try:

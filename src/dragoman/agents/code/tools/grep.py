@@ -11,6 +11,7 @@ import argparse
 import fnmatch
 import os
 import re
+import stat
 import sys
 from collections.abc import Iterator
 
@@ -58,7 +59,8 @@ def _fits(whole: str, name: str, glob: str) -> bool:
 
 def matches(path: str, pattern: re.Pattern[str]) -> Iterator[str]:
     try:
-        if os.path.getsize(path) > LARGEST:
+        status = os.stat(path)
+        if status.st_size > LARGEST or not stat.S_ISREG(status.st_mode):  # a pipe would never end
             return
         with open(path, "rb") as file:
             data = file.read(LARGEST + 1)
