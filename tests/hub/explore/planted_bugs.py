@@ -238,7 +238,7 @@ PLANTED = (
         "a message into a turn that is sent again counts as new",
         "steered-once",
         Scope(clients=1, steer=1, cut=1),
-        _in_machine("steer_verdict", "key in state.steers or key in state.steer_answers", "False"),
+        _in_machine("steer_verdict", "state.knows_steer(key)", "False"),
     ),
     PlantedBug(
         "the outcome of a message into a turn is not remembered",
