@@ -96,15 +96,23 @@ def _is_loopback(host: str) -> bool:
 
 
 def is_public(address: str) -> bool:
-    """Whether it is of the public internet. An IPv4 address that is written as IPv6 counts as itself."""
+    """Whether it is of the public internet. Of IPv6, only global unicast addresses are, and ways to an IPv4
+    address count as that address. Tunnels, and whatever else is unknown here, are not public.
+    """
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address):
-        inner = ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None)
-        if inner is not None:
-            return inner.is_global
-        if ip in ipaddress.ip_network("64:ff9b::/96"):  # NAT64 leads to the IPv4 address in its last bytes
-            return ipaddress.ip_address(ip.packed[-4:]).is_global
-    return ip.is_global and not ip.is_multicast
+        is_native = ip in _GLOBAL_UNICAST and ip.is_global and not (ip.sixtofour or ip.teredo)
+        inner = ipaddress.IPv4Address(ip.packed[-4:]) if ip in _NAT64 else ip.ipv4_mapped
+        if inner is None:
+            return is_native
+        ip = inner
+    return ip.is_global and not ip.is_multicast and ip not in _SPECIAL
+
+
+_GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_SPECIAL = ipaddress.ip_network("192.0.0.0/24")
+"""Addresses for protocols. Python calls some of them global, which no push service has."""
 
 
 async def resolve(endpoint: PushEndpoint, *, may_be_private: bool = False) -> list[str]:
