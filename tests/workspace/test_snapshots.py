@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import cast
@@ -390,7 +391,7 @@ async def test_a_file_that_the_agent_removed_while_git_looked_is_not_taken_for_n
     commit_all(root)
     start = TurnStart()
     async with await take_snapshot([str(root)]) as earlier:
-        start.moment = root.stat().st_ctime_ns + TICK + 1
+        start.moment = time.time_ns() + TICK
         while root.stat().st_ctime_ns < start.moment:
             (root / "tracked").unlink(missing_ok=True)
             (root / "users").write_text("user\n")

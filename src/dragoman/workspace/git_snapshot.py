@@ -51,6 +51,11 @@ _ATTRIBUTES = "* -text -eol -ident -filter -working-tree-encoding\n"
 
 def find_repository(root: str, seconds: float) -> GitPlaces:
     """The work tree that a folder is in; `GitFailed` if there is none."""
+    # Nearly all that git would say to most folders, without a process. Where variables name the repository,
+    # it is asked.
+    folders = (Path(root), *Path(root).parents)
+    if "GIT_DIR" not in os.environ and not any(os.path.lexists(folder / ".git") for folder in folders):
+        raise GitFailed("not a git repository, nor is any folder around it")
     output = run_git(git.ask_repository(git_program(), git.LOCATE), cwd=root, seconds=seconds)
     places = git.read_places(output, root)
     if places is None:
