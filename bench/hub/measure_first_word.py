@@ -1,14 +1,16 @@
-"""How long the first word of a turn takes in a plain folder of many files, beside an empty folder.
+"""How long the first word of a turn takes in a plain folder of many files, and in one of git, beside an empty
+folder.
 
-Arguments: how many files, and how many turns. The journal is durable. Printed as JSON: for the empty folder
-and the full one, by turn, the milliseconds from the prompt to its first update, and what the hub used of the
-processor.
+Arguments: how many files, and how many turns. The journal is durable. Printed as JSON: for the empty folder,
+the full one and that of git, by turn, the milliseconds from the prompt to its first update, and what the hub
+used of the processor.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
 import sys
 import tempfile
 import time
@@ -44,12 +46,20 @@ async def first_words(hub: HubProcess, folder: Path, turns: int) -> list[dict[st
     return found
 
 
+def commit(folder: Path) -> None:
+    identity = ("-c", "user.name=bench", "-c", "user.email=bench@example.org")
+    for words in (("init", "-q"), ("add", "."), (*identity, "commit", "-q", "-m", "files")):
+        subprocess.run(["git", *words], cwd=folder, check=True)
+
+
 async def main(count: int, turns: int) -> None:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:
-        for name, files in (("empty", 0), ("full", count)):
+        folders = {"empty": 0, "full": count, "git": count}
+        for name, files in folders.items():
             fill(Path(place, name), files)
+        commit(Path(place, "git"))
         async with running_hub(Path(place)) as hub:
-            result = {name: await first_words(hub, Path(place, name), turns) for name in ("empty", "full")}
+            result = {name: await first_words(hub, Path(place, name), turns) for name in folders}
     print(json.dumps(result))
 
 

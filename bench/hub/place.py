@@ -26,10 +26,8 @@ listen = "127.0.0.1:{port}"
 journal = {journal}
 durability = "{durability}"
 default_agent = "bench"
-known_agents = false
 [agents.bench]
 command = {command}
-dialect = "v1"
 cwd = {bench}
 env = {{ PYTHONPATH = {bench} }}
 linger = 1
@@ -95,11 +93,11 @@ class HubProcess:
         fields = dict(line.split(": ") for line in Path(f"/proc/{self._pid}/io").read_text().splitlines())
         return int(fields["wchar"])
 
-    def memory_kb(self) -> int:
+    def memory_kb(self, name: str = "VmRSS") -> int:
         for line in Path(f"/proc/{self._pid}/status").read_text().splitlines():
-            if line.startswith("VmRSS:"):
+            if line.startswith(f"{name}:"):
                 return int(line.split()[1])
-        raise LookupError("VmRSS")
+        raise LookupError(name)
 
     @property
     def _pid(self) -> int:

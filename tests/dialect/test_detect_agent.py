@@ -1,10 +1,13 @@
 """What an agent speaks, found out from how it takes a v1 `initialize`, and from its first turn."""
 
+import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from dragoman.dialect import translator
 from tests.dialect.edges import bare
 from tests.dialect.official import refused as refused_by_official
 from tests.dialect.undecided_talk import V1_AGENT, V1_CLIENT, Listener, answer, request, update
@@ -174,6 +177,59 @@ def test_text_passes_undecoded_while_something_is_still_open() -> None:
     line = b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":'
     block = line + b'{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a"}}}}\n'
     assert agent.translator.from_peer(block).inside is block
+
+
+def words(first: int, *, count: int, form: str) -> bytes:
+    """A block of text as agents of several languages write it."""
+    lines = []
+    for number in range(first, first + count):
+        # A text about tool calls is no tool call.
+        text = f'word {number} "quoted" \\' if number < 50 else f'word {number} "tool_call"'
+        content = {"type": "text", "text": text}
+        kind = {"sessionUpdate": "agent_message_chunk"}
+        body = {"content": content, **kind} if form == "kind last" else {**kind, "content": content}
+        separators = (", ", ": ") if form == "spaced" else (",", ":")
+        frame = {"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s", "update": body}}
+        lines.append(json.dumps(frame, separators=separators).encode() + b"\n")
+    return b"".join(lines)
+
+
+@every("form", ["close", "spaced", "kind last"])
+def test_of_the_words_of_a_first_turn_only_the_first_are_looked_at(form: str) -> None:
+    looked_at = 0
+
+    def counting(look: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
+        def count(block: bytes) -> Any:
+            nonlocal looked_at
+            looked_at += block.count(b"\n")
+            return look(block)
+
+        return count
+
+    agent = introduced({"protocolVersion": 1})
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("glance_block", "decode_block"):
+            patch.setattr(translator, name, counting(getattr(translator, name)))
+        for number in range(40):
+            block = words(number * 50, count=50, form=form)
+            assert agent.translator.from_peer(block).inside == block
+    assert 0 < looked_at <= 100
+    assert agent.ledger.frame == 1 + 40 * 50
+    # What comes after them is heard all the same.
+    agent.from_peer(update(sessionUpdate="tool_call", id="c", name="n", status="running"))
+    assert agent.dialect == "haven"
+
+
+@every("odd", [b"x", b'{"jsonrpc":"2.0","id":1,"result":{"stopReason":"done"}}'])
+def test_among_words_everything_else_is_seen(odd: bytes) -> None:
+    agent = introduced({"protocolVersion": 1})
+    agent.translator.from_inside(json.dumps(request(1, "session/prompt", {})).encode() + b"\n")
+    agent.translator.from_peer(words(0, count=5, form="close"))
+    block = words(5, count=5, form="close")
+    middle = block.index(b"\n") + 1
+    passed = agent.translator.from_peer(block[:middle] + odd + b"\n" + block[middle:])
+    assert passed.inside.count(b"\n") == 6
+    assert (agent.dialect is None) == (odd == b"x")
 
 
 @every(("offered", "told"), [(2, 1), (65535, 1), (65536, 65536), (0, 0), ("1", "1")])

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from dragoman.errors import JournalClosed, JournalError, StreamMoved
-from dragoman.journal import Entry, open_journal
+from dragoman.journal import Entry, open_journal, writer
 from dragoman.journal.sqlite_file import Refusal
 from dragoman.journal.writer import WriterThread
 from dragoman.testing.journals import chunk_entry
@@ -110,6 +110,29 @@ async def test_a_job_that_commits_by_itself_runs_in_its_place() -> None:
     order = [word for seen in statements.seen if (word := seen.split()[-1]) not in ("immediate",)]
     assert order == ["(0)", "(1)", "commit", "(2)", "(3)", "(4)", "commit"]
     await writer.aclose()
+
+
+async def test_between_those_who_are_told_of_a_commit_others_get_their_chance(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(writer, "TOLD_ROWS", 2)
+    statements, story = Statements(), []
+    statements.may_go_on.clear()
+    thread = statements.writer()
+    await thread.start()
+    first = asyncio.create_task(thread.do(statements.wait, alone=True))
+    for number in range(6):
+
+        def on_done(result: object, error: BaseException | None, number: int = number) -> None:
+            story.append(number)
+            if number == 0:
+                asyncio.get_running_loop().call_soon(story.append, "other")
+
+        assert thread.try_queue(insert(number), on_done, size=1, rows=1)
+    statements.may_go_on.set()
+    await first
+    await thread.aclose()
+    assert story == [0, 1, "other", 2, 3, 4, 5]
 
 
 async def test_closing_finishes_what_was_asked_and_ends_the_thread() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import cast
@@ -13,9 +14,8 @@ import pytest
 
 from dragoman.errors import LocalMistake
 from dragoman.workspace import snapshot_entries
-from dragoman.workspace.folder_snapshot import _TICK
 from dragoman.workspace.lent_terminals import TerminalRequest
-from dragoman.workspace.snapshot_entries import SnapshotSettings, TurnStart
+from dragoman.workspace.snapshot_entries import TICK, SnapshotSettings, TurnStart
 from dragoman.workspace.snapshots import RevertRefused, take_snapshot
 from dragoman.workspace.workspace import Workspace
 from tests.runtime.raw import until
@@ -293,7 +293,7 @@ async def test_a_closed_snapshot_tells_nothing_more(root: Path) -> None:
 
 async def test_a_snapshot_that_nobody_waits_for_any_more_leaves_nothing(root: Path) -> None:
     taking = asyncio.create_task(take_snapshot([str(root)]))
-    await until(lambda: list((root.parent / "tmp").glob("*/*/0")))
+    await until(lambda: list((root.parent / "tmp").glob("*/*/*/0")))
     taking.cancel()
     with pytest.raises(asyncio.CancelledError):
         await taking
@@ -348,19 +348,26 @@ def change_after(path: Path, moment: int) -> None:
         path.write_text("agent\n")
 
 
-async def test_what_was_not_seen_before_the_turn_began_is_unknown_and_nobodys_change(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["plain", "git", "git, nothing committed"])
+async def test_what_was_not_seen_before_the_turn_began_is_unknown_and_nobodys_change(
+    tmp_path: Path, kind: str
+) -> None:
     root = tmp_path / "root"
     for name in ("kept/same", "kept/users", "agents/edited", "agents/removed", "agents/later"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text("old\n")
+    if kind == "git":
+        commit_all(root)
+    elif kind != "plain":
+        git(root, "init", "-q")
     start = TurnStart()
     async with await take_snapshot([str(root)]) as earlier:
         (root / "kept/users").write_text("user\n")
-        start.moment = (root / "kept/users").stat().st_ctime_ns + _TICK + 1
+        start.moment = (root / "kept/users").stat().st_ctime_ns + TICK + 1
         # The agent is faster than the look.
         for name in ("agents/edited", "agents/new", "agents/below/new"):
             (root / name).parent.mkdir(exist_ok=True)
-            change_after(root / name, start.moment - _TICK)
+            change_after(root / name, start.moment - TICK)
         (root / "agents/removed").unlink()
         change_after(root / "agents/new", (root / "agents").stat().st_ctime_ns)
         async with await earlier.retake(start=start) as before:
@@ -375,6 +382,26 @@ async def test_what_was_not_seen_before_the_turn_began_is_unknown_and_nobodys_ch
         "kept/same": "removed",
     }
     assert any("agents/edited" in note and "nobody knows" in note for note in changes.notes)
+
+
+async def test_a_file_that_the_agent_removed_while_git_looked_is_not_taken_for_new(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "tracked").write_text("old\n")
+    commit_all(root)
+    start = TurnStart()
+    async with await take_snapshot([str(root)]) as earlier:
+        start.moment = time.time_ns() + TICK
+        while root.stat().st_ctime_ns < start.moment:
+            (root / "tracked").unlink(missing_ok=True)
+            (root / "users").write_text("user\n")
+            (root / "users").unlink()
+        async with await earlier.retake(start=start) as before:
+            (root / "tracked").write_text("agent\n")
+            (root / "users").write_text("agent\n")
+            changes = await before.compare()
+    assert list(changes.files) == []
+    assert any("tracked" in note and "nobody knows" in note for note in changes.notes)
 
 
 async def test_a_file_of_the_kernel_that_has_nothing_to_read_is_compared_by_date(

@@ -162,16 +162,27 @@ LAST_VERSION = 65535
 """Versions are numbers of sixteen bits."""
 
 
+class _UpdateClues:
+    """The sign of updates in which there may be a clue. One pattern for all of it would take ten times as
+    long.
+    """
+
+    _needles = Needles(b'"@type"', b'"kind"', b'"tool_call', b'"message"')
+    _other_type = re.compile(rb'"type"\s*:\s*"(?!text"|content")')
+
+    def search(self, block: bytes) -> bool:
+        return (
+            self._needles.search(block)
+            or self._other_type.search(block) is not None
+            or any(line and b'"sessionUpdate"' not in line for line in block.split(b"\n"))
+        )
+
+
 class UndecidedAgent(UndecidedEdge):
     """In front of us is an agent."""
 
     position = "agent"
-    SIGNS_FROM_PEER: ClassVar[Signs] = {
-        "session/update": re.compile(
-            rb'"@type"|"kind"|"tool_call|"message"|"type"\s*:\s*"(?!text"|content")|^(?!.*?"sessionUpdate")[^\n]',
-            re.M,
-        )
-    }
+    SIGNS_FROM_PEER: ClassVar[Signs] = {"session/update": _UpdateClues()}
 
     def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)

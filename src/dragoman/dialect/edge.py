@@ -48,7 +48,7 @@ class Sign(Protocol):
 
 Signs: TypeAlias = dict[str, Sign]
 """By method: the sign of notifications that an edge must see. Without it they pass undecoded, and the edge
-never hears of them.
+never hears of them. A sign is something in the form of a notification, never a word in a text.
 """
 
 Consent: TypeAlias = Callable[[Object], str | None]

@@ -43,6 +43,7 @@ from dragoman.hub.hub import Hub
 from dragoman.hub.push.notifier import PushNotifier
 from dragoman.hub.push.setup import open_push
 from dragoman.hub.settings import HubSettings, changed_settings, offered_agents
+from dragoman.runtime.loop_watch import SWITCH, LoopWatch, log_slow_callback
 from dragoman.runtime.owner import TaskOwner
 from dragoman.transport.contract import TransportLimits
 from dragoman.transport.http_connection import Bounds
@@ -114,6 +115,8 @@ def _open_door(settings: HubSettings) -> _Door:
 async def run_hub(settings: HubSettings, *, page: object = None) -> AsyncIterator[RunningHub]:
     """Serve until the block is left. Raises `LocalMistake` for what cannot be."""
     async with AsyncExitStack() as stack:
+        if os.environ.get(SWITCH):
+            stack.enter_context(LoopWatch(log_slow_callback))
         folder = _folder(settings)
         stack.enter_context(lock_folder(folder))
         door = _open_door(settings)

@@ -14,6 +14,7 @@ import asyncio
 import logging
 import sqlite3
 import threading
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 from queue import SimpleQueue
@@ -34,6 +35,9 @@ HERE_BYTES = 16 * 1024
 
 BATCH_ROWS = 4096
 """Rows of one commit. Beyond a few thousand the commit itself no longer matters, and others wait."""
+
+TOLD_ROWS = 256
+"""Rows after whose commit others get a chance in the loop: what follows takes it a few milliseconds."""
 
 
 class WriteJob(Generic[T]):
@@ -96,6 +100,7 @@ class WriterThread:
         self._room.set()
         self._open_future: asyncio.Future[None] = self._loop.create_future()
         self._end_future: asyncio.Future[None] = self._loop.create_future()
+        self._done_jobs: deque[AnyJob] = deque()  # that are committed, and of which somebody is to be told
         self._closing = False
         self._next_job: AnyJob | None = None  # taken from the queue, and to be run by itself next
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
@@ -198,7 +203,7 @@ class WriterThread:
                 self._call_in_loop(self._finish, batch)
         finally:
             self._close(connection)
-            self._call_in_loop(_settle, self._end_future, None)
+            self._call_in_loop(self._end)
 
     def _patiently(self, connection: sqlite3.Connection) -> Commit:
         """Commits of this thread where others commit too: only it has time to wait for other processes."""
@@ -261,13 +266,32 @@ class WriterThread:
     # In the loop.
 
     def _finish(self, batch: list[AnyJob]) -> None:
-        self._open_jobs -= len(batch)
+        is_idle = not self._done_jobs
+        self._done_jobs.extend(batch)
         for job in batch:
             self._queued_bytes -= job.size
-        for job in batch:
-            _tell(job)
+        if is_idle:
+            self._tell_some()
         if self._queued_bytes <= QUEUED_BYTES:
             self._room.set()
+
+    def _tell_some(self) -> None:
+        """Tell whoever waits for a commit, a few at a time: what follows may take long, and others wait."""
+        rows = 0
+        while self._done_jobs and rows < TOLD_ROWS:
+            job = self._done_jobs.popleft()
+            rows += job.rows
+            self._open_jobs -= 1
+            _tell(job)
+        if self._done_jobs:
+            self._loop.call_soon(self._tell_some)
+
+    def _end(self) -> None:
+        """When all are told."""
+        if self._done_jobs:
+            self._loop.call_soon(self._end)
+        else:
+            _settle(self._end_future, None)
 
 
 def _tell(job: AnyJob) -> None:

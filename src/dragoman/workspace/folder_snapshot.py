@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from dragoman.workspace.snapshot_entries import (
+    LATE_CHANGE,
+    TICK,
     Capture,
     Deadline,
     OutOfTime,
@@ -21,14 +23,12 @@ from dragoman.workspace.snapshot_entries import (
     SnapshotSettings,
     TurnStart,
     blob_digest,
+    changed_at,
     content_at,
     entry_by_date,
     kind_of,
 )
 from dragoman.workspace.store import BASE
-
-_TICK = 50_000_000
-"""Nanoseconds within which two changes may bear the same date."""
 
 _NAMED = 5
 
@@ -85,8 +85,7 @@ class PlainFolder:
         except OutOfTime:
             capture.is_complete = False
             capture.notes.append(f"{self.root}: too much to look at; only {len(capture.entries)} files were")
-        late_change = "changed as the turn began, so that nobody knows what they were before"
-        capture.notes += list_in_note(self.root, late_change, sorted(capture.unknown))
+        capture.notes += list_in_note(self.root, LATE_CHANGE, sorted(capture.unknown))
         capture.notes += list_in_note(self.root, "too large to be kept, compared by date", by_date)
         capture.notes += list_in_note(self.root, "not looked into", sorted(walk.ignored_folders))
         capture.notes += list_in_note(self.root, "not ours to look into", sorted(walk.unreadable_folders))
@@ -124,7 +123,7 @@ class PlainFolder:
         entry = SnapshotEntry(kind, blob_digest(data, self.algorithm), len(data))
         if keep:
             self._keep(entry, data)
-        if _changed_at(status) < start_ns - _TICK:
+        if changed_at(status) < start_ns - TICK:
             self._read[path] = (_record(status), entry)
         return entry
 
@@ -169,8 +168,7 @@ class _Walk:
 
     def is_late(self, status: os.stat_result) -> bool:
         """Whether something was changed when the turn had begun."""
-        moment = None if self._start is None else self._start.moment
-        return moment is not None and _changed_at(status) >= moment - _TICK
+        return self._start is not None and self._start.is_before(status)
 
     def _files(self, below: str, folder: int) -> Iterator[tuple[str, str, int, os.stat_result]]:
         folders: list[str] = []
@@ -214,10 +212,6 @@ class _Walk:
 
 def _record(status: os.stat_result) -> _Record:
     return status.st_mode, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
-
-
-def _changed_at(status: os.stat_result) -> int:
-    return max(status.st_mtime_ns, status.st_ctime_ns)
 
 
 def _status_after(name: str, folder: int, before: os.stat_result) -> os.stat_result:

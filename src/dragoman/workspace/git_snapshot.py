@@ -14,6 +14,7 @@ import os
 import re
 import shutil
 import threading
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from dragoman.system.git import GitPlaces, read_names
 from dragoman.system.git_process import GitFailed, GitTimeout, git_program, run_git
 from dragoman.workspace.folder_snapshot import list_in_note
 from dragoman.workspace.snapshot_entries import (
+    LATE_CHANGE,
     Capture,
     Deadline,
     Kind,
@@ -49,6 +51,11 @@ _ATTRIBUTES = "* -text -eol -ident -filter -working-tree-encoding\n"
 
 def find_repository(root: str, seconds: float) -> GitPlaces:
     """The work tree that a folder is in; `GitFailed` if there is none."""
+    # Nearly all that git would say to most folders, without a process. Where variables name the repository,
+    # it is asked.
+    folders = (Path(root), *Path(root).parents)
+    if "GIT_DIR" not in os.environ and not any(os.path.lexists(folder / ".git") for folder in folders):
+        raise GitFailed("not a git repository, nor is any folder around it")
     output = run_git(git.ask_repository(git_program(), git.LOCATE), cwd=root, seconds=seconds)
     places = git.read_places(output, root)
     if places is None:
@@ -82,6 +89,7 @@ class GitFolder:
         self._deadline = Deadline(settings.seconds, stop)
         self.kept_bytes = 0
         self._prepare()
+        self._prepared_at = time.time_ns()
 
     def _prepare(self) -> None:
         """A git folder of our own."""
@@ -120,11 +128,19 @@ class GitFolder:
         return not any(file.is_file() and _CONVERTING.search(file.read_bytes()) for file in files)
 
     def capture(self, *, keep: bool, start: TurnStart | None = None) -> Capture:
-        """What is there now; git keeps new contents in any case. It cannot say what changed since `start`."""
+        """What is there now; git keeps new contents in any case. What may have changed since `start` is told
+        apart: it is no longer what was there before.
+        """
+        if start is not None:
+            start.is_heeded = True
+            if start.moment is not None and start.moment <= self._prepared_at:
+                # The agent may have told git of its work before we took the index for what was there.
+                note = f"{self.root}: the turn began before this look; changes here are not known"
+                return Capture(is_complete=False, notes=[note])
         self._deadline = Deadline(self._settings.seconds, self._stop)
         capture = Capture()
         try:
-            by_date = self._update(capture)
+            by_date = self._update(capture, start)
             self._list(capture)
         except (GitFailed, GitTimeout, OutOfTime) as error:
             why = str(error) if isinstance(error, GitFailed) else "too much to look at"
@@ -132,6 +148,12 @@ class GitFolder:
             capture.notes.append(f"{self.root}: {why}; changes here are not known")
             return capture
         capture.entries.update(by_date)
+        for name in capture.unknown:
+            capture.entries.pop(name, None)
+        if start is not None and start.moment is not None:
+            folders = {name[: name.rfind("/") + 1] for name in (*capture.entries, *capture.unknown, "")}
+            capture.unknown_folders.update(name for name in folders if self._is_late(name, start))
+        capture.notes += list_in_note(self.root, LATE_CHANGE, sorted(capture.unknown))
         capture.notes += list_in_note(self.root, "too large to be kept, compared by date", sorted(by_date))
         return capture
 
@@ -143,7 +165,7 @@ class GitFolder:
         except (GitFailed, GitTimeout, OutOfTime) as error:
             raise FileNotFoundError(f"what it held is not at hand ({error})") from error
 
-    def _update(self, capture: Capture) -> dict[str, SnapshotEntry]:
+    def _update(self, capture: Capture, start: TurnStart | None) -> dict[str, SnapshotEntry]:
         """Bring our index up to date. What is too large is given back, by date."""
         changed_names = self._names("ls-files", "-z", "-m", "-d", "-o", "--exclude-standard", "--", ".")
         ignored_names = self._names(
@@ -168,7 +190,20 @@ class GitFolder:
                 present_names.append(name)
         self._feed(absent_names, "update-index", "-z", "--force-remove", "--stdin")
         self._feed(present_names, "update-index", "-z", "--add", "--replace", "--remove", "--stdin")
+        if start is not None and start.moment is not None:
+            # When they have been read: somebody may have written to them meanwhile.
+            names = (*present_names, *absent_names)
+            capture.unknown.update(name for name in names if self._is_late(name, start))
         return by_date
+
+    def _is_late(self, name: str, start: TurnStart) -> bool:
+        """Whether a file may have been changed or removed when the turn had begun."""
+        path = os.path.join(self.root, name)
+        while True:
+            try:
+                return start.is_before(os.lstat(path))
+            except OSError:  # it is gone: the folder that it was in has the date of that, if it is there
+                path = os.path.dirname(path)
 
     def _is_full(self, size: int) -> bool:
         if self.kept_bytes + size > self._settings.total_bytes:

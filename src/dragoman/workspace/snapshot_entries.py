@@ -52,6 +52,12 @@ class SnapshotSettings(Struct, frozen=True, kw_only=True):
 DEFAULT_SNAPSHOT = SnapshotSettings()
 
 
+TICK = 50_000_000
+"""Nanoseconds within which two changes may bear the same date."""
+
+LATE_CHANGE = "changed as the turn began, so that nobody knows what they were before"
+
+
 class SnapshotEntry(NamedTuple):
     """One file, program or link."""
 
@@ -88,7 +94,7 @@ class Capture(Struct):
 
 
 class TurnStart:
-    """When a turn began, for a look at its folder that is still under way then."""
+    """When a turn began, or the first of several, for a look at its folder that is still under way then."""
 
     def __init__(self) -> None:
         self.moment: int | None = None
@@ -97,7 +103,12 @@ class TurnStart:
         """Whether a look is under way that tells apart what changed since."""
 
     def begin(self) -> None:
-        self.moment = time.time_ns()
+        if self.moment is None:
+            self.moment = time.time_ns()
+
+    def is_before(self, status: os.stat_result) -> bool:
+        """Whether the turn had begun when something was changed, as far as its record tells."""
+        return self.moment is not None and changed_at(status) >= self.moment - TICK
 
 
 class OutOfTime(Exception):
@@ -122,6 +133,11 @@ class Deadline:
 def blob_digest(data: bytes, algorithm: str = "sha1") -> str:
     """The name that git gives to this content."""
     return hashlib.new(algorithm, b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
+def changed_at(status: os.stat_result) -> int:
+    """When content or record were changed, in nanoseconds since 1970."""
+    return max(status.st_mtime_ns, status.st_ctime_ns)
 
 
 def kind_of(status: os.stat_result) -> Kind | None:

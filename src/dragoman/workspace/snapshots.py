@@ -24,6 +24,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from dragoman.errors import LocalMistake
 from dragoman.system.git_process import GitFailed, GitTimeout
 from dragoman.workspace.change_set import (
@@ -122,6 +124,7 @@ class Snapshot:
         """What it does not cover."""
         self._archive = archive
         self._captures: list[Capture] = []
+        self._has_twin = False
         self._is_closed = False
         archive.users += 1
 
@@ -138,10 +141,9 @@ class Snapshot:
         return kept_bytes - (self._archive.first_bytes or 0)
 
     @property
-    def can_overlap_turn(self) -> bool:
-        """Whether the next look can be told when a turn began, and go on beside it."""
-        grounds = self._archive.grounds
-        return bool(grounds) and all(isinstance(ground, PlainFolder) for ground in grounds)
+    def origin(self) -> object:
+        """The same for all snapshots that were retaken from one another, which alone can be compared."""
+        return self._archive
 
     @property
     def file_count(self) -> int:
@@ -159,11 +161,18 @@ class Snapshot:
 
     async def retake(self, *, start: TurnStart | None = None) -> Snapshot:
         """Look again. What is as it was is neither read nor kept a second time; each of the two snapshots is
-        closed for itself. With `start`, a turn may begin while this goes on, if it `can_overlap_turn`.
+        closed for itself. With `start`, a turn may begin while this goes on.
         """
         if self._is_closed:
             raise LocalMistake("this snapshot is closed")
         return await _take(Snapshot(self._archive), start)
+
+    def share(self) -> Snapshot:
+        """The same look once more, which is closed for itself."""
+        twin = Snapshot(self._archive)
+        twin.notes, twin._captures = list(self.notes), list(self._captures)
+        twin._has_twin = self._has_twin = True
+        return twin
 
     async def compare(self, later: Snapshot | None = None) -> TurnChangeSet:
         """What has changed since, until now or until a snapshot that was retaken. May be asked again."""
@@ -171,6 +180,9 @@ class Snapshot:
 
     def adopt(self, path: str, later: Snapshot) -> None:
         """From now on one file counts as it was when `later` was taken, which shares our contents."""
+        if self._has_twin:  # to whom it counts as before
+            self._captures = [replace(capture, entries={**capture.entries}) for capture in self._captures]
+            self._has_twin = False
         for ground, capture, newer in zip(
             self._archive.grounds, self._captures, later._captures, strict=True
         ):

@@ -1,16 +1,19 @@
 """A private folder for what a snapshot keeps, gone with its owner at the latest.
 
-Every store holds a lock on itself as long as its process lives. Whoever makes a new store removes those whose
-lock is free: their owners were killed. Only the user can look into one.
+The stores of a process are in one folder, its home, which is locked as long as the process lives. Whoever
+makes a home removes those whose lock is free: their owners were killed. So a store costs the same however
+many others there are. Only the user can look into one.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import secrets
 import shutil
 import stat
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -22,39 +25,81 @@ BASE = "dragoman-snapshots"
 """What the names of folders full of stores begin with."""
 
 MADE_WITHIN = 60.0
-"""Seconds after which a store that has no name yet was not made, but left."""
+"""Seconds after which a home that has no name yet was not made, but left."""
 
 
 class Store:
     """A folder of our own."""
 
     def __init__(self, base: str | None = None) -> None:
-        self._base = Path(base) if base else _default_base()
-        self.path = self._base / f"{os.getpid()}-{secrets.token_hex(6)}"
-        # Locked before it has its name, or somebody might take it for abandoned.
-        new_folder = self.path.with_suffix(".new")
-        while True:
-            _claim(self._base)
-            remove_stale(self._base)
-            try:
-                new_folder.mkdir(mode=0o700)
-                break
-            except FileNotFoundError:  # whoever closed the last store has removed the folder meanwhile
-                continue
-        self._lock = os.open(new_folder / _LOCK, os.O_RDWR | os.O_CREAT | UNBLOCKED, 0o600)
-        try_lock(self._lock)
-        new_folder.rename(self.path)
+        key = (os.getpid(), Path(base) if base else _default_base())  # a fork has a home of its own
+        with _guard:
+            while True:
+                home = _homes.get(key)
+                if home is None:
+                    home = _homes[key] = _Home(key[1])
+                try:
+                    self.path = home.add_store()
+                    break
+                except FileNotFoundError:  # somebody tidied up among the temporary files
+                    del _homes[key]
+        self._key = key
+        self._home: _Home | None = home
 
     def close(self) -> None:
         """Remove it with all that is in it. Closing twice is fine."""
-        if self._lock >= 0:
-            shutil.rmtree(self.path, ignore_errors=True)
-            os.close(self._lock)
-            self._lock = -1
+        with _guard:
+            home, self._home = self._home, None
+        if home is None:
+            return
+        shutil.rmtree(self.path, ignore_errors=True)
+        with _guard:
+            home.store_count -= 1
+            if not home.store_count:
+                if _homes.get(self._key) is home:
+                    del _homes[self._key]
+                home.close()
+
+
+class _Home:
+    """The folder of all stores of this process."""
+
+    def __init__(self, base: Path) -> None:
+        self._base = base
+        self._path = base / f"{os.getpid()}-{secrets.token_hex(6)}"
+        self._numbers = itertools.count()
+        self.store_count = 0
+        # Locked before it has its name, or somebody might take it for abandoned.
+        new_folder = self._path.with_suffix(".new")
+        while True:
+            _claim(base)
+            remove_stale(base)
             try:
-                self._base.rmdir()
-            except OSError:  # others have their stores here
-                pass
+                new_folder.mkdir(mode=0o700)
+                break
+            except FileNotFoundError:  # whoever closed the last home has removed the folder meanwhile
+                continue
+        self._lock = os.open(new_folder / _LOCK, os.O_RDWR | os.O_CREAT | UNBLOCKED, 0o600)
+        try_lock(self._lock)
+        new_folder.rename(self._path)
+
+    def add_store(self) -> Path:
+        path = self._path / f"store{next(self._numbers)}"
+        path.mkdir(mode=0o700)
+        self.store_count += 1
+        return path
+
+    def close(self) -> None:
+        shutil.rmtree(self._path, ignore_errors=True)
+        os.close(self._lock)
+        try:
+            self._base.rmdir()
+        except OSError:  # others have their homes here
+            pass
+
+
+_guard = threading.Lock()
+_homes: dict[tuple[int, Path], _Home] = {}
 
 
 def remove_abandoned() -> None:
@@ -64,12 +109,12 @@ def remove_abandoned() -> None:
         _check(base)
         remove_stale(base)
         base.rmdir()
-    except OSError:  # there is nothing, it is not ours, or stores are in use
+    except OSError:  # there is nothing, it is not ours, or homes are in use
         pass
 
 
 def remove_stale(base: Path) -> None:
-    """Remove stores whose owners are gone."""
+    """Remove homes whose owners are gone."""
     for path in base.glob("*-*"):
         if path.suffix and not _is_old(path):  # being made just now
             continue

@@ -107,7 +107,7 @@ async def names(client: Talker, session: str, what: str = "files") -> list[str]:
 
 
 def stores(temporary: Path) -> int:
-    return sum(name.count("-") == 1 for _, names, _ in os.walk(temporary) for name in names)
+    return sum(name.startswith("store") for _, names, _ in os.walk(temporary) for name in names)
 
 
 # Whose a change is.
@@ -230,8 +230,7 @@ async def test_snapshots_are_shared_in_a_folder_and_freed_with_their_sessions(
             await client.call("session/close", {"sessionId": session})
         for session in sessions[2:]:
             await client.call("session/delete", {"sessionId": session})
-        await until(lambda: stores(temporary) == 0)
-        assert len(os.listdir("/proc/self/fd")) <= before
+        await until(lambda: stores(temporary) == 0 and len(os.listdir("/proc/self/fd")) <= before)
 
 
 async def test_snapshots_are_freed_when_nobody_asks_for_them(project: Path, temporary: Path) -> None:
@@ -265,10 +264,10 @@ os._exit(0)
 
 async def test_a_hub_removes_what_a_killed_one_has_left(temporary: Path) -> None:
     subprocess.run([sys.executable, "-c", LEAVES, str(temporary)], check=True)
-    half = next(temporary.glob("*/*-*")).parent / "1-abc.new"
+    half = next(temporary.glob("dragoman-*/*-*")).parent / "1-abc.new"
     half.mkdir()
     os.utime(half, (0, 0))
-    assert stores(temporary) == 2
+    assert stores(temporary) == 1
     async with staged({"one": writer}, changes=True):
         assert list(temporary.iterdir()) == []
 
@@ -321,9 +320,12 @@ def _with_clock(stage: Stage, clock: Any) -> None:
     changes._clock = clock
 
 
+@pytest.mark.parametrize("kind", ["plain", "git"])
 async def test_a_prompt_does_not_wait_for_a_look_at_a_large_folder_that_is_known(
-    project: Path, monkeypatch: pytest.MonkeyPatch
+    project: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
+    if kind == "git":
+        subprocess.run(["git", "init", "-q", str(project)], check=True)
     monkeypatch.setattr(turn_changes, "MANY_FILES", 1)
     monkeypatch.setattr(turn_changes, "PROMPT_SECONDS", 0)
     monkeypatch.setattr(turn_changes, "LOOK_SECONDS", 60)
@@ -404,6 +406,60 @@ async def test_a_look_that_is_not_done_soon_after_its_turn_is_given_up(
         await do(client, session, "write b.txt")
         assert "paused" in (await changed(client, session))["notes"][0]
         go_on.set()
+
+
+async def work_of_turns(count: int, folders: list[Path], monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
+    """How many functions the loop calls for turns that all run at the same time, and how many looks at
+    folders are taken.
+    """
+    loop_thread, calls, looks = threading.get_ident(), 0, 0
+    take = snapshots.Snapshot.take
+
+    def counting_take(self: snapshots.Snapshot, start: TurnStart | None = None) -> None:
+        nonlocal looks
+        looks += 1
+        take(self, start)
+
+    def count_call(frame: object, event: str, argument: object) -> None:
+        nonlocal calls
+        if event in ("call", "c_call") and threading.get_ident() == loop_thread:
+            calls += 1
+
+    changes = TurnChanges(is_enabled=True)
+    await changes.open()
+    with monkeypatch.context() as patch:
+        patch.setattr(snapshots.Snapshot, "take", counting_take)
+        sys.setprofile(count_call)
+        try:
+            async with asyncio.TaskGroup() as group:
+                for number in range(count):
+                    folder = str(folders[number % len(folders)])
+                    group.create_task(changes.begin(f"session{number}", "key", [folder]))
+            for number in range(count):
+                changes.end(f"session{number}", "key")
+            for number in range(count):
+                await changes.changes(f"session{number}")
+        finally:
+            sys.setprofile(None)
+    assert all(not turn.is_running for turn in changes._turns.values())
+    assert len(changes._overlap) == 0
+    await changes.aclose()
+    return calls, looks
+
+
+@pytest.mark.bound(20)
+@pytest.mark.parametrize("own_folders", [False, True])
+async def test_simultaneous_turns_cost_as_much_as_the_same_turns_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_folders: bool
+) -> None:
+    folders = [tmp_path / f"project{number}" for number in range(120 if own_folders else 1)]
+    for folder in folders:
+        folder.mkdir()
+    few, _ = await work_of_turns(20, folders, monkeypatch)
+    many, looks = await work_of_turns(120, folders, monkeypatch)
+    assert many <= 6 * few * 1.1
+    # Whoever begins while a look is under way shares the next one with all others who do.
+    assert looks <= (240 if own_folders else 8)
 
 
 async def test_turns_that_always_overlap_do_not_keep_each_other_for_ever(project: Path) -> None:

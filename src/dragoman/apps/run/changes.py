@@ -50,7 +50,7 @@ async def look_before(
 def turn_start(plan: RunPlan) -> TurnStart | None:
     """What tells a look when the turn began; None if the turn has to wait for the look. A file that changed
     before it was looked at is then only named: that is not enough to put it back, or for `--strict`. Of
-    several folders, git may look at one, which knows of no beginning.
+    several folders, the last may not have been looked at by then.
     """
     is_for_information = plan.changes == "keep" and not plan.is_strict
     return TurnStart() if is_for_information and len(plan.roots) == 1 else None

@@ -101,11 +101,14 @@ def _check(tls: Tls) -> None:
 
 
 def _watch(server_socket: socket.socket) -> None:
-    """Let the system give up peers that have vanished, or take nothing for a minute: a server cannot, because
-    what it closes stays open as long as there is something left to send. Accepted sockets inherit it.
+    """Let the system send what is written at once: asyncio asks for that only where it knows that a socket
+    is one of TCP, which it does not of an accepted one. And let it give up peers that have vanished, or take
+    nothing for a minute: a server cannot, because what it closes stays open as long as there is something
+    left to send. Accepted sockets inherit all of it.
     """
     server_socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in (
+        ("TCP_NODELAY", 1),
         ("TCP_KEEPIDLE", 20),
         ("TCP_KEEPINTVL", 10),
         ("TCP_KEEPCNT", 3),

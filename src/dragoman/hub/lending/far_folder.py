@@ -44,7 +44,6 @@ class FarLook:
 
     growth = 0
     is_closed = False
-    can_overlap_turn = False
     file_count = 0
 
     def __init__(self, there: RemoteSnapshot, found: RemoteChanges | None = None) -> None:
@@ -55,6 +54,10 @@ class FarLook:
     async def retake(self) -> FarLook:
         """After a turn."""
         return FarLook(self._there, await self._there.compare())
+
+    def share(self) -> FarLook:
+        """The same look for another turn; each session has its own there, so that nobody needs it."""
+        return FarLook(self._there, self._found)
 
     async def compare(self, later: FarLook | None = None) -> FarChanges:
         """What has changed since, until now or until a look that was retaken."""

@@ -1,7 +1,7 @@
 """One turn of one session, as far as files go: its folder before and after it, and what its agent named.
 
 Whoever attributes a change to a turn asks which files its agent named, and which files were named by the
-agents of the turns that ran at the same time. Nothing here looks into a folder.
+agents of the turns that ran at the same time (`turn_overlap`). Nothing here looks into a folder.
 """
 
 from __future__ import annotations
@@ -15,17 +15,14 @@ import msgspec
 from msgspec import Raw, Struct
 
 from dragoman.decoders import decode_json
-from dragoman.hub.gate.admission import is_below
 from dragoman.hub.session.frames import value_of
 
 if TYPE_CHECKING:
     from typing import Self
 
     from dragoman.hub.lending.far_folder import FarSide
+    from dragoman.hub.lending.turn_overlap import TurnStay
     from dragoman.workspace.snapshots import FileChange
-
-OTHERS = 100
-"""Turns beside one turn that are held on to, ended ones included."""
 
 PATHS = 10_000
 """Files that one turn names; more than that are not told apart."""
@@ -62,68 +59,23 @@ class FolderLook(Protocol):
     @property
     def is_closed(self) -> bool: ...
     @property
-    def can_overlap_turn(self) -> bool: ...
-    @property
     def file_count(self) -> int: ...
     async def compare(self, later: Self | None = None) -> FolderChanges: ...
     async def retake(self) -> Self: ...
+    def share(self) -> Self: ...
     def adopt(self, path: str, later: Self) -> None: ...
     async def aclose(self) -> None: ...
 
 
-class FolderTurn:
-    """One turn of one session: the folder around it, what its agent named, and whose turns ran meanwhile."""
+class NamedFiles:
+    """The files that the agent of a turn names."""
 
-    def __init__(
-        self, session_id: str, key: str, folders: Sequence[str], *, far_side: FarSide | None = None
-    ) -> None:
-        self.session = session_id
-        self.key = key
-        self.cwd = folders[0]
-        self.far_side = far_side
-        self.place = "" if far_side is None else far_side.place
-        self.folders = tuple(self._real(folder) for folder in folders if os.path.isabs(folder))
-        self.is_running = True
-        self.before: FolderLook | None = None
-        self.after: FolderLook | None = None
-        self.note = ""
-        """Why its changes are not known."""
-        self.was_alone = True
-        """Whether no other turn has run in its folders at the same time."""
-        self.opening: asyncio.Task[None] | None = None
-        """The look before it."""
-        self.finishing: asyncio.Task[None] | None = None
-        """The look after it."""
-        self.timer: asyncio.TimerHandle | None = None
-        self._other_turns: list[FolderTurn] = []
-        self._others_paths: set[str] = set()
-        self._named_paths: dict[str, set[str]] = {}  # by tool call
+    def __init__(self, cwd: str, *, place: str) -> None:
+        self._cwd = cwd
+        self._place = place
+        self._paths: dict[str, set[str]] = {}  # by tool call
         self._kinds: dict[str, str] = {}
         self._count = 0
-
-    @property
-    def folder(self) -> str:
-        """Its folder, as people and logs are told of it."""
-        return f"{self.place}:{self.cwd}" if self.place else self.cwd
-
-    def is_near(self, turn: FolderTurn) -> bool:
-        """Whether one of its folders is the other's folder, in it or around it."""
-        return self.place == turn.place and any(
-            is_below(folder, two) or is_below(two, folder) for folder in self.folders for two in turn.folders
-        )
-
-    def meet(self, turn: FolderTurn) -> None:
-        """Both run at the same time. Of many that have ended, only the files are kept."""
-        if len(self._other_turns) >= OTHERS:
-            ended_turns = [turn for turn in self._other_turns if not turn.is_running]
-            self._other_turns = [turn for turn in self._other_turns if turn.is_running]
-            self._others_paths |= {path for ended_turn in ended_turns for path in ended_turn.paths()}
-        self._other_turns.append(turn)
-        self.was_alone = False
-
-    def others_paths(self) -> set[str]:
-        """The files that others named which ran at the same time. Looks at the disk."""
-        return self._others_paths.union(*(turn.paths() for turn in self._other_turns))
 
     def see_tool_call(self, update: dict[str, Raw]) -> None:
         """Note the files that a tool call changes. One that failed has changed none."""
@@ -134,7 +86,7 @@ class FolderTurn:
         if isinstance(kind, str):
             self._kinds[call] = kind
         if value_of(update.get("status")) == "failed":
-            self._named_paths.pop(call, None)
+            self._paths.pop(call, None)
             return
         paths = [part.path for part in _parts(update.get("content")) if part.type == "diff"]
         if self._kinds.get(call) in WRITING:
@@ -146,20 +98,53 @@ class FolderTurn:
         """The turn's agent writes to this file."""
         if path and "\0" not in path:
             self._count += 1
-            self._named_paths.setdefault(call, set()).add(path)
+            self._paths.setdefault(call, set()).add(path)
 
-    def paths(self) -> set[str]:
-        """The files it names, as they are found on disk. Looks at the disk."""
-        return {self._locate(path) for paths in self._named_paths.values() for path in paths}
+    def paths(self, names: Collection[str]) -> set[str]:
+        """The files with these names, as they are found on disk. Looks at the disk, in any thread."""
+        every_path = [path for paths in list(self._paths.values()) for path in list(paths)]
+        return {
+            self._locate(path) for path in every_path if os.path.basename(os.path.normpath(path)) in names
+        }
 
     def _locate(self, path: str) -> str:
         """A path as a look finds it: links on the way are followed, a link at its end is not."""
-        whole = os.path.normpath(os.path.join(self.cwd, path))
-        return os.path.join(self._real(os.path.dirname(whole)), os.path.basename(whole))
+        whole = os.path.normpath(os.path.join(self._cwd, path))
+        return os.path.join(real_folder(self._place, os.path.dirname(whole)), os.path.basename(whole))
 
-    def _real(self, folder: str) -> str:
-        """Where links lead on another machine, nobody here knows."""
-        return os.path.normpath(folder) if self.place else os.path.realpath(folder)
+
+def real_folder(place: str, folder: str) -> str:
+    """Without links. Where they lead on another machine, nobody here knows. Looks at the disk."""
+    return os.path.normpath(folder) if place else os.path.realpath(folder)
+
+
+class FolderTurn:
+    """One turn of one session: the folder around it, what its agent named, and whose turns ran meanwhile."""
+
+    def __init__(self, session_id: str, key: str, cwd: str, *, far_side: FarSide | None = None) -> None:
+        self.session = session_id
+        self.key = key
+        self.cwd = cwd
+        self.far_side = far_side
+        self.place = "" if far_side is None else far_side.place
+        self.named = NamedFiles(cwd, place=self.place)
+        self.stay: TurnStay | None = None
+        """From when it is known to others that run at the same time."""
+        self.is_running = True
+        self.before: FolderLook | None = None
+        self.after: FolderLook | None = None
+        self.note = ""
+        """Why its changes are not known."""
+        self.opening: asyncio.Task[None] | None = None
+        """The look before it."""
+        self.finishing: asyncio.Task[None] | None = None
+        """The look after it."""
+        self.timer: asyncio.TimerHandle | None = None
+
+    @property
+    def folder(self) -> str:
+        """Its folder, as people and logs are told of it."""
+        return f"{self.place}:{self.cwd}" if self.place else self.cwd
 
     async def looks_done(self) -> None:
         """Until no look for it is under way."""
@@ -173,8 +158,8 @@ class FolderTurn:
         """
         if self.timer is not None:
             self.timer.cancel()
-        self._other_turns.clear()
-        self._others_paths.clear()
+        if self.stay is not None:
+            self.stay.forget_others()
         for snapshot in (self.before, self.after):
             if snapshot is not None:
                 await snapshot.aclose()

@@ -9,10 +9,10 @@ Snapshots cost disk space and a descriptor. Sessions of one folder share them; t
 session is closed or nobody has asked for `KEPT_SECONDS`; of turns that have ended, the last `MOST` have them.
 A look that takes too long costs its turn `LOOK_SECONDS`, is not repeated for a while, and then tried again.
 
-Where git is not, a look can go on beside the turn: a file that was not seen before it changed is named in a
-note, and never counted as the session's own. A prompt in a folder of many files that is known from the turn
-before waits `PROMPT_SECONDS` for it, any other one `LOOK_SECONDS`. A folder on another machine is looked at
-there, and told of in the same way (`far_folder`).
+A look can go on beside the turn: a file that was not seen before it changed is named in a note, and never
+counted as the session's own. Turns that begin or end at the same time in one folder share a look. A prompt in
+a folder of many files that is known from the turn before waits `PROMPT_SECONDS` for it, any other one
+`LOOK_SECONDS`. A folder on another machine is looked at there, and told of in the same way (`far_folder`).
 """
 
 from __future__ import annotations
@@ -23,12 +23,14 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from msgspec import Raw
 
 from dragoman.errors import DragomanError, ErrorAnswer
-from dragoman.hub.lending.far_folder import FarLook, FarSide
-from dragoman.hub.lending.folder_turn import FolderLook, FolderTurn
+from dragoman.hub.lending.far_folder import FarSide
+from dragoman.hub.lending.folder_turn import FolderLook, FolderTurn, NamedFiles, real_folder
+from dragoman.hub.lending.turn_overlap import TurnOverlap
 from dragoman.hub.session.frames import object_of, value_of
 from dragoman.runtime.owner import TaskOwner
 from dragoman.wire.codes import INTERNAL_ERROR, invalid_params
@@ -91,6 +93,22 @@ class _Pause:
         self.until = now + self.seconds
 
 
+class _SharedLook:
+    """One look at a folder, for all turns that asked for it before it began."""
+
+    def __init__(self, key: tuple[str, object], why: str = "") -> None:
+        self.key = key
+        self.task: asyncio.Future[FolderLook] | None = None
+        """None if there is no look."""
+        self.why = why
+        self.start = TurnStart()
+        """When the first of the turns began; for a look before turns."""
+        self.bases: list[FolderLook] = []
+        """The looks before the turns; for a look after turns."""
+        self.users = 0
+        """Turns that wait for it."""
+
+
 class TurnChanges:
     """Everything here is lost with the hub, without harm. `keep_seconds` is `KEPT_SECONDS` but for tests."""
 
@@ -107,6 +125,11 @@ class TurnChanges:
         self._keep_seconds = keep_seconds
         self._clock = clock or (lambda: asyncio.get_running_loop().time())
         self._turns: dict[str, FolderTurn] = {}  # by session, the last turn of each
+        self._ended_turns: dict[str, None] = {}  # sessions whose last turn has ended, the oldest first
+        self._looked_turns: dict[str, dict[FolderTurn, None]] = {}  # by folder of this machine
+        self._overlap = TurnOverlap()
+        self._pending_looks: dict[tuple[str, object], _SharedLook] = {}
+        self._folder_locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._pauses: dict[str, _Pause] = {}
         self._looks: Counter[str] = Counter()  # by folder, those that somebody waits for
         self._owner: TaskOwner | None = None
@@ -131,49 +154,40 @@ class TurnChanges:
         """Look at the first of the session's folders before the agent touches it."""
         if not self._is_enabled:
             return
-        turn = FolderTurn(session_id, key, folders, far_side=self.far_side(session_id))
+        turn = FolderTurn(session_id, key, folders[0], far_side=self.far_side(session_id))
+        folders = await asyncio.to_thread(_real_folders, turn.place, folders)
         # Turns that have ended are looked at first: what this one writes is not theirs.
-        finishing_tasks = [
-            other_turn.finishing
-            for other_turn in self._turns.values()
-            if other_turn.finishing and other_turn.is_near(turn)
-        ]
+        finishing_tasks = self._overlap.finishing_near(turn.place, folders)
         if finishing_tasks:
             await asyncio.wait(finishing_tasks)
-        before = self._turns.get(session_id)
-        if before is not None:
-            await self._wait_for_end(before)
-        for other_turn in self._turns.values():
-            if other_turn is not before and other_turn.is_running and turn.is_near(other_turn):
-                turn.meet(other_turn)
-                other_turn.meet(turn)
-        self._turns[session_id] = turn  # others that begin from here on meet it
+        last = self._turns.get(session_id)
+        if last is not None:
+            await self._wait_for_end(last)
+        turn.stay = self._overlap.enter(turn.place, folders, turn.named)
+        self._turns[session_id] = turn
+        self._ended_turns.pop(session_id, None)
+        is_large = _is_large(self._base(turn.cwd))
+        look = self._ask_for_look(turn)
         assert self._owner is not None
-        start = TurnStart()
-        base = self._base(turn, before)
-        turn.opening = self._owner.start(self._open(turn, before, base, start))
-        is_large = _is_large(base)
+        turn.opening = self._owner.start(self._open(turn, last, look))
         await asyncio.wait([turn.opening], timeout=PROMPT_SECONDS if is_large else LOOK_SECONDS)
-        if not (is_large or start.is_heeded):
+        if not (is_large or look.start.is_heeded):
             await asyncio.wait([turn.opening])  # it is about to fail
-        start.begin()
-        if self._turns.get(session_id) is not turn:  # the session was closed meanwhile
-            return
-        self._turns[session_id] = self._turns.pop(session_id)  # the latest is the last
+        look.start.begin()
         self._make_room()
 
-    async def _open(
-        self, turn: FolderTurn, last: FolderTurn | None, base: FolderLook | None, start: TurnStart
-    ) -> None:
+    async def _open(self, turn: FolderTurn, last: FolderTurn | None, look: _SharedLook) -> None:
         try:
-            turn.before = await self._look(turn, base, start)
+            turn.before = await self._wait_for_look(turn, look)
         except LookFailed as error:
             turn.note = str(error)
         finally:
             if last is not None:
-                await last.aclose()
+                await self._give_back(last)
         if self._turns.get(turn.session) is not turn:  # the session was closed meanwhile
             await turn.aclose()
+        elif turn.before is not None:
+            self._looked_turns.setdefault(turn.cwd, {})[turn] = None
 
     def end(self, session_id: str, key: str) -> None:
         """The turn has ended: look again, while others may still write."""
@@ -181,6 +195,8 @@ class TurnChanges:
         if turn is not None and turn.key == key and turn.is_running and turn.finishing is None:
             assert self._owner is not None
             turn.finishing = self._owner.start(self._finish(turn))
+            if turn.stay is not None:
+                self._overlap.finish(turn.stay, turn.finishing)
 
     async def _finish(self, turn: FolderTurn) -> None:
         if turn.opening is not None:
@@ -191,28 +207,43 @@ class TurnChanges:
                 turn.note = str(self._too_slow(turn.folder))
         try:
             if turn.before is not None:
-                turn.after = await self._look(turn, turn.before)
+                turn.after = await self._wait_for_look(turn, self._ask_for_look(turn))
         except LookFailed as error:
             turn.note = str(error)
         finally:
-            turn.is_running = False
+            self._leave(turn)
             self._touch(turn)
         if self._turns.get(turn.session) is not turn:
             await turn.aclose()
 
+    def _leave(self, turn: FolderTurn) -> None:
+        turn.is_running = False
+        if turn.stay is not None:
+            self._overlap.leave(turn.stay)
+        if self._turns.get(turn.session) is turn:
+            self._ended_turns[turn.session] = None
+
     async def _wait_for_end(self, turn: FolderTurn) -> None:
         await turn.looks_done()
-        turn.is_running = False
+        self._leave(turn)
 
     def forget(self, session_id: str) -> None:
         """The session is closed, deleted, or another node's."""
         turn = self._turns.pop(session_id, None)
+        self._ended_turns.pop(session_id, None)
         if turn is not None and self._owner is not None:
-            turn.is_running = False
+            self._leave(turn)
             self._owner.start(self._close(turn))
 
     async def _close(self, turn: FolderTurn) -> None:
         await self._wait_for_end(turn)
+        await self._give_back(turn)
+
+    async def _give_back(self, turn: FolderTurn) -> None:
+        looked_turns = self._looked_turns.get(turn.cwd, {})
+        looked_turns.pop(turn, None)
+        if not looked_turns:
+            self._looked_turns.pop(turn.cwd, None)
         await turn.aclose()
 
     def _touch(self, turn: FolderTurn) -> None:
@@ -227,61 +258,102 @@ class TurnChanges:
             self.forget(turn.session)
 
     def _make_room(self) -> None:
-        idle = [name for name, turn in self._turns.items() if not turn.is_running]
-        for name in idle[: max(0, len(self._turns) - MOST)]:
-            self.forget(name)
+        while len(self._turns) > MOST and self._ended_turns:
+            self.forget(next(iter(self._ended_turns)))
 
     # Looks.
 
-    async def _look(
-        self, turn: FolderTurn, base: FolderLook | None, start: TurnStart | None = None
-    ) -> FolderLook:
-        """A look at a turn's folder, from an earlier one if there is one. Raises `LookFailed`."""
+    def _ask_for_look(self, turn: FolderTurn) -> _SharedLook:
+        """A look that begins from now on: at the folder before a turn, or, if that is known, after it. Turns
+        that ask for the same one before it begins share it.
+        """
         folder = turn.folder
         pause = self._pauses.get(folder)
         if pause is not None and self._clock() < pause.until:
             remaining = pause.until - self._clock()
-            raise LookFailed(f"changes in {folder} are not known: looks are paused for {remaining:.0f} s")
-        assert self._owner is not None
-        looking = asyncio.ensure_future(_snapshot(turn, base, start))
+            why = f"changes in {folder} are not known: looks are paused for {remaining:.0f} s"
+            return _SharedLook((turn.cwd, None), why)
+        before = turn.before
+        key = (turn.cwd, before.origin if isinstance(before, Snapshot) else None)
+        look = None if turn.far_side is not None else self._pending_looks.get(key)
+        if look is None:
+            look = _SharedLook(key)
+            look.task = asyncio.ensure_future(self._look(turn, look))
+            if turn.far_side is None:
+                self._pending_looks[key] = look
+        look.users += 1
+        if before is not None:
+            look.bases.append(before)
+        return look
+
+    async def _look(self, turn: FolderTurn, look: _SharedLook) -> FolderLook:
+        if turn.far_side is not None:
+            return await (look.bases[0].retake() if look.bases else turn.far_side.look())
+        async with self._folder_locks.setdefault(turn.cwd, asyncio.Lock()):
+            if self._pending_looks.get(look.key) is look:
+                del self._pending_looks[look.key]
+            if look.bases:  # after turns
+                base: FolderLook | None = next((b for b in look.bases if not b.is_closed), look.bases[0])
+                start = None
+            else:
+                base, start = self._base(turn.cwd), look.start
+            if isinstance(base, Snapshot):
+                return await base.retake(start=start)
+            return await take_snapshot([turn.cwd], start=start)
+
+    async def _wait_for_look(self, turn: FolderTurn, look: _SharedLook) -> FolderLook:
+        """What a look at a turn's folder found. Raises `LookFailed`."""
+        if look.task is None:
+            raise LookFailed(look.why)
+        folder = turn.folder
         # Looks at one folder wait for each other: how long they take then says nothing of the folder.
         was_alone = folder not in self._looks
         self._looks[folder] += 1
         try:
-            done, _ = await asyncio.wait([looking], timeout=LOOK_SECONDS)
-            if not done and start is not None and start.is_heeded:
-                done, _ = await asyncio.wait([looking])  # beside the turn; it has a bound of its own
+            done, _ = await asyncio.wait([look.task], timeout=LOOK_SECONDS)
+            if not done and look.start.is_heeded:
+                done, _ = await asyncio.wait([look.task])  # beside the turn; it has a bound of its own
             was_alone = was_alone and self._looks[folder] == 1
         except asyncio.CancelledError:
-            self._owner.start(_abandon(looking))
+            self._abandon(turn, look)
             raise
         finally:
-            self._looks = self._looks - Counter({folder: 1})
+            self._looks[folder] -= 1
+            if not self._looks[folder]:
+                del self._looks[folder]
         if not done:
-            self._owner.start(_abandon(looking))
+            self._abandon(turn, look)
             if not was_alone:
                 raise LookFailed(f"changes in {folder} are not known: too many turns began or ended at once")
             raise self._too_slow(folder)
+        look.users -= 1
         try:
-            snapshot = looking.result()
+            snapshot = look.task.result()
         except (DragomanError, OSError) as error:
             log.info("changes in %s are not known: %s", folder, error)
             raise LookFailed(f"changes in {folder} are not known: {error}") from None
         if self._pauses.pop(folder, None) is not None:
             log.info("changes in %s are known again", folder)
-        return snapshot
+        return snapshot.share() if look.users else snapshot
 
-    def _base(self, turn: FolderTurn, last: FolderTurn | None) -> FolderLook | None:
-        """A look at the same folder whose contents the next one can share; of the session's last turn, if it
-        has one. Another machine shares them by itself.
+    def _abandon(self, turn: FolderTurn, look: _SharedLook) -> None:
+        """A turn does not wait for a look any more. Without anybody who does, nobody waits behind it either,
+        and what comes of it is closed.
         """
-        if turn.far_side is not None:
-            return None
-        for candidate in ([] if last is None else [last]) + list(self._turns.values()):
-            is_there = candidate.far_side is None and candidate.cwd == turn.cwd
-            if is_there and candidate.before is not None and candidate.before.growth <= GROWTH:
-                return candidate.after or candidate.before
-        return None
+        look.users -= 1
+        if look.users or look.task is None:
+            return
+        if self._pending_looks.get(look.key) is look:
+            del self._pending_looks[look.key]
+        self._folder_locks.pop(turn.cwd, None)
+        assert self._owner is not None
+        self._owner.start(_close_result(look.task))
+
+    def _base(self, folder: str) -> FolderLook | None:
+        """The last look at a folder of this machine, whose contents the next one can share."""
+        turn = next(reversed(self._looked_turns.get(folder, {})), None)
+        look = None if turn is None else turn.after or turn.before
+        return None if look is None or look.is_closed or look.growth > GROWTH else look
 
     def _too_slow(self, folder: str) -> LookFailed:
         if len(self._pauses) >= PAUSES:
@@ -305,14 +377,14 @@ class TurnChanges:
             if b'"tool_call' in frame:
                 update = object_of(object_of(object_of(frame).get("params")).get("update"))
                 if value_of(update.get("sessionUpdate")) in ("tool_call", "tool_call_update"):
-                    turn.see_tool_call(update)
+                    turn.named.see_tool_call(update)
 
     def on_write(self, session_id: str, params: Raw) -> None:
         """A client or the hub has written a file for the session's agent."""
         turn = self._turns.get(session_id)
         if turn is not None and turn.is_running:
             path = value_of(object_of(params).get("path"))
-            turn.name(path if isinstance(path, str) else "")
+            turn.named.name(path if isinstance(path, str) else "")
 
     # Questions.
 
@@ -322,7 +394,7 @@ class TurnChanges:
         if turn is None:
             return {"files": [], "others": [], "notes": []}
         files, notes = await self._compare(turn)
-        own, foreign = await asyncio.to_thread(_attribute, turn, files)
+        own, foreign = await _attribute(turn, files)
         return {
             "files": [_describe_change(change) for change in own],
             "others": [{**_describe_change(change), "by": by} for change, by in foreign],
@@ -335,7 +407,7 @@ class TurnChanges:
         if turn is None or turn.is_running:
             return None
         files, _ = await self._compare(turn)
-        own, _ = await asyncio.to_thread(_attribute, turn, files)
+        own, _ = await _attribute(turn, files)
         lines = [line for change in own for hunk in _hunks(change.diff or "") for line in _lines(hunk)]
         return {
             "files": len(own),
@@ -349,7 +421,7 @@ class TurnChanges:
             raise invalid_params("nothing is known to have changed there")
         await self._wait_for_looks(turn)
         changes = await turn.before.compare(turn.after)
-        own, foreign = await asyncio.to_thread(_attribute, turn, changes.files)
+        own, foreign = await _attribute(turn, changes.files)
         if path in {change.path for change, _ in foreign}:
             raise invalid_params("the file was changed by another session, or nobody knows by whom")
         if path not in {change.path for change in own}:
@@ -369,7 +441,7 @@ class TurnChanges:
         if turn is None:
             return []
         files, _ = await self._compare(turn)
-        own, _ = await asyncio.to_thread(_attribute, turn, files)
+        own, _ = await _attribute(turn, files)
         return [change.path for change in own]
 
     async def accept(self, session_id: str, paths: Sequence[str]) -> None:
@@ -403,38 +475,42 @@ class TurnChanges:
         self._touch(turn)
 
 
-def _attribute(
+async def _attribute(
     turn: FolderTurn, files: Sequence[FileChange]
 ) -> tuple[list[FileChange], list[tuple[FileChange, str]]]:
-    if turn.was_alone:
+    """Changes that are the turn's own, and the others with whose they are."""
+    if not files or turn.stay is None or turn.stay.was_alone:
         return list(files), []
-    ours, theirs = turn.paths(), turn.others_paths()
-    own = [change for change in files if change.path in ours and change.path not in theirs]
-    rest = [
-        (change, "others" if change.path in theirs and change.path not in ours else "unknown")
-        for change in files
-        if change not in own
-    ]
+    return await asyncio.to_thread(_tell_apart, turn.named, turn.stay.others(), files)
+
+
+def _tell_apart(
+    named: NamedFiles, others: Sequence[NamedFiles], files: Sequence[FileChange]
+) -> tuple[list[FileChange], list[tuple[FileChange, str]]]:
+    names = {os.path.basename(change.path) for change in files}
+    ours = named.paths(names)
+    theirs = {path for other in others for path in other.paths(names)}
+    own: list[FileChange] = []
+    rest: list[tuple[FileChange, str]] = []
+    for change in files:
+        if change.path in ours and change.path not in theirs:
+            own.append(change)
+        else:
+            is_theirs = change.path in theirs and change.path not in ours
+            rest.append((change, "others" if is_theirs else "unknown"))
     return own, rest
 
 
-async def _snapshot(turn: FolderTurn, base: FolderLook | None, start: TurnStart | None) -> FolderLook:
-    if isinstance(base, FarLook):
-        return await base.retake()
-    if turn.far_side is not None:
-        return await turn.far_side.look()
-    if isinstance(base, Snapshot) and not base.is_closed:
-        return await base.retake(start=start)
-    return await take_snapshot([turn.cwd], start=start)
+def _real_folders(place: str, folders: Sequence[str]) -> list[str]:
+    return [real_folder(place, folder) for folder in folders if os.path.isabs(folder)]
 
 
 def _is_large(base: FolderLook | None) -> bool:
     """Whether a look that begins with this one may go on while the turn runs."""
-    return base is not None and base.can_overlap_turn and base.file_count >= MANY_FILES
+    return base is not None and base.file_count >= MANY_FILES
 
 
-async def _abandon(looking: asyncio.Future[FolderLook]) -> None:
-    """A look that nobody waits for any more: close what comes of it."""
+async def _close_result(looking: asyncio.Future[FolderLook]) -> None:
     try:
         await (await looking).aclose()
     except (DragomanError, OSError):
