@@ -5,104 +5,34 @@ No test needs a network: packages are files, made here.
 
 import base64
 import hashlib
-import io
 import json
 import os
-import shutil
-import socket
 import subprocess
 import sys
-import tarfile
-import threading
 import zipfile
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from dragoman.cli import main
 from dragoman.sdk.known import AgentSource, find_agent
-from dragoman.sdk.known.installation import packages
-from dragoman.sdk.known.installation.registry import this_platform
 from dragoman.sdk.known.installation.store import locked_store, store_folder
 from dragoman.testing.pace import patience
 from tests.cli.command_forks import run_command
+from tests.cli.install_ground import (
+    agents,
+    archive_list,
+    home,
+    installations,
+    list_with,
+    needs_npm,
+    npm_list,
+    output_of_tiny,
+    shelf,
+)
 
-TINY = Path(__file__).parent.parent / "sdk" / "known" / "installation" / "tiny_agent"
+__all__ = ["home", "shelf"]
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="programs are scripts with a first line")
-needs_npm = pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not here")
-
-
-@pytest.fixture(scope="module")
-def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with an agent that npm packed."""
-    folder = tmp_path_factory.mktemp("shelf")
-    words = ["npm", "pack", "--silent", "--ignore-scripts", str(TINY)]
-    subprocess.run(words, cwd=folder, check=True, capture_output=True)
-    return folder
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in ("data", "config", "cache"):
-        monkeypatch.setenv(f"XDG_{name.upper()}_HOME", str(tmp_path / name))
-    monkeypatch.setenv("npm_config_cache", str(tmp_path / "npm"))
-    monkeypatch.setenv("npm_config_offline", "true")
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def agents(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> tuple[str, str]:
-    result = main(["agents", *words])
-    out, err = capsys.readouterr()
-    assert result == status, err
-    return out, err
-
-
-def list_with(folder: Path, version: str, **distribution: Any) -> str:
-    entry = {"id": "tiny", "name": "Tiny", "version": version, "description": "", "license": "MIT"}
-    path = folder / f"list-{version}.json"
-    path.write_text(json.dumps({"version": "1.0.0", "agents": [{**entry, "distribution": distribution}]}))
-    return str(path)
-
-
-def npm_list(shelf: Path, version: str, **members: Any) -> str:
-    package = f"tiny-acp-agent-{version}.tgz"
-    return list_with(shelf, version, npx={"package": package, "args": ["--acp"], **members})
-
-
-def archive_list(folder: Path, version: str, *, sha256: str | None = "", **members: Any) -> str:
-    """An archive whose program is a script; its hash is right unless another one is given."""
-    name, script = f"agent-{version}.tar.gz", f"#!/bin/sh\necho {version} $TINY_MODE\n".encode()
-    with tarfile.open(folder / name, "w:gz") as tar:
-        info = tarfile.TarInfo("tiny/run.sh")
-        info.size = len(script)
-        tar.addfile(info, io.BytesIO(script))
-    digest = hashlib.sha256((folder / name).read_bytes()).hexdigest() if sha256 == "" else sha256
-    target = {"archive": name, "cmd": "./tiny/run.sh", "env": {"TINY_MODE": "on"}, **members}
-    if digest is not None:
-        target["sha256"] = digest
-    return list_with(folder, version, binary={this_platform(): target})
-
-
-def output_of_tiny() -> str:
-    agent = find_agent("tiny")
-    return subprocess.run(
-        agent.command, env={**os.environ, **agent.env}, check=True, capture_output=True
-    ).stdout.decode()
-
-
-def installations() -> list[str]:
-    folder = store_folder() / "tiny"
-    return (
-        sorted(path.name.rpartition("-")[0] for path in folder.iterdir() if path.is_dir())
-        if folder.exists()
-        else []
-    )
 
 
 @needs_npm
@@ -358,140 +288,6 @@ def test_a_newer_list_is_kept_only_if_it_makes_sense(
     assert listing["origin"].endswith("list-3.0.0.json")
     agents(capsys, "registry", "reset")
     assert json.loads(agents(capsys, "registry", "--json")[0])["origin"] is None
-
-
-class PackageRegistry(ThreadingHTTPServer):
-    """What npm asks a registry for: the versions of one package, and their files."""
-
-    def __init__(self, shelf: Path) -> None:
-        super().__init__(("127.0.0.1", 0), PackageAnswers)
-        self.data = (shelf / "tiny-acp-agent-1.0.0.tgz").read_bytes()
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}/"
-
-    @property
-    def integrity(self) -> str:
-        return f"sha512-{base64.b64encode(hashlib.sha512(self.data).digest()).decode()}"
-
-
-class PackageAnswers(BaseHTTPRequestHandler):
-    server: PackageRegistry
-
-    def do_GET(self) -> None:
-        body = self.server.data
-        if not self.path.endswith(".tgz"):
-            dist = {"tarball": f"{self.server.address}tiny.tgz", "integrity": self.server.integrity}
-            package = {"name": "tiny-acp-agent", "version": "1.0.0", "bin": {"tiny-agent": "agent.js"}}
-            body = json.dumps(
-                {"name": "tiny-acp-agent", "versions": {"1.0.0": {**package, "dist": dist}}}
-            ).encode()
-        self.send_response(200)
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-
-@pytest.fixture
-def package_registry(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PackageRegistry]:
-    with PackageRegistry(shelf) as server:
-        monkeypatch.setenv("npm_config_registry", server.address)
-        monkeypatch.delenv("npm_config_offline")
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
-
-
-@needs_npm
-@pytest.mark.bound(40)
-def test_a_version_that_the_list_does_not_have_is_not_verified_and_shows_no_hash(
-    tmp_path: Path, package_registry: PackageRegistry, capsys: pytest.CaptureFixture[str]
-) -> None:
-    source = {"package": "tiny-acp-agent@0.9.0", "integrity": "sha512-of-0.9.0"}
-    words = ("tiny@1.0.0", "--from", list_with(tmp_path, "0.9.0", npx=source), "--json")
-    out, err = agents(capsys, "install", *words, "--dry-run")
-    (plan,) = json.loads(out)["would_install"]
-    assert (plan["version"], plan["checked_by"]) == ("1.0.0", "registry")
-    assert "sha512-of-0.9.0" not in out + err
-    assert "licence: not known" in err, "the list's licence is that of another version"
-    (installed,) = json.loads(agents(capsys, "install", *words, "--yes")[0])["installed"]
-    assert (installed["verified"], installed["checked_by"]) == (False, "registry")
-    assert [package["hash"] for package in installed["packages"]] == [package_registry.integrity]
-
-
-@needs_npm
-@pytest.mark.bound(40)
-def test_a_package_with_the_hash_of_the_list_is_verified(
-    tmp_path: Path, package_registry: PackageRegistry, capsys: pytest.CaptureFixture[str]
-) -> None:
-    source = {"package": "tiny-acp-agent@1.0.0", "integrity": package_registry.integrity}
-    words = ("install", "tiny", "--from", list_with(tmp_path, "1.0.0", npx=source))
-    assert (
-        f"check it by {package_registry.integrity}, from the list" in agents(capsys, *words, "--dry-run")[1]
-    )
-    assert "Verified: its hash is the one in the list." in agents(capsys, *words, "--yes")[0]
-
-
-@needs_npm
-@pytest.mark.bound(40)
-def test_without_a_network_npm_and_its_registry_are_named_soon(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("npm_config_offline")
-    with socket.create_server(("127.0.0.1", 0)) as taken:  # nobody listens there when it is closed
-        monkeypatch.setenv("npm_config_registry", f"http://127.0.0.1:{taken.getsockname()[1]}/")
-    source = list_with(tmp_path, "1.0.0", npx={"package": "tiny-acp-agent@1.0.0"})
-    _, err = agents(capsys, "install", "tiny", "--from", source, "--yes", status=1)
-    assert "npm could not reach its registry to get tiny-acp-agent@1.0.0" in err
-    assert "npm config get registry" in err
-    assert installations() == []
-
-
-@needs_npm
-@pytest.mark.bound(40)
-def test_a_registry_that_never_answers_is_given_up_soon(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(packages, "LOOK_SECONDS", 0.1)
-    monkeypatch.delenv("npm_config_offline")
-    with socket.create_server(("127.0.0.1", 0)) as mute:
-        monkeypatch.setenv("npm_config_registry", f"http://127.0.0.1:{mute.getsockname()[1]}/")
-        source = list_with(tmp_path, "1.0.0", npx={"package": "tiny-acp-agent@1.0.0"})
-        _, err = agents(capsys, "install", "tiny", "--from", source, "--yes", status=1)
-    assert "npm could not reach its registry to get tiny-acp-agent@1.0.0" in err
-
-
-def put_wheel(folder: Path, python: str) -> None:
-    with zipfile.ZipFile(folder / "tiny-2.0.0-py3-none-any.whl", "w") as zipped:
-        head = f"Metadata-Version: 2.1\nName: tiny\nVersion: 2.0.0\nRequires-Python: {python}\n"
-        zipped.writestr("tiny-2.0.0.dist-info/METADATA", head)
-        zipped.writestr("tiny-2.0.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
-        zipped.writestr("tiny-2.0.0.dist-info/RECORD", "")
-
-
-@pytest.mark.bound(40)
-def test_a_package_for_another_python_says_how_to_name_one(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    put_wheel(tmp_path, ">=3.99")
-    page = tmp_path / "index" / "tiny"
-    page.mkdir(parents=True)
-    link = '<a href="../../tiny-2.0.0-py3-none-any.whl" data-requires-python="&gt;=3.99">tiny-2.0.0</a>'
-    (page / "index.html").write_text(f"<!DOCTYPE html><html><body>{link}</body></html>")
-    monkeypatch.delenv("PIP_NO_INDEX")
-    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
-    monkeypatch.setenv("PIP_INDEX_URL", (tmp_path / "index").as_uri())
-    for package in ("tiny==2.0.0", "tiny-2.0.0-py3-none-any.whl"):
-        source = list_with(tmp_path, "2.0.0", uvx={"package": package})
-        _, err = agents(capsys, "install", "tiny", "--from", source, "--yes", status=1)
-        assert "needs Python >=3.99" in err
-        assert "--python python3.99" in err
 
 
 def test_an_archive_of_one_version_is_not_sold_as_another(
