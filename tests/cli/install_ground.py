@@ -1,4 +1,4 @@
-"""Agents that the real command installs without a network: packages, archives and lists that are made here."""
+"""Agents that the real command installs without a network: packages, archives and lists, made here."""
 
 from __future__ import annotations
 
