@@ -16,12 +16,10 @@ from dragoman.errors import CallFailed, LinkClosed, SpawnFailed
 from dragoman.schema.v1 import (
     AgentMessageChunk,
     AgentThoughtChunk,
-    CancelledPermissionOutcome,
     Diff,
+    PermissionOption,
     Plan,
     RequestPermissionRequest,
-    RequestPermissionResponse,
-    SelectedPermissionOutcome,
     SessionUpdate,
     TextContent,
     ToolCall,
@@ -74,7 +72,7 @@ async def ask(question: str) -> str | None:
 
 
 @client.request_permission
-async def decide(request: RequestPermissionRequest) -> RequestPermissionResponse:
+async def decide(request: RequestPermissionRequest) -> PermissionOption | bool:
     names = {str(number): option for number, option in enumerate(request.options, 1)}
     print(f"\n{printable(request.tool_call.title or 'May it?')}")
     for block in request.tool_call.content or ():
@@ -82,10 +80,7 @@ async def decide(request: RequestPermissionRequest) -> RequestPermissionResponse
             print(printable(changes(block)), end="")
     for number, option in names.items():
         print(f"  {number}  {printable(option.name)}")
-    chosen = names.get((await ask("? ") or "").strip())
-    if chosen is None:
-        return RequestPermissionResponse(outcome=CancelledPermissionOutcome())
-    return RequestPermissionResponse(outcome=SelectedPermissionOutcome(option_id=chosen.option_id))
+    return names.get((await ask("? ") or "").strip(), False)
 
 
 def show(update: SessionUpdate) -> None:

@@ -23,7 +23,11 @@ class InvalidValue(LocalMistake):
     """A value that the protocol does not allow was about to be sent. Nothing was sent."""
 
     def __init__(self, argument: str, value: Any, why: str) -> None:
-        text = repr(value)
+        try:
+            text = repr(value)
+        # Nested too deeply, or of a class whose repr fails: the reason is told all the same.
+        except Exception:  # noqa: BLE001
+            text = f"of the class {type(value).__name__}"
         text = text if len(text) <= 80 else f"{text[:80]}…"
         super().__init__(f"{argument} is {text}; it {why}")
         self.argument = argument

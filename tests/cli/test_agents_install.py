@@ -5,99 +5,34 @@ No test needs a network: packages are files, made here.
 
 import base64
 import hashlib
-import io
 import json
 import os
-import shutil
 import subprocess
 import sys
-import tarfile
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from dragoman.cli import main
 from dragoman.sdk.known import AgentSource, find_agent
-from dragoman.sdk.known.installation.registry import this_platform
 from dragoman.sdk.known.installation.store import locked_store, store_folder
 from dragoman.testing.pace import patience
 from tests.cli.command_forks import run_command
+from tests.cli.install_ground import (
+    agents,
+    archive_list,
+    home,
+    installations,
+    list_with,
+    needs_npm,
+    npm_list,
+    output_of_tiny,
+    shelf,
+)
 
-TINY = Path(__file__).parent.parent / "sdk" / "known" / "installation" / "tiny_agent"
+__all__ = ["home", "shelf"]
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="programs are scripts with a first line")
-needs_npm = pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not here")
-
-
-@pytest.fixture(scope="module")
-def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with an agent that npm packed."""
-    folder = tmp_path_factory.mktemp("shelf")
-    words = ["npm", "pack", "--silent", "--ignore-scripts", str(TINY)]
-    subprocess.run(words, cwd=folder, check=True, capture_output=True)
-    return folder
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in ("data", "config", "cache"):
-        monkeypatch.setenv(f"XDG_{name.upper()}_HOME", str(tmp_path / name))
-    monkeypatch.setenv("npm_config_cache", str(tmp_path / "npm"))
-    monkeypatch.setenv("npm_config_offline", "true")
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def agents(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> tuple[str, str]:
-    result = main(["agents", *words])
-    out, err = capsys.readouterr()
-    assert result == status, err
-    return out, err
-
-
-def list_with(folder: Path, version: str, **distribution: Any) -> str:
-    entry = {"id": "tiny", "name": "Tiny", "version": version, "description": "", "license": "MIT"}
-    path = folder / f"list-{version}.json"
-    path.write_text(json.dumps({"version": "1.0.0", "agents": [{**entry, "distribution": distribution}]}))
-    return str(path)
-
-
-def npm_list(shelf: Path, version: str, **members: Any) -> str:
-    package = f"tiny-acp-agent-{version}.tgz"
-    return list_with(shelf, version, npx={"package": package, "args": ["--acp"], **members})
-
-
-def archive_list(folder: Path, version: str, *, sha256: str | None = "", **members: Any) -> str:
-    """An archive whose program is a script; its hash is right unless another one is given."""
-    name, script = f"agent-{version}.tar.gz", f"#!/bin/sh\necho {version} $TINY_MODE\n".encode()
-    with tarfile.open(folder / name, "w:gz") as tar:
-        info = tarfile.TarInfo("tiny/run.sh")
-        info.size = len(script)
-        tar.addfile(info, io.BytesIO(script))
-    digest = hashlib.sha256((folder / name).read_bytes()).hexdigest() if sha256 == "" else sha256
-    target = {"archive": name, "cmd": "./tiny/run.sh", "env": {"TINY_MODE": "on"}, **members}
-    if digest is not None:
-        target["sha256"] = digest
-    return list_with(folder, version, binary={this_platform(): target})
-
-
-def output_of_tiny() -> str:
-    agent = find_agent("tiny")
-    return subprocess.run(
-        agent.command, env={**os.environ, **agent.env}, check=True, capture_output=True
-    ).stdout.decode()
-
-
-def installations() -> list[str]:
-    folder = store_folder() / "tiny"
-    return (
-        sorted(path.name.rpartition("-")[0] for path in folder.iterdir() if path.is_dir())
-        if folder.exists()
-        else []
-    )
 
 
 @needs_npm
@@ -217,7 +152,7 @@ def test_an_archive_without_a_hash_needs_a_word(tmp_path: Path, capsys: pytest.C
     bare = archive_list(tmp_path, "1.0.0", sha256=None)
     assert "--allow-unverified" in agents(capsys, "install", "tiny", "--from", bare, "--yes", status=2)[1]
     out, _ = agents(capsys, "install", "tiny", "--from", bare, "--yes", "--allow-unverified")
-    assert "It was checked by no hash." in out
+    assert "Not verified: nothing says which hash it should have." in out
 
 
 def test_a_plan_that_was_shown_is_done_and_no_other(
@@ -280,7 +215,7 @@ def test_npm_is_ended_when_its_time_is_up(
     endless_npm: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     endless_npm.unlink()
-    source = list_with(tmp_path, "1.0.0", npx={"package": "tiny@1.0.0"})
+    source = list_with(tmp_path, "1.0.0", npx={"package": "tiny.tgz"})
     words = ("install", "tiny", "--from", source, "--yes", "--timeout", "0.1")
     assert "npm was ended because its time was up" in agents(capsys, *words, status=1)[1]
     assert not (store_folder() / "tiny").exists()
@@ -353,3 +288,22 @@ def test_a_newer_list_is_kept_only_if_it_makes_sense(
     assert listing["origin"].endswith("list-3.0.0.json")
     agents(capsys, "registry", "reset")
     assert json.loads(agents(capsys, "registry", "--json")[0])["origin"] is None
+
+
+def test_an_archive_of_one_version_is_not_sold_as_another(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("install", "tiny@0.9.0", "--kind", "binary", "--from", archive_list(tmp_path, "1.0.0"), "--yes")
+    assert "1.0.0 alone, no other version" in agents(capsys, *words, status=2)[1]
+
+
+def test_an_update_never_goes_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old, new = archive_list(tmp_path, "1.6.0"), archive_list(tmp_path, "2.5.0")
+    agents(capsys, "install", "tiny", "--from", new, "--yes")
+    _, err = agents(capsys, "update", "tiny", "--from", old, "--yes")
+    assert "tiny stays at 2.5.0" in err
+    assert "1.6.0, which is not newer" in err
+    assert output_of_tiny() == "2.5.0 on\n"
+    _, err = agents(capsys, "install", "tiny", "--from", old, "--yes")
+    assert "goes back from 2.5.0, which is installed and newer" in err
+    assert output_of_tiny() == "1.6.0 on\n"

@@ -151,6 +151,11 @@ def test_the_first_answer_is_in_the_words_of_haven_and_of_acpex_which_begin_alik
     assert client.ledger.entries == []
 
 
+def test_an_undecided_client_hears_of_capabilities_also_from_an_agent_that_has_none() -> None:
+    client = Listener("client").from_peer(HAVEN).from_inside(answer(1, {"protocolVersion": 1}))
+    assert client.peer[0]["result"]["capabilities"] == {}
+
+
 def test_a_refused_initialize_stays_refused() -> None:
     client = Listener("client").from_peer(HAVEN)
     refused = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": "no"}}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,8 @@ from tests.interop.matrix.effects import (
     no,
     yes,
 )
-from tests.interop.matrix.installation import InstallFailed, install
+from tests.interop.matrix.installation import InstallFailed, install, installed_hash
+from tests.interop.matrix.listing import render_list, row_name, update_list
 from tests.interop.matrix.model import WORD, WRITTEN, answer, mark, shell_call, write_call
 from tests.interop.matrix.table import render_badge, render_page
 
@@ -238,9 +240,10 @@ def test_a_newer_run_replaces_its_rows_and_leaves_the_others() -> None:
 def test_the_table_has_the_notes_of_the_catalogue_also_for_rows_that_were_not_run_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    places = {"DATA": "table.json", "PAGE": "table.md", "BADGES": "badges"}
+    places = {"DATA": "table.json", "PAGE": "table.md", "BADGES": "badges", "LIST": "list.json"}
     for name, place in places.items():
         monkeypatch.setattr(matrix_command, name, tmp_path / place)
+    (tmp_path / "list.json").write_text('{"made": "2026-01-01", "agents": []}')
     catalogue = Catalogue(agent=(row(note="It asks nobody."), row(name="two")))
     matrix_command.write_results(Matrix(agents=[result("one")]), replace(catalogue, agent=(row(),)))
     assert "asks nobody" not in (tmp_path / "table.md").read_text("utf-8")
@@ -309,6 +312,72 @@ def test_every_committed_no_has_its_evidence_and_every_effect_is_known() -> None
         for row in rows:
             assert not row.effects or list(row.effects) == list(effects)
             assert all(finding.evidence for finding in row.effects.values() if finding.verdict == "no")
+
+
+# The list of agents that ships.
+
+
+def listed(**members: Any) -> dict[str, Any]:
+    source = {"package": "one@1.0.0", "args": ["--acp"], "integrity": "sha512-old"}
+    entry = {"id": "one", "name": "One", "version": "1.0.0", "distribution": {"npx": source}}
+    return {"made": "2025-12-31", "agents": [{**entry, **members}]}
+
+
+def test_the_list_that_ships_has_what_was_tried_and_nothing_else_of_the_catalogue() -> None:
+    shipped = json.loads(matrix_command.LIST.read_bytes())
+    matrix = matrix_command.read_results()
+    again = "the shipped list of agents is not what docs/compatibility.json says: make interop writes both"
+    assert matrix_command.LIST.read_text("utf-8") == render_list(update_list(shipped, matrix)), again
+    tried = {row.name: row for row in matrix.agents}
+    for pinned in load_catalogue().agent:
+        row = tried[pinned.name]
+        assert (row.package, row.version) == (pinned.package, pinned.version), (
+            f"make interop --only {row.name}"
+        )
+    for entry in shipped["agents"]:
+        if (name := row_name(entry, tried)) in tried:
+            assert entry["version"] == tried[name].version
+            assert entry.get("tested") == (tried[name].date if tried[name].is_usable else None)
+
+
+def test_an_agent_that_answered_is_listed_as_it_was_tried() -> None:
+    row = replace(result(start=yes(), text=yes()), hash="sha512-new", date="2026-03-03")
+    shipped = update_list(
+        listed(distribution={"npx": {"package": "x", "args": ["-a"]}, "binary": {}}), Matrix(agents=[row])
+    )
+    (entry,) = shipped["agents"]
+    assert (shipped["made"], entry["tested"], entry["version"]) == ("2026-03-03", "2026-03-03", "1.2.3")
+    assert entry["distribution"] == {
+        "npx": {"package": "one@1.2.3", "args": ["-a"], "integrity": "sha512-new"}
+    }
+    wheel = replace(row, package="one==1.2.3", hash="")
+    (entry,) = update_list(listed(), Matrix(agents=[wheel]))["agents"]
+    assert entry["distribution"] == {"uvx": {"package": "one==1.2.3"}}
+
+
+@pytest.mark.parametrize("effects", [{}, {"start": no("it died")}, {"start": yes(), "text": no("silence")}])
+def test_an_agent_that_did_not_answer_is_listed_without_a_date(effects: dict[str, Finding]) -> None:
+    row = replace(result(), effects=effects)
+    (entry,) = update_list(listed(tested="2026-01-01"), Matrix(agents=[row]))["agents"]
+    assert entry == listed()["agents"][0]
+
+
+def test_the_hash_is_that_of_the_package_which_was_installed(tmp_path: Path) -> None:
+    lock = {"packages": {"node_modules/@a/one": {"integrity": "sha512-x"}, "node_modules/dep": {}}}
+    folder = tmp_path / "one"
+    (folder / "node_modules").mkdir(parents=True)
+    (folder / "node_modules" / ".package-lock.json").write_text(json.dumps(lock))
+    assert installed_hash(row(npm=("@a/one@1.2.3", "node@22.0.0")), tmp_path) == "sha512-x"
+    assert installed_hash(row(npm=("other@1.2.3",)), tmp_path) == ""
+
+    def report(file: str) -> str:
+        info = {"url": f"file:///{file}", "archive_info": {"hashes": {"sha256": "ab12"}}}
+        items = [{"metadata": {"name": "One_Two"}, "download_info": info}]
+        (folder / "report.json").write_text(json.dumps({"install": items}))
+        return installed_hash(row(npm=(), pypi=("one-two[acp]==1.0",)), tmp_path)
+
+    assert report("one_two-1.0-py3-none-any.whl") == "ab12"
+    assert report("one_two-1.0-cp312-abi3-linux_x86_64.whl") == "", "another wheel on every system"
 
 
 # What the model says.

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dragoman import Agent, Client, Limits, Turn, connect
+from dragoman import Agent, Client, Limits, Turn, blocking, connect
 from dragoman.errors import (
     BadAnswer,
     CallFailed,
@@ -213,3 +213,12 @@ async def test_a_program_that_prints_something_and_never_answers_is_quoted() -> 
     with pytest.raises(HandshakeTimeout, match="Welcome!"):
         async with connect(program, limits=Limits(handshake_seconds=1.0)):
             pass
+
+
+async def test_who_forgets_to_enter_is_told_how() -> None:
+    with pytest.raises(AttributeError, match=r"no new_session yet.*async with connect\(…\) as agent"):
+        connect("some-agent").new_session  # type: ignore[attr-defined]  # noqa: B018
+    with pytest.raises(AttributeError, match=r"no new_session yet.*write: with connect\(…\) as agent"):
+        blocking.connect("some-agent").new_session  # type: ignore[union-attr]  # noqa: B018
+    with pytest.raises(AttributeError, match=r"no new_session yet.*write: with connect\(…\) as agent"):
+        blocking.connect(Agent("x")).new_session  # type: ignore[union-attr]  # noqa: B018

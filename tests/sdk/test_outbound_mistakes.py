@@ -145,3 +145,41 @@ def test_bytes_become_base64_where_the_protocol_wants_it() -> None:
     picture = v1.ImageContent(data=b"picture", mime_type="image/png")  # type: ignore[arg-type]
     prompt = v1.PromptRequest(session_id="s", prompt=[picture])
     assert b'"data":"cGljdHVyZQ=="' in write_out(prompt, v1.PromptRequest, "session/prompt")
+
+
+class Unspeakable:
+    def __repr__(self) -> str:
+        raise KeyError("no")
+
+
+def deep(levels: int) -> Any:
+    value: Any = {}
+    for _ in range(levels):
+        value = {"a": value}
+    return value
+
+
+@pytest.mark.parametrize("value", [deep(3_000), [Unspeakable()]], ids=["deep", "without a repr"])
+async def test_what_cannot_even_be_shown_is_refused_with_its_reason(value: Any) -> None:
+    problems = []
+    agent = Agent("x")
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        with pytest.raises(InvalidValue) as problem:
+            turn.tool("T", raw_input=value)
+        problems.append(str(problem.value))
+        async with turn.tool("T") as call:
+            with pytest.raises(InvalidValue) as problem:
+                await call.progress(raw_output=value)
+        problems.append(str(problem.value))
+        with pytest.raises(InvalidValue):
+            await turn.client.call("_x", value)
+
+    async with connect(agent) as handle:
+        session = await handle.new_session(cwd="/")
+        await session.prompt("go")
+        with pytest.raises(InvalidValue):
+            await handle.call("_x", value)
+    assert len(problems) == 2
+    assert all("cannot be written" in problem for problem in problems)

@@ -20,7 +20,7 @@ from dragoman.blocking.prompt import BlockingPrompt
 from dragoman.runtime.limits import Limits
 from dragoman.sdk.client.agent_handle import AgentHandle as AwaitedAgent
 from dragoman.sdk.client.client import Client
-from dragoman.sdk.connect import ConnectContext
+from dragoman.sdk.connect import ConnectContext, not_entered
 from dragoman.sdk.conversation import handshake
 from dragoman.sdk.sync.agent import SyncAgentHandle
 from dragoman.sdk.sync.run import STEPPING, LoopRunner, step
@@ -50,6 +50,11 @@ class PipeConversation:
         self._limits = limits
         self._private = PrivateLoop()
         self._link: ClientLink | None = None
+
+    if not TYPE_CHECKING:  # a type checker finds it by itself
+
+        def __getattr__(self, name: str) -> object:
+            raise not_entered(name, "with connect(…) as agent:")
 
     def __enter__(self) -> SyncAgentHandle:
         side = BlockingClientSide(
@@ -105,6 +110,11 @@ class LoopConversation:
         self._connecting = connecting
         self._private = PrivateLoop()
         self._crossing: LoopRunner | None = None
+
+    if not TYPE_CHECKING:  # a type checker finds it by itself
+
+        def __getattr__(self, name: str) -> object:
+            raise not_entered(name, "with connect(…) as agent:")
 
     def __enter__(self) -> SyncAgentHandle:
         loop = self._private.start()

@@ -125,9 +125,12 @@ class ClientLink(BlockingLink):
     def drain(self) -> None:
         """Reading what comes meanwhile: an agent that waits for us to read would never read itself."""
         while self.outbox.pending and not self.outbox.broken:
-            if self._reader == get_ident():
+            self._check_room()
+            if self._inbox_size >= self.limits.backlog_hard_bytes:
+                self.outbox.wait_for_room(0, check=self._check_room)
+            elif self._reader == get_ident():
                 self._read_ahead()
-            elif self._inbox_size < self.limits.backlog_hard_bytes and self._role.acquire(blocking=False):
+            elif self._role.acquire(blocking=False):
                 self._reader = get_ident()
                 try:
                     self._read_ahead()
@@ -136,9 +139,16 @@ class ClientLink(BlockingLink):
                     self._role.release()
                     self._pass_on()
             else:
-                self.outbox.wait_for_room(0, check=_never)
+                self.outbox.wait_for_room(0, check=self._check_room)
         if self.outbox.broken:
             raise LinkClosed(self.outbox.broken)
+
+    def _check_room(self) -> None:
+        """Raises `LinkClosed` if there will never be room: an agent that waits for us may not read itself."""
+        if self._end_reason is not None:
+            raise self._end_reason.with_traceback(None)
+        if self._inbox_size >= self.limits.backlog_hard_bytes or not self._may_listen():
+            self.outbox.check_stalled()
 
     def _read_ahead(self) -> None:
         if block := self.read_block():
@@ -168,7 +178,3 @@ class ClientLink(BlockingLink):
         finally:
             if has_role:
                 self._role.release()
-
-
-def _never() -> None:
-    """Nothing but room, or the end of the agent, ends this wait."""

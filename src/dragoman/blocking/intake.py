@@ -32,6 +32,9 @@ from dragoman.wire.codes import INVALID_REQUEST
 
 log = logging.getLogger(__name__)
 
+STALL_LOOK = 1.0
+"""Seconds between two looks at whether a peer reads our answers, while we do not read what it says."""
+
 DEAF = 0.2
 """Seconds of silence after which a peer that no longer reads counts as gone."""
 
@@ -156,9 +159,16 @@ class ThreadIntake(ABC):
             self._busy = True
         elif self.poll_ms is not None:
             seconds = self.poll_ms / 1000
+        if not listening and not self._holds:
+            seconds = STALL_LOOK if seconds is None else min(seconds, STALL_LOOK)
         chunk, room = self.inlet.read(seconds, push_to=outbox.fd if outbox.pending else -1, listen=listening)
         if room:
             outbox.push()
+        elif not listening and not self._holds and self.connection.calls:
+            try:
+                outbox.check_stalled()
+            except LinkClosed as stalled:
+                self.end(stalled)
         now = monotonic()
         if now >= self._deadlines.next_look:
             self._deadlines.look(now)
@@ -180,7 +190,8 @@ class ThreadIntake(ABC):
         pending = self.outbox.pending
         if pending == 0:
             self.answer_bytes = 0
-        return pending <= HIGH_WATER
+        # Two ends that ask each other for much, and each stop listening, would wait for each other forever.
+        return pending <= (self.limits.backlog_hard_bytes if self.connection.calls else HIGH_WATER)
 
     def _came_back(self, now: float, *, empty_handed: bool) -> None:
         """From waiting for the pipe: is anything else due?"""

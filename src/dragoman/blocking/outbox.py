@@ -17,7 +17,7 @@ from math import inf
 from time import monotonic
 
 from dragoman.errors import LinkClosed
-from dragoman.runtime.outbox import FLUSH_AT, HIGH_WATER
+from dragoman.runtime.outbox import FLUSH_AT, HIGH_WATER, STALL_SECONDS, unread_answers
 from dragoman.transport.file_outlet import FileOutlet
 
 LINGER = 0.003
@@ -36,6 +36,7 @@ class ThreadOutbox:
     __slots__ = (
         "_buffer",
         "_last",
+        "_moved_at",
         "_outlet",
         "_queue",
         "_wake",
@@ -55,6 +56,7 @@ class ThreadOutbox:
         self._buffer = bytearray()
         self._queue: deque[memoryview] = deque()  # what the system did not take yet
         self._last = 0.0  # when something left
+        self._moved_at = 0.0  # when the system last took something of the queue, or the queue began
         self.due = inf  # when something that was gathered must leave
         self.pending = 0  # bytes in the queue
         self.broken = ""  # why nothing can be sent any more
@@ -67,6 +69,11 @@ class ThreadOutbox:
     def is_congested(self) -> bool:
         """Whether so many bytes wait that a sender should wait too."""
         return self.pending > HIGH_WATER
+
+    def check_stalled(self) -> None:
+        """Raises `LinkClosed` if so long nothing was taken that nothing will be."""
+        if self.pending and monotonic() - self._moved_at > STALL_SECONDS:
+            raise LinkClosed(unread_answers(self.pending))
 
     def add(self, frame: bytes) -> None:
         """Send it now, after what came before it."""
@@ -120,6 +127,8 @@ class ThreadOutbox:
                     sent_bytes = self._on_write_error(error, 0)
                 if self.broken:
                     return
+                if sent_bytes:
+                    self._moved_at = monotonic()
                 self.pending -= sent_bytes
                 if sent_bytes != len(block):
                     self._queue[0] = block[sent_bytes:]
@@ -172,6 +181,8 @@ class ThreadOutbox:
             self._keep(memoryview(block)[sent_bytes:])
 
     def _keep(self, rest: memoryview) -> None:
+        if not self._queue:
+            self._moved_at = monotonic()
         self._queue.append(rest)
         self.pending += len(rest)
         self._wake()

@@ -44,6 +44,7 @@ def serve(agent: Agent, *, limits: Limits | None = None) -> None:
         raise LocalMistake(
             f"{', '.join(waits)}: an async handler needs an event loop; use dragoman.serve, or a plain `def`"
         )
+    agent.check_served()
     if os.name == "nt":  # its pipes cannot be waited for with a deadline
         from dragoman.sdk.serve import serve as serve_in_loop
 

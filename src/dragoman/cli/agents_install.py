@@ -28,6 +28,7 @@ from dragoman.sdk.known.installation.installer import (
 )
 from dragoman.sdk.known.installation.registry import (
     AgentRegistry,
+    is_newer,
     parse_registry,
     read_bounded,
     read_registry,
@@ -35,7 +36,7 @@ from dragoman.sdk.known.installation.registry import (
 from dragoman.sdk.known.installation.store import (
     DistributionKind,
     InstalledAgent,
-    InstallRecord,
+    find_installed,
     installed_agents,
     require_installed,
     store_folder,
@@ -43,6 +44,12 @@ from dragoman.sdk.known.installation.store import (
 from dragoman.text.sanitize import sanitize_line
 
 DONE, FAILED, INTERRUPTED = 0, 1, 130
+
+CHECKED = {
+    "list": "Verified: its hash is the one in the list.",
+    "registry": "Not verified: the list has no hash of it. It matches the hash of the registry it came from.",
+    "nothing": "Not verified: nothing says which hash it should have.",
+}
 
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
@@ -155,6 +162,12 @@ def _update_plan(
         return None, f"{record.name} stays at {record.version}: {mistake}"
     if plan.version == record.version:
         return None, f"{record.name} {record.version} is what the list of {registry.made} has"
+    if not is_newer(plan.version, than=record.version):
+        return (
+            None,
+            f"{record.name} stays at {record.version}: the list of {registry.made} has {plan.version}, which "
+            f"is not newer; to install that: dragoman agents install {record.name}@{plan.version}",
+        )
     return plan, ""
 
 
@@ -222,15 +235,25 @@ def _show_plan(plan: InstallPlan, registry: AgentRegistry) -> None:
     """Each text of the list is one line: none can look like a line of ours."""
     entry = plan.entry
     lines = [
-        f"{entry.name} {plan.version} (licence: {entry.license or 'not said'})",
+        f"{entry.name} {plan.version} (licence: {plan.license or 'not known'})",
         f"  from {registry.origin or 'the list that comes with dragoman'}, of {registry.made}",
+        f"  {_trial(plan.tested)}",
         f"  into {store_folder() / plan.name}, started as {plan.name}",
         *(f"  will {step}" for step in plan.steps),
     ]
+    installed = find_installed(plan.name)
+    if installed is not None and is_newer(installed.record.version, than=plan.version):
+        lines.append(f"  goes back from {installed.record.version}, which is installed and newer")
     if plan.source.env:
         lines.append(f"  sets {', '.join(plan.source.env)} for it")
     for line in lines:
         say(sanitize_line(line), file=sys.stderr)
+
+
+def _trial(tested: date | None) -> str:
+    if tested is None:
+        return "this version was not tried with dragoman"
+    return f"this version was tried with dragoman on {tested}"
 
 
 def _confirm(question: str, args: argparse.Namespace) -> None:
@@ -256,6 +279,8 @@ def _print_plans(plans: list[InstallPlan], args: argparse.Namespace) -> int:
                 "version": plan.version,
                 "kind": plan.kind,
                 "source": plan.spec,
+                "checked_by": plan.checked_by,
+                "tested": plan.tested,
                 "steps": plan.steps,
                 "plan": plan.identity,
             }
@@ -268,11 +293,11 @@ def _print_plans(plans: list[InstallPlan], args: argparse.Namespace) -> int:
 
 def _print_result(result: InstallResult) -> None:
     record = result.record
-    say(f"Installed {record.name} {record.version} ({_size(record)}).")
+    count = len(record.packages)
+    say(f"Installed {record.name} {record.version} ({count} package{'s' if count != 1 else ''}).")
     for line in result.changes:
         say(f"  {sanitize_line(line)}")
-    if not record.is_verified:
-        say("  It was checked by no hash.")
+    say(f"  {CHECKED[record.checked_by]}")
     if record.scripts:
         say(f"  Install scripts were not run: {sanitize_line(', '.join(record.scripts))}.")
         say("  If it does not start, install it again with --allow-scripts.")
@@ -280,11 +305,6 @@ def _print_result(result: InstallResult) -> None:
         say(f"  Back to {result.before.version}: dragoman agents rollback {record.name}")
     say(f"Try it: dragoman doctor {record.name}")
     _warn_of_shadow(record.name)
-
-
-def _size(record: InstallRecord) -> str:
-    count = len(record.packages)
-    return "1 part, checked by its hash" if count == 1 else f"{count} packages, checked by their hashes"
 
 
 def _warn_of_shadow(name: str) -> None:
@@ -308,7 +328,8 @@ def _describe_result(result: InstallResult) -> dict[str, object]:
         "command": list(record.command),
         "env": sorted(record.env),
         "license": record.license,
-        "verified": record.is_verified,
+        "verified": record.checked_by == "list",
+        "checked_by": record.checked_by,
         "packages": record.packages,
         "scripts_not_run": record.scripts,
         "changes": result.changes,

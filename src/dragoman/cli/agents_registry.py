@@ -39,7 +39,9 @@ def run_show(args: argparse.Namespace) -> int:
         return _print_json(_describe(registry, age))
     for entry in sorted(registry.entries.values(), key=lambda entry: entry.agent_name):
         ways = ", ".join(entry.kinds()) or "nothing for this system"
-        line = f"{entry.agent_name:<20} {entry.version:<14} {ways:<12} {entry.license:<14} {entry.name}"
+        trial = f"tried {entry.tested}" if entry.tested else "not tried"
+        head = f"{entry.agent_name:<20} {entry.version:<14} {ways:<12} {trial:<17}"
+        line = f"{head} {entry.license:<14} {entry.name}"
         say(sanitize_line(line.rstrip()))
     say(f"\n{len(registry.entries)} agents, as of {registry.made} ({age} days ago), {_origin(registry)}.")
     return 0
@@ -128,6 +130,7 @@ def _describe(registry: AgentRegistry, age: int) -> dict[str, object]:
                 "id": entry.id,
                 "title": entry.name,
                 "version": entry.version,
+                "tested": entry.tested,
                 "license": entry.license,
                 "kinds": entry.kinds(),
             }

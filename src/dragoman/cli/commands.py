@@ -307,7 +307,7 @@ examples:
   dragoman agents add mine my-agent --acp      a name for a command
   dragoman agents remove mine
   dragoman agents install claude --dry-run     what would be run to install it
-  dragoman agents install codex@1.6.0 --yes    this version, without a question
+  dragoman agents install codex@2.5.0 --yes    this version, without a question
   dragoman agents update                       what is installed, to the versions of the list
   dragoman agents rollback codex               the version before
   dragoman agents registry                     what can be installed
@@ -360,7 +360,7 @@ that they are kept in.
         examples="""\
 examples:
   dragoman agents install claude
-  dragoman agents install codex@1.6.0 --yes
+  dragoman agents install codex@2.5.0 --yes
   dragoman agents install opencode --allow-scripts
   dragoman agents install mine --from agent.json --dry-run --json
 

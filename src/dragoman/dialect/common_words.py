@@ -69,8 +69,9 @@ def in_words_of(result: Object, candidates: Container[str]) -> Object:
         theirs = OverviewForm().introduction(result, lambda phrase: None)
         able = {**as_object(theirs.get("agentCapabilities")), **as_object(result.get("agentCapabilities"))}
         fields = {**theirs, **fields, "agentCapabilities": able}
-    if "haven" in candidates and "agentCapabilities" in result:
-        fields = {**fields, "capabilities": result["agentCapabilities"]}
+    if "haven" in candidates:
+        # v1 leaves them out where there are none; haven always has them.
+        fields = {**fields, "capabilities": as_object(result.get("agentCapabilities"))}
     elif "koog" in candidates:
         from dragoman.dialect.koog.client import server_words
 

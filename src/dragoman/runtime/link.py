@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections import deque
 from collections.abc import Callable, Coroutine, Hashable
 from typing import Any
@@ -37,7 +38,7 @@ from dragoman.core import (
 from dragoman.errors import CallFailed, DragomanError, LinkClosed, PeerDied
 from dragoman.runtime.call_deadlines import CallDeadlines
 from dragoman.runtime.limits import DEFAULT_LIMITS, Limits
-from dragoman.runtime.outbox import FLUSH_AT, HIGH_WATER, Outbox
+from dragoman.runtime.outbox import FLUSH_AT, HIGH_WATER, STALL_SECONDS, Outbox, unread_answers
 from dragoman.runtime.owner import TaskOwner
 from dragoman.runtime.pending_call import PendingCall
 from dragoman.runtime.private import wake_all
@@ -434,11 +435,23 @@ class Link:
         return self.limits.backlog_hard_bytes if self.connection.calls else HIGH_WATER
 
     async def _listen_again(self) -> None:
-        try:
-            await self.transport.drain()
-        except LinkClosed:
-            pass
-        self.listen(ANSWERS)
+        """When the peer has read. One that reads nothing, while a call waits for it, never will."""
+        least, moved_at = math.inf, self._loop.time()
+        while ANSWERS in self._holds:
+            pending = self.transport.pending
+            if pending < least or not self.connection.calls:
+                least, moved_at = pending, self._loop.time()
+            elif self._loop.time() - moved_at > STALL_SECONDS:
+                self._end(LinkClosed(unread_answers(pending)))
+                return
+            try:
+                async with asyncio.timeout(min(STALL_SECONDS, 1.0)):
+                    await self.transport.drain()
+            except TimeoutError:
+                continue
+            except LinkClosed:
+                pass
+            self.listen(ANSWERS)
 
 
 def _data(error: ErrorObject) -> Any:

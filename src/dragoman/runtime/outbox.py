@@ -20,7 +20,17 @@ else:
 
 FLUSH_AT = 48 * 1024  # fits an empty pipe of the usual 64 KiB
 HIGH_WATER = 256 * 1024  # a sender waits above this
+STALL_SECONDS = 60.0
+"""A peer that asks on and on and has read none of our answers for so long will not read any: calls that wait
+for it fail then. It counts only while we do not read either, at the hard bound.
+"""
 LARGE = 32 * 1024  # copying a body of this size into the buffer costs more than a write of its own
+
+
+def unread_answers(pending: int) -> str:
+    """Why a conversation ends with a peer that does not read."""
+    waiting = f"{pending:,} bytes wait, and none was taken for {STALL_SECONDS:g} seconds"
+    return f"the peer sends requests and does not read the answers: {waiting}"
 
 
 class Outbox:

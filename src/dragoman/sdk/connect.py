@@ -131,6 +131,11 @@ def connect(
     )
 
 
+def not_entered(name: str, line: str) -> AttributeError:
+    """The error of whoever takes what `connect` returns for the agent."""
+    return AttributeError(f"there is no {name} yet: what connect() returns has to be entered; write: {line}")
+
+
 class ConnectContext:
     """What `connect` returns: an `async with` that gives the agent. Nothing starts before it is entered."""
 
@@ -165,6 +170,11 @@ class ConnectContext:
         self._transport: Transport | None = None
         self._link: Link | None = None
         self._serving: ServeContext | None = None
+
+    if not TYPE_CHECKING:  # a type checker finds it by itself
+
+        def __getattr__(self, name: str) -> object:
+            raise not_entered(name, "async with connect(…) as agent:")
 
     async def __aenter__(self) -> AgentHandle:
         self._transport, self._serving = self._open()

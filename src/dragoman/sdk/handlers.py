@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from types import FunctionType
-from typing import Any, Concatenate, Generic, TypeVar
+from typing import Any, Concatenate, Generic, Protocol, TypeVar
 
 from dragoman.errors import InvalidHandler
 
@@ -76,19 +76,33 @@ class Handlers:
         self._handlers[method] = Handler(function)
 
 
+class HasHandlers(Protocol):
+    """Who declares hooks."""
+
+    handlers: Handlers
+
+
 class Hook(Generic[P, R]):
-    """A decorator that makes a function the handler of one method."""
+    """A decorator that makes a function the handler of one method. Declared on a class, it is that of each
+    object: `help` of the class shows it.
+    """
 
-    __slots__ = ("_handlers", "_method")
-
-    def __init__(self, handlers: Handlers, method: str) -> None:
+    def __init__(self, method: str, doc: str = "", *, handlers: Handlers | None = None) -> None:
+        self.__doc__ = f"A decorator for the function that gets `{method}`. {doc}".rstrip()
+        self.method = method
         self._handlers = handlers
-        self._method = method
+
+    def __get__(self, owner: HasHandlers | None, kind: type | None = None) -> Hook[P, R]:
+        return self if owner is None else Hook(self.method, handlers=owner.handlers)
+
+    def __set__(self, owner: HasHandlers, value: object) -> None:
+        raise AttributeError(f"the handler of {self.method} is set by a decorator, and not by assignment")
 
     def __call__(
         self, function: Callable[Concatenate[P, ...], Awaitable[R] | R]
     ) -> Callable[Concatenate[P, ...], Awaitable[R] | R]:
-        self._handlers.add(self._method, function)
+        assert self._handlers is not None, "called on an object, and not on its class"
+        self._handlers.add(self.method, function)
         return function
 
 

@@ -58,6 +58,8 @@ def serve(target: Agent | Servable, *, limits: Limits | None = None) -> None:
     """
     if not isinstance(target, Agent | Servable):
         raise InvalidValue("target", target, "must be an Agent or a Proxy")
+    if isinstance(target, Agent):
+        target.check_served()
     from dragoman.transport.stdio import claim_stdio
 
     stdio = claim_stdio()

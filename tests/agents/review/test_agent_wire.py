@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from dragoman.testing.raw_peer import RawPeer
 from tests.agents.review.ground import APP, APP_FINDINGS, findings_in, make_repository
 from tests.agents.review.process import COMMAND, Peer, running
+from tests.forks import DRAGOMAN
 
 pytestmark = pytest.mark.bound(60)  # processes and tools are started, on a machine that may be busy
 
@@ -198,3 +201,18 @@ async def answered(peer: Peer, number: int, answers: dict[str, Any]) -> list[str
             return asked
         asked.append(frame["method"])
         await peer.raw.send({"jsonrpc": "2.0", "id": frame["id"], "result": answers[frame["method"]]})
+
+
+async def test_a_client_of_koog_hears_of_the_tools_whose_calls_it_sees(folder: Path, sessions: Path) -> None:
+    (folder / "a.py").write_text("try:\n    x = 1\nexcept:\n    pass\n")
+    agent = [*DRAGOMAN, "agent", "review", "--sessions", str(sessions)]
+    async with RawPeer(
+        [*DRAGOMAN, "translate", "--client", "koog", "--", *agent], env=dict(os.environ)
+    ) as raw:
+        peer = Peer(raw)
+        introduced = await peer.call("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
+        names = {tool["name"] for tool in introduced["result"]["capabilities"]["tools"]}
+        made = await peer.call("session/new", {"cwd": str(folder), "mcpServers": []})
+        await peer.prompt(made["result"]["sessionId"], "/review a.py")
+    calls = {update.get("name") for update in peer.updates() if update["sessionUpdate"] == "tool_call"}
+    assert {"find_files", "read_files", "dragoman"} <= calls & names

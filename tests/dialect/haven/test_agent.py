@@ -48,6 +48,11 @@ def test_it_is_asked_in_its_own_words(edge: HavenAgent) -> None:
     assert introduced.result == {"protocolVersion": 1, "agentCapabilities": {}}
 
 
+def test_a_client_that_says_nothing_of_its_capabilities_has_none(edge: HavenAgent) -> None:
+    ((_, told),) = edge.from_inside(request(1, "initialize", {"protocolVersion": 1}))
+    assert told.params == {"protocolVersion": 1, "capabilities": {}}
+
+
 def test_a_resource_is_embedded_in_its_words_and_the_rest_stays(edge: HavenAgent) -> None:
     resource = {"uri": "file:///a", "text": "x"}
     blocks = [{"type": "text", "text": "x"}, {"type": "resource", "resource": resource}, "odd"]

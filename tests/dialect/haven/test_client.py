@@ -68,6 +68,13 @@ def test_its_capabilities_are_moved_to_where_v1_looks_for_them(edge: HavenClient
     assert told.result == {"protocolVersion": 1, "capabilities": {"loadSession": True}, "authMethods": []}
 
 
+@pytest.mark.parametrize("silent", [{}, {"agentCapabilities": None}], ids=str)
+def test_an_agent_that_says_nothing_of_its_capabilities_has_none(edge: HavenClient, silent: Any) -> None:
+    edge.from_peer(request(1, "initialize", {"protocolVersion": 1, "capabilities": {}}))
+    ((_, told),) = edge.from_inside(answer(1, {"protocolVersion": 1, **silent}))
+    assert told.result == {"protocolVersion": 1, "capabilities": {}}
+
+
 def test_an_error_to_initialize_passes_as_it_is(edge: HavenClient) -> None:
     edge.from_peer(request(1, "initialize", {"capabilities": {}}))
     error = refusal(1, -32602, "Invalid params")

@@ -41,7 +41,8 @@ async def opened(pipe: Pipe, folder: Path, name: str) -> str:
     assert answer["result"]["protocolVersion"] == 1
     assert answer["result"]["serverInfo"].keys() == {"name", "version"}
     assert answer["result"]["serverInfo"]["name"] == name
-    assert answer["result"]["capabilities"] == {"tools": []}
+    names = [tool["name"] for tool in answer["result"]["capabilities"]["tools"]]
+    assert names == (["find_files", "read_files", "dragoman", "apply_fix"] if "review" in name else [])
     made = await pipe.ask("session/new", {"cwd": str(folder), "mcpServers": []})
     session: str = made["result"]["sessionId"]
     return session

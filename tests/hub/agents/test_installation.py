@@ -22,6 +22,8 @@ from dragoman.hub.agents.installation import AgentInstaller
 from dragoman.hub.gate.grants_store import TokenStore
 from dragoman.hub.runner import install_refusal
 from dragoman.hub.settings_file import parse_settings
+from dragoman.sdk.known.installation.installer import install, make_plan
+from dragoman.sdk.known.installation.registry import read_registry
 from dragoman.testing.pace import deadline, patience
 from dragoman.workspace.policy.audit import read_entries
 from tests.agent_shelf import archive_entry, keep_list
@@ -285,6 +287,17 @@ def test_what_needs_more_than_a_client_may_allow_has_its_reason(home: Path) -> N
     assert "no hash for its archive" in entry["refusal"]
     assert "bare" not in [agent["name"] for agent in listed({"bare"})["agents"]]
     json.dumps(listed(()))
+
+
+def test_an_older_version_of_the_list_is_no_update(home: Path) -> None:
+    data = home / "data" / "dragoman"
+    keep_list(data, home, [archive_entry(home, "tiny", version="2.5.0")])
+    install(make_plan("tiny", registry=read_registry()), progress=lambda text: None)
+    for version, has_plan in (("1.6.0", False), ("2.5.0", True), ("2.6.0", True)):
+        keep_list(data, home, [archive_entry(home, "tiny", version=version)])
+        (entry,) = [agent for agent in listed(())["agents"] if agent["name"] == "tiny"]
+        assert ("plan" in entry) is has_plan
+        assert has_plan or "tiny 2.5.0 is installed, and the list's 1.6.0 is not newer" in entry["refusal"]
 
 
 async def test_nothing_is_installed_while_an_agent_is_being_removed(home: Path) -> None:

@@ -4,7 +4,7 @@
     --json           the results as JSON on standard output; progress goes to standard error in any case
     --keep           leave homes, work folders and frames behind, and say where
     --timeout N      seconds for each step on a quiet machine; a busy one has up to five times as many
-    --no-write       leave docs/compatibility.* alone
+    --no-write       leave docs/compatibility.* and the list of agents that ships alone
 
 Status 0 says that everything was tried, whatever came out of it; 2 that the command line or the catalogue
 makes no sense. The table is written after each program, so that whoever stops it keeps what was found.
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import platform
 import shutil
 import sys
@@ -25,6 +26,7 @@ from pathlib import Path
 
 import msgspec
 
+from dragoman.sdk.known.installation.registry import SHIPPED
 from dragoman.testing.models import scripted_model
 from dragoman.testing.pace import pace
 from dragoman.version import VERSION
@@ -32,7 +34,8 @@ from tests.interop.matrix.agent_trial import AgentTrial
 from tests.interop.matrix.catalogue import BadCatalogue, Catalogue, CatalogueRow, load_catalogue
 from tests.interop.matrix.client_trial import ClientTrial
 from tests.interop.matrix.effects import Finding, Matrix, MatrixRow, no, yes
-from tests.interop.matrix.installation import InstallFailed, install
+from tests.interop.matrix.installation import InstallFailed, install, installed_hash
+from tests.interop.matrix.listing import render_list, update_list
 from tests.interop.matrix.model import answer
 from tests.interop.matrix.stage import MatrixStage
 from tests.interop.matrix.table import render_badge, render_page
@@ -41,6 +44,7 @@ ROOT = Path(__file__).parents[3]
 INSTALLED = ROOT / "build" / "interop" / "installed"
 PAGE = ROOT / "docs" / "compatibility.md"
 DATA = ROOT / "docs" / "compatibility.json"
+LIST = SHIPPED
 BADGES = ROOT / "docs" / "compatibility"
 LONGEST_PACE = 5.0
 
@@ -54,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BadCatalogue as error:
         sys.stderr.write(f"{error}\n")
         return 2
-    matrix = Matrix(dragoman=VERSION, system=f"{platform.system()} {platform.machine()}")
+    matrix = Matrix(dragoman=VERSION)
     for kind in ("agent", "client"):
         for row in getattr(chosen, kind):
             seconds = step_seconds(options.timeout, pace=pace())
@@ -75,14 +79,15 @@ def step_seconds(timeout: float, *, pace: float) -> float:
 
 
 def write_results(matrix: Matrix, whole: Catalogue) -> None:
-    """Put these rows into the committed table, its page and the badges. Notes, and what is untried, are
-    always those of the catalogue.
+    """Put these rows into the committed table, its page, the badges, and the list of agents that ships.
+    Notes, and what is untried, are always those of the catalogue.
     """
     notes = {row.name: row.note for row in (*whole.agent, *whole.client)}
     order = list(notes)
     merged = read_results().merge(matrix, order=order).annotate(notes, untried=whole.untried)
     DATA.write_bytes(_encode(merged))
     PAGE.write_text(render_page(merged), encoding="utf-8")
+    LIST.write_text(render_list(update_list(json.loads(LIST.read_bytes()), merged)), encoding="utf-8")
     BADGES.mkdir(exist_ok=True)
     rows = [*merged.agents, *merged.clients]
     for path in BADGES.glob("*.svg"):
@@ -130,6 +135,8 @@ def _result(row: CatalogueRow, installed: Finding, effects: dict[str, Finding]) 
         package=row.package,
         version=row.version,
         date=datetime.now(UTC).date().isoformat(),
+        system=f"{platform.system()} {platform.machine()}",
+        hash=installed_hash(row, INSTALLED),
         note=row.note,
         install=installed,
         effects=effects,

@@ -64,9 +64,17 @@ class MatrixRow(msgspec.Struct, frozen=True, kw_only=True):
     package: str
     version: str
     date: str
+    system: str = ""
+    hash: str = ""
+    """Of the package that was installed; empty if it is another one on every system."""
     note: str = ""
     install: Finding
     effects: dict[str, Finding] = {}
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it was installed, started, and answered."""
+        return all(name in self.effects and self.effects[name].verdict == "yes" for name in ("start", "text"))
 
     @property
     def count(self) -> tuple[int, int]:
@@ -80,7 +88,6 @@ class Matrix(msgspec.Struct, frozen=True, kw_only=True):
 
     schema: int = 1
     dragoman: str = ""
-    system: str = ""
     agents: list[MatrixRow] = []
     clients: list[MatrixRow] = []
     untried: list[UntriedProgram] = []
@@ -89,7 +96,6 @@ class Matrix(msgspec.Struct, frozen=True, kw_only=True):
         """This table with the rows of a newer run in place of its own, in this order; others are dropped."""
         return Matrix(
             dragoman=newer.dragoman,
-            system=newer.system,
             agents=_merge_rows(self.agents, newer.agents, order),
             clients=_merge_rows(self.clients, newer.clients, order),
             untried=newer.untried,

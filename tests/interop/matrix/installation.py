@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from dragoman.testing.pace import patience
 from tests.interop.matrix.catalogue import CatalogueRow
@@ -22,6 +23,8 @@ INSTALL_SECONDS = 600.0
 """Until an installer is given up on a quiet machine."""
 
 STAMP = "installed.json"
+REPORT = "report.json"
+"""What pip says about the packages that it installed."""
 
 ADDRESS = re.compile(r"https?://\S+")
 VERSIONS = re.compile(r" \(from versions: [^)]*\)")
@@ -46,9 +49,32 @@ def install(row: CatalogueRow, root: Path) -> Path:
     return folder / "node_modules" / ".bin" if row.npm else folder / "bin"
 
 
+def installed_hash(row: CatalogueRow, root: Path) -> str:
+    """The hash of the row's own package as it was installed: `sha512-…` of npm, SHA-256 in hexadecimal of a
+    wheel that is the same on every system. Empty if there is none.
+    """
+    folder, name = root / row.name, row.package.rpartition("@")[0]
+    if row.npm:
+        lock = _read_json(folder / "node_modules" / ".package-lock.json") or {"packages": {}}
+        return str(lock["packages"].get(f"node_modules/{name}", {}).get("integrity", ""))
+    report = _read_json(folder / REPORT) or {"install": []}
+    archives = [item["download_info"] for item in report["install"] if _is_own(item, row)]
+    hashes = [archive["archive_info"].get("hashes", {}).get("sha256", "") for archive in archives]
+    return str(hashes[0]) if archives and archives[0]["url"].endswith("-none-any.whl") else ""
+
+
+def _is_own(item: dict[str, Any], row: CatalogueRow) -> bool:
+    plain = re.sub(r"[-_.]+", "-", item["metadata"]["name"]).lower()
+    return plain == re.split(r"[\[=]", row.package)[0]
+
+
 def _installed(folder: Path) -> object:
+    return _read_json(folder / STAMP)
+
+
+def _read_json(path: Path) -> Any:
     try:
-        return json.loads((folder / STAMP).read_text())
+        return json.loads(path.read_text("utf-8"))
     except (OSError, ValueError):
         return None
 
@@ -60,7 +86,8 @@ def _commands(row: CatalogueRow, folder: Path) -> list[list[str]]:
         commands.append(["npm", "install", *quiet, "--prefix", str(folder), *row.npm])
     if row.pypi:
         commands.append([find_python(row.python), "-m", "venv", str(folder)])
-        commands.append([str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", *row.pypi])
+        pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet"]
+        commands.append([*pip, "--report", str(folder / REPORT), *row.pypi])
     return commands
 
 

@@ -24,6 +24,10 @@ an effect that is looked at from outside: a file, a process, a text. This page i
 
 """
 
+LISTED = """\
+The versions of agents that started and answered are those that
+`dragoman agents install` offers: `make interop` writes them into its list, with the date and the hash."""
+
 TAIL = """\
 ## Running it
 
@@ -42,7 +46,7 @@ something before it failed. An installation that fails is named and stops nothin
 
 def render_page(matrix: Matrix) -> str:
     """The page for these rows."""
-    parts = [HEAD, f"Dragoman {matrix.dragoman}, {matrix.system}.\n\n"]
+    parts = [HEAD, f"Dragoman {matrix.dragoman}. {LISTED}\n\n"]
     parts += _section("Agents", matrix.agents, AGENT_EFFECTS)
     if matrix.clients:
         parts += _section("Clients", matrix.clients, CLIENT_EFFECTS)
@@ -82,14 +86,14 @@ def _standing(row: MatrixRow) -> tuple[str, str]:
 
 def _section(title: str, rows: Sequence[MatrixRow], effects: Mapping[str, str]) -> list[str]:
     lines = [f"## {title}\n\n", *(f"- `{name}`: {what}\n" for name, what in effects.items()), "\n"]
-    lines.append(f"| {title.lower()[:-1]} | version | date | {' | '.join(effects)} |\n")
-    lines.append(f"|---|---|---|{'---|' * len(effects)}\n")
+    lines.append(f"| {title.lower()[:-1]} | version | date | system | {' | '.join(effects)} |\n")
+    lines.append(f"|---|---|---|---|{'---|' * len(effects)}\n")
     for row in rows:
         cells = [SIGNS[row.effects[name].verdict] if name in row.effects else "" for name in effects]
         if row.install.verdict != "yes":
             cells = ["not installed", *[""] * (len(effects) - 1)]
         name = f"[{row.title}](compatibility/{row.name}.svg)"
-        lines.append(f"| {name} | {row.version} | {row.date} | {' | '.join(cells)} |\n")
+        lines.append(f"| {name} | {row.version} | {row.date} | {row.system} | {' | '.join(cells)} |\n")
     lines.append("\n")
     details = [line for row in rows for line in _details(row)]
     return [*lines, *(["Notes, and what a `no` rests on:\n\n", *details, "\n"] if details else [])]

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
+import pydoc
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from dragoman import Agent, ClientHandle, Turn
+import dragoman
+from dragoman import Agent, Client, ClientHandle, Turn, blocking
+from dragoman.errors import LocalMistake
 from dragoman.schema.codec import write
 from dragoman.schema.v1.methods import METHODS
-from dragoman.sdk.agent.agent import _HOOKS
 from dragoman.sdk.capabilities import AGENT_NOTIFICATIONS, AGENT_REQUESTS
+from dragoman.sdk.handlers import Hook
 from tests.runtime.raw import notification, request, until
 from tests.sdk.ends import INITIALIZE, RawClient, raw_client
 from tests.sdk.table import AGENT, SECRET, Example
@@ -22,7 +26,8 @@ from tests.sdk.table import AGENT, SECRET, Example
 NOT_HOOKED = {"$/cancel_request"}
 # What works without any hook.
 BUILT_IN = {"initialize", "session/new", "session/close", "session/prompt"}
-HOOKS = {method: name for name, method in _HOOKS.items()} | {"session/prompt": "prompt"}
+HOOKS = {hook.method: name for name, hook in vars(Agent).items() if isinstance(hook, Hook)}
+HOOKS = {method: name for method, name in HOOKS.items() if name != "steer"} | {"session/prompt": "prompt"}
 
 requests = pytest.mark.parametrize("method", sorted(AGENT_REQUESTS))
 notifications = pytest.mark.parametrize("method", sorted(set(AGENT_NOTIFICATIONS) - NOT_HOOKED))
@@ -291,3 +296,26 @@ async def test_constructing_an_agent_starts_nothing_and_it_serves_many() -> None
         two.prompt("x", sessions[0])  # the other connection's session
         assert (await two.answer_to("x"))["error"]["code"] == -32002
     await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("declared", [Agent, Client])
+def test_help_shows_every_handler_with_its_method(declared: type) -> None:
+    text = pydoc.render_doc(declared, renderer=pydoc.TextDoc())
+    text = re.sub(".\x08", "", text)  # it is bold for terminals of old
+    hooks = [name for name, value in vars(declared).items() if isinstance(value, Hook)]
+    assert len(hooks) == (23 if declared is Agent else 13)
+    for name in hooks:
+        sentence = text.partition(f" |  {name}\n |      ")[2].partition("\n")[0]
+        assert sentence.startswith("A decorator for the function that gets `"), name
+        assert sentence.count(". "), f"{name}: what shall the function do?"
+
+
+def test_a_handler_is_not_set_by_assignment() -> None:
+    with pytest.raises(AttributeError, match="session/new is set by a decorator"):
+        Agent("x").new_session = print
+
+
+@pytest.mark.parametrize("serve", [dragoman.serve, blocking.serve])
+def test_an_agent_that_answers_no_prompts_is_not_served(serve: Callable[[Agent], None]) -> None:
+    with pytest.raises(LocalMistake, match=r"'mute' has no function that answers prompts.*@agent\.prompt"):
+        serve(Agent("mute"))

@@ -12,13 +12,13 @@ from dragoman import AgentHandle, Client
 from dragoman.schema.codec import write
 from dragoman.schema.v1.methods import METHODS
 from dragoman.sdk.capabilities import CLIENT_NOTIFICATIONS, CLIENT_REQUESTS
-from dragoman.sdk.client.client import _HOOKS
+from dragoman.sdk.handlers import Hook
 from tests.runtime.raw import notification, request, until
 from tests.sdk.ends import RawAgent, raw_agent
 from tests.sdk.table import CLIENT, SECRET, Example
 
 NOT_HOOKED = {"$/cancel_request"}
-HOOKS = {method: name for name, method in _HOOKS.items()}
+HOOKS = {hook.method: name for name, hook in vars(Client).items() if isinstance(hook, Hook)}
 ALWAYS = {"session/request_permission"}  # every client must answer it
 
 requests = pytest.mark.parametrize("method", sorted(CLIENT_REQUESTS))

@@ -8,8 +8,13 @@ from typing import Any
 
 import pytest
 
-from dragoman import Agent, AgentHandle, Client, Session, Turn, connect
-from dragoman.schema.v1 import SessionNotification
+from dragoman import Agent, AgentHandle, Client, Session, Turn, blocking, connect
+from dragoman.schema.v1 import (
+    PermissionOption,
+    RequestPermissionRequest,
+    SessionNotification,
+    ToolCallUpdate,
+)
 from tests.runtime.raw import cancel_request, notification, request, result
 from tests.sdk.ends import chunk, permission, raw_agent, text_of
 
@@ -220,3 +225,48 @@ async def test_words_are_read_in_order_whatever_comes_between_them() -> None:
             agent.send(chunk("nobody", "lost"), *(chunk(session.id, word) for word in words))
             agent.send(result(asked["id"], END))
             assert (await running).text == "".join(text for texts in [*blocks, words] for text in texts)
+
+
+ONCE = (("allow_always", "A"), ("allow_once", "a"), ("reject_always", "R"), ("reject_once", "r"))
+LASTING = (("allow_always", "A"), ("reject_always", "R"))
+
+
+@pytest.mark.parametrize(
+    ("offered", "answer", "chosen"),
+    [
+        (ONCE, True, "a"),
+        (ONCE, False, "r"),
+        (ONCE, "A", "A"),
+        (LASTING, True, None),
+        (LASTING, False, None),
+    ],
+)
+@pytest.mark.parametrize("face", ["async", "plain", "blocking"])
+def test_a_handler_answers_yes_no_or_an_option(face: str, offered: Any, answer: Any, chosen: Any) -> None:
+    """A bare yes is never for good: where nothing is offered for once, nothing is chosen."""
+    client, agent = Client(), Agent("asker")
+    options = [PermissionOption(option_id=id_, name=id_, kind=kind) for kind, id_ in offered]
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        permission = await turn.ask(ToolCallUpdate(tool_call_id="c"), options)
+        await turn.say(permission.option.option_id if permission.option else "nothing")
+
+    def decide(request: RequestPermissionRequest) -> Any:
+        wanted = [option for option in request.options if option.option_id == answer]
+        return wanted[0] if wanted else answer
+
+    async def decide_later(request: RequestPermissionRequest) -> Any:
+        return decide(request)
+
+    async def talk() -> str:
+        async with connect(agent, client=client) as handle:
+            return (await (await handle.new_session(cwd="/")).prompt("go")).text
+
+    client.request_permission(decide_later if face == "async" else decide)
+    if face == "blocking":
+        with blocking.connect(agent, client=client) as handle:
+            said = handle.new_session(cwd="/").prompt("go").result.text
+    else:
+        said = asyncio.run(talk())
+    assert said == (chosen or "nothing")

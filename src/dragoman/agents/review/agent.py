@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib.util
 from typing import TYPE_CHECKING, Any
 
-from dragoman import Agent, Choice, Kit, Modes, Option
+from dragoman import Agent, AgentTool, Choice, Kit, Modes, Option
 from dragoman.version import VERSION
 
 if TYPE_CHECKING:
@@ -75,6 +75,14 @@ COMMANDS = (
     ("explain", "Explain a rule or a finding", "a rule, or the number of a finding"),
     ("help", "Say what can be done", None),
 )
+TOOLS = (
+    ("find_files", "Finds the files, folders or changes that you mean"),
+    ("read_files", "Reads the files that will be reviewed"),
+    ("dragoman", "Reviews files by the built-in rules"),
+    ("apply_fix", "Applies a fix to a file, after you allow it"),
+)
+"""What its tool calls are named. Linters that are installed come as calls of their own names."""
+
 HAND_OVER = ("code", "Let the coder mend findings of the last review", "numbers")
 """Offered where a model is configured: the coder cannot work without one."""
 
@@ -92,6 +100,7 @@ def review_agent(
         title="Dragoman Review",
         embedded_context=True,
         additional_directories=True,
+        tools=[AgentTool(name=name, description=description) for name, description in TOOLS],
     )
     has_model = can_ask(model)
     kit: Kit[ReviewConversation] = Kit(

@@ -157,7 +157,9 @@ class FixRun:
         places = [
             v1.ToolCallLocation(path=file.path, line=finding.line) for finding in result.applied_findings
         ]
-        async with self._turn.tool(title, kind="edit", locations=places, status="pending") as call:
+        async with self._turn.tool(
+            title, name="apply_fix", kind="edit", locations=places, status="pending"
+        ) as call:
             await call.progress(content=[diff])
             tool_call = v1.ToolCallUpdate(
                 tool_call_id=call.id,

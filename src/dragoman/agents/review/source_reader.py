@@ -32,7 +32,7 @@ async def read_sources(turn: KitTurn[ReviewConversation], targets: Sequence[Revi
     """Read everything. Files that cannot be read are told, and left out."""
     places = [v1.ToolCallLocation(path=target.path) for target in targets if target.path]
     title = f"Read {targets[0].display_path}" if len(targets) == 1 else f"Read {len(targets)} files"
-    async with turn.tool(title, kind="read", locations=places[:LOCATIONS]) as call:
+    async with turn.tool(title, name="read_files", kind="read", locations=places[:LOCATIONS]) as call:
         review_input = await _read(turn, targets)
         count = sum(source.text.count("\n") + 1 for source in review_input.sources)
         summary = f"{count_of(len(review_input.sources), 'file')}, {count_of(count, 'line')}"

@@ -27,7 +27,7 @@ async def choose(
 ) -> ReviewTargets:
     """What is meant by a prompt, its attachments and the code in it."""
     ground = SessionFolders(turn.session)
-    async with turn.tool(_title(intent), kind="search", raw_input=_input(intent)) as call:
+    async with turn.tool(_title(intent), name="find_files", kind="search", raw_input=_input(intent)) as call:
         targets = _with_names(await _find_targets(turn, ground, intent, pieces))
         places = [v1.ToolCallLocation(path=target.path) for target in targets.targets if target.path]
         await call.progress(

@@ -42,8 +42,10 @@ class HavenAgent(Edge):
             return [("peer", message)]
         params = as_object(message.params)
         self._requests.owe(message.id, (str(message.method), as_text(params.get("sessionId"))))
-        if message.method == "initialize" and "clientCapabilities" in params:
-            params = rename_members(params, {"clientCapabilities": "capabilities"})
+        if message.method == "initialize":
+            # v1 leaves them out where there are none; haven always has them.
+            able = {**params, "clientCapabilities": as_object(params.get("clientCapabilities"))}
+            params = rename_members(able, {"clientCapabilities": "capabilities"})
         elif message.method == "session/prompt" and "prompt" in params:
             params = {**params, "prompt": write_blocks(params["prompt"])}
         return [("peer", message if params == message.params else with_params(message, params))]

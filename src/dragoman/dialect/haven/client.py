@@ -99,8 +99,10 @@ class HavenClient(Edge):
     def _convert_answer(self, message: Message) -> Message:
         method = self._requests.settle(message.id)
         result = as_object(message.result)
-        if method == "initialize" and "agentCapabilities" in result:
-            return answer(message.id, rename_members(result, {"agentCapabilities": "capabilities"}))
+        if method == "initialize" and type(message.result) is dict:
+            # v1 leaves them out where there are none; haven always has them.
+            able = {**result, "agentCapabilities": as_object(result.get("agentCapabilities"))}
+            return answer(message.id, rename_members(able, {"agentCapabilities": "capabilities"}))
         if method == "session/prompt" and result and as_text(result.get("stopReason")) not in STOP_REASONS:
             self.note_loss(*STOPPED)
         return message

@@ -11,8 +11,8 @@ from collections.abc import Container
 from typing import Any
 
 from dragoman.errors import LocalMistake
-from dragoman.sdk.known.installation.installer import make_plan, uninstall
-from dragoman.sdk.known.installation.registry import AgentRegistry, read_registry
+from dragoman.sdk.known.installation.installer import InstallPlan, make_plan, uninstall
+from dragoman.sdk.known.installation.registry import AgentRegistry, is_newer, read_registry
 from dragoman.sdk.known.installation.store import find_installed, installed_agents
 
 __all__ = ["checked_plan", "installed_version", "listed", "uninstall"]
@@ -36,6 +36,7 @@ def listed(offered: Container[str]) -> dict[str, Any]:
                 "license": entry.license,
                 "homepage": entry.homepage,
                 "version": entry.version,
+                "tested": entry.tested and entry.tested.isoformat(),
                 **_described_plan(entry.agent_name, registry),
             }
             for entry in entries
@@ -56,7 +57,7 @@ def listed(offered: Container[str]) -> dict[str, Any]:
 
 def _described_plan(name: str, registry: AgentRegistry) -> dict[str, Any]:
     try:
-        plan = make_plan(name, registry=registry)
+        plan = _forward_plan(name, registry)
     except LocalMistake as mistake:
         return {"refusal": str(mistake)}
     if plan.kind == "npx" and shutil.which("npm") is None:
@@ -71,9 +72,18 @@ def _described_plan(name: str, registry: AgentRegistry) -> dict[str, Any]:
     }
 
 
+def _forward_plan(name: str, registry: AgentRegistry) -> InstallPlan:
+    """What adding or updating an agent would do. Raises `LocalMistake` if that would be a step back."""
+    plan = make_plan(name, registry=registry)
+    version = installed_version(plan.name)
+    if version not in ("", plan.version) and not is_newer(plan.version, than=version):
+        raise LocalMistake(f"{plan.name} {version} is installed, and the list's {plan.version} is not newer")
+    return plan
+
+
 def checked_plan(agent: str, identity: str) -> tuple[str, str]:
     """Title and version of the plan. Raises `LocalMistake` if it is another one by now."""
-    plan = make_plan(agent, registry=read_registry())
+    plan = _forward_plan(agent, read_registry())
     if plan.name != agent or plan.identity != identity:
         raise LocalMistake(f"what would be done to install {agent} is no longer that plan; look again")
     return plan.entry.name, plan.version

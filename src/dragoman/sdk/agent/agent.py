@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import msgspec
 
-from dragoman.errors import InvalidValue
+from dragoman.errors import InvalidValue, LocalMistake
 from dragoman.schema import v1
 from dragoman.schema.steering import STEERING
 from dragoman.sdk.handlers import Handlers, Hook
@@ -22,31 +22,6 @@ if TYPE_CHECKING:
     from dragoman.sdk.sync.turn import SyncTurn as BlockingTurn
 
 F = TypeVar("F", bound=Callable[..., object])
-
-_HOOKS = {
-    "initialize": "initialize",
-    "authenticate": "authenticate",
-    "logout": "logout",
-    "auth_status": "auth/status",
-    "new_session": "session/new",
-    "load_session": "session/load",
-    "resume_session": "session/resume",
-    "fork_session": "session/fork",
-    "list_sessions": "session/list",
-    "close_session": "session/close",
-    "delete_session": "session/delete",
-    "archive_session": "session/archive",
-    "unarchive_session": "session/unarchive",
-    "session_status": "session/status",
-    "set_session_title": "session/set_title",
-    "set_mode": "session/set_mode",
-    "set_config_option": "session/set_config_option",
-    "list_providers": "providers/list",
-    "set_provider": "providers/set",
-    "disable_provider": "providers/disable",
-    "cancel": "session/cancel",
-    "mcp_message": "mcp/message",
-}
 
 
 class AgentTool(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -76,34 +51,76 @@ class Agent:
     Specification: https://agentclientprotocol.com/protocol/v1/overview#agent
     """
 
-    initialize: Hook[v1.InitializeRequest, v1.InitializeResponse | None]
-    """Return the whole answer, or None for the one made from what is declared."""
-    authenticate: Hook[v1.AuthenticateRequest, v1.AuthenticateResponse | None]
-    logout: Hook[v1.LogoutRequest, v1.LogoutResponse | None]
-    auth_status: Hook[v1.AuthStatusRequest, v1.AuthStatusResponse]
-    new_session: Hook[v1.NewSessionRequest, v1.NewSessionResponse]
-    load_session: Hook[v1.LoadSessionRequest, v1.LoadSessionResponse | None]
-    resume_session: Hook[v1.ResumeSessionRequest, v1.ResumeSessionResponse | None]
-    fork_session: Hook[v1.ForkSessionRequest, v1.ForkSessionResponse]
-    list_sessions: Hook[v1.ListSessionsRequest, v1.ListSessionsResponse]
-    close_session: Hook[v1.CloseSessionRequest, v1.CloseSessionResponse | None]
-    delete_session: Hook[v1.DeleteSessionRequest, v1.DeleteSessionResponse | None]
-    archive_session: Hook[v1.ArchiveSessionRequest, v1.ArchiveSessionResponse | None]
-    unarchive_session: Hook[v1.UnarchiveSessionRequest, v1.UnarchiveSessionResponse | None]
-    session_status: Hook[v1.SessionStatusRequest, v1.SessionStatusResponse]
-    set_session_title: Hook[v1.SetSessionTitleRequest, v1.SetSessionTitleResponse]
-    set_mode: Hook[v1.SetSessionModeRequest, v1.SetSessionModeResponse | None]
-    set_config_option: Hook[v1.SetSessionConfigOptionRequest, v1.SetSessionConfigOptionResponse]
-    list_providers: Hook[v1.ListProvidersRequest, v1.ListProvidersResponse]
-    set_provider: Hook[v1.SetProviderRequest, v1.SetProviderResponse | None]
-    disable_provider: Hook[v1.DisableProviderRequest, v1.DisableProviderResponse | None]
-    cancel: Hook[v1.CancelNotification, None]
-    """Told of every cancel, besides the running turn being cancelled."""
-    mcp_message: Hook[v1.MessageMcpNotification, None]
-    steer: Hook[SteerMessage, bool | None]
-    """Gets each message that the user sends into a running turn, and returns False for one that it does not
-    take. An agent that asks for messages in its loop needs none: `steering=True` and `turn.take_steering()`.
-    """
+    initialize: Hook[v1.InitializeRequest, v1.InitializeResponse | None] = Hook(
+        "initialize", "Return the whole answer, or None for the one made from what is declared."
+    )
+    authenticate: Hook[v1.AuthenticateRequest, v1.AuthenticateResponse | None] = Hook(
+        "authenticate", "Log in by the method that the client chose."
+    )
+    logout: Hook[v1.LogoutRequest, v1.LogoutResponse | None] = Hook("logout", "Forget who is logged in.")
+    auth_status: Hook[v1.AuthStatusRequest, v1.AuthStatusResponse] = Hook(
+        "auth/status", "Say who is logged in."
+    )
+    new_session: Hook[v1.NewSessionRequest, v1.NewSessionResponse] = Hook(
+        "session/new", "Return the new session's id. Without a handler, sessions get ids of their own."
+    )
+    load_session: Hook[v1.LoadSessionRequest, v1.LoadSessionResponse | None] = Hook(
+        "session/load", "Tell the session's past as updates, then return."
+    )
+    resume_session: Hook[v1.ResumeSessionRequest, v1.ResumeSessionResponse | None] = Hook(
+        "session/resume", "Go on with a session without telling its past."
+    )
+    fork_session: Hook[v1.ForkSessionRequest, v1.ForkSessionResponse] = Hook(
+        "session/fork", "Return the id of a session that begins where another one is."
+    )
+    list_sessions: Hook[v1.ListSessionsRequest, v1.ListSessionsResponse] = Hook(
+        "session/list", "Return one page of the sessions that can be loaded."
+    )
+    close_session: Hook[v1.CloseSessionRequest, v1.CloseSessionResponse | None] = Hook(
+        "session/close", "Let go of what the session holds; it can still be loaded."
+    )
+    delete_session: Hook[v1.DeleteSessionRequest, v1.DeleteSessionResponse | None] = Hook(
+        "session/delete", "Remove the session."
+    )
+    archive_session: Hook[v1.ArchiveSessionRequest, v1.ArchiveSessionResponse | None] = Hook(
+        "session/archive", "Take the session out of lists."
+    )
+    unarchive_session: Hook[v1.UnarchiveSessionRequest, v1.UnarchiveSessionResponse | None] = Hook(
+        "session/unarchive", "Put the session into lists again."
+    )
+    session_status: Hook[v1.SessionStatusRequest, v1.SessionStatusResponse] = Hook(
+        "session/status", "Say whether the session is at work."
+    )
+    set_session_title: Hook[v1.SetSessionTitleRequest, v1.SetSessionTitleResponse] = Hook(
+        "session/set_title", "Give the session a title."
+    )
+    set_mode: Hook[v1.SetSessionModeRequest, v1.SetSessionModeResponse | None] = Hook(
+        "session/set_mode", "Change the session's mode."
+    )
+    set_config_option: Hook[v1.SetSessionConfigOptionRequest, v1.SetSessionConfigOptionResponse] = Hook(
+        "session/set_config_option", "Change an option of the session, and return all of them."
+    )
+    list_providers: Hook[v1.ListProvidersRequest, v1.ListProvidersResponse] = Hook(
+        "providers/list", "Return the providers of models."
+    )
+    set_provider: Hook[v1.SetProviderRequest, v1.SetProviderResponse | None] = Hook(
+        "providers/set", "Set up a provider of models."
+    )
+    disable_provider: Hook[v1.DisableProviderRequest, v1.DisableProviderResponse | None] = Hook(
+        "providers/disable", "Stop using a provider of models."
+    )
+    cancel: Hook[v1.CancelNotification, None] = Hook(
+        "session/cancel", "It is called for every cancel; the running turn is cancelled in any case."
+    )
+    mcp_message: Hook[v1.MessageMcpNotification, None] = Hook(
+        "mcp/message", "Take a message of an MCP server that the client connects."
+    )
+    steer: Hook[SteerMessage, bool | None] = Hook(
+        STEERING,  # an extension: no version of the protocol has it
+        "It is called with each message that the user sends into a running turn, and returns False for one "
+        "that it does not take. An agent that asks for messages in its loop needs none: `steering=True` and "
+        "`turn.take_steering()`.",
+    )
 
     def __init__(
         self,
@@ -143,9 +160,6 @@ class Agent:
         self.busy = busy
         self.steering = steering
         self.handlers = Handlers()
-        for attribute, method in _HOOKS.items():
-            setattr(self, attribute, Hook(self.handlers, method))
-        self.steer = Hook(self.handlers, STEERING)  # an extension: no version of the protocol has it
 
     @overload
     def prompt(self, handler: Callable[[Turn], Awaitable[Outcome]]) -> Callable[[Turn], Any]: ...
@@ -155,6 +169,13 @@ class Agent:
         """The function that answers prompts. A plain `def` runs in a thread and gets a blocking turn."""
         self.handlers.add("session/prompt", handler)
         return handler
+
+    def check_served(self) -> None:
+        """Raises `LocalMistake` if no client could talk to it."""
+        if "session/prompt" not in self.handlers:
+            raise LocalMistake(
+                f"the agent {self.name!r} has no function that answers prompts; write one below @agent.prompt"
+            )
 
     @property
     def is_steerable(self) -> bool:

@@ -18,22 +18,6 @@ from dragoman.sdk.outbound import as_list, check_one_of, check_text
 
 F = TypeVar("F", bound=Callable[..., object])
 
-_HOOKS = {
-    "request_permission": "session/request_permission",
-    "read_text_file": "fs/read_text_file",
-    "write_text_file": "fs/write_text_file",
-    "create_terminal": "terminal/create",
-    "terminal_output": "terminal/output",
-    "wait_for_terminal_exit": "terminal/wait_for_exit",
-    "kill_terminal": "terminal/kill",
-    "release_terminal": "terminal/release",
-    "elicit": "elicitation/create",
-    "mcp_message": "mcp/message",
-    "elicitation_completed": "elicitation/complete",
-    "auth_status_update": "auth/status_update",
-    "update": "session/update",
-}
-
 _TERMINAL = (
     "terminal/create",
     "terminal/output",
@@ -58,20 +42,50 @@ class Client:
     Specification: https://agentclientprotocol.com/protocol/v1/overview#client
     """
 
-    request_permission: Hook[v1.RequestPermissionRequest, v1.RequestPermissionResponse]
-    read_text_file: Hook[v1.ReadTextFileRequest, v1.ReadTextFileResponse]
-    write_text_file: Hook[v1.WriteTextFileRequest, v1.WriteTextFileResponse | None]
-    create_terminal: Hook[v1.CreateTerminalRequest, v1.CreateTerminalResponse]
-    terminal_output: Hook[v1.TerminalOutputRequest, v1.TerminalOutputResponse]
-    wait_for_terminal_exit: Hook[v1.WaitForTerminalExitRequest, v1.WaitForTerminalExitResponse]
-    kill_terminal: Hook[v1.KillTerminalRequest, v1.KillTerminalResponse | None]
-    release_terminal: Hook[v1.ReleaseTerminalRequest, v1.ReleaseTerminalResponse | None]
-    elicit: Hook[v1.CreateElicitationRequest, v1.CreateElicitationResponse]
-    mcp_message: Hook[v1.MessageMcpRequest, v1.MessageMcpResponse]
-    elicitation_completed: Hook[v1.CompleteElicitationNotification, None]
-    auth_status_update: Hook[v1.AuthStatusUpdateNotification, None]
-    update: Hook[v1.SessionNotification, None]
-    """Every update of every session, in order, also outside turns and while a session is loaded."""
+    request_permission: Hook[
+        v1.RequestPermissionRequest, v1.RequestPermissionResponse | v1.PermissionOption | bool
+    ] = Hook(
+        "session/request_permission",
+        "Return True to allow it once, False to refuse it once, or one of `request.options`.",
+    )
+    read_text_file: Hook[v1.ReadTextFileRequest, v1.ReadTextFileResponse] = Hook(
+        "fs/read_text_file", "Return the text of a file."
+    )
+    write_text_file: Hook[v1.WriteTextFileRequest, v1.WriteTextFileResponse | None] = Hook(
+        "fs/write_text_file", "Write the text to a file."
+    )
+    create_terminal: Hook[v1.CreateTerminalRequest, v1.CreateTerminalResponse] = Hook(
+        "terminal/create", "Start a command, and return its terminal's id."
+    )
+    terminal_output: Hook[v1.TerminalOutputRequest, v1.TerminalOutputResponse] = Hook(
+        "terminal/output", "Return what the command has printed so far."
+    )
+    wait_for_terminal_exit: Hook[v1.WaitForTerminalExitRequest, v1.WaitForTerminalExitResponse] = Hook(
+        "terminal/wait_for_exit", "Return how the command ended, when it has."
+    )
+    kill_terminal: Hook[v1.KillTerminalRequest, v1.KillTerminalResponse | None] = Hook(
+        "terminal/kill", "End the command; its terminal stays."
+    )
+    release_terminal: Hook[v1.ReleaseTerminalRequest, v1.ReleaseTerminalResponse | None] = Hook(
+        "terminal/release", "End the command, and forget its terminal."
+    )
+    elicit: Hook[v1.CreateElicitationRequest, v1.CreateElicitationResponse] = Hook(
+        "elicitation/create", "Ask the user for something, and return the answer."
+    )
+    mcp_message: Hook[v1.MessageMcpRequest, v1.MessageMcpResponse] = Hook(
+        "mcp/message", "Answer a message to an MCP server of this client."
+    )
+    elicitation_completed: Hook[v1.CompleteElicitationNotification, None] = Hook(
+        "elicitation/complete", "It is called when the agent knows the answer to a question on a web page."
+    )
+    auth_status_update: Hook[v1.AuthStatusUpdateNotification, None] = Hook(
+        "auth/status_update", "It is called when somebody logs in or out."
+    )
+    update: Hook[v1.SessionNotification, None] = Hook(
+        "session/update",
+        "It is called for every update of every session, in order, also outside turns and while a session is "
+        "loaded.",
+    )
 
     def __init__(
         self,
@@ -103,8 +117,6 @@ class Client:
         self.introduction_meta: dict[str, Any] = {}
         """`_meta` of `initialize`, such as what docs/hub-protocol.md has for hubs."""
         self.handlers = Handlers()
-        for attribute, method in _HOOKS.items():
-            setattr(self, attribute, Hook(self.handlers, method))
 
     def extension(self, method: str) -> Callable[[F], F]:
         """Answer a request, or take a notification, whose name starts with `_`; params and result are plain

@@ -345,7 +345,7 @@ class ClientSide:
         self, incoming: IncomingRequest, handler: Handler, request: v1.RequestPermissionRequest
     ) -> bytes:
         try:
-            response = await handler.work(request, self.agent)
+            response = _as_response(await handler.work(request, self.agent), request.options)
         finally:
             self._permissions.pop(incoming, None)
         answer = write_answer(response, v1.RequestPermissionResponse, "session/request_permission")
@@ -468,6 +468,22 @@ class ClientSide:
         limit = link.limits.backlog_bytes
         self._behind = {session: None for session in self._behind if session.backlog > limit}
         (link.hold if max(behind, link.lanes.size) > max_bytes else link.listen)(BACKLOG)
+
+
+def _as_response(answer: Any, options: list[v1.PermissionOption]) -> Any:
+    """What a handler may return instead of a response. A bare yes or no is for once: it never chooses an
+    option that lasts, and chooses nothing if there is no other.
+    """
+    if isinstance(answer, bool):
+        kind = "allow_once" if answer else "reject_once"
+        chosen = next((option for option in options if option.kind == kind), None)
+    elif isinstance(answer, v1.PermissionOption):
+        chosen = answer
+    else:
+        return answer
+    if chosen is None:
+        return v1.RequestPermissionResponse(outcome=v1.CancelledPermissionOutcome())
+    return v1.RequestPermissionResponse(outcome=v1.SelectedPermissionOutcome(option_id=chosen.option_id))
 
 
 def _plain_call(handler: Handler | None) -> Callable[[Any], Any] | None:

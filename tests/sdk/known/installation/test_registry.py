@@ -11,6 +11,7 @@ from dragoman.sdk.known.installation import registry
 from dragoman.sdk.known.installation.registry import (
     SHIPPED,
     check_entry,
+    is_newer,
     parse_registry,
     read_registry,
     read_registry_file,
@@ -117,3 +118,35 @@ def test_entries_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_a_package_is_a_name_and_a_version(package: str, kind: Any, parts: tuple[str, str | None]) -> None:
     assert split_version(package, kind) == parts
+
+
+@every(
+    "versions",
+    [
+        ("1.6.0", "2.5.0"),
+        ("0.9.9", "0.10"),
+        ("1.2.0-rc.9", "1.2.0-rc.10"),
+        ("1.2.0-beta.1", "1.2.0-rc.1"),
+        ("1.2.0-rc.1", "1.2.0"),
+        ("3.0b2", "3.0"),
+        ("3.0", "3.0.post1"),
+        ("3.0", "3.0.1"),
+    ],
+    ids=str,
+)
+def test_versions_have_an_order(versions: tuple[str, str]) -> None:
+    older, newer = versions
+    assert is_newer(newer, than=older)
+    assert not is_newer(older, than=newer)
+
+
+@every("versions", [("1.0", "1.0.0"), ("1.0+a", "1.0+b"), ("latest", "1.0"), ("1.0", "stable")], ids=str)
+def test_a_version_that_nobody_can_order_is_not_newer(versions: tuple[str, str]) -> None:
+    assert not is_newer(versions[0], than=versions[1])
+    assert not is_newer(versions[1], than=versions[0])
+
+
+def test_a_list_of_others_knows_no_trials_of_ours() -> None:
+    file, notes = parse(entry(tested="2026-01-01"), entry(id="other", tested=True))
+    assert [item.tested for item in file.agents] == [None, None]
+    assert notes == []

@@ -11,9 +11,11 @@ for `roll_back`; older ones are removed.
 from __future__ import annotations
 
 import hashlib
+import os
 import shlex
 import sys
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 import msgspec
@@ -26,6 +28,7 @@ from dragoman.sdk.known.installation.packages import (
     PackageRequest,
     install_npm,
     install_python,
+    listed_version,
     npm_command,
     package_spec,
     pip_command,
@@ -40,6 +43,7 @@ from dragoman.sdk.known.installation.registry import (
 )
 from dragoman.sdk.known.installation.store import (
     DistributionKind,
+    HashSource,
     InstalledAgent,
     InstallRecord,
     InstallState,
@@ -72,6 +76,8 @@ class InstallPlan:
     folder: Path | None
     """Where local files of the list count from."""
     is_pinned: bool
+    is_listed: bool = True
+    """Whether the list has this version: hash, licence and date of its trial are those of no other."""
     allow_scripts: bool = False
     allow_unverified: bool = False
     python: str = sys.executable
@@ -84,24 +90,54 @@ class InstallPlan:
         return hashlib.sha256(msgspec.json.encode(values, order="deterministic")).hexdigest()[:32]
 
     @property
+    def license(self) -> str:
+        """Its licence as far as the list says it of this version."""
+        return self.entry.license if self.is_listed else ""
+
+    @property
+    def tested(self) -> date | None:
+        """The day on which this version was tried with Dragoman."""
+        return self.entry.tested if self.is_listed else None
+
+    @property
+    def listed_hash(self) -> str | None:
+        """The hash that the list has of this very version."""
+        if isinstance(self.source, ArchiveSource) or self.kind == "uvx":
+            return f"SHA-256 {self.source.sha256}" if self.source.sha256 else None
+        return self.source.integrity
+
+    @property
+    def checked_by(self) -> HashSource:
+        """Whose hash this will be checked by; nothing is installed if it does not match."""
+        if self.listed_hash is not None:
+            return "list"
+        is_file = isinstance(self.source, ArchiveSource) or os.path.isabs(self.spec)
+        return "nothing" if is_file else "registry"
+
+    @property
     def check(self) -> str:
-        """What is brought here is checked by this."""
-        if isinstance(self.source, ArchiveSource):
-            return f"SHA-256 {self.source.sha256}" if self.source.sha256 else "nothing: its entry has no hash"
-        if self.kind == "npx":
-            return self.source.integrity or "the hashes of npm's lock file"
-        return f"SHA-256 {self.source.sha256}" if self.source.sha256 else "the hashes that pip reports"
+        """The check in words."""
+        if self.listed_hash is not None:
+            return f"{self.listed_hash}, from the list"
+        tool = "npm" if self.kind == "npx" else "pip"
+        return {
+            "registry": f"{tool}'s registry alone: the list has no hash of {self.version}",
+            "nothing": "nothing: the list has no hash",
+        }[self.checked_by]
 
     @property
     def steps(self) -> list[str]:
         """What will be run, one line for each step."""
+        check = "skip the check: the list has no hash"
+        if self.checked_by != "nothing":
+            check = f"check it by {self.check}"
         if isinstance(self.source, ArchiveSource):
-            return [f"download {self.spec}", f"check it by {self.check}", "unpack it"]
+            return [f"download {self.spec}", check, "unpack it"]
         if self.kind == "npx":
             scripts = ["run npm rebuild, which runs the install scripts"] if self.allow_scripts else []
-            return [f"run {shlex.join(npm_command(self.spec))}", f"check it by {self.check}", *scripts]
+            return [f"run {shlex.join(npm_command(self.spec))}", check, *scripts]
         words = shlex.join(pip_command(self.spec, allow_scripts=self.allow_scripts))
-        return [f"run {self.python} -m venv", f"run {words} (by {self.check})"]
+        return [f"run {self.python} -m venv", f"run {words}", check]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,6 +173,7 @@ def make_plan(
         raise LocalMistake(f"an agent that comes with dragoman is called {agent_name}")
     chosen = _choose_kind(entry, kind, is_other=version not in ("", entry.version))
     source = _source(entry, chosen)
+    listed = listed_version(source, chosen, entry=entry)
     if isinstance(source, ArchiveSource):
         if source.sha256 is None and not allow_unverified:
             raise LocalMistake(
@@ -150,15 +187,18 @@ def make_plan(
                 f"{agent_name} does not work without the install scripts of its packages, which run with "
                 "your rights; --allow-scripts runs them"
             )
+        if version not in ("", listed):
+            source = msgspec.structs.replace(source, integrity=None, sha256=None)
     return InstallPlan(
         name=agent_name,
-        version=version or entry.version,
+        version=version or listed,
         kind=chosen,
         entry=entry,
         source=source,
         spec=spec,
         folder=registry.folder,
         is_pinned=bool(version),
+        is_listed=version in ("", listed),
         allow_scripts=allow_scripts,
         allow_unverified=allow_unverified,
         python=python or sys.executable,
@@ -243,7 +283,7 @@ def _fill(plan: InstallPlan, folder: Path, progress: Progress, seconds: float) -
         result = _unpack_archive(plan, source, folder, progress, seconds)
     else:
         request = PackageRequest(
-            source=source if plan.version == plan.entry.version else _without_hashes(source),
+            source=source,
             spec=plan.spec,
             folder=folder,
             seconds=seconds,
@@ -260,10 +300,10 @@ def _fill(plan: InstallPlan, folder: Path, progress: Progress, seconds: float) -
         command=(*result.command, *source.args),
         env=source.env,
         title=plan.entry.name,
-        license=plan.entry.license,
+        license=plan.license,
         packages=result.packages,
         is_pinned=plan.is_pinned,
-        is_verified=not isinstance(source, ArchiveSource) or source.sha256 is not None,
+        checked_by=plan.checked_by,
         scripts=result.scripts,
     )
 
@@ -291,7 +331,7 @@ def _unpack_archive(
 
 def _choose_kind(entry: RegistryEntry, kind: DistributionKind | None, *, is_other: bool) -> DistributionKind:
     kinds = entry.kinds()
-    if is_other and kind != "binary":
+    if is_other:
         kinds = [option for option in kinds if option != "binary"]
         if not kinds and entry.kinds():
             raise LocalMistake(
@@ -312,8 +352,3 @@ def _source(entry: RegistryEntry, kind: DistributionKind) -> PackageSource | Arc
     source = {"binary": archive, "npx": options.npx, "uvx": options.uvx}[kind]
     assert source is not None, "the kind was chosen among those that there are"
     return source
-
-
-def _without_hashes(source: PackageSource) -> PackageSource:
-    """Of another version than the entry's: its hashes are of no use."""
-    return PackageSource(package=source.package, cmd=source.cmd, args=source.args, env=source.env)

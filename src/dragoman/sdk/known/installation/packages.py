@@ -1,10 +1,11 @@
 """Packages of npm and of Python, installed into a folder of their own by the person's npm and our pip.
 
-Both are installed by hash. npm checks each package by the lock file that it writes, which is read afterwards:
-a package without a hash is refused, and so is an agent whose hash is not the one that its entry names. No
-script of a package runs before that, and none at all unless scripts are allowed. For Python, pip first says
-what it would take; that is written down with hashes, and exactly that is installed. Only wheels are taken,
-because building a package runs its code, unless scripts are allowed.
+Both are installed by hash. npm is first asked for the hash that its registry has of the agent. Then it checks
+each package by the lock file that it writes, which is read afterwards: a package without a hash is refused,
+and so is an agent whose hash is not the one that its entry and the registry name. No script of a package runs
+before that, and none at all unless scripts are allowed. For Python, pip first says what it would take; that
+is written down with hashes, and exactly that is installed. Only wheels are taken, because building a package
+runs its code, unless scripts are allowed.
 
 Programs get a closed environment: a package's script sees no keys of ours. Each has a deadline and is ended
 with all that it started.
@@ -34,6 +35,7 @@ from dragoman.sdk.environment import agent_environment
 from dragoman.sdk.known.installation.archives import InstallFailed, Progress
 from dragoman.sdk.known.installation.registry import (
     VERSION,
+    ArchiveSource,
     PackageSource,
     RegistryEntry,
     split_version,
@@ -51,6 +53,17 @@ LOG = "install.log"
 
 NPM_NAME = re.compile(r"(@[a-z0-9~-][a-z0-9._~-]*/)?[a-zA-Z0-9~-][a-zA-Z0-9._~-]*")
 PYTHON_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?(\[[A-Za-z0-9,._-]+\])?")
+
+NPM_IMPATIENT = ("--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-timeout=20000")
+LOOK_SECONDS = 60.0
+"""For a small question to a registry, with npm's start on a busy machine."""
+
+UNREACHABLE = re.compile(
+    r"\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ENOTCACHED|"
+    r"ERR_SOCKET_TIMEOUT|FETCH_ERROR|NewConnectionError|NameResolutionError|ConnectTimeoutError|ReadTimeoutError|"
+    r"ProxyError|ProtocolError)\b|network timeout|connection broken"
+)
+"""What npm and pip print when nobody answers at their registry."""
 
 PIP = ("--disable-pip-version-check", "--no-input")
 LOCAL = (".tgz", ".tar.gz", ".whl")
@@ -106,6 +119,15 @@ def package_spec(
     return f"{name}@{target}" if kind == "npx" else f"{name}=={target}"
 
 
+def listed_version(
+    source: PackageSource | ArchiveSource, kind: DistributionKind, *, entry: RegistryEntry
+) -> str:
+    """The version that the hashes of this source are of."""
+    if isinstance(source, ArchiveSource) or source.package.endswith(LOCAL):
+        return entry.version
+    return split_version(source.package, kind)[1] or entry.version
+
+
 def npm_command(spec: str) -> list[str]:
     """How npm is called; whoever is asked sees this."""
     return ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--save-exact", spec]
@@ -124,8 +146,9 @@ def install_npm(request: PackageRequest) -> PackageInstall:
         raise InstallFailed("npm is not on PATH; install Node.js, which brings it")
     folder, deadline = request.folder, time.monotonic() + request.seconds
     (folder / "package.json").write_text('{"private": true}\n')
+    integrity = None if os.path.isabs(request.spec) else _registry_hash(npm, request, deadline)
     request.progress("npm fetches the package and what it needs")
-    run_program([npm, *npm_command(request.spec)[1:]], folder, deadline)
+    _fetch([npm, *npm_command(request.spec)[1:]], request, deadline, tool="npm")
     lock = _read_json(folder / "package-lock.json")
     name = next(iter(_members(_read_json(folder / "package.json"), "dependencies")), None)
     if name is None:
@@ -133,7 +156,8 @@ def install_npm(request: PackageRequest) -> PackageInstall:
     entries = dict(_locked_packages(lock))
     packages = tuple(_npm_hash(path, entry) for path, entry in entries.items())
     main = entries.get(f"node_modules/{name}", {})
-    _check_hash(request.source.integrity, str(main.get("integrity")), name)
+    _check_hash(request.source.integrity, str(main.get("integrity")), name, by="the list of agents")
+    _check_hash(integrity, str(main.get("integrity")), name, by="npm's registry")
     scripts = tuple(_label(path) for path, entry in entries.items() if entry.get("hasInstallScript"))
     if scripts and request.allow_scripts:
         request.progress(f"npm runs the install scripts of {', '.join(scripts)}")
@@ -160,37 +184,102 @@ def install_python(request: PackageRequest) -> PackageInstall:
     request.progress("pip looks for the package and what it needs")
     report = folder / "report.json"
     words = pip_command(request.spec, allow_scripts=request.allow_scripts)[1:]
-    run_program([*pip, *words, *PIP, "--dry-run", "--quiet", "--report", str(report)], folder, deadline)
+    look = ["--dry-run", "--quiet", "--retries", "1", "--report", str(report)]
+    _fetch([*pip, *words, *PIP, *look], request, deadline, tool="pip")
     items = [item for item in _read_json(report).get("install", ()) if isinstance(item, dict)]
     packages = tuple(_pip_hash(item) for item in items)
     main = next((item for item in items if item.get("requested")), None)
     if main is None:
         raise InstallFailed("pip installed nothing")
-    _check_hash(request.source.sha256, _pip_hash(main).hash.partition(":")[2], _pip_hash(main).name)
+    name, digest = _pip_hash(main).name, _pip_hash(main).hash.partition(":")[2]
+    _check_hash(request.source.sha256, digest, name, by="the list of agents")
     lines = folder / "requirements.txt"
     lines.write_text("".join(_requirement(item) for item in items), encoding="utf-8")
     request.progress(f"pip installs {len(items)} packages by their hashes")
     locked = ["install", "--require-hashes", "--no-deps", "--quiet", "-r", str(lines)]
-    run_program([*pip, *locked, *PIP, *words[1:-1]], folder, deadline)
-    program = _python_program(programs, _pip_hash(main).name, request.source.cmd)
+    _fetch([*pip, *locked, *PIP, *words[1:-1]], request, deadline, tool="pip")
+    program = _python_program(programs, name, request.source.cmd)
     return PackageInstall(command=(program,), packages=packages, version=_pip_hash(main).version)
 
 
-def run_program(words: Sequence[str], folder: Path, deadline: float) -> None:
-    """Run a program to its end in the folder. Raises `InstallFailed` with its last words."""
+def _registry_hash(npm: str, request: PackageRequest, deadline: float) -> str:
+    """The hash of the package by npm's registry. A small question with a short deadline: a person without a
+    network learns it now, and not when npm has tried everything again.
+    """
+    request.progress(f"npm asks its registry for {request.spec}")
+    words = [npm, "view", request.spec, "dist.integrity", "--json", *NPM_IMPATIENT]
+    answer = request.folder / "view.json"
+    try:
+        soon = min(deadline, time.monotonic() + LOOK_SECONDS)
+        _fetch(words, request, soon, tool="npm", output=answer)
+    except _TimeUp:
+        raise InstallFailed(_unreachable("npm", request.spec)) from None
+    integrity = msgspec.json.decode(answer.read_bytes() or b"null")
+    if not isinstance(integrity, str):
+        raise InstallFailed(f"npm's registry has no hash of {request.spec}; nothing was installed")
+    return integrity
+
+
+def _fetch(
+    words: Sequence[str], request: PackageRequest, deadline: float, *, tool: str, output: Path | None = None
+) -> None:
+    """Run npm or pip. Raises `InstallFailed`, which says what to do where the tool's own words do not."""
+    try:
+        run_program(words, request.folder, deadline, output=output)
+    except _TimeUp:
+        raise _TimeUp(f"{tool} was ended because its time was up; allow it more with --timeout") from None
+    except InstallFailed as failure:
+        text = (request.folder / LOG).read_text("utf-8", errors="replace")
+        if UNREACHABLE.search(text):
+            raise InstallFailed(f"{_unreachable(tool, request.spec)}\n{failure}") from None
+        if wanted := _wanted_python(text, request.spec):
+            example = re.search(r">=?\s*(3\.\d+)", wanted)
+            raise InstallFailed(
+                f"{request.spec} needs Python {wanted}, and {request.python} is another version; "
+                f"name one with --python, such as: --python python{example[1] if example else '3'}"
+            ) from None
+        raise
+
+
+def _unreachable(tool: str, spec: str) -> str:
+    place = "npm config get registry" if tool == "npm" else "pip config list"
+    return (
+        f"{tool} could not reach its registry to get {spec}; check your network and your proxy. "
+        f"To see where {tool} looks: {place}"
+    )
+
+
+def _wanted_python(text: str, spec: str) -> str | None:
+    """The versions of Python that a package needs, if pip refused it for that."""
+    version = re.escape(spec.rpartition("==")[2])
+    found = re.search(rf" {version} Requires-Python ([^;\s]+)", text)
+    found = found or re.search(r"requires a different Python: \S+ not in '([^']+)'", text)
+    return found[1] if found else None
+
+
+class _TimeUp(InstallFailed):
+    """A program had to be ended at its deadline."""
+
+
+def run_program(words: Sequence[str], folder: Path, deadline: float, *, output: Path | None = None) -> None:
+    """Run a program to its end in the folder. Our log has what it prints, except for its standard output if
+    `output` names another file for that. Raises `InstallFailed` with its last words.
+    """
     label = os.path.basename(words[0])
     processes: list[subprocess.Popen[bytes]] = []
-    with (folder / LOG).open("wb") as log:
+    with (folder / LOG).open("wb") as log, (output or folder / LOG).open("ab") as out:
         try:
             # A signal that ends us is raised in the main thread, also in the middle of a start: the program
             # would run, and nobody would know its process. The thread that starts it is not disturbed.
             with ThreadPoolExecutor(1) as pool:
-                pool.submit(_start, words, folder, log, processes).result()
+                pool.submit(_start, words, folder, (out, log), processes).result()
             status = processes[0].wait(timeout=max(0.1, deadline - time.monotonic()))
         except OSError as error:
             raise InstallFailed(f"cannot run {label}: {error.strerror}") from None
         except subprocess.TimeoutExpired:
-            raise InstallFailed(f"{label} was ended because its time was up; see --timeout") from None
+            raise _TimeUp(
+                f"{label} was ended because its time was up; allow it more with --timeout"
+            ) from None
         finally:
             for process in processes:
                 if process.poll() is None:
@@ -202,7 +291,10 @@ def run_program(words: Sequence[str], folder: Path, deadline: float) -> None:
 
 
 def _start(
-    words: Sequence[str], folder: Path, log: IO[bytes], processes: list[subprocess.Popen[bytes]]
+    words: Sequence[str],
+    folder: Path,
+    files: tuple[IO[bytes], IO[bytes]],
+    processes: list[subprocess.Popen[bytes]],
 ) -> None:
     processes.append(
         subprocess.Popen(
@@ -210,8 +302,8 @@ def _start(
             cwd=folder,
             env=agent_environment(allow=SETTINGS),
             stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
+            stdout=files[0],
+            stderr=files[1],
             start_new_session=True,
         )
     )
@@ -226,11 +318,9 @@ def _end_tree(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _check_hash(wanted: str | None, have: str, name: str) -> None:
+def _check_hash(wanted: str | None, have: str, name: str, *, by: str) -> None:
     if wanted is not None and wanted.casefold() != have.casefold():
-        raise InstallFailed(
-            f"the hash of {name} is {have}, and the list of agents says {wanted}; nothing was kept"
-        )
+        raise InstallFailed(f"the hash of {name} is {have}, and {by} says {wanted}; nothing was kept")
 
 
 def _locked_packages(lock: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:

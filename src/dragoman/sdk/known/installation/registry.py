@@ -4,9 +4,10 @@
     entry = registry.find("claude")
 
 A list comes with this package, with the date on which it was made. A person may put a newer one beside it
-(`dragoman agents registry refresh`); its entries then win. Reading is lenient to unknown members and bounded
-in bytes and entries; an entry that makes no sense is left out, with a note. `integrity`, `sha256` and
-`needs_scripts` of a package are members of our own; the public form has hashes for archives alone.
+(`dragoman agents registry refresh`); its entries then win. `make interop` writes the versions, hashes and
+dates of the agents that it tried into the shipped one. Reading is lenient to unknown members and bounded in
+bytes and entries; an entry that makes no sense is left out, with a note. `tested`, and `integrity`, `sha256`
+and `needs_scripts` of a package, are members of our own; the public form has hashes for archives alone.
 """
 
 from __future__ import annotations
@@ -82,6 +83,8 @@ class RegistryEntry(msgspec.Struct, frozen=True, kw_only=True):
     license: str = ""
     website: str = ""
     repository: str = ""
+    tested: date | None = None
+    """The day on which Dragoman's own trials ran this version; of the shipped list alone."""
 
     @property
     def homepage(self) -> str:
@@ -199,7 +202,8 @@ def parse_registry(data: bytes, *, origin: str, today: date) -> tuple[RegistryFi
     notes = []
     for number, item in enumerate(items):
         try:
-            entry = convert(item, RegistryEntry)
+            # No other list knows our trials.
+            entry = convert({**item, "tested": None} if isinstance(item, dict) else item, RegistryEntry)
             check_entry(entry)
             entries[entry.id] = entry
         except (msgspec.ValidationError, LocalMistake) as error:
@@ -242,6 +246,27 @@ def this_platform() -> str:
     system = {"win32": "windows", "darwin": "darwin"}.get(sys.platform, "linux")
     machine = platform.machine().lower()
     return f"{system}-{ {'amd64': 'x86_64', 'arm64': 'aarch64'}.get(machine, machine) }"
+
+
+def is_newer(version: str, *, than: str) -> bool:
+    """Whether a version comes after another one. False if nobody can tell."""
+    mine, other = _version_key(version), _version_key(than)
+    return mine is not None and other is not None and mine > other
+
+
+def _version_key(version: str) -> tuple[tuple[int, ...], int, tuple[tuple[bool, str, int], ...]] | None:
+    """The numbers, then: before the release (`-rc.1`, `b2`), the release, after it (`.post1`)."""
+    found = re.fullmatch(r"v?(\d+(?:\.\d+)*)[-._]?([^+]*)(?:\+.*)?", version.lower())
+    if found is None:
+        return None
+    numbers = tuple(int(part) for part in found[1].split("."))
+    while numbers and numbers[-1] == 0:
+        numbers = numbers[:-1]
+    parts = tuple(
+        (word != "", word, int(digits or 0)) for word, digits in re.findall(r"([a-z]+)|(\d+)", found[2])
+    )
+    rank = 0 if not found[2] else 1 if found[2].startswith("post") else -1
+    return numbers, rank, parts
 
 
 def split_version(package: str, kind: DistributionKind) -> tuple[str, str | None]:

@@ -1,8 +1,8 @@
 """What is installed, and where: one folder for each agent, in it one for each installation.
 
     agents/claude/state.json                 which installation is used, and which one was before it
-    agents/claude/0.85.1-3f9c21aa/           an installation; its folder is never moved
-    agents/claude/0.85.1-3f9c21aa/install.json   what was installed, from where, with which hashes
+    agents/claude/0.99.1-3f9c21aa/           an installation; its folder is never moved
+    agents/claude/0.99.1-3f9c21aa/install.json   what was installed, from where, with which hashes
 
 An installation counts from the moment that `state.json` names it, and that file is replaced as a whole: a
 failure before leaves what was there, and a folder that no state names is removed by the next installation.
@@ -34,8 +34,12 @@ DistributionKind: TypeAlias = Literal["npx", "uvx", "binary"]
 """How an agent comes: a package of npm, one of Python, or an archive. The words are the registry's."""
 
 
+HashSource: TypeAlias = Literal["list", "registry", "nothing"]
+"""Who says which hash is right: the list of agents; the registry that the package comes from; or nobody."""
+
+
 class PackageHash(msgspec.Struct, frozen=True, kw_only=True):
-    """One package or archive of an installation, with the hash that it was checked by."""
+    """One package or archive of an installation, with its hash."""
 
     name: str
     version: str
@@ -57,8 +61,8 @@ class InstallRecord(msgspec.Struct, frozen=True, kw_only=True):
     packages: tuple[PackageHash, ...] = ()
     is_pinned: bool = False
     """A person named this version: an update of everything leaves it."""
-    is_verified: bool = True
-    """Whether every part was checked by a hash."""
+    checked_by: HashSource = "nothing"
+    """Whose hash the agent's own package or archive was checked by."""
     scripts: tuple[str, ...] = ()
     """Packages whose install scripts were not run."""
     schema: int = 1
