@@ -81,7 +81,7 @@ export class FolderPicker {
 
   private take(path: string): void {
     this.field.value = path;
-    void this.look();
+    this.field.dispatchEvent(new Event("input", { bubbles: true }));
   }
 
   private onKey(event: KeyboardEvent): void {

@@ -2,6 +2,7 @@
 
 import { type TemplateResult, html, nothing } from "lit";
 import type { App } from "../model/app";
+import { offeredFolders, orderedAgents } from "../model/beginning";
 import { recallJson, remember } from "../model/memory";
 import { surroundings } from "../surroundings";
 import { plain } from "../text/reveal";
@@ -38,13 +39,13 @@ export function banner(app: App): TemplateResult | typeof nothing {
 }
 
 export function newSession(app: App, go: (id: string) => void, wantedAgent = ""): void {
-  const folders = [...new Set([...recallJson<string[]>("folders", []), ...[...app.sessions.values()].map((session) => session.cwd)])].filter(Boolean);
+  const folders = offeredFolders(recallJson<string[]>("folders", []), app.sessions.values(), app);
   const form = el("form", "form");
   const list = el("div", "agents");
   list.setAttribute("role", "radiogroup");
   list.setAttribute("aria-label", "Agent");
   const chosen = wantedAgent || recallJson("agent", app.defaultAgent);
-  for (const agent of app.agents) {
+  for (const agent of orderedAgents(app.agents, app.defaultAgent)) {
     const radio = el("input");
     radio.type = "radio";
     radio.name = "agent";
@@ -66,6 +67,8 @@ export function newSession(app: App, go: (id: string) => void, wantedAgent = "")
     picker.list.hidden = place !== "";
   };
   list.addEventListener("change", say);
+  // What was wrong is not said of what is chosen instead.
+  form.addEventListener("input", () => fault.replaceChildren());
   const start = el("button", "choice allow_once", "Start");
   start.type = "submit";
   const fault = el("p", "fault");
@@ -84,7 +87,7 @@ export function newSession(app: App, go: (id: string) => void, wantedAgent = "")
     cwd = looked?.path ?? cwd;
     if (looked?.exists === false) {
       start.disabled = false;
-      fault.replaceChildren(shown(`${cwd} is no folder on the hub's machine that you may use. Type another path; the list below it helps.`, "exact line"));
+      fault.replaceChildren(shown(`There is no folder ${cwd} on the hub's machine that you may use. Type another path, or choose one below.`, "exact line"));
       return folder.focus();
     }
     app.rpc.call<{ sessionId: string }>("session/new", { cwd, mcpServers: [], _meta: { dragoman: { agent } } }).then(
