@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { offeredFolders, orderedAgents, sessionTitle, suggestionsFor, underTitle } from "../src/model/beginning";
+import { sessionTitle, suggestionsFor, underTitle } from "../src/model/beginning";
 import type { SessionInfo } from "../src/model/types";
+import { offeredFolders, orderedAgents } from "../src/view/new_session";
 
 const session = (cwd: string, title = ""): SessionInfo => ({ sessionId: "s", agent: "review", cwd, title, state: "idle" });
 

@@ -64,7 +64,7 @@ ANNOUNCEMENTS = frozenset(kind.encode() for kind in subagent_words.ANNOUNCEMENTS
 TITLE = 80
 """Characters of a title that is taken from a prompt or given to a child."""
 
-SHORTEST_TITLE = 5
+SHORTEST_TITLE = 4
 """Characters of a prompt that may become a title, unless it is in a script that says much with few."""
 
 TOOL_CALLS = frozenset({b"tool_call", b"tool_call_update"})
