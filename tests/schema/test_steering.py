@@ -13,6 +13,7 @@ from dragoman.schema.steering import (
     SteeringWay,
     announced_steering,
     read_steer_answer,
+    restart_prompt,
     steer_call,
     steering_way,
 )
@@ -72,3 +73,20 @@ def test_only_an_agent_that_says_so_has_the_message(result: object, answer: str)
 def test_an_injected_message_is_in_the_turn_only_while_that_runs() -> None:
     assert read_steer_answer("inject", {"messageId": "m1"}, is_turn_open=True) == "delivered"
     assert read_steer_answer("inject", {"messageId": "m1"}, is_turn_open=False) == "queued"
+
+
+@every(
+    ("first", "texts"),
+    [
+        ("Review src", ["Review src", "--", "left", "--", "slowly"]),
+        ("/tmp/a is wrong", ["/tmp/a is wrong", "--", "left", "--", "slowly"]),
+        ("/review src", ["left", "--", "slowly"]),
+        ("/review", ["left", "--", "slowly"]),
+    ],
+)
+def test_a_turn_begins_again_with_its_prompt_and_a_command_never_gets_a_message_as_its_argument(
+    first: str, texts: list[str]
+) -> None:
+    prompt, *messages = [[v1.TextContent(text=text)] for text in (first, "left", "slowly")]
+    blocks = restart_prompt(prompt, messages, v1.TextContent(text="--"))
+    assert [block.text for block in blocks] == texts

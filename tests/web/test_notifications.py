@@ -153,7 +153,7 @@ def switch_on(page: Any, name: str) -> None:
 def ask(page: Any, hub: RunningHub, push: ServiceThread, prompt: str) -> tuple[str, dict[str, Any]]:
     """A new session in which a permission is asked for: its id, and the message of the push service."""
     start_session(page, hub.folder)
-    page.wait_for_selector("text=What shall it do?")
+    page.wait_for_selector("text=What should the agent do?")
     session = page.evaluate("location.hash").rpartition("/")[2]
     send(page, prompt)
     return session, push.next()

@@ -48,7 +48,7 @@ def write(page: Any, text: str) -> None:
 def count_in_session(page: Any, hub: RunningHub) -> str:
     """A new session in which a turn has ended; its address."""
     start_session(page, hub.folder)
-    page.wait_for_selector("text=What shall it do?")
+    page.wait_for_selector("text=What should the agent do?")
     send(page, "count")
     ended(page, 1)
     return str(page.evaluate("location.hash"))

@@ -70,10 +70,10 @@ def check_copy_and_link(visitor: Visitor, page: Any, session: str) -> None:
     visitor.context.grant_permissions(["clipboard-read", "clipboard-write"])
     message = page.locator(".item.of-user", has_text="break it")
     message.hover()
-    message.get_by_role("button", name="Copy", exact=True).click()
+    message.get_by_role("button", name="Copy this message", exact=True).click()
     message.get_by_role("button", name="Copied").wait_for()
     assert page.evaluate("navigator.clipboard.readText()") == "break it"
-    message.get_by_role("button", name="Link", exact=True).click()
+    message.get_by_role("button", name="Copy a link to this message", exact=True).click()
     holds(page, "async () => (await navigator.clipboard.readText()).startsWith('http')")
     address = page.evaluate("navigator.clipboard.readText()")
     assert f"#/s/{session}/" in address

@@ -49,7 +49,7 @@ def test_a_message_steers_a_running_turn_and_says_what_became_of_it(
     asked(page, ["hold on", "left"])
     says(page, ".user .outcome", "delivered")
     start_session(page, hub.folder, agent="guide")
-    page.wait_for_selector("text=What shall it do?")
+    page.wait_for_selector("text=What should the agent do?")
     send(page, "wait")
     page.wait_for_selector(".agent")
     page.fill(".composer textarea", "not here")

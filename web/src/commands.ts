@@ -2,6 +2,7 @@
 
 import type { App } from "./model/app";
 import { THEMES, chooseTheme } from "./model/appearance";
+import { sessionTitle } from "./model/beginning";
 import type { Conversation } from "./model/conversation";
 import { type Hubs, identityOf } from "./model/hubs";
 import type { AgentInfo } from "./model/types";
@@ -93,7 +94,7 @@ function views({ app, hubs, go, search, start, help }: CommandReach): PaletteEnt
 
 function sessions({ hubs, openIdentity }: CommandReach): PaletteEntry[] {
   return hubs.sessions().map((session) => ({
-    label: session.title || "Untitled session",
+    label: sessionTitle(session),
     detail: [hubs.nameOf(session.hub), session.agent, session.cwd, STATES[session.state]].filter(Boolean).join(" · "),
     icon: session.state === "waiting" ? "ask" : "read",
     run: () => openIdentity(identityOf(session)),

@@ -8,7 +8,7 @@ import { Conversation } from "./model/conversation";
 import { plain } from "./text/reveal";
 import { el, shown } from "./view/dom";
 import { childrenOf, standing } from "./view/family";
-import { viewOf } from "./view/items";
+import { type Reader, viewOf } from "./view/items";
 import { finishDrawing } from "./view/later";
 
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; media-src data:";
@@ -21,7 +21,7 @@ export async function exported(app: App, open: Conversation): Promise<Blob> {
   const title = open.fold.title ?? open.info?.title ?? "A session";
   const under = `${open.info?.agent ?? ""} · ${open.info?.cwd ?? ""}`;
   const head = el("header", "", el("h1", "", shown(title, "line")), el("p", "faint", shown(under, "exact line")));
-  const body = el("main", "exported", head, ...itemsOf(open), ...(await childrenIn(app, open.id, 0)));
+  const body = el("main", "exported", head, ...itemsOf(open, app.readerOf(open.id)), ...(await childrenIn(app, open.id, 0)));
   // Colours come a moment later.
   await import("./view/highlight");
   await new Promise((resolve) => window.setTimeout(resolve));
@@ -32,10 +32,10 @@ export async function exported(app: App, open: Conversation): Promise<Blob> {
   return new Blob([start, "<body>", body.outerHTML, "</body></html>\n"], { type: "text/html" });
 }
 
-function itemsOf(open: Conversation): HTMLElement[] {
+function itemsOf(open: Conversation, reader: Reader): HTMLElement[] {
   return open.fold.items.map((item) => {
     // What is folded is drawn when it is opened; in a file nobody could.
-    const view = viewOf(item, new Map([[item.id, true]])).element;
+    const view = viewOf(item, new Map([[item.id, true]]), reader).element;
     if (item.kind === "thought") view.removeAttribute("open");
     finishDrawing(view);
     return el("div", `item drawn of-${item.kind}`, view);
@@ -52,7 +52,7 @@ async function childrenIn(app: App, parent: string, level: number): Promise<HTML
     section.open = true;
     try {
       await conversation.readAll(app.rpc);
-      section.append(...itemsOf(conversation));
+      section.append(...itemsOf(conversation, app.readerOf(child.sessionId)));
     } catch (error) {
       section.append(el("p", "faint", shown(`It could not be read: ${error instanceof Error ? error.message : String(error)}`, "line")));
     }

@@ -9,6 +9,7 @@ import "./style/index.css";
 import { download, exported } from "./export";
 import { App, type Found, type HubConnection } from "./model/app";
 import { applyAppearance } from "./model/appearance";
+import { sessionTitle, suggestionsFor } from "./model/beginning";
 import type { Conversation } from "./model/conversation";
 import { Hubs, identityOf, parseHubLink } from "./model/hubs";
 import { listenToKeys } from "./keys";
@@ -20,7 +21,7 @@ import { canTakeBack } from "./model/outbox";
 import { type Sending, sendingLabel } from "./model/steering";
 import { commands, successors } from "./commands";
 import { surroundings } from "./surroundings";
-import type { FilePlace } from "./text/places";
+import { type FilePlace, shortPath } from "./text/places";
 import { plain } from "./text/reveal";
 import type { AgentsView } from "./view/agents";
 import { BoardView } from "./view/board";
@@ -218,6 +219,7 @@ function timeline(open: Conversation): Timeline {
       toStart: () => void open.history.goTo(owner.rpc, 1).then((isThere) => isThere || redraw()),
       toEnd: () => open.history.toEnd(),
       goTo: (cursor) => void seek(open, cursor, (list, item) => list.goTo(item)),
+      reader: () => ({ ...owner.readerOf(open.id), cwd: open.info?.cwd ?? "" }),
       address: (cursor) => `${location.origin}${location.pathname}${owner.hashOf(open.id, cursor)}`,
     });
     timelines.set(open, made);
@@ -259,7 +261,7 @@ function pendingPrompts(open: Conversation, tail: HTMLElement, composer: Compose
   tail.dataset.shown = key;
   const nodes: HTMLElement[] = open.sending.filter((sending) => !open.fold.taken.has(sending.key)).map((sending) => pendingPrompt(open, sending, composer));
   if (open.fold.turn && open.info?.state !== "waiting") nodes.push(el("div", "working", el("i"), el("i"), el("i")));
-  if (open.state === "open" && !open.fold.items.length && !nodes.length) nodes.push(beginning(open));
+  if (open.state === "open" && !open.fold.items.length && !nodes.length) nodes.push(beginning(open, composer));
   if (open.state === "opening") {
     const isMissing = app.health === "offline";
     nodes.unshift(isMissing ? el("p", "empty faint", "This session is not kept on this device. It is shown when the network is back.") : el("div", "skeleton", el("i"), el("i"), el("i")));
@@ -296,10 +298,22 @@ function openOutbox(): void {
   void import("./view/outbox").then(({ showOutbox }) => showOutbox(hubs, openIdentity), () => app.say("The list could not be loaded."));
 }
 
-function beginning(open: Conversation): HTMLElement {
-  const hint = (key: string, what: string): HTMLElement => el("p", "faint", el("kbd", "", key), ` ${what}`);
-  const folder = plain(open.info?.cwd ?? "", "exact line");
-  return el("div", "empty", el("p", "empty-title", "What shall it do?"), el("p", "faint", folder), hint("/", "commands of the agent"), hint("@", "files of the folder"));
+function beginning(open: Conversation, composer: Composer): HTMLElement {
+  const hint = (key: string, what: string): HTMLElement => el("span", "", el("kbd", "", key), ` ${what}`);
+  const { cwd, agent } = open.info ?? { cwd: "", agent: "" };
+  const folder = el("p", "faint", shown(shortPath(cwd, { cwd: "", home: app.home }), "exact line"));
+  folder.title = plain(cwd, "exact line");
+  const made = el("div", "empty", el("p", "empty-title", "What should the agent do?"), folder);
+  if (app.may("prompt")) {
+    const offered = suggestionsFor(agent);
+    const suggest = (text: string): HTMLElement => button(text, "suggestion", () => {
+      if (offered.includes(composer.field.value)) composer.field.value = ""; // another one instead
+      composer.restore([{ type: "text", text }]);
+    });
+    made.append(el("div", "suggestions", ...offered.map(suggest)));
+  }
+  made.append(el("p", "faint hints", hint("/", "commands"), hint("@", "files")));
+  return made;
 }
 
 let hadTurn = "";
@@ -361,7 +375,7 @@ function split(): void {
   const open = app.open;
   if (!open) return app.say("Open a session first, then another one beside it.");
   const others = [...app.sessions.values()].filter((session) => session.sessionId !== open.id);
-  const entries = others.map((session) => ({ label: session.title || "Untitled session", detail: `${session.agent} ${session.cwd}`, icon: "split", run: () => openBeside(identityOf(session)) }));
+  const entries = others.map((session) => ({ label: sessionTitle(session), detail: `${session.agent} ${session.cwd}`, icon: "split", run: () => openBeside(identityOf(session)) }));
   openPalette({ title: "Open beside", placeholder: "A session to open beside this one", entries });
 }
 
@@ -485,7 +499,7 @@ function sessionMenu(event: Event, open: Conversation): void {
       (error: Error) => app.say(error.message),
     );
   };
-  const ends = (word: string, method: string) => (): void => confirm(`${word} this session?`, plain(open.info?.title || "Untitled session"), word, act(method));
+  const ends = (word: string, method: string) => (): void => confirm(`${word} this session?`, plain(open.info ? sessionTitle(open.info) : ""), word, act(method));
   menu(event, [
     ["What the last turn changed", () => changes(open)],
     app.may("approve") && ["Commit …", () => commit(open)],

@@ -176,6 +176,32 @@ test("a turn's time does not count the waiting for a person", () => {
   assert.ok(end?.kind === "end" && end.started === 1_000 && end.waited === 60_000);
 });
 
+test("a turn takes as long for who watched it as for who reads it later", () => {
+  const request: Message = { id: 1, method: "session/request_permission", params: { sessionId: S, toolCall: {}, options: [], _meta: { dragoman: { request: "7" } } } };
+  const asked = event("asked", { time: 12, askedAt: 12, request: "7", method: "session/request_permission", params: { toolCall: {}, options: [] } });
+  const at = (time: number, message: Message): Message => ({ ...message, params: { ...message.params, time } });
+  const tail = [asked, at(16, event("settled", { request: "7", outcome: "answered" })), at(20, ended("k1"))];
+  const taken = (messages: Message[], clock: (at: number) => number | undefined): unknown[] => {
+    const fold = new Fold(S);
+    messages.forEach((message, place) => fold.apply(message, String(place), clock(place)));
+    const end = fold.items.at(-1)!;
+    return end.kind === "end" ? [end.started, end.waited, end.time] : [];
+  };
+  const stored = taken([at(10, started("k1", "go")), ...tail], () => undefined);
+  // The clock of the browser goes wrong, and a tab in the background hears everything late.
+  const live = taken([at(10, started("k1", "go")), request, ...tail], (place) => 5_000_000 * place);
+  assert.deepEqual(stored, [10_000, 4_000, 20_000]);
+  assert.deepEqual(live, stored);
+});
+
+test("who joins a running turn keeps when it began", () => {
+  const fold = folded([event("turn_started", { key: "k1", time: 10, prompt: [] })]);
+  fold.begin({ turn: { key: "k1" } });
+  assert.equal(fold.turn?.started, 10_000);
+  fold.begin({ turn: { key: "k2" } });
+  assert.equal(fold.turn?.started, undefined);
+});
+
 test("a call that a person is asked about is marked until the answer", () => {
   const asked = { request: "9", method: "session/request_permission", params: { toolCall: { toolCallId: "t" }, options: [] } };
   const fold = folded([started("k", "x"), tool("t", { title: "Run" }), event("asked", asked)]);

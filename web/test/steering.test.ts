@@ -89,6 +89,14 @@ test("the turn of any other agent is stopped, and begins again once with all tha
   assert.equal(talk.sending.length, 0);
 });
 
+test("a slash command that is stopped does not take the message for its argument", async () => {
+  const { talk, rpc, calls, hear } = await running("restart");
+  hear(ended("k1", "end_turn"), started("k2", "/review src"));
+  await talk.steer(rpc, words("leave the tests alone"));
+  hear(ended("k2", "cancelled"));
+  assert.deepEqual(sent(calls), ["session/cancel", "session/prompt leave the tests alone"]);
+});
+
 test("a turn that ended by itself is not run again", async () => {
   const { talk, rpc, calls, hear } = await running("restart");
   await talk.steer(rpc, words("left"));

@@ -3,7 +3,7 @@ import test from "node:test";
 import { MOST_LINES, Screen } from "../src/text/ansi";
 import { changedPart, diffLines, hunksOf, parseUnified, sideBySide } from "../src/text/diff";
 import { type Piece, isBetween, placeToCut, plain, reveal } from "../src/text/reveal";
-import { grouped, hours } from "../src/view/dom";
+import { grouped, hours, price } from "../src/view/dom";
 import { effort } from "./effort";
 import { chance } from "./random";
 
@@ -135,4 +135,9 @@ test("hours and counts are written as they are read", () => {
   assert.equal(hours(new Date(2026, 0, 31, 4, 5)), "04:05");
   assert.equal(hours(new Date(2026, 0, 31, 23, 50)), "23:50");
   assert.deepEqual([0, 999, 1000, 1234567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+});
+
+test("what is not nothing never looks like it", () => {
+  const prices = [0, 0.0004, 0.002, 0.0125, 0.05, 0.0996, 0.5, 12.345, -0.002].map((amount) => price({ amount, currency: "USD" }));
+  assert.deepEqual(prices, ["0.00 USD", "< 0.001 USD", "0.002 USD", "0.013 USD", "0.05 USD", "0.10 USD", "0.50 USD", "12.35 USD", "-0.002 USD"]);
 });

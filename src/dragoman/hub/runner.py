@@ -288,9 +288,20 @@ async def drain(hub: Hub, *, cluster: Cluster | None = None, within: float = DRA
         pass
 
 
+def _started_in() -> str:
+    """The folder; empty for that of a service, which is the root, and for one that was removed since."""
+    try:
+        folder = Path.cwd()
+    except OSError:
+        return ""
+    return "" if folder == Path(folder.anchor) else str(folder)
+
+
 def options_of(settings: HubSettings) -> HubOptions:
     return HubOptions(
         default_agent=settings.default_agent,
+        folder=_started_in(),
+        home=policy_paths().home,
         hubs=settings.hubs,
         prompts_queued=settings.limits.prompts_queued,
         unread=settings.limits.unread,

@@ -5,6 +5,8 @@
 - `replay` gives what was appended, byte for byte, in pages; what is damaged is never served as if it were
   true.
 - An append that nobody waits for any more is carried out all the same.
+- An append changes the time by which streams are listed, unless all that it holds is housekeeping of a hub
+  (`entry_runs.is_housekeeping`): a list is sorted by what people and agents did.
 - Entries that have an idempotency key (see `idempotency`) are found by it as long as their stream exists,
   whatever its length, from the moment in which `append` returns.
 - A journal may redact what it stores. Of an entry that is `pending` it keeps the original as well, apart from

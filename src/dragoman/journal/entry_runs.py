@@ -15,6 +15,11 @@ from dragoman.journal.contract import PAGE_BYTES, PAGE_ROWS, Direction, Entry, S
 
 T = TypeVar("T")
 
+_HOUSEKEEPING = tuple(
+    b'{"hub":"%b"' % name for name in (b"bound", b"gist", b"heard", b"loading", b"owned", b"released")
+)
+"""How a hub's notes begin that say which process or node has a session, and not what was done in it."""
+
 
 class FrameLines(Sequence[bytes]):
     """Frames of which none has a newline, as a text with one behind each; taken apart when one is wanted."""
@@ -184,6 +189,14 @@ def runs_of_entries(entries: Sequence[Entry]) -> EntryBatch:
             runs.append(FrameRun(entry.direction, frames, moment, pending))
         frames.append(entry.frame if type(entry.frame) is bytes else bytes(entry.frame))
     return EntryBatch(runs)
+
+
+def is_housekeeping(runs: Iterable[FrameRun]) -> bool:
+    """Whether a hub wrote all of this for itself: neither a person nor an agent did anything."""
+    return all(
+        run.direction == "note" and all(frame.startswith(_HOUSEKEEPING) for frame in run.frames)
+        for run in runs
+    )
 
 
 def at_most(run: FrameRun, count: int) -> FrameRun:

@@ -27,7 +27,7 @@ from dragoman.journal.contract import (
     read_cursor,
 )
 from dragoman.journal.conversation import moments
-from dragoman.journal.entry_runs import RunPage, runs_of_entries
+from dragoman.journal.entry_runs import RunPage, is_housekeeping, runs_of_entries
 from dragoman.journal.idempotency import keyed_entries, with_entry
 from dragoman.journal.originals import originals_of
 from dragoman.journal.redaction import redact_runs
@@ -70,7 +70,9 @@ class MemoryJournal:
         page = RunPage(last + 1, runs)
         self._entries[stream] += page
         last = page.last
-        self._infos[stream] = replace(info, last=last, updated=self._clock())
+        self._infos[stream] = replace(
+            info, last=last, updated=info.updated if is_housekeeping(batch.runs) else self._clock()
+        )
         return last
 
     async def replay(self, stream: str, *, after: int = 0, limit: int | None = None) -> AsyncIterator[Page]:

@@ -26,7 +26,14 @@ from dragoman.journal.contract import (
     make_cursor,
     read_cursor,
 )
-from dragoman.journal.entry_runs import FrameRun, RunPage, at_most, runs_of_entries, size_of
+from dragoman.journal.entry_runs import (
+    FrameRun,
+    RunPage,
+    at_most,
+    is_housekeeping,
+    runs_of_entries,
+    size_of,
+)
 from dragoman.journal.idempotency import keyed_entries
 from dragoman.journal.redaction import redact_runs
 from dragoman.journal.seal import Seal
@@ -93,9 +100,12 @@ def append(
     `redacted_runs` is what `redact` makes of the entries, if the caller has it already. `ends` holds where
     streams ended when we last wrote to them; it may be out of date, and this function updates it.
     """
-    end, first = _advance(connection, stream, len(entries), after=after, now=now, seal=seal, ends=ends)
-    number, info = end.number, end.info
     batch = runs_of_entries(entries)
+    is_quiet = is_housekeeping(batch.runs)
+    end, first = _advance(
+        connection, stream, len(entries), after=after, now=now, is_quiet=is_quiet, seal=seal, ends=ends
+    )
+    number, info = end.number, end.info
     runs = redacted_runs or (batch.runs if redact is None else redact_runs(batch, redact))
     pending = originals.originals_of(batch.runs, runs, first)
     key_entries = keyed_entries(batch.runs, first)  # redaction may change a key
@@ -115,24 +125,27 @@ def _advance(
     *,
     after: int | None,
     now: float,
+    is_quiet: bool,
     seal: Seal | None,
     ends: dict[str, StreamEnd] | None,
 ) -> tuple[StreamEnd, int]:
-    """The stream with so many entries more, and where they begin. A stream that is in `ends` is moved without
-    a look at it: that it is still as we left it is part of the statement, and if it is not, we look.
+    """The stream with so many entries more, and where they begin; quiet ones leave its time. A
+    stream that is in `ends` is moved without a look at it: that it is still as we left it is part of the
+    statement, and if it is not, we look.
     """
     old_end = None if ends is None else ends.pop(stream, None)
     end: StreamEnd | None = None
     if old_end is not None and after in (None, old_end.info.last):
         is_recent = old_end.is_moved and 0 <= now - old_end.info.updated < SAME_TIME_SECONDS
-        update_time = old_end.info.updated if is_recent else now
+        update_time = old_end.info.updated if is_quiet or is_recent else now
         info = replace(old_end.info, last=old_end.info.last + count, updated=update_time)
         end = move_stream(connection, old_end.number, info, old_end=old_end)
     if end is None:
         number, old_info = _find_or_new(connection, stream, now, seal)
         if after is not None and after != old_info.last:
             raise StreamMoved(stream, after, old_info.last)
-        info = replace(old_info, last=old_info.last + count, updated=now)
+        update_time = old_info.updated if is_quiet else now
+        info = replace(old_info, last=old_info.last + count, updated=update_time)
         if number is None or seal is not None:
             end = write_stream(connection, number, info, seal=seal)
         else:

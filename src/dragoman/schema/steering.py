@@ -13,6 +13,7 @@ agents answer `{}` to every method that they do not know.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -113,11 +114,18 @@ def read_steer_answer(way: SteeringWay, result: object, *, is_turn_open: bool) -
     return outcomes.get(outcome, "refused") if isinstance(outcome, str) else "refused"
 
 
+_COMMAND = re.compile(r"/[\w:.-]+(?=\s|$)")
+
+
 def restart_prompt(prompt: Sequence[Any], messages: Sequence[Sequence[Any]], separator: Any) -> list[Any]:
-    """The content of a turn that begins again: its prompt, and what was said since."""
-    blocks = list(prompt)
-    for message in messages:
-        blocks += [separator, *message]
+    """The content of a turn that begins again: its prompt, and what was said since. A slash command is not
+    repeated, because all that stands behind it would be its argument: the agent has it in its history.
+    """
+    first_text = getattr(prompt[0], "text", None) if prompt else None
+    is_command = isinstance(first_text, str) and _COMMAND.match(first_text) is not None
+    blocks: list[Any] = []
+    for part in messages if is_command else (prompt, *messages):
+        blocks += [separator, *part] if blocks else part
     return blocks
 
 

@@ -231,8 +231,11 @@ async def _lists(journal: Journal) -> None:
     assert sorted(names) == sorted(f"s{n}" for n in range(25)), "some are missing, or there twice"
     matches = (await journal.list(agent="odd", cwd="/1", limit=100)).streams
     assert {info.stream for info in matches} == {f"s{n}" for n in range(25) if n % 2 and n % 3 == 1}, "filter"
+    await journal.append("s4", entries(1))
     await journal.append("s3", entries(1))
     assert (await journal.list(limit=1)).streams[0].stream == "s3", "the latest change is not first"
+    await journal.append("s4", [Entry("note", b'{"hub":"released"}', 1.0)])
+    assert (await journal.list(limit=1)).streams[0].stream == "s3", "a hub's own note moved a stream"
     try:
         await journal.list(cursor="nonsense")
     except JournalError:

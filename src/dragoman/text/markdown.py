@@ -104,11 +104,16 @@ class ItemList(NamedTuple):
     items: tuple[ListItem, ...]
 
 
+Alignment: TypeAlias = Literal["left", "center", "right"]
+
+
 class Table(NamedTuple):
     line: int
     gap: bool
     head: tuple[tuple[TextSpan, ...], ...]
     rows: tuple[tuple[tuple[TextSpan, ...], ...], ...]
+    alignments: tuple[Alignment, ...]
+    """Of each column."""
     is_continued: bool = False
     """Its head was given out before."""
 
@@ -197,8 +202,9 @@ class _Builder:
             case "bullet_list_open" | "ordered_list_open":
                 return ItemList(line, gap, tuple(self._items(token)))
             case "table_open":
+                alignments = tuple(self._alignments())
                 head, *rows = self._rows()
-                return Table(line, gap, head, tuple(rows))
+                return Table(line, gap, head, tuple(rows), alignments)
             case "paragraph_open":
                 return Paragraph(line, gap, self._spans())
         return HtmlBlock(line, gap, sanitize(token.content.rstrip("\n")))
@@ -220,6 +226,15 @@ class _Builder:
             yield ListItem(line, gap, number, token.markup, is_checked, blocks)
             number = None if number is None else number + 1
         self._at += 1
+
+    def _alignments(self) -> Iterator[Alignment]:
+        """Of the columns of the table that begins here."""
+        for token in self._tokens[self._at :]:
+            if token.type == "tr_close":
+                return
+            if token.type == "th_open":
+                style = str(token.attrs.get("style", ""))
+                yield "right" if style.endswith("right") else "center" if style.endswith("center") else "left"
 
     def _rows(self) -> Iterator[tuple[tuple[TextSpan, ...], ...]]:
         row: list[tuple[TextSpan, ...]] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from dragoman import connect
 from dragoman.agents.review.agent import review_agent
 from dragoman.errors import CallFailed, ErrorAnswer
+from dragoman.review import Severity
 from dragoman.schema.v1 import (
     AvailableCommandsUpdate,
     EmbeddedResource,
@@ -214,20 +216,17 @@ async def test_every_fix_is_told_once(folder: Path) -> None:
         assert "".join(shown).count('+    return command == "x"') == 1
 
 
-async def test_findings_are_told_before_the_tools_have_ended(folder: Path) -> None:
+async def test_the_worst_findings_are_told_first_then_by_file_and_line(folder: Path) -> None:
     async with reviewing(folder) as (_, session):
-        told = await say(session, "review src/app.py")
-        ends = [
-            at
-            for at, update in enumerate(told.updates)
-            if getattr(update, "status", None) == "completed" and hasattr(update, "tool_call_id")
-        ]
-        first = next(
-            at
-            for at, update in enumerate(told.updates)
-            if findings_in(getattr(getattr(update, "content", None), "text", "") or "")
-        )
-        assert first < ends[-1]
+        told = await say(session, "review src")
+        heads = re.findall(r"\*\*(\d+)\. (\w+): ", told.text)
+        assert [int(number) for number, _ in heads] == list(range(1, len(heads) + 1))
+        ranks = [Severity(name).rank for _, name in heads]
+        places = [(path, line) for _, path, line in findings_in(told.text)]
+        assert len(places) == len(ranks) > 2
+        order = list(zip(ranks, places, strict=True))
+        assert order == sorted(order)
+        assert len(set(ranks)) > 1
 
 
 async def test_words_that_make_no_sense_get_help_and_never_an_error(folder: Path) -> None:

@@ -610,9 +610,17 @@ def test_what_is_lent_ends_with_the_turn_by_an_error(method: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "title"),
-    [("  two\nlines ", "two"), ("x" * 200, "x" * 79 + "…"), ("", "")],
+    [
+        ("  first line\nand more ", "first line"),
+        ("x" * 200, "x" * 79 + "…"),
+        ("Rewrite the parser, " + "slowly " * 20, "Rewrite the parser," + " slowly" * 8 + "…"),
+        ("go", ""),
+        ("hi!", ""),
+        ("修复登录", "修复登录"),
+        ("", ""),
+    ],
 )
-def test_a_session_is_called_by_its_first_line(text: str, title: str) -> None:
+def test_a_session_is_called_by_the_first_line_that_says_something(text: str, title: str) -> None:
     assert title_of(Raw(msgspec.json.encode({"prompt": [{"type": "text", "text": text}]}))) == title
 
 

@@ -55,11 +55,25 @@ async def test_observers_see_the_prompts_and_answers_of_others() -> None:
         await writer.answer(writer.prompt(session, "say 1"))
         ended = await reader.until(lambda one: one.get("params", {}).get("event") == "turn_ended")
         assert ended["params"]["stopReason"] == "end_turn"
+        history = await reader.call("_dragoman/hub/history", {"sessionId": session})
+        stored = [line for line in history["messages"] if line["message"]["params"].get("event")]
+        heard = [one["params"] for one in reader.heard if one.get("params", {}).get("event")]
+        assert [event["time"] for event in heard] == [line["time"] for line in stored], "by one clock"
         assert reader.texts("user_message_chunk") == ["say 1"]
         assert reader.texts() == ["0 "]
         assert writer.texts("user_message_chunk") == [], "nobody is told what he said himself"
         refused = await reader.refusal("session/prompt", {"sessionId": session, "prompt": text("mine")})
         assert refused["data"] == {"scope": "prompt"}
+
+
+async def test_a_client_learns_its_name_and_the_folders_that_it_may_use() -> None:
+    async with staged({"one": obedient}, folder="/home/ann/shop", home="/home/ann") as stage:
+        whole = await stage.client(Grant("phone")).begin()
+        confined = await stage.client(Grant("guest", roots=("/home/ann/shop",))).begin()
+        told = [client.heard[0]["result"]["_meta"]["dragoman"] for client in (whole, confined)]
+        assert [one["by"] for one in told] == ["phone", "guest"]
+        assert [one.get("folder") for one in told] == ["/home/ann/shop", "/home/ann/shop"]
+        assert [one.get("home") for one in told] == ["/home/ann", None]
 
 
 async def test_every_client_that_may_answer_is_asked_and_the_first_answer_counts() -> None:

@@ -77,6 +77,18 @@ async def test_a_session_without_clients_is_closed_in_its_agent_and_loaded_again
         assert memory.calls == ["close", "load"]
 
 
+async def test_a_session_that_is_released_and_looked_at_stays_where_it_stood_in_lists() -> None:
+    async with unused(Memory(), after=0.0) as (stage, old):
+        client = await stage.client().begin()
+        new = await client.new()
+        await client.answer(client.prompt(new, "say 1"))
+        before = (await client.call("session/list", {}))["sessions"]
+        assert [line["sessionId"] for line in before] == [new, old]
+        await stage.hub.sessions[old].release()
+        await client.call("session/load", {"sessionId": old, **LOAD})
+        assert (await client.call("session/list", {}))["sessions"] == before
+
+
 async def test_a_hub_that_comes_after_does_not_take_the_session_for_open_in_its_agent() -> None:
     memory = Memory()
     async with unused(memory) as (stage, session):

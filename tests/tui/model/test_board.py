@@ -1,5 +1,6 @@
 from dragoman.tui.drawing.board import draw_board
 from dragoman.tui.model.board import age, columns_of, duration, step_across, step_down, total_cost
+from dragoman.tui.model.facts import cost_text
 from dragoman.tui.ports import BoardSession, ChatRequest
 
 
@@ -55,6 +56,9 @@ def test_keys_move_down_through_all_columns_and_across_those_that_have_sessions(
 
 def test_costs_are_added_in_each_currency_and_times_are_read_at_a_glance() -> None:
     assert total_cost(SESSIONS) == "1.75 USD · 2.00 EUR"
+    amounts = (0.0, 0.0004, 0.002, 0.0125, 0.05, 0.0996, 1234.5)
+    texts = ["0.00 $", "< 0.001 $", "0.002 $", "0.013 $", "0.05 $", "0.10 $", "1,234.50 $"]
+    assert [cost_text((amount, "$")) for amount in amounts] == texts
     assert [duration(seconds) for seconds in (-1, 8, 245, 7625)] == ["0 s", "8 s", "4:05 min", "2 h 07 min"]
     ages = [age(seconds) for seconds in (-1, 8, 245, 7625, 3 * 86_400)]
     assert ages == ["just now", "just now", "4 min ago", "2 h ago", "3 d ago"]

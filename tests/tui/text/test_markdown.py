@@ -45,7 +45,8 @@ def test_code_keeps_its_lines_and_wraps_what_is_too_long() -> None:
 
 def test_a_table_has_columns_where_they_fit_and_rows_where_not() -> None:
     table = "| name | lines |\n|---|--:|\n| a.py | 10 |\n| b.py | 2 |"
-    assert lines(table) == ["name │ lines", "─────┼──────", "a.py │ 10   ", "b.py │ 2    "]
+    assert lines(table) == ["name │ lines", "─────┼──────", "a.py │    10", "b.py │     2"]
+    assert lines("| a | middle |\n|:--|:-:|\n| 1 | x |") == ["a │ middle", "──┼───────", "1 │   x   "]
     wide = "|" + "|".join("abcdefgh") + "|\n" + "|-" * 8 + "|\n|" + "|".join("12345678") + "|"
     assert lines(wide, 20)[:2] == ["a: 1", "b: 2"]
 

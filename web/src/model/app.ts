@@ -48,6 +48,10 @@ export class App implements Owner {
   agents: AgentInfo[] = [];
   defaultAgent = "";
   scopes = new Set<string>();
+  /** The name under which this page answers, the folder that the hub was started in and its user's home; empty if not told. */
+  by = "";
+  folder = "";
+  home = "";
   /** Other hubs that this page may talk to, as its own hub names them. */
   namedHubs: string[] = [];
   capabilities: Record<string, any> = {}; // of the hub, as its initialize answered
@@ -95,6 +99,11 @@ export class App implements Owner {
 
   private get seenName(): string {
     return this.hub ? `seen.${this.key}` : "seen";
+  }
+
+  /** From where a session is read. */
+  readerOf(sessionId: string): { cwd: string; home: string; by: string } {
+    return { cwd: this.sessions.get(sessionId)?.cwd ?? "", home: this.home, by: this.by };
   }
 
   hashOf(sessionId: string, part = ""): string {
@@ -185,6 +194,7 @@ export class App implements Owner {
     this.agents = Array.isArray(hub.agents) ? hub.agents : [];
     this.defaultAgent = hub.agent ?? this.agents[0]?.name ?? "";
     this.scopes = new Set(hub.scopes ?? []);
+    [this.by, this.folder, this.home] = [hub.by, hub.folder, hub.home].map((told) => String(told ?? ""));
     this.namedHubs = Array.isArray(hub.hubs) ? hub.hubs.map(String) : [];
     this.questions.clear();
     await rpc.call("_dragoman/hub/watch", { on: true });

@@ -1,7 +1,9 @@
 /** A request for permission: all that its agent has told about the call, its options in the order of a form, its title. */
 
 import type { Rpc } from "../wire/rpc";
+import { commandOf, titleWith } from "../text/command";
 import { Fold } from "./fold";
+import type { Question } from "./items";
 import type { Asked, Message, PermissionOption, ToolCall } from "./types";
 
 /** Whether the request names a call and says nothing else about it. */
@@ -27,6 +29,27 @@ export function orderedOptions(options: PermissionOption[]): PermissionOption[] 
   return [...options].sort((first, second) => place(first) - place(second));
 }
 
-export function titleOf(asked: Asked): string {
-  return String(asked.params.toolCall?.title ?? asked.params.message ?? "An agent asks");
+/** What is asked, with its command as a person reads it; with `words`, those stand in the place of the command. */
+export function titleOf({ params }: Pick<Asked, "params">, words?: string): string {
+  const title = String(params.toolCall?.title || params.message || "The agent asks for permission");
+  return titleWith(title, commandOf(params.toolCall?.rawInput), words);
+}
+
+const VERBS: Record<string, string> = {
+  allow_once: "Allowed", allow_always: "Always allowed", reject_once: "Refused", reject_always: "Always refused",
+  accept: "Answered", decline: "Declined", cancel: "Dismissed",
+};
+const OUTCOMES: Record<string, string> = { cancelled: "Withdrawn", expired: "No answer in time", agent_gone: "Not answered, because the agent ended" };
+
+/** A question and its answer: what was decided, about what, and by whom; `me` is the name under which this page answers. */
+export function answerWords({ asked, outcome, by, result }: Question, me: string): { verb: string; title: string; who: string } {
+  const title = titleOf(asked);
+  if (outcome === undefined) return { verb: "Waiting for an answer", title, who: "" };
+  const options: PermissionOption[] = Array.isArray(asked.params.options) ? asked.params.options : [];
+  const chosen = options.find(({ optionId }) => optionId === result?.outcome?.optionId);
+  // Of several options of one kind, the kind does not tell which.
+  const isAmbiguous = options.filter(({ kind }) => kind === chosen?.kind).length > 1;
+  const verb = VERBS[chosen?.kind ?? result?.action] ?? OUTCOMES[outcome] ?? (chosen ? "Answered" : "Settled");
+  const whoever = by === "policy" ? "by your rules" : by === "hub" ? "by the hub" : by && by === me ? "by you" : by ? `by “${by}”` : "";
+  return { verb, title, who: [chosen && isAmbiguous ? `“${chosen.name}”` : "", whoever].filter(Boolean).join(", ") };
 }

@@ -9,7 +9,7 @@ import { Fold } from "./fold";
 import { uniqueName } from "./memory";
 import { drop, store, waitingIn } from "./outbox";
 import { History, type Stored } from "./history";
-import { DOUBT, type Sending, type SteeringWay, blocksOf, isAccepted, joinPrompts, steerCall } from "./steering";
+import { DOUBT, type Sending, type SteeringWay, baseOf, blocksOf, isAccepted, joinPrompts, steerCall } from "./steering";
 import { Terminals } from "./terminals";
 import type { ContentBlock, FileChange, Message, SessionInfo, Snapshot } from "./types";
 
@@ -273,7 +273,7 @@ export class Conversation {
     if (!first || !this.rpc) return;
     const turn = first.turn ?? "";
     const item = this.fold.items.findLast((other) => other.kind === "user" && other.key === turn);
-    if (this.fold.stops.get(turn) === "cancelled" && item && "parts" in item) first.base = blocksOf(item.parts);
+    if (this.fold.stops.get(turn) === "cancelled" && item && "parts" in item) first.base = baseOf(blocksOf(item.parts));
     first.prompt = joinPrompts(first.prompt, ...others.map(({ prompt }) => prompt));
     first.way = undefined;
     this.sending = this.sending.filter((sending) => !others.includes(sending));

@@ -6,6 +6,7 @@
 
 import { type End, type Item, type Note, type Plan, type Question, type Speech, type Tool, nameUnknown, promptText, textOf } from "./items";
 import { outcomeOf, steeredKey } from "./steering";
+import { moment } from "./time";
 import type { Asked, Command, ConfigOption, ContentBlock, Message, Modes, PlanEntry, PromptCapabilities, Queued, Snapshot, ToolCall, Usage } from "./types";
 
 const SPEECH: Record<string, Speech["kind"]> = {
@@ -63,7 +64,7 @@ export class Fold {
     this.options = snapshot.configOptions ?? this.options;
     this.commands = snapshot.availableCommands ?? this.commands;
     this.usage = snapshot.usage ?? this.usage;
-    this.turn = snapshot.turn ?? null;
+    this.turn = snapshot.turn && snapshot.turn.key === this.turn?.key ? this.turn : (snapshot.turn ?? null);
     this.queue = [...(snapshot.queue ?? [])];
     for (const one of this.queue) this.taken.add(one.key);
     if (this.turn?.key) this.taken.add(this.turn.key);
@@ -237,7 +238,9 @@ export class Fold {
     }
   }
 
-  private event(params: any, at: Where): void {
+  private event(params: any, heard: Where): void {
+    // By the hub's clock, also live: a turn takes as long for who watched it as for who reads it later.
+    const at = { cursor: heard.cursor, time: moment(params.time) ?? heard.time };
     switch (params.event) {
       case "turn_started":
         return this.started(params, at);
@@ -316,7 +319,13 @@ export class Fold {
   }
 
   private ask(asked: Asked, at: Where): void {
-    if (typeof asked.request !== "string" || !asked.params || this.questions.has(asked.request)) return;
+    if (typeof asked.request !== "string" || !asked.params) return;
+    const known = this.questions.get(asked.request);
+    if (known) {
+      // The request itself came first, and without the hub's time.
+      if (this.turn && this.turn.askedAt === known.time && this.open.has(asked.request)) this.turn.askedAt = at.time;
+      return;
+    }
     const question = this.push<Question>({ kind: "question", asked, ...at });
     this.questions.set(asked.request, question);
     this.open.set(asked.request, question);

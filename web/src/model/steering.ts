@@ -64,6 +64,14 @@ export function outcomeOf(update: any): SteerOutcome | undefined { // of somebod
   return outcome === "delivered" || outcome === "queued" ? outcome : undefined;
 }
 
+/**
+ * What a turn that was stopped begins again with, before what was said since. A slash command is not repeated, because
+ * all that stands behind it would be its argument: the agent has it in its history.
+ */
+export function baseOf(prompt: ContentBlock[]): ContentBlock[] | undefined {
+  return /^\/[\w:.-]+(?=\s|$)/.test(prompt[0]?.text ?? "") ? undefined : prompt;
+}
+
 export function joinPrompts(first: ContentBlock[], ...others: ContentBlock[][]): ContentBlock[] {
   return others.reduce((joined, prompt) => [...joined, SEPARATOR, ...prompt], first);
 }

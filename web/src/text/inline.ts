@@ -3,6 +3,8 @@
  * a closing mark that it did not find, and nests no deeper than a few levels, so a hostile line costs linear time.
  */
 
+import { cutAtPlaces } from "./places";
+
 export type Inline =
   | { t: "text"; s: string }
   | { t: "code"; s: string }
@@ -84,7 +86,10 @@ class Line {
   }
 
   private flush(): void {
-    if (this.held) this.out.push({ t: "text", s: this.held });
+    // Every second piece names a line of a file.
+    (this.label ? [this.held] : cutAtPlaces(this.held)).forEach((s, at) => {
+      if (s) this.out.push(at % 2 ? { t: "link", href: s, c: [{ t: "text", s }] } : { t: "text", s });
+    });
     this.held = "";
   }
 

@@ -8,6 +8,46 @@ export interface FilePlace {
 const LINE = /^(.+?)(?:#L(\d+)(?:-L?\d+)?|:(\d+)(?:[:-]\d+)*)?$/;
 const SCHEME = /^[a-z][a-z0-9+.-]+:(?!\d)/i;
 
+/** Paths are shown from a session's folder, and from the home folder of the hub's user. Empty: not known. */
+export interface Viewpoint {
+  cwd: string;
+  home: string;
+}
+
+/** `src/a.py` in the session's folder, `~/a.py` in the home folder, anything else as it is. */
+export function shortPath(path: string, { cwd, home }: Viewpoint): string {
+  const below = (folder: string): string | null => {
+    const start = folder.replace(/[\\/]+$/, "");
+    return start && path.startsWith(start) && /^[\\/]/.test(path.slice(start.length)) ? path.slice(start.length + 1) : null;
+  };
+  const inFolder = below(cwd);
+  if (inFolder) return inFolder;
+  if (home && path === home) return "~";
+  const inHome = below(home);
+  return inHome ? `~/${inHome}` : path;
+}
+
+/** The same for every path that stands in a sentence. */
+export function shortenPaths(text: string, viewpoint: Viewpoint): string {
+  return text.replace(/(^|[\s`'"(])(\/[^\s`'"()]+)/g, (_, before, path) => before + shortPath(path, viewpoint));
+}
+
+/** Files that people and agents name with a line. A word with a dot and a number behind it may be a host and its port. */
+const ENDINGS = "pyi?|ipynb|[cm]?[jt]sx?|vue|svelte|go|rs|c|cc|cpp|cxx|h|hh|hpp|java|kts?|scala|rb|php|cs|fs|swift|mm?|sh|bash|sql|html?|s?css|less|jsonc?|toml|ya?ml|xml|md|rst|txt|ini|cfg|lua|pl|exs?|erl|hs|mli?|dart|r|jl|zig|proto|tf|gradle|script";
+const BARE = new RegExp(`(?<![\\w/\\\\@:.#+~-])(?:[\\w@+~.-]*/)*[\\w+.-]*\\w\\.(?:${ENDINGS}):\\d+(?::\\d+)?(?![\\w/:-])`, "gi");
+
+/** A text, cut where it names lines of files: every second piece is such a name. */
+export function cutAtPlaces(text: string): string[] {
+  if (!text.includes(":")) return [text];
+  const pieces: string[] = [];
+  let at = 0;
+  for (const found of text.matchAll(BARE)) {
+    pieces.push(text.slice(at, found.index), found[0]);
+    at = found.index + found[0].length;
+  }
+  return [...pieces, text.slice(at)];
+}
+
 /** Where the hub explains the rule of a finding, if a link leads to the page of rules that the package brings. */
 export function ruleOfLink(href: string): string | null {
   const found = /^file:\/\/.*\/review-rules\.md#([\w-]+)$/i.exec(href.trim());

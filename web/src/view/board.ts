@@ -4,24 +4,26 @@ import { type TemplateResult, html, nothing } from "lit";
 import { guard } from "lit/directives/guard.js";
 import { repeat } from "lit/directives/repeat.js";
 import type { App } from "../model/app";
+import { sessionTitle } from "../model/beginning";
 import { type Hubs, identityOf } from "../model/hubs";
 import { type BoardFilter, type Column, type ColumnName, type Progress, columnsOf, duration, stepAcross, stepDown, totalCost } from "../model/board";
+import { titleOf } from "../model/asked";
 import { recallJson, remember } from "../model/memory";
 import { surroundings } from "../surroundings";
 import { moment } from "../model/time";
 import type { Asked, SessionInfo } from "../model/types";
 import { plain } from "../text/reveal";
 import { plainText } from "../text/search";
-import { ago, lastPart } from "./dom";
+import { ago, lastPart, price } from "./dom";
 import { hubNotices, moreSessions } from "./home";
 import { icon } from "./icons";
 import { worstRisk } from "./risks";
 
 const EMPTY: Record<ColumnName, string> = {
-  needs: "Nothing waits for you.",
-  running: "No turn runs.",
-  done: "No session has ended a turn.",
-  failed: "None has failed.",
+  needs: "Nothing is waiting for you",
+  running: "Nothing running",
+  done: "Nothing finished yet",
+  failed: "No failures",
 };
 const STEP = 50;
 const LINE_ICONS: Record<string, string> = { tool: "execute", thought: "think", permission: "ask", error: "close", prompt: "move" };
@@ -61,7 +63,7 @@ export class BoardView {
   private head(sessions: SessionInfo[]): TemplateResult {
     const { app, filter, hubs } = this;
     const agents = [...new Set(sessions.map((session) => session.agent))].sort();
-    const costs = [...totalCost(hubs.all().flatMap((hub) => [...hub.feed.progress.values()]))].map(([currency, amount]) => `${amount.toFixed(2)} ${plain(currency)}`);
+    const costs = [...totalCost(hubs.all().flatMap((hub) => [...hub.feed.progress.values()]))].map(([currency, amount]) => price({ amount, currency }));
     const set = (change: Partial<BoardFilter>): void => {
       this.filter = { ...filter, ...change };
       remember("board", JSON.stringify(this.filter));
@@ -128,7 +130,7 @@ export class BoardView {
     const draw = (): TemplateResult => html`<li>
       <a class="tile of-${column} ${isUnread ? "unread" : ""} ${isAway ? "away" : ""}" href=${app.hashOf(session.sessionId)} data-session=${identity}
         tabindex=${isChosen ? 0 : -1}>
-        <span class="tile-head"><span class="tile-title">${session.parent ? html`<span class="faint" title="Begun by another session">↳ </span>` : nothing}${plain(session.title || "Untitled session")}</span>
+        <span class="tile-head"><span class="tile-title">${session.parent ? html`<span class="faint" title="Begun by another session">↳ </span>` : nothing}${plain(sessionTitle(session))}</span>
           ${isUnread ? html`<span class="new" role="img" aria-label="unread"></span>` : nothing}
           <span class="tile-time">${time}</span></span>
         ${asked && column === "needs" ? question(asked) : lineOf(progress, column)}
@@ -184,7 +186,7 @@ function timeOf(session: SessionInfo, column: ColumnName, progress: Progress | u
 
 function question(asked: Asked): TemplateResult {
   const risk = worstRisk(asked);
-  const words = String(asked.params.toolCall?.title ?? asked.params.message ?? "The agent asks for permission");
+  const words = titleOf(asked);
   return html`<span class="tile-line asks">${icon("ask")}<span>${plain(words, "exact line")}${risk ? html` <span class="tile-risk ${risk}">${risk}</span>` : nothing}</span></span>`;
 }
 
@@ -201,5 +203,5 @@ function measures(progress: Progress | undefined): TemplateResult {
   const { changes } = progress ?? {};
   return html`<span class="tile-measures">
     ${changes?.files ? html`<span class="tally" title="${changes.files} ${changes.files === 1 ? "file" : "files"} changed by the last turn"><span class="plus">+${changes.added}</span> <span class="minus">−${changes.removed}</span></span>` : nothing}
-    ${typeof cost?.amount === "number" ? html`<span title="What the agent says that the session has cost">${cost.amount.toFixed(2)} ${plain(String(cost.currency ?? ""))}</span>` : nothing}</span>`;
+    ${typeof cost?.amount === "number" ? html`<span title="What the agent says that the session has cost">${price({ amount: cost.amount, currency: String(cost.currency ?? "") })}</span>` : nothing}</span>`;
 }

@@ -2,6 +2,7 @@
 
 import { moment } from "../model/time";
 import { type Mode, type Piece, placeToCut, plain, reveal } from "../text/reveal";
+import { iconNode } from "./icons";
 import { drawLater, finishDrawing } from "./later";
 
 type Child = Node | string | null | undefined | false;
@@ -97,16 +98,23 @@ export function sizeOf(bytes: number): string {
   return `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
-export function copyButton(text: () => string, label = "Copy", title = ""): HTMLButtonElement {
-  const made = button(label, "copy", () => {
+/** Copies a text and says whether it did: in words, or as an icon where words would stand over what is beside it. */
+export function copyButton(text: () => string, label = "Copy", title = "", icon = ""): HTMLButtonElement {
+  const made = button("", icon ? "copy as-icon" : "copy", () => {
     const told = (word: string): void => {
-      made.textContent = word;
-      window.setTimeout(() => (made.textContent = label), 1500);
+      draw(word);
+      window.setTimeout(draw, 1500);
     };
     // Browsers give the clipboard to pages on loopback and over TLS only, and may refuse.
     const copying = navigator.clipboard?.writeText(text()) ?? Promise.reject(new Error("no clipboard"));
     copying.then(() => told("Copied"), () => told("Not copied"));
   }, title);
+  const draw = (word = ""): void => {
+    if (!icon) return setText(made, word || label);
+    made.setAttribute("aria-label", word || title);
+    made.replaceChildren(iconNode(word === "Copied" ? "check" : word ? "close" : icon));
+  };
+  draw();
   return made;
 }
 
@@ -143,6 +151,13 @@ export function hours(at: Date): string {
 /** A count as it is read: "12,345". */
 export function grouped(count: number): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+/** What something cost. Cents of a cent matter where turns are cheap: what is not nothing never looks like it. */
+export function price({ amount, currency }: { amount: number; currency: string }): string {
+  const digits = amount !== 0 && Math.abs(amount) < 0.0995 ? 3 : 2;
+  const number = amount > 0 && amount < 0.001 ? "< 0.001" : amount.toFixed(digits).replace(/(\.\d\d)0$/, "$1");
+  return `${number} ${plain(currency)}`.trim();
 }
 
 /** A moment as a person of today would say it: "14:03", and with the day if that is another one. */

@@ -6,7 +6,7 @@
 
 import type { Item } from "../model/items";
 import { el } from "./dom";
-import { type ItemView, itemTools, viewOf } from "./items";
+import { type ItemView, type Reader, itemTools, viewOf } from "./items";
 import type { ToolRun } from "./runs";
 
 const ITEMS_IN_GROUP = 32;
@@ -80,8 +80,8 @@ export class Groups {
   private places = new Map<Item, Place>();
   private opened = new Map<number, boolean>();
 
-  /** `address` is the page's address of a message by its cursor. */
-  constructor(private address: (cursor: string) => string) {}
+  /** `address` is the page's address of a message by its cursor, `reader` who looks at it. */
+  constructor(private address: (cursor: string) => string, private reader: () => Reader) {}
 
   placeOf(item: Item): Place | undefined {
     return this.places.get(item);
@@ -245,7 +245,7 @@ export class Groups {
 
   fill(place: Place): void {
     if (place.view) return;
-    place.view = viewOf(place.item, this.opened);
+    place.view = viewOf(place.item, this.opened, this.reader());
     place.revision = place.item.revision;
     place.shell.classList.add("drawn");
     if (place.run?.calls[0] === place.item) place.shell.append(place.run.head);

@@ -5,12 +5,13 @@ import { guard } from "lit/directives/guard.js";
 import { repeat } from "lit/directives/repeat.js";
 import type { App } from "../model/app";
 import { nameOf } from "../model/app";
+import { sessionTitle, underTitle } from "../model/beginning";
 import { latestFirst } from "../model/board";
 import { type Hubs, identityOf } from "../model/hubs";
 import type { SessionInfo } from "../model/types";
 import { surroundings } from "../surroundings";
 import { plain } from "../text/reveal";
-import { ago, lastPart } from "./dom";
+import { ago } from "./dom";
 import { icon } from "./icons";
 import { questionCard } from "./question";
 
@@ -34,7 +35,7 @@ export function inbox(hubs: Hubs, startNew: () => void): TemplateResult {
   const app = hubs.home;
   const waiting = [...hubs.inbox().values()];
   return html`<section class="inbox" aria-labelledby="inbox-title">
-    <h2 id="inbox-title">${waiting.length ? `${waiting.length} ${waiting.length === 1 ? "thing waits" : "things wait"} for you` : "Inbox"}</h2>
+    <h2 id="inbox-title">${waiting.length ? `${waiting.length} ${waiting.length === 1 ? "question is" : "questions are"} waiting for you` : "Inbox"}</h2>
     ${hubNotices(hubs)}
     <div class="cards">${repeat(waiting, nameOf, (asked) => questionCard(hubs.get(asked.hub ?? "") ?? app, asked, false))}</div>
     ${app.offline.asOf ? html`<p class="faint none">What waits for you is not known without the hub.</p>` : nothing}
@@ -64,11 +65,11 @@ function empty(hubs: Hubs, startNew: () => void): TemplateResult {
   const first = hubs.sessions().length === 0;
   return html`<div class="empty">
     <img src=${surroundings.icon} alt="" width="72" height="72" />
-    <p class="empty-title">${first ? "Welcome" : "Nothing waits for you"}</p>
+    <p class="empty-title">${first ? "Welcome" : "Nothing is waiting for you"}</p>
     <p class="faint">
       ${first
-        ? "Start a session with one of your agents; it goes on when you close this page."
-        : "Approvals and questions of all your sessions appear here."}
+        ? "Start a session with one of your agents. It keeps running when you close this page."
+        : "Questions from all your sessions appear here."}
     </p>
     ${app.may("prompt") ? html`<button type="button" class="choice allow_once" @click=${startNew}>New session</button>` : nothing}
   </div>`;
@@ -114,13 +115,13 @@ function row(hubs: Hubs, session: SessionInfo): unknown {
 }
 
 function rowView(app: App, session: SessionInfo, { hubName, open, unread, when }: { hubName: string; open: boolean; unread: boolean; when: string }): TemplateResult {
-  const title = plain(session.title || "Untitled session");
+  const title = plain(sessionTitle(session));
   return html`<li>
     <a class="session ${unread ? "unread" : ""}" href=${app.hashOf(session.sessionId)} aria-current=${open ? "page" : nothing}>
       <span class="dot ${session.state}" role="img" aria-label=${WORDS[session.state] ?? session.state}></span>
       <span class="session-title">${title}</span>
       <span class="session-when">${when}</span>
-      <span class="session-under">${hubName ? html`<span class="hub-name">${plain(hubName)}</span> · ` : nothing}${plain(session.agent ?? "")} · ${plain(lastPart(session.cwd ?? ""), "exact line")}
+      <span class="session-under">${hubName ? html`<span class="hub-name">${plain(hubName)}</span> · ` : nothing}${plain(underTitle(session, app.home), "exact line")}
         ${session.queue ? html` · ${session.queue} queued` : nothing}</span>
       ${session.asking ? html`<span class="badge">${session.asking}</span>` : unread ? html`<span class="new" role="img" aria-label="unread"></span>` : nothing}
     </a>

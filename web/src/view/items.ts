@@ -2,7 +2,9 @@
 
 import type { End, Item, Note, Part, Plan, Question, Speech } from "../model/items";
 import { textOf, textOfItem } from "../model/items";
+import { answerWords } from "../model/asked";
 import { OUTCOMES } from "../model/steering";
+import { type Viewpoint, shortenPaths } from "../text/places";
 import { plain } from "../text/reveal";
 import { blockView } from "./blocks";
 import { button, copyButton, el, grouped, hours, shown, unfolding } from "./dom";
@@ -17,7 +19,12 @@ export interface ItemView {
   unfold?(): void;
 }
 
-export function viewOf(item: Item, opened: Map<number, boolean>): ItemView {
+/** From where a conversation is read: its folder, the home folder, and the name under which this page answers. */
+export interface Reader extends Viewpoint {
+  by: string;
+}
+
+export function viewOf(item: Item, opened: Map<number, boolean>, reader: Reader): ItemView {
   switch (item.kind) {
     case "user":
       return new UserView(item);
@@ -26,7 +33,7 @@ export function viewOf(item: Item, opened: Map<number, boolean>): ItemView {
     case "thought":
       return new ThoughtView(item, opened);
     case "tool":
-      return new ToolView(item, opened);
+      return new ToolView(item, opened, reader);
     case "plan":
       return still(el("section", "plan"), (target) => drawPlan(target, item));
     case "end":
@@ -34,15 +41,15 @@ export function viewOf(item: Item, opened: Map<number, boolean>): ItemView {
     case "note":
       return still(el("div", `note ${item.tone}`), (target) => drawNote(target, item));
     case "question":
-      return still(el("div", "settled"), (target) => drawQuestion(target, item));
+      return still(el("div", "settled"), (target) => drawQuestion(target, item, reader));
   }
 }
 
 /** Copies a message, or a link to it. Stands outside of the flow, so that it changes no height. */
 export function itemTools(item: Item, address: (cursor: string) => string): HTMLElement {
   const tools = el("div", "item-tools");
-  if (textOfItem(item)) tools.append(copyButton(() => textOfItem(item), "Copy", "Copy this message"));
-  if (item.cursor) tools.append(copyButton(() => address(item.cursor), "Link", "Copy a link to this message"));
+  if (textOfItem(item)) tools.append(copyButton(() => textOfItem(item), "", "Copy this message", "copy"));
+  if (item.cursor) tools.append(copyButton(() => address(item.cursor), "", "Copy a link to this message", "link"));
   return tools;
 }
 
@@ -184,6 +191,8 @@ function drawPlan(target: HTMLElement, { entries }: Plan): void {
   target.append(list);
 }
 
+const LONGEST_ABOUT = 160;
+
 const STOPS: Record<string, string> = {
   cancelled: "Stopped by you",
   refusal: "The agent declined to go on",
@@ -224,20 +233,14 @@ function drawNote(target: HTMLElement, note: Note): void {
   if (note.text) target.append(" ", shown(note.text));
 }
 
-function drawQuestion(target: HTMLElement, question: Question): void {
-  const { asked, outcome, result } = question;
-  const call = asked.params.toolCall;
-  const title = call?.title ?? asked.params.message ?? asked.method;
-  target.dataset.outcome = outcome ?? "open";
-  target.append(iconNode("ask"), el("span", "", shown(String(title), "exact line")));
-  target.append(el("span", "verdict", shown(outcome === undefined ? "waits for an answer" : verdict(question, result), "exact line")));
-}
-
-function verdict({ asked, outcome, by }: Question, result: any): string {
-  const who = by ? ` · answered from “${by}”` : ""; // the name of a token: a place, not a person
-  const chosen = result?.outcome?.optionId;
-  const option = asked.params.options?.find((one: { optionId: string }) => one.optionId === chosen);
-  if (option) return `${option.name}${who}`;
-  if (result?.action) return `${result.action === "accept" ? "answered" : "declined"}${who}`;
-  return `${(outcome ?? "").replace("_", " ")}${who}`;
+/** A question and its answer in one line. While it is open, its card shows what it is about. */
+function drawQuestion(target: HTMLElement, question: Question, reader: Reader): void {
+  target.dataset.outcome = question.outcome ?? "open";
+  const { verb, title, who } = answerWords(question, reader.by);
+  const about = shortenPaths(title, reader);
+  const words = el("span", "", el("strong", "verdict", verb));
+  if (question.outcome !== undefined) words.append(": ", shown(about.length > LONGEST_ABOUT ? `${about.slice(0, LONGEST_ABOUT)}…` : about, "exact line"));
+  if (who) words.append(el("span", "faint", shown(` (${who})`, "exact line")));
+  words.title = plain(title, "exact line");
+  target.append(iconNode("ask"), words);
 }

@@ -1,5 +1,6 @@
 /** What waits to be sent, of all sessions: where each message belongs, what keeps it, and a way to drop it. */
 
+import { sessionTitle } from "../model/beginning";
 import type { Hubs } from "../model/hubs";
 import { promptText } from "../model/items";
 import { canTakeBack, drop, outboxCounts, waitingIn } from "../model/outbox";
@@ -19,7 +20,7 @@ export function showOutbox(hubs: Hubs, openSession: (identity: string) => void):
   };
   const entry = (identity: string, sending: Sending): HTMLElement => {
     const [app, id] = hubs.find(identity);
-    const title = plain([app.sessions.get(id)?.title || "Untitled session", hubs.nameOf(app.key)].filter(Boolean).join(" · "));
+    const title = plain([sessionTitle(app.sessions.get(id) ?? { agent: "", cwd: "" }), hubs.nameOf(app.key)].filter(Boolean).join(" · "));
     const open = button("Open session", "small", () => {
       opened.close();
       openSession(identity);

@@ -5,9 +5,11 @@
 
 import type { App } from "../model/app";
 import { nameOf } from "../model/app";
+import { sessionTitle } from "../model/beginning";
 import { identityOf } from "../model/hubs";
-import { isBare, orderedOptions, wholeCall } from "../model/asked";
+import { isBare, orderedOptions, titleOf, wholeCall } from "../model/asked";
 import type { Asked, PermissionOption } from "../model/types";
+import { shortenPaths } from "../text/places";
 import { plain } from "../text/reveal";
 import { dialog } from "./dialogs";
 import { ago, button, el, lastPart, shown } from "./dom";
@@ -30,7 +32,7 @@ export function questionCard(app: App, asked: Asked, inSession: boolean, place =
     drawn.set(card, asked);
   }
   const list = drawn.get(card) !== asked && card.querySelector<HTMLElement>(".risks");
-  if (list) fillRisks(list, asked);
+  if (list) fillRisks(list, asked, app.readerOf(asked.sessionId));
   drawn.set(card, asked);
   return card;
 }
@@ -72,14 +74,14 @@ function frame(app: App, asked: Asked, inSession: boolean, kind: string, title: 
   card.append(el("header", "card-head", el("span", "tool-icon", iconNode(kind)), heading));
   if (asked.requester) card.append(el("p", "faint", shown(`${asked.requester}:`, "exact line")));
   if (!inSession) card.append(origin(app, asked, session?.cwd ?? ""));
-  card.append(riskList(asked));
+  card.append(riskList(asked, app.readerOf(asked.sessionId)));
   const body = el("div", "card-body");
   card.append(body);
   return [card, body];
 }
 
 function origin(app: App, asked: Asked, cwd: string): HTMLElement {
-  const link = el("a", "origin", shown([app.hub?.name, asked.title || "Untitled session", asked.agent, lastPart(cwd)].filter(Boolean).join(" · "), "line"));
+  const link = el("a", "origin", shown([app.hub?.name, sessionTitle({ title: asked.title, agent: "", cwd: "" }), asked.agent, lastPart(cwd)].filter(Boolean).join(" · "), "line"));
   link.href = app.hashOf(asked.sessionId);
   const when = ago(asked.askedAt);
   return el("div", "card-origin", link, when ? el("span", "faint", when === "now" ? "just now" : `${when} ago`) : null);
@@ -87,8 +89,9 @@ function origin(app: App, asked: Asked, cwd: string): HTMLElement {
 
 function permission(app: App, asked: Asked, inSession: boolean): HTMLElement {
   const call = asked.params.toolCall ?? {};
-  const [card, body] = frame(app, asked, inSession, call.kind ?? "other", call.title ?? "The agent asks for permission");
-  body.append(...toolParts(call));
+  const reader = app.readerOf(asked.sessionId);
+  const [card, body] = frame(app, asked, inSession, call.kind ?? "other", shortenPaths(titleOf(asked, "this command"), reader));
+  body.append(...toolParts(call, reader));
   if (isBare(call)) void tellMore(app, asked, card, body);
   if (!app.may("approve")) {
     card.append(watching());
@@ -116,7 +119,7 @@ function watching(): HTMLElement {
 
 async function tellMore(app: App, asked: Asked, card: HTMLElement, body: HTMLElement): Promise<void> {
   const call = await wholeCall(app.rpc, asked);
-  body.replaceChildren(...toolParts(call));
+  body.replaceChildren(...toolParts(call, app.readerOf(asked.sessionId)));
   card.querySelector(".tool-icon")?.replaceChildren(iconNode(call.kind ?? "other"));
 }
 

@@ -4,14 +4,15 @@
  */
 
 import type { Asked, Risk } from "../model/types";
+import { type Viewpoint, shortPath } from "../text/places";
 import { el, fileLink, shown } from "./dom";
 
 const SEVERITIES = ["critical", "high", "medium", "low", "info"];
 
 /** The list of a card; an empty one is hidden, so that it can be filled when the hub knows more. */
-export function riskList(asked: Asked): HTMLUListElement {
+export function riskList(asked: Asked, viewpoint: Viewpoint): HTMLUListElement {
   const list = el("ul", "risks");
-  fillRisks(list, asked);
+  fillRisks(list, asked, viewpoint);
   return list;
 }
 
@@ -20,19 +21,19 @@ export function worstRisk(asked: Asked): string {
   return SEVERITIES.find((one) => asked.risks?.some((risk) => risk.severity === one)) ?? "";
 }
 
-export function fillRisks(list: HTMLElement, asked: Asked): void {
+export function fillRisks(list: HTMLElement, asked: Asked, viewpoint: Viewpoint): void {
   const lines: HTMLElement[] = [];
   if (asked.rule) lines.push(el("li", "asked-by", "Asked because: ", shown(String(asked.rule), "exact line")));
-  for (const risk of Array.isArray(asked.risks) ? asked.risks : []) lines.push(line(risk));
+  for (const risk of Array.isArray(asked.risks) ? asked.risks : []) lines.push(line(risk, viewpoint));
   if (asked.risksNote) lines.push(el("li", "unjudged", shown(String(asked.risksNote), "exact line")));
   list.replaceChildren(...lines);
   list.hidden = !lines.length;
   list.dataset.worst = worstRisk(asked);
 }
 
-function line(risk: Risk): HTMLElement {
+function line(risk: Risk, viewpoint: Viewpoint): HTMLElement {
   const known = SEVERITIES.includes(risk.severity ?? "");
-  const place = risk.path ? `${risk.path}${risk.line ? `:${risk.line}` : ""}` : "";
+  const place = risk.path ? `${shortPath(String(risk.path), viewpoint)}${risk.line ? `:${risk.line}` : ""}` : "";
   return el(
     "li", `risk ${known ? risk.severity : ""}`,
     known && el("strong", "severity", risk.severity), " ", shown(String(risk.text ?? ""), "exact line"),

@@ -1,6 +1,7 @@
 /** The search in all sessions of all hubs. Arrow keys choose, Enter opens what is chosen, and the first result is chosen by itself. */
 
 import type { Found } from "../model/app";
+import { sessionTitle } from "../model/beginning";
 import type { Hubs } from "../model/hubs";
 import { type HubSearch, searchHubs } from "../model/search";
 import { plain } from "../text/reveal";
@@ -108,7 +109,7 @@ class SearchWindow {
   private row(found: Found, at: number): HTMLElement {
     const session = this.hubs.get(found.hub ?? "")?.sessions.get(found.sessionId);
     const hubName = this.hubs.nameOf(found.hub);
-    const title = el("strong", "", shown(found.title || session?.title || "Untitled session", "line"));
+    const title = el("strong", "", shown(found.title || sessionTitle(session ?? { agent: "", cwd: "" }), "line"));
     const about = el("span", "faint", `${found.kind.replaceAll("_", " ")} ${ago(session?.updatedAt)}`);
     if (hubName) about.prepend(el("span", "hub-name", plain(hubName)), " · ");
     const row = el("li", "found-one", el("span", "found-head", title, about), excerptView(found, this.query));

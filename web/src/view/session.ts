@@ -4,6 +4,7 @@ import { type TemplateResult, html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 import type { App } from "../model/app";
 import { nameOf } from "../model/app";
+import { sessionTitle, underTitle } from "../model/beginning";
 import type { Conversation } from "../model/conversation";
 import { promptText } from "../model/items";
 import { OUTCOMES } from "../model/steering";
@@ -13,7 +14,7 @@ import { plain } from "../text/reveal";
 import { parseUnified, counts } from "../text/diff";
 import type { Composer } from "./composer";
 import { askText } from "./dialogs";
-import { clock, grouped, lastPart } from "./dom";
+import { clock, grouped, price } from "./dom";
 import { familyTree } from "./family";
 import { icon } from "./icons";
 import { questionCard } from "./question";
@@ -30,12 +31,12 @@ export interface Acts {
 }
 
 export function sessionView(app: App, open: Conversation, timeline: Timeline, composer: Composer, acts: Acts): TemplateResult {
-  const title = plain(open.fold.title || open.info?.title || "Untitled session");
+  const title = plain(open.fold.title || sessionTitle(open.info ?? { agent: "", cwd: "" }));
   return html`<header class="session-head">
       ${back(app, open)}
       <div class="session-name">
         <h2 class="session-h" title=${title}><button type="button" class="plain" @click=${acts.rename} title="Rename">${title}</button></h2>
-        <p class="faint one-line">${app.hub ? html`<span class="hub-name">${plain(app.hub.name)}</span> · ` : nothing}${plain(open.info?.agent ?? "")} · <span title=${plain(open.info?.cwd ?? "", "exact line")}>${plain(lastPart(open.info?.cwd ?? ""), "exact line")}</span></p>
+        <p class="faint one-line">${app.hub ? html`<span class="hub-name">${plain(app.hub.name)}</span> · ` : nothing}<span title=${plain(open.info?.cwd ?? "", "exact line")}>${plain(open.info ? underTitle({ ...open.info, title: open.fold.title || open.info.title }, app.home) : "", "exact line")}</span></p>
       </div>
       ${usage(open)}${state(open)}
       <button type="button" class="round quiet" aria-label="Session menu" aria-haspopup="menu" @click=${acts.menu}>${icon("menu")}</button>
@@ -71,7 +72,7 @@ function usage(open: Conversation): TemplateResult | typeof nothing {
   const usage = open.fold.usage;
   if (!usage) return nothing;
   const share = usage.size && usage.used !== undefined ? Math.min(100, (100 * usage.used) / usage.size) : null;
-  const cost = usage.cost ? `${usage.cost.amount.toFixed(2)} ${plain(usage.cost.currency)}` : "";
+  const cost = usage.cost ? price(usage.cost) : "";
   const words = share === null ? `${usage.used ?? 0} tokens` : `${grouped(usage.used ?? 0)} of ${grouped(usage.size ?? 0)} tokens`;
   return html`<span class="usage" title="${words}${cost ? `, ${cost}` : ""}">
     ${share === null ? nothing : html`<meter min="0" max="100" .value=${share} aria-label="Context used: ${words}"></meter><span>${Math.round(share)} %</span>`}

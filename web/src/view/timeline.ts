@@ -9,6 +9,7 @@ import { type OutlineTurn, type TurnState, Turns } from "../model/turns";
 import { Anchor } from "./anchor";
 import { button, el } from "./dom";
 import { Groups, type Place } from "./groups";
+import type { Reader } from "./items";
 import { isDrawing } from "./later";
 import { type SearchTarget, forgetMatches, locate, markMatches, scrollToRange } from "./match";
 import { TurnRail } from "./rail";
@@ -60,6 +61,7 @@ export interface PartSource {
   /** To a message by its cursor, and the page's address of it. */
   goTo(cursor: string): void;
   address(cursor: string): string;
+  reader(): Reader;
 }
 
 export class Timeline {
@@ -90,7 +92,7 @@ export class Timeline {
   readonly rail = new TurnRail((turn) => this.source.goTo(turn.cursor));
 
   constructor(private source: PartSource) {
-    this.groups = new Groups(source.address);
+    this.groups = new Groups(source.address, source.reader);
     this.anchor = new Anchor(this.element, this.groups.element);
     this.runs = new ToolRuns(this.groups, () => {
       this.position = "here"; // the line stays under the pointer

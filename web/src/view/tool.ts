@@ -2,8 +2,9 @@
 
 import type { Tool } from "../model/items";
 import type { ToolCall, ToolContent } from "../model/types";
-import { commandOf, cwdOf } from "../text/command";
+import { commandOf, cwdOf, scriptOf, titleWith } from "../text/command";
 import { diffLines, hunksOf } from "../text/diff";
+import { type Viewpoint, shortPath, shortenPaths } from "../text/places";
 import { type Mode, plain } from "../text/reveal";
 import { blockView } from "./blocks";
 import { diffTable, tally } from "./diff";
@@ -28,7 +29,7 @@ export class ToolView {
   private drawn: unknown = null;
   private drawnPlaces: unknown = null;
 
-  constructor(private tool: Tool, private opened: Map<number, boolean>) {
+  constructor(private tool: Tool, private opened: Map<number, boolean>, private viewpoint: Viewpoint) {
     this.element.append(this.summary, this.body);
     this.element.open = opened.get(tool.id) ?? this.wanted();
     this.element.addEventListener("toggle", () => {
@@ -45,7 +46,7 @@ export class ToolView {
     if (this.tool.asking > 0) return false; // the card that asks shows it
     if (call.status === "failed") return true;
     if (call.content?.some((part) => part.type === "diff")) return true;
-    return this.state() === "in_progress" && (output.size > 0 || call.kind === "execute");
+    return this.state() === "in_progress" && (output.size > 0 || (call.kind === "execute" && hasDetails(call)));
   }
 
   /** Many agents never say that a call runs: one that prints does. */
@@ -63,7 +64,9 @@ export class ToolView {
     const { call } = this.tool;
     const state = this.state();
     this.element.dataset.state = state;
-    const title = el("span", "tool-title", shown(call.title || call.name || "Tool call", "exact line"));
+    const whole = call.title || call.name || "Tool call";
+    const title = el("span", "tool-title", shown(shortenPaths(titleWith(whole, commandOf(call.rawInput)), this.viewpoint), "exact line"));
+    title.title = plain(whole, "exact line");
     const word = el("span", "tool-state", shown(STATES[state] ?? state, "line"));
     this.summary.replaceChildren(el("span", "tool-icon", iconNode(call.kind ?? "other")), title, ...places(call), word);
     if (!this.opened.has(this.tool.id)) this.element.open = this.wanted();
@@ -98,12 +101,12 @@ export class ToolView {
 
   private redraw(): void {
     const { call } = this.tool;
-    const parts = toolParts(call, (name, text) => {
+    const parts = toolParts(call, this.viewpoint, (name, text) => {
       const view = this.terminal(name);
       view.set(text);
       return view.element;
     });
-    const places = placeRow(call);
+    const places = placeRow(call, this.viewpoint);
     this.body.replaceChildren(...(places ? [places] : []), ...parts);
   }
 }
@@ -113,11 +116,11 @@ const MOST_PLACES = 40;
 type Draw = (name: string, text: string) => HTMLElement;
 
 /** Everything that a call shows, also for an approval, which shows the same. */
-export function toolParts(call: ToolCall, terminal: Draw = plainTerminal): Node[] {
+export function toolParts(call: ToolCall, viewpoint: Viewpoint, terminal: Draw = plainTerminal): Node[] {
   const parts: Node[] = [];
   const command = commandOf(call.rawInput);
-  if (command) parts.push(commandView(command, cwdOf(call.rawInput)));
-  (call.content ?? []).forEach((part, at) => parts.push(contentView(part, call, at, terminal)));
+  if (command) parts.push(commandView(command, cwdOf(call.rawInput), viewpoint));
+  (call.content ?? []).forEach((part, at) => parts.push(contentView(part, call, at, viewpoint, terminal)));
   const printed = outputOf(call.rawOutput);
   if (!call.content?.length && printed) parts.push(terminal("raw", printed));
   if (!command && !call.content?.length && call.rawInput !== undefined) parts.push(jsonView("Input", call.rawInput, "exact"));
@@ -126,8 +129,12 @@ export function toolParts(call: ToolCall, terminal: Draw = plainTerminal): Node[
   return parts;
 }
 
-function contentView(part: ToolContent, call: ToolCall, at: number, terminal: Draw): Node {
-  if (part.type === "diff") return fileDiff(part.path ?? "", part.oldText ?? "", part.newText ?? "", part.oldText == null);
+function hasDetails(call: ToolCall): boolean {
+  return Boolean(call.content?.length) || call.rawInput !== undefined || call.rawOutput !== undefined;
+}
+
+function contentView(part: ToolContent, call: ToolCall, at: number, viewpoint: Viewpoint, terminal: Draw): Node {
+  if (part.type === "diff") return fileDiff(part.path ?? "", part.oldText ?? "", part.newText ?? "", part.oldText == null, viewpoint);
   if (part.type === "terminal") return terminal(part.terminalId ?? "", "");
   const block = part.content;
   if (!block) return el("span");
@@ -149,9 +156,9 @@ function unfenced(text: string): string {
   return found ? found[1] : text;
 }
 
-export function fileDiff(path: string, before: string, after: string, fresh: boolean): HTMLElement {
+export function fileDiff(path: string, before: string, after: string, fresh: boolean, viewpoint: Viewpoint): HTMLElement {
   const hunks = hunksOf(diffLines(before, after));
-  const name = fileLink(path, 0, "path", shown(path, "exact line"));
+  const name = fileLink(path, 0, "path", shown(shortPath(path, viewpoint), "exact line"));
   const head = el("div", "file-head", iconNode(fresh ? "new" : "edit"), name, tally(hunks));
   const made = el("div", "file", head);
   if (!hunks.length) made.append(el("p", "faint", "No line differs."));
@@ -159,10 +166,14 @@ export function fileDiff(path: string, before: string, after: string, fresh: boo
   return made;
 }
 
-export function commandView(command: string, cwd = ""): HTMLElement {
-  const made = el("pre", "command", el("span", "prompt", "$ "), shown(command, "exact"));
+/** The whole command, once: a script without the quotes around it, under the shell that runs it and the folder, if that is another one. */
+function commandView(command: string, cwd: string, viewpoint: Viewpoint): HTMLElement {
+  const { shell, script } = scriptOf(command);
+  const made = el("pre", "command", el("span", "prompt", "$ "), shown(script, "exact"));
   made.tabIndex = 0;
-  if (cwd) made.prepend(el("span", "faint", shown(cwd, "exact line"), "\n"));
+  const elsewhere = cwd && cwd !== viewpoint.cwd ? `in ${shortPath(cwd, viewpoint)}` : "";
+  const around = [elsewhere, shell].filter(Boolean).join(" · ");
+  if (around) made.prepend(el("span", "faint", shown(around, "exact line"), "\n"));
   return made;
 }
 
@@ -195,10 +206,10 @@ function places(call: ToolCall): HTMLElement[] {
 }
 
 /** The same places as buttons, whole. */
-function placeRow(call: ToolCall): HTMLElement | null {
+function placeRow(call: ToolCall, viewpoint: Viewpoint): HTMLElement | null {
   const links = (call.locations ?? []).slice(0, MOST_PLACES).map((place) => {
     const line = Number(place.line) || 0;
-    return fileLink(place.path, line, "link", shown(place.path + (line ? `:${line}` : ""), "exact line"));
+    return fileLink(place.path, line, "link", shown(shortPath(place.path, viewpoint) + (line ? `:${line}` : ""), "exact line"));
   });
   return links.length ? el("div", "places", ...links) : null;
 }

@@ -1,13 +1,10 @@
-/** The windows that start something: sign in, a new session, menus. */
+/** What stands over or in the place of the page: the form for a token, the line about the connection, menus. */
 
 import { type TemplateResult, html, nothing } from "lit";
 import type { App } from "../model/app";
-import { recallJson, remember } from "../model/memory";
 import { surroundings } from "../surroundings";
 import { plain } from "../text/reveal";
-import { dialog } from "./dialogs";
-import { button, clock, el, shown } from "./dom";
-import { FolderPicker } from "./folders";
+import { button, clock, el } from "./dom";
 
 export function signIn(app: App): TemplateResult {
   const submit = (event: Event): void => {
@@ -37,69 +34,9 @@ export function banner(app: App): TemplateResult | typeof nothing {
     ${app.health === "offline" ? html`<button type="button" class="small" @click=${app.connection.hurry}>Try now</button>` : nothing}</div>`;
 }
 
+/** The window for a new session is loaded when somebody wants it. */
 export function newSession(app: App, go: (id: string) => void, wantedAgent = ""): void {
-  const folders = [...new Set([...recallJson<string[]>("folders", []), ...[...app.sessions.values()].map((session) => session.cwd)])].filter(Boolean);
-  const form = el("form", "form");
-  const list = el("div", "agents");
-  list.setAttribute("role", "radiogroup");
-  list.setAttribute("aria-label", "Agent");
-  const chosen = wantedAgent || recallJson("agent", app.defaultAgent);
-  for (const agent of app.agents) {
-    const radio = el("input");
-    radio.type = "radio";
-    radio.name = "agent";
-    radio.value = agent.name;
-    radio.checked = agent.name === chosen;
-    const about = [...new Set([agent.title, agent.description, agent.place])].filter(Boolean).join(" · ");
-    const words = el("span", "", el("strong", "", shown(agent.name, "line")), el("span", "faint", shown(about, "line")));
-    list.append(el("label", "agent-choice", radio, words));
-  }
-  const picker = new FolderPicker(app, folders);
-  const folder = picker.field;
-  const label = el("label");
-  label.htmlFor = "new-cwd";
-  /** Folders of an agent that lives elsewhere are there: the hub cannot look at them. */
-  const placeOf = (name: string): string => app.agents.find((agent) => agent.name === name)?.place ?? "";
-  const say = (): void => {
-    const place = placeOf(String(new FormData(form).get("agent") ?? ""));
-    label.replaceChildren(shown(place ? `Folder, on ${place}` : "Folder, on the hub's machine", "line"));
-    picker.list.hidden = place !== "";
-  };
-  list.addEventListener("change", say);
-  const start = el("button", "choice allow_once", "Start");
-  start.type = "submit";
-  const fault = el("p", "fault");
-  fault.setAttribute("role", "alert");
-  form.append(el("div", "label", "Agent"), list, el("div", "field", label, folder, picker.list), fault, el("div", "card-actions", start));
-  say();
-  const shownDialog = dialog("New session", form);
-  form.addEventListener("submit", async (event) => {
-    event.preventDefault();
-    const data = new FormData(form);
-    let cwd = String(data.get("cwd")).trim();
-    const agent = String(data.get("agent") ?? app.defaultAgent);
-    start.disabled = true;
-    fault.textContent = "";
-    const looked = placeOf(agent) ? null : await picker.lookUp(cwd);
-    cwd = looked?.path ?? cwd;
-    if (looked?.exists === false) {
-      start.disabled = false;
-      fault.replaceChildren(shown(`${cwd} is no folder on the hub's machine that you may use. Type another path; the list below it helps.`, "exact line"));
-      return folder.focus();
-    }
-    app.rpc.call<{ sessionId: string }>("session/new", { cwd, mcpServers: [], _meta: { dragoman: { agent } } }).then(
-      ({ sessionId }) => {
-        remember("folders", JSON.stringify([cwd, ...folders.filter((path) => path !== cwd)].slice(0, 20)));
-        remember("agent", JSON.stringify(agent));
-        shownDialog.close();
-        go(sessionId);
-      },
-      (error: Error) => {
-        start.disabled = false;
-        fault.replaceChildren(shown(error.message));
-      },
-    );
-  });
+  void import("./new_session").then(({ askForSession }) => askForSession(app, go, wantedAgent), () => app.say("The window could not be loaded. Check the connection to the hub, then try again."));
 }
 
 /** A menu beside what opened it. Arrow keys move, Escape closes. */

@@ -1,4 +1,4 @@
-"""The third step of a review: tools judge, each shown as a tool call, and findings are told as they come."""
+"""The third step of a review: tools judge, each shown as a tool call, and findings are gathered."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 from dragoman import KitTurn
 from dragoman.agents.review.conversation import ReviewConversation
-from dragoman.agents.review.markdown import count_of, finding_line, finding_paragraph
+from dragoman.agents.review.markdown import count_of, finding_line
 from dragoman.agents.review.review_texts import ReviewTexts
 from dragoman.agents.review.source_reader import ReviewInput
 from dragoman.agents.review.target_choice import LOCATIONS
 from dragoman.review import Finding, ReviewNote, ReviewSettings, language_of, review
+from dragoman.review.finding import by_severity
 from dragoman.review.places import find_oxlint, find_ruff
-from dragoman.review.rule_links import rules_page
 from dragoman.review.structure import GRAMMARS, is_available
 from dragoman.schema import v1
 
@@ -47,20 +47,14 @@ def tools_for(languages: Sequence[str | None]) -> list[AnalysisTool]:
 
 
 class Analysis:
-    """What was found so far; complete when `run` has returned, partial when it was cancelled.
-
-    Findings are told as they come, unless somebody has more to say about them first.
-    """
+    """What was found so far; complete when `run` has returned, partial when it was cancelled."""
 
     def __init__(
         self,
         turn: KitTurn[ReviewConversation],
         review_input: ReviewInput,
         texts: ReviewTexts,
-        *,
-        tells: bool = True,
     ) -> None:
-        self._tells = tells
         self._texts = texts
         self._turn = turn
         self._input = review_input
@@ -78,24 +72,20 @@ class Analysis:
             review_stream = review(self._input.sources, settings, note=self.notes.append)
             async with aclosing(review_stream):
                 async for finding in review_stream:
-                    await self.tell(finding)
+                    await self.add(finding)
             for tool, call in zip(tools, calls, strict=True):
-                here = [finding for finding in self.findings if _owner(finding.tool, tools) == tool.name]
+                owned = (finding for finding in self.findings if _owner(finding.tool, tools) == tool.name)
+                here = sorted(owned, key=by_severity)
                 await call.progress(
                     status="failed" if self._has_failed(tool, tools) else "completed",
                     content=self._content(here),
                     locations=self._places(here),
                 )
 
-    async def tell(self, finding: Finding) -> None:
+    async def add(self, finding: Finding) -> None:
         """One more. Raises a `ToolProblem` if it is about a text that cannot be read."""
-        text = await self._texts.load_reviewed(finding.path)
+        await self._texts.load_reviewed(finding.path)
         self.findings.append(finding)
-        if self._tells:
-            number = len(self.findings)
-            await self._turn.say(
-                finding_paragraph(number, finding, text.path, text.masked_text, page=rules_page())
-            )
 
     def _content(self, findings: Sequence[Finding]) -> list[v1.ToolCallContent | str]:
         lines = [

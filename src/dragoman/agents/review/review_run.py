@@ -118,10 +118,9 @@ class ReviewRun:
 
     @property
     def findings(self) -> list[Finding]:
-        """In the order in which they are told: as they come, or the worst first if a model has its say."""
-        if self._model is None:
-            return self._analysis.findings
-        return sorted([*self._analysis.findings, *self._model.findings], key=by_severity)
+        """In the order in which they are told: the worst first, then as a reader goes through files."""
+        by_model = () if self._model is None else self._model.findings
+        return sorted([*self._analysis.findings, *by_model], key=by_severity)
 
     async def review(self, steps: Steps, use: ModelUse) -> None:
         """Everything but the fixes."""
@@ -129,9 +128,10 @@ class ReviewRun:
         await self._load_settings()
         model = await self._start_model() if use == "review" else None
         async with steps.step(f"Analyse {count_of(count, 'file')}"):
-            await self._analyse(tells=model is None)
+            await self._analyse()
         if use == "review":
             await self._look(steps, model)
+        await self._tell_all()
         async with steps.step():
             await turn.say(summary(self.findings, count, self._notes))
         if use == "explain":
@@ -139,8 +139,8 @@ class ReviewRun:
                 if self.findings:
                     await explain(turn, self.findings, self._texts)
 
-    async def _analyse(self, *, tells: bool) -> None:
-        self._analysis = Analysis(self._turn, self._input, self._texts, tells=tells)
+    async def _analyse(self) -> None:
+        self._analysis = Analysis(self._turn, self._input, self._texts)
         await self._analysis.run(self._settings)
         await self._find_broken_callers()
         self._notes += [_note_text(note) for note in self._analysis.notes]
@@ -159,10 +159,10 @@ class ReviewRun:
             return
         for finding in findings:
             with contextlib.suppress(ToolProblem):
-                await self._analysis.tell(finding)
+                await self._analysis.add(finding)
 
     async def _look(self, steps: Steps, model: ModelSetup | None) -> None:
-        """The model's part, and all findings after it, because it may come between them."""
+        """The model's part."""
         async with steps.step():
             if model is not None:
                 self._model = model(self._analysis.findings)
@@ -170,20 +170,20 @@ class ReviewRun:
         async with steps.step():
             if self._model is not None:
                 await self._model.verify()
-        if self._model is not None:
-            await self._tell_all(self._model)
+                self.stop_reason = self._model.stop_reason
+                self._notes += self._model.notes
 
-    async def _tell_all(self, model: ModelReview) -> None:
-        self.stop_reason = model.stop_reason
-        self._notes += model.notes
+    async def _tell_all(self) -> None:
+        """All findings when all are known: only then is it known which is the worst."""
         page = rules_page()
         for number, finding in enumerate(self.findings, 1):
             text = await self._texts.load_reviewed(finding.path)
-            view = code_view(finding, text.masked_text)
+            view = "" if self._model is None else code_view(finding, text.masked_text)
             await self._turn.say(
                 finding_paragraph(number, finding, text.path, text.masked_text, evidence=view, page=page)
             )
-        await self._turn.say(model.words())
+        if self._model is not None:
+            await self._turn.say(self._model.words())
 
     async def _start_model(self) -> ModelSetup | None:
         """What makes the model's review when the rules are done; None if the model cannot be asked."""

@@ -22,6 +22,7 @@ from dragoman.apps.run.output import STDOUT, OutputWriter
 from dragoman.apps.terminals import Paint
 from dragoman.text.cells import fit
 from dragoman.text.sanitize import sanitize_line
+from dragoman.tui.model.facts import cost_text
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 PERIOD = 0.1
@@ -70,7 +71,7 @@ class ProgressLine:
                 self._on_plan(msgspec.json.decode(event.entries))
             case events.UsageEvent(cost=cost) if cost is not msgspec.UNSET:
                 amount = msgspec.json.decode(cost)
-                self._cost = f"{amount['amount']:.2f} {sanitize_line(amount['currency'])}"
+                self._cost = cost_text((amount["amount"], sanitize_line(amount["currency"])))
             case events.SubagentEvent():
                 (self._children.add if event.state == "running" else self._children.discard)(event.session_id)
             case events.ChangesEvent() | events.EndEvent():

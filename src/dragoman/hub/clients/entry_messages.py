@@ -225,7 +225,7 @@ def _from_agent(session: str, entry: StoredEntry, view: ClientView) -> Iterator[
             "params": Raw(params),
             "askedAt": entry.time,
         }
-        yield _event(session, {"event": "asked", **members, **view.assessment_of(entry.sequence)})
+        yield _event(session, entry, {"event": "asked", **members, **view.assessment_of(entry.sequence)})
 
 
 def _to_agent(session: str, entry: StoredEntry, view: ClientView) -> Iterator[ClientMessage]:
@@ -242,7 +242,7 @@ def _to_agent(session: str, entry: StoredEntry, view: ClientView) -> Iterator[Cl
             yield ClientMessage(echo)
     if view.events:
         members = {"key": key, "by": str(ours.get("by", "")), "prompt": prompt}
-        yield _event(session, {"event": "turn_started", **members})
+        yield _event(session, entry, {"event": "turn_started", **members})
 
 
 def _from_note(session: str, entry: StoredEntry, view: ClientView) -> Iterator[ClientMessage]:
@@ -264,7 +264,7 @@ def _from_note(session: str, entry: StoredEntry, view: ClientView) -> Iterator[C
                 notification("$/cancel_request", encode_json({"requestId": question_id}))[:-1]
             )
     if view.events:
-        yield _event(session, _event_members(note, entry.frame))
+        yield _event(session, entry, _event_members(note, entry.frame))
 
 
 def _answer(waiting: Id, note: StreamNote) -> ClientMessage:
@@ -284,8 +284,10 @@ def _event_members(note: StreamNote, frame: bytes) -> JsonObject:
     return members
 
 
-def _event(session: str, members: JsonObject) -> ClientMessage:
-    return ClientMessage(notification(EVENT, encode_json({"sessionId": session, **members}))[:-1])
+def _event(session: str, entry: StoredEntry, members: JsonObject) -> ClientMessage:
+    """Its time is the stored one: whoever hears it live and whoever reads it later measure the same."""
+    params = {"sessionId": session, "time": entry.time, **members}
+    return ClientMessage(notification(EVENT, encode_json(params))[:-1])
 
 
 def _blocks(raw: Raw | None) -> list[Raw]:

@@ -55,7 +55,15 @@ class SessionViews:
         scopes = sorted(client.grant.scopes)
         most = client.transport.limits.frame
         shown: JsonObject = {"hub": VERSION, "agent": client.agent, "agents": agents, "scopes": scopes}
-        return {**shown, "message": most, "hubs": list(self._hub.options.hubs)}
+        folders = {"folder": self._hub.options.folder, "home": self._hub.options.home}
+        places = {name: path for name, path in folders.items() if path and client.grant.may_open(path)}
+        return {
+            **shown,
+            **places,
+            "by": client.grant.name,
+            "message": most,
+            "hubs": list(self._hub.options.hubs),
+        }
 
     # One session.
 

@@ -17,6 +17,10 @@ class HubOptions(Struct, frozen=True, kw_only=True):
     """How the hub behaves; see docs/hub-configuration.md for each."""
 
     default_agent: str = "review"
+    folder: str = ""
+    """Where the hub was started, which a client may offer for a first session; empty if that says nothing."""
+    home: str = ""
+    """The home folder of the hub's user, so that clients can show short paths."""
     hubs: tuple[str, ...] = ()
     """Other hubs that our page may talk to."""
     prompts_queued: int = 32

@@ -20,6 +20,7 @@ from dragoman.hub.session.frames import answer_frame, encode_json, object_of, va
 from dragoman.hub.session.notes import encode_receipt, note
 from dragoman.hub.session.state import (
     OWN_ID,
+    SHORTEST_TITLE,
     TITLE,
     Direction,
     OpenRequest,
@@ -767,13 +768,22 @@ _HANDLERS: Mapping[type[Event], Callable[[_StepWork, Any], Verdict]] = {
 
 
 def title_of(params: Raw) -> str:
-    """A session is known by how it begins."""
+    """A session is known by the first prompt that says something: `go` and `hi` do not."""
     for block in value_of(object_of(params).get("prompt"), []):
         text = block.get("text") if isinstance(block, dict) else None
         if isinstance(text, str) and text.strip():
             line = text.strip().splitlines()[0].strip()
-            return line if len(line) <= TITLE else line[: TITLE - 1] + "…"
+            if line.isascii() and len(line) < SHORTEST_TITLE:
+                return ""
+            return line if len(line) <= TITLE else _shorten(line)
     return ""
+
+
+def _shorten(line: str) -> str:
+    """The beginning, up to the end of a word if one ends near."""
+    head = line[: TITLE - 1]
+    words, _, _ = head.rpartition(" ")
+    return (words if len(words) > TITLE // 2 else head).rstrip(" ,;:.") + "…"
 
 
 def _internal_error(why: str) -> dict[str, Any]:

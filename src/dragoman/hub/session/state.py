@@ -67,6 +67,9 @@ TITLE = 80
 LONGEST_TITLE = 200
 """Characters of a title that a client or an agent gives: it is in every list of sessions."""
 
+SHORTEST_TITLE = 4
+"""Characters of a prompt that may become a title, unless it is in a script that says much with few."""
+
 TOOL_CALLS = frozenset({b"tool_call", b"tool_call_update"})
 """Updates that say what a later request for permission may be about."""
 

@@ -15,7 +15,7 @@ from secrets import randbits, token_hex
 
 from dragoman.errors import JournalError
 from dragoman.journal.contract import StoredEntry
-from dragoman.journal.entry_runs import EntryBatch, FrameRun, size_of
+from dragoman.journal.entry_runs import EntryBatch, FrameRun, is_housekeeping, size_of
 from dragoman.journal.idempotency import KeyedEntry, keyed_entries
 from dragoman.journal.nats.bucket import EXPECTED, ID
 from dragoman.journal.nats.jetstream import JetStream, PublishAck, RetryBudget, refusal
@@ -69,7 +69,7 @@ class RecordStore:
         """The new end, once it is certain; None if the end is not where we thought, and nothing was stored.
         What cannot be found out in time is `NoReply`.
         """
-        time = self._clock()
+        time = tail.time if tail.at and is_housekeeping(entries.runs) else self._clock()
         head, rest, originals, marks, key_entries = await self._pack(stream, token, entries, tail, time)
         for entry in key_entries:
             if entry.kind == "made":

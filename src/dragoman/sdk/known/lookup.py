@@ -46,7 +46,7 @@ def _built_in(name: str, title: str, *, allow: tuple[str, ...] = ()) -> KnownAge
 
 
 BUILT_IN: tuple[KnownAgent, ...] = (
-    _built_in("echo", "says what it was told"),
+    _built_in("echo", "repeats what you say, for testing"),
     _built_in("review", "reviews code, offline", allow=MODEL_VARIABLES),
     _built_in("code", "works with your own model", allow=MODEL_VARIABLES),
 )

@@ -8,7 +8,8 @@ from typing import Final, NamedTuple
 from textual.content import Content
 
 from dragoman.text.sanitize import sanitize_line
-from dragoman.tui.model.board import TITLES, BoardColumn, ColumnName, age, cost_text, duration
+from dragoman.tui.model.board import TITLES, BoardColumn, ColumnName, age, duration
+from dragoman.tui.model.facts import cost_text
 from dragoman.tui.ports import BoardSession
 from dragoman.tui.text.lines import cut, line, plain
 

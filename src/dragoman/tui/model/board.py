@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
+from dragoman.tui.model.facts import cost_text
 from dragoman.tui.ports import BoardSession
 
 ColumnName: TypeAlias = Literal["needs", "running", "done", "failed"]
@@ -72,10 +73,6 @@ def total_cost(sessions: Iterable[BoardSession]) -> str:
             amount, currency = session.cost
             totals[currency] = totals.get(currency, 0.0) + amount
     return " · ".join(cost_text((amount, currency)) for currency, amount in totals.items())
-
-
-def cost_text(cost: tuple[float, str]) -> str:
-    return f"{cost[0]:,.2f} {cost[1]}"
 
 
 def duration(seconds: float) -> str:

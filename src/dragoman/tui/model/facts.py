@@ -39,7 +39,7 @@ class Facts:
             case v1.UsageUpdate():
                 self.used, self.size = update.used, update.size
                 if update.cost:
-                    self.cost = f"{update.cost.amount:,.2f} {update.cost.currency}"
+                    self.cost = cost_text((update.cost.amount, update.cost.currency))
             case _:
                 return False
         return True
@@ -70,3 +70,12 @@ class Facts:
     @property
     def steps_done(self) -> tuple[int, int]:
         return sum(step.status == "completed" for step in self.plan), len(self.plan)
+
+
+def cost_text(cost: tuple[float, str]) -> str:
+    """What is not nothing never looks like it: turns may be cheap."""
+    amount, currency = cost
+    if 0 < amount < 0.001:
+        return f"< 0.001 {currency}"
+    needs_three = abs(amount) < 0.0995 and round(amount * 1000) % 10 != 0
+    return f"{amount:.3f} {currency}" if needs_three else f"{amount:,.2f} {currency}"

@@ -69,10 +69,11 @@ def _draw(block: Block, width: int, depth: int) -> list[Content]:
             return [bar + block.stylize("italic") for block in draw_blocks(blocks, width - 2, depth=depth)]
         case ItemList(items=items):
             return list(_list(items, width, depth))
-        case Table(head=head, rows=rows):
+        case Table(head=head, rows=rows, alignments=alignments):
             heading = [_content(cell, "bold") for cell in head]
             body = [[_content(cell) for cell in row] for row in rows]
-            return draw_table(heading, body, width, with_head=not block.is_continued)
+            has_head = not block.is_continued
+            return draw_table(heading, body, width, alignments=alignments, with_head=has_head)
     return [plain("─" * min(width, 40), "dim")]
 
 

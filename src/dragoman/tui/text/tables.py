@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
+from dragoman.text.markdown import Alignment
 from dragoman.tui.text.lines import hanging, plain, wrap_content
 
 NARROWEST = 4
@@ -13,19 +14,24 @@ NARROWEST = 4
 
 
 def draw_table(
-    head: Sequence[Content], rows: Sequence[Sequence[Content]], width: int, *, with_head: bool = True
+    head: Sequence[Content],
+    rows: Sequence[Sequence[Content]],
+    width: int,
+    *,
+    alignments: Sequence[Alignment],
+    with_head: bool = True,
 ) -> list[Content]:
-    """Every row has as many cells as the head."""
+    """Every row has as many cells as the head, and every column an alignment."""
     table = (head, *rows)
     widths = _widths(table, width - 3 * (len(table[0]) - 1))
     if widths is None:
         return _one_below_the_other(table, width)
     lines: list[Content] = []
     if with_head:
-        lines += _row(table[0], widths)
+        lines += _row(table[0], widths, alignments)
         lines.append(plain("─┼─".join("─" * width for width in widths), "dim"))
     for row in table[1:]:
-        lines += _row(row, widths)
+        lines += _row(row, widths, alignments)
     return lines
 
 
@@ -40,20 +46,22 @@ def _widths(table: Sequence[Sequence[Content]], room: int) -> list[int] | None:
     return widths
 
 
-def _row(row: Sequence[Content], widths: Sequence[int]) -> list[Content]:
+def _row(row: Sequence[Content], widths: Sequence[int], alignments: Sequence[Alignment]) -> list[Content]:
     columns = [wrap_content(cell, width) for cell, width in zip(row, widths, strict=True)]
     lines = []
     for at in range(max(len(column) for column in columns)):
         cells = [
-            _pad(column[at] if at < len(column) else Content(""), width)
-            for column, width in zip(columns, widths, strict=True)
+            _pad(column[at] if at < len(column) else Content(""), width, alignment)
+            for column, width, alignment in zip(columns, widths, alignments, strict=True)
         ]
         lines.append(plain(" │ ", "dim").join(cells))
     return lines
 
 
-def _pad(cell: Content, width: int) -> Content:
-    return cell + " " * max(0, width - cell.cell_length)
+def _pad(cell: Content, width: int, alignment: Alignment) -> Content:
+    room = max(0, width - cell.cell_length)
+    before = {"left": 0, "center": room // 2, "right": room}[alignment]
+    return Content(" " * before) + cell + " " * (room - before)
 
 
 def _one_below_the_other(table: Sequence[Sequence[Content]], width: int) -> list[Content]:
