@@ -266,61 +266,57 @@ class MissingFile(Quirk):
 
 
 class RunningSubagents(Quirk):
-    """claude-agent-acp says nothing of the subagents that end with a cancelled turn.
+    """claude-agent-acp lets the subagents of a turn run on when the turn is cancelled.
 
-    Whoever shows them goes on to show that they run.
+    Whoever cancels wants the work to stop. Subagents go on to use tools, and are shown as running.
 
-    Those that run when a cancelled turn is answered are said to be cancelled.
+    Those that can be cancelled are, just before the session that they work for. The agent says of each of
+    them that it was cancelled, and then answers the prompt.
     """
 
     title = "running-subagents"
     position = "agent"
     who = re.compile(r"(?i)@agentclientprotocol/claude-agent-acp")
-    what = "a subagent that still runs after its turn was cancelled"
-    action = "said to be cancelled"
-    fix = "send a last subagent_update for each subagent of a cancelled turn"
+    what = "subagents that run on after a cancel"
+    action = "cancelled before the session that they work for"
+    fix = "cancel the subagents of a turn with it"
     SIGNS_FROM_PEER: ClassVar[Signs] = {
         "session/update": Needles(b'"subagent_update"'),
         "session/cancel": NO_SIGN,
     }
+    SIGNS_FROM_INSIDE: ClassVar[Signs] = {"session/update": NO_SIGN}
 
     def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
-        self._parents: dict[str, str] = {}  # of those that run
+        self._parents: dict[str, str] = {}  # of those that run and can be cancelled
+        self._cancellable_ids: set[str] = set()
 
     def on_peer_notification(self, message: Message) -> Message:
         update = update_of(message)
         child = as_text(update.get("sessionId"))
-        if update.get("sessionUpdate") == "subagent_update" and "state" in update:
+        if update.get("sessionUpdate") != "subagent_update":
+            return message
+        if type(as_object(update.get("capabilities")).get("cancel")) is dict:
+            self._cancellable_ids.add(child)
+        if "state" in update:
             self._parents.pop(child, None)
-            if as_object(update["state"]).get("state") in ("running", "requires_action"):
+            is_running = as_object(update["state"]).get("state") in ("running", "requires_action")
+            if is_running and child in self._cancellable_ids:
                 self._parents[child] = session_of(message)
         return message
 
-    def from_peer(self, message: Message) -> list[Out]:
-        request = self._asked_by_inside.look(message.id) if message.is_answer else None
-        outs = super().from_peer(message)
-        if request is None or request.method != "session/prompt":
+    def from_inside(self, message: Message) -> list[Out]:
+        outs = super().from_inside(message)
+        if message.method != "session/cancel":
             return outs
-        if as_object(message.result).get("stopReason") != "cancelled":
-            return outs
-        return [*self._cancelled_subagents(session_of(request)), *outs]
-
-    def _cancelled_subagents(self, session: str) -> list[Out]:
-        ended = {session}
-        outs: list[Out] = []
-        for child, parent in list(self._parents.items()):  # a parent is announced before its children
-            if parent not in ended:
-                continue
-            ended.add(child)
-            del self._parents[child]
+        subagents = [session_of(message)]
+        for child, parent in self._parents.items():  # a parent is announced before its children
+            if parent in subagents:
+                subagents.append(child)
+        if len(subagents) > 1:
             self.repair()
-            state = {"state": "idle", "stopReason": "cancelled"}
-            update = {"sessionUpdate": "subagent_update", "sessionId": child, "state": state}
-            outs.insert(
-                0, ("inside", notification("session/update", {"sessionId": parent, "update": update}))
-            )
-        return outs
+        cancels = [notification("session/cancel", {"sessionId": child}) for child in subagents[:0:-1]]
+        return [*(("peer", cancel) for cancel in cancels), *outs]
 
 
 _NEEDS_A_SHELL = re.compile(r"[\s;&|<>$`(){}*?~#!\"'\\]")
