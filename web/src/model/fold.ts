@@ -148,8 +148,7 @@ export class Fold {
         if (Array.isArray(update.configOptions)) this.options = update.configOptions;
         return;
       case "session_info_update":
-        if (typeof update.title === "string") this.title = update.title;
-        return;
+        return; // the hub says what a session is called; it keeps a title that the agent would make of a brief
       case "usage_update":
         this.usage = { ...this.usage, ...update };
         return;

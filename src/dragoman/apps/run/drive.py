@@ -329,7 +329,12 @@ class RunDriver:
         target = self._plan.target
         methods = [] if self._agent is None else login_methods(self._agent)
         return login_hint(
-            target.agent_name, methods, allow=target.agent.allow, agent_variables=target.env, ours=os.environ
+            target.agent_name,
+            methods,
+            allow=target.agent.allow,
+            agent_variables=target.env,
+            ours=os.environ,
+            knows_terminal=self._plan.rules.ask,
         )
 
     def _agent_name(self) -> str:

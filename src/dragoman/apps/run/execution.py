@@ -194,7 +194,7 @@ async def _wait_for_outcome(task: asyncio.Task[RunOutcome], stop: RunStop) -> Ru
         await asyncio.wait((task,))
         outcome = task.result()
     except (Exception, asyncio.CancelledError) as error:  # each has an outcome, ours too
-        outcome = outcome_of_error(_single(error))
+        outcome = outcome_of_error(_single(error), start_option="--start-timeout SECONDS")
         if outcome.name == "failed":
             log.exception("the run failed")
     if stop.reason is not None and outcome.name != "output_closed":
