@@ -1,11 +1,11 @@
 """An agent written by hand, of each of the three kinds: steered by `_session/steering` as shipped adapters
 are, by `session/inject` as the proposal has it, or by neither.
 
-    python tests/steerable_agent.py steering|inject|restart
+    python tests/steerable_agent.py steering|inject|restart|failing
 
 It remembers every text that it was given, in order (`heard`). A turn lasts until it is steered or cancelled
-if its prompt is `hold on`; any other turn lasts as long as `pause` says. At its end, a turn says all texts
-that it was given.
+if its prompt ends with `hold on`; any other turn lasts as long as `pause` says. At its end, a turn says all
+texts that it was given.
 """
 
 from __future__ import annotations
@@ -33,6 +33,10 @@ class SteerableAgent:
         self.kind = kind
         self.heard: list[str] = []
         self.prompts: list[str] = []
+        self.ignores_cancel = False
+        """Whether its turns have come to their end when a cancel comes."""
+        self.fails = False
+        """Whether its turns end with an error."""
         self._send = send
         self._pause = pause
         self._turn: asyncio.Task[None] | None = None
@@ -51,7 +55,7 @@ class SteerableAgent:
             case "session/prompt":
                 self.prompts.append(text_of(params["prompt"]))
                 self._begin(frame, params)
-            case "session/cancel":
+            case "session/cancel" if not self.ignores_cancel:
                 self._is_cancelled = True
                 self._news.set()
             case "_session/steering" if self.kind == "steering":
@@ -74,13 +78,17 @@ class SteerableAgent:
         self._turn = self._start(self._run(frame, params["sessionId"]))
 
     async def _run(self, frame: Frame, session_id: str) -> None:
-        if self._texts[0] == "hold on":
+        if self._texts[0].endswith("hold on") and not self.fails:
             while len(self._texts) == 1 and not self._is_cancelled:
                 self._news.clear()
                 await self._news.wait()
         else:
             await self._pause()
         self._turn = None
+        if self.fails:
+            error = {"code": -32603, "message": "out of quota"}
+            self._send({"jsonrpc": "2.0", "id": frame["id"], "error": error})
+            return
         words = "cancelled" if self._is_cancelled else " | ".join(self._texts)
         self._say(session_id, words)
         self._answer(frame, {"stopReason": "cancelled" if self._is_cancelled else "end_turn"})
@@ -127,7 +135,7 @@ def text_of(blocks: list[Frame]) -> str:
     return "".join(block.get("text", "") for block in blocks)
 
 
-async def main(kind: Kind) -> None:
+async def main(kind: Kind | Literal["failing"]) -> None:
     """Serve standard input and output until the client leaves."""
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=2**24)
@@ -137,10 +145,11 @@ async def main(kind: Kind) -> None:
         sys.stdout.write(json.dumps(frame) + "\n")
         sys.stdout.flush()
 
-    agent = SteerableAgent(kind, send)
+    agent = SteerableAgent("restart" if kind == "failing" else kind, send)
+    agent.fails = kind == "failing"
     while line := await reader.readline():
         agent.receive(json.loads(line))
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1]))  # type: ignore[arg-type]  # one of the three
+    asyncio.run(main(sys.argv[1]))  # type: ignore[arg-type]  # one of the four

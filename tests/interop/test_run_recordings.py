@@ -125,14 +125,30 @@ async def served(path: Path, number: int, place: Path, *options: str) -> tuple[R
 
 def texts(spoken: list[Any]) -> str:
     """What the agent says in these frames."""
-    updates = [frame["params"]["update"] for frame in spoken if frame["method"] == "session/update"]
-    chunks = [one["content"] for one in updates if one["sessionUpdate"] == "agent_message_chunk"]
+    chunks = [one["content"] for one in updates(spoken) if one["sessionUpdate"] == "agent_message_chunk"]
     return "".join(chunk["text"] for chunk in chunks if chunk["type"] == "text")
 
 
 def tools(spoken: list[Any]) -> int:
-    updates = [frame["params"]["update"] for frame in spoken if frame["method"] == "session/update"]
-    return sum(one["sessionUpdate"] in ("tool_call", "tool_call_update") for one in updates)
+    kinds = [update["sessionUpdate"] for update in updates(spoken)]
+    return sum(kind in ("tool_call", "tool_call_update") for kind in kinds)
+
+
+def updates(spoken: list[Any]) -> list[Any]:
+    return [frame["params"]["update"] for frame in spoken if frame["method"] == "session/update"]
+
+
+def outcome_of(spoken: list[Any]) -> tuple[int, str]:
+    """How a turn ends in which all this was said: codex says of a failure that its thread has an error."""
+    metas = [update["_meta"]["codex"] for update in updates(spoken) if "codex" in update.get("_meta", {})]
+    statuses = [meta["threadStatus"]["type"] for meta in metas if "threadStatus" in meta]
+    return (11, "agent_error") if statuses[-1:] == ["systemError"] else (0, "end_turn")
+
+
+def outputs(spoken: list[Any]) -> list[str]:
+    """What commands printed that the agent ran itself."""
+    metas = [update.get("_meta", {}) for update in updates(spoken)]
+    return [meta["terminal_output_delta"]["data"] for meta in metas if "terminal_output_delta" in meta]
 
 
 @pytest.mark.parametrize("path", AGENTS, ids=lambda path: path.stem)
@@ -140,8 +156,10 @@ def tools(spoken: list[Any]) -> int:
 async def test_everything_that_an_agent_said_is_told(path: Path, tmp_path: Path) -> None:
     recording, run = await served(path, 0, tmp_path)
     spoken = recording.spoken()
-    assert (run.status, run.outcome) == (0, "end_turn"), run.err
+    assert (run.status, run.outcome) == outcome_of(spoken), run.err
     assert run.text == texts(spoken) + SEEN
+    contents = json.dumps([event.get("content") for event in run.events if event["event"] == "tool"])
+    assert [data for data in outputs(spoken) if json.dumps(data.rstrip())[1:-1] not in contents] == []
     assert len([event for event in run.events if event["event"] == "tool"]) >= tools(spoken)
     permissions = [frame for frame in spoken if frame["method"] == "session/request_permission"]
     decided = [event for event in run.events if event["event"] == "decision"]

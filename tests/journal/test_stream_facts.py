@@ -51,6 +51,14 @@ def test_the_agents_own_title_is_better_than_the_prompt() -> None:
     assert learnt(PROMPT, told)["title"] == "About songs"  # type: ignore[arg-type]
 
 
+def test_a_conversation_that_goes_on_from_another_keeps_its_title() -> None:
+    note = "note", {"continues": {"stream": "first", "title": "About songs"}}
+    update = {"sessionUpdate": "session_info_update", "title": "This conversation goes on from an earlier"}
+    told = "to_client", {"method": "session/update", "params": {"sessionId": "s", "update": update}}
+    assert learnt(note, PROMPT, told)["title"] == "About songs"  # type: ignore[arg-type]
+    assert learnt(("note", {"continues": {"stream": "first"}}), PROMPT)["title"] == "Please sing"  # type: ignore[arg-type]
+
+
 def test_the_first_prompt_gives_the_title_and_a_secret_in_it_does_not_show() -> None:
     second = asked("session/prompt", 4, sessionId="s", prompt=[{"type": "text", "text": "Again"}])
     assert learnt(PROMPT, second)["title"] == "Please sing"

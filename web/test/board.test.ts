@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { type Progress, ProgressFeed, columnsOf, duration, stepAcross, stepDown, totalCost } from "../src/model/board";
+import { type Progress, ProgressFeed, columnsOf, duration, stepAcross, stepDown, totalCost, withoutChildren } from "../src/model/board";
 import type { SessionInfo, SessionState } from "../src/model/types";
 import { fuzzySearch } from "../src/text/fuzzy";
 
@@ -57,4 +57,13 @@ test("a few letters find what is meant, and letters far apart find nothing", () 
   assert.deepEqual(fuzzySearch("azzz", items, String), []);
   assert.deepEqual(fuzzySearch("atlwide", items, String), []);
   assert.equal(fuzzySearch("", items, String, 2).length, 2);
+});
+
+test("sessions of subagents are not listed beside those that they work for", () => {
+  const all = [
+    session("main", "idle"), session("kid", "idle", { parent: "main" }), session("asks", "waiting", { parent: "kid", asking: 1 }),
+    session("lost", "idle", { parent: "gone" }), session("far", "idle", { parent: "main", hub: "h" }),
+  ];
+  assert.deepEqual(withoutChildren(all).map((one) => one.sessionId), ["main", "lost", "far"]);
+  assert.deepEqual(withoutChildren(all, (one) => !!one.asking).map((one) => one.sessionId), ["main", "asks", "lost", "far"]);
 });

@@ -105,13 +105,29 @@ test("tools that a turn left behind are stopped with it", () => {
   assert.equal(fold.turn, null);
 });
 
-test("output of a terminal grows with its updates", () => {
-  const fold = folded([
-    tool("t", { title: "Run" }), toolUpdate("t", { _meta: { terminal_output: { terminal_id: "1", data: "ab" } } }),
-    toolUpdate("t", { _meta: { terminal_output: { terminal_id: "1", data: "c" }, terminal_exit: { terminal_id: "1", exit_code: 0 } } }),
-  ]);
-  assert.deepEqual([...fold.tools.get("t")!.output], [["1", "abc"]]);
-  assert.equal(fold.tools.get("t")!.exit.get("1"), "status 0");
+const spawned = update("subagent_update", { sessionId: "kid", title: "Count leaves", state: { state: "running" } });
+const FAMILY: Message[] = [
+  started("k", "go"), spawned,
+  update("session_message", { messageId: "m", senderSessionId: S, recipientSessionId: "kid", content: [{ type: "text", text: "Count them" }] }),
+  update("session_message_chunk", { messageId: "m", content: { type: "text", text: " all" } }),
+  update("session_message", { messageId: "r", senderSessionId: "kid", recipientSessionId: S, content: [{ type: "text", text: "Seven" }] }),
+  update("subagent_update", { sessionId: "kid", state: { state: "idle", stopReason: "cancelled" } }), ended("k"),
+];
+const notes = (fold: Fold): string[] => fold.items.flatMap((item) => (item.kind === "note" ? [`${item.title}: ${item.text}`] : []));
+
+test("a subagent has one line with its name, and messages say who wrote to whom", () => {
+  const whole = ["Subagent Count leaves: cancelled", "Message to Count leaves: Count them all", "Message from Count leaves: Seven"];
+  assert.deepEqual(notes(folded(FAMILY)), whole);
+  for (let at = 1; at < FAMILY.length; at += 1) {
+    const fold = folded(FAMILY.slice(at), at + 1);
+    prepend(fold, folded(FAMILY.slice(0, at), 1));
+    assert.deepEqual(notes(fold), whole, `cut at ${at}`);
+  }
+});
+
+test("a message of the session that a subagent works for says so", () => {
+  const task = update("session_message", { messageId: "m", senderSessionId: "parent", recipientSessionId: S, content: [{ type: "text", text: "Count" }] });
+  assert.deepEqual(notes(folded([task])), ["Message from the main agent: Count"]);
 });
 
 test("what a search found is found again after pages were put in front", () => {

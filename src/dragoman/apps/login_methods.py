@@ -63,12 +63,16 @@ def login_hint(
     allow: Iterable[str],
     agent_variables: Iterable[str],
     ours: Mapping[str, str],
+    knows_terminal: bool,
 ) -> str:
     """What a person can do, one way a line: a login by name, or a variable. `agent_name` is how the person
     named the agent, `allow` are the variables that it inherits, `agent_variables` are those that it has got.
+    An agent that does not know of a terminal (`knows_terminal`) names no login that needs one.
     """
     methods = list(methods)
     lines = [_command(agent_name, method) for method in methods if method.kind != "variable"]
+    if not lines and not knows_terminal:
+        lines.append(f"dragoman agents login {shlex.quote(agent_name)}    (in a terminal)")
     names = dict.fromkeys(name for method in methods for name in method.variables)
     names |= dict.fromkeys(name for name in allow if KEY_NAME.fullmatch(name))
     lines += _variables(names, allow=set(allow), agent_variables=set(agent_variables), ours=ours)

@@ -10,6 +10,7 @@ import msgspec
 from dragoman.errors import LocalMistake
 from dragoman.journal import Entry, Journal, StreamInfo
 from dragoman.journal.brief import BriefFold, ConversationBrief
+from dragoman.journal.history import HistoryRecorder
 from dragoman.text.sanitize import sanitize_line
 
 
@@ -58,10 +59,16 @@ async def read_brief(journal: Journal, info: StreamInfo) -> ConversationBrief:
     return fold.finish()
 
 
-async def note_handover(journal: Journal, source: str, *, stream: str, agent: str) -> None:
-    """Write into a recorded session who goes on, and where."""
-    note = msgspec.json.encode({"continued": {"stream": stream, "agent": agent}})
-    if await journal.info(source) is not None:
+async def note_handover(
+    journal: Journal, recorder: HistoryRecorder | None, source: str, *, stream: str, agent: str
+) -> None:
+    """Write into both sessions who goes on where; the one that goes on keeps the other's title."""
+    info = await journal.info(source)
+    if recorder is not None:
+        title = "" if info is None else info.title
+        recorder.note(stream, continues={"stream": source, **({"title": title} if title else {})})
+    if info is not None:
+        note = msgspec.json.encode({"continued": {"stream": stream, "agent": agent}})
         await journal.append(source, [Entry("note", note, time.time())])
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from dragoman.blocking.signals import ThreadSignal
-from dragoman.sdk.client.prompt import PromptSession, PromptTurn
+from dragoman.sdk.client.prompt import STEER_SECONDS, PromptSession, PromptTurn
 
 if TYPE_CHECKING:
     from dragoman.blocking.client_link import ClientLink
@@ -60,6 +60,22 @@ class BlockingPrompt(PromptTurn):
 
     async def _wait_for_offers(self) -> None:
         await self._more()
+
+    async def _wait_for_answer(self, call: OutgoingCall[PendingCall]) -> None:
+        link, answered = _link(self._session), ThreadSignal()
+
+        def give_up() -> None:
+            answered.set()
+            link.wake()
+
+        call.context.add_done_callback(lambda _: answered.set())
+        timer = threading.Timer(STEER_SECONDS, give_up)
+        timer.daemon = True
+        timer.start()
+        try:
+            link.wait(answered)
+        finally:
+            timer.cancel()
 
     def _wake_up(self) -> None:
         self._news.set()

@@ -116,7 +116,12 @@ def _choose_method(
 
 def _hint(methods: Sequence[LoginMethod], target: ChosenAgent, agent_name: str) -> str:
     return login_hint(
-        agent_name, methods, allow=target.agent.allow, agent_variables=target.env, ours=os.environ
+        agent_name,
+        methods,
+        allow=target.agent.allow,
+        agent_variables=target.env,
+        ours=os.environ,
+        knows_terminal=True,
     )
 
 

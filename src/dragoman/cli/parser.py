@@ -43,10 +43,26 @@ class Parser(argparse.ArgumentParser):
             namespace, rest = super().parse_known_args(args[:at], namespace)
             namespace.command = list(args[at + 1 :])
         else:
-            namespace, rest = super().parse_known_args(args, namespace)
+            namespace, rest = super().parse_known_args(
+                args if args is None else self._with_values(args), namespace
+            )
         if rest:  # here, and not above: this command knows its own options, and has the help for them
             self._refuse(rest)
         return namespace, rest
+
+    def _with_values(self, words: Sequence[str]) -> list[str]:
+        """The words, with the value of each option that may go without one. argparse would take the word
+        behind it for its value, though it is none of those that there are.
+        """
+        result = list(words)
+        until = result.index("--") if "--" in result else len(result)
+        for at, word in enumerate(result[:until]):
+            action = self._option_string_actions.get(word)
+            if action is None or action.nargs != argparse.OPTIONAL or action.choices is None:
+                continue
+            if at + 1 < until and result[at + 1] not in action.choices:
+                result[at] = f"{word}={action.const}"
+        return result
 
     def fill_now(self) -> None:
         if self.fill is not None:

@@ -1,7 +1,8 @@
 """Learns from a conversation's frames what its description should say: agent, folder, session, title, state.
 
-The title is the agent's if it gives one, else the beginning of the first prompt. It looks at few frames, and
-a frame that makes no sense teaches nothing.
+The title is the agent's if it gives one, else the beginning of the first prompt. A conversation that goes on
+from another one keeps the title of that: its first prompt begins with a brief, and so do titles that agents
+make of it. It looks at few frames, and a frame that makes no sense teaches nothing.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ class StreamFacts:
         self._request_methods: dict[object, str] = {}
         self._facts: dict[str, str] = {}
         self._has_agent_title = False  # the agent gave a title; a prompt's beginning is no better
+        self._keeps_title = False  # it has the title of the conversation from which it goes on
 
     def read(self, entry: Entry) -> dict[str, str]:
         """The facts that this entry adds or changes."""
@@ -37,9 +39,12 @@ class StreamFacts:
             return {}
         if not isinstance(message, dict):
             return {}
-        facts = (
-            self._read_to_agent(message) if entry.direction == "to_agent" else self._read_to_client(message)
-        )
+        if entry.direction == "note":
+            facts = self._read_note(message)
+        elif entry.direction == "to_agent":
+            facts = self._read_to_agent(message)
+        else:
+            facts = self._read_to_client(message)
         changes = {name: value for name, value in facts.items() if value and self._facts.get(name) != value}
         self._facts |= changes
         return changes
@@ -47,11 +52,18 @@ class StreamFacts:
     def _has_facts(self, entry: Entry) -> bool:
         if entry.direction == "to_agent":
             return b'"initialize"' in entry.frame or any(name in entry.frame for name in _TO_AGENT)
-        if entry.direction == "note" or (
-            _UPDATE in entry.frame and b'"session_info_update"' not in entry.frame
-        ):
+        if entry.direction == "note":
+            return b'"continues"' in entry.frame
+        if _UPDATE in entry.frame and b'"session_info_update"' not in entry.frame:
             return False
         return any(name in entry.frame for name in _TO_CLIENT)
+
+    def _read_note(self, note: dict[str, object]) -> dict[str, str]:
+        match note:
+            case {"continues": {"title": str(title)}} if title:
+                self._keeps_title = True
+                return {"title": title}
+        return {}
 
     def _read_to_agent(self, message: dict[str, object]) -> dict[str, str]:
         method, params = message.get("method"), message.get("params")
@@ -60,7 +72,7 @@ class StreamFacts:
         if isinstance(message.get("id"), str | int):
             self._request_methods[message["id"]] = method
         if method == "session/prompt":
-            has_title = self._has_agent_title or "title" in self._facts
+            has_title = self._keeps_title or self._has_agent_title or "title" in self._facts
             return {"state": "running"} | ({} if has_title else {"title": _title(params.get("prompt"))})
         return {"cwd": _text(params.get("cwd")), "session": _text(params.get("sessionId"))}
 
@@ -84,6 +96,8 @@ class StreamFacts:
     def _read_update(self, params: object) -> dict[str, str]:
         match params:
             case {"update": {"sessionUpdate": "session_info_update", "title": str(title)}} if title.strip():
+                if self._keeps_title:
+                    return {}
                 self._has_agent_title = True
                 return {"title": " ".join(title.split())}
         return {}

@@ -41,6 +41,16 @@ def test_a_program_that_prints_garbage_and_stays_is_quoted(tmp_path: Path) -> No
 
 
 @together
+def test_advice_is_about_what_the_program_prints(tmp_path: Path) -> None:
+    framed = "import sys; print('Content-Length: 2\\r\\n\\r\\n{}', flush=True); sys.stdin.read()"
+    done = run_program(tmp_path, framed, "--start-timeout", f"{patience(2)}")
+    assert (done.status, "ACP has one message a line" in done.err) == (124, True)
+    retired = run_program(tmp_path, "print('old-cli is no longer maintained. Install new-cli.')")
+    assert (retired.status, "install the program that its own message names" in retired.err) == (9, True)
+    assert "turns ACP on" not in done.err + retired.err
+
+
+@together
 def test_stray_output_is_bounded(tmp_path: Path) -> None:
     done = run_program(tmp_path, "for n in range(1000): print('x' * 5000)")
     assert done.err.count("not ACP: xxx") == 20

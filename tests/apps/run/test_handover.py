@@ -36,6 +36,17 @@ def notes(folder: Path) -> list[dict[str, Any]]:
     return asyncio.run(read())
 
 
+def titles(folder: Path) -> list[str]:
+    """Of all sessions in the history of a home, the oldest first."""
+
+    async def read() -> list[str]:
+        async with open_journal(history_path(home(folder))) as journal:
+            streams = sorted((await journal.list()).streams, key=lambda info: info.created)
+            return [info.title for info in streams]
+
+    return asyncio.run(read())
+
+
 @pytest.mark.parametrize(
     ("script", "reason"),
     [
@@ -63,7 +74,11 @@ def test_another_agent_goes_on_when_the_first_is_out_of_quota_dead_or_logged_out
         note for note in notes(tmp_path) if note.keys() & {"continued", "continues"}
     )
     assert first_stream["continued"] == {"stream": second_stream["stream"], "agent": "echo"}
-    assert second_stream["continues"] == {"stream": first_stream["stream"]}
+    continues = {"stream": first_stream["stream"]}
+    assert second_stream["continues"] == continues | (
+        {} if reason == "auth_needed" else {"title": "paint it"}
+    )
+    assert titles(tmp_path)[-1] == "paint it"
 
 
 @together

@@ -112,7 +112,7 @@ def test_the_program_itself_shows_it(title: str, recording: str) -> None:
 
 def test_names_are_whole_names() -> None:
     assert [quirk.title for quirk in quirks_of("codex-acp", "agent")] == ["unannounced"]
-    assert quirks_of("@agentclientprotocol/codex-acp", "agent") == []
+    assert quirks_of("some-codex-acp", "agent") == []
     assert quirks_of("gemini-cli", "client") == []
     assert quirks_of("", "agent") == []
 

@@ -89,14 +89,6 @@ def test_a_terminal_is_shown_before_the_call_that_shows_it() -> None:
         "tool_call_update",
     ]
     assert shown(play.tells("tool_call_update", toolCallId="t", **shows)) == ["tool_call_update"]
-    meta = {
-        "terminal_output": {"terminal_id": "x", "data": "hi\n"},
-        "terminal_exit": {"terminal_id": "x", "exit_code": 3, "signal": None},
-    }
-    outs = play.tells("tool_call_update", toolCallId="t", _meta=meta)
-    assert shown(outs) == ["terminal_output_chunk", "terminal_update", "tool_call_update"]
-    assert update_of(outs[0][1])["data"] == "aGkK"
-    assert update_of(outs[1][1])["exitStatus"] == {"exitCode": 3}
 
 
 def test_a_change_of_mode_tells_all_options() -> None:

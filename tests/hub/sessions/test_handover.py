@@ -14,7 +14,7 @@ from dragoman.hub.gate.admission import Grant
 from dragoman.hub.session.checkpoint import read_checkpoint, state_at, write_checkpoint
 from dragoman.hub.session.notes import read_note
 from dragoman.hub.session.state import fold, new_state
-from dragoman.schema.v1 import Diff
+from dragoman.schema.v1 import Diff, SessionInfoUpdate
 from tests.hub.sessions.agents import Gate, obedient
 from tests.hub.sessions.stage import Stage, staged
 from tests.journal.handover_kinds import FACTS, facts
@@ -122,6 +122,24 @@ async def test_the_brief_comes_with_the_first_prompt_alone_and_both_streams_say_
         session: "paint it",
         new: "paint it",
     }
+
+
+async def test_a_title_that_an_agent_makes_of_the_brief_does_not_replace_the_sessions_own() -> None:
+    agent = Agent("titled")
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        await turn.update(SessionInfoUpdate(title=turn.text[:60]))
+
+    async with staged({"one": broke, "two": lambda: agent}) as stage:
+        client = await stage.client().begin()
+        session = await client.new()
+        await client.answer(client.prompt(session, "paint it"))
+        new = (await client.call(HANDOVER, {"sessionId": session, "agent": "two"}))["sessionId"]
+        await client.answer(client.prompt(new, "go on"))
+        await client.call("session/set_title", {"sessionId": session, "title": "Blue"})
+        listed = (await client.call("_dragoman/hub/sessions"))["sessions"]
+    assert {one["sessionId"]: one["title"] for one in listed} == {session: "Blue", new: "paint it"}
 
 
 async def test_a_text_is_the_first_prompt_and_the_same_key_hands_over_once_also_after_a_crash() -> None:

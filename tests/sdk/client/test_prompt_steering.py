@@ -12,7 +12,7 @@ from typing import Any, get_args
 import pytest
 
 from dragoman import Agent, Session, Turn, connect
-from dragoman.errors import LocalMistake
+from dragoman.errors import CallFailed, LocalMistake
 from dragoman.schema.steering import SteerOutcome
 from dragoman.transport.memory import memory_pair
 from tests.runtime.clock import virtually
@@ -85,10 +85,43 @@ async def steered_to_restart() -> tuple[SteerOutcome, str, SteerableAgent]:
         turn = session.prompt("wait")
         reading = asyncio.ensure_future(turn)
         await until(lambda: agent.prompts)
-        outcome = await session.steer("turn left")
+        steering = asyncio.ensure_future(session.steer("turn left"))
         await until(lambda: agent._is_cancelled)
         gate.set()
-        return outcome, (await reading).text, agent
+        return await steering, (await reading).text, agent
+
+
+async def test_a_message_that_comes_when_the_turn_has_ended_is_said_to_follow_it() -> None:
+    async with steerable("restart") as (session, agent):
+        gate = asyncio.Event()
+        agent._pause = gate.wait  # type: ignore[assignment]
+        agent.ignores_cancel = True
+        reading = asyncio.ensure_future(session.prompt("one"))
+        await until(lambda: agent.prompts)
+        steering = asyncio.ensure_future(session.steer("two"))
+        await until(lambda: session.cancelling)
+        gate.set()  # it had come to its end before the cancel
+        assert await steering == "queued"
+        assert (await reading).text == "onetwo"
+        assert agent.prompts == ["one", "two"]
+
+
+async def test_a_message_for_a_turn_that_fails_was_not_sent() -> None:
+    async with steerable("restart") as (session, agent):
+        gate = asyncio.Event()
+        agent._pause = gate.wait  # type: ignore[assignment]
+        agent.fails = True
+        turn = session.prompt("one")
+        reading = asyncio.ensure_future(turn)
+        await until(lambda: agent.prompts)
+        steering = asyncio.ensure_future(session.steer("two"))
+        await until(lambda: session.cancelling)
+        gate.set()
+        with pytest.raises(CallFailed, match="out of quota"):
+            await steering
+        with pytest.raises(CallFailed, match="out of quota"):
+            await reading
+        assert [block.text for (block,) in turn.unsent] == ["two"]  # type: ignore[union-attr]
 
 
 async def test_a_message_can_wait_for_the_end_of_the_turn() -> None:

@@ -53,7 +53,7 @@ def test_the_end_of_a_terminal_is_what_is_seen_of_it() -> None:
         "  │ 12",
         ["  │ 19", "  │ ended: SIGTERM"],
     )
-    assert drawn(state)[1:] == ["  │ (its output is not here any more)"]
+    assert drawn(state)[1:] == ["  │ (no output to show)"]
 
 
 def test_what_a_tool_was_given_is_shown_where_all_of_it_is_wanted() -> None:

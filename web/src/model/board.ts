@@ -42,6 +42,13 @@ export function latestFirst(one: SessionInfo, other: SessionInfo): number {
   return first < second ? 1 : first > second ? -1 : 0;
 }
 
+/** Sessions without those of subagents, which are found in the session that they work for; one whose parent is not listed stays. */
+export function withoutChildren(sessions: SessionInfo[], keeps: (session: SessionInfo) => boolean = () => false): SessionInfo[] {
+  const listed = new Set(sessions.map(identityOf));
+  const isBelow = (session: SessionInfo): boolean => !!session.parent && listed.has(identityOf({ hub: session.hub, sessionId: session.parent }));
+  return sessions.filter((session) => keeps(session) || !isBelow(session));
+}
+
 export function columnsOf(sessions: Iterable<SessionInfo>, filter: BoardFilter): Column[] {
   const words = filter.text.toLowerCase().split(/\s+/).filter(Boolean);
   const fits = (session: SessionInfo): boolean => {

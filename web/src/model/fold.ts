@@ -4,7 +4,7 @@
  * give the same items, however they were cut into pages. Bad messages are passed over: they are an agent's mistakes.
  */
 
-import { type End, type Item, type Note, type Plan, type Question, type Speech, type Tool, nameUnknown, promptText, textOf } from "./items";
+import { type End, type Item, type Note, type Plan, type Question, type Speech, type Tool, nameMessage, nameSubagent, nameUnknown, promptText, textOf } from "./items";
 import { outcomeOf, steeredKey } from "./steering";
 import { moment } from "./time";
 import type { Asked, Command, ConfigOption, ContentBlock, Message, Modes, PlanEntry, PromptCapabilities, Queued, Snapshot, ToolCall, Usage } from "./types";
@@ -41,6 +41,9 @@ export class Fold {
   /** How turns ended, by the keys of their prompts. */
   stops = new Map<string, string>();
   tools = new Map<string, Tool>();
+  /** Lines about child sessions by their ids, and messages to and from them by theirs. */
+  subagents = new Map<string, Note>();
+  messages = new Map<string, Note>();
   /** Which item a message went into, by its cursor: where a search result is found. */
   where = new Map<string, Item>();
   /** Items that an earlier page tells better, and by which of it. */
@@ -146,8 +149,7 @@ export class Fold {
         if (Array.isArray(update.configOptions)) this.options = update.configOptions;
         return;
       case "session_info_update":
-        if (typeof update.title === "string") this.title = update.title;
-        return;
+        return; // the hub says what a session is called; it keeps a title that the agent would make of a brief
       case "usage_update":
         this.usage = { ...this.usage, ...update };
         return;
@@ -155,10 +157,11 @@ export class Fold {
         return this.note(toneOf(update.severity), str(update.title), str(update.description), at);
       case "compaction_update":
         return this.note("info", "The agent condensed the conversation", "", at);
-      case "subagent_spawned":
-        return this.note("info", `Subagent ${str(update.name) || str(update.subagentSessionId)}`, "running", at);
       case "subagent_update":
-        return this.note("info", `Subagent ${str(update.title) || str(update.sessionId)}`, str(update.state?.state).replaceAll("_", " "), at);
+        return this.subagent(update, at);
+      case "session_message":
+      case "session_message_chunk":
+        return this.sessionMessage(update, at);
       default:
         return this.unknown(kind, at);
     }
@@ -170,6 +173,40 @@ export class Fold {
     const note = same ? last : this.push<Note>({ kind: "note", tone: "info", title: "", text: "", unknown: { kind, count: 0 }, ...at });
     note.unknown!.count += 1;
     nameUnknown(note);
+    this.touch(note);
+  }
+
+  /** A subagent has one line, at the place of its announcement; later updates leave out what has not changed. */
+  private subagent(update: any, at: Where): void {
+    const id = str(update.sessionId);
+    if (!id) return;
+    let note = this.subagents.get(id);
+    if (!note) {
+      note = this.push<Note>({ kind: "note", tone: "info", title: "", text: "", subagent: { title: "", state: "", stopReason: "" }, ...at });
+      this.subagents.set(id, note);
+    }
+    const told = note.subagent!;
+    if (typeof update.title === "string") told.title = update.title;
+    if (update.state) Object.assign(told, { state: str(update.state.state), stopReason: str(update.state.stopReason) });
+    nameSubagent(note);
+    this.touch(note);
+    for (const message of this.messages.values()) if (message.message!.other === id) nameMessage(message, this.subagents);
+  }
+
+  /** What a session and a subagent say to each other. Each message has an id, so that a chunk is added to its own. */
+  private sessionMessage(update: any, at: Where): void {
+    const id = str(update.messageId);
+    const blocks: ContentBlock[] = Array.isArray(update.content) ? update.content : update.content ? [update.content] : [];
+    let note = this.messages.get(id);
+    if (!note) {
+      const isOwn = str(update.senderSessionId) === this.sessionId;
+      const other = str(isOwn ? update.recipientSessionId : update.senderSessionId);
+      note = this.push<Note>({ kind: "note", tone: "info", title: "", text: "", message: { isOwn, other }, ...at });
+      this.messages.set(id, note);
+    }
+    if (update.sessionUpdate === "session_message") note.text = "";
+    note.text += promptText(blocks);
+    nameMessage(note, this.subagents);
     this.touch(note);
   }
 
@@ -206,7 +243,6 @@ export class Fold {
       const value = update[field];
       if (value !== undefined && value !== null) Object.assign(tool.call, { [field]: value });
     }
-    terminalOutput(tool, update._meta);
     this.follow(tool);
     this.touch(tool);
   }
@@ -389,17 +425,6 @@ export function add(speech: Speech, block: ContentBlock): void {
 
 function queued(params: any): Queued {
   return { key: str(params.key), by: params.by, prompt: Array.isArray(params.prompt) ? params.prompt : [] };
-}
-
-/** Some agents run commands themselves and send what they print beside the update. */
-function terminalOutput(tool: Tool, meta: Record<string, any> | null | undefined): void {
-  const output = meta?.terminal_output;
-  if (typeof output?.data === "string") {
-    const name = str(output.terminal_id);
-    tool.output.set(name, (tool.output.get(name) ?? "") + output.data);
-  }
-  const exit = meta?.terminal_exit;
-  if (exit) tool.exit.set(str(exit.terminal_id), exit.signal ? `ended by ${str(exit.signal)}` : `status ${exit.exit_code}`);
 }
 
 function toneOf(severity: unknown): Note["tone"] {

@@ -59,6 +59,10 @@ export interface Note extends Common {
   text: string;
   /** The kind of update that this page has no face for, and how many of it came in a row. */
   unknown?: { kind: string; count: number };
+  /** The child session that this is about, as its agent last described it. */
+  subagent?: { title: string; state: string; stopReason: string };
+  /** A message between this session and another one. */
+  message?: { isOwn: boolean; other: string };
 }
 export interface Question extends Common {
   kind: "question";
@@ -74,6 +78,29 @@ export function nameUnknown(note: Note): void {
   const { kind, count } = note.unknown!;
   note.title = `The agent sent ${count === 1 ? "an update" : `${count} updates`} that this page does not know:`;
   note.text = kind;
+}
+
+const ENDS: Record<string, string> = { cancelled: "cancelled", error: "failed", refusal: "refused" };
+
+/** How a subagent stands, in a word or two. */
+export function standingOf(state: string, stopReason: string): string {
+  if (state === "requires_action") return "waits for an answer";
+  if (state === "idle") return ENDS[stopReason] ?? "done";
+  return state.replaceAll("_", " ") || "started";
+}
+
+export function nameSubagent(note: Note): void {
+  const { title, state, stopReason } = note.subagent!;
+  note.title = title ? `Subagent ${title}` : "Subagent";
+  note.text = standingOf(state, stopReason);
+}
+
+/** Whoever is no subagent of this session is the one that it works for. */
+export function nameMessage(note: Note, subagents: Map<string, Note>): void {
+  const { isOwn, other } = note.message!;
+  const child = subagents.get(other);
+  const name = child ? child.subagent!.title || "a subagent" : "the main agent";
+  note.title = `Message ${isOwn ? "to" : "from"} ${name}`;
 }
 
 export function textOf(parts: Part[]): string {

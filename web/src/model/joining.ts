@@ -4,12 +4,13 @@
  */
 
 import { type Fold, add } from "./fold";
-import { type Item, nameUnknown, textOf } from "./items";
+import { type Item, nameMessage, nameSubagent, nameUnknown, textOf } from "./items";
 
 export function prepend(fold: Fold, older: Fold): void {
   joinTools(fold, older);
   joinSpeech(fold, older);
   joinUnknown(fold, older);
+  joinSubagents(fold, older);
   joinPlan(fold, older);
   joinQuestions(fold, older);
   fold.addPlaces(older);
@@ -37,7 +38,7 @@ function joinTools(fold: Fold, older: Fold): void {
     }
     if (!here.stub) continue;
     before.call = { ...before.call, ...here.call };
-    for (const [name, text] of here.output) before.output.set(name, (before.output.get(name) ?? "") + text);
+    for (const [name, text] of here.output) before.output.set(name, text);
     for (const [name, text] of here.exit) before.exit.set(name, text);
     before.stopped = here.stopped;
     fold.follow(before);
@@ -79,6 +80,29 @@ function joinUnknown(fold: Fold, older: Fold): void {
   fold.touch(first);
   replace(older, last, first);
   replace(fold, last, first);
+}
+
+/** A subagent's line stands where it was announced, and says what became of it since. */
+function joinSubagents(fold: Fold, older: Fold): void {
+  for (const [id, before] of older.subagents) {
+    const here = fold.subagents.get(id);
+    fold.subagents.set(id, before);
+    if (!here) continue;
+    const { title, state, stopReason } = here.subagent!;
+    Object.assign(before.subagent!, title && { title }, state && { state, stopReason });
+    nameSubagent(before);
+    fold.touch(before);
+    replace(fold, here, before);
+  }
+  for (const [id, before] of older.messages) {
+    const here = fold.messages.get(id);
+    fold.messages.set(id, before);
+    if (!here) continue;
+    before.text += here.text;
+    fold.touch(before);
+    replace(fold, here, before);
+  }
+  for (const message of fold.messages.values()) nameMessage(message, fold.subagents);
 }
 
 function joinPlan(fold: Fold, older: Fold): void {

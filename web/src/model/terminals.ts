@@ -59,5 +59,6 @@ export class Terminals {
 }
 
 function ending(status: { exitCode?: number | null; signal?: string | null }): string {
-  return status.signal ? `ended by ${status.signal}` : `status ${status.exitCode}`;
+  if (status.signal) return `ended by ${status.signal}`;
+  return typeof status.exitCode === "number" ? `status ${status.exitCode}` : "ended";
 }

@@ -6,7 +6,7 @@ import { repeat } from "lit/directives/repeat.js";
 import type { App } from "../model/app";
 import { sessionTitle } from "../model/beginning";
 import { type Hubs, identityOf } from "../model/hubs";
-import { type BoardFilter, type Column, type ColumnName, type Progress, columnsOf, duration, stepAcross, stepDown, totalCost } from "../model/board";
+import { type BoardFilter, type Column, type ColumnName, type Progress, columnsOf, duration, stepAcross, stepDown, totalCost, withoutChildren } from "../model/board";
 import { titleOf } from "../model/asked";
 import { recallJson, remember } from "../model/memory";
 import { surroundings } from "../surroundings";
@@ -48,7 +48,7 @@ export class BoardView {
 
   view(): TemplateResult {
     const { app, hubs } = this;
-    const sessions = hubs.sessions();
+    const sessions = withoutChildren(hubs.sessions(), (session) => !!session.asking); // a question is answered on its tile
     this.columns = columnsOf(sessions, this.filter).map((column) => ({ ...column, sessions: column.sessions.slice(0, this.most), count: column.sessions.length }));
     const all = this.columns.flatMap((column) => column.sessions);
     if (!all.some((session) => identityOf(session) === this.chosen)) this.chosen = all.length ? identityOf(all[0]) : "";

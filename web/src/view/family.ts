@@ -2,10 +2,9 @@
 
 import { type TemplateResult, html, nothing } from "lit";
 import type { App } from "../model/app";
+import { standingOf } from "../model/items";
 import type { SessionInfo } from "../model/types";
 import { plain } from "../text/reveal";
-
-const ENDS: Record<string, string> = { cancelled: "cancelled", error: "failed", refusal: "refused" };
 
 export function familyTree(app: App, sessionId: string): TemplateResult | typeof nothing {
   const children = childrenOf(app, sessionId);
@@ -26,10 +25,8 @@ function branch(app: App, sessions: SessionInfo[], level: number): TemplateResul
 }
 
 export function standing(session: SessionInfo): string {
-  const state = session.work?.state ?? "";
-  if (session.asking || state === "requires_action") return "waits for an answer";
-  if (state === "idle") return ENDS[session.work?.stopReason ?? ""] ?? "done";
-  return plain(state.replaceAll("_", " ") || "started");
+  const { state = "", stopReason = "" } = session.work ?? {};
+  return plain(standingOf(session.asking ? "requires_action" : state, stopReason));
 }
 
 function lastLine(app: App, session: SessionInfo): string {

@@ -6,7 +6,7 @@ import { repeat } from "lit/directives/repeat.js";
 import type { App } from "../model/app";
 import { nameOf } from "../model/app";
 import { sessionTitle, underTitle } from "../model/beginning";
-import { latestFirst } from "../model/board";
+import { latestFirst, withoutChildren } from "../model/board";
 import { type Hubs, identityOf } from "../model/hubs";
 import type { SessionInfo } from "../model/types";
 import { surroundings } from "../surroundings";
@@ -80,7 +80,7 @@ let most = 100;
 
 export function sessionList(hubs: Hubs): TemplateResult {
   const app = hubs.home;
-  const sorted = hubs.sessions().sort(latestFirst);
+  const sorted = withoutChildren(hubs.sessions()).sort(latestFirst);
   const all = sorted.slice(0, most);
   const hasHidden = sorted.length > most;
   const more = (): void => {

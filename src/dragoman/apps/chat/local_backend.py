@@ -90,7 +90,7 @@ class LocalBackend:
                 open_chat(source, request, person, listener, rules=self._rules, past=past)
             )
             if journal is not None and request.source is not None:
-                await self._brief(journal, chat, request, stream)
+                await self._brief(journal, recorder, chat, request, stream)
             name = self._remember(target, chat, request)
             if journal is not None and recorder is not None:
                 chat.keep_title = partial(_keep_title, journal, stream)
@@ -173,13 +173,20 @@ class LocalBackend:
         streams = (await journal.list(session=session, limit=200)).streams
         return exact_request, StoredHistory(journal, streams, session) if streams else None
 
-    async def _brief(self, journal: Journal, chat: LocalChat, request: ChatRequest, stream: str) -> None:
+    async def _brief(
+        self,
+        journal: Journal,
+        recorder: HistoryRecorder | None,
+        chat: LocalChat,
+        request: ChatRequest,
+        stream: str,
+    ) -> None:
         """Another agent was here before: this one is told of it with the first prompt."""
         info = await _find(journal, request.source or "", request.cwd)
         if info is None:
             return
         chat.brief = await read_brief(journal, info)
-        await note_handover(journal, info.stream, stream=stream, agent=request.agent)
+        await note_handover(journal, recorder, info.stream, stream=stream, agent=request.agent)
         streams = (await journal.list(session=info.session, limit=200)).streams
         chat.past = StoredHistory(journal, streams, info.session)
 

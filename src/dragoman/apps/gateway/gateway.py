@@ -314,5 +314,6 @@ class Gateway:
             allow=self.target.agent.allow,
             agent_variables=self.target.env,
             ours=os.environ,
+            knows_terminal=False,
         )
         return outcome_of_login(error, hint)

@@ -81,8 +81,9 @@ class RunDriver:
         *,
         early: EarlyAgent,
         record: RunRecord | None = None,
+        steering: LineSteering | None = None,
     ) -> None:
-        """`record` hears what passes, for whoever goes on if this agent cannot."""
+        """`record` hears what passes, for whoever goes on if this agent cannot. `steering` is the run's."""
         self._plan = plan
         self._early = early
         self._reporter = reporter
@@ -96,7 +97,7 @@ class RunDriver:
         self.stream = ""
         """This run in the history."""
         self._logged_in = False  # in a terminal, which is done once
-        self._steering: LineSteering | None = None
+        self._steering = steering
 
     async def run(self) -> RunOutcome:
         plan = self._plan
@@ -236,8 +237,6 @@ class RunDriver:
                 raise
             unasked = await self._tell_changes(looking, lending, session)
         finally:
-            if self._steering is not None:
-                self._steering.finish()
             await _put_away(looking)
         outcome = outcome_of_turn(
             result, last_was_denied=lending.last_was_denied, last_refusal=lending.last_refusal
@@ -265,8 +264,6 @@ class RunDriver:
         turn = session.prompt(*blocks, silence=self._plan.silence, keep_text=False, meta=meta)
         cancelling: list[asyncio.Task[None]] = []
         self._stop.turn(lambda: cancelling.append(asyncio.create_task(session.cancel())))
-        if self._plan.steer is not None and self._steering is None:
-            self._steering = LineSteering(self._reporter, self._plan.steer)
         steering = self._steering and asyncio.create_task(self._steering.run(session), name="steering")
         try:
             async for note in turn.notifications():
@@ -332,7 +329,12 @@ class RunDriver:
         target = self._plan.target
         methods = [] if self._agent is None else login_methods(self._agent)
         return login_hint(
-            target.agent_name, methods, allow=target.agent.allow, agent_variables=target.env, ours=os.environ
+            target.agent_name,
+            methods,
+            allow=target.agent.allow,
+            agent_variables=target.env,
+            ours=os.environ,
+            knows_terminal=self._plan.rules.ask,
         )
 
     def _agent_name(self) -> str:

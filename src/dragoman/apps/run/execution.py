@@ -27,6 +27,7 @@ from dragoman.apps.run.output import STDOUT, OutputClosed, OutputFailed, OutputW
 from dragoman.apps.run.plan import RunPlan
 from dragoman.apps.run.progress import ProgressLine, shown_progress
 from dragoman.apps.run.reporter import RunListener, RunReporter
+from dragoman.apps.run.steering import LineSteering
 from dragoman.apps.run.stop import RunStop
 from dragoman.apps.run.texts import TextView
 from dragoman.apps.run.views import EventView, JsonView, QuietView
@@ -99,12 +100,15 @@ async def run_plan(
     if plan.target.note is not None:
         reporter.note(plan.target.note)
     stop = RunStop(reporter.note, step=plan.limits.end_seconds)
-    running = _RunningAgent(plan, reporter, output, stop, early)
+    steering = None if plan.steer is None else LineSteering(reporter, plan.steer)
+    running = _RunningAgent(plan, reporter, output, stop, early, steering)
     task = asyncio.create_task(running.run(), name="run")
     stop.watch(task, timeout=args.timeout)
     try:
         async with shown_progress(progress, output, is_free=lambda: _is_free(view, reporter)):
             outcome = await _wait_for_outcome(task, stop)
+        if steering is not None:
+            await steering.finish()
         _tell_end(reporter, outcome, running.session_id, time.monotonic() - began)
         reporter.finish()
         return await _finish(output, outcome, patience=LAST_WORDS if stop.is_ending else None)
@@ -125,8 +129,10 @@ class _RunningAgent:
         output: OutputWriter,
         stop: RunStop,
         early: EarlyAgent,
+        steering: LineSteering | None,
     ) -> None:
         self._plan = plan
+        self._steering = steering
         self._early = early
         self._reporter = reporter
         self._output = output
@@ -170,7 +176,13 @@ class _RunningAgent:
         self._stop.owns(early.kill)
         try:
             self._driver = RunDriver(
-                plan, self._reporter, self._output, self._stop, early=early, record=record
+                plan,
+                self._reporter,
+                self._output,
+                self._stop,
+                early=early,
+                record=record,
+                steering=self._steering,
             )
             return await self._driver.run()
         finally:
@@ -182,7 +194,7 @@ async def _wait_for_outcome(task: asyncio.Task[RunOutcome], stop: RunStop) -> Ru
         await asyncio.wait((task,))
         outcome = task.result()
     except (Exception, asyncio.CancelledError) as error:  # each has an outcome, ours too
-        outcome = outcome_of_error(_single(error))
+        outcome = outcome_of_error(_single(error), start_option="--start-timeout SECONDS")
         if outcome.name == "failed":
             log.exception("the run failed")
     if stop.reason is not None and outcome.name != "output_closed":

@@ -102,9 +102,8 @@ class RunHistory:
             return
         from dragoman.apps.recorded_sessions import note_handover
 
-        self._recorder.note(self._stream, continues={"stream": source})
         try:
-            await note_handover(self._journal, source, stream=self._stream, agent=agent)
+            await note_handover(self._journal, self._recorder, source, stream=self._stream, agent=agent)
         except JournalError as error:
             self._reporter.note(f"the history is incomplete: {error}", level="warning")
 

@@ -95,8 +95,8 @@ def outcome_of_changes(outcome: RunOutcome, unasked: list[str] | None) -> RunOut
     )
 
 
-def outcome_of_error(error: BaseException) -> RunOutcome:
-    """The run ended early."""
+def outcome_of_error(error: BaseException, *, start_option: str = "") -> RunOutcome:
+    """The run ended early. `start_option` gives an agent longer to start, where there is such an option."""
     match error:
         case UsageMistake():
             return RunOutcome(name="usage", message=str(error), next_step=error.next_step)
@@ -113,7 +113,7 @@ def outcome_of_error(error: BaseException) -> RunOutcome:
         case HandshakeTimeout(stray=stray) | PeerDied(stray=stray) if stray:
             return _not_acp(error)
         case DeadlineExceeded():
-            return RunOutcome(name="timeout", message=str(error))
+            return _outcome_of_deadline(error, start_option)
         case LinkClosed():
             return RunOutcome(name="agent_died", message=str(error))
         case RemoteMistake():
@@ -125,14 +125,26 @@ def outcome_of_error(error: BaseException) -> RunOutcome:
     return RunOutcome(name="failed", message=f"this is a mistake of ours: {type(error).__name__}: {error}")
 
 
+def _outcome_of_deadline(error: DeadlineExceeded, start_option: str) -> RunOutcome:
+    if not isinstance(error, HandshakeTimeout):
+        return RunOutcome(name="timeout", message=str(error))
+    longer = f"if it is slow to start, give it longer with {start_option}; " if start_option else ""
+    next_step = f"{longer}`dragoman doctor AGENT` says more"
+    return RunOutcome(name="timeout", message=str(error), next_step=next_step)
+
+
 def _not_acp(error: HandshakeTimeout | PeerDied) -> RunOutcome:
     """It printed something else. The lines themselves were shown when they came."""
+    from dragoman.sdk.known.doctor.hints import explain  # for this case alone
+
+    meaning, advice = explain(error.stray)
+    next_step = f"{meaning}: {advice}" if meaning else TURN_ACP_ON
     if isinstance(error, HandshakeTimeout):
         message = f"the agent did not answer initialize within {error.seconds:g} seconds; {NOT_ACP}"
-        return RunOutcome(name="timeout", message=message, next_step=TURN_ACP_ON)
+        return RunOutcome(name="timeout", message=message, next_step=next_step)
     last_words = f"; its last words were:\n{error.stderr.rstrip()}" if error.stderr.strip() else ""
     message = f"{error.what} ended with {error.how}; {NOT_ACP}{last_words}"
-    return RunOutcome(name="agent_died", message=message, next_step=TURN_ACP_ON)
+    return RunOutcome(name="agent_died", message=message, next_step=next_step)
 
 
 def _details(data: object) -> str:

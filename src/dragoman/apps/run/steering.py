@@ -1,8 +1,9 @@
 """`--steer`: lines of standard input are said to the agent while its turn runs.
 
 Each line is a message. A thread reads, so that a terminal, a pipe and a file are read alike; it waits for
-nothing but its line, and ends with the process. Lines are said one after the other, and a line that comes
-when the turn is over was not sent: the run says so.
+nothing but its line, and ends with the process. It reads for the whole run, also if another agent goes on.
+Lines are said one after the other, and a line that comes when no turn runs any more was not sent: the run
+says so.
 """
 
 from __future__ import annotations
@@ -47,12 +48,8 @@ class InputLines:
 
     def take_rest(self) -> list[str]:
         """Lines that nobody has waited for."""
-        rest: list[str] = []
-        while not self._lines.empty():
-            line = self._lines.get_nowait()
-            if line is not None:
-                rest.append(line)
-        return rest
+        rest = [self._lines.get_nowait() for _ in range(self._lines.qsize())]
+        return [line for line in rest if line is not None]
 
     def _read(self) -> None:
         with os.fdopen(os.dup(STDIN), "rb") as source:
@@ -72,16 +69,17 @@ class InputLines:
 
 
 class LineSteering:
-    """Says lines of standard input to a session, from the run's first turn on."""
+    """Says lines of standard input to the sessions of a run, from its first turn on."""
 
     def __init__(self, reporter: RunReporter, fallback: SteerFallback) -> None:
         self._reporter = reporter
         self._fallback: SteerFallback = fallback
-        self._lines = InputLines()
+        self._input: InputLines | None = None  # before the first turn, a login may read a terminal
 
     async def run(self, session: Session) -> None:
         """Say each line while the turn runs; cancelled when it has ended."""
-        while (line := await self._lines.next()) is not None:
+        self._input = lines = self._input or InputLines()
+        while (line := await lines.next()) is not None:
             try:
                 outcome = await session.steer(line, otherwise=self._fallback)
             except asyncio.CancelledError:
@@ -93,10 +91,16 @@ class LineSteering:
                 self._reporter.emit(events.SteerEvent(time=now(), text=line, outcome=outcome))
                 self._reporter.tell(f"{OUTCOME_TEXTS[outcome]}: {line!r}")
 
-    def finish(self) -> None:
+    async def finish(self) -> None:
         """The run is over: tell which lines came too late."""
-        for line in self._lines.take_rest():
+        if self._input is None:
+            return
+        await asyncio.sleep(0)  # lines that the thread has read are in the queue then
+        rest = self._input.take_rest()
+        for line in rest:
             self._tell_failure(line, TURN_OVER)
+        if len(rest) >= WAITING_LINES:
+            self._reporter.tell(f"more lines of standard input were not sent: {TURN_OVER}")
 
     def _tell_failure(self, line: str, why: str) -> None:
         self._reporter.emit(events.SteerEvent(time=now(), text=line, outcome="failed", message=why))

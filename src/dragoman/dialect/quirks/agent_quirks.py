@@ -15,13 +15,18 @@ from dragoman.dialect.message import (
     answer,
     as_list,
     as_object,
+    as_text,
     notification,
     refusal,
     update_of,
     with_params,
 )
-from dragoman.dialect.quirks.quirk import Quirk, error_text, session_of
+from dragoman.dialect.quirks.quirk import Quirk, error_text, session_of, with_update
+from dragoman.schema.subagent_words import as_subagent_update
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND
+
+LONGEST_REASON = 2000
+"""Characters of why a turn failed that go into the error."""
 
 
 class AnnouncedTwice(Quirk):
@@ -58,8 +63,7 @@ class AnnouncedTwice(Quirk):
             self._announced_calls.add(call)
             return message
         self.repair()
-        second_update = {**update, "sessionUpdate": "tool_call_update"}
-        return with_params(message, {**as_object(message.params), "update": second_update})
+        return with_update(message, {**update, "sessionUpdate": "tool_call_update"})
 
     def on_inside_request(self, message: Message) -> Message:
         if message.method == "session/load":  # a replay announces everything once more, and rightly so
@@ -110,6 +114,93 @@ class CancelledTurn(Quirk):
         return answer(message.id, {**result, "stopReason": "cancelled"})
 
 
+class DraftSubagents(Quirk):
+    """codex-acp announces subagents in the words of an early draft of the protocol.
+
+    A client that knows the published words takes them for updates that it does not know, and shows neither
+    the names of subagents nor how they end.
+
+    The same in the words of the schema.
+    """
+
+    title = "draft-subagents"
+    position = "agent"
+    who = re.compile(r"(?i)@agentclientprotocol/codex-acp")
+    what = "a subagent in the words of an early draft"
+    action = "sent as subagent_update"
+    fix = "send subagent_update"
+    SIGNS_FROM_PEER: ClassVar[Signs] = {
+        "session/update": Needles(b'"subagent_s'),
+        "session/cancel": NO_SIGN,
+    }
+
+    def on_peer_notification(self, message: Message) -> Message:
+        update = update_of(message)
+        published = as_subagent_update(update)
+        if published == update:
+            return message
+        self.repair()
+        return with_update(message, published)
+
+
+class FailedTurn(Quirk):
+    """codex-acp ends a turn that failed, such as for a limit of its model, with `end_turn`.
+
+    That it failed stands in `_meta` of an update, as `systemError`; why is the text that follows.
+
+    The prompt is answered with an error that says why, unless the agent has begun to work again.
+    """
+
+    title = "failed-turn"
+    position = "agent"
+    who = re.compile(r"(?i)@agentclientprotocol/codex-acp")
+    what = "end_turn after a system error"
+    action = "answered as an error"
+    fix = "answer the prompt of a turn that failed with an error"
+
+    def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
+        super().__init__(settings, ledger)
+        self._reasons: dict[str, str] = {}  # by the sessions whose prompt is about to fail
+
+    @property
+    def signs_from_peer(self) -> Signs:
+        return {"session/update": self, "session/cancel": NO_SIGN}
+
+    def search(self, block: bytes) -> bool:
+        """Its own sign: text is looked at only while a turn fails."""
+        return bool(self._reasons) or b'"threadStatus"' in block
+
+    def on_peer_notification(self, message: Message) -> Message:
+        session, update = session_of(message), update_of(message)
+        if update.get("sessionUpdate") == "session_info_update":
+            codex = as_object(as_object(update.get("_meta")).get("codex"))
+            self._on_status(session, as_object(codex.get("threadStatus")).get("type"))
+        elif update.get("sessionUpdate") == "agent_message_chunk" and session in self._reasons:
+            text = as_text(as_object(update.get("content")).get("text"))
+            self._reasons[session] = f"{self._reasons[session]}{text}"[:LONGEST_REASON]
+        return message
+
+    def _on_status(self, session: str, status: object) -> None:
+        if type(status) is not str:
+            return
+        self._reasons.pop(session, None)
+        is_prompted = any(
+            request.method == "session/prompt" and session_of(request) == session
+            for _, request in self._asked_by_inside.items()
+        )
+        if status == "systemError" and is_prompted:
+            self._reasons[session] = ""
+
+    def on_peer_answer(self, incoming: Message, message: Message) -> Message:
+        if incoming.method != "session/prompt":
+            return message
+        reason = self._reasons.pop(session_of(incoming), None)
+        if reason is None or as_object(message.result).get("stopReason") != "end_turn":
+            return message
+        self.repair()
+        return refusal(message.id, INTERNAL_ERROR, reason.strip() or "The agent reports a system error")
+
+
 class LineZero(Quirk):
     """The older claude-code-acp gives line 0 where it means no line.
 
@@ -139,9 +230,7 @@ class LineZero(Quirk):
             {name: value for name, value in place.items() if name != "line"} if _is_nowhere(place) else place
             for place in places
         ]
-        return with_params(
-            message, {**as_object(message.params), "update": {**update, "locations": places_without_line}}
-        )
+        return with_update(message, {**update, "locations": places_without_line})
 
 
 def _is_nowhere(place: object) -> bool:
@@ -174,6 +263,60 @@ class MissingFile(Quirk):
             return message
         self.repair()
         return answer(message.id, {"content": ""})
+
+
+class RunningSubagents(Quirk):
+    """claude-agent-acp lets the subagents of a turn run on when the turn is cancelled.
+
+    Whoever cancels wants the work to stop. Subagents go on to use tools, and are shown as running.
+
+    Those that can be cancelled are, just before the session that they work for. The agent says of each of
+    them that it was cancelled, and then answers the prompt.
+    """
+
+    title = "running-subagents"
+    position = "agent"
+    who = re.compile(r"(?i)@agentclientprotocol/claude-agent-acp")
+    what = "subagents that run on after a cancel"
+    action = "cancelled before the session that they work for"
+    fix = "cancel the subagents of a turn with it"
+    SIGNS_FROM_PEER: ClassVar[Signs] = {
+        "session/update": Needles(b'"subagent_update"'),
+        "session/cancel": NO_SIGN,
+    }
+    SIGNS_FROM_INSIDE: ClassVar[Signs] = {"session/update": NO_SIGN}
+
+    def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
+        super().__init__(settings, ledger)
+        self._parents: dict[str, str] = {}  # of those that run and can be cancelled
+        self._cancellable_ids: set[str] = set()
+
+    def on_peer_notification(self, message: Message) -> Message:
+        update = update_of(message)
+        child = as_text(update.get("sessionId"))
+        if update.get("sessionUpdate") != "subagent_update":
+            return message
+        if type(as_object(update.get("capabilities")).get("cancel")) is dict:
+            self._cancellable_ids.add(child)
+        if "state" in update:
+            self._parents.pop(child, None)
+            is_running = as_object(update["state"]).get("state") in ("running", "requires_action")
+            if is_running and child in self._cancellable_ids:
+                self._parents[child] = session_of(message)
+        return message
+
+    def from_inside(self, message: Message) -> list[Out]:
+        outs = super().from_inside(message)
+        if message.method != "session/cancel":
+            return outs
+        subagents = [session_of(message)]
+        for child, parent in self._parents.items():  # a parent is announced before its children
+            if parent in subagents:
+                subagents.append(child)
+        if len(subagents) > 1:
+            self.repair()
+        cancels = [notification("session/cancel", {"sessionId": child}) for child in subagents[:0:-1]]
+        return [*(("peer", cancel) for cancel in cancels), *outs]
 
 
 _NEEDS_A_SHELL = re.compile(r"[\s;&|<>$`(){}*?~#!\"'\\]")

@@ -9,23 +9,27 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from dragoman.dialect.edge import NO_SIGN, Edge, EdgeSettings, Out, Signs
 from dragoman.dialect.ledger import Ledger
-from dragoman.dialect.message import Id, Json, Message, as_object, as_text
+from dragoman.dialect.message import Json, Message, as_object, as_text
 from dragoman.dialect.names import Position
 from dragoman.dialect.quirks.agent_quirks import (
     AnnouncedTwice,
     CancelledTurn,
+    DraftSubagents,
+    FailedTurn,
     LineZero,
     MissingFile,
+    RunningSubagents,
     ShellLine,
     Unannounced,
     UnknownSession,
 )
 from dragoman.dialect.quirks.chain import QuirkChain
 from dragoman.dialect.quirks.client_quirks import DeafToQuestions, NullWrite, RawText, SessionInfo
+from dragoman.dialect.quirks.own_terminals import OwnTerminals
 from dragoman.dialect.quirks.quirk import Quirk
 
 
@@ -40,7 +44,7 @@ class Quirks(Edge):
     def __init__(self, position: Position, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
         self._position: Position = position
-        self._introducing: Id | UnsetType = UNSET
+        self._introduction: Message | None = None
         self._next: Edge | None = None
 
     def succeeded_by(self) -> Edge:
@@ -57,7 +61,7 @@ class Quirks(Edge):
         if self._next is not None:
             return self._next.from_inside(message)
         if self._position == "agent" and message.is_request and message.method == "initialize":
-            self._introducing = message.id
+            self._introduction = message
         return [("peer", message)]
 
     def peer_ended(self) -> list[Out]:
@@ -68,16 +72,23 @@ class Quirks(Edge):
             if message.is_request:
                 params = as_object(message.params) if message.method == "initialize" else {}
                 self._know(params.get("clientInfo"))
-        elif message.is_answer and message.id == self._introducing and message.error is UNSET:
+        elif self._is_introduction(message):
             self._know(as_object(message.result).get("agentInfo"))
 
-    def _know(self, info: Json) -> None:
+    def _is_introduction(self, message: Message) -> bool:
+        """Whether an agent answers `initialize`."""
+        if self._introduction is None or not message.is_answer or message.error is not UNSET:
+            return False
+        return message.id == self._introduction.id
 
+    def _know(self, info: Json) -> None:
         quirks = quirks_of(as_text(as_object(info).get("name")), self._position)
         if quirks:
             self._next = QuirkChain(
                 [quirk(self.settings, self.ledger) for quirk in quirks], self.settings, self.ledger
             )
+            if self._introduction is not None:
+                self._next.from_inside(self._introduction)  # it was sent; quirks ask what the client knows
         else:
             self._next = Edge(self.settings, self.ledger)
 
@@ -86,10 +97,14 @@ QUIRKS: tuple[type[Quirk], ...] = (
     AnnouncedTwice,
     CancelledTurn,
     DeafToQuestions,
+    DraftSubagents,
+    FailedTurn,
     LineZero,
     MissingFile,
     NullWrite,
+    OwnTerminals,
     RawText,
+    RunningSubagents,
     SessionInfo,
     ShellLine,
     Unannounced,

@@ -12,7 +12,7 @@ from typing import ClassVar
 from dragoman.dialect.debts import PendingRequests
 from dragoman.dialect.edge import NO_SIGN, Edge, EdgeSettings, Out, Signs
 from dragoman.dialect.ledger import Ledger
-from dragoman.dialect.message import Message, Object, as_object
+from dragoman.dialect.message import Message, Object, as_object, with_params
 from dragoman.dialect.names import Position
 
 
@@ -49,7 +49,8 @@ class Quirk(Edge):
         if message.is_answer:
             request = self._asked_by_inside.settle(message.id)
             return [("inside", message if request is None else self.on_peer_answer(request, message))]
-        return [("inside", self.on_peer_notification(message))]
+        notification = self.on_peer_notification(message)
+        return [] if notification is None else [("inside", notification)]
 
     def from_inside(self, message: Message) -> list[Out]:
         if message.is_request:
@@ -69,7 +70,8 @@ class Quirk(Edge):
     def on_peer_request(self, message: Message) -> list[Out]:
         return [("inside", message)]
 
-    def on_peer_notification(self, message: Message) -> Message:
+    def on_peer_notification(self, message: Message) -> Message | None:
+        """None: it says nothing that is left to say."""
         return message
 
     def on_inside_request(self, message: Message) -> Message:
@@ -84,6 +86,11 @@ class Quirk(Edge):
 
     def on_inside_answer(self, incoming: Message, message: Message) -> Message:
         return message
+
+
+def with_update(message: Message, update: Object) -> Message:
+    """The same notification with another update."""
+    return with_params(message, {**as_object(message.params), "update": update})
 
 
 def session_of(message: Message) -> str:

@@ -82,7 +82,7 @@ class V2AgentToolCalls:
         if terminal.has_grown:
             self._waiting.pop(terminal_id, None)
             return [self._content(self._shown_by[terminal_id])]
-        if terminal.is_stale:
+        if terminal.unsent:
             self._waiting[terminal_id] = None
         return []
 

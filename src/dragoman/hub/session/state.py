@@ -482,7 +482,8 @@ def _apply_from_agent(state: SessionState, frames: Sequence[bytes], time: float)
     )
     for frame in announcements:
         state = _apply_announcement(state, frame)
-    if b"session_info_update" in latest:
+    # A session that goes on from another one has the title of that. The agent would make one of the brief.
+    if b"session_info_update" in latest and not (state.source and state.title):
         title = value_of(state.update(b"session_info_update").get("title"))
         return replace(state, title=title[:LONGEST_TITLE]) if isinstance(title, str) else state
     return state

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
@@ -369,7 +369,25 @@ class PromptTurn:
         if not self._restarts:
             self._restarts = True
             await self._session.interrupt()
-        return "will_restart"
+        return "will_restart" if await self._was_interrupted() else "queued"
+
+    async def _was_interrupted(self) -> bool:
+        """Whether the prompt that runs ends with the cancel, or had come to its end. An agent that takes its
+        time is believed to: the caller may be the reader of a turn that goes on to speak.
+        """
+        call, link = self._call, self._session.link
+        assert call is not None
+        await self._wait_for_answer(call)
+        if not call.context.done():
+            return True
+        response = read_result(link.result(call), v1.PromptResponse, "session/prompt")
+        return response.stop_reason == "cancelled"
+
+    async def _wait_for_answer(self, call: OutgoingCall[PendingCall]) -> None:
+        """Until the agent has answered, or for as long as it may take."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(STEER_SECONDS):
+                await self._session.link.wait_answered(call)
 
     def _add_message(self, blocks: list[v1.ContentBlock]) -> bool:
         if self._has_ended or self._is_abandoned:

@@ -177,7 +177,7 @@ def _text(text: str, room: int, most: int | None) -> list[Content]:
 def _terminal(output: CommandOutput | None, room: int, most: int | None) -> list[Content]:
     """The end of an output, or all of it."""
     if output is None:
-        return [plain("(its output is not here any more)", "dim")]
+        return [plain("(no output to show)", "dim")]
     text = output.text.strip("\n")
     raw = text.split("\n") if most is None else text.rsplit("\n", most)[-most:]
     lines = [

@@ -89,7 +89,8 @@ def _subagent(update: v1.SubagentUpdate) -> str:
     state_name = (
         "" if not state else state.tag if isinstance(state, Unknown) else str(state.__struct_config__.tag)
     )
-    return f"subagent {update.title or update.session_id}: {state_name.replace('_', ' ')}".removesuffix(": ")
+    name = f"subagent {update.title}" if update.title else "a subagent"
+    return f"{name}: {state_name.replace('_', ' ')}".removesuffix(": ")
 
 
 class TurnLines:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from base64 import b64encode
 
-from dragoman.dialect.v2.to_v1.terminals import KEPT, V2Terminal
+from dragoman.dialect.shown_terminal import KEPT
+from dragoman.dialect.v2.to_v1.terminals import V2Terminal
 from tests.dialect.v2.to_v1.told import Told
 
 
@@ -62,6 +63,6 @@ def test_it_says_when_it_has_grown_enough() -> None:
     assert [terminal.has_grown] == [True]
     terminal.text()
     terminal.add(data(b"x"), told)
-    assert (terminal.has_grown, terminal.is_stale) == (False, True)
+    assert (terminal.has_grown, terminal.unsent) == (False, 1)
     terminal.add(data(b"x" * 20), told)
     assert terminal.has_grown

@@ -72,12 +72,8 @@ def test_content_of_a_type_that_nobody_knows_is_passed_on() -> None:
 
 
 def test_terminals_are_told_of_without_believing_anything() -> None:
-    meta = {
-        "terminal_output": {"terminal_id": 3, "data": "x"},
-        "terminal_output_delta": {"terminal_id": "x", "data": ["x"]},
-        "terminal_exit": {"terminal_id": "x", "exit_code": "0", "signal": "TERM"},
-    }
-    assert terminals(
-        {"content": [{"type": "terminal", "terminalId": 3}], "_meta": meta}, make_writer()[0]
-    ) == [{"sessionUpdate": "terminal_update", "terminalId": "x", "exitStatus": {"signal": "TERM"}}]
+    items = [{"type": "terminal", "terminalId": 3}, {"type": "terminal", "terminalId": "x"}]
+    assert terminals({"content": items}, make_writer()[0]) == [
+        {"sessionUpdate": "terminal_update", "terminalId": "x"}
+    ]
     assert terminals({"content": 3, "_meta": []}, make_writer()[0]) == []

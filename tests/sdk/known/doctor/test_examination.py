@@ -106,6 +106,18 @@ async def test_noise_on_standard_output_is_shown(tmp_path: Path) -> None:
     assert step(diagnosis, "stdout").evidence == ("stdout: Loading…", "stdout: [1]")
 
 
+async def test_what_a_program_prints_instead_of_the_protocol_says_what_to_do(tmp_path: Path) -> None:
+    retired = 'agent x\nstart\n  line "old-cli is no longer maintained. Install new-cli."\non initialize\n  die 0\n'
+    diagnosis = await diagnose(scripted(tmp_path, retired))
+    assert diagnosis.outcome is DiagnosisOutcome.AGENT_DIED
+    assert step(diagnosis, "start").advice.startswith("install the program that its own message names")
+    framed = 'agent x\nstart\n  line "Content-Length: 61"\non initialize\n  unanswered\n'
+    seconds = math.ceil(patience(1))
+    diagnosis = await diagnose(scripted(tmp_path, framed), seconds=seconds, grace=AT_ONCE)
+    assert "ACP has one message a line" in step(diagnosis, "initialize").meaning
+    assert "--acp" not in step(diagnosis, "initialize").advice
+
+
 @pytest.mark.bound(15)
 async def test_an_agent_that_ignores_the_end_of_its_input_gets_a_warning(tmp_path: Path) -> None:
     diagnosis = await diagnose(scripted(tmp_path, "agent x\nstart\n  linger\n"), grace=AT_ONCE)

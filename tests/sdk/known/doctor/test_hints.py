@@ -14,6 +14,8 @@ from tests.every import every
         ("sh: 1: node: not found", "a program that it starts is not on PATH"),
         ("npm error getaddrinfo EAI_AGAIN example", "it could not reach the network"),
         ("Raw mode is not supported on the current process.stdin", "it wants a terminal"),
+        ("Missing Content-Length header", "it puts a Content-Length header before each message"),
+        ("old-cli is no longer maintained. Install new-cli.", "its makers have given it up"),
         ("Please set an API key", "it wants a login or a key"),
     ],
 )

@@ -10,6 +10,7 @@ import re
 from itertools import pairwise
 
 from dragoman.dialect.message import Object, as_list, as_object, as_text
+from dragoman.dialect.shown_terminal import as_code_block
 from dragoman.dialect.v2.to_v1.fields import LossReporter, with_originals
 
 _FILE = re.compile(r"(?m)^diff --git ")
@@ -37,13 +38,6 @@ def paths(fields: Object) -> list[str]:
     """The files that a diff is about."""
     names = [as_text(as_object(change).get("path")) for change in as_list(fields.get("changes"))]
     return [path for path in dict.fromkeys(names) if path]
-
-
-def as_code_block(text: str, language: str) -> str:
-    """`text` as a block of code, between fences longer than any in it."""
-    longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
-    fence = "`" * (longest + 1)
-    return f"{fence}{language}\n{text}{'' if text.endswith(chr(10)) else chr(10)}{fence}"
 
 
 def _with_meta(item: Object, fields: Object) -> Object:

@@ -30,7 +30,7 @@ COMMAND = _loss("a command whose name has a space or occurs twice", "left out")
 EMPTY_ENUM = _loss("an empty list of choices in a form", "left out")
 FORM_TYPE = _repair("a form without its type or properties", "filled in")
 FORM_VALUE = _repair("a form's value that v1 cannot hold", "sent as JSON text")
-TERMINAL = _repair("a terminal that the client does not run", "shown, with what the agent says of its output")
+TERMINAL = _repair("a terminal that the client does not run", "shown as a terminal of the agent")
 
 # Messages
 CHUNK_ID = _repair("a chunk without a message id", "given one")

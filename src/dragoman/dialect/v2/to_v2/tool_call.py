@@ -4,8 +4,6 @@ v2, so it is left out.
 
 from __future__ import annotations
 
-from base64 import b64encode
-
 from dragoman.dialect.message import Json, Object, as_list, as_object
 from dragoman.dialect.v2.to_v2 import originals
 from dragoman.dialect.v2.to_v2.content import block
@@ -68,8 +66,7 @@ def content(value: Json, writer: V2Writer) -> Object | None:
 def terminals(fields: Object, writer: V2Writer) -> list[Object]:
     """Updates about the terminals that a call shows, to be sent before it.
 
-    No v2 client runs a v1 terminal, so these are the agent's own. Some agents tell what happens in them in
-    `_meta`, under names that a few clients know; it is shown, and nothing else is done with it.
+    No v2 client runs a v1 terminal, so these are the agent's own.
     """
     updates: list[Object] = []
     for item in as_list(fields.get("content")):
@@ -77,27 +74,7 @@ def terminals(fields: Object, writer: V2Writer) -> list[Object]:
         if entry.get("type") == "terminal" and type(entry.get("terminalId")) is str:
             writer.note(TERMINAL)
             updates.append({"sessionUpdate": "terminal_update", "terminalId": entry["terminalId"]})
-    meta = as_object(fields.get("_meta"))
-    for name in ("terminal_output", "terminal_output_delta"):
-        output = as_object(meta.get(name))
-        if type(output.get("terminal_id")) is str and type(output.get("data")) is str:
-            data = b64encode(output["data"].encode("utf-8", "replace")).decode("ascii")
-            about = {"sessionUpdate": "terminal_output_chunk", "terminalId": output["terminal_id"]}
-            updates.append({**about, "data": data})
-    exit_info = as_object(meta.get("terminal_exit"))
-    if type(exit_info.get("terminal_id")) is str:
-        about = {"sessionUpdate": "terminal_update", "terminalId": exit_info["terminal_id"]}
-        updates.append({**about, "exitStatus": _exit(exit_info)})
     return updates
-
-
-def _exit(exit_info: Object) -> Object:
-    status: Object = {}
-    if type(exit_info.get("exit_code")) is int:
-        status["exitCode"] = exit_info["exit_code"]
-    if type(exit_info.get("signal")) is str:
-        status["signal"] = exit_info["signal"]
-    return status
 
 
 def _location(value: Json, writer: V2Writer) -> Object | None:

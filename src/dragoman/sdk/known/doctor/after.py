@@ -21,7 +21,7 @@ from dragoman.sdk.client.agent_handle import AgentHandle
 from dragoman.sdk.known.agent import KnownAgent
 from dragoman.sdk.known.doctor.findings import CheckResult, DiagnosisOutcome, DiagnosisStep
 from dragoman.sdk.known.doctor.frame_watch import FrameWatch
-from dragoman.sdk.known.doctor.hints import explain
+from dragoman.sdk.known.doctor.hints import HEADERS, explain
 from dragoman.sdk.known.doctor.logins import LoginWay, advice_for, state_of
 from dragoman.transport.contract import Grace
 from dragoman.wire.codes import AUTH_REQUIRED
@@ -76,7 +76,8 @@ def no_handshake(
 ) -> tuple[list[DiagnosisStep], DiagnosisOutcome]:
     """The steps for a failed `initialize`, by the kind of its failure."""
     if isinstance(error, PeerDied):
-        return [_death_step(error, "start", f"after {took:.2f} s", took=took)], DiagnosisOutcome.AGENT_DIED
+        death = _death_step(error, "start", f"after {took:.2f} s", watch, took=took)
+        return [death], DiagnosisOutcome.AGENT_DIED
     running = DiagnosisStep(name="start", verdict=CheckResult.OK, summary="it runs", seconds=watch.first)
     step, outcome = _initialize_failure(error, watch)
     return [running, with_time(step, took)], outcome
@@ -117,7 +118,9 @@ def _initialize_failure(error: DragomanError, watch: FrameWatch) -> tuple[Diagno
 
 
 def _silent(error: DeadlineExceeded, watch: FrameWatch) -> DiagnosisStep:
-    if watch.noise_count:
+    if any(line.lower().startswith("content-length:") for line in watch.noise):
+        meaning, advice = HEADERS.meaning, HEADERS.advice
+    elif watch.noise_count:
         meaning = "it writes text to its output, but no protocol: this is probably not the right mode of it"
         advice = "add the option that turns the protocol on, such as --acp"
     else:
@@ -126,13 +129,16 @@ def _silent(error: DeadlineExceeded, watch: FrameWatch) -> DiagnosisStep:
     return _failed_step("initialize", f"no answer to initialize within {error.seconds:g} s", meaning, advice)
 
 
-def _death_step(error: PeerDied, name: str, when: str, *, took: float | None = None) -> DiagnosisStep:
+def _death_step(
+    error: PeerDied, name: str, when: str, watch: FrameWatch | None = None, *, took: float | None = None
+) -> DiagnosisStep:
     how = (
         f"ended with signal {error.signal}" if error.signal else f"ended with exit status {error.returncode}"
     )
     if error.returncode is None:
         how = "closed its output, and lives on"
-    meaning, advice = explain(error.stderr, returncode=error.returncode, signal=error.signal)
+    last_words = "\n".join((error.stderr, *([] if watch is None else watch.noise)))
+    meaning, advice = explain(last_words, returncode=error.returncode, signal=error.signal)
     stderr_lines = [f"stderr: {line}" for line in error.stderr.strip().splitlines()[-LAST_LINES:]]
     return DiagnosisStep(
         name=name,

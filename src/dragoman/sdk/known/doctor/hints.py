@@ -23,7 +23,19 @@ def _hint(pattern: str, meaning: str, advice: str) -> Hint:
     return Hint(re.compile(pattern, re.IGNORECASE), meaning, advice)
 
 
+HEADERS = _hint(
+    r"content-length",
+    "it puts a Content-Length header before each message, as language servers do; ACP has one message a line",
+    "use a version or an option of it that speaks ACP over standard input and output",
+)
+
 HINTS = (
+    HEADERS,
+    _hint(
+        r"no longer (maintained|supported|developed)|is deprecated|has been (renamed|replaced|discontinued)",
+        "its makers have given it up for another program",
+        "install the program that its own message names, and use that",
+    ),
     _hint(
         r"unknown (option|argument|flag|command)|unrecognized (option|argument)|unexpected argument"
         r"|no such (option|command)|invalid choice",

@@ -1,0 +1,77 @@
+"""A terminal that the agent runs itself, as text for v1.
+
+In v1 a terminal belongs to the client, so a client can show an agent's own only as text. This collects what
+the agent says about it; `text` is all of that, for the tool call that shows it. It also says when it has
+grown enough to be sent again: each time the whole text is sent, and doing that for every chunk would cost the
+square of the output.
+"""
+
+from __future__ import annotations
+
+import re
+
+KEPT = 256 * 1024
+"""Bytes of a terminal's output that are shown: enough to read, and a bound for what one update weighs."""
+GROWTH = 8
+"""A terminal is sent again when it has grown by one part in so many."""
+
+# CSI, OSC, other escapes of two characters, and what erases or rings.
+_ESCAPES = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-~])|[\x00-\x08\x0e-\x1a]"
+)
+
+
+class ShownTerminal:
+    """One terminal of one session."""
+
+    def __init__(self) -> None:
+        self.command = ""
+        self.cwd = ""
+        self.exit = ""
+        self.cut = False
+        self.output = bytearray()
+        self.unsent = 0
+        """Bytes that are in no update yet; one for news that is no output."""
+
+    def append(self, data: bytes) -> bool:
+        """Add output; returns whether older output had to go for it."""
+        self.output += data
+        self.unsent += len(data)
+        if len(self.output) <= KEPT:
+            return False
+        self.cut = True
+        del self.output[:-KEPT]
+        return True
+
+    @property
+    def has_grown(self) -> bool:
+        """Whether enough is new to send all of it again."""
+        return self.unsent * GROWTH >= len(self.output) and self.unsent > 0
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.output or self.command or self.exit)
+
+    def text(self) -> str:
+        """All of it. From then on nothing in it is new."""
+        self.unsent = 0
+        output = _ESCAPES.sub("", self.output.decode("utf-8", "replace")).replace("\r\n", "\n")
+        lines = [f"{self.cwd} $ {self.command}".lstrip()] if self.command else []
+        lines += ["[…]"] if self.cut else []
+        lines += [output.rstrip("\n")] if output else []
+        lines += [f"[{self.exit}]"] if self.exit else []
+        return as_code_block("\n".join(lines), "console")
+
+
+def exit_text(code: object, signal: object) -> str:
+    """How a command ended, in words; empty if the agent does not say."""
+    if type(signal) is str:
+        return f"ended by signal {signal}"
+    return f"exit code {code}" if type(code) is int else ""
+
+
+def as_code_block(text: str, language: str) -> str:
+    """`text` as a block of code, between fences longer than any in it."""
+    longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}{language}\n{text}{'' if text.endswith(chr(10)) else chr(10)}{fence}"
