@@ -7,7 +7,7 @@ import gc
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.hub.lending.folder_turn import NamedFiles
+from dragoman.hub.lending.named_files import NamedFiles
 from dragoman.hub.lending.turn_overlap import TurnOverlap, TurnStay
 
 FOLDERS = ("/", "/a", "/a/b", "/a/b/c", "/a/bc", "/d")

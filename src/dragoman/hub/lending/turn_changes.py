@@ -28,13 +28,14 @@ from weakref import WeakValueDictionary
 from msgspec import Raw
 
 from dragoman.errors import DragomanError, ErrorAnswer
+from dragoman.hub.lending.change_owner import attribute, count_lines, describe_change
 from dragoman.hub.lending.far_folder import FarSide
-from dragoman.hub.lending.folder_turn import FolderLook, FolderTurn, NamedFiles, real_folder
+from dragoman.hub.lending.folder_turn import FolderLook, FolderTurn
+from dragoman.hub.lending.named_files import real_folder
 from dragoman.hub.lending.turn_overlap import TurnOverlap
 from dragoman.hub.session.frames import object_of, value_of
 from dragoman.runtime.owner import TaskOwner
 from dragoman.wire.codes import INTERNAL_ERROR, invalid_params
-from dragoman.workspace.policy.redaction import redact_file
 from dragoman.workspace.snapshot_entries import TurnStart
 from dragoman.workspace.snapshots import Snapshot, take_snapshot
 from dragoman.workspace.store import remove_abandoned
@@ -394,10 +395,10 @@ class TurnChanges:
         if turn is None:
             return {"files": [], "others": [], "notes": []}
         files, notes = await self._compare(turn)
-        own, foreign = await _attribute(turn, files)
+        own, foreign = await attribute(turn, files)
         return {
-            "files": [_describe_change(change) for change in own],
-            "others": [{**_describe_change(change), "by": by} for change, by in foreign],
+            "files": [describe_change(change) for change in own],
+            "others": [{**describe_change(change), "by": by} for change, by in foreign],
             "notes": notes,
         }
 
@@ -407,13 +408,8 @@ class TurnChanges:
         if turn is None or turn.is_running:
             return None
         files, _ = await self._compare(turn)
-        own, _ = await _attribute(turn, files)
-        lines = [line for change in own for hunk in _hunks(change.diff or "") for line in _lines(hunk)]
-        return {
-            "files": len(own),
-            "added": sum(line.startswith("+") for line in lines),
-            "removed": sum(line.startswith("-") for line in lines),
-        }
+        own, _ = await attribute(turn, files)
+        return count_lines(own)
 
     async def revert(self, session_id: str, path: str, hunks: Sequence[int] | None) -> None:
         turn = self._turns.get(session_id)
@@ -421,7 +417,7 @@ class TurnChanges:
             raise invalid_params("nothing is known to have changed there")
         await self._wait_for_looks(turn)
         changes = await turn.before.compare(turn.after)
-        own, foreign = await _attribute(turn, changes.files)
+        own, foreign = await attribute(turn, changes.files)
         if path in {change.path for change, _ in foreign}:
             raise invalid_params("the file was changed by another session, or nobody knows by whom")
         if path not in {change.path for change in own}:
@@ -441,7 +437,7 @@ class TurnChanges:
         if turn is None:
             return []
         files, _ = await self._compare(turn)
-        own, _ = await _attribute(turn, files)
+        own, _ = await attribute(turn, files)
         return [change.path for change in own]
 
     async def accept(self, session_id: str, paths: Sequence[str]) -> None:
@@ -475,32 +471,6 @@ class TurnChanges:
         self._touch(turn)
 
 
-async def _attribute(
-    turn: FolderTurn, files: Sequence[FileChange]
-) -> tuple[list[FileChange], list[tuple[FileChange, str]]]:
-    """Changes that are the turn's own, and the others with whose they are."""
-    if not files or turn.stay is None or turn.stay.was_alone:
-        return list(files), []
-    return await asyncio.to_thread(_tell_apart, turn.named, turn.stay.others(), files)
-
-
-def _tell_apart(
-    named: NamedFiles, others: Sequence[NamedFiles], files: Sequence[FileChange]
-) -> tuple[list[FileChange], list[tuple[FileChange, str]]]:
-    names = {os.path.basename(change.path) for change in files}
-    ours = named.paths(names)
-    theirs = {path for other in others for path in other.paths(names)}
-    own: list[FileChange] = []
-    rest: list[tuple[FileChange, str]] = []
-    for change in files:
-        if change.path in ours and change.path not in theirs:
-            own.append(change)
-        else:
-            is_theirs = change.path in theirs and change.path not in ours
-            rest.append((change, "others" if is_theirs else "unknown"))
-    return own, rest
-
-
 def _real_folders(place: str, folders: Sequence[str]) -> list[str]:
     return [real_folder(place, folder) for folder in folders if os.path.isabs(folder)]
 
@@ -515,31 +485,3 @@ async def _close_result(looking: asyncio.Future[FolderLook]) -> None:
         await (await looking).aclose()
     except (DragomanError, OSError):
         pass  # whoever waited for it has been told that nothing is known
-
-
-def _describe_change(change: FileChange) -> dict[str, Any]:
-    diff = _cover_secrets(change.diff or "", name=os.path.basename(change.path))
-    return {"path": change.path, "kind": change.kind, "diff": diff, "hunks": _hunks(diff)}
-
-
-def _cover_secrets(diff: str, *, name: str) -> str:
-    """The diff as `read_file` would show its lines; each keeps its sign and its number."""
-    lines = diff.split("\n")
-    texts = redact_file("\n".join(line[1:] for line in lines), name=name).split("\n")
-    return "\n".join(line[:1] + text for line, text in zip(lines, texts, strict=True))
-
-
-def _lines(hunk: dict[str, Any]) -> list[str]:
-    text: str = hunk["text"]
-    return text.split("\n")[1:]
-
-
-def _hunks(diff: str) -> list[dict[str, Any]]:
-    """The hunks of a unified diff, numbered."""
-    hunks: list[list[str]] = []
-    for line in diff.splitlines():
-        if line.startswith("@@"):
-            hunks.append([line])
-        elif hunks:
-            hunks[-1].append(line)
-    return [{"id": number, "text": "\n".join(lines)} for number, lines in enumerate(hunks)]

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from dragoman.hub.lending.folder_turn import NamedFiles
+    from dragoman.hub.lending.named_files import NamedFiles
 
 
 _Key: TypeAlias = tuple[str, str]
