@@ -23,6 +23,7 @@ REASONS: dict[str, str] = {
     "tests/hub/explore/planted_bugs.py": "one table: a row for each planted bug",
     "tests/hub/simulate/clients.py": "one person: a method for each thing that people do",
     "tests/hub/outside/gate_stage.py": "one table: an `Act` for each row of the gate's table",
+    "src/dragoman/sdk/client/prompt.py": "one turn: how it is read, and what is said to it while it runs",
     "src/dragoman/hub/agents/process.py": "one process of an agent: its words, its calls, its bytes",
     "src/dragoman/hub/agents/pool.py": "processes, and how they bring sessions back: one owner ends both",
 }

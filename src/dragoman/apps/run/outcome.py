@@ -24,6 +24,7 @@ from dragoman.errors import (
     SpawnFailed,
 )
 from dragoman.sdk.client.prompt import TurnResult
+from dragoman.sdk.known.hints import explain
 
 AUTH_REQUIRED = -32000
 
@@ -135,8 +136,6 @@ def _outcome_of_deadline(error: DeadlineExceeded, start_option: str) -> RunOutco
 
 def _not_acp(error: HandshakeTimeout | PeerDied) -> RunOutcome:
     """It printed something else. The lines themselves were shown when they came."""
-    from dragoman.sdk.known.doctor.hints import explain  # for this case alone
-
     meaning, advice = explain(error.stray)
     next_step = f"{meaning}: {advice}" if meaning else TURN_ACP_ON
     if isinstance(error, HandshakeTimeout):

@@ -6,9 +6,11 @@ output of a terminal, `_meta`) is kept here and said whole.
 
 from __future__ import annotations
 
-from dragoman.dialect.message import Object, as_list, as_object, as_text
+import binascii
+
+from dragoman.dialect.message import Json, Object, as_list, as_object, as_text
+from dragoman.dialect.shown_terminal import ShownTerminal, exit_text
 from dragoman.dialect.v2.to_v1.fields import LossReporter, fits, patched_meta, without
-from dragoman.dialect.v2.to_v1.terminals import V2Terminal
 from dragoman.dialect.v2.to_v1.tool_calls import changes, contents, fallback_title, terminals
 
 
@@ -114,6 +116,36 @@ class V2AgentToolCalls:
     def _text(self, terminal_id: str) -> str:
         self._waiting.pop(terminal_id, None)
         return self._terminals.setdefault(terminal_id, V2Terminal()).text()
+
+
+class V2Terminal(ShownTerminal):
+    """One terminal of one session."""
+
+    def update(self, fields: Object, report: LossReporter) -> None:
+        """An upsert: what it does not name stays."""
+        if any(fields.get(name) for name in ("size", "capabilities", "_meta")):
+            report.note_loss("size, capabilities and _meta of a terminal", "left out: v1 is shown its text")
+        if "command" in fields:
+            self.command = as_text(fields["command"])
+        if "cwd" in fields:
+            self.cwd = as_text(fields["cwd"])
+        if "output" in fields:
+            self.output.clear()
+            self.add(as_object(fields["output"]).get("data", ""), report)
+        if "exitStatus" in fields:
+            status = as_object(fields["exitStatus"])
+            self.exit = exit_text(status.get("exitCode"), status.get("signal"))
+        self.unsent = max(self.unsent, len(self.output) or 1)
+
+    def add(self, data: Json, report: LossReporter) -> None:
+        """A chunk of output in base64."""
+        try:
+            more = binascii.a2b_base64(as_text(data), strict_mode=True)
+        except ValueError:
+            report.note_loss("terminal output that is no base64", "left out")
+            return
+        if self.append(more):
+            report.note_loss("terminal output beyond 256 KiB", "only the end of it is shown")
 
 
 class _ToolCallState:

@@ -269,7 +269,7 @@ class PromptTurn:
                 session.turn_ended(self)
 
     def _result_of(self, call: OutgoingCall[PendingCall], text: BytesIO | None) -> TurnResult:
-        response = read_result(self._session.link.result(call), v1.PromptResponse, "session/prompt")
+        response = self._response(call)
         return TurnResult(
             stop_reason=response.stop_reason,
             utf8=b"" if text is None else text.getvalue(),
@@ -277,6 +277,9 @@ class PromptTurn:
             usage=response.usage or None,
             response=response,
         )
+
+    def _response(self, call: OutgoingCall[PendingCall]) -> v1.PromptResponse:
+        return read_result(self._session.link.result(call), v1.PromptResponse, "session/prompt")
 
     def _write_request(self, blocks: list[v1.ContentBlock]) -> bytes:
         for block in blocks:
@@ -375,13 +378,9 @@ class PromptTurn:
         """Whether the prompt that runs ends with the cancel, or had come to its end. An agent that takes its
         time is believed to: the caller may be the reader of a turn that goes on to speak.
         """
-        call, link = self._call, self._session.link
-        assert call is not None
-        await self._wait_for_answer(call)
-        if not call.context.done():
-            return True
-        response = read_result(link.result(call), v1.PromptResponse, "session/prompt")
-        return response.stop_reason == "cancelled"
+        assert self._call is not None
+        await self._wait_for_answer(self._call)
+        return not self._call.context.done() or self._response(self._call).stop_reason == "cancelled"
 
     async def _wait_for_answer(self, call: OutgoingCall[PendingCall]) -> None:
         """Until the agent has answered, or for as long as it may take."""
@@ -400,7 +399,7 @@ class PromptTurn:
         if not self._messages:
             self._has_ended = True
             return None
-        response = read_result(self._session.link.result(call), v1.PromptResponse, "session/prompt")
+        response = self._response(call)  # an error ends the turn, whatever waits
         if self._restarts and response.stop_reason == "cancelled":
             messages, self._messages = self._messages, deque()
             separator = v1.TextContent(text=SEPARATOR)

@@ -21,8 +21,8 @@ from dragoman.sdk.client.agent_handle import AgentHandle
 from dragoman.sdk.known.agent import KnownAgent
 from dragoman.sdk.known.doctor.findings import CheckResult, DiagnosisOutcome, DiagnosisStep
 from dragoman.sdk.known.doctor.frame_watch import FrameWatch
-from dragoman.sdk.known.doctor.hints import HEADERS, explain
 from dragoman.sdk.known.doctor.logins import LoginWay, advice_for, state_of
+from dragoman.sdk.known.hints import HEADERS, explain
 from dragoman.transport.contract import Grace
 from dragoman.wire.codes import AUTH_REQUIRED
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 
 from dragoman.dialect.shown_terminal import KEPT
-from dragoman.dialect.v2.to_v1.terminals import V2Terminal
+from dragoman.dialect.v2.agent_calls import V2Terminal
 from tests.dialect.v2.to_v1.told import Told
 
 

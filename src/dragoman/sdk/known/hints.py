@@ -14,13 +14,13 @@ from dataclasses import dataclass
 class Hint:
     """One known failure."""
 
-    pattern: re.Pattern[str]
+    pattern: str
     meaning: str
     advice: str
 
 
 def _hint(pattern: str, meaning: str, advice: str) -> Hint:
-    return Hint(re.compile(pattern, re.IGNORECASE), meaning, advice)
+    return Hint(pattern, meaning, advice)
 
 
 HEADERS = _hint(
@@ -102,7 +102,9 @@ STATUSES = {
 def explain(text: str, *, returncode: int | None = None, signal: str | None = None) -> tuple[str, str]:
     """Meaning and advice; empty when nothing is known."""
     for hint in HINTS:
-        if hint.pattern.search(text):
+        if re.search(
+            hint.pattern, text, re.IGNORECASE
+        ):  # compiled when it is needed: this is imported at every start
             return hint.meaning, hint.advice
     if signal is not None:
         return SIGNALS.get(signal, ("", ""))

@@ -1,6 +1,6 @@
 """Last words and what they mean."""
 
-from dragoman.sdk.known.doctor.hints import explain
+from dragoman.sdk.known.hints import explain
 from tests.every import every
 
 
