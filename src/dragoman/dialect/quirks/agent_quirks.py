@@ -157,6 +157,14 @@ class FailedTurn(Quirk):
     what = "end_turn after a system error"
     action = "answered as an error"
     fix = "answer the prompt of a turn that failed with an error"
+    SIGNS_FROM_PEER: ClassVar[Signs] = {
+        "session/update": Needles(b'"threadStatus"'),
+        "session/cancel": NO_SIGN,
+    }
+    _FAILING_SIGNS: ClassVar[Signs] = {
+        "session/update": Needles(b'"threadStatus"', b'"agent_message_chunk"'),
+        "session/cancel": NO_SIGN,
+    }
 
     def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
@@ -164,11 +172,8 @@ class FailedTurn(Quirk):
 
     @property
     def signs_from_peer(self) -> Signs:
-        return {"session/update": self, "session/cancel": NO_SIGN}
-
-    def search(self, block: bytes) -> bool:
-        """Its own sign: text is looked at only while a turn fails."""
-        return bool(self._reasons) or b'"threadStatus"' in block
+        """Text is looked at only while a turn fails."""
+        return self._FAILING_SIGNS if self._reasons else self.SIGNS_FROM_PEER
 
     def on_peer_notification(self, message: Message) -> Message:
         session, update = session_of(message), update_of(message)

@@ -18,11 +18,16 @@ class QuirkChain(Edge):
     def __init__(self, edges: Sequence[Edge], settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
         self._edges = list(edges)
-        self._signs_from_peer = join_signs([edge.signs_from_peer for edge in self._edges])
+        self._all_signs_from_peer: list[Signs] = []
+        self._signs_from_peer: Signs = {}
         self._signs_from_inside = join_signs([edge.signs_from_inside for edge in self._edges])
 
     @property
     def signs_from_peer(self) -> Signs:
+        """A quirk may want to see more as long as something is under way."""
+        all_signs = [edge.signs_from_peer for edge in self._edges]
+        if all_signs != self._all_signs_from_peer:
+            self._all_signs_from_peer, self._signs_from_peer = all_signs, join_signs(all_signs)
         return self._signs_from_peer
 
     @property
