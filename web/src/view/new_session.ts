@@ -40,7 +40,7 @@ class FolderPicker {
   private timer = 0;
   private chosen = -1;
 
-  constructor(private app: App, private recent: string[]) {
+  constructor(private app: App, private recent: string[], private used: string[]) {
     const { field, list } = this;
     field.name = "cwd";
     field.id = "new-cwd";
@@ -86,7 +86,7 @@ class FolderPicker {
 
   private option(path: string, at: number, isRepository: boolean): HTMLElement {
     const made = el("div", "folder", iconNode(isRepository ? "fork" : "read"), el("span", "", shown(path, "exact line")));
-    const about = [isRepository ? "git" : "", this.recent.includes(path) ? "recent" : ""].filter(Boolean).join(" · ");
+    const about = [isRepository ? "git" : "", this.used.includes(path) ? "recent" : ""].filter(Boolean).join(" · ");
     if (about) made.append(el("span", "faint", about));
     made.id = `folder-${at}`;
     made.dataset.path = path;
@@ -119,7 +119,8 @@ class FolderPicker {
 }
 
 export function askForSession(app: App, go: (id: string) => void, wantedAgent: string): void {
-  const folders = offeredFolders(recallJson<string[]>("folders", []), app.sessions.values(), app);
+  const used = offeredFolders(recallJson<string[]>("folders", []), app.sessions.values(), { folder: "", home: "" });
+  const folders = offeredFolders(used, [], app);
   const form = el("form", "form");
   const list = el("div", "agents");
   list.setAttribute("role", "radiogroup");
@@ -135,7 +136,7 @@ export function askForSession(app: App, go: (id: string) => void, wantedAgent: s
     const words = el("span", "", el("strong", "", shown(agent.name, "line")), el("span", "faint", shown(about, "line")));
     list.append(el("label", "agent-choice", radio, words));
   }
-  const picker = new FolderPicker(app, folders);
+  const picker = new FolderPicker(app, folders, used);
   const folder = picker.field;
   const label = el("label");
   label.htmlFor = "new-cwd";
@@ -172,7 +173,7 @@ export function askForSession(app: App, go: (id: string) => void, wantedAgent: s
     }
     app.rpc.call<{ sessionId: string }>("session/new", { cwd, mcpServers: [], _meta: { dragoman: { agent } } }).then(
       ({ sessionId }) => {
-        remember("folders", JSON.stringify([cwd, ...folders.filter((path) => path !== cwd)].slice(0, 20)));
+        remember("folders", JSON.stringify([cwd, ...used.filter((path) => path !== cwd)].slice(0, 20)));
         remember("agent", JSON.stringify(agent));
         shownDialog.close();
         go(sessionId);

@@ -13,7 +13,6 @@ import { shortenPaths } from "../text/places";
 import { plain } from "../text/reveal";
 import { dialog } from "./dialogs";
 import { ago, button, el, lastPart, shown } from "./dom";
-import { formOf } from "./form";
 import { iconNode } from "./icons";
 import { away } from "./markdown";
 import { fillRisks, riskList, worstRisk } from "./risks";
@@ -134,15 +133,18 @@ function elicitation(app: App, asked: Asked, inSession: boolean): HTMLElement {
     body.append(watching());
     return card;
   }
-  const form = formOf(requestedSchema ?? {}, (content) => {
-    void app.answer(asked, mode === "url" ? { action: "accept" } : { action: "accept", content });
-  });
-  if (mode === "url") form.prepend(visit(url));
-  const send = el("button", "choice allow_once", mode === "url" ? "I have done that" : "Answer");
-  send.type = "submit";
-  const decline = button("Decline", "choice reject_once", () => void app.answer(asked, { action: "decline" }));
-  form.append(el("div", "card-actions", send, decline));
-  body.append(form);
+  // Few agents ask in forms: what draws them is loaded with the first.
+  void import("./form").then(({ formOf }) => {
+    const form = formOf(requestedSchema ?? {}, (content) => {
+      void app.answer(asked, mode === "url" ? { action: "accept" } : { action: "accept", content });
+    });
+    if (mode === "url") form.prepend(visit(url));
+    const send = el("button", "choice allow_once", mode === "url" ? "I have done that" : "Answer");
+    send.type = "submit";
+    const decline = button("Decline", "choice reject_once", () => void app.answer(asked, { action: "decline" }));
+    form.append(el("div", "card-actions", send, decline));
+    body.append(form);
+  }, () => body.append(el("p", "fault", "The form could not be loaded. Reload the page to answer.")));
   return card;
 }
 

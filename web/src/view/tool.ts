@@ -56,7 +56,7 @@ export class ToolView {
     if (stopped && !finished) return "stopped";
     if (asking > 0 && !finished) return "asking";
     const status = call.status ?? "pending";
-    const prints = output.size > 0 || call.content?.some((part) => part.type === "terminal");
+    const prints = output.size > 0 || call.content?.some((part) => part.type === "terminal" || call.kind === "execute");
     return status === "pending" && prints ? "in_progress" : status;
   }
 
