@@ -132,3 +132,25 @@ async def test_an_agent_that_waits_for_an_answer_before_its_session_is_there_is_
         await client.until(lambda message: "stopReason" in str(message))
         assert client.texts() == ["early"]
         assert not agent.answers
+
+
+async def test_agents_that_choose_the_same_id_at_the_same_moment_have_two_sessions() -> None:
+    async with raw_stage("one", "two") as (stage, client):
+        helds = []
+        for name in ("one", "two"):
+            await client.new(agent=name)  # the agent runs
+            helds.append(hold_new_sessions(stage.agents[name]))
+        requests = [
+            client.ask("session/new", {**NEW, "_meta": {"dragoman": {"agent": name}}})
+            for name in ("one", "two")
+        ]
+        await eventually(lambda: all(helds))
+        for name, held in zip(("one", "two"), helds, strict=True):
+            stage.agents[name].say(id=held.pop()["id"], result={"sessionId": "1"})
+        sessions = [(await client.answer(request))["result"]["sessionId"] for request in requests]
+        assert len(set(sessions)) == 2
+        for name, session in zip(("one", "two"), sessions, strict=True):
+            prompt = client.prompt(session, "go")
+            await eventually(lambda name=name: stage.agents[name].prompts)  # type: ignore[misc]
+            stage.agents[name].end_turn()
+            assert (await client.answer(prompt))["result"]["stopReason"] == "end_turn"

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import TypeVar
 
 from dragoman.errors import Elsewhere, ErrorAnswer, JournalDamaged, JournalError
-from dragoman.hub.engine.lifecycle import agents_name, free_id
+from dragoman.hub.engine.lifecycle import agents_name, reserve_id
 from dragoman.hub.engine.live_session import EngineHub, LiveSession, SessionFollower, SessionProcess
 from dragoman.hub.engine.log import STORE_SECONDS
 from dragoman.hub.engine.ports import Position
@@ -190,12 +190,12 @@ class ChildSessions:
                 if session is not None:
                     self._join(session, process, own)
             elif self._has_room(process, parent, own) and parent.state.phase == "open":
-                session_id = await free_id(self._hub, own)
-                if keeps_name and session_id != own:
-                    return False
-                session = LiveSession(self._hub, new_state(session_id), listed_state="idle")
-                async with session.binding:  # it does not rest before the process is bound to it
-                    await self._make(process, parent, session, own)
+                async with reserve_id(self._hub, own) as session_id:
+                    if keeps_name and session_id != own:
+                        return False
+                    session = LiveSession(self._hub, new_state(session_id), listed_state="idle")
+                    async with session.binding:  # it does not rest before the process is bound to it
+                        await self._make(process, parent, session, own)
         return True
 
     def _has_room(self, process: SessionProcess, parent: LiveSession, own: str) -> bool:

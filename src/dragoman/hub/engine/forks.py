@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Raw
 
 from dragoman.errors import CallFailed
-from dragoman.hub.engine.lifecycle import agents_name, free_id
+from dragoman.hub.engine.lifecycle import agents_name, reserve_id
 from dragoman.hub.engine.live_session import EngineHub, LiveSession, SessionProcess
 from dragoman.hub.engine.ports import read_cursor
 from dragoman.hub.engine.reminders import source_of
@@ -66,7 +66,6 @@ async def _copy_session(
 ) -> LiveSession:
     """A session with the past of another one. `answer` is what the agent said when it made the fork."""
     own = answer.pop("sessionId") if answer else ""
-    session_id = await free_id(hub, str(own) or str(uuid.uuid4()))
     members: dict[str, object] = {
         "agent": source.state.agent,
         "cwd": folders[0],
@@ -78,8 +77,9 @@ async def _copy_session(
             "sourceEnd": (await source_of(hub.journal, source.stream)).end,
         }
     result = answer or {name: value_of(raw) for name, raw in source.state.agent_answer.items()}
-    first = Entry("note", note("made", **members, session=str(own) or session_id, result=result), 0.0)
-    await hub.journal.append(session_id, [first])
+    async with reserve_id(hub, str(own) or str(uuid.uuid4())) as session_id:
+        first = Entry("note", note("made", **members, session=str(own) or session_id, result=result), 0.0)
+        await hub.journal.append(session_id, [first])
     await _copy(hub, source, session_id, end)
     await _finish(hub, session_id, str(own), process, key)
     title = source.state.title

@@ -11,8 +11,8 @@ import asyncio
 import logging
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from typing import Final, TypeAlias
 
 from msgspec import Raw
@@ -207,11 +207,14 @@ async def lose(hub: EngineHub, session: LiveSession) -> None:
 # New sessions.
 
 
-async def free_id(hub: EngineHub, candidate: str) -> str:
-    """The agent's own id where it can be ours too."""
-    if _may_be_agents(candidate) and candidate not in hub.sessions and await _is_free(hub, candidate):
-        return candidate
-    return str(uuid.uuid4())
+@asynccontextmanager
+async def reserve_id(hub: EngineHub, candidate: str) -> AsyncIterator[str]:
+    """The agent's own id where it can be ours too. Two agents may choose the same one at the same moment: the
+    second waits here until the first has made a session or a stream of it.
+    """
+    async with hub.opening(candidate):
+        is_ours = _may_be_agents(candidate) and candidate not in hub.sessions
+        yield candidate if is_ours and await _is_free(hub, candidate) else str(uuid.uuid4())
 
 
 def _may_be_agents(session_id: str) -> bool:
@@ -253,10 +256,10 @@ async def make(
     with process.making():
         _, answer = await hub.pool.make(agent, params)
         own = str(answer.pop("sessionId"))
-        session_id = await free_id(hub, own)
-        session = LiveSession(hub, new_state(session_id), listed_state="idle")
-        session.lease = await hub.ownership.claim(session_id)
-        hub.sessions[session_id] = session
+        async with reserve_id(hub, own) as session_id:
+            session = LiveSession(hub, new_state(session_id), listed_state="idle")
+            session.lease = await hub.ownership.claim(session_id)
+            hub.sessions[session_id] = session
         folders = value_of(params.get("additionalDirectories"), [])
         event = ev.SessionMade(
             agent=agent,
