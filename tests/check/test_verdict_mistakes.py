@@ -16,7 +16,7 @@ from tests.check.rules.talks import Talk
 
 
 def stumble(conversation: Conversation) -> Iterator[Observation]:
-    yield Observation(is_kept=False, why="never told")
+    yield Observation(is_kept=False, frames=(1,), why="never told")
     raise KeyError("something a peer said")
 
 

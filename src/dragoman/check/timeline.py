@@ -16,7 +16,7 @@ from msgspec import Struct
 from dragoman.check.conversation import Conversation, Exchange, ObservedTurn, update_of
 from dragoman.check.manifest import Side
 from dragoman.check.recording import Direction, Frame
-from dragoman.check.rule import Observation, direction_from
+from dragoman.check.rule import Observation, direction_from, kept
 from dragoman.check.values import items, text
 from dragoman.wire.envelope import Json
 
@@ -264,7 +264,7 @@ def observe_survival(conversation: Conversation, frames: Iterable[Frame], what: 
     """For each frame that a client had to live with: whether it went on; silent if it need not."""
     for frame in frames:
         if has_spoken_after(conversation, frame, "client"):
-            yield Observation(True, (frame.number,))
+            yield kept(frame)
         elif _is_left_waiting(conversation, frame) or _has_crashed(conversation):
             yield Observation(False, (frame.number,), f"the client said nothing more after {what}")
 

@@ -15,7 +15,7 @@ from dragoman.check.conversation import Conversation, Exchange, ObservedTurn
 from dragoman.check.manifest import Side
 from dragoman.check.recording import Frame
 from dragoman.check.replies import QUIET, frames_to, is_in_any_stretch, proof, refusals_without_line
-from dragoman.check.rule import Observation, observe, rule, rule_v1
+from dragoman.check.rule import Observation, kept, observe, rule, rule_v1
 from dragoman.check.rules.turns import REASONS, late_updates
 from dragoman.check.timeline import (
     BAD_PARAMS,
@@ -149,7 +149,7 @@ def stays_quiet(conversation: Conversation, note: Frame) -> Iterator[Observation
                     yield observe(False, note, "a notification was answered", answer)
                 return
     if proof(conversation, side).after(note.number) is not None or has_spoken_after(conversation, note, side):
-        yield observe(True, note, "")
+        yield kept(note)
 
 
 def _unread(conversation: Conversation, side: Side, answer: Frame) -> list[Frame]:
@@ -344,7 +344,7 @@ def the_neighbour_is_not_cancelled(conversation: Conversation) -> Iterator[Obser
                 right = reason_of(turn) != "cancelled"
                 yield observe(right, end, "another session was cancelled", cancel)
             elif stop is not None and own_end is not None and cancel.number < own_end.number < stop:
-                yield observe(True, own_end, "", cancel)  # it ran on until it was stopped itself
+                yield kept(own_end, cancel)  # it ran on until it was stopped itself
 
 
 @rule_v1("CAN-13", side="agent", fix="Keep a session usable after a cancel.")

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from dragoman.check.conversation import Conversation, Exchange, ObservedTurn, is_update, update_of
 from dragoman.check.recording import Frame
-from dragoman.check.rule import Observation, observe, rule_v1
+from dragoman.check.rule import Observation, kept, observe, rule_v1
 from dragoman.check.timeline import is_in_stretch, is_running_at, running_turns, session_of, setup_at, setups
 from dragoman.check.values import ends_with, is_absolute, is_same, is_under, items, normalize, text
 
@@ -38,7 +38,7 @@ def files_that_a_prompt_names_are_looked_for_in_the_folder(
                 frame for frame, path in places if is_same(path, there) or ends_with(path, inside_folder)
             ]
             if frames_inside:
-                yield observe(True, frames_inside[0], "")
+                yield kept(frames_inside[0])
             elif places and not any(is_under(path, setup.folders) for _, path in places):
                 yield observe(False, places[0][0], "a file that the prompt names was looked for elsewhere")
 

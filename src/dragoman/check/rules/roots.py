@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from dragoman.check.conversation import Conversation, Exchange
 from dragoman.check.recording import Frame
-from dragoman.check.rule import Observation, observe, rule_v1
+from dragoman.check.rule import Observation, kept, observe, rule_v1
 from dragoman.check.rules.folders import (
     USES,
     ended_calls,
@@ -114,7 +114,7 @@ def roots_are_sent_again(conversation: Conversation) -> Iterator[Observation]:
             if not roots:
                 yield observe(False, request.request, "additionalDirectories was not sent again")
             elif type(roots) is list and set(before.roots) <= {text(root) for root in roots}:
-                yield observe(True, request.request, "")
+                yield kept(request.request)
 
 
 @rule_v1("ADIR-07", side="agent", fix="Refuse a root that cannot be used; never leave it out in silence.")
@@ -126,7 +126,7 @@ def no_root_is_dropped_in_silence(conversation: Conversation) -> Iterator[Observ
             and is_fair(conversation, request)
             and request.has_error
         ):
-            yield observe(True, request.request, "")
+            yield kept(request.request)
     for listing in conversation.calls("session/list", direction="to_agent"):
         for item in items(listing.result.get("sessions")):
             setup = setup_at(conversation, text(item.get("sessionId")), listing.request.number)

@@ -12,7 +12,7 @@ from itertools import takewhile
 from dragoman.check.conversation import Conversation, ObservedTurn, is_update
 from dragoman.check.memory import has_recalled
 from dragoman.check.recording import Frame
-from dragoman.check.rule import Observation, observe, rule_v1
+from dragoman.check.rule import Observation, kept, observe, rule_v1
 from dragoman.check.timeline import (
     BAD_PARAMS,
     LOGIN_NEEDED,
@@ -217,7 +217,7 @@ def turns_of_two_sessions_run_at_once(conversation: Conversation) -> Iterator[Ob
             if neighbour.session == turn.session or end is None:
                 continue
             if first is not None and first.number < end.number:
-                yield observe(True, first, "")
+                yield kept(first)
             elif end.at - request.at > STUCK_SECONDS and _is_stuck(conversation, neighbour, request):
                 yield observe(False, request, "a turn waits for the turn of another session", end)
 
@@ -255,7 +255,7 @@ def a_turn_that_failed_is_an_error(conversation: Conversation) -> Iterator[Obser
     for turn in conversation.turns:
         exchange = turn.exchange
         if exchange.has_error and exchange.code not in (BAD_PARAMS, NOT_FOUND, LOGIN_NEEDED):
-            yield observe(True, exchange.answer, "")
+            yield kept(exchange.answer)
         elif exchange.has_result and reason_of(turn) in ("error", "failed", "failure"):
             yield observe(False, exchange.answer, "a failure is told as a stop reason")
         elif exchange.has_result and is_in_stretch(conversation, exchange.request, "fail"):

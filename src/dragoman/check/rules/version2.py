@@ -12,7 +12,7 @@ from functools import partial
 
 from dragoman.check.conversation import Conversation, ObservedTurn, update_of
 from dragoman.check.recording import Frame
-from dragoman.check.rule import Observation, observe, rule
+from dragoman.check.rule import Observation, kept, observe, rule
 from dragoman.check.rules.cancellation import READ_SECONDS, cancels, was_waiting
 from dragoman.check.rules.turns import GATED
 from dragoman.check.timeline import (
@@ -121,7 +121,7 @@ def a_prompt_without_blocks_is_refused(conversation: Conversation) -> Iterator[O
 def work_ends_with_idle(conversation: Conversation) -> Iterator[Observation]:
     for turn in inserted_turns(conversation):
         if turn.end is not None and reason(turn):
-            yield observe(True, turn.end, "", turn.exchange.request)
+            yield kept(turn.end, turn.exchange.request)
         elif turn.end is None and _went_on(conversation, turn):
             yield observe(False, turn.exchange.request, "the session never became idle after this prompt")
 
