@@ -33,6 +33,7 @@ def test_a_rule_that_stumbles_takes_no_other_verdict_along(
         side="agent",
         fix="",
         unavoidable=False,
+        is_reading=False,
         versions=(1, 2),
         judge=stumble,
     )

@@ -54,6 +54,8 @@ class ConformanceRule(Struct, frozen=True, kw_only=True):
     fix: str
     """What the author of a peer that breaks it should change."""
     unavoidable: bool
+    is_reading: bool
+    """Whether it is about reading what the schema does not allow."""
     versions: tuple[int, ...]
     """Of the protocol; about a conversation in another one it says nothing."""
     judge: Judge
@@ -74,6 +76,7 @@ def rule(
     side: Side | None = None,
     fix: str,
     unavoidable: bool = False,
+    is_reading: bool = False,
     versions: tuple[int, ...] = (1, 2),
 ) -> Callable[[Judge], Judge]:
     """Registers a judge; without a `side` it is two rules, one for each."""
@@ -87,6 +90,7 @@ def rule(
                 side=rule_side,
                 fix=fix,
                 unavoidable=unavoidable,
+                is_reading=is_reading,
                 versions=versions,
                 judge=_judge(judge, () if side is not None else (rule_side,), versions),
             )

@@ -105,6 +105,16 @@ def is_open(conversation: Conversation, session: str, number: int) -> bool | Non
     return state
 
 
+def is_in_use(conversation: Conversation, exchange: Exchange) -> bool:
+    """Whether a request names a session that this connection opened, prompted and has not ended."""
+    session, number = session_of(exchange), exchange.request.number
+    return is_open(conversation, session, number) is True and any(
+        turn.session == session and turn.end is not None and turn.end.number < number
+        for turn in conversation.turns
+        if turn.exchange.has_result
+    )
+
+
 def _changes(conversation: Conversation, session: str) -> list[tuple[int, bool, int]]:
     return conversation.compute_once(f"changes of {session}", lambda: _find_changes(conversation, session))
 
@@ -258,6 +268,16 @@ def _last_said(conversation: Conversation, side: Side) -> int:
         return next(numbers, 0)
 
     return conversation.compute_once(f"last said by {side}", find)
+
+
+def frame_after(conversation: Conversation, side: Side, frame: Frame) -> Frame | None:
+    """The next thing that a side said after a frame."""
+    later = (
+        next_frame
+        for next_frame in conversation.between(frame, None)
+        if next_frame.direction == direction_from(side)
+    )
+    return next(later, None)
 
 
 def observe_survival(conversation: Conversation, frames: Iterable[Frame], what: str) -> Iterable[Observation]:

@@ -12,6 +12,7 @@ from dragoman.check.rule import Observation, kept, observe, rule
 from dragoman.check.rules.handshake import handshakes, requested_version
 from dragoman.check.rules.requests import is_probe, is_ready
 from dragoman.check.shapes import method_of, read_frame
+from dragoman.check.timeline import is_fair, is_in_use
 from dragoman.check.walks import objects
 from dragoman.wire.envelope import Json
 
@@ -118,6 +119,10 @@ def an_object_means_yes_and_null_means_no(conversation: Conversation, side: Side
             yield kept(frame)
         elif path not in FLAGS and value is None and _is_null(conversation, peer_of(side), path):
             yield observe(False, frame, f"{frame.method} although {path} is null")
+
+
+@rule("INIT-14", unavoidable=True, fix="Serve what you advertise, or do not advertise it.")
+def what_is_advertised_is_served(conversation: Conversation, side: Side) -> Iterator[Observation]:
     for request in requests_to(conversation, side):
         row = method_of(request.request, conversation)
         if (
@@ -128,8 +133,21 @@ def an_object_means_yes_and_null_means_no(conversation: Conversation, side: Side
         ):
             continue
         if type(can(conversation, side, row.capability)) is dict and request.answer is not None:
-            why = f"{row.capability} was offered, and {request.method} is unknown"
-            yield observe(request.code != -32601, request.answer, why, request.request)
+            is_refused = request.code == -32601 or _is_refused_in_use(conversation, request)
+            why = f"{row.capability} was advertised, and {request.method} was answered with {request.code}"
+            yield observe(not is_refused, request.answer, why, request.request)
+
+
+def _is_refused_in_use(conversation: Conversation, request: Exchange) -> bool:
+    """Whether a request that nothing is wrong with was refused: about a session that this connection uses."""
+    methods = ("session/resume", "session/close", "session/delete")
+    return (
+        request.method in methods
+        and is_fair(conversation, request)
+        and request.has_error
+        and read_frame(request.request, conversation).refusal is None
+        and is_in_use(conversation, request)
+    )
 
 
 def _is_null(conversation: Conversation, side: Side, path: str) -> bool:

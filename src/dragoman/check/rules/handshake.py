@@ -297,7 +297,12 @@ def _is_malformed(frame: Frame, conversation: Conversation) -> bool:
     )
 
 
-@rule("INIT-16", side="agent", fix="Refuse initialize without an integer protocolVersion with -32602.")
+@rule(
+    "INIT-16",
+    side="agent",
+    fix="Refuse initialize without an integer protocolVersion with -32602.",
+    is_reading=True,
+)
 def a_version_that_is_none_is_refused(conversation: Conversation) -> Iterator[Observation]:
     for call in conversation.calls("initialize", direction="to_agent"):
         if requested_version(call) is None and call.answer is not None and not is_ready(conversation, call):

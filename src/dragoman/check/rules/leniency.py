@@ -99,7 +99,11 @@ def _is_list(deviation: Deviation) -> bool:
     return deviation.path.rpartition(".")[2] in REQUIRED_LISTS
 
 
-@rule("LEN-05", fix="Refuse a message that lacks something, or has it of the wrong type, with -32602.")
+@rule(
+    "LEN-05",
+    fix="Refuse a message that lacks something, or has it of the wrong type, with -32602.",
+    is_reading=True,
+)
 def everything_else_is_strict(conversation: Conversation, side: Side) -> Iterator[Observation]:
     for request in requests_to(conversation, side):
         reading = read_frame(request.request, conversation)
@@ -109,6 +113,7 @@ def everything_else_is_strict(conversation: Conversation, side: Side) -> Iterato
             or request.answer is None
             or not ready
             or _was_lenient(reading.refusal.path)
+            or (request.method == "initialize" and reading.refusal.path == "$.protocolVersion")  # INIT-16
         ):
             continue
         if request.has_error:

@@ -135,9 +135,10 @@ def a_turn_that_is_stopped_early_says_why(conversation: Conversation) -> Iterato
 def no_update_of_a_turn_comes_after_its_answer(conversation: Conversation) -> Iterator[Observation]:
     for turn in conversation.turns:
         if turn.exchange.has_result:
-            late = late_updates(conversation, turn)
-            if late or has_spoken_after(conversation, turn.exchange.answer, "agent"):
-                yield observe(not late, turn.exchange.answer, "an update comes after the answer", *late[:1])
+            late, shown = late_updates(conversation, turn), turn.updates()
+            if late or (shown and has_spoken_after(conversation, turn.exchange.answer, "agent")):
+                why = "an update comes after the answer"
+                yield observe(not late, turn.exchange.answer, why, *(late or shown)[:1])
 
 
 def late_updates(conversation: Conversation, turn: ObservedTurn) -> list[Frame]:
