@@ -17,6 +17,7 @@ import pytest
 from dragoman.hub.agents.invalid_frames import LOG_SECONDS, InvalidFrames
 from dragoman.transport.contract import Transport
 from dragoman.transport.websocket import open_websocket
+from dragoman.hub.session.message_ids import OWN_MESSAGE
 from tests.conftest import COUNTED
 from tests.hub import mutations
 from tests.hub.mutations import SESSION, is_of_session, message_in, strictly
@@ -83,7 +84,15 @@ def of_agent(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """What the agent said, without the echo of the prompt and the hub's own words."""
     notes = [one for one in messages if "id" not in one and one["method"] != "_dragoman/hub/event"]
     echo = '"user_message_chunk"'
-    return [without_cursor(one) for one in notes if echo not in json.dumps(one)]
+    return [without_own_id(without_cursor(one)) for one in notes if echo not in json.dumps(one)]
+
+
+def without_own_id(message: dict[str, Any]) -> dict[str, Any]:
+    """Without the id that the hub gives a message of an agent that gives it none."""
+    update = message["params"].get("update")
+    if isinstance(update, dict) and str(update.get("messageId")).startswith(OWN_MESSAGE):
+        del update["messageId"]
+    return message
 
 
 async def history_of(client: Talker) -> list[dict[str, Any]]:

@@ -68,17 +68,22 @@ class V2ClientSession:
         """Whether the agent has announced it as a child: it says how it stands with its parent's updates."""
         self.title: str | None = None
         self.updated_at: str | None = None
-        self._ids = ids
         self._messages = MessageIds(ids)
         self._state = "idle"
         self._terminals: set[str] = set()
         self._swallow_late = False
 
-    def begin(self, request_id: Id | UnsetType, prompt_blocks: list[Object], echoes: list[Object]) -> None:
+    def begin(
+        self,
+        request_id: Id | UnsetType,
+        prompt_blocks: list[Object],
+        echoes: list[Object],
+        message_id: str,
+    ) -> None:
         """The prompt goes to the agent."""
         self._messages.interrupt()
         self._swallow_late = False
-        self.turn = V2ClientTurn(request_id, self._ids.next(), prompt_blocks, deque(echoes))
+        self.turn = V2ClientTurn(request_id, message_id, prompt_blocks, deque(echoes))
 
     def acknowledge(self) -> list[Out]:
         turn = self.turn
