@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from dragoman.hub.agents.invalid_frames import LOG_SECONDS, InvalidFrames
+from dragoman.hub.session.message_ids import OWN_MESSAGE
 from dragoman.transport.contract import Transport
 from dragoman.transport.websocket import open_websocket
-from dragoman.hub.session.message_ids import OWN_MESSAGE
 from tests.conftest import COUNTED
 from tests.hub import mutations
 from tests.hub.mutations import SESSION, is_of_session, message_in, strictly

@@ -39,6 +39,7 @@ class PendingCalls:
     def __init__(self, report: LossReporter, nonce: str) -> None:
         self.report = report
         self.can = AgentAbilities()
+        self.shows_usage = False
         self.sessions: dict[str, V2ClientSession] = {}
         self.open: PendingRequests[PendingCall] = PendingRequests()
         self._message_ids = OwnIds(f"dragoman-{nonce}" if nonce else "dragoman")
@@ -61,6 +62,7 @@ class PendingCalls:
         session = self.sessions.get(session_id)
         if session is None:
             session = self.sessions[session_id] = V2ClientSession(session_id, self._message_ids, self.report)
+            session.shows_usage = self.shows_usage
         return session
 
     @property

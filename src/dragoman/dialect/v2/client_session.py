@@ -66,6 +66,8 @@ class V2ClientSession:
         self.is_closed = False
         self.is_child = False
         """Whether the agent has announced it as a child: it says how it stands with its parent's updates."""
+        self.shows_usage = False
+        """Whether the client asked for the usage of turns, which the stable protocol does not have."""
         self.title: str | None = None
         self.updated_at: str | None = None
         self._messages = MessageIds(ids)
@@ -130,7 +132,7 @@ class V2ClientSession:
         else:
             self.writer.note(STOP_REASON)
         usage = self.writer.clean(as_object(result.get("usage")), _USAGE)
-        if all(name in usage for name in _TOKENS):
+        if self.shows_usage and all(name in usage for name in _TOKENS):
             fields["usage"] = usage
         if is_object(result.get("_meta")):
             fields["_meta"] = result["_meta"]

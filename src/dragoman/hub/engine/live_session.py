@@ -611,7 +611,8 @@ class LiveSession:
             waiting = follower.waits_for(key)
             if waiting and (follower.is_ended or follower.position.sequence >= answer.sequence):
                 follower.on_answered(key)
-                follower.client.tell(b"".join(answer.to(request_id) for request_id in waiting))
+                usage = follower.client.usage
+                follower.client.tell(b"".join(answer.to(request_id, usage=usage) for request_id in waiting))
             elif waiting:
                 follower.keep_answer(key, answer)
 

@@ -172,6 +172,15 @@ def with_cursors(updates: Sequence[bytes], first: int) -> bytes:
     return b"".join([form % (sequence, update[skip:]) for sequence, update in enumerate(updates, first)])
 
 
+def stable_result(result: bytes, *, usage: bool) -> bytes:
+    """The result of a prompt; without `usage`, which the stable protocol does not have, unless asked for."""
+    if usage or b'"usage"' not in result:
+        return result
+    members = object_of(result)
+    members.pop("usage", None)
+    return encode_json(members)
+
+
 STEERED_MESSAGE = "steer-"
 """How the `messageId` of a user's message into a running turn begins. Its key follows."""
 
