@@ -37,34 +37,40 @@ class MessageIds(Struct):
     turn: str = ""
     kind: bytes = b""
     id: str = ""
+    begin: bytes = b""
+    """How the pieces of the message begin, and below what goes in behind that."""
+    member: bytes = b""
 
     def stamp(self, session_id: str, frames: Sequence[bytes], *, turn: str, sequence: int) -> Sequence[bytes]:
         """The same updates, each piece of a message with an id; `sequence` is the number of the first."""
         if turn != self.turn:
             self.turn, self.kind = turn, b""
-        start = update_start(session_id)
-        if self.kind and all_begin(frames, start + self.kind + b'"'):  # a message goes on, as nearly always
+        begin, member = self.begin, self.member
+        if self.kind and all_begin(frames, begin):  # a message goes on, as nearly always
+            if len(frames) == 1 and _MEMBER not in frames[0]:
+                return [begin + member + frames[0][len(begin) :]]
             text = text_of(frames)
             if _MEMBER not in text:
-                begin = b"\n" + start + self.kind + b'"'
-                return BlockLines((b"\n" + text).replace(begin, begin + self._member())[1:])
+                block = (b"\n" + text).replace(b"\n" + begin, b"\n" + begin + member)
+                return BlockLines(block[1:])
+        start = update_start(session_id)
         return [self._stamp(frame, start, number) for number, frame in enumerate(frames, sequence)]
 
     def _stamp(self, frame: bytes, start: bytes, sequence: int) -> bytes:
         kind = update_kind(frame, start)
         if kind is None:
-            return self._stamp_otherwise(frame, sequence)
+            return self._stamp_otherwise(frame, start, sequence)
         if kind not in MESSAGE_KINDS:
             self._end(kind)
             return frame
         if _MEMBER in frame and "messageId" in object_of(object_of(object_of(frame)["params"])["update"]):
             self.kind = b""
             return frame
-        self._begin(kind, sequence)
-        end = len(start) + len(kind) + 1
-        return frame[:end] + self._member() + frame[end:]
+        self._begin(kind, sequence, start)
+        end = len(self.begin)
+        return frame[:end] + self.member + frame[end:]
 
-    def _stamp_otherwise(self, frame: bytes, sequence: int) -> bytes:
+    def _stamp_otherwise(self, frame: bytes, start: bytes, sequence: int) -> bytes:
         """A frame that is written in another way than most."""
         whole = object_of(frame)
         params = object_of(whole.get("params"))
@@ -74,17 +80,15 @@ class MessageIds(Struct):
         if kind not in MESSAGE_KINDS or "messageId" in update:
             self._end(kind)
             return frame
-        self._begin(kind, sequence)
+        self._begin(kind, sequence, start)
         update["messageId"] = Raw(encode_json(self.id))
         return encode_json({**whole, "params": {**params, "update": update}})
 
-    def _begin(self, kind: bytes, sequence: int) -> None:
+    def _begin(self, kind: bytes, sequence: int, start: bytes) -> None:
         if kind != self.kind:
             self.kind, self.id = kind, f"{OWN_MESSAGE}{sequence}"
+            self.begin, self.member = start + kind + b'"', b',"messageId":"%b"' % self.id.encode()
 
     def _end(self, kind: bytes) -> None:
         if kind in _ENDS or kind in MESSAGE_KINDS:
             self.kind = b""
-
-    def _member(self) -> bytes:
-        return b',"messageId":%b' % encode_json(self.id)
