@@ -115,7 +115,7 @@ def test_json_keeps_its_shape() -> None:
     first = part["verdicts"][0]
     assert list(first) == [
         *("requirement", "area", "level", "text", "source", "kit"),
-        *("status", "seen", "broken", "reason", "findings"),
+        *("status", "seen", "broken", "reason", "evidence", "findings"),
     ]
     assert list(first["findings"][0]) == ["rule", "why", "fix", "recording", "frames"]
     assert first["findings"][0]["frames"][1] == {

@@ -16,7 +16,7 @@ from tests.check.rules.talks import Talk
 
 
 def stumble(conversation: Conversation) -> Iterator[Observation]:
-    yield Observation(is_kept=False, why="never told")
+    yield Observation(is_kept=False, frames=(1,), why="never told")
     raise KeyError("something a peer said")
 
 
@@ -33,6 +33,7 @@ def test_a_rule_that_stumbles_takes_no_other_verdict_along(
         side="agent",
         fix="",
         unavoidable=False,
+        is_reading=False,
         versions=(1, 2),
         judge=stumble,
     )

@@ -17,6 +17,14 @@ TOLD_BY_INITIALIZE = {
     "crow": ({"protocol_version": 1, "client_capabilities": {}, "client_info": {"name": "c"}}, "crow"),
     "crow, short": ({"protocol_version": 1}, "crow"),
     "v2": ({"protocolVersion": 2, "info": {"name": "e", "version": "1"}, "capabilities": {}}, "v2"),
+    "shaped as v2, asks for 1": (
+        {"protocolVersion": 1, "info": {"name": "e", "version": "1"}, "capabilities": {}},
+        "v1",
+    ),
+    "shaped as v2, asks for 0": (
+        {"protocolVersion": 0, "info": {"name": "e", "version": "1"}, "capabilities": {}},
+        "v1",
+    ),
     "a version and nothing else": ({"protocolVersion": 2}, None),
     "acpex": (
         {

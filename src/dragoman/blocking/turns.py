@@ -15,12 +15,10 @@ from dragoman.blocking.speaker import ThreadTurn
 from dragoman.blocking.worker import Worker, current_worker
 from dragoman.core import IncomingRequest, RunningTurn, TurnQueue
 from dragoman.errors import Cancelled
-from dragoman.schema import v1
 from dragoman.schema.steering import STEERING
-from dragoman.sdk.agent.prompt_rules import CANCELLED, check_blocks, response_to
+from dragoman.sdk.agent.prompt_rules import CANCELLED, check_blocks, response_to, write_response
 from dragoman.sdk.agent.session import SteerMessage
 from dragoman.sdk.agent.steering import answer_for
-from dragoman.sdk.outbound import write_out
 from dragoman.wire.codes import invalid_request, method_not_found
 
 if TYPE_CHECKING:
@@ -128,7 +126,7 @@ class ThreadTurns:
             running.start_gate.wait()
             response = await self._handle(running)
             stop_reason = response.stop_reason
-            return write_out(response, v1.PromptResponse, "session/prompt")
+            return write_response(response, self._client.capabilities)
         except Cancelled:
             if not running.machine.is_cancelled:
                 raise  # not the client's cancel: the connection is being closed

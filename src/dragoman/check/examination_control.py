@@ -4,7 +4,8 @@ A live examination can go wrong by chance: a machine that was busy, a model that
 scenes in which a requirement failed are played once more, with new processes and in another order, and
 judged alone. What fails again has failed; what does not is warned about, with a reason that says so.
 
-One refusal can break several requirements, from the general to the special. It is held against the peer once.
+One answer to a request can break several requirements, from the general to the special: a refusal, or taking
+what should have been refused. It is held against the peer once.
 
 `run_until_stopped` is work that can be ended early: what it has collected until then stays with its caller.
 """
@@ -43,9 +44,10 @@ def keep_confirmed(
 
 
 def blame_once(verdicts: Iterable[Verdict], recordings: Sequence[Recording]) -> None:
-    """Let each refusal count for one requirement alone: the gravest, and of those the first of the catalogue.
+    """Let each refusal, and each request that was wrongly taken, count for one requirement alone: the
+    gravest, and of those the first of the catalogue.
 
-    Only refusals: a frame that says something may be wrong in several ways at once.
+    Only those: a frame that says something may be wrong in several ways at once.
     """
     owners: dict[tuple[int, tuple[int, ...]], str] = {}
     for verdict in sorted(verdicts, key=_severity):
@@ -54,10 +56,10 @@ def blame_once(verdicts: Iterable[Verdict], recordings: Sequence[Recording]) -> 
         blamed_requirements = [
             owners.setdefault(_refusal(finding), verdict.requirement) for finding in verdict.findings
         ]
-        is_refusal = all(_is_refusal(finding, recordings) for finding in verdict.findings)
+        is_refusal = all(_is_about_an_answer(finding, recordings) for finding in verdict.findings)
         if blamed_requirements and verdict.requirement not in blamed_requirements and is_refusal:
             verdict.status = "recorded"
-            verdict.reason = f"shown by the same refusal as {', '.join(sorted(set(blamed_requirements)))}"
+            verdict.reason = f"shown by the same answer as {', '.join(sorted(set(blamed_requirements)))}"
 
 
 _SEVERITY = {"failed": 0, "warned": 1}
@@ -71,10 +73,12 @@ def _refusal(finding: Violation) -> tuple[int, tuple[int, ...]]:
     return finding.connection, tuple(sorted(finding.frames))
 
 
-def _is_refusal(finding: Violation, recordings: Sequence[Recording]) -> bool:
-    """Whether a finding is about an error answer."""
-    frames = recordings[finding.connection - 1].frames
-    return any("error" in frames[number - 1].message for number in finding.frames)
+def _is_about_an_answer(finding: Violation, recordings: Sequence[Recording]) -> bool:
+    """Whether a finding is about an error answer, or about a request and the result that it got."""
+    frames = [recordings[finding.connection - 1].frames[number - 1] for number in finding.frames]
+    return any("error" in frame.message for frame in frames) or (
+        any(frame.is_request for frame in frames) and any(frame.is_answer for frame in frames)
+    )
 
 
 T = TypeVar("T")

@@ -161,12 +161,15 @@ class Requirement(Struct, frozen=True, kw_only=True):
         """Whether the official material says two things about it."""
         return bool(_CONTRADICTION.search(f"{self.requirement} {self.observe} {self.source}"))
 
-    def tier(self, *, unavoidable: bool = False) -> Tier:
+    def tier(self, *, unavoidable: bool = False, is_reading: bool = False) -> Tier:
         """What a violation is worth. `unavoidable`: a statement of fact that the shape of the messages leaves
-        no way around, such as ids and order; it counts like a MUST.
+        no way around, such as ids and order; it counts like a MUST. `is_reading`: the judged side read what
+        the schema does not allow; the schema binds whoever writes, so that is a warning.
         """
         if self.is_contradicted:
             return "record"
+        if self.level == "SCHEMA" and is_reading:
+            return "warn"
         return "fail" if self.level == "DECL" and unavoidable else _TIERS[self.level]
 
 

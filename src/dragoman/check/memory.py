@@ -45,11 +45,12 @@ def facts_before(conversation: Conversation, session: str, frame: Frame | None =
 
 
 def _facts_before(conversation: Conversation, session: str, last: int) -> SessionFacts:
-    facts = _fact(conversation, session)
+    deleted = _deleted_at(conversation, session, last)
+    facts = SessionFacts() if deleted else _fact(conversation, session)
     for turn in conversation.turns:
         end = turn.exchange.answer
         is_whole = reason_of(turn) == "end_turn" and not prompt_text(turn).startswith("/")
-        if turn.session == session and is_whole and end is not None and end.number < last:
+        if turn.session == session and is_whole and end is not None and deleted < end.number < last:
             facts.user.append(prompt_text(turn))
             facts.agent.append(chunk_texts(turn.during, "agent_message_chunk"))
     for update in conversation.updates("usage_update", "notice"):
@@ -57,6 +58,15 @@ def _facts_before(conversation: Conversation, session: str, last: int) -> Sessio
             facts.usage = facts.usage or is_update(update, "usage_update")
             facts.notices += [text(update_of(update)["title"])] if update_of(update).get("title") else []
     return facts
+
+
+def _deleted_at(conversation: Conversation, session: str, last: int) -> int:
+    """When a session was deleted: nobody has to know it any more. 0 if it was not."""
+    deletes = conversation.calls("session/delete", direction="to_agent")
+    numbers = [
+        delete.request.number for delete in deletes if delete.has_result and session_of(delete) == session
+    ]
+    return max((number for number in numbers if number < last), default=0)
 
 
 def _fact(conversation: Conversation, session: str) -> SessionFacts:

@@ -33,6 +33,7 @@ KIT_IDS: Mapping[str, tuple[str, ...]] = {
     "AUTH-18": ("ACP-AUTH-004",),
     "SES-04": ("ACP-SESSION-001", "ACP-SESSION-002"),
     "SES-20": ("ACP-INFO-UNKNOWNSESSION-001",),
+    "LOAD-03": ("ACP-LOAD-001",),
     "LOAD-04": ("ACP-LOAD-002",),
     "LOAD-07": ("ACP-LOAD-001", "ACP-LOAD-003"),
     "RES-03": ("ACP-RESUME-002",),
@@ -72,13 +73,16 @@ JUDGED_OTHERWISE: Mapping[str, str] = {
     "ACP-INIT-003": "the kit accepts any version above that of a request for 1; ours the agent's latest",
     "ACP-PROMPT-003": "the kit only advises it, because two pages differ; ours follows one of them",
     "ACP-INFO-UNKNOWNSESSION-001": "the kit records the answer; ours warns about another code than -32002",
+    "ACP-LOAD-001": "the kit is content with any replay; ours wants the whole conversation",
+    "ACP-LOAD-002": "the kit allows no update at all after the answer; ours no history",
+    "ACP-CANCEL-001": "the kit takes time for a proof that a cancel was read; ours takes what the agent did",
     "ACP-CLOSE-002": "the kit infers it from two pages; ours takes the page on session setup literally",
 }
 """Where the same conduct may get another verdict there."""
 
 ABSENT: Mapping[str, str] = {
     "ACP-SCHEMA-001": "every requirement of level SCHEMA is a part of it",
-    "ACP-ADDDIRS-001": "ADIR-03 to ADIR-09 are about what is done with the folders",
+    "ACP-ADDDIRS-001": "who advertises more folders and refuses one that is there fails INIT-14",
     "ACP-AUTH-001": "the schema only describes ids of login methods as unique",
     "ACP-AUTH-005": "an agent without login methods that asks for a login: seen by `dragoman doctor`",
     "ACP-PROMPTCAP-001": "an agent that refuses what it offers fails TURN-04",

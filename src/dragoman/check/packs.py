@@ -16,7 +16,7 @@ from dragoman.check.conversation import Conversation
 from dragoman.check.manifest import Side, requirements
 from dragoman.check.recording import Recording
 from dragoman.check.report.model import PackItem, PackResult, ReportPart, worst
-from dragoman.check.rule import Judge, Observation
+from dragoman.check.rule import Judge
 from dragoman.check.verdict import Status
 from dragoman.errors import LocalMistake
 
@@ -170,8 +170,7 @@ def _item(item: PackCheck, status: dict[str, Status], conversations: list[Conver
         for own_observation in ([] if item.judge is None else item.judge(conversation))
     ]
     where, wrong = next(
-        ((number, observation) for number, observation in own if not observation.is_kept),
-        (0, Observation(True)),
+        ((number, observation) for number, observation in own if not observation.is_kept), (0, None)
     )
     # A list may name what binds only the other side: that is no part of this side's line.
     names = tuple(requirement for requirement in item.requirements if requirement in status)
@@ -181,9 +180,9 @@ def _item(item: PackCheck, status: dict[str, Status], conversations: list[Conver
         status=worst([*statuses, *("passed" if observation.is_kept else "warned" for _, observation in own)]),
         requirements=names,
         exercised_count=sum(status in _SHOWN for status in statuses),
-        reason=wrong.why,
+        reason="" if wrong is None else wrong.why,
         connection=where,
-        frames=wrong.frames,
+        frames=() if wrong is None else wrong.frames,
     )
 
 

@@ -8,7 +8,8 @@
                               "stopReason is none of the five")
 
 A rule that says nothing has seen nothing: its requirements were not exercised. One that cannot know stays
-silent. It never raises on any frames, however broken.
+silent. It never raises on any frames, however broken. What it says always names the frames that show it: an
+observation without evidence cannot be made.
 """
 
 from __future__ import annotations
@@ -28,10 +29,16 @@ class Observation(Struct, frozen=True):
     """One place where a requirement showed."""
 
     is_kept: bool
-    frames: tuple[int, ...] = ()
+    frames: tuple[int, ...]
     """The numbers of the frames that show it."""
     why: str = ""
     """If it was not kept: what was wrong, in one sentence, without what a person may have said."""
+    fact: str = ""
+    """The name of what shows it beside the frames, such as a reply over HTTP."""
+
+    def __post_init__(self) -> None:
+        if not self.frames and not self.fact:
+            raise ValueError("an observation names what shows it: frames, or a fact beside them")
 
 
 Judge: TypeAlias = Callable[..., Iterable[Observation]]
@@ -47,6 +54,8 @@ class ConformanceRule(Struct, frozen=True, kw_only=True):
     fix: str
     """What the author of a peer that breaks it should change."""
     unavoidable: bool
+    is_reading: bool
+    """Whether it is about reading what the schema does not allow."""
     versions: tuple[int, ...]
     """Of the protocol; about a conversation in another one it says nothing."""
     judge: Judge
@@ -67,6 +76,7 @@ def rule(
     side: Side | None = None,
     fix: str,
     unavoidable: bool = False,
+    is_reading: bool = False,
     versions: tuple[int, ...] = (1, 2),
 ) -> Callable[[Judge], Judge]:
     """Registers a judge; without a `side` it is two rules, one for each."""
@@ -80,6 +90,7 @@ def rule(
                 side=rule_side,
                 fix=fix,
                 unavoidable=unavoidable,
+                is_reading=is_reading,
                 versions=versions,
                 judge=_judge(judge, () if side is not None else (rule_side,), versions),
             )
@@ -103,6 +114,11 @@ def observe(condition: bool, frame: Frame | None, why: str, *more_frames: Frame 
     """`why` says what is wrong if the condition does not hold."""
     numbers = tuple(shown_frame.number for shown_frame in (frame, *more_frames) if shown_frame is not None)
     return Observation(condition, numbers, "" if condition else why)
+
+
+def kept(*frames: Frame | None) -> Observation:
+    """These frames show that a requirement was kept."""
+    return observe(True, None, "", *frames)
 
 
 def observe_each(frames: Iterable[Frame], why: Callable[[Frame], str]) -> Iterator[Observation]:

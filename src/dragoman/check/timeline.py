@@ -16,7 +16,7 @@ from msgspec import Struct
 from dragoman.check.conversation import Conversation, Exchange, ObservedTurn, update_of
 from dragoman.check.manifest import Side
 from dragoman.check.recording import Direction, Frame
-from dragoman.check.rule import Observation, direction_from
+from dragoman.check.rule import Observation, direction_from, kept
 from dragoman.check.values import items, text
 from dragoman.wire.envelope import Json
 
@@ -103,6 +103,16 @@ def is_open(conversation: Conversation, session: str, number: int) -> bool | Non
         elif request_number < number:
             return None
     return state
+
+
+def is_in_use(conversation: Conversation, exchange: Exchange) -> bool:
+    """Whether a request names a session that this connection opened, prompted and has not ended."""
+    session, number = session_of(exchange), exchange.request.number
+    return is_open(conversation, session, number) is True and any(
+        turn.session == session and turn.end is not None and turn.end.number < number
+        for turn in conversation.turns
+        if turn.exchange.has_result
+    )
 
 
 def _changes(conversation: Conversation, session: str) -> list[tuple[int, bool, int]]:
@@ -260,11 +270,21 @@ def _last_said(conversation: Conversation, side: Side) -> int:
     return conversation.compute_once(f"last said by {side}", find)
 
 
+def frame_after(conversation: Conversation, side: Side, frame: Frame) -> Frame | None:
+    """The next thing that a side said after a frame."""
+    later = (
+        next_frame
+        for next_frame in conversation.between(frame, None)
+        if next_frame.direction == direction_from(side)
+    )
+    return next(later, None)
+
+
 def observe_survival(conversation: Conversation, frames: Iterable[Frame], what: str) -> Iterable[Observation]:
     """For each frame that a client had to live with: whether it went on; silent if it need not."""
     for frame in frames:
         if has_spoken_after(conversation, frame, "client"):
-            yield Observation(True, (frame.number,))
+            yield kept(frame)
         elif _is_left_waiting(conversation, frame) or _has_crashed(conversation):
             yield Observation(False, (frame.number,), f"the client said nothing more after {what}")
 

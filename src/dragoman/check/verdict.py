@@ -5,8 +5,9 @@ judged by the same code. Scenes make a live peer show what it does; they record,
 
 From what rules have seen to a verdict on each requirement.
 
-A requirement that showed and was always kept is passed; one that never showed is not exercised, which is no
-praise. One violation is enough to fail. Several rules may judge one requirement: the worst counts.
+A requirement that showed and was always kept is passed, with the frames that show it; one that never showed
+is not exercised, which is no praise, and says why. One violation is enough to fail. Several rules may judge
+one requirement: the worst counts.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from dragoman.check.applicability import why_not_applicable
+from dragoman.check.applicability import NEVER_SHOWN, why_not_applicable, why_not_exercised
 from dragoman.check.conversation import Conversation
 from dragoman.check.manifest import Requirement, Side, Tier, requirements
 from dragoman.check.recording import Recording
-from dragoman.check.rule import RULES, ConformanceRule, Observation
+from dragoman.check.rule import RULES, ConformanceRule, Observation, direction_from
 from dragoman.check.rules import load_all
 
 log = logging.getLogger(__name__)
@@ -36,6 +37,14 @@ _STATUS: dict[Tier, Status] = {"fail": "failed", "warn": "warned", "record": "re
 FINDINGS = 20
 """How many findings of one rule are kept: the next thousand say the same."""
 
+EVIDENCE = 3
+"""How many places are named that show a requirement kept."""
+
+
+VALUE_AREAS = frozenset({"LST", "MODE", "CFG"})
+VALUES = frozenset({"RPC-24", "LEN-06", "SES-17", "LOAD-14", "RES-05"})
+"""Requirements about values that a peer can put into a session: folders, modes, options."""
+
 
 class Violation(Struct, frozen=True, kw_only=True):
     """One violation, with its evidence."""
@@ -45,6 +54,13 @@ class Violation(Struct, frozen=True, kw_only=True):
     fix: str
     connection: int
     """Which recording of the examination, counted from 1."""
+    frames: tuple[int, ...]
+
+
+class ObservedPlace(Struct, frozen=True):
+    """Where a requirement was seen to be kept."""
+
+    connection: int
     frames: tuple[int, ...]
 
 
@@ -58,9 +74,11 @@ class Verdict(Struct, kw_only=True):
     places: int = 0
     """How many places were judged."""
     broken: int = 0
+    evidence: list[ObservedPlace] = []
+    """The first places that show it kept. Nothing is passed without one."""
     findings: list[Violation] = []
     reason: str = ""
-    """Why it does not apply, is blocked, or is waived."""
+    """Why it does not apply, was not exercised, is blocked, or is waived."""
 
 
 def judge(recordings: Sequence[Recording], side: Side, *, only: Iterable[str] | None = None) -> list[Verdict]:
@@ -92,17 +110,70 @@ def _verdict(
         verdict.status, verdict.reason = "not applicable", why_not
         return verdict
     tiers: set[Tier] = set()
+    why_not = why_not_exercised(requirement, conversations, side)
     for rule in rules:
         for connection, conversation in enumerate(conversations, 1):
             for observation in _ask(rule, conversation):
+                if observation.is_kept and why_not:
+                    continue  # nothing was there that could have broken it
+                is_about_values = requirement.area in VALUE_AREAS or requirement.id in VALUES
+                if not observation.is_kept and is_about_values and _is_echo(conversation, side, observation):
+                    continue  # the peer's own mistake comes back
                 verdict.places += 1
-                if not observation.is_kept:
-                    tiers.add(requirement.tier(unavoidable=rule.unavoidable))
+                if observation.is_kept:
+                    _remember(verdict, connection, observation)
+                else:
+                    tiers.add(requirement.tier(unavoidable=rule.unavoidable, is_reading=rule.is_reading))
                     verdict.broken += 1
                     _keep(verdict, rule, connection, observation)
-    if verdict.places:
-        verdict.status = next((_STATUS[tier] for tier in _WORST_FIRST if tier in tiers), "passed")
+    _conclude(verdict, tiers, why_not)
     return verdict
+
+
+def _conclude(verdict: Verdict, tiers: set[Tier], why_not: str) -> None:
+    """The one place where a requirement passes: only with evidence."""
+    if tiers:
+        verdict.status = next(_STATUS[tier] for tier in _WORST_FIRST if tier in tiers)
+    elif verdict.evidence:
+        verdict.status = "passed"
+    else:
+        verdict.status, verdict.reason = "not exercised", why_not or NEVER_SHOWN
+
+
+def _remember(verdict: Verdict, connection: int, observation: Observation) -> None:
+    if len(verdict.evidence) < EVIDENCE:
+        verdict.evidence = [*verdict.evidence, ObservedPlace(connection, observation.frames)]
+
+
+def _is_echo(conversation: Conversation, side: Side, observation: Observation) -> bool:
+    """Whether what a side says is wrong after it took something wrong from its peer.
+
+    A mode that nobody offered, or a folder that is no absolute path, comes back in later answers. That it was
+    taken is held against the reader; what comes of it is no fault of its own.
+    """
+    since = conversation.compute_once(("misled", side), lambda: _misled_since(conversation, side))
+    return since is not None and all(
+        number > since and conversation.frames[number - 1].direction == direction_from(side)
+        for number in observation.frames
+    )
+
+
+def _misled_since(conversation: Conversation, side: Side) -> int | None:
+    """From which answer on a side works with something wrong that it took; a handshake leaves nothing."""
+    broken = {
+        number
+        for rule in RULES
+        if rule.side == side and rule.is_reading
+        for observation in _ask(rule, conversation)
+        if not observation.is_kept
+        for number in observation.frames
+    }
+    answers = [
+        exchange.answer.number
+        for exchange in conversation.exchanges
+        if exchange.answer is not None and exchange.has_result and exchange.method != "initialize"
+    ]
+    return min(broken.intersection(answers), default=None)
 
 
 def _ask(rule: ConformanceRule, conversation: Conversation) -> Iterable[Observation]:

@@ -44,9 +44,6 @@ KINDS = frozenset({"sessionUpdate", "stopReason", "outcome", "kind", "status"})
 
 NOTED = frozenset(BOUNDS) | PATHS | KINDS
 
-KEPT = Observation(True)
-"""Of thousands of frames that are right, none needs to be named."""
-
 
 class Member(NamedTuple):
     """One member of an object, and where it stands: `params.update.content`."""
@@ -60,7 +57,7 @@ def observe_values(frames: Iterable[Frame], why: Callable[[Frame], str]) -> Iter
     """For each frame, an empty text if it is right."""
     for frame in frames:
         text = why(frame)
-        yield Observation(False, (frame.number,), text) if text else KEPT
+        yield Observation(not text, (frame.number,), text)
 
 
 def protocol_value(frame: Frame, conversation: Conversation) -> Json:

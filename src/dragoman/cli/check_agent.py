@@ -15,6 +15,7 @@ from dragoman.check.agent.prompts import read_prompts
 from dragoman.check.agent.scenes import SCENES
 from dragoman.check.agent.stage import ExaminationSettings
 from dragoman.check.recording import Recording
+from dragoman.check.verdict import judge
 from dragoman.cli.check_interruption import Interruption
 from dragoman.cli.check_report import MISTAKEN, UNEXAMINED, Wishes, frame_lines, say_progress
 from dragoman.cli.recordings import write_recording
@@ -48,7 +49,8 @@ def _examine(
     saved_paths = _save(Path(args.save), examination, title) if args.save else []
     if examination.failure:
         say(f"dragoman check agent: cannot be examined: {examination.failure}", file=sys.stderr)
-        return UNEXAMINED
+        if not _has_answered_wrongly(examination):
+            return UNEXAMINED
     names = [
         f"{at:02} {recording.facts.get('scene')}" for at, recording in enumerate(examination.recordings, 1)
     ]
@@ -71,6 +73,12 @@ def _examine(
         look_again=look_again,
         interruption=interruption,
     )
+
+
+def _has_answered_wrongly(examination: Examination) -> bool:
+    """Whether the handshake failed because its answer has another id: that is a finding, and no silence."""
+    verdicts = judge(examination.recordings, "agent", only=["RPC-03"])
+    return any(verdict.status == "failed" for verdict in verdicts)
 
 
 def _settings(args: argparse.Namespace) -> ExaminationSettings:

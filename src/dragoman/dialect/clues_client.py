@@ -79,6 +79,8 @@ def _introduction(params: Object) -> list[Clue]:
             clues.append(clue("initialize has info", v2=1))
         if type(params.get("capabilities")) is dict:
             clues.append(clue("initialize has capabilities", v2=1))
+    elif type(params.get("info")) is dict:
+        clues.append(clue("initialize has info as in v2, and asks for an earlier version", v1=2))
     elif type(params.get("capabilities")) is dict:
         clues += _capabilities(params)
     if type(version) is str:

@@ -16,6 +16,9 @@ from dragoman.schema.codec import read, write
 from dragoman.schema.method import Kind, Method, Receiver
 from dragoman.schema.v1.methods import METHODS
 
+USAGE = "_meta.dragoman.usage"
+"""Where a client asks for `usage` in the answer to a prompt: the stable protocol does not have it."""
+
 
 class Capabilities:
     """A peer's capabilities."""
@@ -59,7 +62,9 @@ def _cached_capabilities(data: bytes, kind: type[Struct]) -> Capabilities:
 
 
 def _member(value: object, name: str) -> Any:
-    """Read a member of a struct by its name on the wire."""
+    """Read a member of a struct by its name on the wire; below `_meta` there are plain objects."""
+    if isinstance(value, dict):
+        return value.get(name, UNSET)
     if not isinstance(value, Struct):
         return UNSET
     kind = type(value)

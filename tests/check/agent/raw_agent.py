@@ -17,6 +17,13 @@
 | `kills` | can close sessions, and kills their MCP servers then |
 | `unsteady` | agrees to version 65535, once: a file in its folder remembers that |
 | `unsteady and silent` | the same, and then it does not answer that version any more |
+| `greets` | advertises everything, and knows no method but `initialize` |
+| `boasts` | advertises loads, resumes and more folders, and refuses them |
+| `remembers` | loads, resumes, closes and lists its sessions, for as long as it runs |
+| `replays late` | the same, but replays after its answer |
+| `resumes with history` | the same, but replays on resume, too |
+| `forgives` | takes all params as they come, and repeats them |
+| `shifted` | answers under the id after that of the request |
 """
 
 import json
@@ -32,7 +39,19 @@ open_turns: list[Any] = []
 servers: list[subprocess.Popen[str]] = []
 
 
+ADVERTISED = {
+    "loadSession": True,
+    "sessionCapabilities": {
+        name: {} for name in ("list", "delete", "resume", "close", "additionalDirectories")
+    },
+}
+stored: dict[Any, Any] = {}
+"""What was told in each session, and its folder."""
+
+
 def send(**fields: Any) -> None:
+    if fault == "shifted" and type(fields.get("id")) is int and "method" not in fields:
+        fields["id"] += 1
     sys.stdout.write(json.dumps({"jsonrpc": "2.0", **fields}) + "\n")
     sys.stdout.flush()
 
@@ -55,6 +74,10 @@ def prompt(request_id: Any, params: Any) -> None:
         tell(session, "state_update", state="running")
     if fault == "lazy":
         return open_turns.append(request_id)
+    if session in stored:
+        for block in params.get("prompt") or ():
+            stored[session]["told"].append(("user_message_chunk", block))
+        stored[session]["told"].append(("agent_message_chunk", {"type": "text", "text": "hello"}))
     while True:
         tell(session, "agent_message_chunk", messageId="n", content={"type": "text", "text": "hello"})
         if fault == "second":
@@ -91,12 +114,58 @@ def kill_servers() -> None:
             server.kill()
 
 
+def replay(session: Any) -> None:
+    for kind, content in stored[session]["told"]:
+        tell(session, kind, content=content)
+
+
+def keep_sessions(method: str, request_id: Any, params: Any) -> bool:
+    """Serve what is about stored sessions; False for every other method."""
+    session = params.get("sessionId")
+    if method == "session/new":
+        made = f"session-{len(stored)}"
+        sessions.add(made)
+        stored[made] = {"told": [], "cwd": params.get("cwd")}
+        send(id=request_id, result={"sessionId": made})
+    elif method in ("session/load", "session/resume"):
+        if session not in stored and fault != "forgives":
+            refuse(request_id, -32002)
+            return True
+        stored.setdefault(session, {"told": [], "cwd": params.get("cwd")})
+        sessions.add(session)
+        is_late = fault == "replays late"
+        if (method == "session/load" and not is_late) or fault == "resumes with history":
+            replay(session)
+        send(id=request_id, result={})
+        if method == "session/load" and is_late:
+            replay(session)
+    elif method == "session/list":
+        listed = [{"sessionId": name, "cwd": kept["cwd"]} for name, kept in stored.items()]
+        cwd = params.get("cwd")
+        send(id=request_id, result={"sessions": [one for one in listed if cwd in (None, one["cwd"])]})
+    elif method in ("session/close", "session/delete"):
+        sessions.discard(session)
+        if method == "session/delete":
+            stored.pop(session, None)
+        send(id=request_id, result={})
+    else:
+        return False
+    return True
+
+
+KEEPS = ("remembers", "replays late", "resumes with history", "forgives")
+
+
 def initialize(request_id: Any, params: Any) -> None:
     info = {"name": "raw", "version": "1"}
     if fault == "strict" and not isinstance(params.get("clientCapabilities", {}).get("fs", {}), dict):
         return refuse(request_id, -32602)
     if fault != "second":
         can: Any = {"sessionCapabilities": {"close": {}}} if fault == "kills" else {}
+        if fault in ("greets", "boasts", *KEEPS):
+            can = json.loads(json.dumps(ADVERTISED))
+            if fault in KEEPS:
+                del can["sessionCapabilities"]["additionalDirectories"]
         version = params.get("protocolVersion") if fault.startswith("unsteady") and is_first(params) else 1
         if fault == "unsteady and silent" and version == 1 and params.get("protocolVersion") == 65535:
             return None
@@ -117,6 +186,12 @@ def answer(message: dict[str, Any]) -> None:
         return None
     if method == "initialize":
         return initialize(request_id, params)
+    if fault == "greets":
+        return refuse(request_id, -32601)
+    if fault in KEEPS and keep_sessions(method, request_id, params):
+        return None
+    if fault == "boasts" and params.get("additionalDirectories"):
+        return refuse(request_id, -32602)
     if fault == "kills" and method == "session/new":
         for server in params["mcpServers"]:
             mount(server) if "command" in server else None
@@ -144,7 +219,8 @@ for line in sys.stdin.buffer:
             sys.exit(3)
         while fault == "hangs":
             time.sleep(60)
-        refuse(None, -32700)
+        if fault != "forgives":
+            refuse(None, -32700)
         continue
     if fault != "mute" and isinstance(frame, dict):
         answer(frame)

@@ -50,7 +50,78 @@ async def test_a_refusal_of_malformed_capabilities_is_one_finding() -> None:
         "INIT-15": "failed",
         "LEN-01": "recorded",
     }
-    assert verdicts[-1].reason == "shown by the same refusal as INIT-15"
+    assert verdicts[-1].reason == "shown by the same answer as INIT-15"
+
+
+async def test_an_agent_that_only_greets_passes_nothing_about_sessions() -> None:
+    found = await examine(settings("greets"))
+    verdicts = judge(found.recordings, "agent")
+    passed = {one.requirement for one in verdicts if one.status == "passed"}
+    areas = {"RPC", "INIT", "AUTH", "EXT", "ERR", "STD", "LEN"}
+    about_sessions = {name for name in passed if name.split("-")[0] not in areas}
+    assert about_sessions == {"DEL-06"}, "which is about what it advertises"
+    assert all(one.evidence for one in verdicts if one.status == "passed")
+    assert all(one.reason for one in verdicts if one.status == "not exercised")
+    statuses = {one.requirement: one.status for one in verdicts}
+    assert statuses["INIT-14"] == statuses["INIT-21"] == statuses["LOAD-03"] == "failed"
+
+
+async def test_what_was_advertised_and_refused_is_a_failure() -> None:
+    found = await examine(settings("boasts"), scenes=("again", "roots"))
+    verdicts = judge(found.recordings, "agent", only=["LOAD-03", "LOAD-04", "RES-03", "INIT-14"])
+    statuses = {one.requirement: one.status for one in verdicts}
+    assert statuses == {
+        "INIT-14": "failed",
+        "LOAD-03": "failed",
+        "LOAD-04": "not exercised",
+        "RES-03": "not exercised",
+    }
+    whys = {finding.why for one in verdicts for finding in one.findings}
+    assert "loadSession was advertised, and session/load was answered with -32601" in whys
+    assert "additionalDirectories was advertised, and a folder that is there was refused" in whys
+
+
+async def test_a_session_is_loaded_and_resumed_where_it_was_made() -> None:
+    found = await examine(settings("remembers"), scenes=("again",))
+    [first] = [one for one in found.recordings if one.facts["scene"] == "first"]
+    verdicts = {
+        one.requirement: one for one in judge([first], "agent", only=["LOAD-03", "LOAD-04", "RES-03"])
+    }
+    assert {name: one.status for name, one in verdicts.items()} == dict.fromkeys(verdicts, "passed")
+    late = await examine(settings("replays late"), scenes=("again",))
+    assert [one.status for one in judge(late.recordings, "agent", only=["LOAD-04"])] == ["failed"]
+    chatty = await examine(settings("resumes with history"), scenes=("again",))
+    assert [one.status for one in judge(chatty.recordings, "agent", only=["RES-03"])] == ["failed"]
+
+
+async def test_an_answer_under_another_id_is_no_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "SHORT", 0.2)
+    found = await examine(settings("shifted", patience=2.0))
+    assert found.failure == "no handshake: request 1001 was answered under id 1002"
+    assert [one.status for one in judge(found.recordings, "agent", only=["RPC-03"])] == ["failed"]
+
+
+async def test_nothing_is_held_against_an_agent_that_forgives_everything() -> None:
+    found = await examine(
+        settings("forgives", patience=6.0), scenes=("probes", "lists", "servers", "versions")
+    )
+    verdicts = judge(found.recordings, "agent")
+    assert [one.requirement for one in verdicts if one.status == "failed"] == []
+    statuses = {one.requirement: one.status for one in verdicts}
+    assert statuses["INIT-16"] == statuses["LEN-05"] == statuses["SES-03"] == "warned"
+    assert statuses["SES-10"] == "not exercised"
+
+
+async def test_one_cause_is_one_finding() -> None:
+    found = await examine(settings("forgives"), scenes=("probes",))
+    verdicts = judge(found.recordings, "agent", only=["INIT-16", "SES-03", "LEN-05"])
+    blame_once(verdicts, found.recordings)
+    assert [one.status for one in verdicts] == ["warned", "warned", "warned"]
+    frames = [(one.connection, one.frames) for verdict in verdicts for one in verdict.findings]
+    methods = {found.recordings[at - 1].frames[min(numbers) - 1].method for at, numbers in frames}
+    assert methods > {"initialize", "session/new"}
+    general = [(one.connection, min(one.frames)) for one in verdicts[2].findings]
+    assert "initialize" not in {found.recordings[at - 1].frames[number - 1].method for at, number in general}
 
 
 async def test_an_agent_that_ends_at_once_cannot_be_examined() -> None:

@@ -50,14 +50,15 @@ def test_ses_05_commands_run_in_the_folder() -> None:
 
 
 def test_ses_07_a_file_in_the_folder_can_be_used() -> None:
-    def used(status: str) -> Talk:
-        places = [{"path": "/w/app.py"}]
+    def used(status: str, path: str = "/w/app.py") -> Talk:
+        places = [{"path": path}]
         call = update("s", "tool_call", toolCallId="c", title="x", locations=places)
         end = update("s", "tool_call_update", toolCallId="c", status=status)
-        return Talk(wants=LENDS).new("s").prompt("s", "go", call, end).mark("read", last=4)
+        return Talk(wants=LENDS).new("s").prompt("s", "Read /w/app.py.", call, end).mark("read", last=4)
 
     keeps("SES-07", used("completed"))
     breaks("SES-07", used("failed"))
+    says_nothing("SES-07", used("failed", "/w/README.md"))  # a model may look for what is not there
 
 
 def test_ses_08_files_outside_are_asked_for_first() -> None:

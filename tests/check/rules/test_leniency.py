@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
+from dragoman.check.examination_control import blame_once
+from dragoman.check.verdict import judge
 from tests.check.rules.talks import Talk, breaks, keeps, says, says_nothing, update
 
 NEW: dict[str, Any] = {"cwd": "/w", "mcpServers": []}
+LISTS: dict[str, Any] = {"sessionCapabilities": {"list": {}}}
 
 
 def prompted(**more: Any) -> dict[str, Any]:
@@ -68,3 +71,20 @@ def test_len_06_what_is_written_is_strictly_right() -> None:
     breaks("LEN-06", Talk().new().add(says("s", "hi", messageId=5)))
     breaks("LEN-06", Talk().call("session/new", {"cwd": "/w"}, code=-32602), "client")
     keeps("LEN-06", Talk().new().add(says("s", "hi", bogus=1)))
+
+
+def test_a_request_that_was_wrongly_taken_is_one_finding() -> None:
+    talk = Talk().call("session/new", {"cwd": "/w"}, {"sessionId": "s"})
+    verdicts = judge([talk.recording], "agent", only=["SES-03", "LEN-05"])
+    blame_once(verdicts, [talk.recording])
+    assert [(one.requirement, one.status) for one in verdicts] == [
+        ("SES-03", "warned"),
+        ("LEN-05", "recorded"),
+    ]
+
+
+def test_what_an_agent_repeats_of_its_clients_mistakes_is_not_its_own() -> None:
+    listed = {"sessions": [{"sessionId": "s", "cwd": "src"}]}
+    echoed = Talk(LISTS).call("session/new", {"cwd": "src", "mcpServers": []}, {"sessionId": "s"})
+    says_nothing("RPC-24", echoed.call("session/list", {}, listed))
+    breaks("RPC-24", Talk(LISTS).new("s").call("session/list", {}, listed))

@@ -20,7 +20,7 @@ RECORDINGS = [path for path in sorted(ELSEWHERE.glob("*/*.ndjson")) if path.pare
 
 FAILED: dict[tuple[str, Side], set[str]] = {
     ("codex", "agent"): {"LOAD-03"},  # an error told as a message is not replayed
-    ("gemini", "agent"): {"SES-03", "LOAD-04"},  # it replays after its answer
+    ("gemini", "agent"): {"LOAD-04"},  # it replays after its answer
     ("client-marimo", "client"): {"TURN-02"},
 }
 PROBED = {"SES-01", "SES-02", "TURN-01"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.check.conversations import agent, client
-from tests.check.rules.talks import Talk, breaks, keeps, says_nothing
+from tests.check.rules.talks import Talk, breaks, keeps, says_nothing, status
 from tests.check.rules.test_folders import allow, read, worked
 from tests.every import every
 
@@ -66,7 +66,18 @@ def test_adir_07_no_root_is_dropped_in_silence() -> None:
     item = {"sessionId": "s", "cwd": "/w", "additionalDirectories": ["/a"]}
     keeps("ADIR-07", rooted("/a").call("session/list", {}, {"sessions": [item]}))
     breaks("ADIR-07", rooted("/a", "/b").call("session/list", {}, {"sessions": [item]}))
-    keeps("ADIR-07", Talk().call("session/new", {**NEW, "additionalDirectories": ["/a"]}, code=-32602))
+    refused = Talk().call("session/new", {**NEW, "additionalDirectories": ["/a"]}, code=-32602)
+    says_nothing("ADIR-07", refused)
+    keeps("ADIR-07", refused.mark("root that is not there", last=2))
+
+
+def test_init_14_advertised_roots_are_taken() -> None:
+    can = {"sessionCapabilities": {"additionalDirectories": {}}}
+    rooted_request = {**NEW, "additionalDirectories": ["/a"]}
+    refused = Talk(can).call("session/new", rooted_request, code=-32602).mark("new with roots", last=2)
+    assert status("INIT-14", refused) == "failed"
+    taken = Talk(can).call("session/new", rooted_request, {"sessionId": "s"}).mark("new with roots", last=2)
+    keeps("INIT-14", taken)
 
 
 def test_adir_08_relative_paths_start_at_the_folder_only() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.check.rules.talks import Talk, breaks, keeps, says_nothing
+from tests.check.rules.talks import Talk, breaks, keeps, says_nothing, update
 
 STDIO: dict[str, Any] = {"name": "a", "command": "/bin/a", "args": [], "env": []}
 HTTP: dict[str, Any] = {"type": "http", "name": "h", "url": "http://localhost/", "headers": []}
@@ -47,7 +47,10 @@ def test_ses_10_and_11_servers_are_started() -> None:
     begun, idle = ["initialize", "tools/list"], [""]
     keeps("SES-10", given(STDIO).facts(logs=[begun, begun]))
     keeps("SES-11", given(STDIO).facts(logs=[begun, begun]))
-    breaks("SES-10", given(STDIO).facts(logs=[idle, idle]))
+    call = update("s", "tool_call", toolCallId="c", title="x")
+    breaks("SES-10", given(STDIO).add(call).facts(logs=[idle, idle]))
+    says_nothing("SES-10", given(STDIO).facts(logs=[idle, idle]))  # it may have no use for any tool
+    says_nothing("SES-11", given(STDIO).facts(logs=[idle, idle]))
     breaks("SES-11", given(STDIO).facts(logs=[begun, idle]))
     says_nothing("SES-10", given(STDIO))
 

@@ -170,3 +170,26 @@ def test_a_busy_session_that_is_loaded_says_nothing() -> None:
     busy.begin("session/load", SETUP).add(AGENT).answer()
     for requirement in ("LOAD-03", "LOAD-04", "LOAD-05"):
         says_nothing(requirement, busy)
+
+
+def test_load_03_an_advertised_load_is_not_refused() -> None:
+    missing = (
+        Talk({"loadSession": True})
+        .new("s")
+        .prompt("s", says("s", "hi"))
+        .call("session/load", SETUP, code=-32601)
+    )
+    assert status("LOAD-03", missing) == "failed"
+    here = (
+        Talk({"loadSession": True})
+        .new("s")
+        .prompt("s", says("s", "hi"))
+        .call("session/load", SETUP, code=-32603)
+    )
+    assert status("LOAD-03", here) == "failed"
+    says_nothing("LOAD-03", Talk({"loadSession": True}).call("session/load", SETUP, code=-32002))
+
+
+def test_load_04_without_a_replay_nothing_shows_when_it_ends() -> None:
+    empty = Talk({"loadSession": True}).new("s").call("session/load", SETUP, {}).call("session/list")
+    says_nothing("LOAD-04", empty)

@@ -26,11 +26,14 @@ def test_res_02_a_resume_has_all_it_needs() -> None:
 
 
 def test_res_03_nothing_is_replayed() -> None:
-    keeps("RES-03", resume(update("s", "available_commands_update", availableCommands=[])))
+    says_nothing("RES-03", resume())  # nothing was said before that could be replayed
+    before = Talk().new("s").prompt("s", "hello", says("s", "Good day to you."))
+    keeps("RES-03", resume(update("s", "available_commands_update", availableCommands=[]), talk=before))
     breaks("RES-03", resume(says("s", "hi", "user_message_chunk")))
     talk = Talk().new("s").prompt("s", "hello", says("s", "Good day to you."))
     breaks("RES-03", resume(says("s", "Good day"), talk=talk))
-    keeps("RES-03", resume(says("s", "Welcome back.")))
+    before = Talk().new("s").prompt("s", "hello", says("s", "Good day to you."))
+    keeps("RES-03", resume(says("s", "Welcome back."), talk=before))
 
 
 def test_res_04_a_resumed_session_goes_on() -> None:

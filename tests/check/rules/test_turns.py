@@ -54,19 +54,24 @@ def test_turn_03_04_and_05_other_reasons_are_none() -> None:
 def test_turn_06_no_update_of_a_turn_comes_after_its_answer() -> None:
     ended = Talk().new("s").prompt("s", says("s", "a"))
     says_nothing("TURN-06", ended)
-    keeps("TURN-06", Talk().new("s").prompt("s").add(update("s", "usage_update", used=1, size=2)))
+    usage = update("s", "usage_update", used=1, size=2)
+    says_nothing("TURN-06", Talk().new("s").prompt("s").add(usage))
+    keeps("TURN-06", Talk().new("s").prompt("s", says("s", "a")).add(usage))
     breaks("TURN-06", ended.add(says("s", "b")))
 
 
 def test_turn_06_what_the_client_does_next_may_lead_to_updates() -> None:
     mode = {"sessionId": "s", "modeId": "m"}
-    keeps("TURN-06", Talk().new("s").prompt("s").begin("session/set_mode", mode).add(says("s", "b")).answer())
-    keeps("TURN-06", Talk().new("s").prompt("s").prompt("s", says("s", "b")))
+    first = says("s", "a")
+    changed = Talk().new("s").prompt("s", first).begin("session/set_mode", mode)
+    keeps("TURN-06", changed.add(says("s", "b")).answer())
+    keeps("TURN-06", Talk().new("s").prompt("s", first).prompt("s", says("s", "b")))
 
 
 def test_turn_06_updates_of_a_waiting_prompt_are_its_own() -> None:
     both = Talk().new("s").begin_prompt("s", "a").begin_prompt("s", "b")
-    both.answer({"stopReason": "end_turn"}, to=3).add(says("s", "x")).answer({"stopReason": "end_turn"}, to=4)
+    both.add(says("s", "w")).answer({"stopReason": "end_turn"}, to=3)
+    both.add(says("s", "x")).answer({"stopReason": "end_turn"}, to=4)
     keeps("TURN-06", both)
 
 

@@ -42,7 +42,8 @@ def resumed(*meanwhile: Said, **more: Any) -> Talk:
 
 
 def test_res_03_history_is_told_only_if_it_is_asked_for() -> None:
-    keeps("RES-03", resumed(idle(None)))
+    says_nothing("RES-03", resumed(idle(None)))
+    keeps("RES-03", resumed(idle(None)).facts(told={}))
     breaks("RES-03", resumed(told(), idle(None)))
     says_nothing("RES-03", resumed(told(), idle(None), replayFrom={"type": "start"}))
     says_nothing("RES-03", resumed(RUNNING, HELLO))

@@ -85,10 +85,17 @@ AGENT: Object = {
 }
 
 
-def begun(*, capabilities: Object | None = None, new: Object | None = None, **settings: Any) -> Play:
-    """A client that has met an agent and begun the session `s`."""
+def begun(
+    *,
+    capabilities: Object | None = None,
+    new: Object | None = None,
+    offers: Object | None = None,
+    **settings: Any,
+) -> Play:
+    """A client with these `offers` that has met an agent and begun the session `s`."""
     play = Play(**settings)
-    play.asks(0, "initialize", protocolVersion=2, info={"name": "client", "version": "1"})
+    info = {"name": "client", "version": "1"}
+    play.asks(0, "initialize", protocolVersion=2, info=info, capabilities=offers or {})
     can = AGENT if capabilities is None else {**AGENT, "agentCapabilities": capabilities}
     play.answers(0, **can)
     play.asks(1, "session/new", cwd="/home/ann")

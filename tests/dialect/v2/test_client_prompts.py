@@ -46,6 +46,13 @@ def test_a_prompt_whose_turn_says_nothing_is_acknowledged_by_its_answer() -> Non
     )
     assert shown(outs) == ["answer 5", "user_message", "running", "idle"]
     assert last_state(play)["stopReason"] == "refusal"
+    assert "usage" not in last_state(play)
+
+
+def test_usage_is_told_to_a_client_that_asked_for_it() -> None:
+    play = begun(offers={"_meta": {"dragoman": {"usage": True}}})
+    prompt(play)
+    play.answers(5, stopReason="end_turn", usage={"totalTokens": 3, "inputTokens": 1, "outputTokens": 2})
     assert last_state(play)["usage"]["totalTokens"] == 3
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from dragoman.hub.agents.invalid_frames import LOG_SECONDS, InvalidFrames
+from dragoman.hub.session.message_ids import OWN_MESSAGE
 from dragoman.transport.contract import Transport
 from dragoman.transport.websocket import open_websocket
 from tests.conftest import COUNTED
@@ -83,7 +84,15 @@ def of_agent(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """What the agent said, without the echo of the prompt and the hub's own words."""
     notes = [one for one in messages if "id" not in one and one["method"] != "_dragoman/hub/event"]
     echo = '"user_message_chunk"'
-    return [without_cursor(one) for one in notes if echo not in json.dumps(one)]
+    return [without_own_id(without_cursor(one)) for one in notes if echo not in json.dumps(one)]
+
+
+def without_own_id(message: dict[str, Any]) -> dict[str, Any]:
+    """Without the id that the hub gives a message of an agent that gives it none."""
+    update = message["params"].get("update")
+    if isinstance(update, dict) and str(update.get("messageId")).startswith(OWN_MESSAGE):
+        del update["messageId"]
+    return message
 
 
 async def history_of(client: Talker) -> list[dict[str, Any]]:

@@ -16,7 +16,8 @@ from tests.hub.sessions.stage import Stage, Talker, staged
 async def listed(client: Talker, **params: Any) -> dict[str, bool]:
     """Which sessions are listed, and whether they are archived."""
     page = await client.call("session/list", params)
-    return {line["sessionId"]: line["archived"] for line in page["sessions"]}
+    assert all(("archived" in line) == ("archived" in params) for line in page["sessions"])
+    return {line["sessionId"]: line.get("archived", False) for line in page["sessions"]}
 
 
 async def test_the_hub_offers_what_it_can_do_with_every_agent() -> None:

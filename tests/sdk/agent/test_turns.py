@@ -43,7 +43,7 @@ async def test_a_whole_response_is_sent_as_it_is() -> None:
         return PromptResponse(stop_reason="end_turn", usage=usage, meta={"k": 1})
 
     async with raw_client(agent_of(body)) as client:
-        client.prompt(1, await client.open())
+        client.prompt(1, await client.open({"_meta": {"dragoman": {"usage": True}}}))
         answer = (await client.answer_to(1))["result"]
     assert answer["_meta"] == {"k": 1}
     assert answer["usage"]["totalTokens"] == 5

@@ -9,7 +9,7 @@ import pytest
 from dragoman import Agent, Kit, KitTurn
 from dragoman.journal import MemoryJournal
 from tests.every import every
-from tests.runtime.raw import until
+from tests.runtime.raw import request, until
 from tests.sdk.ends import raw_client
 from tests.sdk.kit.kit_agents import listening
 
@@ -66,6 +66,20 @@ async def test_commands_are_announced_behind_the_answer_that_opened_the_session(
             {"name": "loud", "description": "Says it loudly", "input": {"hint": "what to say"}},
             {"name": "plain", "description": "Runs in a thread"},
         ]
+
+
+@pytest.mark.parametrize("method", ["session/load", "session/resume"])
+async def test_commands_of_a_session_that_the_client_knows_come_before_the_answer(method: str) -> None:
+    async with raw_client(commanding()) as client:
+        session_id = await client.open()
+        await until(lambda: client.updates(session_id))
+        before = len(client.seen)
+        client.send(request("again", method, {"sessionId": session_id, "cwd": "/tmp", "mcpServers": []}))
+        await client.answer_to("again")
+        client.send(request("x", "session/list", {}))
+        await client.answer_to("x")
+        methods = [frame.get("method") or frame["id"] for frame in client.seen[before:]]
+        assert methods == ["session/update", "again", "x"]
 
 
 @every("name", ["/slash", "two words", "", "twice"])

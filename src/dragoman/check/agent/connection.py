@@ -42,6 +42,10 @@ class Silence(DragomanError):
     """The agent did not say in time what the scene waits for."""
 
 
+class WrongId(Silence):
+    """The agent answered under an id that no request has."""
+
+
 class Hung(Silence):
     """The agent answered requests that it does not know, and now it does not any more."""
 
@@ -188,7 +192,29 @@ class AgentConnection:
             answer_id = frame.message.get("id")
             return type(answer_id) is type(request_id) and answer_id == request_id
 
-        return await self.until(is_it, seconds=seconds, since=since)
+        frame = await self.until(
+            lambda frame: is_it(frame) or self._is_stray(frame), seconds=seconds, since=since
+        )
+        if is_it(frame):
+            return frame
+        try:
+            return await self.until(is_it, seconds=min(seconds or self.brief, self.brief), since=since)
+        except Silence:
+            wrong_id = msgspec.json.encode(frame.message["id"]).decode()
+            right_id = msgspec.json.encode(request_id).decode()
+            raise WrongId(f"request {right_id} was answered under id {wrong_id}") from None
+
+    def _is_stray(self, frame: Frame) -> bool:
+        """Whether it is an answer under an id that no request has."""
+        if not frame.is_answer or frame.direction != "to_client" or frame.message.get("id") is None:
+            return False
+        answer_id = frame.message["id"]
+        return not any(
+            request.direction == "to_agent"
+            and type(request.message.get("id")) is type(answer_id)
+            and request.message["id"] == answer_id
+            for request in self.recording.frames[: frame.number]
+        )
 
     async def until(self, matches: Callable[[Frame], bool], *, seconds: float = 0, since: int = 0) -> Frame:
         """The first frame since a moment that is wanted; waits for it."""

@@ -83,7 +83,7 @@ def _verdict(report: CheckReport, part: ReportPart, verdict: Verdict) -> Iterato
     yield f'<article id="{part.side}-{escape(verdict.requirement)}"><h3>{_badge(verdict.status)} '
     yield f"{escape(verdict.requirement)} {escape(verdict.level)}</h3><p>{_code(verdict.text)}</p>"
     if verdict.reason:
-        yield f"<p>waived: {_text(verdict.reason)}</p>"
+        yield f"<p>{'waived: ' if verdict.status == 'waived' else ''}{_text(verdict.reason)}</p>"
     findings = distinct(verdict)[:5]
     for finding in findings:
         yield from _finding(report, finding)

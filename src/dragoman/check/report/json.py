@@ -80,6 +80,9 @@ def _verdict(report: CheckReport, verdict: Verdict) -> JsonObject:
         "seen": verdict.places,
         "broken": verdict.broken,
         "reason": verdict.reason,
+        "evidence": [
+            {"recording": place.connection, "frames": list(place.frames)} for place in verdict.evidence
+        ],
         "findings": [_finding(report, finding) for finding in verdict.findings],
     }
 

@@ -72,7 +72,7 @@ def _verdict(report: CheckReport, part: ReportPart, verdict: Verdict) -> Iterato
     if part.side == "agent" and (ids := kit_ids(verdict.requirement)):
         yield f"  official kit: {', '.join(ids)}"
     if verdict.reason:
-        yield f"  waived: {verdict.reason}"
+        yield f"  {'waived: ' if verdict.status == 'waived' else ''}{verdict.reason}"
     findings = distinct(verdict)[:SHOWN]
     for finding in findings:
         yield from _finding(report, finding)

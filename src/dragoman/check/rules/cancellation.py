@@ -1,9 +1,9 @@
 """CAN: session/cancel.
 
 Nobody can tell from outside when an agent has read a notification. What is held against an agent was proved
-by what it did: it was waiting for the client when the cancel came, it withdrew a request of its own, it
-answered something that was asked later, or time enough went by. Without a proof the turn may have ended
-first, and nothing is said.
+by what it did: it was waiting for the client when the cancel came, it withdrew a request of its own, or it
+answered something that was asked later. Without a proof the turn may have ended first, and nothing is said:
+time proves nothing, because no page says how soon an agent reads or answers.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from dragoman.check.conversation import Conversation, Exchange, ObservedTurn
 from dragoman.check.manifest import Side
 from dragoman.check.recording import Frame
 from dragoman.check.replies import QUIET, frames_to, is_in_any_stretch, proof, refusals_without_line
-from dragoman.check.rule import Observation, observe, rule, rule_v1
+from dragoman.check.rule import Observation, kept, observe, rule, rule_v1
 from dragoman.check.rules.turns import REASONS, late_updates
 from dragoman.check.timeline import (
     BAD_PARAMS,
     announced_sessions,
+    frame_after,
     has_clock,
     has_spoken_after,
     is_fair,
@@ -39,10 +40,11 @@ UNOBSERVED: dict[str, str] = {
     "CAN-03": "how a client shows unfinished tool calls after a cancel is seen on its screen only",
 }
 
-READ_SECONDS = 2.0
-"""After so long an agent that reads at all has read a notification."""
 SOON_SECONDS = 5.0
 LATE_SECONDS = 10.0
+
+WAITS = ("cancelled", "cancelled while asked", "cancelled at once")
+"""Stretches in which a scene waits for the end of a cancelled turn."""
 
 ABORTED = re.compile(r"\b(cancell?ed|abort(ed)?|interrupted)\b", re.IGNORECASE)
 """How errors sound that are none."""
@@ -70,15 +72,13 @@ def cancelled_turn(conversation: Conversation, cancel: Frame) -> ObservedTurn | 
 
 def was_read(conversation: Conversation, cancel: Frame, turn: ObservedTurn) -> bool:
     """Whether something proves that the agent had read a cancel before it ended the turn."""
-    end = turn.exchange.answer
+    end = turn.end
     last = end.number if end is not None else conversation.frames[-1].number + 1
     if was_waiting(conversation, cancel, turn):
         return True
     if any(cancel.number < frame.number < last for frame in _withdrawn_by(conversation, turn)):
         return True
-    if any(_is_later(call, cancel, last) for call in conversation.calls(direction="to_agent")):
-        return True
-    return end is not None and has_clock(conversation) and end.at - cancel.at >= READ_SECONDS
+    return any(_is_later(call, cancel, last) for call in conversation.calls(direction="to_agent"))
 
 
 def was_waiting(conversation: Conversation, frame: Frame, turn: ObservedTurn) -> bool:
@@ -148,8 +148,9 @@ def stays_quiet(conversation: Conversation, note: Frame) -> Iterator[Observation
                 if all(candidate.method == note.method for candidate in candidates):
                     yield observe(False, note, "a notification was answered", answer)
                 return
-    if proof(conversation, side).after(note.number) is not None or has_spoken_after(conversation, note, side):
-        yield observe(True, note, "")
+    reader = frame_after(conversation, side, note)
+    if reader is not None:
+        yield kept(note, reader)
 
 
 def _unread(conversation: Conversation, side: Side, answer: Frame) -> list[Frame]:
@@ -214,6 +215,8 @@ def a_cancelled_turn_ends_soon(conversation: Conversation) -> Iterator[Observati
             took = end.at - cancel.at
             if took <= SOON_SECONDS or took > LATE_SECONDS:
                 yield observe(took <= SOON_SECONDS, cancel, f"the turn went on for {took:.0f} s", end)
+        elif turn is not None and end is None and is_in_stretch(conversation, cancel, *WAITS):
+            yield observe(False, cancel, "the turn was not answered in time", turn.exchange.request)
 
 
 @rule_v1("CAN-06", side="agent", fix="Answer a cancelled prompt with stopReason cancelled.")
@@ -234,11 +237,7 @@ def a_cancelled_turn_is_answered_so(conversation: Conversation) -> Iterator[Obse
 
 
 def _is_given_up(conversation: Conversation, lost_turn: ObservedTurn, cancel: Frame) -> bool:
-    """Whether a scene waited in vain, or the session was prompted anew and answered."""
-    if is_in_stretch(
-        conversation, lost_turn.exchange.request, "cancelled", "cancelled while asked", "cancelled at once"
-    ):
-        return True
+    """Whether the session was prompted anew and answered, so that no answer can be on its way."""
     return any(
         turn.session == session_of(cancel)
         and turn.exchange.request.number > cancel.number
@@ -265,9 +264,10 @@ def updates_after_a_cancel_come_before_the_answer(conversation: Conversation) ->
     for cancel in cancels(conversation):
         turn = cancelled_turn(conversation, cancel)
         if turn is not None and turn.exchange.has_result and turn.exchange.answer is not None:
-            late = late_updates(conversation, turn)
-            if late or has_spoken_after(conversation, turn.exchange.answer, "agent"):
-                yield observe(not late, turn.exchange.answer, "an update comes after the answer", *late[:1])
+            late, shown = late_updates(conversation, turn), turn.updates()
+            if late or (shown and has_spoken_after(conversation, turn.exchange.answer, "agent")):
+                why = "an update comes after the answer"
+                yield observe(not late, turn.exchange.answer, why, cancel, *(late or shown)[:1])
 
 
 @rule_v1("CAN-09", side="client", fix="Go on taking updates of tool calls after a cancel.")
@@ -344,7 +344,7 @@ def the_neighbour_is_not_cancelled(conversation: Conversation) -> Iterator[Obser
                 right = reason_of(turn) != "cancelled"
                 yield observe(right, end, "another session was cancelled", cancel)
             elif stop is not None and own_end is not None and cancel.number < own_end.number < stop:
-                yield observe(True, own_end, "", cancel)  # it ran on until it was stopped itself
+                yield kept(own_end, cancel)  # it ran on until it was stopped itself
 
 
 @rule_v1("CAN-13", side="agent", fix="Keep a session usable after a cancel.")

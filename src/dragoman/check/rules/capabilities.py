@@ -8,11 +8,12 @@ from dragoman.check.conversation import Conversation, Exchange
 from dragoman.check.manifest import Side
 from dragoman.check.recording import Frame
 from dragoman.check.replies import frames_from, has_fallen_silent, has_spoken, requests_to, restarts
-from dragoman.check.rule import Observation, observe, rule
+from dragoman.check.rule import Observation, kept, observe, rule
 from dragoman.check.rules.handshake import handshakes, requested_version
 from dragoman.check.rules.requests import is_probe, is_ready
 from dragoman.check.shapes import method_of, read_frame
-from dragoman.check.walks import KEPT, objects
+from dragoman.check.timeline import is_fair, is_in_use
+from dragoman.check.walks import objects
 from dragoman.wire.envelope import Json
 
 FLAGS = frozenset({"loadSession", "terminal", "fs.readTextFile", "fs.writeTextFile", "mcpCapabilities.acp"})
@@ -68,7 +69,7 @@ def _frames_with_gate(conversation: Conversation, side: Side) -> Iterator[tuple[
 def nothing_is_used_that_was_not_offered(conversation: Conversation, side: Side) -> Iterator[Observation]:
     for frame, path in _frames_with_gate(conversation, side):
         fine = is_offered(can(conversation, peer_of(side), path))
-        yield observe(fine, frame, f"{frame.method} without {path}") if not fine else KEPT
+        yield observe(fine, frame, f"{frame.method} without {path}")
 
 
 @rule("INIT-13", side="agent", fix="Serve any client, whatever it offers.")
@@ -103,7 +104,7 @@ def a_client_takes_any_agent(conversation: Conversation) -> Iterator[Observation
     ):
         return
     if has_spoken(conversation, "client", handshake.answer):
-        yield KEPT
+        yield kept(handshake.answer)
     elif conversation.recording.facts.get("exit") not in (None, 0):
         yield observe(
             False, handshake.answer, "the client said nothing more to an agent with these capabilities"
@@ -115,9 +116,13 @@ def an_object_means_yes_and_null_means_no(conversation: Conversation, side: Side
     for frame, path in _frames_with_gate(conversation, side):
         value = can(conversation, peer_of(side), path)
         if path not in FLAGS and type(value) is dict:
-            yield KEPT
+            yield kept(frame)
         elif path not in FLAGS and value is None and _is_null(conversation, peer_of(side), path):
             yield observe(False, frame, f"{frame.method} although {path} is null")
+
+
+@rule("INIT-14", unavoidable=True, fix="Serve what you advertise, or do not advertise it.")
+def what_is_advertised_is_served(conversation: Conversation, side: Side) -> Iterator[Observation]:
     for request in requests_to(conversation, side):
         row = method_of(request.request, conversation)
         if (
@@ -128,8 +133,21 @@ def an_object_means_yes_and_null_means_no(conversation: Conversation, side: Side
         ):
             continue
         if type(can(conversation, side, row.capability)) is dict and request.answer is not None:
-            why = f"{row.capability} was offered, and {request.method} is unknown"
-            yield observe(request.code != -32601, request.answer, why, request.request)
+            is_refused = request.code == -32601 or _is_refused_in_use(conversation, request)
+            why = f"{row.capability} was advertised, and {request.method} was answered with {request.code}"
+            yield observe(not is_refused, request.answer, why, request.request)
+
+
+def _is_refused_in_use(conversation: Conversation, request: Exchange) -> bool:
+    """Whether a request that nothing is wrong with was refused: about a session that this connection uses."""
+    methods = ("session/resume", "session/close", "session/delete")
+    return (
+        request.method in methods
+        and is_fair(conversation, request)
+        and request.has_error
+        and read_frame(request.request, conversation).refusal is None
+        and is_in_use(conversation, request)
+    )
 
 
 def _is_null(conversation: Conversation, side: Side, path: str) -> bool:
@@ -184,7 +202,7 @@ def _acceptance(conversation: Conversation, exchange: Exchange) -> Iterator[Obse
         and not read_frame(exchange.request, conversation).forgiven
     )
     if exchange.has_result:
-        yield KEPT
+        yield kept(exchange.answer)
     elif plain and exchange.code in (-32601, -32602):
         yield observe(False, exchange.answer, "a prompt that every agent takes was refused", exchange.request)
 

@@ -10,10 +10,9 @@ from dragoman.check.conversation import Conversation, update_of
 from dragoman.check.manifest import Side
 from dragoman.check.recording import Frame
 from dragoman.check.replies import frames_from
-from dragoman.check.rule import Observation, observe, rule
+from dragoman.check.rule import Observation, kept, observe, rule
 from dragoman.check.rules.capabilities import ready_prompts
 from dragoman.check.shapes import read_frame
-from dragoman.check.walks import KEPT
 from dragoman.wire.envelope import Json, JsonObject
 
 CHUNKS = ("user_message_chunk", "agent_message_chunk", "agent_thought_chunk")
@@ -84,13 +83,13 @@ def a_block_has_a_type(conversation: Conversation, side: Side) -> Iterator[Obser
             kind = block.get("type")
             # A kind that begins with an underscore is somebody's own.
             if type(kind) is not str or not kind.startswith("_"):
-                yield KEPT if kind in KINDS else observe(False, frame, f"{path}.type is none of the five")
+                yield observe(kind in KINDS, frame, f"{path}.type is none of the five")
 
 
 @rule("CONT-02", fix="Give a text block a text.")
 def a_text_block_has_text(conversation: Conversation, side: Side) -> Iterator[Observation]:
     for frame, path, block in _blocks_of_kinds(conversation, side, "text"):
-        yield KEPT if type(block.get("text")) is str else observe(False, frame, f"{path}.text is no string")
+        yield observe(type(block.get("text")) is str, frame, f"{path}.text is no string")
 
 
 @rule("CONT-04", fix="Give images and sounds base64 data and a mimeType.")
@@ -182,7 +181,7 @@ def broken_annotations_do_no_harm(conversation: Conversation) -> Iterator[Observ
         deviations = read_frame(prompt.request, conversation).forgiven
         if any(".annotations" in deviation.path for deviation in deviations):
             if prompt.has_result:
-                yield KEPT
+                yield kept(prompt.answer)
             elif prompt.code == -32602:
                 yield observe(
                     False, prompt.answer, "a prompt was refused because of its annotations", prompt.request

@@ -14,10 +14,9 @@ from collections.abc import Iterator
 from dragoman.check.conversation import Conversation, Exchange
 from dragoman.check.manifest import Side
 from dragoman.check.replies import proof, requests_to, restarts
-from dragoman.check.rule import Observation, observe, rule
+from dragoman.check.rule import Observation, kept, observe, rule
 from dragoman.check.shapes import method_of
 from dragoman.check.timeline import SETUPS
-from dragoman.check.walks import KEPT
 
 SLOW = frozenset(
     {
@@ -39,7 +38,7 @@ def every_request_is_answered(conversation: Conversation, side: Side) -> Iterato
     used = Counter(repr(request.request.message["id"]) for request in requests)
     for request in requests:
         if request.answer is not None:
-            yield KEPT
+            yield kept(request.answer)
             continue
         is_alone = used[repr(request.request.message["id"])] == 1
         if is_alone and _is_plain(conversation, request) and _is_overdue(conversation, side, request):

@@ -14,7 +14,7 @@ from dragoman.check.calls import turn_of
 from dragoman.check.conversation import Conversation, Exchange
 from dragoman.check.recording import Frame
 from dragoman.check.replies import client_capability_at
-from dragoman.check.rule import Observation, observe, rule
+from dragoman.check.rule import Observation, kept, observe, rule
 from dragoman.check.timeline import is_in_stretch, session_of
 from dragoman.check.values import text
 from dragoman.wire.envelope import JsonObject
@@ -83,7 +83,7 @@ def only_advertised_modes_are_asked_for(conversation: Conversation) -> Iterator[
     for turn in conversation.turns:
         none = not any(can(conversation, turn.exchange.request, mode) for mode in MODES)
         if none and turn.end is not None and not any(frame.method == CREATE for frame in turn.during):
-            yield observe(True, turn.end, "")  # it was not asked
+            yield kept(turn.end)  # it was not asked
 
 
 @rule("ELIC-03", side="agent", fix="Find another way, or say so, where the client has no forms.")

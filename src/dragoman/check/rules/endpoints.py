@@ -30,9 +30,8 @@ def observe_status(conversation: Conversation, name: str, *statuses: int) -> Ite
 
 def observe_reply(is_kept: bool, fields: JsonObject, why: str) -> Observation:
     number = fields.get("frame")
-    return Observation(
-        is_kept, (number,) if type(number) is int and number > 0 else (), "" if is_kept else why
-    )
+    numbers = (number,) if type(number) is int and number > 0 else ()
+    return Observation(is_kept, numbers, "" if is_kept else why, fact="reply")
 
 
 @rule("HTTP-03", side="server", fix="Serve POST, GET, DELETE and the upgrade under one address.")
@@ -101,9 +100,8 @@ def every_stream_carries_its_own(conversation: Conversation) -> Iterator[Observa
     if whole is None or own is None or whole.get("status") != 200 or own.get("status") != 200:
         return
     strays = [number for number in whole.get("frames", []) if _is_about_session(conversation, number)]
-    yield Observation(
-        not strays, tuple(strays[:4]), "an update came on the stream of the connection" if strays else ""
-    )
+    why = "an update came on the stream of the connection" if strays else ""
+    yield Observation(not strays, tuple(strays[:4]), why, fact="connection stream")
     prompt = reply(conversation, "prompt") or {}
     if prompt.get("status") == 202:
         yield observe_reply(

@@ -22,8 +22,8 @@ from dragoman.check.replies import (
     requests_to,
     strays,
 )
-from dragoman.check.rule import Observation, direction_from, observe, rule
-from dragoman.check.walks import KEPT, KINDS, Member, camel, names, noted_members, observe_values
+from dragoman.check.rule import Observation, direction_from, kept, observe, rule
+from dragoman.check.walks import KINDS, Member, camel, names, noted_members, observe_values
 
 LONGEST_MESSAGE = 400
 """Characters of an error's message: far more than one short sentence needs."""
@@ -82,7 +82,8 @@ def a_request_has_an_id_and_a_method(conversation: Conversation, side: Side) -> 
     "RPC-03", fix="Answer under the id of the request: the same type, the same value, once.", unavoidable=True
 )
 def an_answer_repeats_the_id_of_a_request(conversation: Conversation, side: Side) -> Iterator[Observation]:
-    yield from (KEPT for request in requests_to(conversation, side) if request.answer is not None)
+    answers = [request.answer for request in requests_to(conversation, side)]
+    yield from (kept(answer) for answer in answers if answer is not None)
     reply_numbers = {stray.reply.number for stray in strays(conversation, side) if stray.reply is not None}
     reply_numbers |= {
         frame.number for frame in refusals_without_line(conversation, side)
@@ -127,7 +128,7 @@ def an_answer_has_one_of_result_and_error(conversation: Conversation, side: Side
 def a_notification_is_never_answered(conversation: Conversation, side: Side) -> Iterator[Observation]:
     notes = [frame for frame in frames_to(conversation, side) if frame.is_notification]
     proven = proof(conversation, side)
-    yield from (KEPT for frame in notes if proven.after(frame.number) is not None)
+    yield from (kept(frame) for frame in notes if proven.after(frame.number) is not None)
     for answer in refusals_without_line(conversation, side):
         if is_in_any_stretch(conversation, answer, QUIET):
             continue
@@ -186,7 +187,7 @@ def names_are_written_as_the_schema_writes_them(
 ) -> Iterator[Observation]:
     for frame, member in noted_members(conversation, side):
         why = _misspelt(member)
-        yield Observation(False, (frame.number,), why) if why else KEPT
+        yield Observation(False, (frame.number,), why) if why else kept(frame)
 
 
 def _misspelt(member: Member) -> str:
@@ -207,7 +208,7 @@ def both_sides_may_use_an_id_at_once(conversation: Conversation, side: Side) -> 
         if not any(_overlap(request, own_call) for own_call in own.get(_key(request), ())):
             continue
         if request.answer is not None:
-            yield KEPT
+            yield kept(request.answer)
         elif (
             proof(conversation, side).after(request.request.number) is not None
             and request.method != "session/prompt"

@@ -9,9 +9,9 @@ from dragoman.check.conversation import Conversation, Exchange
 from dragoman.check.manifest import Side
 from dragoman.check.recording import Frame
 from dragoman.check.replies import code_of, has_spoken, requests_to
-from dragoman.check.rule import Observation, observe, rule
+from dragoman.check.rule import Observation, kept, observe, rule
 from dragoman.check.rules.envelope import errors
-from dragoman.check.walks import KEPT, observe_values
+from dragoman.check.walks import observe_values
 from dragoman.wire.envelope import JsonObject
 
 RPC_CODES = frozenset({-32700, -32600, -32601, -32602, -32603})
@@ -67,7 +67,7 @@ def a_missing_session_has_its_own_code(conversation: Conversation) -> Iterator[O
 def a_missing_file_has_its_own_code(conversation: Conversation) -> Iterator[Observation]:
     for call in conversation.calls("fs/read_text_file", direction="to_client"):
         if call.code == NOT_FOUND:
-            yield KEPT
+            yield kept(call.answer)
         elif call.has_error and _matches(_NO_FILE, call):
             yield observe(False, call.answer, "a file is not there, and the code is not -32002", call.request)
 
@@ -108,7 +108,7 @@ def a_client_lives_with_unknown_codes(conversation: Conversation) -> Iterator[Ob
         if is_known or call.answer is None or call.method == "initialize":
             continue
         if has_spoken(conversation, "client", call.answer):
-            yield KEPT
+            yield kept(call.answer)
         elif type(status) is int and status < 0:
             yield observe(False, call.answer, "the client died of an error with a code that it does not know")
 

@@ -9,7 +9,7 @@ from dragoman.check.conversation import Conversation, Exchange
 from dragoman.check.manifest import Side
 from dragoman.check.recording import Frame
 from dragoman.check.replies import frames_from, frames_to, proof, refusals_without_line, requests_to
-from dragoman.check.rule import Observation, observe, rule
+from dragoman.check.rule import Observation, kept, observe, rule
 from dragoman.check.rules.requests import (
     is_harmless,
     is_made_up,
@@ -19,7 +19,7 @@ from dragoman.check.rules.requests import (
     succeeds_otherwise,
 )
 from dragoman.check.shapes import read_frame
-from dragoman.check.walks import KEPT, noted_members, observe_values, protocol_value
+from dragoman.check.walks import noted_members, observe_values, protocol_value
 from dragoman.wire.envelope import JsonObject
 
 EARLIER = frozenset({"models", "sessionId", "subagents", "authStatus"})
@@ -52,7 +52,7 @@ def meta_is_an_object(conversation: Conversation, side: Side) -> Iterator[Observ
     for frame, member in noted_members(conversation, side):
         if member.name == "_meta":
             fine = type(member.value) in (dict, type(None))
-            yield KEPT if fine else observe(False, frame, f"{member.path}._meta is no object")
+            yield observe(fine, frame, f"{member.path}._meta is no object")
 
 
 @rule("EXT-02", fix="Take _meta in every message.")
@@ -62,7 +62,7 @@ def meta_is_taken(conversation: Conversation, side: Side) -> Iterator[Observatio
         if type(meta) not in (dict, type(None)) or not is_harmless(request):
             continue
         if request.has_result:
-            yield KEPT
+            yield kept(request.answer)
         elif request.code == -32602 and not (type(meta) is dict and _contradicts(meta, request.params)):
             yield observe(False, request.answer, "refused because of _meta", request.request)
 
@@ -122,7 +122,7 @@ def _is_believed(conversation: Conversation, exchange: Exchange, meta: JsonObjec
 def private_methods_begin_with_an_underscore(conversation: Conversation, side: Side) -> Iterator[Observation]:
     for frame in frames_from(conversation, side):
         if frame.method.startswith("_"):
-            yield KEPT
+            yield kept(frame)
         elif is_made_up(frame.method) and not frame.method.startswith("$/"):
             yield observe(False, frame, "a method that is not the protocol's, without an underscore")
 
@@ -139,7 +139,7 @@ def a_private_request_is_answered(conversation: Conversation, side: Side) -> Ite
             why = "a private method that nobody knows is not refused with -32601"
             yield observe(request.code == -32601, request.answer, why, request.request)
         else:
-            yield KEPT
+            yield kept(request.answer)
 
 
 @rule("EXT-08", fix="Ignore notifications that you do not know.")
@@ -159,7 +159,7 @@ def unknown_notifications_are_ignored(conversation: Conversation, side: Side) ->
         if answer is not None:
             yield observe(False, answer, "a notification that nobody knows was answered", frame)
         elif end is not None:
-            yield KEPT
+            yield kept(frame)
 
 
 def _is_unknown(method: str) -> bool:
@@ -182,6 +182,6 @@ def malformed_meta_counts_as_absent(conversation: Conversation, side: Side) -> I
         if type(meta) in (dict, type(None)) or not is_harmless(request) or request.method == "initialize":
             continue
         if request.has_result:
-            yield KEPT
+            yield kept(request.answer)
         elif request.code in (-32600, -32602, -32603):
             yield observe(False, request.answer, "refused because _meta is no object", request.request)

@@ -13,7 +13,7 @@ from dragoman.check.calls import turn_of
 from dragoman.check.conversation import Conversation, Exchange, is_update
 from dragoman.check.recording import Frame
 from dragoman.check.replies import client_capability_at
-from dragoman.check.rule import Observation, observe, rule
+from dragoman.check.rule import Observation, kept, observe, rule
 from dragoman.check.shapes import shape_errors
 from dragoman.check.timeline import BAD_PARAMS, NOT_FOUND, has_spoken_after, is_in_stretch, session_of
 from dragoman.check.values import is_absolute, normalize, text
@@ -51,7 +51,7 @@ def files_are_asked_for_only_where_they_are_lent(conversation: Conversation) -> 
             for flag in FLAGS.values()
         ]
         if not all(lent) and turn.end is not None and turn.updates("tool_call", "tool_call_update"):
-            yield observe(True, turn.end, "")  # it worked without
+            yield kept(turn.end)  # it worked without
 
 
 @rule("FS-02", side="agent", fix="Send sessionId and path; line and limit as numbers; content with a write.")
@@ -133,7 +133,7 @@ def odd_reads_are_answered(conversation: Conversation) -> Iterator[Observation]:
 def observe_answer(conversation: Conversation, exchange: Exchange) -> Iterator[Observation]:
     """Whatever the answer is: that there is one."""
     if exchange.answer is not None:
-        yield observe(True, exchange.answer, "")
+        yield kept(exchange.answer)
     elif has_spoken_after(conversation, exchange.request, "client"):
         yield observe(False, exchange.request, "it was never answered")
 
@@ -146,7 +146,7 @@ def a_write_makes_a_file(conversation: Conversation) -> Iterator[Observation]:
             right = not call.has_error and is_written is not False
             yield observe(right, call.answer, "a new file could not be written", call.request)
     for failed_read, write in _missing(conversation):
-        yield observe(True, write.answer, "", failed_read.request)
+        yield kept(write.answer, failed_read.request)
 
 
 def _missing(conversation: Conversation) -> Iterator[tuple[Exchange, Exchange]]:

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from dragoman.check.conversation import Conversation, Exchange, ObservedTurn, is_update, update_of
+from dragoman.check.memory import prompt_text
 from dragoman.check.recording import Frame
-from dragoman.check.rule import Observation, observe, rule_v1
+from dragoman.check.rule import Observation, kept, observe, rule_v1
 from dragoman.check.timeline import is_in_stretch, is_running_at, running_turns, session_of, setup_at, setups
 from dragoman.check.values import ends_with, is_absolute, is_same, is_under, items, normalize, text
 
@@ -38,7 +39,7 @@ def files_that_a_prompt_names_are_looked_for_in_the_folder(
                 frame for frame, path in places if is_same(path, there) or ends_with(path, inside_folder)
             ]
             if frames_inside:
-                yield observe(True, frames_inside[0], "")
+                yield kept(frames_inside[0])
             elif places and not any(is_under(path, setup.folders) for _, path in places):
                 yield observe(False, places[0][0], "a file that the prompt names was looked for elsewhere")
 
@@ -78,9 +79,16 @@ def files_in_the_folder_can_be_used(conversation: Conversation) -> Iterator[Obse
         ]
         successes = [tool_call for tool_call in calls if tool_call.is_success]
         is_asked = is_in_stretch(conversation, turn.exchange.request, "read", "work") and lends
-        if successes or (calls and is_asked):
+        # A model may look for other files as well: only the one that the prompt names is surely there.
+        named = [f"{setup.cwd}/{name}" for name in named_files(turn)]
+        failures = [
+            call
+            for call in calls
+            if is_asked and any(path in prompt_text(turn) or is_any(path, named) for path in call.paths)
+        ]
+        if successes or failures:
             yield observe(
-                bool(successes), (successes or calls)[0].end, "a file in the folder could not be used"
+                bool(successes), (successes or failures)[0].end, "a file in the folder could not be used"
             )
 
 
@@ -91,6 +99,10 @@ class FinishedToolCall(Struct):
     is_success: bool
     kind: str
     paths: list[str]
+
+
+def is_any(path: str, others: list[str]) -> bool:
+    return any(is_same(path, other) for other in others)
 
 
 def ended_calls(turn: ObservedTurn) -> list[FinishedToolCall]:

@@ -11,7 +11,7 @@ from dragoman.check.conversation import Conversation, Exchange, update_of
 from dragoman.check.manifest import Side
 from dragoman.check.recording import Frame
 from dragoman.check.replies import frames_from, has_fallen_silent, has_spoken, proof, requests_to, restarts
-from dragoman.check.rule import Observation, observe, rule
+from dragoman.check.rule import Observation, kept, observe, rule
 from dragoman.check.rules.requests import is_ready
 from dragoman.check.shapes import read_frame, shape_errors, table
 from dragoman.check.walks import observe_values
@@ -165,7 +165,7 @@ def a_version_that_exists_is_agreed_upon(conversation: Conversation) -> Iterator
             and handshake.result.get("protocolVersion") == 2
             and not _is_first_shape(handshake)
         ):
-            yield observe(True, handshake.answer, "")
+            yield kept(handshake.answer)
 
 
 @rule("INIT-07", side="agent", fix="Answer a version you do not speak with the latest one you speak.")
@@ -282,7 +282,7 @@ def a_client_lives_with_malformed_capabilities(conversation: Conversation) -> It
     ):
         return
     if has_spoken(conversation, "client", handshake.answer):
-        yield observe(True, handshake.answer, "")
+        yield kept(handshake.answer)
     elif conversation.recording.facts.get("exit") not in (None, 0):
         yield observe(
             False, handshake.answer, "the client said nothing more after capabilities of the wrong type"
@@ -297,7 +297,12 @@ def _is_malformed(frame: Frame, conversation: Conversation) -> bool:
     )
 
 
-@rule("INIT-16", side="agent", fix="Refuse initialize without an integer protocolVersion with -32602.")
+@rule(
+    "INIT-16",
+    side="agent",
+    fix="Refuse initialize without an integer protocolVersion with -32602.",
+    is_reading=True,
+)
 def a_version_that_is_none_is_refused(conversation: Conversation) -> Iterator[Observation]:
     for call in conversation.calls("initialize", direction="to_agent"):
         if requested_version(call) is None and call.answer is not None and not is_ready(conversation, call):
@@ -329,7 +334,7 @@ def a_second_handshake_is_answered(conversation: Conversation) -> Iterator[Obser
         if not is_ready(conversation, call) or call.request.number in restarts(conversation):
             continue
         if call.answer is not None:
-            yield observe(True, call.answer, "")
+            yield kept(call.answer)
         elif proof(conversation, "agent").after(call.request.number) or has_fallen_silent(
             conversation, "agent", call.request
         ):

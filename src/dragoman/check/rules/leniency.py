@@ -8,10 +8,10 @@ from dragoman.check.conversation import Conversation
 from dragoman.check.manifest import Side
 from dragoman.check.recording import Frame
 from dragoman.check.replies import frames_from, frames_to, has_fallen_silent, has_spoken, requests_to
-from dragoman.check.rule import Observation, observe, rule
+from dragoman.check.rule import Observation, kept, observe, rule
 from dragoman.check.rules.requests import OTHER_MATTERS, is_ready
 from dragoman.check.shapes import method_of, read_frame, shape_errors
-from dragoman.check.walks import KEPT, observe_values, protocol_value
+from dragoman.check.walks import observe_values, protocol_value
 from dragoman.schema.lenient import Deviation
 
 REQUIRED_LISTS = ("entries", "sessions", "content", "options", "availableCommands", "configOptions", "prompt")
@@ -31,7 +31,7 @@ def _acceptances(
         ):
             continue
         if request.has_result:
-            yield KEPT
+            yield kept(request.answer)
         elif request.code == -32602:
             yield observe(False, request.answer, f"refused because of {what}", request.request)
     yield from _observe_survival(conversation, side, odd, what)
@@ -51,7 +51,7 @@ def _observe_survival(
     for frame in frames_to(conversation, side):
         if not frame.is_request and any(map(odd, read_frame(frame, conversation).forgiven)):
             if has_spoken(conversation, side, frame):
-                yield KEPT
+                yield kept(frame)
             elif has_fallen_silent(conversation, side, frame) or _is_broken_off(conversation, side):
                 yield observe(False, frame, f"the peer sent nothing more after {what}")
 
@@ -99,7 +99,11 @@ def _is_list(deviation: Deviation) -> bool:
     return deviation.path.rpartition(".")[2] in REQUIRED_LISTS
 
 
-@rule("LEN-05", fix="Refuse a message that lacks something, or has it of the wrong type, with -32602.")
+@rule(
+    "LEN-05",
+    fix="Refuse a message that lacks something, or has it of the wrong type, with -32602.",
+    is_reading=True,
+)
 def everything_else_is_strict(conversation: Conversation, side: Side) -> Iterator[Observation]:
     for request in requests_to(conversation, side):
         reading = read_frame(request.request, conversation)
@@ -109,11 +113,12 @@ def everything_else_is_strict(conversation: Conversation, side: Side) -> Iterato
             or request.answer is None
             or not ready
             or _was_lenient(reading.refusal.path)
+            or (request.method == "initialize" and reading.refusal.path == "$.protocolVersion")  # INIT-16
         ):
             continue
         if request.has_error:
             if request.code not in OTHER_MATTERS:
-                yield KEPT
+                yield kept(request.answer)
         else:
             why = f"a request was taken in which {reading.refusal}"
             yield observe(False, request.answer, why, request.request)

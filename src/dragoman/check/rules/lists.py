@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from dragoman.check.conversation import Conversation, Exchange, update_of
 from dragoman.check.recording import Frame
-from dragoman.check.rule import Observation, observe, observe_each, rule_v1
+from dragoman.check.rule import Observation, kept, observe, observe_each, rule_v1
 from dragoman.check.timeline import (
     NO_METHOD,
     NOT_FOUND,
@@ -129,7 +129,7 @@ def a_listing_ends_without_a_cursor(conversation: Conversation) -> Iterator[Obse
             right = following.params.get("cursor") is None
             yield observe(right, following.request, "the client asked for a page after the last", call.answer)
         elif following is None and has_spoken_after(conversation, call.answer, "client"):
-            yield observe(True, call.answer, "")
+            yield kept(call.answer)
 
 
 @rule_v1("LST-08", side="client", fix="Send a cursor back exactly as it came.")

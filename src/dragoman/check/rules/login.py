@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from dragoman.check.conversation import Conversation, Exchange
 from dragoman.check.recording import Frame
 from dragoman.check.replies import frames_from, has_spoken
-from dragoman.check.rule import Observation, observe, rule
+from dragoman.check.rule import Observation, kept, observe, rule
 from dragoman.check.shapes import read_frame
-from dragoman.check.walks import KEPT
 from dragoman.wire.envelope import Json, JsonObject
 
 LOGIN_NEEDED = -32000
@@ -197,7 +196,7 @@ def a_closed_gate_has_its_own_code(conversation: Conversation) -> Iterator[Obser
     )
     for call in conversation.calls(*GATED, direction="to_agent"):
         if call.code == LOGIN_NEEDED:
-            yield KEPT
+            yield kept(call.answer)
         elif (
             call.has_error
             and offered_methods(conversation)
@@ -288,7 +287,7 @@ def a_client_lives_with_a_gate_that_closes(conversation: Conversation) -> Iterat
     for call in conversation.calls("session/prompt", direction="to_agent"):
         if call.code == LOGIN_NEEDED and call.answer is not None:
             if has_spoken(conversation, "client", call.answer):
-                yield KEPT
+                yield kept(call.answer)
             elif conversation.recording.facts.get("exit") not in (None, 0):
                 yield observe(False, call.answer, "the client said nothing more when a login was asked for")
 
@@ -310,7 +309,7 @@ def a_broken_method_is_left_out(conversation: Conversation) -> Iterator[Observat
         if any(
             frame.number > end.number for frame in frames_from(conversation, "client") if frame.is_request
         ):
-            yield KEPT
+            yield kept(end)
         elif conversation.recording.facts.get("exit") not in (None, 0):
             yield observe(False, end, "the client did not go on after an entry that it cannot read")
 

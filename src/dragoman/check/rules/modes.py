@@ -105,7 +105,7 @@ def is_known(conversation: Conversation, exchange: Exchange) -> bool:
     )
 
 
-@rule_v1("MODE-06", side="agent", fix="Refuse a modeId that was not offered with -32602.")
+@rule_v1("MODE-06", side="agent", fix="Refuse a modeId that was not offered with -32602.", is_reading=True)
 def an_unknown_mode_is_refused(conversation: Conversation) -> Iterator[Observation]:
     for change in _sets(conversation):
         offers = mode_ids(modes_at(conversation, session_of(change), change.request.number))
@@ -114,7 +114,12 @@ def an_unknown_mode_is_refused(conversation: Conversation) -> Iterator[Observati
             yield observe(change.code == BAD_PARAMS, change.request, "not refused with -32602", change.answer)
 
 
-@rule_v1("MODE-09", side="agent", fix="Refuse session/set_mode with -32601 or -32602 if there are no modes.")
+@rule_v1(
+    "MODE-09",
+    side="agent",
+    fix="Refuse session/set_mode with -32601 or -32602 if there are no modes.",
+    is_reading=True,
+)
 def without_modes_none_can_be_set(conversation: Conversation) -> Iterator[Observation]:
     for change in _sets(conversation):
         setup = setup_at(conversation, session_of(change), change.request.number)

@@ -203,7 +203,12 @@ def _can_judge(conversation: Conversation, exchange: Exchange) -> bool:
     )
 
 
-@rule_v1("CFG-18", side="agent", fix="Refuse unknown options and values with -32602, and change nothing.")
+@rule_v1(
+    "CFG-18",
+    side="agent",
+    fix="Refuse unknown options and values with -32602, and change nothing.",
+    is_reading=True,
+)
 def what_was_not_offered_is_refused(conversation: Conversation) -> Iterator[Observation]:
     for change in sets(conversation):
         if is_legal(conversation, change) is False and _can_judge(conversation, change):

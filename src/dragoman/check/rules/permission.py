@@ -8,7 +8,7 @@ from itertools import pairwise
 from dragoman.check.calls import ASK, PermissionExchange, permission_exchanges, turn_of
 from dragoman.check.conversation import Conversation, ObservedTurn
 from dragoman.check.recording import Frame
-from dragoman.check.rule import Observation, observe, rule
+from dragoman.check.rule import Observation, kept, observe, rule
 from dragoman.check.timeline import announced_sessions, has_spoken_after, known_sessions, session_of
 from dragoman.check.values import missing_member
 from dragoman.wire.envelope import JsonObject
@@ -25,7 +25,7 @@ UNOBSERVED: dict[str, str] = {
 @rule("PERM-01", side="agent", fix="Nothing: permission may be asked for or not.")
 def permission_is_asked_for(conversation: Conversation) -> Iterator[Observation]:
     for question in permission_exchanges(conversation):
-        yield observe(True, question.exchange.request, "")
+        yield kept(question.exchange.request)
 
 
 @rule(
@@ -181,7 +181,7 @@ def every_open_question_is_answered(conversation: Conversation) -> Iterator[Obse
     for first, second in _overlaps(conversation):
         both = first.is_answered and second.is_answered
         if both:
-            yield observe(True, first.exchange.answer, "", second.exchange.answer)
+            yield kept(first.exchange.answer, second.exchange.answer)
         elif first.is_answered != second.is_answered and _is_overdue(conversation, first, second):
             yield observe(
                 False,

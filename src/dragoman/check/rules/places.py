@@ -9,7 +9,7 @@ from dragoman.check.manifest import Side
 from dragoman.check.replies import frames_from
 from dragoman.check.rule import Observation, observe, rule
 from dragoman.check.values import is_absolute
-from dragoman.check.walks import BOUNDS, KEPT, PATHS, noted_members
+from dragoman.check.walks import BOUNDS, PATHS, noted_members
 from dragoman.wire.envelope import Json
 
 
@@ -20,7 +20,7 @@ def numbers_keep_their_bounds(conversation: Conversation, side: Side) -> Iterato
         if member.name in BOUNDS and type(member.value) in (int, float):
             least, largest = BOUNDS[member.name]
             whole = type(member.value) is int and least <= member.value <= largest
-            yield KEPT if whole else observe(False, frame, f"{member.path}.{member.name} is out of bounds")
+            yield observe(whole, frame, f"{member.path}.{member.name} is out of bounds")
     for frame in frames_from(conversation, side):
         message_id = frame.message.get("id")
         if type(message_id) is int and not -(2**63) <= message_id < 2**63:
@@ -35,7 +35,7 @@ def paths_are_absolute(conversation: Conversation, side: Side) -> Iterator[Obser
         for path in member.value if type(member.value) is list else [member.value]:
             if type(path) is str:
                 why = f"{member.path}.{member.name} is no absolute path"
-                yield KEPT if is_absolute(path) else observe(False, frame, why)
+                yield observe(is_absolute(path), frame, why)
 
 
 @rule("RPC-25", side="agent", fix="Count lines from 1.")
@@ -43,7 +43,7 @@ def lines_count_from_one(conversation: Conversation) -> Iterator[Observation]:
     for frame, member in noted_members(conversation, "agent"):
         if member.name == "line" and type(member.value) is int:
             why = f"{member.path}.line is below 1"
-            yield KEPT if member.value >= 1 else observe(False, frame, why)
+            yield observe(member.value >= 1, frame, why)
 
 
 @rule("RPC-25", side="client", fix="Count lines from 1: line 1 is the first line of a file.")

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from dragoman.check.conversation import Conversation, update_of
 from dragoman.check.recording import Frame
-from dragoman.check.rule import Observation, observe, rule
+from dragoman.check.rule import Observation, kept, observe, rule
 from dragoman.check.timeline import observe_survival, session_of
 from dragoman.check.values import items, text
 from dragoman.wire.envelope import Json
@@ -51,7 +51,7 @@ def a_plan_is_told(conversation: Conversation) -> Iterator[Observation]:
             frame for frame in turn.updates("tool_call", "tool_call_update") if _makes_a_plan(frame)
         ]
         if plans:
-            yield observe(True, plans[0], "")
+            yield kept(plans[0])
         elif plan_calls and turn.end is not None:
             yield observe(False, plan_calls[0], "a tool made a plan, and the turn told of none")
 
@@ -128,7 +128,7 @@ def progress_of_a_plan_is_told(conversation: Conversation) -> Iterator[Observati
             frame for frame in turn.updates("tool_call", "tool_call_update") if _makes_a_plan(frame)
         ]
         if len({repr(_statuses(frame)) for frame in plans}) > 1:
-            yield observe(True, plans[-1], "")
+            yield kept(plans[-1])
         elif len(plans) == 1 and len(plan_calls) > 1 and turn.end is not None:
             yield observe(
                 False, plan_calls[-1], "a tool changed the plan, and it was not told again", plans[0]
@@ -144,7 +144,7 @@ def entries_may_change(conversation: Conversation) -> Iterator[Observation]:
     for plans in _series(conversation):
         for before, after in pairwise(plans):
             if _texts(before) != _texts(after):
-                yield observe(True, after, "", before)
+                yield kept(after, before)
 
 
 @rule("PLAN-07", side="client", fix="Leave out a bad entry of a plan and keep the rest.")

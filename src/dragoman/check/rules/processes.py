@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from dragoman.check.conversation import Conversation, Exchange
 from dragoman.check.recording import Frame
-from dragoman.check.rule import Observation, observe, rule
+from dragoman.check.rule import Observation, kept, observe, rule
 from dragoman.check.rules.files import observe_answer
 from dragoman.check.terminals import (
     KILL,
@@ -40,7 +40,7 @@ def a_terminal_is_there_at_once(conversation: Conversation) -> Iterator[Observat
         ran_on = bool(outputs) and outputs[0].result.get("exitStatus") is None
         took = answer.at - request.at if answer is not None and has_clock(conversation) else None
         if ran_on or (took is not None and took < QUICK):
-            yield observe(True, answer, "", request)
+            yield kept(answer, request)
         elif took is not None and took > SLOW and outputs:
             yield observe(False, answer, "the terminal was named only when its command had ended", request)
 
@@ -121,7 +121,7 @@ def a_released_command_ends(conversation: Conversation) -> Iterator[Observation]
             )
         for call in console.of(WAIT):
             if _was_open_at(call, console.release.request) and call.answer is not None:
-                yield observe(True, call.answer, "", console.release.request)
+                yield kept(call.answer, console.release.request)
 
 
 def _was_open_at(exchange: Exchange, frame: Frame) -> bool:

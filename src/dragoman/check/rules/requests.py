@@ -19,9 +19,8 @@ from dragoman.check.replies import (
     requests_to,
     strays,
 )
-from dragoman.check.rule import Observation, observe, rule
+from dragoman.check.rule import Observation, kept, observe, rule
 from dragoman.check.shapes import read_frame, table, table_of
-from dragoman.check.walks import KEPT
 from dragoman.schema.method import Method, Receiver
 
 OTHER_MATTERS = (-32000, -32002, -32601, -32800)
@@ -147,7 +146,7 @@ def the_connection_stays_usable(conversation: Conversation, side: Side) -> Itera
 
 def _went_on(conversation: Conversation, side: Side, frame: Frame, when: str) -> Iterator[Observation]:
     if proof(conversation, side).after(frame.number) is not None:
-        yield KEPT
+        yield kept(frame)
     elif has_fallen_silent(conversation, side, frame):
         yield observe(False, frame, f"the peer sent nothing more {when}")
 
@@ -197,7 +196,7 @@ def params_may_be_absent(conversation: Conversation, side: Side) -> Iterator[Obs
         ):
             continue
         if request.has_result:
-            yield KEPT
+            yield kept(request.answer)
         elif request.code in (-32600, -32602, -32603):
             yield observe(
                 False, request.answer, "a request without optional params was refused", request.request
@@ -220,7 +219,7 @@ def unknown_members_are_ignored(conversation: Conversation, side: Side) -> Itera
         if not unknown or not is_first or not is_harmless(request):
             continue
         if request.has_result:
-            yield KEPT
+            yield kept(request.answer)
         elif request.code in (-32600, -32602, -32603) and succeeds_otherwise(conversation, side, request):
             yield observe(
                 False, request.answer, "a request with a member nobody knows was refused", request.request

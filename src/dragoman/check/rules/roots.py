@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from dragoman.check.conversation import Conversation, Exchange
 from dragoman.check.recording import Frame
-from dragoman.check.rule import Observation, observe, rule_v1
+from dragoman.check.rule import Observation, kept, observe, rule_v1
 from dragoman.check.rules.folders import (
     USES,
     ended_calls,
@@ -16,7 +16,15 @@ from dragoman.check.rules.folders import (
     touched_paths,
     was_allowed,
 )
-from dragoman.check.timeline import BAD_PARAMS, is_fair, session_of, setup_at, setup_requests, setups
+from dragoman.check.timeline import (
+    BAD_PARAMS,
+    is_fair,
+    is_in_stretch,
+    session_of,
+    setup_at,
+    setup_requests,
+    setups,
+)
 from dragoman.check.values import is_absolute, is_same, is_under, items, normalize, text
 from dragoman.wire.envelope import Json
 
@@ -53,13 +61,33 @@ def roots_are_absolute(conversation: Conversation) -> Iterator[Observation]:
             )
 
 
-@rule_v1("ADIR-03", side="agent", fix="Refuse roots that are no list of absolute paths with -32602.")
+@rule_v1(
+    "ADIR-03",
+    side="agent",
+    fix="Refuse roots that are no list of absolute paths with -32602.",
+    is_reading=True,
+)
 def bad_roots_are_refused(conversation: Conversation) -> Iterator[Observation]:
     for request in setup_requests(conversation):
         if _roots(request) is not None and not _is_good(_roots(request)) and is_fair(conversation, request):
             yield observe(
                 request.has_error, request.request, "bad additionalDirectories were taken", request.answer
             )
+
+
+@rule_v1(
+    "INIT-14",
+    side="agent",
+    unavoidable=True,
+    fix="Take additionalDirectories, or do not advertise sessionCapabilities.additionalDirectories.",
+)
+def advertised_roots_are_taken(conversation: Conversation) -> Iterator[Observation]:
+    """In the stretch `new with roots` the folders are there."""
+    for request in setup_requests(conversation, "session/new"):
+        is_asked = is_in_stretch(conversation, request.request, "new with roots")
+        if is_asked and _can(conversation) and is_fair(conversation, request):
+            why = "additionalDirectories was advertised, and a folder that is there was refused"
+            yield observe(request.has_result, request.request, why, request.answer)
 
 
 @rule_v1("ADIR-04", side="agent", fix="Without additionalDirectories, work in cwd only.")
@@ -114,7 +142,7 @@ def roots_are_sent_again(conversation: Conversation) -> Iterator[Observation]:
             if not roots:
                 yield observe(False, request.request, "additionalDirectories was not sent again")
             elif type(roots) is list and set(before.roots) <= {text(root) for root in roots}:
-                yield observe(True, request.request, "")
+                yield kept(request.request)
 
 
 @rule_v1("ADIR-07", side="agent", fix="Refuse a root that cannot be used; never leave it out in silence.")
@@ -123,10 +151,11 @@ def no_root_is_dropped_in_silence(conversation: Conversation) -> Iterator[Observ
         if (
             _roots(request)
             and _is_good(_roots(request))
+            and is_in_stretch(conversation, request.request, "root that is not there")
             and is_fair(conversation, request)
             and request.has_error
         ):
-            yield observe(True, request.request, "")
+            yield kept(request.request, request.answer)
     for listing in conversation.calls("session/list", direction="to_agent"):
         for item in items(listing.result.get("sessions")):
             setup = setup_at(conversation, text(item.get("sessionId")), listing.request.number)

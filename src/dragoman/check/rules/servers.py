@@ -77,19 +77,21 @@ def _odd_stdio(entry: JsonObject) -> str:
 @rule_v1("SES-10", side="agent", fix="Start MCP servers over stdio and say initialize to them.")
 def servers_over_stdio_are_started(conversation: Conversation) -> Iterator[Observation]:
     logs = _logs(conversation)
-    if logs:
+    if logs and (setup := _setup_with_servers(conversation)) is not None:
         is_started = any("initialize" in log for log in logs)
-        yield observe(is_started, _setup_with_servers(conversation), "no MCP server over stdio was started")
+        # Some start a server when its tools are needed, and an agent without a model never needs any.
+        if is_started or setup.has_error or conversation.updates("tool_call"):
+            yield observe(is_started, setup.request, "no MCP server over stdio was started", setup.answer)
 
 
 @rule_v1("SES-11", side="agent", fix="Connect to every MCP server of the session.")
 def all_servers_are_connected_to(conversation: Conversation) -> Iterator[Observation]:
     logs = _logs(conversation)
-    if len(logs) > 1:
+    setup = _setup_with_servers(conversation)
+    if len(logs) > 1 and setup is not None and any("initialize" in log for log in logs):
         are_started = all("initialize" in log for log in logs)
-        yield observe(
-            are_started, _setup_with_servers(conversation), "an MCP server of several was not connected to"
-        )
+        why = "an MCP server of several was not connected to"
+        yield observe(are_started, setup.request, why, setup.answer)
 
 
 def _logs(conversation: Conversation) -> list[list[Json]]:
@@ -97,8 +99,8 @@ def _logs(conversation: Conversation) -> list[list[Json]]:
     return [log for log in logs if type(log) is list] if type(logs) is list else []
 
 
-def _setup_with_servers(conversation: Conversation) -> Json:
-    return next((request.request for request in setup_requests(conversation) if _entries(request)), None)
+def _setup_with_servers(conversation: Conversation) -> Exchange | None:
+    return next((request for request in setup_requests(conversation) if _entries(request)), None)
 
 
 @rule_v1("SES-13", side="agent", fix="Support MCP over HTTP and advertise mcpCapabilities.http.")
@@ -108,7 +110,12 @@ def servers_over_http_are_offered(conversation: Conversation) -> Iterator[Observ
         yield observe(can, conversation.initialize.answer, "mcpCapabilities.http is not true")
 
 
-@rule_v1("SES-15", side="agent", fix="Refuse MCP servers of a transport that was not advertised with -32602.")
+@rule_v1(
+    "SES-15",
+    side="agent",
+    fix="Refuse MCP servers of a transport that was not advertised with -32602.",
+    is_reading=True,
+)
 def servers_of_another_transport_are_refused(conversation: Conversation) -> Iterator[Observation]:
     for request in setup_requests(conversation):
         missing = [
@@ -123,7 +130,12 @@ def servers_of_another_transport_are_refused(conversation: Conversation) -> Iter
             )
 
 
-@rule_v1("SES-16", side="agent", fix="Refuse a setup whose mcpServers hold a malformed entry with -32602.")
+@rule_v1(
+    "SES-16",
+    side="agent",
+    fix="Refuse a setup whose mcpServers hold a malformed entry with -32602.",
+    is_reading=True,
+)
 def one_broken_server_fails_the_request(conversation: Conversation) -> Iterator[Observation]:
     for request in setup_requests(conversation):
         broken = [entry for entry in _entries(request) if entry_fault(entry)]
@@ -136,7 +148,12 @@ def one_broken_server_fails_the_request(conversation: Conversation) -> Iterator[
             )
 
 
-@rule_v1("SES-23", side="agent", fix="Look at type before the shape, and refuse types that are not known.")
+@rule_v1(
+    "SES-23",
+    side="agent",
+    fix="Look at type before the shape, and refuse types that are not known.",
+    is_reading=True,
+)
 def a_server_of_an_unknown_type_is_refused(conversation: Conversation) -> Iterator[Observation]:
     for request in setup_requests(conversation):
         strange = [

@@ -76,7 +76,7 @@ def _went_on(conversation: Conversation, close: Exchange) -> bool:
 @rule_v1("CLO-03", side="agent", fix="Forget a session that is closed, and end its MCP servers.")
 def a_closed_session_is_gone(conversation: Conversation) -> Iterator[Observation]:
     closed_sessions = {session_of(close) for close in closes(conversation) if close.has_result}
-    for call in conversation.calls(*SCOPED[:3], direction="to_agent"):
+    for call in conversation.calls("session/prompt", direction="to_agent"):
         is_closed = is_open(conversation, session_of(call), call.request.number) is False
         if session_of(call) in closed_sessions and is_closed and is_fair(conversation, call):
             yield observe(call.has_error, call.request, "a closed session still works", call.answer)

@@ -21,6 +21,7 @@ from dragoman.check.timeline import (
     announced_sessions,
     has_spoken_after,
     is_fair,
+    is_in_use,
     known_sessions,
     observe_survival,
     running_turns,
@@ -92,6 +93,21 @@ def the_whole_conversation_comes_again(conversation: Conversation) -> Iterator[O
                 yield observe(is_repeated, load.request, "the answer of a turn was not replayed", load.answer)
 
 
+@rule_v1(
+    "LOAD-03",
+    side="agent",
+    fix="Load the sessions of this connection, too, or do not advertise loadSession.",
+)
+def an_advertised_load_is_not_refused(conversation: Conversation) -> Iterator[Observation]:
+    if conversation.agent_can("loadSession") is not True:
+        return
+    for load in setup_requests(conversation, "session/load"):
+        is_surely_there = load.code == NO_METHOD or is_in_use(conversation, load)
+        if load.has_error and is_fair(conversation, load) and is_surely_there:
+            why = f"loadSession was advertised, and session/load was answered with {load.code}"
+            yield observe(False, load.request, why, load.answer)
+
+
 def _comes_again(parts: list[str], replay_text: str) -> bool:
     """Whether an answer was replayed, or at least its beginning or its end: agents put passing remarks before
     and after their answers.
@@ -113,8 +129,11 @@ def _first_words(parts: list[str], *, backwards: bool = False) -> str:
 def nothing_is_replayed_after_the_answer(conversation: Conversation) -> Iterator[Observation]:
     for load in quiet_loads(conversation, "session/load"):
         late = [frame for frame in _until_next(conversation, load) if _is_history(conversation, load, frame)]
-        if late or has_spoken_after(conversation, load.answer, "agent"):
-            yield observe(not late, load.answer, "the replay goes on after the answer", *late[:1])
+        early = [frame for frame in replay(conversation, load) if is_update(frame, *HISTORY_KINDS)]
+        # Where nothing was replayed, nothing shows when the replay ends.
+        if late or (early and has_spoken_after(conversation, load.answer, "agent")):
+            why = "the replay goes on after the answer"
+            yield observe(not late, load.answer, why, *(late or early)[:1])
 
 
 def _is_history(conversation: Conversation, exchange: Exchange, frame: Frame) -> bool:
@@ -278,7 +297,7 @@ def notices_are_not_replayed(conversation: Conversation) -> Iterator[Observation
                 for frame in replay(conversation, load)
                 if is_update(frame, "notice") and update_of(frame).get("title") in before
             ]
-            yield observe(not again, load.request, "a notice was replayed", *again[:1])
+            yield observe(not again, load.request, "a notice was replayed", load.answer, *again[:1])
 
 
 @rule_v1("LOAD-14", side="agent", fix="Give modes and configOptions their shapes, or leave them out.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dragoman.check.conversation import Conversation, is_update
+from dragoman.check.memory import facts_before
 from dragoman.check.rule import Observation, observe, rule_v1
 from dragoman.check.rules.session_load import (
     observe_continuation,
@@ -43,7 +44,9 @@ def nothing_is_replayed_on_resume(conversation: Conversation) -> Iterator[Observ
             for frame in updates
             if not is_update(frame, "agent_message_chunk") or was_replayed(conversation, load, frame)
         ]
-        yield observe(not history, load.request, "history was replayed", *history[:1])
+        # A session in which nothing was said has no history to leave out.
+        if history or facts_before(conversation, session_of(load), load.request).user:
+            yield observe(not history, load.request, "history was replayed", load.answer, *history[:1])
 
 
 @rule_v1("RES-04", side="agent", fix="Let a resumed session go on where it was.")

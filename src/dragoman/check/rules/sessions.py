@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dragoman.check.conversation import Conversation, Exchange, is_update
+from dragoman.check.conversation import Conversation, Exchange
 from dragoman.check.rule import Observation, observe, rule, rule_v1
 from dragoman.check.rules.modes import mode_fault
 from dragoman.check.rules.options import option_fault
@@ -47,20 +47,32 @@ def the_folder_of_a_session_is_absolute(conversation: Conversation) -> Iterator[
             yield observe(is_absolute(request.params["cwd"]), request.request, "cwd is not absolute")
 
 
-@rule_v1("SES-03", side="agent", fix="Refuse session/new without mcpServers with -32602; read null as empty.")
-def missing_servers_are_refused_and_null_is_none(conversation: Conversation) -> Iterator[Observation]:
-    for request in setup_requests(conversation, "session/new"):
-        if not is_fair(conversation, request) or not is_absolute(request.params.get("cwd")):
-            continue
+@rule_v1(
+    "SES-03",
+    side="agent",
+    fix="Refuse session/new without mcpServers with -32602.",
+    is_reading=True,
+)
+def missing_servers_are_refused(conversation: Conversation) -> Iterator[Observation]:
+    for request in _requests_in_folders(conversation):
         if "mcpServers" not in request.params:
-            yield observe(
-                request.code == BAD_PARAMS,
-                request.request,
-                "mcpServers was left out, and is not refused with -32602",
-                request.answer,
-            )
-        elif request.params["mcpServers"] is None:
+            why = "mcpServers was left out, and is not refused with -32602"
+            yield observe(request.code == BAD_PARAMS, request.request, why, request.answer)
+
+
+@rule_v1("SES-03", side="agent", fix="Read null for mcpServers as an empty list.")
+def null_is_no_servers(conversation: Conversation) -> Iterator[Observation]:
+    for request in _requests_in_folders(conversation):
+        if request.params.get("mcpServers", "") is None:
             yield observe(request.has_result, request.request, "mcpServers null was refused", request.answer)
+
+
+def _requests_in_folders(conversation: Conversation) -> list[Exchange]:
+    return [
+        request
+        for request in setup_requests(conversation, "session/new")
+        if is_fair(conversation, request) and is_absolute(request.params.get("cwd"))
+    ]
 
 
 @rule("SES-04", side="agent", fix="Give every session an id of its own.")
@@ -73,7 +85,7 @@ def every_session_has_an_id_of_its_own(conversation: Conversation) -> Iterator[O
             used.add(setup.session)
 
 
-@rule_v1("SES-09", side="agent", fix="Refuse a relative cwd with -32602.")
+@rule_v1("SES-09", side="agent", fix="Refuse a relative cwd with -32602.", is_reading=True)
 def a_relative_folder_is_refused(conversation: Conversation) -> Iterator[Observation]:
     for request in setup_requests(conversation, "session/new"):
         if (
@@ -108,16 +120,10 @@ def whole_settings(conversation: Conversation, method: str) -> Iterator[Observat
 def the_answer_comes_before_the_first_update(conversation: Conversation) -> Iterator[Observation]:
     for setup in setups(conversation):
         if setup.exchange.method == "session/new" and setup.session:
-            early = [
-                frame
-                for frame in conversation.between(setup.exchange.request, setup.exchange.answer)
-                if is_update(frame) and session_of(frame) == setup.session
-            ]
-            yield observe(
-                not early,
-                early[0] if early else setup.exchange.answer,
-                "an update for a session not yet told",
-            )
+            updates = [frame for frame in conversation.updates() if session_of(frame) == setup.session]
+            if updates and updates[0].number > setup.exchange.request.number:
+                first, why = updates[0], "an update for a session not yet told"
+                yield observe(first.number > setup.since, first, why, setup.exchange.answer)
 
 
 @rule_v1("SES-20", side="agent", fix="Answer with -32002 and data.sessionId when a session is not in use.")

@@ -9,8 +9,8 @@ from dragoman.check.conversation import Conversation
 from dragoman.check.manifest import Side
 from dragoman.check.recording import BROKEN, Frame
 from dragoman.check.replies import direction_to, frames_from, is_no_json, refusals_without_line, strays
-from dragoman.check.rule import Observation, observe, rule
-from dragoman.check.walks import KEPT, observe_values
+from dragoman.check.rule import Observation, kept, observe, rule
+from dragoman.check.walks import observe_values
 
 MOST_LINES = 200
 """Of one message that was broken into lines; whoever is longer than that is not looked at."""
@@ -44,7 +44,7 @@ def a_message_is_one_line(conversation: Conversation, side: Side) -> Iterator[Ob
     run: list[Frame] = []
     for frame in frames_from(conversation, side):
         if type(frame.json) is dict and not run:
-            yield KEPT
+            yield kept(frame)
             continue
         run.append(frame)
         if run[0].json is not BROKEN or not run[0].raw.lstrip().startswith(b"{") or len(run) > MOST_LINES:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from dragoman.check.conversation import Conversation, Exchange
 from dragoman.check.replies import client_capability_at
-from dragoman.check.rule import Observation, observe, rule
+from dragoman.check.rule import Observation, kept, observe, rule
 from dragoman.check.shapes import shape_errors
 from dragoman.check.terminals import (
     CREATE,
@@ -44,7 +44,7 @@ def terminals_are_used_only_where_they_are_lent(conversation: Conversation) -> I
     for turn in conversation.turns:
         is_lent = client_capability_at(conversation, turn.exchange.request, "terminal") is True
         if not is_lent and turn.end is not None and turn.updates("tool_call", "tool_call_update"):
-            yield observe(True, turn.end, "")  # it worked without
+            yield kept(turn.end)  # it worked without
 
 
 @rule(
@@ -64,7 +64,7 @@ def every_terminal_is_released(conversation: Conversation) -> Iterator[Observati
     for console in observed_terminals(conversation):
         releases = console.of(RELEASE)
         if releases:
-            yield observe(True, releases[0].request, "", console.creation.request)
+            yield kept(releases[0].request, console.creation.request)
         elif _is_over(conversation, console):
             yield observe(False, console.creation.request, "this terminal is never released", console.exit())
 

@@ -15,7 +15,7 @@ from dragoman.check.calls import (
 )
 from dragoman.check.conversation import Conversation, ObservedTurn, is_update, update_of
 from dragoman.check.recording import Frame
-from dragoman.check.rule import Observation, observe, rule
+from dragoman.check.rule import Observation, kept, observe, rule
 from dragoman.check.timeline import observe_survival
 from dragoman.check.values import text
 from dragoman.wire.envelope import JsonObject
@@ -42,7 +42,7 @@ def tools_are_told(conversation: Conversation) -> Iterator[Observation]:
         updates = turn.updates("tool_call", "tool_call_update")
         effects = [frame for frame in turn.during if frame.is_request and frame.method in EFFECTS]
         if updates:
-            yield observe(True, updates[0], "")
+            yield kept(updates[0])
         elif effects and turn.end is not None and turn.exchange.has_result:
             yield observe(False, effects[0], "a tool had an effect in this turn, and no tool call was told")
 
@@ -174,7 +174,7 @@ def progress_is_told(conversation: Conversation) -> Iterator[Observation]:
         for frame in call.frames:
             status = update_of(frame).get("status")
             if running and status in (None, "in_progress"):
-                yield observe(True, frame, "")
+                yield kept(frame)
             running = status == "in_progress" or (running and status is None)
 
 
@@ -243,7 +243,7 @@ def the_name_of_a_tool_stays(conversation: Conversation) -> Iterator[Observation
 def raw_input_and_output_are_json(conversation: Conversation) -> Iterator[Observation]:
     for frame, tool_call in tool_call_objects(conversation):
         if tool_call.get("rawInput") is not None or tool_call.get("rawOutput") is not None:
-            yield observe(True, frame, "")
+            yield kept(frame)
 
 
 @rule("TOOL-19", side="client", fix="Take any JSON as input and output of a tool.")

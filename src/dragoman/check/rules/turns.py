@@ -12,7 +12,7 @@ from itertools import takewhile
 from dragoman.check.conversation import Conversation, ObservedTurn, is_update
 from dragoman.check.memory import has_recalled
 from dragoman.check.recording import Frame
-from dragoman.check.rule import Observation, observe, rule_v1
+from dragoman.check.rule import Observation, kept, observe, rule_v1
 from dragoman.check.timeline import (
     BAD_PARAMS,
     LOGIN_NEEDED,
@@ -135,9 +135,10 @@ def a_turn_that_is_stopped_early_says_why(conversation: Conversation) -> Iterato
 def no_update_of_a_turn_comes_after_its_answer(conversation: Conversation) -> Iterator[Observation]:
     for turn in conversation.turns:
         if turn.exchange.has_result:
-            late = late_updates(conversation, turn)
-            if late or has_spoken_after(conversation, turn.exchange.answer, "agent"):
-                yield observe(not late, turn.exchange.answer, "an update comes after the answer", *late[:1])
+            late, shown = late_updates(conversation, turn), turn.updates()
+            if late or (shown and has_spoken_after(conversation, turn.exchange.answer, "agent")):
+                why = "an update comes after the answer"
+                yield observe(not late, turn.exchange.answer, why, *(late or shown)[:1])
 
 
 def late_updates(conversation: Conversation, turn: ObservedTurn) -> list[Frame]:
@@ -217,7 +218,7 @@ def turns_of_two_sessions_run_at_once(conversation: Conversation) -> Iterator[Ob
             if neighbour.session == turn.session or end is None:
                 continue
             if first is not None and first.number < end.number:
-                yield observe(True, first, "")
+                yield kept(first)
             elif end.at - request.at > STUCK_SECONDS and _is_stuck(conversation, neighbour, request):
                 yield observe(False, request, "a turn waits for the turn of another session", end)
 
@@ -255,7 +256,7 @@ def a_turn_that_failed_is_an_error(conversation: Conversation) -> Iterator[Obser
     for turn in conversation.turns:
         exchange = turn.exchange
         if exchange.has_error and exchange.code not in (BAD_PARAMS, NOT_FOUND, LOGIN_NEEDED):
-            yield observe(True, exchange.answer, "")
+            yield kept(exchange.answer)
         elif exchange.has_result and reason_of(turn) in ("error", "failed", "failure"):
             yield observe(False, exchange.answer, "a failure is told as a stop reason")
         elif exchange.has_result and is_in_stretch(conversation, exchange.request, "fail"):

@@ -12,13 +12,12 @@ from functools import partial
 
 from dragoman.check.conversation import Conversation, ObservedTurn, update_of
 from dragoman.check.recording import Frame
-from dragoman.check.rule import Observation, observe, rule
-from dragoman.check.rules.cancellation import READ_SECONDS, cancels, was_waiting
+from dragoman.check.rule import Observation, kept, observe, rule
+from dragoman.check.rules.cancellation import cancels, was_read
 from dragoman.check.rules.turns import GATED
 from dragoman.check.timeline import (
     BAD_PARAMS,
     announced_sessions,
-    has_clock,
     has_spoken_after,
     is_fair,
     is_ready,
@@ -121,7 +120,7 @@ def a_prompt_without_blocks_is_refused(conversation: Conversation) -> Iterator[O
 def work_ends_with_idle(conversation: Conversation) -> Iterator[Observation]:
     for turn in inserted_turns(conversation):
         if turn.end is not None and reason(turn):
-            yield observe(True, turn.end, "", turn.exchange.request)
+            yield kept(turn.end, turn.exchange.request)
         elif turn.end is None and _went_on(conversation, turn):
             yield observe(False, turn.exchange.request, "the session never became idle after this prompt")
 
@@ -146,9 +145,10 @@ def an_idle_session_does_not_work(conversation: Conversation) -> Iterator[Observ
     for turn in inserted_turns(conversation):
         if turn.end is None or not _is_alone(conversation, turn):
             continue
-        late = _late(turn)
-        if late or has_spoken_after(conversation, turn.end, "agent"):
-            yield observe(not late, turn.end, "the session worked on after it had said idle", *late[:1])
+        late, shown = _late(turn), turn.updates()
+        if late or (shown and has_spoken_after(conversation, turn.end, "agent")):
+            why = "the session worked on after it had said idle"
+            yield observe(not late, turn.end, why, *(late or shown)[:1])
 
 
 def _late(turn: ObservedTurn) -> list[Frame]:
@@ -194,15 +194,12 @@ def _user_messages(turn: ObservedTurn) -> list[Frame]:
 
 
 def _cancelled_turns(conversation: Conversation) -> Iterator[tuple[Frame, ObservedTurn]]:
-    """Cancels, each with the turn that it surely ended: one that waited for the client, or that ended so, or
-    long after.
-    """
+    """Cancels, each with the turn that it surely ended: one that ended so, or after it was surely read."""
     for cancel in cancels(conversation):
         turn = next((turn for turn in inserted_turns(conversation) if _is_hit(turn, cancel)), None)
         if turn is None or turn.end is None or not _is_alone(conversation, turn):
             continue
-        slow = has_clock(conversation) and turn.end.at - cancel.at >= READ_SECONDS
-        if reason(turn) == "cancelled" or was_waiting(conversation, cancel, turn) or slow:
+        if reason(turn) == "cancelled" or was_read(conversation, cancel, turn):
             yield cancel, turn
 
 

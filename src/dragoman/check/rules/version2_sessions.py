@@ -8,7 +8,7 @@ from dragoman.check.conversation import Conversation, Exchange, ObservedTurn, is
 from dragoman.check.recording import Frame
 from dragoman.check.rule import Observation, observe
 from dragoman.check.rules.version2 import WORK, inserted_turns, rule_v2
-from dragoman.check.timeline import has_spoken_after, is_fair, session_of, setup_at
+from dragoman.check.timeline import has_spoken_after, is_fair, is_in_use, session_of, setup_at
 
 HISTORY = (*WORK, "user_message", "user_message_chunk", "plan_update", "terminal_update")
 
@@ -86,7 +86,9 @@ def history_is_told_only_if_it_is_asked_for(conversation: Conversation) -> Itera
         running = [
             frame for frame in _meanwhile(conversation, resume) if update_of(frame).get("state") == "running"
         ]
-        if resume.params.get("replayFrom") is None and not running:  # what runs may tell of itself
+        has_history = history or is_in_use(conversation, resume) or "told" in conversation.recording.facts
+        # What runs may tell of itself, and a session without history has none to leave out.
+        if resume.params.get("replayFrom") is None and not running and has_history:
             yield observe(not history, resume.answer, "history was sent without replayFrom", *history[:1])
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dragoman.check.conversation import Conversation, Exchange
 from dragoman.check.manifest import Side
 from dragoman.check.recording import Direction, Frame
-from dragoman.check.rule import Observation, direction_from, observe, rule, rule_v1
+from dragoman.check.rule import Observation, direction_from, kept, observe, rule, rule_v1
 from dragoman.check.rules.cancellation import ABORTED, cancels, stays_quiet
 from dragoman.check.rules.turns import late_updates
 from dragoman.check.timeline import (
@@ -177,7 +177,7 @@ def _observe_untouched(conversation: Conversation, exchange: Exchange, frame: Fr
     if exchange.answer is not None and is_cancelled and (stop is None or exchange.answer.number < stop):
         yield observe(False, frame, "a request with another id was cancelled", exchange.answer)
     elif exchange.answer is not None:
-        yield observe(True, frame, "")
+        yield kept(frame)
 
 
 @rule_v1("CRQ-09", side="agent", fix="Answer a withdrawn prompt with -32800 or stopReason cancelled.")

@@ -101,6 +101,8 @@ class V2Client(Edge):
             return refuse(message, VERSION_UNSUPPORTED, "Unsupported protocol version", data)
         self._phase = "waiting"
         params = as_object(message.params)
+        meta = as_object(as_object(params.get("capabilities")).get("_meta"))
+        self._desk.shows_usage = as_object(meta.get("dragoman")).get("usage") is True
         self._desk.open.owe(message.id, PendingCall(message.id, "initialize", params))
         return [("inside", request(message.id, "initialize", initialize_in_v1(params)))]
 

@@ -7,7 +7,7 @@ from msgspec import UNSET, Struct, UnsetType
 from dragoman.dialect.debts import OwnIds, PendingRequests
 from dragoman.dialect.edge import Out
 from dragoman.dialect.ledger import LedgerNote
-from dragoman.dialect.message import Id, Json, Message, Object, refusal, request
+from dragoman.dialect.message import Id, Json, Message, Object, as_object, as_text, refusal, request
 from dragoman.dialect.v2.client_handshake import AgentAbilities
 from dragoman.dialect.v2.client_session import V2ClientSession
 from dragoman.dialect.v2.to_v1.fields import LossReporter
@@ -16,6 +16,10 @@ from dragoman.wire.codes import NOT_FOUND
 
 BEGINNINGS = ("session/new", "session/fork")
 """Requests whose answers name a session."""
+
+
+PROMPT = "prompt-"
+"""How the id of a prompt's message begins at a hub; its key follows."""
 
 
 class PendingCall(Struct, frozen=True):
@@ -35,16 +39,30 @@ class PendingCalls:
     def __init__(self, report: LossReporter, nonce: str) -> None:
         self.report = report
         self.can = AgentAbilities()
+        self.shows_usage = False
         self.sessions: dict[str, V2ClientSession] = {}
         self.open: PendingRequests[PendingCall] = PendingRequests()
         self._message_ids = OwnIds(f"dragoman-{nonce}" if nonce else "dragoman")
         self._call_ids = OwnIds("dragoman-call")
+
+    def name_prompt(self, params: Object) -> tuple[str, Object]:
+        """The id of a prompt's message, and the params that make the agent tell it again under this id.
+
+        A hub tells prompts again as `prompt-KEY`; the key is the client's, or made up here.
+        """
+        if not self.can.keys:
+            return self._message_ids.next(), params
+        meta = as_object(params.get("_meta"))
+        ours = as_object(meta.get("dragoman"))
+        key = as_text(ours.get("key")) or self._message_ids.next()
+        return f"{PROMPT}{key}", {**params, "_meta": {**meta, "dragoman": {**ours, "key": key}}}
 
     def session(self, session_id: str) -> V2ClientSession:
         """Made at its first mention: agents speak of sessions before they have answered for them."""
         session = self.sessions.get(session_id)
         if session is None:
             session = self.sessions[session_id] = V2ClientSession(session_id, self._message_ids, self.report)
+            session.shows_usage = self.shows_usage
         return session
 
     @property

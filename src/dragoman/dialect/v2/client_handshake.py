@@ -37,6 +37,8 @@ class AgentAbilities(Struct, frozen=True, kw_only=True):
     logins: frozenset[str] = frozenset()
     """Methods that may be named to it; a login in a terminal is none of them."""
     has_logins: bool = False
+    keys: bool = False
+    """Whether it is a hub, which tells a prompt again under the key that came with it."""
 
 
 def abilities(result: Object) -> AgentAbilities:
@@ -53,6 +55,7 @@ def abilities(result: Object) -> AgentAbilities:
         logins=frozenset(as_text(method.get("id")) for method in methods if method.get("type") != "terminal")
         - {""},
         has_logins=bool(methods),
+        keys="hub" in as_object(as_object(result.get("_meta")).get("dragoman")),
     )
 
 

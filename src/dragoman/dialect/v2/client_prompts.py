@@ -52,6 +52,7 @@ class V2ClientPrompts:
         if not v1_blocks or len(v1_blocks) != len(as_list(params.get("prompt"))):
             return refuse(message, INVALID_PARAMS, "Invalid params: a prompt needs content")
         v2_blocks = blocks_in_v2(params.get("prompt"), session.writer)
-        session.begin(message.id, v2_blocks, v1_blocks)
+        message_id, params = self._desk.name_prompt(params)
+        session.begin(message.id, v2_blocks, v1_blocks, message_id)
         call = PendingCall(message.id, "session/prompt", params, session.id)
         return [self._desk.forward(call, "session/prompt", {**params, "prompt": v1_blocks})]

@@ -66,19 +66,26 @@ class V2ClientSession:
         self.is_closed = False
         self.is_child = False
         """Whether the agent has announced it as a child: it says how it stands with its parent's updates."""
+        self.shows_usage = False
+        """Whether the client asked for the usage of turns, which the stable protocol does not have."""
         self.title: str | None = None
         self.updated_at: str | None = None
-        self._ids = ids
         self._messages = MessageIds(ids)
         self._state = "idle"
         self._terminals: set[str] = set()
         self._swallow_late = False
 
-    def begin(self, request_id: Id | UnsetType, prompt_blocks: list[Object], echoes: list[Object]) -> None:
+    def begin(
+        self,
+        request_id: Id | UnsetType,
+        prompt_blocks: list[Object],
+        echoes: list[Object],
+        message_id: str,
+    ) -> None:
         """The prompt goes to the agent."""
         self._messages.interrupt()
         self._swallow_late = False
-        self.turn = V2ClientTurn(request_id, self._ids.next(), prompt_blocks, deque(echoes))
+        self.turn = V2ClientTurn(request_id, message_id, prompt_blocks, deque(echoes))
 
     def acknowledge(self) -> list[Out]:
         turn = self.turn
@@ -125,7 +132,7 @@ class V2ClientSession:
         else:
             self.writer.note(STOP_REASON)
         usage = self.writer.clean(as_object(result.get("usage")), _USAGE)
-        if all(name in usage for name in _TOKENS):
+        if self.shows_usage and all(name in usage for name in _TOKENS):
             fields["usage"] = usage
         if is_object(result.get("_meta")):
             fields["_meta"] = result["_meta"]

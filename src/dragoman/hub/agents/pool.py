@@ -47,6 +47,7 @@ CLIENT: dict[str, Any] = {
         "terminal": True,
         "elicitation": {"form": {}, "url": {}},
         "subagents": {},
+        "_meta": {"dragoman": {"usage": True}},
     },
 }
 

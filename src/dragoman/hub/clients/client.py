@@ -337,6 +337,11 @@ class HubClient:
         return is_able and self.grant.may("approve")
 
     @property
+    def usage(self) -> bool:
+        """Whether it asked for the usage in answers to prompts."""
+        return _has(self.capabilities, ("_meta", "dragoman", "usage"))
+
+    @property
     def knows_children(self) -> bool:
         """Whether it takes messages about child sessions that it has not asked for."""
         return isinstance(self.capabilities.get("subagents"), dict)

@@ -23,6 +23,7 @@ from dragoman.hub.session.frames import (
     object_of,
     ours_in,
     session_of,
+    stable_result,
     value_of,
     with_cursor,
     with_cursors,
@@ -59,6 +60,10 @@ class ClientView(Protocol):
     def cursors(self) -> bool: ...
     @property
     def events(self) -> bool: ...
+    @property
+    def usage(self) -> bool:
+        """Whether it asked for the usage in answers to prompts."""
+
     def waits_for(self, key: str, /) -> tuple[Id, ...]:
         """The ids under which it waits for the end of this turn."""
 
@@ -254,7 +259,7 @@ def _from_note(session: str, entry: StoredEntry, view: ClientView) -> Iterator[C
         if waiting:
             view.on_answered(note.key)
         for request_id in waiting:
-            yield _answer(request_id, note)
+            yield _answer(request_id, note, usage=view.usage)
     elif note.hub == "child":
         view.on_child(note.session)
     elif note.hub == "settled":
@@ -267,9 +272,10 @@ def _from_note(session: str, entry: StoredEntry, view: ClientView) -> Iterator[C
         yield _event(session, entry, _event_members(note, entry.frame))
 
 
-def _answer(waiting: Id, note: StreamNote) -> ClientMessage:
+def _answer(waiting: Id, note: StreamNote, *, usage: bool) -> ClientMessage:
     if isinstance(note.result, Raw):
-        return ClientMessage(response(waiting, bytes(note.result))[:-1], "result")
+        result = stable_result(bytes(note.result), usage=usage)
+        return ClientMessage(response(waiting, result)[:-1], "result")
     error = note.error if isinstance(note.error, Raw) else Raw(b'{"code":-32603,"message":"Internal error"}')
     return ClientMessage(b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (encode_json(waiting), bytes(error)), "")
 
@@ -309,6 +315,7 @@ class HistoryView:
 
     cursors = True
     events = True
+    usage = True
     stand_in = ""
     requester = ""
 

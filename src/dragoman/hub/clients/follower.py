@@ -183,7 +183,7 @@ class ClientFollower:
             answer = answers.get(key) if session_id == self.session.id else None
             if answer is not None and answer.sequence <= self.session.log.last:
                 for request_id in self.waits_for(key):
-                    self.client.send(answer.to(request_id))
+                    self.client.send(answer.to(request_id, usage=self.usage))
                 self.on_answered(key)
 
     async def _catch_up(
@@ -301,6 +301,10 @@ class ClientFollower:
 
     def waits_for(self, key: str, /) -> tuple[Id, ...]:
         return self.client.waiting.get((self.session.id, key), ())
+
+    @property
+    def usage(self) -> bool:
+        return self.client.usage
 
     def on_answered(self, key: str, /) -> None:
         self.client.waiting.pop((self.session.id, key), None)

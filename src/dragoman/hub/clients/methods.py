@@ -200,7 +200,7 @@ class Methods:
             position = Position(0)
         follower = self._hub.attach(client, session, position)
 
-        # Some clients listen to a session only when an answer has named it.
+        # Not in the schema: clients over HTTP listen to a session only when something has named it.
         standing = {**self._views.standing(session), "sessionId": session.id}
 
         def up() -> None:
@@ -347,7 +347,7 @@ class Methods:
         follower.own |= {key}
         answer = session.state.answers.get(key)
         if answer is not None and (follower.is_ended or follower.position.sequence >= answer.sequence):
-            client.send(answer.to(request_id))
+            client.send(answer.to(request_id, usage=client.usage))
         elif session.state.knows_key(key) or key in session.lookups:
             client.wait_for(session.id, key, request_id)
         elif not session.bounds.prompts.fits(_size(params)):

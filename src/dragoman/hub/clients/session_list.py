@@ -46,8 +46,11 @@ class SessionList:
             with_children=False,
         )
         names = ("sessionId", "cwd", "title", "updatedAt")
+        # The stable protocol does not have it: it is for whoever asks about it.
+        tells_archived = "archived" in params
         sessions = [
-            {name: line[name] for name in names if line.get(name)} | {"archived": line["state"] == "archived"}
+            {name: line[name] for name in names if line.get(name)}
+            | ({"archived": line["state"] == "archived"} if tells_archived else {})
             for line in page["sessions"]
         ]
         rest = {"nextCursor": page["nextCursor"]} if "nextCursor" in page else {}

@@ -30,6 +30,7 @@ from dragoman.hub.engine.ports import AgentPort, ClientPort, FollowerPort, HubPo
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import encode_json, merge_ours, no_result, object_of, value_of
 from dragoman.hub.session.machine import StepResult, Verdict, prompt_verdict, step
+from dragoman.hub.session.message_ids import MessageIds
 from dragoman.hub.session.state import (
     ANSWERS,
     OWN_ID,
@@ -72,7 +73,7 @@ class LiveSession:
         *("hub", "id", "stream", "followers", "process", "log", "lease", "checkpoint_at", "listed_state"),
         *("is_replaying", "needs_reminder", "setup", "used", "closed_event", "_state", "_calls", "_bounds"),
         *("_binding", "_pending", "_lookups", "_effects", "_receipts", "_storage_callbacks", "_steer_events"),
-        *("_waiting", "_acted_upon", "_timer", "_close_at", "_trouble", "__weakref__"),
+        *("_waiting", "_acted_upon", "_timer", "_close_at", "_trouble", "_messages", "__weakref__"),
     )
 
     def __init__(self, hub: EngineHub, state: SessionState, *, listed_state: str = "") -> None:
@@ -116,6 +117,7 @@ class LiveSession:
         # By the loop's time: somebody may set the clock back while it is closed. And why the journal does
         # not store what happens.
         self._close_at, self._trouble = 0.0, ""
+        self._messages = MessageIds()
         self._count_bytes()
         self.dispatch(ev.EntriesStored(last=state.last))
         if hub.draining:
@@ -355,6 +357,10 @@ class LiveSession:
             return
         if self._state.parent:
             self.used = asyncio.get_running_loop().time()
+        turn = self._state.turn
+        frames = self._messages.stamp(
+            self.id, frames, turn="" if turn is None else turn.key, sequence=self._state.last + 1
+        )
         is_text = are_chunks(self.id, frames)
         verdict = self.dispatch(ev.UpdatesReceived(frames=frames, number=number, are_chunks=is_text))
         if verdict == "done" and not is_text:
@@ -605,7 +611,8 @@ class LiveSession:
             waiting = follower.waits_for(key)
             if waiting and (follower.is_ended or follower.position.sequence >= answer.sequence):
                 follower.on_answered(key)
-                follower.client.tell(b"".join(answer.to(request_id) for request_id in waiting))
+                usage = follower.client.usage
+                follower.client.tell(b"".join(answer.to(request_id, usage=usage) for request_id in waiting))
             elif waiting:
                 follower.keep_answer(key, answer)
 

@@ -397,7 +397,7 @@ class ApprovalBroker:
             if session_id not in client.followers:
                 for request_id in client.waiting.pop((session_id, key), ()):
                     if answer is not None:
-                        client.send(answer.to(request_id))
+                        client.send(answer.to(request_id, usage=client.usage))
 
     def unstored_error(self, error: JournalError) -> ErrorObject:
         return error_object(

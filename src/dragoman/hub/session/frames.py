@@ -143,7 +143,7 @@ def all_begin(frames: Sequence[bytes], *heads: bytes) -> bool:
     """
     if len(frames) == 1:
         return frames[0].startswith(heads)
-    block = b"\n" + _text_of(frames)
+    block = b"\n" + text_of(frames)
     remaining = len(frames)
     for head in heads:
         remaining -= block.count(b"\n" + head)
@@ -152,7 +152,7 @@ def all_begin(frames: Sequence[bytes], *heads: bytes) -> bool:
     return False
 
 
-def _text_of(frames: Sequence[bytes]) -> bytes:
+def text_of(frames: Sequence[bytes]) -> bytes:
     """Frames without newlines, each with one behind it; a block or a journal's page has that text already."""
     text: bytes | None = getattr(frames, "text", None)
     return b"\n".join((*frames, b"")) if text is None else text
@@ -170,6 +170,15 @@ def with_cursors(updates: Sequence[bytes], first: int) -> bytes:
     skip = len(UPDATE)
     form = UPDATE + b'"_meta":{"dragoman":{"cursor":"%d"}},%b\n'
     return b"".join([form % (sequence, update[skip:]) for sequence, update in enumerate(updates, first)])
+
+
+def stable_result(result: bytes, *, usage: bool) -> bytes:
+    """The result of a prompt; without `usage`, which the stable protocol does not have, unless asked for."""
+    if usage or b'"usage"' not in result:
+        return result
+    members = object_of(result)
+    members.pop("usage", None)
+    return encode_json(members)
 
 
 STEERED_MESSAGE = "steer-"

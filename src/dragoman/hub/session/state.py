@@ -24,6 +24,7 @@ from dragoman.hub.session.frames import (
     encode_json,
     object_of,
     ours_in,
+    stable_result,
     update_kind,
     update_start,
     value_of,
@@ -207,10 +208,10 @@ class PromptAnswer(Struct, frozen=True, gc=False):
             return StreamNote("turn_ended", key=self.key, result=Raw(self.content))
         return StreamNote("turn_ended", key=self.key, error=Raw(self.content) if self.content else UNSET)
 
-    def to(self, request_id: Id) -> bytes:
-        """As the answer to whoever waits under this id."""
+    def to(self, request_id: Id, *, usage: bool) -> bytes:
+        """As the answer to whoever waits under this id, and may want the usage."""
         if not self.is_error:
-            return response(request_id, self.content)
+            return response(request_id, stable_result(self.content, usage=usage))
         error = self.content or b'{"code":-32603,"message":"Internal error"}'
         return b'{"jsonrpc":"2.0","id":%b,"error":%b}\n' % (encode_json(request_id), error)
 

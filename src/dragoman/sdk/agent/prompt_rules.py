@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec import UNSET
+from msgspec.structs import replace
+
 from dragoman.core import STOP_REASONS
 from dragoman.errors import InvalidValue
 from dragoman.schema import v1
 from dragoman.schema.base import Unknown
+from dragoman.sdk.capabilities import USAGE, Capabilities
+from dragoman.sdk.outbound import write_out
 from dragoman.wire.codes import invalid_params
 
 if TYPE_CHECKING:
@@ -53,6 +58,13 @@ def check_blocks(agent: Agent, request: v1.PromptRequest) -> None:
         )
         if block_type:
             raise invalid_params(f"content of type {block_type} was not advertised")
+
+
+def write_response(response: v1.PromptResponse, capabilities: Capabilities) -> bytes:
+    """The answer to a prompt, for a client of these capabilities."""
+    if response.usage is not UNSET and USAGE not in capabilities:
+        response = replace(response, usage=UNSET)
+    return write_out(response, v1.PromptResponse, "session/prompt")
 
 
 def response_to(outcome: object, *, is_cancelled: bool) -> v1.PromptResponse:

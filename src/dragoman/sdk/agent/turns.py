@@ -15,10 +15,9 @@ from dragoman.runtime.deferred_module import DeferredModule
 from dragoman.schema import v1
 from dragoman.schema.steering import STEERING
 from dragoman.sdk.agent.agent import Agent
-from dragoman.sdk.agent.prompt_rules import CANCELLED, check_blocks, response_to
+from dragoman.sdk.agent.prompt_rules import CANCELLED, check_blocks, response_to, write_response
 from dragoman.sdk.agent.session import AgentSession, ClientHandle, SteerMessage, Turn
 from dragoman.sdk.agent.steering import answer_for
-from dragoman.sdk.outbound import write_out
 from dragoman.wire.codes import invalid_request, method_not_found
 
 if TYPE_CHECKING:
@@ -125,7 +124,7 @@ class AgentTurns:
                 return CANCELLED
             response = await self._handle(running)
             stop_reason = response.stop_reason
-            return write_out(response, v1.PromptResponse, "session/prompt")
+            return write_response(response, self._client.capabilities)
         except asyncio.CancelledError:
             if not running.machine.is_cancelled:
                 raise  # not the client's cancel: the connection is being closed

@@ -136,8 +136,9 @@ class Client:
         """What this client advertises: what it has handlers for."""
         has = self.handlers
         extensions = sorted(method for method, _ in has.items() if method.startswith("_"))
+        ours: dict[str, object] = {"usage": True, **({"extensions": extensions} if extensions else {})}
         return v1.ClientCapabilities(
-            meta={**self.meta, "dragoman": {"extensions": extensions}} if extensions else self.meta or UNSET,
+            meta={**self.meta, "dragoman": ours},
             fs=v1.FileSystemCapabilities(
                 read_text_file="fs/read_text_file" in has, write_text_file="fs/write_text_file" in has
             ),

@@ -40,7 +40,7 @@ def interpreter_for(
     if hasattr(socket, "AF_UNIX"):  # what the client lends is reached through one
         settings = replace(settings, client_tools=True)
     if not settings.nonce:
-        settings = replace(settings, nonce=os.urandom(4).hex())
+        settings = replace(settings, nonce=os.urandom(8).hex())
     if settings.clock is None:
         settings = replace(settings, clock=_now)
     edges: list[Edge] = [Quirks(position, settings, ledger)] if quirks else []

@@ -237,10 +237,10 @@ class Kit(Generic[C]):
 
             session.mcp = Mounts(session)
 
-    async def greet(self, session: KitSession[Any]) -> None:
-        """Send a new session's commands to the client, after the answer that opened it."""
-        if self.commands:
-            await session.commands(self.commands.as_updates())
+    def greeting(self) -> v1.SessionUpdate | None:
+        """What a client is told of every session that it opens: its commands."""
+        commands = self.commands.as_updates()
+        return v1.AvailableCommandsUpdate(available_commands=commands) if commands else None
 
     async def _begin_turn(self, turn: KitTurn[Any]) -> None:
         """Set the title and show pending notices before the handler runs."""

@@ -8,6 +8,7 @@ or deleted.
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import logging
 import time
@@ -59,8 +60,8 @@ class SessionKit(Protocol):
     def mount(self, session: KitSession[Any]) -> None:
         """Start the MCP servers that the client gave the session."""
 
-    async def greet(self, session: KitSession[Any]) -> None:
-        """Tell the client what belongs to a session that was just opened."""
+    def greeting(self) -> v1.SessionUpdate | None:
+        """What a client is told of every session that it opens; None if there is nothing."""
 
 
 class KitSessions:
@@ -150,7 +151,9 @@ class KitSessions:
             raise ErrorAnswer(INTERNAL_ERROR, "Internal error: the stored session is damaged") from None
         if info.cwd != request.cwd:
             await journal.describe(info.stream, cwd=request.cwd)
-        return await self._open(connection, client, request, restored_session, journal, title=info.title)
+        return await self._open(
+            connection, client, request, restored_session, journal, title=info.title, is_known=True
+        )
 
     async def _take(
         self, journal: Journal, stream: str, restored_session: RestoredSession, send: Send | None
@@ -184,7 +187,9 @@ class KitSessions:
         journal: Journal,
         *,
         title: str = "",
+        is_known: bool = False,
     ) -> KitSession[Any]:
+        """`is_known`: the client knows the id, so it may be told of the session before its answer."""
         stream = self._kit.shelf.stream(restored_session.session_id)
         session: KitSession[Any] = KitSession(
             client,
@@ -203,8 +208,16 @@ class KitSessions:
         cast("dict[str, Any]", client.sessions)[session.id] = session
         connection.sessions.add(session)
         self._kit.mount(session)
-        session.start(self._kit.greet(session))
+        if is_known:
+            self._greet(session)
+        else:  # the answer is written in this step of the loop: the greeting leaves right behind it
+            asyncio.get_running_loop().call_soon(self._greet, session)
         return session
+
+    def _greet(self, session: KitSession[Any]) -> None:
+        greeting, client = self._kit.greeting(), session.client
+        if greeting is not None and client.sessions.get(session.id) is session:
+            client.link.outbox.add(frames.update_frame(session.id, greeting) + b"\n")
 
     # What is done to stored ones.
 

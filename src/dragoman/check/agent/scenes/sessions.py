@@ -27,7 +27,7 @@ a third of the patience.
 
 
 async def again(stage: Stage) -> None:
-    """A session in another process: loaded, closed, resumed."""
+    """A session that is loaded and resumed: where it was made, after it was closed, in another process."""
     can_load, can_resume = (
         stage.profile.has("loadSession"),
         stage.profile.has("sessionCapabilities", "resume"),
@@ -42,10 +42,16 @@ async def again(stage: Stage) -> None:
                 await talk.prompt(session, text, name=trigger)
         setup = {"sessionId": session, "cwd": str(folder), "mcpServers": []}
         talk.facts |= {"session": session, "word": stage.prompts.word}
-        if can_load and stage.profile.has("sessionCapabilities", "close"):
-            # What is replayed can be compared here with what was said.
-            await talk.call("session/close", {"sessionId": session}, name="close")
+        # What is replayed can be compared here with what was said.
+        if can_load:
             await talk.call("session/load", setup, name="load")
+            await talk.quiet()
+        if can_resume:
+            await talk.call("session/resume", setup, name="resume")
+            await talk.quiet()
+        if can_load and stage.profile.has("sessionCapabilities", "close"):
+            await talk.call("session/close", {"sessionId": session}, name="close")
+            await talk.call("session/load", setup, name="load after close")
             await talk.quiet()
         talk.facts["exit"] = await talk.close_input()
         before = session_facts(talk.recording)
@@ -130,7 +136,7 @@ async def roots(stage: Stage) -> None:
     main, extra, outside = (stage.project(name) for name in ("main", "extra", "outside"))
     (main / "app.py").write_text("import os, sys\n")
     async with stage.open_talk("roots", {}) as talk:
-        session = await talk.new(main, additionalDirectories=[str(extra)])
+        session = await talk.new(main, name="new with roots", additionalDirectories=[str(extra)])
         talk.facts |= {"session": session, "folders": [str(main), str(extra), str(outside)]}
         for name, folder in (("work", main), ("extra", extra), ("outside", outside)):
             if text := stage.say("read", folder):

@@ -1,0 +1,94 @@
+"""Message ids for agents that give their messages none.
+
+Pieces of one kind that follow each other in a turn are one message, unless a tool call comes in between. Its
+id is stored with every piece, so that a message has one id for ever: for whoever hears it live, reads it
+again, joins in the middle of it, or comes back after a restart. An id that the agent gives stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Raw, Struct
+
+from dragoman.hub.session.frames import (
+    BlockLines,
+    all_begin,
+    encode_json,
+    object_of,
+    text_of,
+    update_kind,
+    update_start,
+    value_of,
+)
+
+MESSAGE_KINDS = frozenset({b"agent_message_chunk", b"agent_thought_chunk", b"user_message_chunk"})
+OWN_MESSAGE = "message-"
+"""How the ids begin that the hub makes up. The number of the message's first entry follows."""
+
+_MEMBER = b'"messageId"'
+_ENDS = frozenset({b"tool_call", b"tool_call_update"})
+"""Kinds of updates after which another message begins."""
+
+
+class MessageIds(Struct):
+    """The message that a session is at."""
+
+    turn: str = ""
+    kind: bytes = b""
+    id: str = ""
+    begin: bytes = b""
+    """How the pieces of the message begin, and below what goes in behind that."""
+    member: bytes = b""
+
+    def stamp(self, session_id: str, frames: Sequence[bytes], *, turn: str, sequence: int) -> Sequence[bytes]:
+        """The same updates, each piece of a message with an id; `sequence` is the number of the first."""
+        if turn != self.turn:
+            self.turn, self.kind = turn, b""
+        begin, member = self.begin, self.member
+        if self.kind and all_begin(frames, begin):  # a message goes on, as nearly always
+            if len(frames) == 1 and _MEMBER not in frames[0]:
+                return [begin + member + frames[0][len(begin) :]]
+            text = text_of(frames)
+            if _MEMBER not in text:
+                block = (b"\n" + text).replace(b"\n" + begin, b"\n" + begin + member)
+                return BlockLines(block[1:])
+        start = update_start(session_id)
+        return [self._stamp(frame, start, number) for number, frame in enumerate(frames, sequence)]
+
+    def _stamp(self, frame: bytes, start: bytes, sequence: int) -> bytes:
+        kind = update_kind(frame, start)
+        if kind is None:
+            return self._stamp_otherwise(frame, start, sequence)
+        if kind not in MESSAGE_KINDS:
+            self._end(kind)
+            return frame
+        if _MEMBER in frame and "messageId" in object_of(object_of(object_of(frame)["params"])["update"]):
+            self.kind = b""
+            return frame
+        self._begin(kind, sequence, start)
+        end = len(self.begin)
+        return frame[:end] + self.member + frame[end:]
+
+    def _stamp_otherwise(self, frame: bytes, start: bytes, sequence: int) -> bytes:
+        """A frame that is written in another way than most."""
+        whole = object_of(frame)
+        params = object_of(whole.get("params"))
+        update = object_of(params.get("update"))
+        name = value_of(update.get("sessionUpdate"))
+        kind = name.encode() if isinstance(name, str) else b""
+        if kind not in MESSAGE_KINDS or "messageId" in update:
+            self._end(kind)
+            return frame
+        self._begin(kind, sequence, start)
+        update["messageId"] = Raw(encode_json(self.id))
+        return encode_json({**whole, "params": {**params, "update": update}})
+
+    def _begin(self, kind: bytes, sequence: int, start: bytes) -> None:
+        if kind != self.kind:
+            self.kind, self.id = kind, f"{OWN_MESSAGE}{sequence}"
+            self.begin, self.member = start + kind + b'"', b',"messageId":"%b"' % self.id.encode()
+
+    def _end(self, kind: bytes) -> None:
+        if kind in _ENDS or kind in MESSAGE_KINDS:
+            self.kind = b""
