@@ -98,32 +98,6 @@ async def test_every_client_that_may_answer_is_asked_and_the_first_answer_counts
         assert [one["request"] for one in reader.events("asked")] == [settled["request"]]
 
 
-async def test_prompts_queue_in_order_and_can_be_edited_and_withdrawn() -> None:
-    gate = Gate()
-    async with staged({"one": lambda: obedient(gate)}) as stage:
-        client = await stage.client(**AWARE).begin()
-        session = await client.new()
-        running = client.prompt(session, "wait", key="a")
-        await gate.waiting.wait()
-        client.prompt(session, "second", key="b")
-        gone = client.prompt(session, "third", key="c")
-        last = client.prompt(session, "fourth", key="d")
-        await client.until(lambda one: one.get("params", {}).get("key") == "d")
-        edited = {"sessionId": session, "key": "b", "prompt": text("better")}
-        await client.call("_dragoman/hub/queue/edit", edited)
-        await client.call("_dragoman/hub/queue/withdraw", {"sessionId": session, "key": "c"})
-        assert (await client.answer(gone))["result"]["stopReason"] == "cancelled"
-        snapshot = (await client.call("_dragoman/hub/attach", {"sessionId": session}))["snapshot"]
-        assert [(one["key"], one["prompt"]) for one in snapshot["queue"]] == [
-            ("b", text("better")),
-            ("d", text("fourth")),
-        ]
-        gate.open.set()
-        await client.answer(running)
-        await client.answer(last)
-        assert gate.prompts == ["wait", "better", "fourth"]
-
-
 async def test_a_cancel_ends_the_turn_and_what_it_had_asked() -> None:
     async with staged({"one": obedient}) as stage:
         client = await stage.client(**AWARE).begin()
@@ -492,22 +466,3 @@ async def test_an_agent_that_waits_for_somebodys_answer_outside_of_turns_is_not_
         client.allow(question, "yes")
         await eventually(lambda: one.over)
         assert stage.agents["one"].answers["p"]["result"]["outcome"]["optionId"] == "yes"
-
-
-async def test_a_prompt_that_is_edited_keeps_what_its_client_lends() -> None:
-    gate = Gate()
-    async with staged({"one": lambda: obedient(gate)}) as stage:
-        client = await stage.client(**AWARE).begin(fs={"readTextFile": True})
-        session = await client.new()
-        running = client.prompt(session, "wait", key="a")
-        await gate.waiting.wait()
-        last = client.prompt(session, "second", key="b")
-        await client.until(lambda one: one.get("params", {}).get("key") == "b")
-        edited = {"sessionId": session, "key": "b", "prompt": text("read /tmp/only-in-the-editor.txt")}
-        await client.call("_dragoman/hub/queue/edit", edited)
-        gate.open.set()
-        await client.answer(running)
-        asked = await client.asked("fs/read_text_file")
-        client.say({"id": asked["id"], "result": {"content": "not saved yet"}})
-        assert (await client.answer(last))["result"]["stopReason"] == "end_turn"
-        assert client.texts()[-1] == "not saved yet"
