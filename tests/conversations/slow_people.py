@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from unittest.mock import patch
 
 from dragoman import Agent, Turn, blocking, serve
 from dragoman.schema.v1 import ElicitationSchema, StringPropertySchema
+from dragoman.testing.pace import patience
 
 T = TypeVar("T")
 
@@ -49,8 +51,20 @@ class LeapingLoop(asyncio.SelectorEventLoop):
 
 
 def in_leaps(body: Coroutine[Any, Any, T]) -> T:
+    """Run it, but for no longer than a test may hang: by a clock that does not leap."""
+
+    async def bounded() -> T:
+        task = asyncio.ensure_future(body)
+        loop = asyncio.get_running_loop()
+        watch = threading.Timer(patience(10), loop.call_soon_threadsafe, (task.cancel,))
+        watch.start()
+        try:
+            return await task
+        finally:
+            watch.cancel()
+
     with asyncio.Runner(loop_factory=LeapingLoop) as runner:
-        return runner.run(body)
+        return runner.run(bounded())
 
 
 async def think(seconds: float = HOUR) -> None:
