@@ -233,16 +233,17 @@ async def test_what_the_client_lacks_is_refused_without_asking_it() -> None:
 
 async def test_a_client_that_does_not_answer_is_waited_for_as_long_as_the_limits_say() -> None:
     async def play(agent: Echo, session_id: str, meta: dict[str, Any]) -> None:
-        with pytest.raises(TimeoutError, match="fs/read_text_file"):
-            await agent.client.read_text_file(session_id=session_id, path="/tmp/x")
+        with pytest.raises(TimeoutError, match="terminal/output"):
+            await agent.client.terminal_output(session_id=session_id, terminal_id="t")
         await agent.say(session_id, "too late")
 
     client = Client()
 
-    @client.read_text_file
-    async def read(request: ReadTextFileRequest) -> ReadTextFileResponse:
+    async def hang(request: object) -> None:
         await asyncio.Event().wait()
-        raise AssertionError
+
+    for name in ("create", "output", "release", "wait_for_exit", "kill"):
+        client.handlers.add(f"terminal/{name}", hang)
 
     limits = Limits(call_seconds=0.05)
     async with connect(adapt(Echo(play)), client=client, limits=limits) as agent:

@@ -3,13 +3,22 @@ import test from "node:test";
 import { MOST_LINES, Screen } from "../src/text/ansi";
 import { changedPart, diffLines, hunksOf, parseUnified, sideBySide } from "../src/text/diff";
 import { type Piece, isBetween, placeToCut, plain, reveal } from "../src/text/reveal";
-import { grouped, hours, price } from "../src/view/dom";
+import { grouped, hours, price, standing } from "../src/view/dom";
 import { effort } from "./effort";
 import { chance } from "./random";
 
 function lines(screen: Screen): string[] {
   return screen.lines.map((line) => line.map((span) => span.text).join(""));
 }
+
+test("a question says since when it stands, and its end only if it has one", () => {
+  const now = 1_800_000_000_000;
+  const before = (seconds: number): number => now / 1000 - seconds;
+  assert.equal(standing({}, now), "");
+  assert.equal(standing({ askedAt: before(10) }, now), "Asked just now");
+  assert.equal(standing({ askedAt: before(200), expiresAt: null }, now), "Asked 3 min ago");
+  assert.equal(standing({ askedAt: before(7200), expiresAt: before(-3600 * 22) }, now), "Asked 2 h ago · refused in 22 h");
+});
 
 test("characters that hide are shown", () => {
   assert.equal(plain("a\u202eb\u0007\u200b\ufeff"), "a\\u202eb␇\\u200b\\ufeff");

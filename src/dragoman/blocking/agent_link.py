@@ -72,7 +72,7 @@ class AgentLink(AttendedLink):
         if self._end_reason is not None:
             raise self._end_reason.with_traceback(None)
         params = write_request(method, message)
-        waiting = ThreadPendingCall(self.limits.call_seconds, None, None, worker)
+        waiting = ThreadPendingCall(client.deadline_of(method), None, None, worker)
         self._lease = monotonic() + LEASE  # if the answer takes longer than that, there is no tight sequence
         with self._books:
             call, frame = self.connection.call(method, params, waiting)

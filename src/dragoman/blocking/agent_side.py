@@ -36,7 +36,7 @@ class ThreadClientHandle(ClientHandle):
         deadline: float | None = DEFAULT,
     ) -> R:
         self.check_allowed(method)
-        seconds = self.limits.call_seconds if deadline is DEFAULT else check_seconds(deadline, "deadline")
+        seconds = self.deadline_of(method) if deadline is DEFAULT else check_seconds(deadline, "deadline")
         answer = await self.link.call(method, write_request(method, message), deadline=seconds)
         return part(read_result(answer, result, method))
 

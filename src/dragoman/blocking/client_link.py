@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import get_ident
+from time import monotonic
 from typing import Any
 
 from dragoman.blocking.child import Child
@@ -98,12 +99,21 @@ class ClientLink(BlockingLink):
                 work = self._router.on_request(incoming)
                 result = work if isinstance(work, bytes) else step(work)
         except Exception as error:  # noqa: BLE001  # it becomes the error answer; the conversation goes on
+            self._look_at_deadlines()
             self.refuse(incoming, to_error(error, incoming.method))
         except BaseException:  # Ctrl-C: it is ours to hear, but the agent must not wait for ever
             self.refuse(incoming, error_object(CANCELLED))
             raise
         else:
+            self._look_at_deadlines()
             self.settle(incoming, result)
+
+    def _look_at_deadlines(self) -> None:
+        """Nobody did while a handler had the thread, and before its answer the agent is neither silent nor
+        late.
+        """
+        if self.poll_ms is not None and (now := monotonic()) >= self._deadlines.next_look:
+            self._deadlines.look(now)
 
     def stop(self, incoming: IncomingRequest) -> None:
         """Its handler runs in the thread of somebody who called us; it is left to end by itself."""

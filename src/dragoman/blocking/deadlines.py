@@ -6,12 +6,13 @@ which costs a call nothing but a comparison. Silence is the peer's only while we
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING, Protocol
 
 from dragoman.errors import CallTimeout, DragomanError, SilenceTimeout
-from dragoman.runtime.call_deadlines import LONGEST_LOOK, SHORTEST_LOOK
+from dragoman.runtime.call_deadlines import LONGEST_LOOK, SHORTEST_LOOK, is_person_asked
 
 if TYPE_CHECKING:
     from dragoman.blocking.pending_call import ThreadPendingCall
@@ -26,6 +27,9 @@ class WatchedLink(Protocol):
     """When the peer was last heard."""
     poll_ms: float | None
     """How long the reading thread may wait for the pipe; None means without end."""
+
+    asks_person: Callable[[str], bool]
+    """Whether a request of the peer is put before a person here, by its method."""
 
     @property
     def on_hold(self) -> bool: ...
@@ -72,9 +76,11 @@ class ThreadDeadlines:
             link.last_heard = (
                 now  # while the peer waits for us, or we do not listen, it is not the silent one
             )
-        is_watching = False
+        is_watching, is_asked = False, is_person_asked(link)
         for call in tuple(link.connection.calls.values()):
             waiting = call.context
+            if is_asked and waiting.is_patient and waiting.deadline is not None:
+                waiting.expires = now + waiting.deadline
             overdue = self._overdue(waiting, call.method, now)
             if overdue is not None:
                 link.give_up(call, overdue)

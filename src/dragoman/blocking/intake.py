@@ -13,6 +13,7 @@ from __future__ import annotations
 import logging
 from abc import ABC, abstractmethod
 from collections import deque
+from collections.abc import Callable
 from os import read
 from time import monotonic
 
@@ -24,7 +25,7 @@ from dragoman.core import Connection, Lifecycle, OutgoingCall
 from dragoman.errors import LinkClosed
 from dragoman.runtime.limits import DEFAULT_LIMITS, Limits
 from dragoman.runtime.outbox import HIGH_WATER
-from dragoman.runtime.router import Router
+from dragoman.runtime.router import Router, asks_nobody
 from dragoman.transport.contract import READ_SIZE
 from dragoman.transport.program_output import StrayOutput
 from dragoman.wire import Envelope, LineFramer, decode_block, error_object, failure
@@ -55,6 +56,7 @@ class ThreadIntake(ABC):
         self.name = name
         self.limits = limits or DEFAULT_LIMITS
         self.connection: Connection[ThreadPendingCall] = Connection(lifecycle)
+        self.asks_person: Callable[[str], bool] = asks_nobody
         self.complaints = 0  # frames that we had to refuse, for whoever wants to know how the peer behaves
         self.stray = StrayOutput()
         self.answer_bytes = 0  # answers given since the peer last took all that we sent

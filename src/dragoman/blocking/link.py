@@ -83,10 +83,13 @@ class BlockingLink(ThreadIntake):
         deadline: float | None = None,
         silence: float | None = None,
         lane: Hashable | None = None,
+        is_patient: bool = False,
     ) -> Raw:
         """Ask the peer and wait for the result."""
         return self.await_result(
-            self.open_call(method, params, deadline=deadline, silence=silence, lane=lane)
+            self.open_call(
+                method, params, deadline=deadline, silence=silence, lane=lane, is_patient=is_patient
+            )
         )
 
     def await_result(self, call: OutgoingCall[ThreadPendingCall]) -> Raw:
@@ -108,11 +111,12 @@ class BlockingLink(ThreadIntake):
         deadline: float | None = None,
         silence: float | None = None,
         lane: Hashable | None = None,
+        is_patient: bool = False,
     ) -> OutgoingCall[ThreadPendingCall]:
         """Ask, without waiting."""
         if self._end_reason is not None:
             raise self._end_reason.with_traceback(None)
-        waiting = ThreadPendingCall(deadline, silence, lane, current_worker())
+        waiting = ThreadPendingCall(deadline, silence, lane, current_worker(), is_patient=is_patient)
         if deadline is not None or silence is not None:
             self._deadlines.watch(waiting)
         with self._books:

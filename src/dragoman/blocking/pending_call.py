@@ -20,7 +20,17 @@ Outcome: TypeAlias = Raw | ErrorObject | BaseException
 class ThreadPendingCall(ThreadSignal):
     """The state that a link keeps for a call, with the methods that the SDK needs of a pending call."""
 
-    __slots__ = ("_callbacks", "deadline", "expires", "is_answered", "lane", "outcome", "silence", "worker")
+    __slots__ = (
+        "_callbacks",
+        "deadline",
+        "expires",
+        "is_answered",
+        "is_patient",
+        "lane",
+        "outcome",
+        "silence",
+        "worker",
+    )
 
     def __init__(
         self,
@@ -28,6 +38,8 @@ class ThreadPendingCall(ThreadSignal):
         silence: float | None,
         lane: Hashable | None,
         worker: Worker | None,
+        *,
+        is_patient: bool = False,
     ) -> None:
         self.is_reached = False  # written out: one of these is made for every call
         self.gate = None
@@ -35,6 +47,7 @@ class ThreadPendingCall(ThreadSignal):
         self.silence = silence
         self.lane = lane
         self.worker = worker
+        self.is_patient = is_patient
         self.expires = inf  # until it is watched
         self.is_answered = False
         self.outcome: Outcome | None = None

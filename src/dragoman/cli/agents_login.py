@@ -14,19 +14,15 @@ import signal
 import sys
 from collections.abc import Awaitable, Sequence
 
-from dragoman import Client, Limits, connect
+from dragoman import Client, connect
 from dragoman.apps.console import UsageMistake, say
 from dragoman.apps.login_methods import LoginMethod, login_hint, login_methods
 from dragoman.apps.target import ChosenAgent, find_target
 from dragoman.errors import DragomanError
-from dragoman.schema import v1
 from dragoman.sdk.connect import BoundedNotes
 from dragoman.sdk.login import log_out
 from dragoman.text.sanitize import sanitize
 from dragoman.version import VERSION
-
-PERSON_SECONDS = 300.0
-"""For `authenticate`: somebody may have to find a browser first."""
 
 NOT_DONE, MISTAKEN, TERMINATED, INTERRUPTED = 1, 2, 143, 130
 
@@ -80,17 +76,13 @@ async def _cancel_on_signal(work: Awaitable[int]) -> int:
 
 async def _log_in(target: ChosenAgent, agent_name: str, method_id: str | None) -> int:
     client = Client("dragoman-agents", version=VERSION, title="Dragoman", auth_terminal=True)
-    limits = Limits(call_seconds=PERSON_SECONDS)
     notes = BoundedNotes(lambda text: say(f"dragoman agents: {sanitize(text)}", file=sys.stderr))
-    opening = connect(
-        target.open(), client=client, limits=limits, env=target.env, on_stray=notes, dialect=target.dialect
-    )
+    opening = connect(target.open(), client=client, env=target.env, on_stray=notes, dialect=target.dialect)
     async with opening as agent:
         method = _choose_method(login_methods(agent), method_id, target, agent_name)
         if method.kind == "agent":
-            say(f"Logging in: {sanitize(method.name)}", flush=True)
-            request = v1.AuthenticateRequest(method_id=method.id)
-            await agent.ask("authenticate", request, v1.AuthenticateResponse, deadline=PERSON_SECONDS)
+            say(f"Waiting for you to log in (Ctrl-C gives up): {sanitize(method.name)}", flush=True)
+            await agent.authenticate(method.id)
             return _report_success(agent_name)
     if method.kind == "variable":
         hint = _hint([method], target, agent_name)

@@ -19,10 +19,11 @@ from msgspec import Raw
 from dragoman.errors import ErrorAnswer, JournalError, LinkClosed, StreamMoved
 from dragoman.hub.agents.installation import AgentInstaller
 from dragoman.hub.agents.pool import AgentPool, AgentSpec
-from dragoman.hub.clients.client import ASK_SECONDS, HubClient
+from dragoman.hub.clients.client import HubClient
 from dragoman.hub.clients.follower import ClientFollower
 from dragoman.hub.clients.methods import Methods
 from dragoman.hub.clients.views import SessionViews
+from dragoman.hub.engine.agent_answers import CALL_SECONDS, answer_within
 from dragoman.hub.engine.bounds import HubBounds
 from dragoman.hub.engine.checkpoints import is_due, take_checkpoint
 from dragoman.hub.engine.child_sessions import ChildSessions
@@ -46,6 +47,7 @@ from dragoman.hub.session.frames import encode_json, value_of
 from dragoman.journal import Journal
 from dragoman.runtime.locks import KeyedLock
 from dragoman.runtime.owner import TaskOwner
+from dragoman.schema.waits import bound
 from dragoman.transport.contract import Transport
 from dragoman.wire import notification, request, response
 from dragoman.wire.codes import INTERNAL_ERROR, session_not_found
@@ -326,18 +328,18 @@ class Hub:
 
     # What passes between a session and its agent besides prompts.
 
-    async def ask(
-        self, session: LiveSession, method: str, params: dict[str, Raw], *, within: float = ASK_SECONDS
-    ) -> Raw:
+    async def ask(self, session: LiveSession, method: str, params: dict[str, Raw]) -> Raw:
         """A request of a client's to the session's agent, stored before and after."""
         process = await self.pool.bind(session)
         number = process.next_id()
         frame = request(number, method, encode_json(params))[:-1]
-        async with asyncio.timeout(within):
-            with await session.bounds.answers.take(len(frame)):
-                future = process.promise(number, method)
-                session.dispatch(ev.FrameForAgent(frame=frame))
-            result = await future
+        async with asyncio.timeout(CALL_SECONDS):
+            held = await session.bounds.answers.take(len(frame))
+        with held:
+            future = process.promise(number, method)
+            session.dispatch(ev.FrameForAgent(frame=frame))
+        seconds = bound(method, CALL_SECONDS, receiver="agent")
+        result = await answer_within(future, seconds, waits_for_person=lambda: session.state.waits_for_person)
         session.pending.confirm(process.last_taken(session.state))
         session.dispatch(ev.FrameForClients(frame=response(number, bytes(result))[:-1]))
         await session.wait_until_stored()

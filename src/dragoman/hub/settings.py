@@ -109,7 +109,7 @@ class LimitSettings(Struct, frozen=True, kw_only=True):
 class ApprovalSettings(Struct, frozen=True, kw_only=True):
     """What becomes of questions that nobody answers, and which are not asked at all."""
 
-    expire: Seconds = 86400.0
+    expire: Seconds = 0.0
     on_expiry: Literal["reject", "cancel"] = "reject"
     policy: File = ""
 

@@ -7,7 +7,8 @@ and arming a timer costs more than many calls do.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dragoman.core import Connection, OutgoingCall
 from dragoman.errors import CallTimeout, DragomanError, SilenceTimeout
@@ -31,9 +32,27 @@ class WatchedLink(Protocol):
     last_heard_at: float
     """When the last block arrived, by the clock of the loop."""
 
+    asks_person: Callable[[str], bool]
+    """Whether a request of the peer is put before a person here, by its method."""
+
     @property
     def on_hold(self) -> bool: ...
     def give_up(self, call: OutgoingCall[PendingCall], why: DragomanError) -> None: ...
+
+
+class AskedLink(Protocol):
+    """A link whose peer may ask a person here."""
+
+    connection: Connection[Any]
+    asks_person: Callable[[str], bool]
+
+
+def is_person_asked(link: AskedLink) -> bool:
+    """Whether the peer waits for an answer that a person gives here: until then it cannot go on, and is not
+    late.
+    """
+    requests = tuple(link.connection.incoming_requests.values())  # other threads add to it
+    return any(link.asks_person(request.method) for request in requests)
 
 
 class CallDeadlines:
@@ -91,9 +110,12 @@ class CallDeadlines:
         if connection.incoming_requests or self._link.on_hold:
             # While the peer waits for us, or we do not listen, it is not the peer who is silent.
             self._link.last_heard_at = now
+        is_asked = is_person_asked(self._link)
         has_more_to_watch = self._sweep_answered(now) if self._answers_in_queue else False
         for call in list(connection.calls.values()):
             waiting = call.context
+            if is_asked and waiting.is_patient and waiting.deadline is not None:
+                waiting.expires = now + waiting.deadline
             overdue = self._overdue(waiting, call.method, now)
             if overdue is not None:
                 self._link.give_up(call, overdue)

@@ -48,7 +48,11 @@ class Limits(Struct, frozen=True, kw_only=True):
     spawn_seconds: float | None = 10.0
     handshake_seconds: float | None = HANDSHAKE_SECONDS
     call_seconds: float | None = 120.0
-    """Any call but a turn: nothing else is allowed to take as long as a model does."""
+    """Any call that a machine answers. Turns, commands, and whatever a person may answer have no deadline:
+    permissions, questions, lent files, new terminals, logins, extensions of clients (`schema.waits` has the
+    table). The clock stands still while the peer waits for a person at our side. A `deadline` that is given
+    with a call holds as it is.
+    """
 
     silence_seconds: float | None = None
     """Within a turn, since the last frame of any kind. Off by default: only the caller knows how slow its

@@ -43,7 +43,7 @@ from dragoman.runtime.owner import TaskOwner
 from dragoman.runtime.pending_call import PendingCall
 from dragoman.runtime.private import wake_all
 from dragoman.runtime.request_tasks import RequestTasks
-from dragoman.runtime.router import Router
+from dragoman.runtime.router import Router, asks_nobody
 from dragoman.runtime.runs import ask_run, settle_run
 from dragoman.runtime.session_queues import SessionQueues
 from dragoman.transport.contract import Transport
@@ -77,6 +77,7 @@ class Link:
         "_owner",
         "_router",
         "_work",
+        "asks_person",
         "complaints",
         "connection",
         "is_client",
@@ -112,6 +113,8 @@ class Link:
         before the caller goes on. What a client answers leaves without such a turn, and who asks it goes on
         at once.
         """
+        self.asks_person: Callable[[str], bool] = asks_nobody
+        """Whether a request of the peer is put before a person here, by its method."""
         self._router = router
         self._loop = asyncio.get_running_loop()
         self.outbox = Outbox(transport)
@@ -142,11 +145,14 @@ class Link:
         deadline: float | None = None,
         silence: float | None = None,
         lane: Hashable | None = None,
+        is_patient: bool = False,
     ) -> Raw:
         """Ask the peer and wait for the result. `lane` names the notifications that its answer must come
-        after.
+        after. `is_patient`: the deadline does not pass while the peer waits for a person here.
         """
-        call = self.open_call(method, params, deadline=deadline, silence=silence, lane=lane)
+        call = self.open_call(
+            method, params, deadline=deadline, silence=silence, lane=lane, is_patient=is_patient
+        )
         try:
             # Not for `flow` as well: who waits for an answer sends nothing meanwhile, and has a deadline.
             await call.context.future
@@ -163,12 +169,13 @@ class Link:
         deadline: float | None = None,
         silence: float | None = None,
         lane: Hashable | None = None,
+        is_patient: bool = False,
     ) -> OutgoingCall[PendingCall]:
         """Ask, without waiting. Whoever opens a call awaits its context or gives it up."""
         if self._close_reason is not None:
             raise self._close_reason.with_traceback(None)
         connection, outbox = self.connection, self.outbox
-        waiting = PendingCall(asyncio.Future(loop=self._loop), deadline, silence, lane)
+        waiting = PendingCall(asyncio.Future(loop=self._loop), deadline, silence, lane, is_patient=is_patient)
         call, frame = connection.call(method, params, waiting)
         # A lone request must not wait for the loop's turn; a crowd is better served by one write.
         try:

@@ -34,6 +34,8 @@ class PendingCall(Struct, eq=False):
     is_answered: bool = False
     """The answer has arrived, though it may still wait its turn."""
     outcome: Outcome | None = None
+    is_patient: bool = False
+    """The deadline does not pass while the peer waits for a person at our side."""
 
     def settle(self, outcome: Outcome) -> None:
         """The first outcome counts."""

@@ -40,8 +40,13 @@ class Login(Struct, frozen=True, kw_only=True):
     terminal: TerminalLogin | None = None
     """For methods that need one; without it they cannot be tried."""
 
-    seconds: float | None = 300.0
-    """How long `authenticate` may take."""
+    seconds: float | None = None
+    """How long `authenticate` may take. Bound it where nobody can see a login page: a person who logs in
+    needs no deadline.
+    """
+
+    on_start: Callable[[v1.AuthMethod], object] | None = None
+    """Called before `authenticate`, to say what is waited for."""
 
     withheld_names: Sequence[str] = ()
     """Names of variables that the agent did not get from us, for the words of an error."""
@@ -81,6 +86,8 @@ async def log_in(agent: AgentHandle, refusal: CallFailed, login: Login) -> str:
             if not await login.terminal(method):
                 raise _login_failure(agent, refusal, method, "it did not succeed in the terminal", login)
         else:
+            if login.on_start is not None:
+                login.on_start(method)
             request = v1.AuthenticateRequest(method_id=method.id)
             await agent.ask("authenticate", request, v1.AuthenticateResponse, deadline=login.seconds)
     except LoginRequired:

@@ -6,6 +6,7 @@ A question whose turn was cancelled is taken back, and its dialog closes.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -28,10 +29,15 @@ class ScreenUser:
         self._lock = asyncio.Lock()
 
     async def ask(self, question: PermissionQuestion) -> str | None:
-        return await self._show_dialog(lambda: PermissionScreen(question, typed_at=self._typed_at()))
+        asked_at = time.time()  # others may have to be answered before it is shown
+        return await self._show_dialog(
+            lambda: PermissionScreen(question, typed_at=self._typed_at(), asked_at=asked_at)
+        )
 
     async def fill(self, form: FormPrompt) -> FormAnswer:
-        return await self._show_dialog(lambda: FormScreen(form)) or FormAnswer(action="cancel")
+        asked_at = time.time()
+        answer = await self._show_dialog(lambda: FormScreen(form, asked_at=asked_at))
+        return answer or FormAnswer(action="cancel")
 
     async def _show_dialog(self, make: Callable[[], Dialog[T]]) -> T | None:
         async with self._lock:

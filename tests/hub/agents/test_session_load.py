@@ -17,11 +17,13 @@ from dragoman.errors import CallFailed, JournalFull
 from dragoman.hub.agents import session_load
 from dragoman.hub.agents.process import AgentProcess
 from dragoman.hub.engine.lifecycle import lose
+from dragoman.hub.session import state
 from dragoman.journal import Entry, Journal
 from dragoman.journal.memory import MemoryJournal
 from dragoman.schema import v1
 from dragoman.testing.pace import patience
 from dragoman.wire.codes import NOT_FOUND, session_not_found
+from tests.conversations.slow_people import in_leaps, think
 from tests.hub.sessions.agents import Gate, obedient
 from tests.hub.sessions.raw_agents import eventually
 from tests.hub.sessions.stage import Stage, Talker, staged
@@ -152,10 +154,25 @@ async def test_a_load_that_ends_while_no_hub_is_there_is_taken_up_by_the_next(tm
         assert again.texts() == ["0 ", "0 ", "1 "]
 
 
+def test_a_load_is_not_given_up_while_its_agent_waits_for_a_person(tmp_path: Path) -> None:
+    async def play() -> None:
+        agent = LoadingAgent("session/request_permission", tmp_path)
+        async with asked_while_loading(agent, tmp_path) as (_, client, _):
+            asked = await client.asked()
+            await think()
+            client.allow(asked)
+            answer = await client.until(lambda one: "result" in one and "stopReason" in one["result"])
+            assert answer["result"] == {"stopReason": "end_turn"}
+            assert agent.loads == 1
+
+    in_leaps(play())
+
+
 async def test_an_agent_that_asks_while_it_loads_is_answered_when_the_load_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(session_load, "LOAD_SECONDS", 0.2)
+    monkeypatch.setattr(state, "is_for_person", lambda method: False)  # or nobody would give it up
     agent = LoadingAgent("session/request_permission", tmp_path)
     async with asked_while_loading(agent, tmp_path) as (stage, client, session):
         await eventually(lambda: agent.answers)
@@ -182,6 +199,7 @@ async def test_an_agent_hears_that_a_load_is_given_up_when_that_is_stored(
 ) -> None:
     """Else the next hub, which finds the request open, would answer it a second time."""
     monkeypatch.setattr(session_load, "LOAD_SECONDS", 0.2)
+    monkeypatch.setattr(state, "is_for_person", lambda method: False)  # or nobody would give it up
     monkeypatch.setattr("dragoman.hub.engine.log.AGAIN_SECONDS", 0.0)
     journal = FullJournal()
     agent = LoadingAgent("session/request_permission", tmp_path)

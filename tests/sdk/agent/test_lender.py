@@ -94,15 +94,18 @@ def test_a_client_that_does_not_answer_is_given_up() -> None:
         ended: list[str] = []
 
         async def body(turn: Turn) -> None:
+            asked = TerminalOutputRequest(session_id=turn.session_id, terminal_id="t")
             with pytest.raises(CallTimeout):
-                await turn.read_text_file("/x")
-            ended.append("read")
+                await turn.client.ask("terminal/output", asked, TerminalOutputResponse)
+            with pytest.raises(CallTimeout):
+                await turn.client.call("_now", deadline=30)
+            ended.append("both")
 
         async with raw_client(agent_of(body), limits=Limits(call_seconds=30)) as client:
             client.prompt(1, await client.open(EVERYTHING))
             await client.answer_to(1)
-            assert 30 <= asyncio.get_running_loop().time() < 31
-        assert ended == ["read"]
+            assert 60 <= asyncio.get_running_loop().time() < 61
+        assert ended == ["both"]
 
     virtually(play())
 

@@ -1,14 +1,16 @@
 import asyncio
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from msgspec.structs import replace
 
 from dragoman import Agent, Turn
 from dragoman.schema import v1
-from dragoman.tui.ports import Caution, ChatRequest, PermissionQuestion
+from dragoman.tui import screen_user
+from dragoman.tui.ports import Caution, ChatRequest, FormPrompt, PermissionQuestion, Value
 from dragoman.tui.screen_user import ScreenUser
-from dragoman.tui.screens import permission
+from dragoman.tui.screens import dialog, permission
 from tests.tui.stage import Eyes, StageBackend, on_stage
 
 pytestmark = pytest.mark.bound(60)
@@ -94,3 +96,33 @@ async def test_every_key_says_what_it_says_and_nothing_is_chosen_by_default(
         monkeypatch.setattr(permission, "STILL", -1.0)
         await eyes.press("n")
         assert await answer == "no"
+
+
+async def test_a_question_says_since_when_it_stands(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [1_000_000.0]
+    for module in (dialog, screen_user):
+        monkeypatch.setattr(module, "time", SimpleNamespace(time=lambda: clock[0]))
+    monkeypatch.setattr(dialog, "AGE_SECONDS", 0.01)
+    question = PermissionQuestion(text="somebody wants to run: x", why="", options=OPTIONS)
+    form = FormPrompt(agent="quiet", message="Which?", check=_take)
+    backend = StageBackend(project, quiet=quiet())
+    async with on_stage(backend, ChatRequest(agent="quiet", cwd=str(project))) as eyes:
+        await eyes.see("● ready")
+        person = ScreenUser(eyes.app, lambda: 0.0)
+        first = asyncio.create_task(person.ask(question))
+        await eyes.see("Permission")
+        behind = asyncio.create_task(person.fill(form))  # it waits until the first is answered
+        await eyes.lose("asked")
+        clock[0] += 200
+        await eyes.see("Permission · asked 3 min ago")
+        clock[0] += 7200
+        await eyes.see("Permission · asked 2 h ago")
+        await eyes.press("n")
+        assert await first == "no"
+        await eyes.see("Question · asked 2 h ago")
+        await eyes.press("escape")
+        await behind
+
+
+async def _take(name: str, value: Value) -> Value:
+    return value

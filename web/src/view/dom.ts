@@ -138,6 +138,14 @@ export function ago(time: string | number | undefined, now = Date.now()): string
   return `${Math.round(seconds / 86_400)} d`;
 }
 
+/** Since when a question stands, and when the hub refuses it, if its owner wants that. */
+export function standing(asked: { askedAt?: string | number; expiresAt?: string | number | null }, now = Date.now()): string {
+  const since = ago(asked.askedAt, now);
+  const end = moment(asked.expiresAt);
+  const words = since && (since === "now" ? "Asked just now" : `Asked ${since} ago`);
+  return [words, end && `refused in ${ago(now / 1000, end)}`].filter(Boolean).join(" · ");
+}
+
 export function lastPart(path: string): string {
   return path.replace(/[\\/]+$/, "").split(/[\\/]/).pop() || path;
 }

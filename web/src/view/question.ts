@@ -12,7 +12,7 @@ import type { Asked, PermissionOption } from "../model/types";
 import { shortenPaths } from "../text/places";
 import { plain } from "../text/reveal";
 import { dialog } from "./dialogs";
-import { ago, button, el, lastPart, shown } from "./dom";
+import { button, el, lastPart, shown, standing } from "./dom";
 import { iconNode } from "./icons";
 import { away } from "./markdown";
 import { fillRisks, riskList, worstRisk } from "./risks";
@@ -30,6 +30,9 @@ export function questionCard(app: App, asked: Asked, inSession: boolean, place =
     cards.set(name, card);
     drawn.set(card, asked);
   }
+  const since = card.querySelector<HTMLElement>(".since");
+  const words = standing(asked);
+  if (since && since.textContent !== words) since.textContent = words;
   const list = drawn.get(card) !== asked && card.querySelector<HTMLElement>(".risks");
   if (list) fillRisks(list, asked, app.readerOf(asked.sessionId));
   drawn.set(card, asked);
@@ -73,6 +76,7 @@ function frame(app: App, asked: Asked, inSession: boolean, kind: string, title: 
   card.append(el("header", "card-head", el("span", "tool-icon", iconNode(kind)), heading));
   if (asked.requester) card.append(el("p", "faint", shown(`${asked.requester}:`, "exact line")));
   if (!inSession) card.append(origin(app, asked, session?.cwd ?? ""));
+  card.append(el("p", "faint since", standing(asked)));
   card.append(riskList(asked, app.readerOf(asked.sessionId)));
   const body = el("div", "card-body");
   card.append(body);
@@ -82,8 +86,7 @@ function frame(app: App, asked: Asked, inSession: boolean, kind: string, title: 
 function origin(app: App, asked: Asked, cwd: string): HTMLElement {
   const link = el("a", "origin", shown([app.hub?.name, sessionTitle({ title: asked.title, agent: "", cwd: "" }), asked.agent, lastPart(cwd)].filter(Boolean).join(" · "), "line"));
   link.href = app.hashOf(asked.sessionId);
-  const when = ago(asked.askedAt);
-  return el("div", "card-origin", link, when ? el("span", "faint", when === "now" ? "just now" : `${when} ago`) : null);
+  return el("div", "card-origin", link);
 }
 
 function permission(app: App, asked: Asked, inSession: boolean): HTMLElement {

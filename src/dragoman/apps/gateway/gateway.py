@@ -54,6 +54,11 @@ from dragoman.workspace.workspace import Workspace
 MOST_SESSIONS = 64
 """Sessions that are open at once, of all owners."""
 
+LOGIN_SECONDS = 300.0
+"""A gateway shows its callers no login: an agent that waits for one is refused, with the command that logs
+in.
+"""
+
 CLOSE_SECONDS = 5.0
 """What closing a session may take; it is forgotten all the same."""
 
@@ -133,7 +138,7 @@ class Gateway:
                 supervisor = supervised(
                     self._startable or self.target.agent.command or self._dial,
                     client=self.client,
-                    deadlines=Deadlines(silence=self.rules.silence),
+                    deadlines=Deadlines(silence=self.rules.silence, login=LOGIN_SECONDS),
                     cwd=self.cwd if self.is_local else None,
                     env=self.target.env,
                     on_event=self._on_supervision_event,

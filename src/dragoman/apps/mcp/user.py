@@ -64,7 +64,8 @@ class McpUser:
         answer = await self._elicit(
             {
                 "message": sanitize(f"{agent} asks: {form.message}"),
-                "requestedSchema": msgspec.Raw(write(form.requested_schema)),
+                # MCP demands the type, which ACP lets an agent leave out.
+                "requestedSchema": {"type": "object", **msgspec.json.decode(write(form.requested_schema))},
             }
         )
         match answer:

@@ -22,8 +22,8 @@ from dragoman.workspace.policy.login import plan_login
 ALONE = 60.0
 """Seconds for a login that nobody watches: it has a key or it never ends."""
 
-ATTENDED = 300.0
-"""Seconds for a person who has to find a browser first."""
+
+LOGIN = "waiting for you to log in (Ctrl-C gives up)"
 
 
 class StartAgain(Exception):
@@ -34,7 +34,7 @@ def make_login(agent: AgentHandle, target: ChosenAgent, reporter: RunReporter, *
     """`is_attended`: there is a person, who has not logged in in vain before."""
 
     async def in_terminal(method: v1.AuthMethodTerminal) -> bool:
-        reporter.note(f"logging in: {method.name}")
+        reporter.note(f"{LOGIN}: {method.name}")
         async with reporter.question_lock:
             return await _log_in(method)
 
@@ -60,6 +60,7 @@ def make_login(agent: AgentHandle, target: ChosenAgent, reporter: RunReporter, *
     return Login(
         method=None if plan.step is None else plan.step.method_id,
         terminal=in_terminal if can_start else None,
-        seconds=ATTENDED if is_attended else ALONE,
+        seconds=None if is_attended else ALONE,
+        on_start=(lambda method: reporter.note(f"{LOGIN}: {method.name}")) if is_attended else None,
         withheld_names=withheld_names(allow=tuple(target.env)),
     )

@@ -551,8 +551,8 @@ async def _settle(future: asyncio.Future[T], work: Coroutine[object, None, T]) -
 
 
 def _is_calm(process: AgentProcess) -> bool:
-    """Whether nothing goes on in any session of it."""
-    return all(session.state.is_calm for session in process.sessions.values())
+    """Whether nothing goes on in any session of it, and nobody waits for its answer: a login takes time."""
+    return not process.is_called and all(session.state.is_calm for session in process.sessions.values())
 
 
 async def _ignore_session(process: AgentProcess, session_id: str) -> None:

@@ -27,6 +27,7 @@ from dragoman.hub.agents.end import AgentEnd, AgentSecrets, StderrLines
 from dragoman.hub.agents.invalid_frames import InvalidFrames
 from dragoman.hub.agents.refusals import Refusals
 from dragoman.hub.agents.sessionless import SessionlessNotifications
+from dragoman.hub.engine.agent_answers import CALL_SECONDS, answer_within, nobody
 from dragoman.hub.engine.bounds import MIB, PIPE_BYTES
 from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.engine.ports import Receipt
@@ -43,6 +44,7 @@ from dragoman.hub.session.frames import (
 from dragoman.hub.session.state import SessionState
 from dragoman.runtime.budget import ByteBudget
 from dragoman.schema.v1.methods import METHODS
+from dragoman.schema.waits import bound
 from dragoman.wire import (
     ErrorObject,
     Failure,
@@ -63,7 +65,6 @@ from dragoman.wire.glance import glance
 
 log = logging.getLogger(__name__)
 
-CALL_SECONDS = 120.0
 EARLY = 20_000
 EARLY_BYTES = 4 * MIB
 """Messages about sessions that are being made, and their bytes; more than a few, nobody sends. The line is
@@ -347,6 +348,11 @@ class AgentProcess:
             future.set_exception(self.failure())
         return future
 
+    @property
+    def is_called(self) -> bool:
+        """Whether somebody waits for its answer to a call of the hub's own."""
+        return bool(self._connection.calls)
+
     def failure(self) -> AgentFailed:
         """Why nothing more can be expected of it."""
         end = self.end or self.ended_so_far("it was given up")
@@ -400,12 +406,22 @@ class AgentProcess:
             self._sort(frame, number, receipt)
             self.on_stored(receipt)
 
-    async def call(self, method: str, params: object, *, within: float = CALL_SECONDS) -> Raw:
-        """Ask the agent. Raises `CallFailed` with its error, `LinkClosed` when it is gone, `TimeoutError`."""
+    async def call(
+        self,
+        method: str,
+        params: object,
+        *,
+        within: float | None = None,
+        waits_for_person: Callable[[], bool] = nobody,
+    ) -> Raw:
+        """Ask the agent. Raises `CallFailed` with its error, `LinkClosed` when it is gone, `TimeoutError`.
+        `within` is for what gets another time than most calls of a machine.
+        """
+        seconds = within or bound(method, CALL_SECONDS, receiver="agent")
         number = self.next_id()
         future = self.promise(number, method)
         self._write(request(number, method, params if isinstance(params, bytes) else encode_json(params)))
-        return await self.result(future, method, within=within)
+        return await self.result(future, method, within=seconds, waits_for_person=waits_for_person)
 
     def request_load(self, session: LiveSession, number: int, method: str, params: object) -> None:
         """Send a request whose answer is promised under this id. It counts as the entry of the session's
@@ -420,10 +436,16 @@ class AgentProcess:
         """Whether the agent was given the request to load that the session's stream names."""
         return self.last_taken(state) >= state.bound_at
 
-    async def result(self, future: asyncio.Future[Raw], method: str, *, within: float) -> Raw:
+    async def result(
+        self,
+        future: asyncio.Future[Raw],
+        method: str,
+        *,
+        within: float | None,
+        waits_for_person: Callable[[], bool],
+    ) -> Raw:
         """What `call` gives back, for a request that was sent already."""
-        async with asyncio.timeout(within):
-            result = await future
+        result = await answer_within(future, within, waits_for_person=waits_for_person)
         return result if bytes(result) != b"null" else _empty_result(method)
 
     def keep_answer(self, number: int) -> None:

@@ -61,22 +61,29 @@ class SessionLoad:
 
     def fail_unsent(self) -> None:
         """The hub before us has ended between the entry and the request: no answer will come."""
+        self._fail("the hub ended before it asked the agent for the session")
+
+    def _fail(self, why: str) -> None:
         if not self._answer.done():
-            self._answer.set_exception(LinkClosed("the hub ended before it asked the agent for the session"))
+            self._answer.set_exception(LinkClosed(why))
 
     async def result(self) -> dict[str, Any]:
         """What the process answers. Raises what `AgentProcess.call` does, and `LinkClosed` when the session
         is closed or another node's before.
         """
         closed_task = asyncio.get_running_loop().create_task(self.session.closed_event.wait())
+        closed_task.add_done_callback(
+            lambda _: self._fail("the session was closed while its agent loaded it")
+        )
         try:
-            async with asyncio.timeout(LOAD_SECONDS):
-                await asyncio.wait((self._answer, closed_task), return_when=asyncio.FIRST_COMPLETED)
+            answer = await self.process.result(
+                self._answer,
+                self._method,
+                within=LOAD_SECONDS,
+                waits_for_person=lambda: self.session.state.waits_for_person,
+            )
         finally:
             closed_task.cancel()
-        if not self._answer.done():
-            raise LinkClosed("the session was closed while its agent was loading it")
-        answer = await self.process.result(self._answer, self._method, within=LOAD_SECONDS)
         self.answer_number = self.process.number_of_answer(self._number)
         return dict(object_of(answer))
 

@@ -16,6 +16,7 @@ from msgspec import Raw
 from dragoman.errors import ErrorAnswer
 from dragoman.hub.clients.client import ClientHub
 from dragoman.hub.clients.request_checks import check_no_child, checked_key
+from dragoman.hub.engine.agent_answers import answer_within
 from dragoman.hub.engine.key_lookup import prompt_refusal, read_steer_outcome
 from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.session import events as ev
@@ -50,7 +51,10 @@ async def steer(hub: ClientHub, session: LiveSession, method: str, params: dict[
     try:
         async with asyncio.timeout(STEER_SECONDS):
             await _submit(hub, session, method, params, key=key, by=by)
-            answer = await session.wait_for_steer(key)
+        waiting = asyncio.ensure_future(session.wait_for_steer(key))
+        answer = await answer_within(
+            waiting, STEER_SECONDS, waits_for_person=lambda: session.state.waits_for_person
+        )
     except TimeoutError:
         reason = f"it gave no answer within {STEER_SECONDS:g} seconds"
         session.dispatch(ev.SteerGivenUp(key=key, reason=reason))

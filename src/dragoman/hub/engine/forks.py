@@ -128,7 +128,12 @@ async def _forked_by_agent(
     """What the agent answers; None if it has made no fork."""
     own = process.own_ids.get(source.id, source.id)
     try:
-        answer = value_of(await process.call("session/fork", {**params, "sessionId": own}), {})
+        called = process.call(
+            "session/fork",
+            {**params, "sessionId": own},
+            waits_for_person=lambda: source.state.waits_for_person,
+        )
+        answer = value_of(await called, {})
     except CallFailed:
         return None
     return answer if isinstance(answer, dict) and isinstance(answer.get("sessionId"), str) else None

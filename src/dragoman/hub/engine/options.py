@@ -28,7 +28,8 @@ class HubOptions(Struct, frozen=True, kw_only=True):
     """What a client may leave unread of what is not in a session's stream."""
     sessions: int = 10_000
     files: str = "client"
-    expire: float = 86400.0
+    expire: float = 0.0
+    """Seconds after which a question is refused; 0 lets it stand until somebody answers or its turn ends."""
     on_expiry: str = "reject"
     policy: str = ""
     audit: str = ""

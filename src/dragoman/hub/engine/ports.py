@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from msgspec import Raw
 
 from dragoman.errors import AgentFailed, JournalError
+from dragoman.hub.engine.agent_answers import nobody
 from dragoman.hub.engine.bounds import HubBounds
 from dragoman.hub.engine.log import LogRound
 from dragoman.hub.engine.options import HubOptions, Trace
@@ -94,7 +95,14 @@ class AgentPort(Protocol[Session]):
 
     def start(self) -> None: ...
     def can(self, *path: str) -> bool: ...
-    async def call(self, method: str, params: object, *, within: float = ...) -> Raw: ...
+    async def call(
+        self,
+        method: str,
+        params: object,
+        *,
+        within: float | None = None,
+        waits_for_person: Callable[[], bool] = nobody,
+    ) -> Raw: ...
     def notify(self, method: str, params: bytes) -> None: ...
     def next_id(self) -> int: ...
     def promise(self, number: int, method: str) -> asyncio.Future[Raw]: ...

@@ -31,6 +31,7 @@ from dragoman.hub.session.frames import (
 )
 from dragoman.hub.session.notes import StreamNote, read_note
 from dragoman.schema import subagent_words
+from dragoman.schema.waits import is_for_person
 from dragoman.wire import Notification, Request, decode, response
 from dragoman.wire.envelope import Id
 
@@ -328,6 +329,11 @@ class SessionState(Struct, frozen=True, kw_only=True):
     def is_calm(self) -> bool:
         """Whether nothing is under way in it: nobody waits for the agent, nor the agent for anybody."""
         return not (self.waits_for_agent or self.queue or self.requests)
+
+    @property
+    def waits_for_person(self) -> bool:
+        """Whether its agent cannot go on before a person has answered, here or at the client that lends."""
+        return any(is_for_person(request.method) for request in self.requests.values())
 
     @property
     def listed_state(self) -> str:

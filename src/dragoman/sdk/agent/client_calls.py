@@ -14,6 +14,7 @@ from dragoman.runtime.deferred_module import DeferredModule
 from dragoman.runtime.limits import Limits, check_seconds
 from dragoman.schema import v1
 from dragoman.schema.codec import strict_reader
+from dragoman.schema.waits import bound
 from dragoman.sdk.capabilities import CLIENT_NOTIFICATIONS, CLIENT_REQUESTS, NOTHING, peer_capabilities
 from dragoman.sdk.inbound import read_result
 from dragoman.sdk.outbound import check_text, write_out, write_params
@@ -72,6 +73,10 @@ class ClientCalls:
         """The bounds of this connection."""
         return self.link.limits
 
+    def deadline_of(self, method: str) -> float | None:
+        """How long a request waits for its answer where its caller says nothing."""
+        return bound(method, self.link.limits.call_seconds, receiver="client")
+
     def ask(
         self, method: str, message: object, result: type[T], *, deadline: float | None = DEFAULT
     ) -> Coroutine[object, None, T]:
@@ -96,7 +101,7 @@ class ClientCalls:
         if self._behind is not None:
             await self._behind()
         link = self.link
-        seconds = link.limits.call_seconds if deadline is DEFAULT else check_seconds(deadline, "deadline")
+        seconds = self.deadline_of(method) if deadline is DEFAULT else check_seconds(deadline, "deadline")
         # `link.call` in so many words: this is asked often, and each coroutine on the way costs twice.
         call = link.open_call(method, write_out(message, params, method), deadline=seconds)
         try:
@@ -123,10 +128,12 @@ class ClientCalls:
         return params
 
     async def call(self, method: str, params: object = None, *, deadline: float | None = DEFAULT) -> Any:
-        """Any other request, such as an extension (`_…`): plain data in, plain data out."""
+        """Any other request, such as an extension (`_…`): plain data in, plain data out. A person may be the
+        one who answers it, so it has no deadline unless you give it one.
+        """
         check_text(method, "method")
         await self.ready()
-        seconds = self.limits.call_seconds if deadline is DEFAULT else check_seconds(deadline, "deadline")
+        seconds = self.deadline_of(method) if deadline is DEFAULT else check_seconds(deadline, "deadline")
         return msgspec.json.decode(
             await self.link.call(
                 method, write_params(params, method, CLIENT_NOTIFICATIONS | CLIENT_REQUESTS), deadline=seconds

@@ -123,7 +123,7 @@ class Lender(Speaker):
         )
         try:
             answer = await self.client.ask(
-                "session/request_permission", request, v1.RequestPermissionResponse, deadline=None
+                "session/request_permission", request, v1.RequestPermissionResponse
             )
         except (CallFailed, BadAnswer):
             return NOT_GIVEN
@@ -168,9 +168,7 @@ class Lender(Speaker):
         self, request: v1.ElicitationFormMode | v1.ElicitationUrlMode
     ) -> v1.CreateElicitationResponse:
         kind: Any = v1.CreateElicitationResponse  # a union is no `type` to a type checker
-        answer: v1.CreateElicitationResponse = await self.client.ask(
-            "elicitation/create", request, kind, deadline=None
-        )
+        answer: v1.CreateElicitationResponse = await self.client.ask("elicitation/create", request, kind)
         return answer
 
 

@@ -55,7 +55,7 @@ class Terminal:
         call = link.open_call(
             "terminal/create",
             write_out(request, v1.CreateTerminalRequest, "terminal/create"),
-            deadline=client.limits.call_seconds,
+            deadline=client.deadline_of("terminal/create"),
         )
         try:
             await link.wait_answered(call)
@@ -75,7 +75,8 @@ class Terminal:
             release = v1.ReleaseTerminalRequest(
                 session_id=request.session_id, terminal_id=response.terminal_id, meta=UNSET
             )
-            client.link.open_call("terminal/release", write(release), deadline=client.limits.call_seconds)
+            seconds = client.deadline_of("terminal/release")
+            client.link.open_call("terminal/release", write(release), deadline=seconds)
 
     @property
     def content(self) -> v1.Terminal:
@@ -90,9 +91,7 @@ class Terminal:
     async def wait(self) -> v1.WaitForTerminalExitResponse:
         """Wait for the command to end, however long it takes."""
         request = v1.WaitForTerminalExitRequest(session_id=self._session_id, terminal_id=self.id)
-        return await self._client.ask(
-            "terminal/wait_for_exit", request, v1.WaitForTerminalExitResponse, deadline=None
-        )
+        return await self._client.ask("terminal/wait_for_exit", request, v1.WaitForTerminalExitResponse)
 
     async def kill(self) -> None:
         """End the command; its output can still be read."""

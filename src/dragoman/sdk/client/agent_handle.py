@@ -19,6 +19,7 @@ from dragoman.runtime.limits import check_seconds
 from dragoman.schema import v1
 from dragoman.schema.codec import write
 from dragoman.schema.steering import SteerFallback, SteeringWay, SteerOutcome
+from dragoman.schema.waits import bound
 from dragoman.sdk.capabilities import (
     AGENT_NOTIFICATIONS,
     AGENT_REQUESTS,
@@ -314,6 +315,7 @@ class AgentHandle(SessionOpener[Coroutine[object, None, Session]]):
         "capabilities",
         "env_methods",
         "info",
+        "is_hub",
         "link",
         "protocol_version",
         "side",
@@ -332,6 +334,8 @@ class AgentHandle(SessionOpener[Coroutine[object, None, Session]]):
         """Whether it promises that all updates of a turn come before the turn's answer. The protocol demands
         that, and not every agent does it.
         """
+        self.is_hub = False
+        """Whether it is a hub that stands before its agents, as `initialize` says."""
         self.steering_way: SteeringWay = "restart"
         """How it is given a message while a turn runs."""
 
@@ -343,6 +347,7 @@ class AgentHandle(SessionOpener[Coroutine[object, None, Session]]):
         self.protocol_version = answer.protocol_version
         ours = answer.meta.get("dragoman") if isinstance(answer.meta, dict) else None
         self.answers_last = isinstance(ours, dict) and ours.get("answersLast") is True
+        self.is_hub = isinstance(ours, dict) and isinstance(ours.get("hub"), str)
 
     # Sessions.
 
@@ -393,12 +398,7 @@ class AgentHandle(SessionOpener[Coroutine[object, None, Session]]):
 
     async def authenticate(self, method_id: str) -> None:
         """Log in by one of `auth_methods` (`authenticate`). It has no deadline: a person may be asked."""
-        await self.ask(
-            "authenticate",
-            v1.AuthenticateRequest(method_id=method_id),
-            v1.AuthenticateResponse,
-            deadline=None,
-        )
+        await self.ask("authenticate", v1.AuthenticateRequest(method_id=method_id), v1.AuthenticateResponse)
 
     async def logout(self) -> None:
         """End the login at the agent (`logout`)."""
@@ -444,10 +444,12 @@ class AgentHandle(SessionOpener[Coroutine[object, None, Session]]):
     async def _call(
         self, method: str, params: bytes | None, deadline: float | None, lane: Hashable | None
     ) -> Raw:
-        seconds = (
-            self.link.limits.call_seconds if deadline is _DEFAULT else check_seconds(deadline, "deadline")
-        )
-        return await self.link.call(method, params, deadline=seconds, lane=lane)
+        is_default = deadline is _DEFAULT
+        if is_default:
+            deadline = bound(method, self.link.limits.call_seconds, receiver="agent", is_hub=self.is_hub)
+        else:
+            check_seconds(deadline, "deadline")
+        return await self.link.call(method, params, deadline=deadline, lane=lane, is_patient=is_default)
 
     async def _open_session(self, method: str, request: Any, result: type[Any], cwd: str) -> Session:
         self.side.opening += 1

@@ -23,6 +23,7 @@ from dragoman.runtime.session_queues import EACH, HandlerFunction
 from dragoman.schema import v1
 from dragoman.schema.codec import read, write
 from dragoman.schema.errors import SchemaError
+from dragoman.schema.waits import is_for_person
 from dragoman.sdk.capabilities import CLIENT_NOTIFICATIONS, CLIENT_REQUESTS
 from dragoman.sdk.client.client import Client
 from dragoman.sdk.client.runs import ChunkReader, NoteFrame, UpdateFrame, as_notification, run_reader
@@ -130,6 +131,7 @@ class ClientSide:
     def attach(self, link: Link, agent: AgentHandle) -> None:
         self._link = link
         self.agent = agent
+        link.asks_person = is_for_person
 
     # The router's face.
 

@@ -15,9 +15,6 @@ from dragoman.sdk.agent.session import ClientHandle
 from dragoman.sdk.capabilities import CLIENT_REQUESTS
 from dragoman.wire.codes import METHOD_NOT_FOUND, NAMES
 
-# Who answers these, a person or a program, may take any time.
-_PATIENT = {"session/request_permission", "elicitation/create", "terminal/wait_for_exit"}
-
 asking: ContextVar[ClientHandle] = ContextVar("the client whose request is being handled")
 """An object has one connection for all its clients; this tells which of them it works for at the moment."""
 
@@ -42,9 +39,8 @@ class OfficialWire:
         entry = CLIENT_REQUESTS.get(method)
         if entry is not None and entry.capability is not None and entry.capability not in client.capabilities:
             raise self._error(METHOD_NOT_FOUND, NAMES[METHOD_NOT_FOUND], {"method": method})
-        deadline = None if method in _PATIENT else client.limits.call_seconds
         try:
-            return await client.call(method, params, deadline=deadline)
+            return await client.call(method, params)
         except CallFailed as call_error:
             raise self._error(call_error.code, call_error.message, call_error.data) from None
         except DeadlineExceeded as late:

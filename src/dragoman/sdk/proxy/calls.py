@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from contextvars import ContextVar
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import msgspec
 from msgspec import Raw
@@ -18,6 +18,7 @@ from dragoman.errors import CallFailed, CallTimeout, LinkClosed
 from dragoman.runtime.limits import check_seconds
 from dragoman.runtime.relay import RelayDirection
 from dragoman.schema.codec import write
+from dragoman.schema.waits import bound
 from dragoman.sdk.capabilities import AGENT_REQUESTS, CLIENT_REQUESTS
 from dragoman.sdk.inbound import read_result
 from dragoman.wire import ErrorObject, notification
@@ -55,9 +56,15 @@ class ProxyPeer:
         self._flow = flow
         self._seconds = seconds
 
+    @property
+    def _is_agent(self) -> bool:
+        return self._flow.way.direction == "to_agent"
+
     async def call(self, method: str, params: object = None, *, deadline: float | None = _DEFAULT) -> Any:
         """Ask this side. The result is typed for a method of the protocol, plain data for any other."""
-        seconds = self._seconds if deadline is _DEFAULT else check_seconds(deadline, "deadline")
+        receiver: Literal["agent", "client"] = "agent" if self._is_agent else "client"
+        default = bound(method, self._seconds, receiver=receiver)
+        seconds = default if deadline is _DEFAULT else check_seconds(deadline, "deadline")
         if self._flow.end_reason is not None:
             raise self._flow.end_reason.with_traceback(None)
         future: Waiting = asyncio.get_running_loop().create_future()
@@ -91,7 +98,7 @@ class ProxyPeer:
             raise answer.with_traceback(None)
         if isinstance(answer, ErrorObject):
             raise CallFailed(answer.code, answer.message, answer.data or None, method=method)
-        table = AGENT_REQUESTS if self._flow.way.direction == "to_agent" else CLIENT_REQUESTS
+        table = AGENT_REQUESTS if self._is_agent else CLIENT_REQUESTS
         entry = table.get(method)
         return msgspec.json.decode(answer) if entry is None else read_result(answer, entry.result, method)
 

@@ -1,7 +1,7 @@
 """How long an agent may take for what, each with its error. None means as long as it likes.
 
-The last two have no bound by default: how long a model may think is for its user to say, and a fixed
-cap on a turn would kill healthy work.
+Some have no bound by default. How long a model may think is for its user to say, and a fixed cap on a turn
+would kill healthy work. A person who logs in takes as long as it takes.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ class Deadlines(Struct, frozen=True, kw_only=True):
     """From its start until `initialize` is answered (`HandshakeTimeout`)."""
 
     call: float | None = 120.0
-    """Any call but a turn (`CallTimeout`)."""
+    """Any call that a machine answers (`CallTimeout`); see `Limits.call_seconds`."""
 
-    login: float | None = 300.0
-    """`authenticate` (`LoginRequired`): a person may have to find a browser first."""
+    login: float | None = None
+    """`authenticate` (`LoginRequired`). Bound it where nobody can see a login page."""
 
     cancel: float | None = 60.0
     """From a cancel, or from leaving a turn, until the agent ends that turn (`CallTimeout`). Some never do;

@@ -165,7 +165,8 @@ class BoardScreen(Dialog[ChatRequest]):
             self.app.notify("It asks for more than a yes: Enter opens the session.", markup=False)
         else:
             self.app.push_screen(
-                PermissionScreen(question.permission), lambda option_id: self._answer(question, option_id)
+                PermissionScreen(question.permission, asked_at=question.asked_at or None),
+                lambda option_id: self._answer(question, option_id),
             )
 
     def _answer(self, question: BoardQuestion, option_id: str | None) -> None:

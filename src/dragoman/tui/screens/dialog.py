@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from typing import ClassVar, TypeVar
 
 from textual.binding import BindingType
 from textual.screen import ModalScreen
 
+from dragoman.tui.model.board import age
+
 T = TypeVar("T")
+
+AGE_SECONDS = 15.0
+"""Between two looks at how long a question has stood."""
 
 STYLE = """
     align: center middle;
@@ -50,6 +56,17 @@ class Dialog(ModalScreen[T | None]):
         self._is_over = True
         if self.is_current:
             self.dismiss(result)
+
+    def show_age(self, title: str, asked_at: float) -> None:
+        """Say in the title since when the question stands, and go on saying it. Times are since 1970."""
+
+        def tell() -> None:
+            seconds = time.time() - asked_at
+            words = f"{title} · asked {age(seconds)}" if seconds >= 60 else title
+            self.query_one(".dialog").border_title = words
+
+        tell()
+        self.set_interval(AGE_SECONDS, tell)
 
     def take_back(self) -> None:
         """Nobody waits for an answer any more."""

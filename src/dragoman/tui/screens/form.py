@@ -6,6 +6,7 @@ is shown whole and never opened by us.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -35,13 +36,14 @@ class FormScreen(Dialog[FormAnswer]):
 
     BINDINGS: ClassVar[list[BindingType]] = [("ctrl+s", "send", "Send"), ("f4", "decline", "Decline")]
 
-    def __init__(self, form: FormPrompt) -> None:
+    def __init__(self, form: FormPrompt, *, asked_at: float | None = None) -> None:
+        """`asked_at` is in seconds since 1970; now, if it is not given."""
         super().__init__()
         self.form = form
+        self._asked_at = time.time() if asked_at is None else asked_at
 
     def compose(self) -> ComposeResult:
         dialog = Vertical(classes="dialog")
-        dialog.border_title = "Question"
         dialog.border_subtitle = "ctrl+s send · F4 decline · esc cancel"
         with dialog:
             with VerticalScroll(id="body", can_focus=False):
@@ -61,6 +63,7 @@ class FormScreen(Dialog[FormAnswer]):
                 yield Button("Decline", id="decline", compact=True)
 
     def on_mount(self) -> None:
+        self.show_age("Question", self._asked_at)
         body = self.query_one("#body")
         body.styles.max_height = max(3, self.app.size.height - 7)
         inputs = [*self.query("Input, Select, Ticks").results(Widget)]

@@ -53,9 +53,13 @@ class PermissionScreen(Dialog[str]):
     }
     """
 
-    def __init__(self, question: PermissionQuestion, *, typed_at: float = 0.0) -> None:
+    def __init__(
+        self, question: PermissionQuestion, *, typed_at: float = 0.0, asked_at: float | None = None
+    ) -> None:
+        """`asked_at` is in seconds since 1970; now, if it is not given."""
         super().__init__()
         self.question = question
+        self._asked_at = time.time() if asked_at is None else asked_at
         self._drawn_lines: tuple[int, Sequence[Content]] = (-1, ())
         self._cautions: Sequence[Caution] = ()
         self._last_key = typed_at
@@ -63,7 +67,6 @@ class PermissionScreen(Dialog[str]):
 
     def compose(self) -> ComposeResult:
         dialog = Vertical(classes="dialog")
-        dialog.border_title = "Permission"
         dialog.border_subtitle = "y yes · a always · n no · esc nothing"
         with dialog:
             yield LinesView(self._lines, id="question")
@@ -72,6 +75,7 @@ class PermissionScreen(Dialog[str]):
             yield OptionList(*self._options(), id="options", markup=False, compact=True)
 
     def on_mount(self) -> None:
+        self.show_age("Permission", self._asked_at)
         self._fit()
         if self.question.cautions is not None:
             self.run_worker(self._judge(self.question.cautions), exit_on_error=False)

@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 from dragoman.schema import v1
 from dragoman.text.sanitize import sanitize_line
 from dragoman.workspace.policy.permission_prompt import PermissionPrompt
-from dragoman.workspace.policy.terminal_lines import TerminalLines
+from dragoman.workspace.policy.terminal_lines import TerminalLines, clock_time
 
 Write: TypeAlias = Callable[[str], object]
 
@@ -45,8 +45,9 @@ class TerminalAsker:
 
     async def _ask(self, question: PermissionPrompt) -> str | None:
         self._write(f"\n{question.text}\n\n{_menu(question.options)}")
+        asked_at = clock_time()
         while True:
-            self._write(f"Choose 1-{len(question.options)}, or q to choose nothing: ")
+            self._write(f"Choose 1-{len(question.options)}, or q to choose nothing (asked at {asked_at}): ")
             answer = await self._lines.read()
             if answer is None:
                 self._write("\n")

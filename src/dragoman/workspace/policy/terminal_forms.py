@@ -32,7 +32,7 @@ from dragoman.workspace.policy.forms import (
 )
 from dragoman.workspace.policy.safe_regex import matches
 from dragoman.workspace.policy.terminal_asker import Write
-from dragoman.workspace.policy.terminal_lines import TerminalLines
+from dragoman.workspace.policy.terminal_lines import TerminalLines, clock_time
 
 _HELP: Final = "(!d declines, !q cancels the question)"
 
@@ -84,7 +84,9 @@ class TerminalForms:
 
     def _introduce(self, message: str, agent: str) -> None:
         lines = "\n".join(f"  {sanitize_line(line)}" for line in message.split("\n"))
-        self._write(f"\n{sanitize_line(agent) or 'The agent'} asks: {_HELP}\n{lines}\n")
+        self._write(
+            f"\n{sanitize_line(agent) or 'The agent'} asks: {_HELP} (asked at {clock_time()})\n{lines}\n"
+        )
 
     async def _fill(self, form: v1.ElicitationFormMode) -> v1.CreateElicitationResponse:
         fields, required_names = fields_of(form), required_in(form)

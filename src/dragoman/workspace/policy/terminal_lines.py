@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -17,6 +18,11 @@ from dragoman.errors import LocalMistake
 
 MOST_BYTES: Final = 1_048_576
 """A longer line is nobody's answer."""
+
+
+def clock_time() -> str:
+    """The time of day, for a question: whoever comes back to the terminal sees how long it has stood."""
+    return time.strftime("%H:%M")
 
 
 class TerminalLines:

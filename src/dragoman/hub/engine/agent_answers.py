@@ -1,0 +1,48 @@
+"""How long the hub waits for an answer of an agent.
+
+Agents are machines, so each wait is bounded, unless `schema.waits` says that a person or a turn answers. The
+clock stands still while the agent waits for a person itself: it asks in the session that it is asked about,
+and cannot go on before somebody answers there, which may take days.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+CALL_SECONDS = 120.0
+"""For whatever a machine answers and has no bound of its own."""
+
+LOOK_SECONDS = 5.0
+"""Between two looks whether somebody is asked. A bound is not a stopwatch."""
+
+
+async def answer_within(
+    future: asyncio.Future[T], seconds: float | None, *, waits_for_person: Callable[[], bool]
+) -> T:
+    """What an agent answers. Raises `TimeoutError` after so many seconds in which nobody was asked; None
+    means no bound. Whoever stops waiting takes the future with it.
+    """
+    if seconds is None:
+        return await future
+    loop = asyncio.get_running_loop()
+    until = loop.time() + seconds
+    try:
+        while True:
+            done, _ = await asyncio.wait((future,), timeout=min(until - loop.time(), LOOK_SECONDS))
+            if done:
+                return future.result()
+            if waits_for_person():
+                until = loop.time() + seconds
+            elif loop.time() >= until:
+                raise TimeoutError
+    finally:
+        future.cancel()  # nothing, if it is done
+
+
+def nobody() -> bool:
+    """For calls that are about no session: the hub puts no question before people that names none."""
+    return False
