@@ -220,6 +220,7 @@ async def test_repair_on_request_keeps_everything_that_is_sound(tmp_path: Path) 
     assert saved.damaged_file.read_bytes() == before
     async with open_journal(path) as journal:
         assert await served(journal) == (360, False)
+    assert repair(path).entries == 360, "the first repair has given its lock back"
 
 
 async def test_a_full_disk_fails_the_append_and_loses_nothing(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ from dragoman.journal.contract import (
     StreamListing,
 )
 from dragoman.journal.entry_runs import EntryBatch, FrameRun, OnAppended, runs_of_entries, size_of_runs
+from dragoman.journal.file_exchange import recover
 from dragoman.journal.readers import Readers
 from dragoman.journal.redaction import redact as redact_secrets
 from dragoman.journal.redaction import redact_runs
@@ -298,8 +299,10 @@ class SqliteJournal:
         if self.path.exists() and not self.path.is_file():
             raise JournalError(f"{self.path} is no file")
         was_journal = self._lock.path.exists()  # then this was a journal, whatever it looks like now
-        sqlite_file.make_file(self.path)
+        self.path.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
         self._lock.share()
+        recover(self.path, self._lock, within=self._busy_seconds)
+        sqlite_file.make_file(self.path)
         try:
             return self._connect()
         except (sqlite3.Error, UnicodeDecodeError) as error:
