@@ -34,6 +34,7 @@ from dragoman.journal.contract import (
 )
 from dragoman.journal.entry_runs import EntryBatch, FrameRun, OnAppended, runs_of_entries, size_of_runs
 from dragoman.journal.file_exchange import recover
+from dragoman.journal.file_watch import FileWatch
 from dragoman.journal.readers import Readers
 from dragoman.journal.redaction import redact as redact_secrets
 from dragoman.journal.redaction import redact_runs
@@ -102,6 +103,8 @@ class SqliteJournal:
         self._seal = seal
         self._ends: dict[str, StreamEnd] = {}  # the writer's
         self._lock = sqlite_file.FolderLock(self.path)
+        # Where no commit waits for the disk, a look at each would cost more than the commit.
+        self._watch = FileWatch(self.path, interval=1.0 if durability == "off" else 0.0)
         self._writer: WriterThread | None = None
         self._readers: Readers | None = None
 
@@ -116,6 +119,7 @@ class SqliteJournal:
             close=self._close,
             name=name,
             waits=self._durability != "off",
+            check=self._watch.check,
         )
         await self._writer.start()
         return self
@@ -324,6 +328,7 @@ class SqliteJournal:
             word_index.probe(connection)
             check_mark(connection, self._seal, name=str(self.path))
             sqlite_file.close_to_others(self.path)
+            self._watch.start()
         except BaseException:
             connection.close()
             raise

@@ -126,7 +126,10 @@ def connect_reader(path: Path, busy_seconds: float) -> sqlite3.Connection:
 
 
 def connect(path: Path, busy_seconds: float = BUSY_SECONDS) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None, check_same_thread=False)
+    address = f"{path.absolute().as_uri()}?mode=rw"  # one that was deleted is not made again by whoever reads
+    connection = sqlite3.connect(
+        address, uri=True, timeout=busy_seconds, isolation_level=None, check_same_thread=False
+    )
     # Text that is damaged shall fail its own row's checksum, and not the whole query.
     connection.text_factory = lambda stored: stored.decode(errors="replace")
     return connection

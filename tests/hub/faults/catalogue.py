@@ -97,6 +97,8 @@ PST-10 | the modes of all files | their owner's alone
 PST-12 | the order of writing, syncing and answering | it is on disk before its answer
 PST-13 | a second hub on the same journal | is refused, and told who is there
 PST-15 | ids that are paths | not found; nothing is read or made
+PST-X1 | the journal's file is deleted under a running hub | prompts are refused; a restart has all of it
+PST-X2 | the disk fails to sync | a prompt that may be stored is not refused; it goes on with the disk
 """
 
 INTRODUCTION = """
