@@ -8,11 +8,13 @@ import json
 import struct
 import zlib
 from contextlib import AsyncExitStack
+from pathlib import Path
 
 import pytest
 
 from dragoman.hub.api.listener import Keepalive
 from dragoman.transport.http_server import Bounds
+from tests.faults.watch import limit_memory
 from tests.hub.faults.stage import MEBIBYTE, Stage, descriptors, memory, staged, until
 from tests.hub.faults.talk import (
     DROPPED,
@@ -30,6 +32,7 @@ from tests.hub.faults.talk import (
     socket,
     survives,
 )
+from tests.hub.outside.process import leave, running_hub
 
 pytestmark = [pytest.mark.bound(40), pytest.mark.in_turn("stage")]
 
@@ -198,3 +201,25 @@ async def test_nbp_x5_a_first_message_without_measure_is_refused(stage: Stage) -
     async with connection(stage, initialized=False) as one:
         assert (await one.post(json.dumps(large).encode())).status_code == 413
     await survives(stage)
+
+
+@pytest.mark.parametrize("spare", [16, 60, 100])
+async def test_nbp_x6_a_large_prompt_and_little_memory_end_nobody_else(tmp_path: Path, spare: int) -> None:
+    """At each of these, another step of what becomes of the prompt is the one that has no memory."""
+    with running_hub(tmp_path) as hub:
+        client = await (await hub.client()).begin()
+        session = await client.new(str(hub.work))
+        await client.answer(client.prompt(session, "hello"))
+        other = await (await hub.client()).begin()
+        limit_memory(hub.pid, spare)
+        number = client.prompt(session, "x" * (12 * MEBIBYTE))
+        answered = asyncio.create_task(
+            client.until(lambda message: message.get("id") == number or "error" in message)
+        )
+        ended = asyncio.create_task(client.until_ended())
+        await asyncio.wait((answered, ended), return_when=asyncio.FIRST_COMPLETED)
+        assert [task.cancel() for task in (answered, ended)] != [True, True], "it waits for ever"
+        await asyncio.wait((answered, ended))
+        assert "result" in await other.answer(other.prompt(session, "hello"))
+        await leave(client, other)
+        assert hub.stop() == 0

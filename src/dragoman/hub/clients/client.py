@@ -204,7 +204,7 @@ class HubClient:
                 return
 
     def on_oversized(self, size: int) -> None:
-        why = f"Invalid request: the message of {size} bytes is larger than the limit"
+        why = f"Invalid request: the message of {size} bytes is larger than the limit or the free memory"
         self.tell(failure(None, error_object(INVALID_REQUEST, why)))
 
     def on_end(self, reason: BaseException | None) -> None:
