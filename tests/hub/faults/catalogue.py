@@ -38,6 +38,8 @@ NWS-X4 | the server goes | closed with 1001
 NWS-X5 | the agent ends | `serve` closes with 1011; a hub ends the turn and starts it again
 NWS-X6 | the client is gone in the middle of a turn | the turn ends
 NWS-X7 | a text that is not UTF-8 | closed with 1007
+NWS-X8 | a message in 100 000 empty fragments | closed with 1008; others are served
+NWS-X9 | a million pings, and nobody reads | 16 MiB at most
 NSE-01 | a handshake from a page of somebody else | 403
 NSE-02 | a handshake for another host | 421
 NSE-04 | a post for another host | 421
@@ -51,6 +53,7 @@ NSE-14 | 100 requests that are half sent | others are served
 NSE-16 | garbage, noise, TLS instead of HTTP | 400 or closed
 NSE-17 | where it listens | loopback only
 NSE-X1 | the id of a connection with another token | 404
+NSE-X3 | a target that names another host, with a good header | 421
 NSE-X2 | a deciding header that stands there twice | 400
 NHT-01 | initialize | 200, its answer and the connection's id
 NHT-02 | a body that is not JSON | 400
