@@ -89,6 +89,8 @@ NBP-X2 | a stream that nobody reads | the connection is given up; then 404
 NBP-X3 | a connection without readers, a socket that says nothing | is forgotten
 NBP-X4 | many large posts at once | are taken one after the other; all are answered
 NBP-X5 | an initialize of 2 MiB | 413
+NBP-X7 | a thousand connections by posts that are left alone | a hub forgets the oldest, and lets others in
+NBP-X8 | more WebSockets than a hub takes | 503 and why; the owner gets in
 NBP-X6 | a prompt of 12 MiB, and little memory | an error, or the connection ends; others are served
 PST-00 | a clean end and a new start (the control) | the turn is back
 PST-01 | kill -9 right after a turn was answered | the turn is back

@@ -15,6 +15,7 @@ import pytest
 from dragoman.hub.api.listener import Keepalive
 from dragoman.transport.http_server import Bounds
 from tests.faults.watch import limit_memory
+from tests.hub.faults.hub_stage import HubStage
 from tests.hub.faults.stage import MEBIBYTE, Stage, descriptors, memory, staged, until
 from tests.hub.faults.talk import (
     DROPPED,
@@ -223,3 +224,32 @@ async def test_nbp_x6_a_large_prompt_and_little_memory_end_nobody_else(tmp_path:
         assert "result" in await other.answer(other.prompt(session, "hello"))
         await leave(client, other)
         assert hub.stop() == 0
+
+
+class SmallHubStage(HubStage):
+    connections = 20
+
+
+async def test_nbp_x7_posts_that_are_left_alone_keep_nobody_out() -> None:
+    with staged(SmallHubStage) as stage:
+        async with connection(stage) as used, used.events():
+            for _ in range(100):
+                async with connection(stage, initialized=False) as one:
+                    assert (await one.post(INITIALIZE)).status_code == 200
+            await survives(stage)
+            assert (await used.post(NEW)).status_code == 202, "who reads a stream stays"
+            assert stage.running <= SmallHubStage.connections + 2
+
+
+async def test_nbp_x8_who_finds_no_room_learns_why_and_the_owner_gets_in() -> None:
+    with staged(SmallHubStage) as stage:
+        async with AsyncExitStack() as stack:
+            narrow = {"authorization": f"Bearer {stage.narrow_token}"}
+            for _ in range(20):
+                await stack.enter_async_context(socket(stage, authorization=narrow["authorization"]))
+            status, text = await raw(stage, head("GET", stage, **{**UPGRADE, **narrow}))
+            assert (status, b"retry-after: 5" in text.lower()) == (503, True)
+            async with connection(stage, initialized=False) as one:
+                refusal = await one.post(INITIALIZE, **narrow)
+                assert (refusal.status_code, "20 clients already" in refusal.text) == (503, True)
+            await survives(stage)
