@@ -238,7 +238,11 @@ class JournalBusy(JournalError):
 
 
 class JournalUncertain(JournalError):
-    """Nobody answered in time: what was asked for may have been done."""
+    """Nobody answered in time, or the disk failed at the last step: what was asked for may have been done."""
+
+
+class JournalGone(JournalError):
+    """Its file was deleted or replaced while it was open; nothing is written before it is opened again."""
 
 
 class JournalClosed(JournalError):

@@ -329,6 +329,7 @@ BPR-X14 | 1000 turns at once | 64 MiB at most; an answer each
 BPR-X15 | 10 000 cancels | one answer, no memory
 BPR-X16 | 10 000 answers that nobody asked for | silence, no memory
 BPR-X17 | a waiting turn and half a message | it sleeps
+BPR-X18 | 12 MiB in one message, and little memory | a refusal, or an answer; the next turn is answered
 """
 
 

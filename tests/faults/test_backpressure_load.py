@@ -21,7 +21,7 @@ from tests.faults.talk import (
     starting,
 )
 from tests.faults.trial_agents import Command
-from tests.faults.watch import cpu, descriptors, forget_peak, memory, peak, settled
+from tests.faults.watch import cpu, descriptors, forget_peak, limit_memory, memory, peak, settled
 from tests.together import SideBySide
 
 pytestmark = pytest.mark.bound(60)
@@ -182,3 +182,15 @@ async def test_an_agent_with_a_waiting_turn_sleeps(agent: Command) -> None:
         before = cpu(talk.peer.pid)
         await asyncio.sleep(SECONDS_IDLE)  # this is what is measured
         assert cpu(talk.peer.pid) - before <= 0.05 * SECONDS_IDLE
+
+
+@fault("BPR-X18")
+@pytest.mark.parametrize("spare", [16, 40, 110])
+async def test_a_large_message_and_little_memory_end_nobody(agent: Command, spare: int) -> None:
+    """Its encoder ends the process where a large buffer cannot grow; which sizes are such is not known."""
+    async with opening(agent) as talk:
+        await talk.turn("hello")
+        limit_memory(talk.peer.pid, spare)
+        talk.peer.send_soon(line(prompt("large", talk.session, "x" * (12 << 20))))
+        await talk.until(lambda message: message.get("id") == "large" or "error" in message)
+        await talk.turn("hello again")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,12 @@ TICKS = os.sysconf("SC_CLK_TCK")
 def memory(pid: int) -> float:
     """Resident memory in MiB."""
     return _status(pid, "VmRSS")
+
+
+def limit_memory(pid: int, spare: int) -> None:
+    """Let a process have this many MiB of address space more than it has, and no more."""
+    limit = int((_status(pid, "VmSize") + spare) * MEBIBYTE)
+    resource.prlimit(pid, resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))
 
 
 def forget_peak(pid: int) -> float:

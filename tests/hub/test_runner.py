@@ -1,16 +1,91 @@
-"""What a hub does because its environment says so."""
+"""How a hub starts: it lets nobody in before it can serve, and does what its environment says."""
 
 from __future__ import annotations
 
+import asyncio
+import os
+import socket
 import sys
 import threading
 from pathlib import Path
 
 import pytest
 
+from dragoman.errors import LocalMistake
 from dragoman.hub.runner import run_hub
 from dragoman.hub.settings import HubSettings
 from dragoman.runtime.loop_watch import SWITCH
+from dragoman.system.files import lock
+
+pytestmark = [
+    pytest.mark.bound(40),
+    pytest.mark.skipif(sys.platform == "win32", reason="holds a lock that Windows does not have"),
+]
+
+
+def settings(folder: Path, port: int) -> HubSettings:
+    return HubSettings(
+        listen=f"127.0.0.1:{port}",
+        journal=str(folder / "hub.db"),
+        default_agent="echo",
+        known_agents=False,
+    )
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as bound:
+        port: int = bound.getsockname()[1]
+        return port
+
+
+async def is_open(port: int) -> bool:
+    try:
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+    except ConnectionRefusedError:
+        return False
+    writer.close()
+    await writer.wait_closed()
+    return True
+
+
+async def test_nobody_is_let_in_while_the_journal_is_being_opened(tmp_path: Path) -> None:
+    port = free_port()
+    descriptor = os.open(tmp_path / "hub.db-lock", os.O_RDWR | os.O_CREAT, 0o600)
+    lock(descriptor)  # as whoever repairs the journal does
+    running = run_hub(settings(tmp_path, port))
+    starting = asyncio.ensure_future(running.__aenter__())
+    try:
+        await asyncio.sleep(0)  # up to the journal it waits for nothing
+        assert (tmp_path / "hub" / "lock").exists()
+        assert not await is_open(port)
+        assert not starting.done()
+    finally:
+        os.close(descriptor)
+    await starting
+    try:
+        assert await is_open(port)
+    finally:
+        await running.__aexit__(None, None, None)
+
+
+async def test_a_hub_whose_tokens_cannot_be_read_never_listens(tmp_path: Path) -> None:
+    port = free_port()
+    (tmp_path / "tokens.json").write_text("no tokens")
+    (tmp_path / "tokens.json").chmod(0o600)
+    with pytest.raises(LocalMistake, match="is no file of tokens"):
+        async with run_hub(settings(tmp_path, port)):
+            pass
+    assert not await is_open(port)
+
+
+async def test_a_port_that_is_taken_is_named_before_anything_is_opened(tmp_path: Path) -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as taken,
+        pytest.raises(LocalMistake, match="cannot listen at"),
+    ):
+        async with run_hub(settings(tmp_path, taken.getsockname()[1])):
+            pass
+    assert not (tmp_path / "hub.db").exists()
 
 
 def watches() -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import random
 import sqlite3
@@ -220,6 +221,7 @@ async def test_repair_on_request_keeps_everything_that_is_sound(tmp_path: Path) 
     assert saved.damaged_file.read_bytes() == before
     async with open_journal(path) as journal:
         assert await served(journal) == (360, False)
+    assert repair(path).entries == 360, "the first repair has given its lock back"
 
 
 async def test_a_full_disk_fails_the_append_and_loses_nothing(tmp_path: Path) -> None:
@@ -270,3 +272,34 @@ async def test_a_disk_that_takes_no_more_bytes_fails_the_append_and_loses_nothin
     assert error in ("JournalError", "JournalFull")
     async with open_journal(path) as journal:
         assert len(await frames(journal, "a")) == int(last) + 1
+
+
+SYNC_FAILS = """
+import asyncio, os, sys
+from dragoman.errors import JournalError
+from dragoman.journal import Entry, open_journal
+async def main():
+    async with open_journal(sys.argv[1]) as journal:
+        while True:
+            try:
+                last = await journal.append("a", [Entry("note", b"x" * 20, 1.0)])
+            except JournalError as error:
+                print(last, type(error).__name__, flush=True)
+                os._exit(0)
+asyncio.run(main())
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/usr/bin/strace"), reason="needs strace")
+async def test_a_commit_whose_sync_fails_is_uncertain_since_it_may_stand_after_a_crash(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "j.db"
+    command = ["strace", "-f", "-qq", "-o", str(tmp_path / "trace"), "-e", "trace=fdatasync,fsync"]
+    command += ["-e", "inject=fdatasync,fsync:error=EIO:when=20+"]
+    command += [sys.executable, "-c", SYNC_FAILS, str(path)]
+    run = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, check=True)
+    last, error = run.stdout.split()
+    assert error == "JournalUncertain"
+    async with open_journal(path) as journal:
+        assert len(await frames(journal, "a")) == int(last) + 1, "it stands, as nobody could have known"

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -76,3 +78,27 @@ async def test_a_thread_in_a_read_that_never_returns_is_left_behind() -> None:
     for _ in range(20):
         await asyncio.sleep(0.001)
     assert (heard.blocks, heard.endings) == ([], [])
+
+
+class Overwhelmed:
+    """Takes what it gets as somebody without memory does."""
+
+    def feed(self, chunk: bytes) -> None:
+        raise MemoryError
+
+    def finish(self) -> None:
+        raise AssertionError("there is nothing left to finish")
+
+
+@pytest.mark.parametrize("kind", [LoopReader, ThreadReader])
+async def test_who_has_no_memory_for_what_was_read_hears_of_an_end(
+    kind: type[LoopReader] | type[ThreadReader],
+) -> None:
+    read, write = os.pipe()
+    ended: asyncio.Future[OSError | None] = asyncio.get_running_loop().create_future()
+    kind(read, intake=Overwhelmed(), on_end=ended.set_result)
+    os.write(write, b"1\n")
+    error = await ended
+    os.close(write)
+    assert error is not None
+    assert error.errno == errno.ENOMEM

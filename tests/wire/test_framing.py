@@ -1,5 +1,8 @@
+import re
+import resource
 import time
 import tracemalloc
+from pathlib import Path
 
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -7,6 +10,7 @@ from hypothesis import strategies as st
 from dragoman.testing.pace import patience
 from dragoman.wire import DEFAULT_LIMIT, LineFramer
 from dragoman.wire.framing import BYTE_ORDER_MARK, MEBIBYTE
+from tests.crash_points import kill_at
 from tests.every import every
 
 pieces = st.sampled_from(
@@ -194,3 +198,22 @@ def test_an_oversized_line_that_never_ended_is_reported_at_the_end() -> None:
 def test_the_usual_limit_lets_a_hundred_megabytes_through_and_not_much_more() -> None:
     assert LineFramer().limit == DEFAULT_LIMIT
     assert 100_000_000 < DEFAULT_LIMIT < 128 * MEBIBYTE
+
+
+def test_a_line_for_which_there_is_no_memory_is_dropped_and_the_next_one_is_read() -> None:
+    def feed_with_little_memory() -> None:
+        status = Path("/proc/self/status").read_text()
+        size = int(re.findall(r"VmSize:\s+(\d+) kB", status)[0]) * 1024
+        resource.setrlimit(resource.RLIMIT_AS, (size + 20 * MEBIBYTE, resource.RLIM_INFINITY))
+        framer, chunk = LineFramer(), b"x" * 65536
+        for _ in range(40 * MEBIBYTE // len(chunk)):
+            assert framer.feed(chunk) == b""
+        assert framer.feed(b"\n{}\n") == b"{}\n"
+        assert framer.take_skipped() == [40 * MEBIBYTE]
+        for _ in range(12 * MEBIBYTE // len(chunk)):  # it fits, but not what would become of it
+            assert framer.feed(chunk) == b""
+        assert framer.feed(b"y\n[]\n{}") == b"[]\n"
+        assert framer.take_skipped() == [12 * MEBIBYTE + 1]
+        assert framer.finish() == b"{}"
+
+    assert not kill_at(0, feed_with_little_memory)

@@ -143,7 +143,9 @@ class ThreadIntake(ABC):
         self.complaints += 1
         limit = self._framer.limit
         log.warning("%s: dropped a message of %d bytes; the limit is %d", self.name, size, limit)
-        why = f"Invalid request: the message is larger than the limit of {limit} bytes"
+        why = (
+            f"Invalid request: the message is larger than the limit of {limit} bytes, or than the free memory"
+        )
         frame = failure(None, error_object(INVALID_REQUEST, why))
         self.answer_bytes += len(frame)
         self.send(frame)

@@ -27,7 +27,7 @@ from dragoman.hub.engine.agent_answers import CALL_SECONDS, answer_within
 from dragoman.hub.engine.bounds import HubBounds
 from dragoman.hub.engine.checkpoints import is_due, take_checkpoint
 from dragoman.hub.engine.child_sessions import ChildSessions
-from dragoman.hub.engine.lifecycle import Made, hand_over, open_session
+from dragoman.hub.engine.lifecycle import Made, hand_over, lose, open_session
 from dragoman.hub.engine.live_session import LiveSession, SessionFollower
 from dragoman.hub.engine.log import STORE_SECONDS, LogRound
 from dragoman.hub.engine.options import HubOptions, Trace
@@ -49,10 +49,14 @@ from dragoman.runtime.locks import KeyedLock
 from dragoman.runtime.owner import TaskOwner
 from dragoman.schema.waits import bound
 from dragoman.transport.contract import Transport
-from dragoman.wire import notification, request, response
+from dragoman.wire import error_object, notification, request, response
 from dragoman.wire.codes import INTERNAL_ERROR, session_not_found
 
 log = logging.getLogger(__name__)
+
+WRITTEN_BY_OTHERS = error_object(
+    INTERNAL_ERROR, "Internal error: another program has written to this session: send the prompt again"
+)
 
 RELEASE_LOOK_SECONDS = 15.0
 """Between two looks for sessions that nobody uses, at most."""
@@ -369,15 +373,27 @@ class Hub:
             self.owner.start(take_checkpoint(self, session))
 
     def on_failed_append(self, session: LiveSession, error: JournalError) -> bool:
-        """Whether it is tried again. False if the session is another node's by now, and nothing of it will
-        ever be stored here.
+        """Whether it is tried again. False if somebody else has written to the session: another node, whose
+        it is by now, or another program. Nothing that we know of it will ever be stored.
         """
-        if isinstance(error, StreamMoved) and self.ownership.is_shared:
-            if self.sessions.get(session.id) is session:  # else it was lost before, and may be open anew
+        if isinstance(error, StreamMoved):
+            if self.sessions.get(session.id) is not session:
+                return False  # it was lost before, and may be open anew
+            if self.ownership.is_shared:
                 self.ownership.on_lost(session.id)
+            else:
+                self.owner.start(self._give_up_copy(session))
             return False
         self.broker.on_failed_append(session)
         return True
+
+    async def _give_up_copy(self, session: LiveSession) -> None:
+        """Another program has written to the session: whoever asks for it next reads it from the journal."""
+        log.error("session %s: another program has written to it; it is read again", session.id)
+        self.broker.on_failed_append(session)
+        for client in list(self.clients):
+            client.refuse_waiting(session.id, WRITTEN_BY_OTHERS)
+        await lose(self, session)
 
     def begin_draining(self) -> None:
         """No prompt begins any more: those that wait are for the next hub."""

@@ -45,6 +45,7 @@ from dragoman.hub.push.setup import open_push
 from dragoman.hub.settings import HubSettings, changed_settings, offered_agents
 from dragoman.runtime.loop_watch import SWITCH, LoopWatch, log_slow_callback
 from dragoman.runtime.owner import TaskOwner
+from dragoman.system.replacement import replace_file
 from dragoman.transport.contract import TransportLimits
 from dragoman.transport.http_connection import Bounds
 from dragoman.workspace.policy.policy_paths import policy_paths
@@ -393,10 +394,8 @@ def _end_strangers(hub: Hub, admission: Admission) -> None:
 
 def _write_address(folder: Path, url: str) -> None:
     """So that commands of the same user find the hub; no secret is in it."""
-    path = folder / "address"
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with open(descriptor, "wb") as file:
-        file.write(msgspec.json.encode({"url": url.replace("http", "ws", 1) + "acp", "pid": os.getpid()}))
+    address = {"url": url.replace("http", "ws", 1) + "acp", "pid": os.getpid()}
+    replace_file(folder / "address", msgspec.json.encode(address))
 
 
 def _remove_address(folder: Path) -> None:

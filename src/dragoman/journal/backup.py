@@ -2,8 +2,8 @@
 
 A backup is the file as of one moment, page for page: a sealed journal stays sealed, and nobody needs its
 key. It appears under its name when it is whole and was examined, with the mode of the original. What is put
-back is examined first; the journal that was there is kept beside it. A journal that somebody has open is not
-replaced.
+back is examined first; the journal that was there is kept beside it, and a kill at any moment loses neither
+(see `file_exchange`). A journal that somebody has open is not replaced.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from msgspec import Struct
 
 from dragoman.errors import JournalBusy, JournalDamaged, JournalError, NotAJournal
-from dragoman.journal.sqlite_file import FolderLock
+from dragoman.journal.file_exchange import draft_folder, exchange, free_name, recover, successor_of
+from dragoman.journal.sqlite_file import BUSY_SECONDS, FolderLock
 from dragoman.journal.tables import version
 from dragoman.system.replacement import PRIVATE, replacement_of
 
@@ -41,6 +41,8 @@ def back_up(source: Path, target: Path, *, replace: bool = False) -> JournalBack
     """Copy a journal that may be in use. Raises `JournalError`, `FileExistsError` or `OSError`."""
     if not source.is_file():
         raise JournalError(f"there is no journal {source}")
+    if successor_of(source) is not None:
+        raise JournalError(f"the repair of {source} was interrupted: `dragoman sessions` finishes it")
     if target.exists() and not replace:
         raise FileExistsError(17, "File exists", str(target))
     with _new_file(target, mode=source.stat().st_mode & 0o700) as copy:
@@ -55,14 +57,17 @@ def restore(source: Path, target: Path, *, replace: bool = False) -> JournalBack
     if target.exists() and not replace:
         raise FileExistsError(17, "File exists", str(target))
     target.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
-    mode = target.stat().st_mode & 0o700 if target.exists() else PRIVATE
-    with _alone(target):
-        with _new_file(target.with_name(f"{target.name}.restored"), mode=mode) as copy:
-            streams = _copy(source, copy)
-        kept = _set_aside(target)
-        os.replace(target.with_name(f"{target.name}.restored"), target)
+    with _alone(target), draft_folder(target) as folder:
+        streams = _copy(source, folder / "draft")
+        os.chmod(folder / "draft", (target.stat().st_mode & 0o700 if target.exists() else 0) or PRIVATE)
+        kept = free_name(target, "before-restore")
+        exchange(target, folder / "draft", kept)
     return JournalBackup(
-        source=str(source), target=str(target), streams=streams, bytes=target.stat().st_size, replaced=kept
+        source=str(source),
+        target=str(target),
+        streams=streams,
+        bytes=target.stat().st_size,
+        replaced=str(kept) if kept.exists() else "",
     )
 
 
@@ -72,6 +77,7 @@ def _alone(path: Path) -> Iterator[None]:
     lock = FolderLock(path)
     lock.share()
     try:
+        recover(path, lock, within=BUSY_SECONDS)
         if not lock.try_exclusive():
             raise JournalBusy(f"{path} is open in another process: stop the hub, and whoever else uses it")
         yield
@@ -111,15 +117,3 @@ def _copy(source: Path, copy: Path) -> int:
             return int(to_file.execute("select count(*) from streams").fetchone()[0])
     except sqlite3.DatabaseError as error:
         raise NotAJournal(f"{source} cannot be read as a journal: {error}") from None
-
-
-def _set_aside(path: Path) -> str:
-    """Move a journal and its log away; returns where it is now."""
-    if not path.exists():
-        return ""
-    kept = path.with_name(f"{path.name}.before-restore-{time.strftime('%Y%m%d-%H%M%S')}")
-    for end in ("-wal", "-shm", ""):
-        part = Path(f"{path}{end}")
-        if part.exists():
-            os.replace(part, f"{kept}{end}")
-    return str(kept)

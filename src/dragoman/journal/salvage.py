@@ -1,7 +1,8 @@
 """Saves what can be read of a damaged journal, and keeps the damaged file.
 
-The file is moved aside under a name that says what it is; nothing is deleted. Every stream is then read from
-its beginning up to the first entry that is not as it was written, and put into a new file. A torn file whose
+Every stream is read from its beginning up to the first entry that is not as it was written, and put into a
+new file. When that is complete, the damaged one is moved aside under a name that says what it is, and the new
+one takes its place (see `file_exchange`); nothing is deleted, and a kill loses nothing. A torn file whose
 beginning is gone is read with the beginning of an empty journal, because all journals of a version begin
 alike. What is sealed is carried over unread; with the key, a stream that lost its end is sealed as it is now.
 Originals of pending entries are not carried over.
@@ -14,7 +15,6 @@ import os
 import shutil
 import sqlite3
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from dragoman.errors import JournalBusy, JournalDamaged
 from dragoman.journal import sqlite_file, streams
 from dragoman.journal.blocks import entries_in, run_of
 from dragoman.journal.entry_runs import EntryBatch
+from dragoman.journal.file_exchange import COMPANIONS, draft_folder, exchange, free_name, recover
 from dragoman.journal.seal import Seal
 from dragoman.journal.sealed_file import mark_of, set_mark
 from dragoman.journal.tables import (
@@ -41,7 +42,7 @@ from dragoman.journal.tables import (
 
 log = logging.getLogger(__name__)
 
-COMPANIONS = ("", "-wal", "-shm")
+DRAFT = "draft"
 MAGIC = b"SQLite format 3\0"
 HEADER = 100
 ROWS = "select sequence, direction, time, frame, sum from entries"
@@ -74,6 +75,7 @@ def repair(path: Path) -> Salvage:
     lock = sqlite_file.FolderLock(path)
     lock.share()
     try:
+        recover(path, lock, within=sqlite_file.BUSY_SECONDS)
         if not lock.try_exclusive():
             raise JournalBusy(f"{path} is open in another process: stop the hub, and whoever else uses it")
         return set_aside(path, lock)
@@ -84,17 +86,14 @@ def repair(path: Path) -> Salvage:
 
 
 def set_aside(path: Path, lock: sqlite_file.FolderLock, *, seal: Seal | None = None) -> Salvage:
-    """Move a damaged journal away and fill a new one with what can be read of it."""
+    """Put a new journal with what can be read of a damaged one in its place."""
     if not lock.try_exclusive():
         raise JournalDamaged(f"{path} is damaged, and another process has it open; end that one first")
     try:
-        damaged_file = _free_name(path)
-        for companion in COMPANIONS:
-            source = Path(f"{path}{companion}")
-            if source.exists():
-                source.rename(f"{damaged_file}{companion}")
-        sqlite_file.make_file(path)
-        salvage = _refill(path, damaged_file, seal)
+        damaged_file = free_name(path, "damaged")
+        with draft_folder(path) as folder:
+            salvage = _refill(folder, path, damaged_file, seal)
+            exchange(path, folder / DRAFT, damaged_file)
     finally:
         lock.share_again()
     log.warning(
@@ -108,36 +107,28 @@ def set_aside(path: Path, lock: sqlite_file.FolderLock, *, seal: Seal | None = N
     return salvage
 
 
-def _free_name(path: Path) -> Path:
-    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
-    for count in range(1_000):
-        candidate = path.with_name(f"{path.name}.damaged-{stamp}{f'-{count}' if count else ''}")
-        if not candidate.exists():
-            return candidate
-    raise JournalDamaged(f"{path} is damaged, and there are too many damaged files beside it")
-
-
-def _refill(path: Path, damaged_file: Path, seal: Seal | None) -> Salvage:
-    """Read from a copy: SQLite changes what it opens, and the file that was set aside stays as it was."""
+def _refill(folder: Path, path: Path, damaged_file: Path, seal: Seal | None) -> Salvage:
+    """Read from a copy: SQLite changes what it opens, and the damaged file stays as it is."""
     stream_count = entries = lost_count = 0
-    with tempfile.TemporaryDirectory(prefix=".salvage-", dir=path.parent) as folder:
-        copy = Path(folder) / "journal"
-        for companion in COMPANIONS[:2]:
-            if Path(f"{damaged_file}{companion}").exists():
-                shutil.copyfile(f"{damaged_file}{companion}", f"{copy}{companion}")
-        target = sqlite_file.connect_writer(path, "full", sqlite_file.BUSY_SECONDS)
-        try:
-            source = _open_damaged(copy)
-            if source is not None:
-                _carry_mark(source, target)
-                for row in _streams(source):
-                    count = _copy(source, target, row, seal)
-                    stream_count += 1
-                    entries += count
-                    lost_count += row.info.last - count
-                source.close()
-        finally:
-            target.close()
+    copy = folder / "journal"
+    for companion in COMPANIONS[:2]:
+        if Path(f"{path}{companion}").exists():
+            shutil.copyfile(f"{path}{companion}", f"{copy}{companion}")
+    sqlite_file.make_file(folder / DRAFT)
+    target = sqlite_file.connect_writer(folder / DRAFT, "full", sqlite_file.BUSY_SECONDS)
+    try:
+        source = _open_damaged(copy)
+        if source is not None:
+            _carry_mark(source, target)
+            for row in _streams(source):
+                count = _copy(source, target, row, seal)
+                stream_count += 1
+                entries += count
+                lost_count += row.info.last - count
+            source.close()
+        target.execute("pragma journal_mode = delete")  # one file: its log would stay behind
+    finally:
+        target.close()
     return Salvage(damaged_file=damaged_file, streams=stream_count, entries=entries, lost_entries=lost_count)
 
 

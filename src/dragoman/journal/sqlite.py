@@ -33,6 +33,8 @@ from dragoman.journal.contract import (
     StreamListing,
 )
 from dragoman.journal.entry_runs import EntryBatch, FrameRun, OnAppended, runs_of_entries, size_of_runs
+from dragoman.journal.file_exchange import recover
+from dragoman.journal.file_watch import FileWatch
 from dragoman.journal.readers import Readers
 from dragoman.journal.redaction import redact as redact_secrets
 from dragoman.journal.redaction import redact_runs
@@ -101,6 +103,8 @@ class SqliteJournal:
         self._seal = seal
         self._ends: dict[str, StreamEnd] = {}  # the writer's
         self._lock = sqlite_file.FolderLock(self.path)
+        # Where no commit waits for the disk, a look at each would cost more than the commit.
+        self._watch = FileWatch(self.path, interval=1.0 if durability == "off" else 0.0)
         self._writer: WriterThread | None = None
         self._readers: Readers | None = None
 
@@ -115,6 +119,7 @@ class SqliteJournal:
             close=self._close,
             name=name,
             waits=self._durability != "off",
+            check=self._watch.check,
         )
         await self._writer.start()
         return self
@@ -298,8 +303,10 @@ class SqliteJournal:
         if self.path.exists() and not self.path.is_file():
             raise JournalError(f"{self.path} is no file")
         was_journal = self._lock.path.exists()  # then this was a journal, whatever it looks like now
-        sqlite_file.make_file(self.path)
+        self.path.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
         self._lock.share()
+        recover(self.path, self._lock, within=self._busy_seconds)
+        sqlite_file.make_file(self.path)
         try:
             return self._connect()
         except (sqlite3.Error, UnicodeDecodeError) as error:
@@ -321,6 +328,7 @@ class SqliteJournal:
             word_index.probe(connection)
             check_mark(connection, self._seal, name=str(self.path))
             sqlite_file.close_to_others(self.path)
+            self._watch.start()
         except BaseException:
             connection.close()
             raise

@@ -19,6 +19,7 @@ from dragoman.errors import JournalBusy, JournalDamaged, JournalError, JournalFu
 from dragoman.journal.contract import Durability
 from dragoman.journal.tables import migrate, version
 from dragoman.system.files import share, try_lock
+from dragoman.system.replacement import sync_folder
 
 BUSY_SECONDS = 10.0
 """How long a writer waits for another process; longer than any commit, shorter than a person's patience."""
@@ -67,30 +68,18 @@ _CLOEXEC = getattr(os, "O_CLOEXEC", 0)
 
 def make_file(path: Path) -> None:
     """Make the folder and the file, if they are not there, for their owner alone."""
-    if not path.parent.exists():
-        path.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
+    path.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _CLOEXEC, 0o600))
     except FileExistsError:
         return  # not to be opened here: closing it would drop the locks of a connection that we may have
-    _sync_folder(path.parent)
+    sync_folder(path.parent)
 
 
 def close_to_others(path: Path) -> None:
     """Take from others what an older or a foreign program let them read."""
     if path.stat().st_mode & 0o077 and sys.platform != "win32":
         path.chmod(0o600)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Sync the folder: a file whose name is not on disk is lost with the power."""
-    if sys.platform == "win32":
-        return
-    descriptor = os.open(folder, os.O_RDONLY | _CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def connect_writer(
@@ -137,7 +126,10 @@ def connect_reader(path: Path, busy_seconds: float) -> sqlite3.Connection:
 
 
 def connect(path: Path, busy_seconds: float = BUSY_SECONDS) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None, check_same_thread=False)
+    address = f"{path.absolute().as_uri()}?mode=rw"  # one that was deleted is not made again by whoever reads
+    connection = sqlite3.connect(
+        address, uri=True, timeout=busy_seconds, isolation_level=None, check_same_thread=False
+    )
     # Text that is damaged shall fail its own row's checksum, and not the whole query.
     connection.text_factory = lambda stored: stored.decode(errors="replace")
     return connection

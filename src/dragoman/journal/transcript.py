@@ -28,6 +28,9 @@ from dragoman.journal.stream_facts import StreamFacts
 
 VERSION = 1
 
+IMPORTING = "importing"
+"""What a stream says of itself that was left half imported: it is not the whole session."""
+
 DESCRIBED = ("agent", "cwd", "title", "state", "session")
 
 DIRECTIONS: dict[str, Direction] = {
@@ -113,7 +116,7 @@ async def export(journal: Journal, stream: str) -> AsyncIterator[bytes]:
 
 async def load(journal: Journal, stream: str, file: Iterable[bytes]) -> int:
     """Append a transcript to a stream, described by its header or by what its frames tell; returns the
-    sequence of its last entry.
+    sequence of its last entry. Until all of it is there, the stream's state is `importing`.
     """
     lines = iter(file)
     first = next(lines, b"")
@@ -121,6 +124,7 @@ async def load(journal: Journal, stream: str, file: Iterable[bytes]) -> int:
     stream_facts = StreamFacts()
     facts: dict[str, str] = {}
     last, batch = await journal.append(stream, []), []
+    await journal.describe(stream, state=IMPORTING)
     for entry in read_transcript(chain([first], lines)):
         batch.append(entry)
         facts |= stream_facts.read(entry)
@@ -130,7 +134,9 @@ async def load(journal: Journal, stream: str, file: Iterable[bytes]) -> int:
         last = await journal.append(stream, batch)
     if header_info is not None:
         facts |= {name: value for name in DESCRIBED if (value := getattr(header_info, name))}
-    await journal.describe(stream, **{name: facts.get(name) for name in DESCRIBED})
+    await journal.describe(
+        stream, **{name: facts.get(name) for name in DESCRIBED} | {"state": facts.get("state", "")}
+    )
     return last
 
 

@@ -2,7 +2,8 @@
 
 A commit waits for the disk, so the cost of one is shared by all who asked meanwhile: each gets its own
 result, and all get it after the same commit. If a shared commit fails, each is tried alone, so that nobody
-fails for another's sake. What is queued is bounded in bytes; whoever asks for more waits.
+fails for another's sake. If it is the sync that fails, what was written may stand in the file after a crash:
+then nobody is told that it was refused. What is queued is bounded in bytes; whoever asks for more waits.
 
 Where no commit waits for the disk, a small one that nobody else is in front of is done in the caller's own
 thread: to wake another one and to be woken by it takes longer than the commit.
@@ -20,7 +21,7 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from dragoman.errors import JournalClosed, JournalError
+from dragoman.errors import JournalClosed, JournalError, JournalUncertain
 from dragoman.journal.sqlite_file import Refusal
 
 T = TypeVar("T")
@@ -45,7 +46,7 @@ class WriteJob(Generic[T]):
     the loop when the job is committed, or refused, with what came of it.
     """
 
-    __slots__ = ("alone", "error", "on_done", "result", "rows", "size", "work")
+    __slots__ = ("alone", "error", "is_uncertain", "on_done", "result", "rows", "size", "work")
 
     def __init__(
         self,
@@ -63,6 +64,7 @@ class WriteJob(Generic[T]):
         self.alone = alone
         self.result: Any = None
         self.error: BaseException | None = None
+        self.is_uncertain = False  # whether it may be in the file although a commit failed
 
 
 AnyJob: TypeAlias = WriteJob[Any]
@@ -85,9 +87,11 @@ class WriterThread:
         close: Callable[[sqlite3.Connection | None], None],
         name: str,
         waits: bool = True,
+        check: Callable[[sqlite3.Connection], None] = lambda _: None,
     ) -> None:
-        """`waits` says whether a commit waits for the disk."""
+        """`waits` says whether a commit waits for the disk; `check` raises `JournalError` if it must not."""
         self._waits = waits
+        self._check = check
         self._connection: sqlite3.Connection | None = None  # for whoever need not wait
         self._open_jobs = 0  # jobs that the thread has, or will have
         self._open = open_
@@ -166,16 +170,19 @@ class WriterThread:
         if connection is None:
             return False
         try:
+            self._check(connection)
             connection.execute("begin immediate")
+        except JournalError as error:
+            job.error = error
+            _tell(job)
+            return True
         except sqlite3.OperationalError:
             return False
         try:
             job.result = job.work(connection)
             connection.execute("commit")
         except Exception as error:  # noqa: BLE001  # whoever waits is told
-            if connection.in_transaction:
-                connection.rollback()
-            job.error = self._explain_error(error)
+            self._fail(connection, [job], error)
         _tell(job)
         return True
 
@@ -241,18 +248,26 @@ class WriterThread:
 
     def _commit(self, connection: sqlite3.Connection, batch: list[AnyJob]) -> None:
         try:
+            self._check(connection)
             if batch[0].alone:
                 batch[0].result = batch[0].work(connection)
             else:
                 _run_together(connection, batch)
         except Exception as error:  # noqa: BLE001  # one failed job must not end the thread of all
-            if connection.in_transaction:
-                connection.rollback()
-            if len(batch) == 1:
-                batch[0].error = self._explain_error(error)
-                return
-            for job in batch:
-                self._commit(connection, [job])
+            self._fail(connection, batch, error)
+            if len(batch) > 1:
+                for job in batch:
+                    self._commit(connection, [job])
+
+    def _fail(self, connection: sqlite3.Connection, batch: list[AnyJob], error: Exception) -> None:
+        """Note for each job of a transaction how it failed, and undo what can be undone."""
+        if connection.in_transaction:
+            connection.rollback()
+        reason = self._explain_error(error)
+        for job in batch:
+            job.is_uncertain = job.is_uncertain or _may_stand(error)
+            is_unknown = job.is_uncertain and isinstance(error, Refusal)
+            job.error = JournalUncertain(f"{reason}; it may be stored all the same") if is_unknown else reason
 
     def _explain_error(self, error: BaseException) -> BaseException:
         return self._explain(error) if isinstance(error, Refusal) else error
@@ -299,6 +314,22 @@ def _tell(job: AnyJob) -> None:
         job.on_done(job.result, job.error)
     except Exception:  # what goes wrong with one must not keep the others from what is theirs
         log.exception("what follows from a commit failed")
+
+
+def _may_stand(error: Exception) -> bool:
+    """Whether what was to be committed may be complete in the file. SQLite writes the mark of a commit last,
+    and then syncs: before that, errors are those of reading and writing.
+    """
+    code = getattr(error, "sqlite_errorcode", 0)
+    return code & 0xFF == sqlite3.SQLITE_IOERR and code not in _BEFORE_THE_MARK
+
+
+_BEFORE_THE_MARK = (
+    sqlite3.SQLITE_IOERR_READ,
+    sqlite3.SQLITE_IOERR_SHORT_READ,
+    sqlite3.SQLITE_IOERR_WRITE,
+    sqlite3.SQLITE_IOERR_FSTAT,
+)
 
 
 def _settle(future: asyncio.Future[Any], result: object, error: BaseException | None = None) -> None:

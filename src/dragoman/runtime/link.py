@@ -277,7 +277,9 @@ class Link:
         self.complaints += 1
         limit = self.transport.limits.frame
         log.warning("%s: dropped a message of %d bytes; the limit is %d", self.name, size, limit)
-        why = f"Invalid request: the message is larger than the limit of {limit} bytes"
+        why = (
+            f"Invalid request: the message is larger than the limit of {limit} bytes, or than the free memory"
+        )
         self._complain(failure(None, error_object(INVALID_REQUEST, why)))
 
     def on_end(self, reason: BaseException | None) -> None:

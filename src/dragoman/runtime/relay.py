@@ -112,7 +112,9 @@ class RelayDirection:
     def on_oversized(self, size: int) -> None:
         limit = self.source.limits.frame
         log.warning("%s: skipped a message of %d bytes; the limit is %d", self.direction, size, limit)
-        why = f"Invalid request: the message is larger than the limit of {limit} bytes"
+        why = (
+            f"Invalid request: the message is larger than the limit of {limit} bytes, or than the free memory"
+        )
         self._relay.back(self).send(failure(None, error_object(INVALID_REQUEST, why)))
 
     def on_end(self, reason: BaseException | None) -> None:

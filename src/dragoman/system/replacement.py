@@ -1,12 +1,14 @@
 """A file that is replaced as a whole: a reader sees the former one or the new one, and never a part.
 
 The new file is written beside the old one, under a name that nobody can guess, is on the disk before it gets
-the old one's name, and is removed if anything fails before that. The folder is there already.
+the old one's name, and is removed if anything fails before that. When the block is left, the name is on the
+disk, too: a token that was revoked stays so when the power fails. The folder is there already.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -24,14 +26,30 @@ def replacement_of(target: Path, *, mode: int) -> Iterator[Path]:
     copy = Path(name)
     try:
         yield copy
-        with copy.open("rb+") as file:
-            os.fsync(file.fileno())
+        sync_file(copy)
         os.chmod(copy, mode)
         os.replace(copy, target)
     except BaseException:
         with suppress(OSError):  # the reason that is being raised matters more
             copy.unlink()
         raise
+    sync_folder(target.parent)
+
+
+def sync_file(path: Path) -> None:
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
+def sync_folder(folder: Path) -> None:
+    """A file whose name is not on the disk is lost with the power."""
+    if sys.platform == "win32":
+        return
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def replace_file(path: Path, data: bytes, *, mode: int = PRIVATE) -> None:

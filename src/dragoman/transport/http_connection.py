@@ -70,6 +70,8 @@ class HttpConnection:
         self._over = False
         self.used = loop.time()
         """When somebody came last."""
+        self.was_used = False
+        """Whether anybody came for it after its `initialize`."""
         self._timer = loop.call_later(bounds.idle, self._look)
 
     def touch(self) -> None:

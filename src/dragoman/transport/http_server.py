@@ -74,17 +74,18 @@ class HttpConnections:
 
     def reclaim(self) -> bool:
         """Forget the connection that has been abandoned for longest, to make room for another; says whether
-        there was one. A connection that was used a moment ago, or is read from, is not abandoned.
+        there was one. Those go first that nobody used after their `initialize`, however young they are. One
+        that was used a moment ago, or is read from, is not abandoned.
         """
         latest = asyncio.get_running_loop().time() - ABANDONED
         idle_connections = [
             connection
             for connection in self._connections.values()
-            if connection.is_idle and connection.used <= latest
+            if connection.is_idle and (connection.used <= latest or not connection.was_used)
         ]
         if not idle_connections:
             return False
-        self._forget(min(idle_connections, key=lambda connection: connection.used))
+        self._forget(min(idle_connections, key=lambda connection: (connection.was_used, connection.used)))
         return True
 
     async def handle(self, scope: Any, receive: Receive, send: Send) -> None:
@@ -109,6 +110,7 @@ class HttpConnections:
         if connection is None or connection.owner != scope.get("grant"):
             return 404
         connection.touch()
+        connection.was_used = True
         return connection
 
     # Posts.

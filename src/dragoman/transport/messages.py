@@ -14,6 +14,7 @@ from typing import Protocol, runtime_checkable
 from dragoman.errors import LinkClosed
 from dragoman.transport.contract import DEFAULT_LIMITS, Sink, TransportLimits
 from dragoman.transport.waiters import Waiters
+from dragoman.wire.framing import has_room
 
 
 class MessageBatch(bytes):
@@ -191,7 +192,7 @@ class MessageTransport:
     def _feed(self, sink: Sink, message: bytes) -> None:
         if type(message) is MessageBatch:
             sink.feed(message)
-        elif len(message) > self.limits.frame:
+        elif len(message) > self.limits.frame or not has_room(len(message)):
             sink.on_oversized(len(message))
         elif message and not message.isspace():
             sink.feed(message.replace(b"\n", b" ") + b"\n")

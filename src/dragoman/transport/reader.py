@@ -10,6 +10,7 @@ Readers know descriptors and newlines. What an end of the stream means is for th
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 from collections import deque
@@ -75,6 +76,11 @@ class Frames:
             self._sink.feed(block)
 
 
+def _out_of_memory() -> OSError:
+    """What was read is lost, and whoever waits for an answer to it would wait for ever: the end is told."""
+    return OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
+
+
 class LoopReader:
     """Reads when the event loop says so."""
 
@@ -118,7 +124,11 @@ class LoopReader:
             return
         if chunk:
             self.read_bytes += len(chunk)
-            self._intake.feed(chunk)
+            try:
+                self._intake.feed(chunk)
+            except MemoryError:
+                self.close()
+                self._on_end(_out_of_memory())
         else:
             self._finish(None)
 
@@ -188,7 +198,11 @@ class ThreadReader:
             self._permits.release()
             if isinstance(chunk, bytes) and chunk:
                 self.read_bytes += len(chunk)
-                self._intake.feed(chunk)
+                try:
+                    self._intake.feed(chunk)
+                except MemoryError:
+                    self.close()
+                    self._on_end(_out_of_memory())
             else:
                 self._over = True
                 self._intake.finish()

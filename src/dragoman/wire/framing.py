@@ -3,7 +3,8 @@
 One frame is one line. A block is one or more whole frames, cut at the last newline of what has arrived,
 because decoding many frames in one call costs far less than decoding each. The cost is linear in the bytes,
 in time and in memory: a line longer than a chunk grows in one buffer, however small its chunks are. A line
-above the limit is dropped while it arrives, never held, and reading goes on behind its newline.
+above the limit is dropped while it arrives, never held, and reading goes on behind its newline. So is one for
+which there is not enough memory.
 
 How the bytes were cut into chunks changes neither the lines nor the sizes that are reported. This module
 knows newlines, sizes and the byte order mark at the very start. It does not know JSON; blank lines and
@@ -17,7 +18,26 @@ MEBIBYTE = 1024 * 1024
 DEFAULT_LIMIT = 104 * MEBIBYTE
 """Enough for a hundred megabytes of text; an endless line still cannot take a machine down."""
 
+LARGE = MEBIBYTE
+"""Bytes of a message for which memory is looked for before anything is made of it."""
+
+ROOM = 8
+"""How many times the size of a message it takes to read, store and answer it."""
+
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def has_room(size: int) -> bool:
+    """Whether there is memory for what becomes of a message of this size. msgspec's encoder ends the process
+    if a large buffer cannot grow, so nobody may find that out by trying.
+    """
+    if size < LARGE:
+        return True
+    try:
+        bytes(size * ROOM)  # zeros that nobody touches: the system only promises them
+    except MemoryError:
+        return False
+    return True
 
 
 class LineFramer:
@@ -39,6 +59,9 @@ class LineFramer:
             if self._at_start:
                 return b""
         elif self._dropped_bytes:
+            chunk = self._skip(chunk)
+        if self._partial_line and b"\n" in chunk and not has_room(len(self._partial_line)):
+            self._drop_line()
             chunk = self._skip(chunk)
         cut = chunk.rfind(b"\n") + 1
         if cut == 0:
@@ -70,10 +93,17 @@ class LineFramer:
         return sizes
 
     def _gather(self, piece: bytes) -> None:
-        self._partial_line += piece
+        try:
+            self._partial_line += piece
+        except MemoryError:
+            self._drop_line()
+            self._dropped_bytes += len(piece)
         if len(self._partial_line) > self.limit:
-            self._dropped_bytes = len(self._partial_line)
-            self._partial_line.clear()
+            self._drop_line()
+
+    def _drop_line(self) -> None:
+        self._dropped_bytes = len(self._partial_line)
+        self._partial_line.clear()
 
     def _skip(self, chunk: bytes) -> bytes:
         """Drop what still belongs to the oversized line; return what follows it."""

@@ -52,9 +52,21 @@ async def test_a_connection_that_is_read_from_is_not_abandoned(monkeypatch: pyte
 
 async def test_a_connection_that_was_just_used_is_not_abandoned() -> None:
     with staged(SmallHub) as stage:
-        await abandon(stage, 3)
-        async with connection(stage, initialized=False) as late:
-            assert (await late.post(INITIALIZE)).status_code == 503
+        async with AsyncExitStack() as stack:
+            for _ in range(3):
+                used = await stack.enter_async_context(connection(stage))
+                assert (await used.post(NEW)).status_code == 202
+            late = await stack.enter_async_context(connection(stage, initialized=False))
+            refusal = await late.post(INITIALIZE, authorization=f"Bearer {stage.narrow_token}")
+            assert refusal.status_code == 503
+
+
+async def test_a_connection_that_nobody_came_back_for_goes_first_however_young_it_is() -> None:
+    with staged(SmallHub) as stage:
+        async with connection(stage) as used:
+            assert (await used.post(NEW)).status_code == 202
+            await abandon(stage, 8)
+            assert (await used.post(NEW)).status_code == 202
 
 
 async def test_of_too_many_websockets_that_say_nothing_the_oldest_is_closed(

@@ -38,6 +38,8 @@ NWS-X4 | the server goes | closed with 1001
 NWS-X5 | the agent ends | `serve` closes with 1011; a hub ends the turn and starts it again
 NWS-X6 | the client is gone in the middle of a turn | the turn ends
 NWS-X7 | a text that is not UTF-8 | closed with 1007
+NWS-X8 | a message in 100 000 empty fragments | closed with 1008; others are served
+NWS-X9 | a million pings, and nobody reads | 16 MiB at most
 NSE-01 | a handshake from a page of somebody else | 403
 NSE-02 | a handshake for another host | 421
 NSE-04 | a post for another host | 421
@@ -51,6 +53,7 @@ NSE-14 | 100 requests that are half sent | others are served
 NSE-16 | garbage, noise, TLS instead of HTTP | 400 or closed
 NSE-17 | where it listens | loopback only
 NSE-X1 | the id of a connection with another token | 404
+NSE-X3 | a target that names another host, with a good header | 421
 NSE-X2 | a deciding header that stands there twice | 400
 NHT-01 | initialize | 200, its answer and the connection's id
 NHT-02 | a body that is not JSON | 400
@@ -86,6 +89,9 @@ NBP-X2 | a stream that nobody reads | the connection is given up; then 404
 NBP-X3 | a connection without readers, a socket that says nothing | is forgotten
 NBP-X4 | many large posts at once | are taken one after the other; all are answered
 NBP-X5 | an initialize of 2 MiB | 413
+NBP-X7 | a thousand connections by posts that are left alone | a hub forgets the oldest, and lets others in
+NBP-X8 | more WebSockets than a hub takes | 503 and why; the owner gets in
+NBP-X6 | a prompt of 12 MiB, and little memory | an error, or the connection ends; others are served
 PST-00 | a clean end and a new start (the control) | the turn is back
 PST-01 | kill -9 right after a turn was answered | the turn is back
 PST-03 | kill -9 at random moments of running turns | what was answered stays; the session loads each time
@@ -97,6 +103,8 @@ PST-10 | the modes of all files | their owner's alone
 PST-12 | the order of writing, syncing and answering | it is on disk before its answer
 PST-13 | a second hub on the same journal | is refused, and told who is there
 PST-15 | ids that are paths | not found; nothing is read or made
+PST-X1 | the journal's file is deleted under a running hub | prompts are refused; a restart has all of it
+PST-X2 | the disk fails to sync | a prompt that may be stored is not refused; it goes on with the disk
 """
 
 INTRODUCTION = """

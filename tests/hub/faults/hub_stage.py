@@ -65,6 +65,7 @@ class HubStage(Stage):
             options = HubOptions(default_agent="stage", on_last_leave="cancel")
             self.hub = await stack.enter_async_context(Hub(journal, {"stage": spec}, options=options))
             grants = {hash_token(self.token): Grant("one"), hash_token(self.other_token): Grant("other")}
+            grants[hash_token(self.narrow_token)] = Grant("narrow", frozenset({"observe", "prompt"}))
             app = HubApp(
                 self.hub,
                 Admission(grants, hosts=local_hosts(self.port)),

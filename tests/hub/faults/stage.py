@@ -33,7 +33,7 @@ class Stage:
     kind = "serve"
 
     def __init__(self, *, bounds: Bounds | None = None, keepalive: Keepalive | None = None) -> None:
-        self.token, self.other_token = new_token(), new_token()
+        self.token, self.other_token, self.narrow_token = new_token(), new_token(), new_token()
         self.port = 0
         self.address = ""
         self.said = 0  # bytes, by `flood`

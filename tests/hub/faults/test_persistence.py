@@ -255,3 +255,47 @@ async def test_pst_15_an_id_that_is_a_path_is_no_path(hub: HubProcess) -> None:
             refused = await client.refusal("session/prompt", {"sessionId": path, "prompt": []})
             assert refused["code"] in (-32002, -32602)
     assert sorted(hub.data.rglob("*")) == before
+
+
+async def test_pst_x1_a_journal_that_is_deleted_under_a_hub_takes_nothing_and_loses_nothing(
+    tmp_path: Path,
+) -> None:
+    with running_hub(tmp_path) as hub:
+        session = await acknowledged(hub, "/stream 5")
+        (hub.data / "hub.db").unlink()
+        async with visiting(hub) as client:
+            await told_of(client, session)
+            answer = await client.answer(client.prompt(session, "lost"))
+            assert "its file was deleted or replaced: restart the hub" in answer["error"]["message"]
+        assert (
+            "hub.db was deleted while it was open. It is back, and complete: restart" in hub.log.read_text()
+        )
+        hub.kill()
+        hub.start()
+        assert (await loaded(hub, session))[:6] == ["/stream 5", *NUMBERS]
+
+
+@pytest.mark.skipif(
+    not can("strace", "-o", "/dev/null", "true"), reason="needs strace, and the right to use it"
+)
+async def test_pst_x2_a_prompt_that_may_be_stored_is_not_refused_when_the_disk_does_not_sync(
+    hub: HubProcess, tmp_path: Path
+) -> None:
+    session = await acknowledged(hub, "/stream 5")
+    trace = tmp_path / "trace"
+    command = ["strace", "-f", "-p", str(hub.pid), "-o", str(trace), "-e", "trace=fdatasync,fsync"]
+    command += ["-e", "inject=fdatasync,fsync:error=EIO"]
+    async with visiting(hub) as client:
+        await told_of(client, session)
+        strace = subprocess.Popen(command, stderr=subprocess.PIPE)
+        assert strace.stderr is not None
+        with strace, strace.stderr as attached:
+            assert b"attached" in attached.readline()
+            number = client.prompt(session, "/stream 3")
+            while "INJECTED" not in trace.read_text():
+                assert await client.call("session/list"), "others are answered meanwhile"
+            assert not [message for message in client.heard if message.get("id") == number]
+            strace.terminate()
+        assert (await client.answer(number))["result"]["stopReason"] == "end_turn"
+        told = await told_of(client, session)
+    assert told == ["/stream 5", *NUMBERS, "/stream 3", *NUMBERS[:3]]

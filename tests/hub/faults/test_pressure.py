@@ -8,11 +8,14 @@ import json
 import struct
 import zlib
 from contextlib import AsyncExitStack
+from pathlib import Path
 
 import pytest
 
 from dragoman.hub.api.listener import Keepalive
 from dragoman.transport.http_server import Bounds
+from tests.faults.watch import limit_memory
+from tests.hub.faults.hub_stage import HubStage
 from tests.hub.faults.stage import MEBIBYTE, Stage, descriptors, memory, staged, until
 from tests.hub.faults.talk import (
     DROPPED,
@@ -30,6 +33,7 @@ from tests.hub.faults.talk import (
     socket,
     survives,
 )
+from tests.hub.outside.process import leave, running_hub
 
 pytestmark = [pytest.mark.bound(40), pytest.mark.in_turn("stage")]
 
@@ -198,3 +202,54 @@ async def test_nbp_x5_a_first_message_without_measure_is_refused(stage: Stage) -
     async with connection(stage, initialized=False) as one:
         assert (await one.post(json.dumps(large).encode())).status_code == 413
     await survives(stage)
+
+
+@pytest.mark.parametrize("spare", [16, 60, 100])
+async def test_nbp_x6_a_large_prompt_and_little_memory_end_nobody_else(tmp_path: Path, spare: int) -> None:
+    """At each of these, another step of what becomes of the prompt is the one that has no memory."""
+    with running_hub(tmp_path) as hub:
+        client = await (await hub.client()).begin()
+        session = await client.new(str(hub.work))
+        await client.answer(client.prompt(session, "hello"))
+        other = await (await hub.client()).begin()
+        limit_memory(hub.pid, spare)
+        number = client.prompt(session, "x" * (12 * MEBIBYTE))
+        answered = asyncio.create_task(
+            client.until(lambda message: message.get("id") == number or "error" in message)
+        )
+        ended = asyncio.create_task(client.until_ended())
+        await asyncio.wait((answered, ended), return_when=asyncio.FIRST_COMPLETED)
+        assert [task.cancel() for task in (answered, ended)] != [True, True], "it waits for ever"
+        await asyncio.wait((answered, ended))
+        assert "result" in await other.answer(other.prompt(session, "hello"))
+        await leave(client, other)
+        assert hub.stop() == 0
+
+
+class SmallHubStage(HubStage):
+    connections = 20
+
+
+async def test_nbp_x7_posts_that_are_left_alone_keep_nobody_out() -> None:
+    with staged(SmallHubStage) as stage:
+        async with connection(stage) as used, used.events():
+            for _ in range(100):
+                async with connection(stage, initialized=False) as one:
+                    assert (await one.post(INITIALIZE)).status_code == 200
+            await survives(stage)
+            assert (await used.post(NEW)).status_code == 202, "who reads a stream stays"
+            assert stage.running <= SmallHubStage.connections + 2
+
+
+async def test_nbp_x8_who_finds_no_room_learns_why_and_the_owner_gets_in() -> None:
+    with staged(SmallHubStage) as stage:
+        async with AsyncExitStack() as stack:
+            narrow = {"authorization": f"Bearer {stage.narrow_token}"}
+            for _ in range(20):
+                await stack.enter_async_context(socket(stage, authorization=narrow["authorization"]))
+            status, text = await raw(stage, head("GET", stage, **{**UPGRADE, **narrow}))
+            assert (status, b"retry-after: 5" in text.lower()) == (503, True)
+            async with connection(stage, initialized=False) as one:
+                refusal = await one.post(INITIALIZE, **narrow)
+                assert (refusal.status_code, "20 clients already" in refusal.text) == (503, True)
+            await survives(stage)

@@ -16,6 +16,7 @@ from dragoman.hub.settings import HubSettings
 from tests.hub.faults.stage import Stage
 from tests.hub.faults.talk import (
     INITIALIZE,
+    UPGRADE,
     Connection,
     connection,
     drop,
@@ -142,3 +143,12 @@ async def test_nse_x2_a_header_that_decides_stands_there_once(stage: Stage, name
     value = again.get(name, f"Bearer {stage.token}")
     begin = head("GET", stage, accept="text/event-stream", origin=again["origin"])
     assert (await raw(stage, begin[:-2] + f"{name}: {value}\r\n\r\n".encode()))[0] in (400, 0)
+
+
+async def test_nse_x3_a_target_that_names_another_host_counts_instead_of_the_header(stage: Stage) -> None:
+    given = {"content_type": "application/json", "content_length": str(len(FIRST))}
+    texts = (head("POST", stage, **given) + FIRST, head("GET", stage, **UPGRADE))
+    for text in texts:
+        assert (await raw(stage, text.replace(b" /acp ", b" http://evil.example/acp ")))[0] == 421
+    ours = b" http://127.0.0.1:%d/acp " % stage.port
+    assert (await raw(stage, texts[0].replace(b" /acp ", ours)))[0] == 200

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import struct
 
 import pytest
 
-from tests.hub.faults.stage import Stage, staged, until
+from tests.hub.faults.stage import MEBIBYTE, Stage, memory, staged, until
 from tests.hub.faults.talk import (
     BINARY,
     CLOSE,
@@ -211,4 +212,28 @@ async def test_nws_x7_a_text_that_is_not_utf8_ends_the_connection(stage: Stage) 
     async with socket(stage) as one:
         await one.frame(TEXT, b'{"jsonrpc":"2.0","id":1,"method":"\xff"}')
         assert await one.closed() in (1007, DROPPED)
+    await survives(stage)
+
+
+async def test_nws_x8_a_message_in_too_many_fragments_ends_its_connection(stage: Stage) -> None:
+    async with socket(stage) as one:
+        await one.frame(TEXT, b"{", fin=False)
+        one.writer.write(b"\0\x80\0\0\0\0" * 100_000)
+        assert await one.closed() in (1008, DROPPED)
+    async with socket(stage) as one:  # a large one may have many
+        text = json.dumps(NEW).encode().ljust(600_000)
+        for at in range(0, len(text), 300):
+            await one.frame(0 if at else TEXT, text[at : at + 300], fin=at + 300 >= len(text))
+        assert (await one.hear())["id"] == NEW["id"]
+    await survives(stage)
+
+
+async def test_nws_x9_pings_of_somebody_who_does_not_read_cost_nothing(stage: Stage) -> None:
+    before = memory()
+    async with socket(stage) as one:
+        frame = b"\x89\xfd" + bytes(4 + 125)
+        for _ in range(256):
+            one.writer.write(frame * 2000)
+            await one.writer.drain()
+        assert memory() - before <= 16 * MEBIBYTE
     await survives(stage)

@@ -231,3 +231,32 @@ async def test_a_session_whose_agent_died_while_it_was_made_takes_prompts() -> N
         session = (await client.answer(request))["result"]["sessionId"]
         answer = await client.answer(client.prompt(session, "say 1"))
         assert answer["result"]["stopReason"] == "end_turn"
+
+
+async def test_a_session_that_another_program_has_written_to_is_read_again() -> None:
+    journal = MemoryJournal()
+    async with staged({"one": obedient}, journal=journal) as stage:
+        client = await stage.client().begin()
+        session = await client.new()
+        assert (await client.answer(client.prompt(session, "say 1")))["result"]["stopReason"] == "end_turn"
+        await journal.append(session, [Entry("note", b'{"hub":"foreign"}', 1.0)])
+        number = client.prompt(session, "say 3")
+        error = (await client.answer(number))["error"]
+        assert "another program has written to this session" in error["message"]
+        answer = await client.answer(client.prompt(session, "say 2"))
+        assert answer["result"]["stopReason"] == "end_turn"
+        assert (await client.call("session/list"))["sessions"][0]["sessionId"] == session
+
+
+async def test_a_turn_during_which_another_program_writes_is_answered() -> None:
+    journal, gate = MemoryJournal(), Gate()
+    async with staged({"one": lambda: obedient(gate)}, journal=journal) as stage:
+        client = await stage.client().begin()
+        session = await client.new()
+        number = client.prompt(session, "wait")
+        await gate.waiting.wait()
+        await journal.append(session, [Entry("note", b'{"hub":"foreign"}', 1.0)])
+        client.say({"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": session}})
+        assert "another program has written" in (await client.answer(number))["error"]["message"]
+        answer = await client.answer(client.prompt(session, "say 2"))
+        assert answer["result"]["stopReason"] == "end_turn"

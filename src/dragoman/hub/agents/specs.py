@@ -27,6 +27,7 @@ from dragoman.sdk.environment import agent_environment
 from dragoman.sdk.known import AgentSource, KnownAgent
 from dragoman.sdk.known.lookup import BUILT_IN
 from dragoman.sdk.remote_place import CLIENT_VARIABLES, command_in, parse_place
+from dragoman.system.replacement import replace_file
 from dragoman.transport.http_client import open_http
 from dragoman.transport.websocket import open_websocket
 from dragoman.workspace.policy.redaction import is_secret_name, redact
@@ -195,6 +196,5 @@ class Introductions:
             return introduction if isinstance(introduction, dict) else {}
         with contextlib.suppress(OSError):  # without it a kept agent is only asked less well
             self._folder.mkdir(parents=True, mode=0o700, exist_ok=True)
-            path.touch(mode=0o600)
-            path.write_bytes(msgspec.json.encode(answer))
+            replace_file(path, msgspec.json.encode(answer))
         return answer

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from math import ceil
 from typing import Any
 
 import msgspec
@@ -25,7 +26,7 @@ from dragoman.hub.api.pairing import PAIR, PairingDoor
 from dragoman.hub.api.push_answer import PUSH_ANSWER, PushAnswerDoor
 from dragoman.hub.api.rule_page import RULES, show_rules
 from dragoman.hub.clients.client import ClientHub
-from dragoman.hub.gate.admission import Admission, Grant
+from dragoman.hub.gate.admission import Admission, AdmissionRefusal, Grant
 from dragoman.hub.gate.rates import Buckets
 from dragoman.journal import StreamInfo
 from dragoman.sdk.interpreter.dialect_transport import speaking
@@ -40,6 +41,12 @@ App = Callable[[Any, Any, Any], Awaitable[None]]
 
 PLAIN = frozenset({"protocolVersion", "clientCapabilities", "clientInfo", "_meta"})
 ACP = "/acp"
+
+RESERVED = 16
+"""Connections that tokens with the scope `admin` may have above the limit."""
+
+RETRY = 5
+"""Seconds after which a client that found no room may try again."""
 
 
 class HubApp:
@@ -68,6 +75,7 @@ class HubApp:
             bounds=bounds,
             on_refused=on_refused,
             once=False,
+            find_room=self._find_room,
         )
         self._on_refused = on_refused or (lambda why: None)
         self._pairing_door = (
@@ -112,16 +120,38 @@ class HubApp:
 
     def _accept(self, transport: MessageTransport, visit: Visit) -> None:
         grant = visit.grant
-        wait = self._connect_rate.take(grant.name) if self._connect_rate is not None else 0.0
         late = not self._admission.holds(grant)  # revoked between the door and the first word
-        is_full = len(self.hub.clients) >= self._most and not self.endpoint.reclaim()
-        if is_full or wait > 0 or self.hub.draining or late:
+        if late or self.hub.draining or self._is_full(grant):
             log.warning("a connection of %s is refused", grant.name)
-            self._on_refused("rate" if wait > 0 else "token" if late else "connections")
+            self._on_refused("token" if late else "connections")
             self.hub.owner.start(_refuse(transport))
             return
         client_transport = self._in_version_1(transport, visit)
         self.hub.accept(client_transport, grant, agent=visit.query.get("agent", ""))
+
+    def _find_room(self, grant: Grant, is_socket: bool) -> AdmissionRefusal | None:
+        """Why a connection of this token cannot begin now, said before it does. Whoever runs the hub always
+        gets in, whatever a program with the same token does.
+        """
+        wait = 0.0 if self._connect_rate is None else self._connect_rate.take(grant.name)
+        if wait > 0 and not (is_socket and grant.may("admin")):
+            self._on_refused("rate")
+            reason = f"This token opens connections too fast: wait {ceil(wait)} s"
+            return AdmissionRefusal(429, "its token opens connections too fast", ceil(wait), reason)
+        if self.hub.draining:
+            return AdmissionRefusal(503, "the hub is stopping", RETRY, "The hub is stopping: try again later")
+        if self._is_full(grant):
+            self._on_refused("connections")
+            reason = f"The hub has {self._most} clients already: close one, or raise limits.connections"
+            return AdmissionRefusal(503, "there are too many connections", RETRY, reason)
+        return None
+
+    def _is_full(self, grant: Grant) -> bool:
+        """Whether there is no room, also if an abandoned connection is forgotten."""
+        count = len(self.hub.clients)
+        if count < self._most or self.endpoint.reclaim():
+            return False
+        return not grant.may("admin") or count >= self._most + RESERVED
 
     def _in_version_1(self, transport: MessageTransport, visit: Visit) -> Transport:
         """The client as one that speaks version 1; history is answered in its own language."""

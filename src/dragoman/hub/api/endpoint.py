@@ -20,7 +20,7 @@ from dragoman.hub.api.request_admission import admit_request, log_refusal
 from dragoman.hub.gate.admission import Admission, AdmissionRefusal, Grant
 from dragoman.transport.contract import TransportLimits
 from dragoman.transport.handshake import Handshake
-from dragoman.transport.http_server import Bounds, HttpConnections, respond
+from dragoman.transport.http_server import CONNECTION, Bounds, HttpConnections, respond
 from dragoman.transport.messages import MessageTransport
 from dragoman.transport.websocket_server import AsgiWebSocket
 
@@ -68,10 +68,13 @@ class AcpEndpoint:
         bounds: Bounds | None = None,
         on_refused: Callable[[int], None] | None = None,
         once: bool = True,
+        find_room: Callable[[Grant, bool], AdmissionRefusal | None] = lambda grant, is_socket: None,
     ) -> None:
         """`on_refused` hears of everybody who is turned away, by the status that they were told. `once` is
         whether a second `initialize` on a WebSocket is refused here; else whoever accepts decides.
+        `find_room` is asked before a connection begins, and gets whether that is a WebSocket.
         """
+        self._find_room = find_room
         self._admission = admission
         self._accept = accept
         self._path = path
@@ -108,6 +111,9 @@ class AcpEndpoint:
             refusal = verdict if isinstance(verdict, AdmissionRefusal) else NOTHING_THERE
             self._on_refused(refusal.status)
             await _turn_away(scope, refusal, send)
+            return
+        if (lack := self._find_room(verdict, True)) is not None:
+            await _turn_away(scope, lack, send)
             return
         # Whoever names a dialect need not begin as the protocol does.
         handshake = Handshake(once=self._once) if query.get("dialect", "v1") in PROTOCOL else None
@@ -163,6 +169,11 @@ class AcpEndpoint:
             await respond(send, verdict.status, b"", headers=verdict.headers)
             return
         if scope["path"] == self._path:
+            begins = scope["method"] == "POST" and CONNECTION not in headers
+            if begins and (lack := self._find_room(verdict, False)) is not None:
+                log_refusal(scope, lack)
+                await respond(send, lack.status, lack.reason.encode(), headers=lack.headers)
+                return
             scope["grant"] = verdict
             await self._http.handle(scope, receive, send)
         elif scope["method"] == "POST":
@@ -187,6 +198,6 @@ async def _turn_away(scope: Any, refusal: AdmissionRefusal, send: Send) -> None:
     if "websocket.http.response" in (scope.get("extensions") or {}):
         start = {"type": "websocket.http.response.start", "status": refusal.status}
         await send({**start, "headers": refusal.headers})
-        await send({"type": "websocket.http.response.body", "body": b""})
+        await send({"type": "websocket.http.response.body", "body": refusal.reason.encode()})
     else:
         await send({"type": "websocket.close"})

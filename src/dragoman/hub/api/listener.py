@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import logging
+import os
 import socket
 import ssl
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -72,7 +73,9 @@ def is_loopback(host: str) -> bool:
 
 
 def open_socket(host: str, port: int, *, tls: Tls | None, insecure: bool) -> socket.socket:
-    """Bound and ready. Raises `LocalMistake` for what must not be, and for what cannot be."""
+    """Bound, so that the port is ours and known; `open_listener` lets clients in. Raises `LocalMistake` for
+    what must not be, and for what cannot be.
+    """
     if not (is_loopback(host) or tls or insecure):
         raise LocalMistake(
             f"{host} can be reached by others, so TLS is needed: give --tls-cert and --tls-key, "
@@ -81,11 +84,24 @@ def open_socket(host: str, port: int, *, tls: Tls | None, insecure: bool) -> soc
     if tls is not None:
         _check(tls)
     try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        server_socket = socket.create_server((host, port), family=family)
+        return _bind(host, port)
     except OSError as error:
         raise LocalMistake(f"cannot listen at {host}:{port}: {error.strerror or error}") from None
-    _watch(server_socket)
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    server_socket = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        if os.name == "posix":  # a port whose last connections are still closing is free
+            server_socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            server_socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        server_socket.bind((host, port))
+        _watch(server_socket)
+    except BaseException:
+        server_socket.close()
+        raise
     return server_socket
 
 
@@ -165,6 +181,10 @@ async def open_listener(
 
 @asynccontextmanager
 async def _serving(server: HubServer, server_socket: socket.socket) -> AsyncIterator[None]:
+    try:
+        server_socket.listen(server.config.backlog)
+    except OSError as error:  # somebody was faster since it was bound
+        raise LocalMistake(f"cannot listen at {server_socket.getsockname()}: {error.strerror}") from None
     running = asyncio.get_running_loop().create_task(server.serve(sockets=[server_socket]))
     up = asyncio.get_running_loop().create_task(server.is_up.wait())
     try:

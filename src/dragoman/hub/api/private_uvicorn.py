@@ -3,11 +3,13 @@
 - `GuardedServer` accepts connections itself, with deadlines and bounds. It uses `Server.servers`, `.lifespan`
   and `.server_state`, `Config.http_protocol_class` and the parameters of protocols. The public way is
   `Server.serve(sockets=…)`, without a deadline for request heads.
-- `HeadLimitedProtocol` bounds a request head. It uses `HttpToolsProtocol` and the callbacks of its parser.
+- `HeadLimitedProtocol` bounds a request head. It uses `HttpToolsProtocol`, its `url` and `headers`, and the
+  callbacks of its parser.
   The public way is `http="h11"`, which has a bound and is slower.
-- `ManyProtocol` takes many messages in one event. It uses `handle_connect`, `send`, `writable`,
-  `disconnected`, `close_sent` and `handshake_complete` of `WebSocketsSansIOProtocol`. The public way is
-  `ws="websockets-sansio"`, an event for each message.
+- `ManyProtocol` takes many messages in one event, and bounds the fragments of a message. It uses
+  `handle_connect`, `handle_cont`, `handle_ping`, `handle_parser_exception`, `send`, `conn`, `frames`,
+  `writable`, `disconnected`, `close_sent` and `handshake_complete` of `WebSocketsSansIOProtocol`. The public
+  way is `ws="websockets-sansio"`, an event for each message.
 
 Written for and tried with uvicorn 0.54. Importing this module raises `ImportError` where a part is missing:
 then `listening` takes the public way and logs it. HTTP/2 is in `private_uvicorn_http2`.
@@ -37,6 +39,10 @@ HEAD_BYTES = 64 * 1024
 HEADERS = 128
 """Header lines of one request."""
 
+FRAGMENTS = 1024
+FRAGMENT_BYTES = 256
+"""A message may have so many fragments, and one more for so many bytes: a fragment costs more than a byte."""
+
 HEAD_TOO_LARGE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 )
@@ -55,7 +61,10 @@ def check_parts() -> None:
     parts: list[tuple[type, tuple[str, ...]]] = [
         (uvicorn.Server, ("startup", "shutdown", "capture_signals")),
         (HttpToolsProtocol, ("on_message_begin", "on_headers_complete", "data_received")),
-        (WebSocketsSansIOProtocol, ("handle_connect", "send", "pause_writing")),
+        (
+            WebSocketsSansIOProtocol,
+            ("handle_connect", "handle_cont", "handle_ping", "handle_parser_exception", "send"),
+        ),
     ]
     for owner, names in parts:
         absent = [name for name in names if not hasattr(owner, name)]
@@ -122,6 +131,8 @@ class HeadLimitedProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._head_bytes = None
+        if not self.url.startswith(b"/"):
+            self._take_host_of_target()
         super().on_headers_complete()
 
     def data_received(self, data: bytes) -> None:
@@ -133,9 +144,37 @@ class HeadLimitedProtocol(HttpToolsProtocol):
                 self.transport.write(HEAD_TOO_LARGE)
                 self.transport.close()
 
+    def _take_host_of_target(self) -> None:
+        """A target that names a host counts instead of the header (RFC 9112, 3.2.2)."""
+        _, _, rest = self.url.partition(b"://")
+        host = rest.partition(b"/")[0]
+        self.headers[:] = [(name, host if name == b"host" else value) for name, value in self.headers]
+
 
 class ManyProtocol(WebSocketsSansIOProtocol):
     """WebSockets that take many messages in one event, see `many`."""
+
+    _fragment_bytes = 0
+    """Of the message that has not ended yet."""
+
+    def handle_cont(self, event: Any) -> None:
+        if self.close_sent:
+            return
+        self._fragment_bytes += len(event.data)
+        if len(self.frames) >= FRAGMENTS + self._fragment_bytes // FRAGMENT_BYTES:
+            self.frames = []
+            self.conn.fail(1008, "a message in too many fragments")
+            self.handle_parser_exception()
+            return
+        if event.fin:
+            self._fragment_bytes = 0
+        super().handle_cont(event)
+
+    def handle_ping(self) -> None:
+        if self.writable.is_set():
+            super().handle_ping()
+        else:
+            self.conn.data_to_send()  # who does not read hears no pong either: they would gather without end
 
     def handle_connect(self, event: Any) -> None:
         super().handle_connect(event)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from typing import Any, Protocol
 
 from msgspec import Raw
@@ -170,6 +171,15 @@ class HubClient:
         if self.seat is not None:
             self.seat.on_session_moved(session_id)
 
+    def refuse_waiting(self, session_id: str, error: ErrorObject) -> None:
+        """Whatever it waits for in a session does not come."""
+        for (of, key), request_ids in list(self.waiting.items()):
+            if of == session_id:
+                del self.waiting[of, key]
+                for request_id in request_ids:
+                    with suppress(LinkClosed):  # its end is on its way
+                        self.send(failure(request_id, error))
+
     def on_session_closed(self, session_id: str) -> None:
         """It follows the session no more: nothing is open there."""
         self.followers.pop(session_id, None)
@@ -192,7 +202,7 @@ class HubClient:
                 return
 
     def on_oversized(self, size: int) -> None:
-        why = f"Invalid request: the message of {size} bytes is larger than the limit"
+        why = f"Invalid request: the message of {size} bytes is larger than the limit or the free memory"
         self.tell(failure(None, error_object(INVALID_REQUEST, why)))
 
     def on_end(self, reason: BaseException | None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import secrets
 import socket
@@ -24,6 +23,7 @@ from dragoman.journal.nats.options import is_nats_address, read_address
 from dragoman.journal.sealing_key import read_key
 from dragoman.journal.sqlite import open_sealed
 from dragoman.runtime.owner import TaskOwner
+from dragoman.system.replacement import replace_file
 from dragoman.transport.contract import TransportLimits
 
 
@@ -112,7 +112,5 @@ def _home(folder: Path) -> str:
         return path.read_text(encoding="ascii").strip()
     except FileNotFoundError:
         name = secrets.token_hex(8)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with open(descriptor, "w", encoding="ascii") as file:
-            file.write(name)
+        replace_file(path, name.encode())
         return name

@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec import Raw
 
-from dragoman.errors import ErrorAnswer, JournalError
+from dragoman.errors import ErrorAnswer, JournalBusy, JournalError, JournalFull, JournalGone
 from dragoman.hub.clients.client import ClientHub, HubClient
 from dragoman.hub.engine.bounds import WORK_BYTES
 from dragoman.hub.engine.live_session import LiveSession, SessionFollower
@@ -429,8 +429,13 @@ def _may_hear(client: HubClient, session: LiveSession) -> bool:
     return client.grant.may_use(session.state.agent) and client.grant.may_open(session.state.cwd)
 
 
+_KINDS: dict[type[JournalError], str] = {
+    JournalFull: "no room is left",
+    JournalBusy: "another process holds the journal",
+    JournalGone: "its file was deleted or replaced: restart the hub",
+}
+
+
 def _kind(error: JournalError) -> str:
     """What went wrong, without the names of files."""
-    return {"JournalFull": "no room is left", "JournalBusy": "another process holds the journal"}.get(
-        type(error).__name__, "the journal refuses it"
-    )
+    return _KINDS.get(type(error), "the journal refuses it")

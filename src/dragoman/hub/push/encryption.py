@@ -28,6 +28,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from dragoman.errors import LocalMistake
+from dragoman.system.replacement import replace_file
 
 CURVE = ec.SECP256R1()
 AUTH_BYTES = 16
@@ -37,8 +38,6 @@ PADDED = 512
 
 TOKEN_SECONDS = 12 * 3600
 """How long a signature is good; services take a day at most."""
-
-_CLOEXEC = getattr(os, "O_CLOEXEC", 0)
 
 
 def encode_base64(data: bytes) -> str:
@@ -148,9 +147,5 @@ def _write_new_key(path: Path) -> bytes:
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
     path.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _CLOEXEC, 0o600)
-    with open(descriptor, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+    replace_file(path, data)
     return data

@@ -94,7 +94,9 @@ class Hop:
     def on_oversized(self, size: int) -> None:
         limit = self.transport.limits.frame
         log.warning("component %d: skipped a message of %d bytes; the limit is %d", self.index, size, limit)
-        why = f"Invalid request: the message is larger than the limit of {limit} bytes"
+        why = (
+            f"Invalid request: the message is larger than the limit of {limit} bytes, or than the free memory"
+        )
         self.send(failure(None, error_object(INVALID_REQUEST, why)), source=self)
 
     def on_end(self, reason: BaseException | None) -> None:

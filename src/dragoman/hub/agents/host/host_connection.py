@@ -290,7 +290,7 @@ class HostedAgent:
                 alive = self._records.receive(self._socket)
         except BlockingIOError:
             return
-        except (OSError, records.OutOfStep):
+        except (OSError, MemoryError, records.OutOfStep):
             alive = False
         if not alive and not self._over:
             self._let_go()

@@ -117,7 +117,7 @@ class HubConnection:
                 self.close()
         except BlockingIOError:
             return
-        except (OSError, OutOfStep):  # it is gone, or not what it claims to be
+        except (OSError, MemoryError, OutOfStep):  # it is gone, or not what it claims to be
             self.close()
 
     def _send(self, pieces: Pieces) -> None:
