@@ -294,7 +294,7 @@ exit status: 0 it is made, 1 it could not be written, 2 the name or the folder w
     CommandRow(
         name="agents",
         group="agents and what they may do",
-        help="list, install, update, import, add and remove agents that are known by name",
+        help="list, install, update, add and remove agents, and choose your default",
         run="dragoman.cli.agents_show:run_list",
         options="agents",
         metavar="ACTION",
@@ -305,6 +305,7 @@ examples:
   dragoman agents show claude                  where its command is, what it gets
   dragoman agents import zed --dry-run         what Zed's settings would bring
   dragoman agents add mine my-agent --acp      a name for a command
+  dragoman agents default mine                 it answers when you name no agent
   dragoman agents remove mine
   dragoman agents install claude --dry-run     what would be run to install it
   dragoman agents install codex@1.6.0 --yes    this version, without a question
@@ -348,6 +349,12 @@ that they are kept in.
         name="agents remove",
         help="take a name out of the configuration file",
         run="dragoman.cli.agents_edit:run_remove",
+        options="agents",
+    ),
+    CommandRow(
+        name="agents default",
+        help="choose the agent that answers when you name none",
+        run="dragoman.cli.agents_edit:run_default",
         options="agents",
     ),
     CommandRow(

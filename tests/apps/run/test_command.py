@@ -21,13 +21,6 @@ def test_the_text_is_on_standard_output_and_nothing_else(tmp_path: Path) -> None
 
 
 @together
-def test_without_an_agent_the_echo_answers_and_says_so(tmp_path: Path) -> None:
-    done = run("Hello", folder=tmp_path)
-    assert (done.status, done.out) == (0, "You said: Hello\n")
-    assert "--agent" in done.err
-
-
-@together
 def test_quiet_is_the_text_alone(tmp_path: Path) -> None:
     done = run("--agent", "echo", "--format", "quiet", "/think a lot", folder=tmp_path)
     assert done == (0, "I have thought about it.\n", "")

@@ -96,6 +96,10 @@ def add_agents_remove(parser: Parser) -> None:
     parser.add_argument("name", metavar="NAME")
 
 
+def add_agents_default(parser: Parser) -> None:
+    parser.add_argument("agent", metavar="NAME", nargs="?", help="without it, your default is shown")
+
+
 def add_agents_install(parser: Parser) -> None:
     parser.add_argument("agent", metavar="NAME[@VERSION]", help="of the list that `agents registry` shows")
     parser.add_argument("--plan", metavar="ID", help="only if it is still the plan of `--dry-run --json`")
