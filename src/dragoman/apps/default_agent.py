@@ -1,8 +1,8 @@
 """Which agent answers when a command line names none: your default, else the only one that is installed. If
 several are installed, you choose at the terminal; without a terminal the command line has to say it.
 
-The agents that come with this package are never chosen for you. They would answer, and a person who expects an
-agent of another maker would take that for its answer.
+The agents that come with this package are never chosen for you: you would take their answer for that of the
+agent that you expect.
 """
 
 from __future__ import annotations
