@@ -213,6 +213,8 @@ EXAMPLES: dict[str, Shows] = {
     "dragoman config check hub --file hub.toml": Shows("^hub.toml: is good\n$"),
     "dragoman config show hub": Shows("\nlisten = 127.0.0.1:0 +# set here\n"),
     "dragoman config schema hub": Shows('"title": "The configuration of a Dragoman hub"'),
+    "dragoman help": Shows("^Pages: .* policy,"),
+    "dragoman help policy": Shows("^# What an agent may do\n"),
     "dragoman where": Shows("agents +.*/.config/dragoman/config.toml\n"),
     "dragoman where --json": Shows('"path": ".*/.config/dragoman/config.toml"'),
     'cp "$(dragoman where hub)" /backup': Shows("known_agents = false", file="../backup/hub.toml"),

@@ -65,7 +65,9 @@ def visible_texts(picture: str, at: float) -> list[str]:
 
 
 def _opacity(keyframes: str, percent: float) -> str:
-    stops = [(float(at), value) for at, value in re.findall(r"([\d.]+)%\{opacity:(\d)\}", keyframes)]
+    stops: list[tuple[float, str]] = [
+        (float(at), value) for at, value in re.findall(r"([\d.]+)%\{opacity:(\d)\}", keyframes)
+    ]
     return [value for at, value in stops if at <= percent + 0.01][-1]
 
 

@@ -48,14 +48,9 @@ def _ask(agents: Sequence[KnownAgent]) -> str:
         for number, agent in enumerate(agents, 1)
     ]
     write_stderr("\n".join(["Which agent should answer?", *rows, ""]))
-    while True:
-        answer = _read_line(f"Number (1 to {len(agents)}): ")
-        if answer.isdecimal() and 1 <= int(answer) <= len(agents):
-            name = agents[int(answer) - 1].name
-            break
-        if answer in (names := [agent.name for agent in agents]):
-            name = names[names.index(answer)]
-            break
+    names = {agent.name: agent.name for agent in agents}
+    names |= {str(number): agent.name for number, agent in enumerate(agents, 1)}
+    while (name := names.get(_read_line(f"Number (1 to {len(agents)}): "))) is None:
         write_stderr(f"Choose a number from 1 to {len(agents)}.\n")
     if _read_line(f"Use {name} whenever you name no agent? [y/N] ").lower() in ("y", "yes"):
         set_default(name, path=config_path())

@@ -42,7 +42,7 @@ def add_agent_code(parser: Parser) -> None:
 
 
 def add_agent_script(parser: Parser) -> None:
-    parser.add_argument("file", metavar="FILE", help="the script; docs/testing.md describes the language")
+    parser.add_argument("file", metavar="FILE", help="the script; see `dragoman help testing`")
 
 
 def add_new(parser: Parser) -> None:
