@@ -23,9 +23,8 @@ def run(args: argparse.Namespace) -> int:
     topic = " ".join(args.topic)
     pages = {path.stem: path for path in page_folder().glob("*.md")}
     if not topic:
-        say(
-            f"Pages: {', '.join(sorted(pages))}.\nRead one with `dragoman help PAGE`; `dragoman --help` lists the commands."
-        )
+        say(f"Pages: {', '.join(sorted(pages))}.")
+        say("Read one with `dragoman help PAGE`; `dragoman --help` lists the commands.")
         return 0
     if topic in pages:
         pydoc.pager(NOTE.sub("", pages[topic].read_text("utf-8")))
