@@ -27,7 +27,9 @@ def install(folder: Path, *names: str) -> None:
         script = folder / f"{name}.script"
         script.write_text(ANSWER.format(name=name))
         program = folder / "bin" / name
-        program.write_text(f"#!/bin/sh\nexec {shlex.join([*forks.DRAGOMAN, 'agent', 'script', str(script)])}\n")
+        program.write_text(
+            f"#!/bin/sh\nexec {shlex.join([*forks.DRAGOMAN, 'agent', 'script', str(script)])}\n"
+        )
         program.chmod(0o755)
 
 
