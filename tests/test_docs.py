@@ -94,12 +94,14 @@ PACKAGE = re.compile(r"[A-Za-z][\w.-]*(\[[\w,-]+\])?")
 
 
 def installs(page: str) -> set[str]:
-    """What a page tells its reader to install, in a block or in a sentence."""
+    """What a page tells its reader to install, in a block or in a sentence. What a page shows must work
+    without the extra that brings everything.
+    """
     text = (ROOT / page).read_text("utf-8")
     said = [line for block in blocks(page, text) for line in block.text.splitlines()]
     said += [" ".join(code.split()) for code in INLINE.findall(FENCE.sub("", f"\n{text}"))]
     words = [word for one in said for found in INSTALL.findall(one) for word in shlex.split(found)]
-    return {word for word in words if PACKAGE.fullmatch(word)}
+    return {word for word in words if PACKAGE.fullmatch(word)} - {"dragoman[all]"}
 
 
 def pytest_settings(page: str) -> str:
@@ -248,6 +250,11 @@ SHIPPED = [
 def test_a_command_that_needs_only_our_agents_works(block: Block, words: list[str], tmp_path: Path) -> None:
     done = run(["dragoman", *words], block.page, tmp_path)
     assert done.returncode == 0, f"{block} ended with {done.returncode}\n{done.stdout}\n{done.stderr}"
+
+
+def test_the_wheel_has_the_pages_that_its_help_names(tmp_path: Path) -> None:
+    done = run(["dragoman", "help", "policy"], "README.md", tmp_path)
+    assert (done.returncode, done.stdout.partition("\n")[0]) == (0, "# What an agent may do")
 
 
 @pytest.mark.parametrize("block", in_language("script"), ids=str)

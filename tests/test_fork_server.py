@@ -42,7 +42,7 @@ def lent(address: str) -> list[str]:
 def test_status_and_output_are_those_of_a_process(server: ForkServer, tmp_path: Path) -> None:
     for arguments, given in (
         (["--version"], None),
-        (["run", "--cwd", "missing", "x"], None),
+        (["run", "--agent", "echo", "--cwd", "missing", "x"], None),
         (["run", "--agent", "echo"], "Héllo".encode()),
         (["no-such-command"], b"never read"),
     ):
@@ -66,7 +66,11 @@ def test_status_and_output_are_those_of_a_process(server: ForkServer, tmp_path: 
 def test_a_command_beyond_its_time_is_killed(server: ForkServer, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "prompt")  # nobody writes into it
     done = server.run(
-        ["run", "--prompt-file", "prompt"], given=None, cwd=tmp_path, env=home(tmp_path), timeout=0.1
+        ["run", "--agent", "echo", "--prompt-file", "prompt"],
+        given=None,
+        cwd=tmp_path,
+        env=home(tmp_path),
+        timeout=0.1,
     )
     assert done.returncode == -signal.SIGKILL
 

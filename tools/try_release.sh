@@ -41,6 +41,7 @@ used_before=0
 
 # What an extra is for: importing this needs it and nothing else that is optional.
 declare -A shows=(
+    [all]="import dragoman.cli.hub, dragoman.apps.chat.command, dragoman.cli.check_agent, dragoman.hub.push.encryption"
     [ws]="import dragoman.transport.websocket"
     [http]="import dragoman.transport.http_client"
     [hub]="import dragoman.hub.api.listener, dragoman.cli.hub"

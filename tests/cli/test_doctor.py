@@ -126,6 +126,19 @@ def test_secrets_are_in_no_output(tmp_path: Path) -> None:
         assert "handed-on" not in done.stdout + done.stderr
 
 
+@together
+def test_an_agent_of_the_hubs_file_is_known(tmp_path: Path) -> None:
+    folder = tmp_path / "dragoman"
+    folder.mkdir()
+    script = a_script(tmp_path, 'agent mine\non prompt\n  say "x"\n')
+    (folder / "hub.toml").write_text(f"[agents.housed]\ncommand = {json.dumps(script)}\n")
+    done = examined("housed", XDG_CONFIG_HOME=str(tmp_path))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith("housed (config): ")
+    (folder / "hub.toml").write_text("broken = [\n")
+    assert examined("housed", XDG_CONFIG_HOME=str(tmp_path)).returncode == 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "told"),
     [

@@ -280,3 +280,32 @@ def test_the_inbox_shows_how_long_a_question_still_waits(seconds: float, words: 
     text = describe_request({**ASKED, "expiresAt": 1000.0 + seconds}, now=1000.0)
     assert f"waits for {words}, and is refused then" in text
     assert "waits for" not in describe_request(ASKED, now=0.0)
+
+
+def test_everything_that_a_hub_prints_is_json_if_its_log_is(tmp_path: Path) -> None:
+    """Also where both streams are one, as a service's are, with a new token and with an old one."""
+    config = tmp_path / "hub.toml"
+    config.write_text('listen = "127.0.0.1:0"\nknown_agents = false\n')
+    env = {
+        **os.environ,
+        **dict.fromkeys(("XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"), str(tmp_path)),
+    }
+    command = [*DRAGOMAN, "hub", "--config", str(config), "--log-format", "json"]
+    for _ in range(2):
+        process = subprocess.Popen(
+            command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        assert process.stdout is not None
+        with process.stdout:
+            lines = [process.stdout.readline()]
+            while '"acp"' not in lines[-1]:
+                assert lines[-1], lines
+                lines.append(process.stdout.readline())
+            process.send_signal(signal.SIGTERM)
+            lines += process.stdout.readlines()
+        process.wait(patience(30))
+        assert all(isinstance(json.loads(line), dict) for line in lines)
+    config.write_text("nonsense = 1\n")
+    failed = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert failed.returncode == 2
+    assert "unknown" in json.loads(failed.stderr)["body"]

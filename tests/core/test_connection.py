@@ -423,3 +423,13 @@ def test_a_cancel_does_not_touch_our_own_calls() -> None:
 def test_a_request_named_like_the_cancel_is_a_request() -> None:
     incoming = ask(ready(), 1, "$/cancel_request", b'{"requestId":1}')
     assert not incoming.is_cancelled
+
+
+def test_a_peer_that_sends_our_initialize_back_is_told_for_what_it_is() -> None:
+    connection = ready()
+    call, frame = connection.call("initialize", b"{}", "handshake")
+    event = connection.receive(sent(frame))
+    assert isinstance(event, ResponseReceived)
+    assert event.call is call
+    assert isinstance(event.answer, ErrorObject)
+    assert "sends back what it is sent" in event.answer.message

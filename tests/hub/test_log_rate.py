@@ -30,7 +30,7 @@ def test_many_lines_of_one_kind_become_a_few_and_a_count(caplog: pytest.LogCaptu
         assert len(caplog.messages) == 3  # the minute is not over
         clock.now = 61.0
         rate.flush()
-        assert caplog.messages[3:] == ["998 more lines of this kind were omitted: refused %s"]
+        assert caplog.messages[3:] == ["998 more lines of this kind were omitted: refused …"]
         log.warning("refused %s", 2000)
         assert caplog.messages[-1] == "refused 2000"
 

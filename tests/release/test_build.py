@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from dragoman.version import VERSION
-from release.build import build_distributions
+from release.build import build_distributions, empty
 from release.inspection import LICENSES, UPPER_BOUND, WANTED, inspect_sdist, inspect_wheel
 from release.sbom import make_sbom
 
@@ -76,7 +76,24 @@ def test_every_requirement_has_an_upper_bound() -> None:
         *PROJECT["dependencies"],
         *(line for some in PROJECT["optional-dependencies"].values() for line in some),
     ]
+    lines = [line for line in lines if not line.startswith("dragoman[")]
     assert [line for line in lines if not UPPER_BOUND.search(line.partition(";")[0])] == []
+
+
+def test_a_build_leaves_the_extension_for_vs_code(tmp_path: Path) -> None:
+    for name in ("dragoman-1.vsix", "dragoman-0-py3-none-any.whl", "SHA256SUMS"):
+        (tmp_path / name).touch()
+    (tmp_path / "old").mkdir()
+    empty(tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == ["dragoman-1.vsix"]
+    empty(tmp_path / "new")
+    assert (tmp_path / "new").is_dir()
+
+
+def test_one_extra_brings_everything_that_a_person_uses() -> None:
+    (line,) = PROJECT["optional-dependencies"]["all"]
+    extras = set(re.findall(r"[a-z0-9]+", line.partition("[")[2]))
+    assert extras == PROJECT["optional-dependencies"].keys() - {"all", "dev", "http2"}
 
 
 def test_the_list_of_parts_has_what_pip_installs_and_what_the_page_holds(tmp_path: Path) -> None:

@@ -1,28 +1,25 @@
-"""Draws the moving picture of `dragoman run`: runs it in a pseudo terminal, and draws what it printed when.
+"""Draws the moving picture of `dragoman run`: runs it in a terminal, and draws the screens that it showed.
 
     .venv/bin/python tools/docsite/terminal_picture.py      # writes docs/pictures/run.svg
 
-Each piece of text stands in the picture once and appears at its time; the screen scrolls as a terminal does.
-Who wants little motion sees the last screen. Nothing is loaded, and no script is in it.
+The terminal is tmux, which knows what its screen holds: what was erased or overwritten is gone in the
+picture, too. A row stands in the picture once for each time that it looked so. Who wants little motion sees
+the last screen. Nothing is loaded, and no script is in it.
 """
 
 from __future__ import annotations
 
 import os
-import pty
-import re
-import select
+import shlex
 import shutil
-import struct
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
-from fcntl import ioctl
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from termios import TIOCSWINSZ
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 from xml.sax.saxutils import escape
 
 from dragoman.text.ansi import output_pieces
@@ -33,19 +30,14 @@ COLUMNS, ROWS = 84, 22
 CELL, LINE, MARGIN = 8.4, 19, 16
 HOLD = 4.0
 """Seconds that the last screen stays before everything begins again."""
-TYPING = 1.8
-"""Seconds that it takes to type the command."""
+TYPING = 0.02
+"""Seconds for a character of the command."""
+LOOK = 0.04
+"""Seconds between two looks at the screen."""
 PATIENCE = 60.0
 
-WORDS = [
-    "dragoman",
-    "run",
-    "The test of split fails: fix it",
-    "--agent",
-    "dragoman agent script fixer.script",
-    "--approve",
-    "all",
-]
+WORDS = ["dragoman", "run", "The test of split fails: fix it", "--agent", "fixer", "--approve", "all"]
+CONFIG = '[agents.fixer]\ncommand = "dragoman agent script fixer.script"\n'
 PARSER = "def split(text, at):\n    left = text[:at]\n    right = text[at + 1:]\n    return left, right\n"
 COLOURS = {
     "ansi_black": "#5c6370", "ansi_red": "#f47067", "ansi_green": "#7ee787", "ansi_yellow": "#f2b765",
@@ -53,124 +45,117 @@ COLOURS = {
 }  # fmt: skip
 
 
-class Output(NamedTuple):
-    """What a program printed, and when, in seconds since its start."""
+Row: TypeAlias = tuple[tuple[str, str], ...]
+"""Texts with their styles, from the left."""
+
+
+class Frame(NamedTuple):
+    """The screen from this moment on, in seconds."""
 
     at: float
-    data: bytes
+    rows: tuple[Row, ...]
 
 
-class ScreenPiece(NamedTuple):
-    """A text of one style that appeared at one time in one line."""
+class ShownRow(NamedTuple):
+    """A row that looked the same from one moment to another; `until` is None for what stays."""
 
     at: float
-    row: int
-    column: int
-    text: str
-    style: str
+    until: float | None
+    number: int
+    row: Row
 
 
-def record(command: list[str], folder: Path) -> list[Output]:
-    """Run a command in a pseudo terminal, and give what it prints with times."""
-    near, far = pty.openpty()
-    ioctl(far, TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
-    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": str(COLUMNS), "LINES": str(ROWS)}
-    start = time.monotonic()
-    with subprocess.Popen(
-        command, cwd=folder, stdin=subprocess.DEVNULL, stdout=far, stderr=far, env=environment
-    ) as process:
-        os.close(far)
+class Terminal:
+    """A command in a window of tmux."""
+
+    def __init__(self, socket: Path) -> None:
+        self._socket = socket
+
+    def tmux(self, *words: str) -> str:
+        command = ["tmux", "-L", self._socket.name, "-f", os.devnull, *words]
+        environment = {**os.environ, "TMUX_TMPDIR": str(self._socket.parent)}
+        done = subprocess.run(command, env=environment, capture_output=True, encoding="utf-8", check=True)
+        return done.stdout
+
+    def screen(self) -> tuple[Row, ...]:
+        """What tmux says that the screen shows."""
+        lines = output_pieces(self.tmux("capture-pane", "-p", "-e", "-t", "picture"))
+        return tuple(tuple(line) for line in lines)[:ROWS]
+
+    @property
+    def exit_status(self) -> int | None:
+        """Of the command; None while it runs."""
+        status = self.tmux("display", "-p", "-t", "picture", "#{pane_dead_status}").strip()
+        return int(status) if status else None
+
+
+@contextmanager
+def in_terminal(command: Sequence[str], folder: Path, env: Mapping[str, str]) -> Iterator[Terminal]:
+    """Run a command in a terminal; its screen stays when the command has ended."""
+    with tempfile.TemporaryDirectory() as place:
+        terminal = Terminal(Path(place) / "tmux")
+        variables = [f"{name}={value}" for name, value in env.items()]
+        window = ("-d", "-s", "picture", "-x", str(COLUMNS), "-y", str(ROWS), "-c", str(folder))
+        settings = {"status": "off", "remain-on-exit": "on", "remain-on-exit-format": ""}
+        options = [word for name, value in settings.items() for word in ("set", "-g", name, value, ";")]
         try:
-            return list(_read(near, start))
+            # Several words are run as they are, without a shell that would read its user's profile.
+            terminal.tmux(*options, "new-session", *window, "env", *variables, *command)
+            yield terminal
         finally:
-            os.close(near)
-            process.kill()
+            terminal.tmux("kill-server")
 
 
-def _read(near: int, start: float) -> Iterator[Output]:
-    while select.select([near], [], [], PATIENCE)[0]:
-        try:
-            data = os.read(near, 65536)
-        except OSError:  # the way in which Linux says that the program has ended
-            return
-        if not data:
-            return
-        yield Output(time.monotonic() - start, data)
+def record(command: Sequence[str], folder: Path, env: Mapping[str, str]) -> list[Frame]:
+    """Every screen that a command shows, until it ends."""
+    frames: list[Frame] = []
+    with in_terminal(command, folder, env) as terminal:
+        start = time.monotonic()
+        status = None
+        while status is None:
+            assert time.monotonic() - start < PATIENCE, "the command does not end"
+            status = terminal.exit_status  # before the look: the last one sees everything
+            screen = terminal.screen()
+            if not frames or frames[-1].rows != screen:
+                frames.append(Frame(time.monotonic() - start, screen))
+            time.sleep(LOOK)
+    assert status == 0, f"the command ended with {status}"
+    return frames
 
 
-def pieces(outputs: Iterable[Output], *, first_row: int = 0) -> list[ScreenPiece]:
-    """What appears where and when: each output is compared with the screen before it. Lines are wrapped."""
-    text, shown = "", [""]
-    made: list[ScreenPiece] = []
-    for output in outputs:
-        text += output.data.decode("utf-8", "replace")
-        lines = [line for whole in output_pieces(text) for line in wrapped(whole)]
-        for row, line in enumerate(lines):
-            known = len(shown[row]) if row < len(shown) else 0
-            made += _new_pieces(line, known, at=output.at, row=row + first_row)
-        shown = ["".join(piece for piece, _ in line) for line in lines]
-    return made
+def shown_rows(frames: Iterable[Frame]) -> list[ShownRow]:
+    """When each row looked like what."""
+    made: list[ShownRow] = []
+    present: dict[int, ShownRow] = {}
+    for frame in frames:
+        for number, row in enumerate((*frame.rows, *[()] * (ROWS - len(frame.rows)))):
+            before = present.get(number)
+            if before is not None and before.row == row:
+                continue
+            if before is not None:
+                made.append(before._replace(until=frame.at))
+                del present[number]
+            if any(text.strip() for text, _ in row):
+                present[number] = ShownRow(frame.at, None, number, row)
+    return sorted([*made, *present.values()], key=lambda shown: (shown.at, shown.number))
 
 
-def _new_pieces(line: list[tuple[str, str]], known: int, *, at: float, row: int) -> Iterator[ScreenPiece]:
-    column = 0
-    for text, style in line:
-        new = text[max(0, known - column) :]
-        if new.strip():
-            yield ScreenPiece(at, row, column + len(text) - len(new), new, style)
-        column += len(text)
-
-
-def wrapped(line: list[tuple[str, str]], width: int = COLUMNS) -> Iterator[list[tuple[str, str]]]:
-    """A line in rows of at most `width` cells."""
-    row: list[tuple[str, str]] = []
-    room = width
-    for text, style in line:
-        rest = text
-        while len(rest) > room:
-            yield [*row, (rest[:room], style)]
-            row, rest, room = [], rest[room:], width
-        row.append((rest, style))
-        room -= len(rest)
-    yield row
-
-
-def typed(command: list[str]) -> list[ScreenPiece]:
-    """The command line as somebody types it, a few characters at a time."""
-    words = (f'"{word}"' if " " in word else word for word in command)
-    made = [ScreenPiece(0.0, 0, 0, "$", "ansi_green")]
-    rows = list(wrapped([(f"  {' '.join(words)}", "bold")]))
-    length = sum(len(text) for row in rows for text, _ in row)
-    count = 0
-    for number, row in enumerate(rows):
-        text = "".join(part for part, _ in row)
-        for column in range(0, len(text), 3):
-            piece = text[column : column + 3]
-            count += len(piece)
-            if piece.strip():
-                made.append(ScreenPiece(0.3 + TYPING * count / length, number, column, piece, "bold"))
-    return made
-
-
-def svg(shown: list[ScreenPiece], title: str) -> str:
-    """The picture of everything that is shown."""
-    total = max(piece.at for piece in shown) + HOLD
+def svg(frames: list[Frame], title: str) -> str:
+    """The picture of these screens."""
+    total = frames[-1].at + HOLD
     height, width = ROWS * LINE + 2 * MARGIN + 26, COLUMNS * CELL + 2 * MARGIN
-    times = sorted({round(piece.at, 1) for piece in shown})
-    rows = max(piece.row for piece in shown) + 1
-    keyframes = [_appearing(number, at, total) for number, at in enumerate(times)]
-    keyframes.append(_scrolling(shown, total))
-    texts = [_text(piece, times.index(round(piece.at, 1))) for piece in shown]
-    final = -LINE * max(0, rows - ROWS)
+    rows = shown_rows(frames)
+    spans = list(dict.fromkeys((row.at, row.until) for row in rows))
+    keyframes = [_appearing(number, at, until, total) for number, (at, until) in enumerate(spans)]
+    texts = [_text(row, spans.index((row.at, row.until))) for row in rows]
     return f"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height}" role="img">
 <title>{escape(title)}</title>
 <style>
 text{{font:14px ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:#dfe3ea;white-space:pre}}
-.b{{font-weight:700}}.d{{opacity:.62}}.i{{font-style:italic}}.u{{text-decoration:underline}}
-#s{{transform:translateY({final}px);animation:s {total:.1f}s step-end infinite}}
-#s g{{animation-duration:{total:.1f}s;animation-timing-function:step-end;animation-iteration-count:infinite}}
+.b{{font-weight:700}}.d{{opacity:.62}}.i{{font-style:italic}}.u{{text-decoration:underline}}.gone{{opacity:0}}
+#s g{{animation-duration:{total:.2f}s;animation-timing-function:step-end;animation-iteration-count:infinite}}
 {"".join(keyframes)}
-@media (prefers-reduced-motion:reduce){{#s,#s g{{animation:none!important}}}}
+@media (prefers-reduced-motion:reduce){{#s g{{animation:none!important}}}}
 </style>
 <rect width="100%" height="100%" rx="10" fill="#16171a"/>
 <circle cx="20" cy="17" r="5" fill="#f47067"/>
@@ -187,33 +172,51 @@ def _percent(at: float, total: float) -> str:
     return f"{100 * at / total:.2f}".rstrip("0").rstrip(".") + "%"
 
 
-def _appearing(number: int, at: float, total: float) -> str:
-    stops = f"0%{{opacity:0}}{_percent(at, total)}{{opacity:1}}"
+def _appearing(number: int, at: float, until: float | None, total: float) -> str:
+    gone = "" if until is None else f"{_percent(until, total)}{{opacity:0}}"
+    stops = f"0%{{opacity:0}}{_percent(at, total)}{{opacity:1}}{gone}"
     return f".t{number}{{animation-name:k{number}}}@keyframes k{number}{{{stops}}}\n"
 
 
-def _scrolling(shown: list[ScreenPiece], total: float) -> str:
-    stops = ["0%{transform:none}"]
-    top = 0
-    for piece in sorted(shown):
-        if piece.row - ROWS + 1 > top:
-            top = piece.row - ROWS + 1
-            stops.append(f"{_percent(piece.at, total)}{{transform:translateY({-top * LINE}px)}}")
-    return f"@keyframes s{{{''.join(stops)}}}\n"
+def _text(shown: ShownRow, span: int) -> str:
+    column = 0
+    spans = []
+    for text, style in shown.row:
+        if text.strip():
+            spans.append(_span(text, style, column))
+        column += len(text)
+    gone = "" if shown.until is None else " gone"
+    return f'<g class="t{span}{gone}"><text y="{14 + shown.number * LINE}">{"".join(spans)}</text></g>'
 
 
-def _text(piece: ScreenPiece, time_number: int) -> str:
-    words = piece.style.split()
+def _span(text: str, style: str, column: int) -> str:
+    words = style.split()
     names = [word[0] for word in ("bold", "dim", "italic", "underline") if word in words]
     colour = next((COLOURS[word.replace("bright_", "")] for word in words if word.startswith("ansi_")), "")
-    text = piece.text.rstrip()
+    indent = len(text) - len(text.lstrip())
+    text = text.strip()
     attributes = [
-        f'x="{MARGIN + piece.column * CELL:.1f}" y="{14 + piece.row * LINE}"',
+        f'x="{MARGIN + (column + indent) * CELL:.1f}"',
         f'textLength="{len(text) * CELL:.1f}"',
         f'class="{" ".join(names)}"' if names else "",
         f'style="fill:{colour}"' if colour else "",
     ]
-    return f'<g class="t{time_number}"><text {" ".join(filter(None, attributes))}>{escape(text)}</text></g>'
+    return f"<tspan {' '.join(filter(None, attributes))}>{escape(text)}</tspan>"
+
+
+def typed(words: list[str]) -> list[str]:
+    """A command that types a command line, as somebody would, and then runs it."""
+    line = " ".join(f'"{word}"' if " " in word else word for word in words)
+    program = (
+        "import sys, time\n"
+        "print('\\x1b[32m$\\x1b[0m ', end='', flush=True)\n"
+        "time.sleep(0.3)\n"
+        f"for character in {line!r}:\n"
+        f"    print('\\x1b[1m' + character + '\\x1b[0m', end='', flush=True); time.sleep({TYPING})\n"
+        "print(flush=True)"
+    )
+    python = shlex.quote(sys.executable)
+    return ["sh", "-c", f"{python} -c {shlex.quote(program)}; exec {shlex.join(words)} < {os.devnull}"]
 
 
 def main() -> None:
@@ -222,18 +225,23 @@ def main() -> None:
         folder.mkdir()
         shutil.copyfile(HERE / "picture.script", folder / "fixer.script")
         (folder / "parser.py").write_text(PARSER)
-        os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        outputs = record(WORDS, folder)
-    place = re.escape(str(folder).encode())
-    begun = outputs[0].at  # the start of Python is not part of the story
-    outputs = [
-        Output(output.at - begun + TYPING + 0.8, re.sub(place, b"/home/ann/parser", output.data))
-        for output in outputs
-    ]
-    command = typed(WORDS)
-    shown = [*command, *pieces(outputs, first_row=max(piece.row for piece in command) + 1)]
-    TARGET.write_text(svg(shown, "dragoman run: an agent fixes a test in the terminal"), "utf-8")
-    print(f"{TARGET}: {TARGET.stat().st_size} bytes")
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        (Path(name) / ".config/dragoman").mkdir(parents=True)
+        (Path(name) / ".config/dragoman/config.toml").write_text(CONFIG)
+        frames = record(
+            typed(WORDS), folder, {"PATH": path, "HOME": name, "XDG_CONFIG_HOME": f"{name}/.config"}
+        )
+    begun = next(frame.at for frame in frames if any(frame.rows))
+    frames = [Frame(max(0.0, frame.at - begun), _at_home(frame.rows, folder)) for frame in frames]
+    TARGET.write_text(svg(frames, "dragoman run: an agent fixes a test in the terminal"), "utf-8")
+    print(f"{TARGET}: {len(frames)} screens, {TARGET.stat().st_size} bytes")
+
+
+def _at_home(rows: tuple[Row, ...], folder: Path) -> tuple[Row, ...]:
+    """With the folder of a reader in the place of ours."""
+    return tuple(
+        tuple((text.replace(str(folder), "/home/ann/parser"), style) for text, style in row) for row in rows
+    )
 
 
 if __name__ == "__main__":

@@ -30,8 +30,7 @@ OTHER_HABITS = {"TZ": "Pacific/Kiritimati", "PYTHONHASHSEED": "7", "LC_ALL": "C"
 def main(folder: Path) -> None:
     epoch = source_date()
     version = project_version()
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    empty(folder)
     with tempfile.TemporaryDirectory() as scratch:
         wheel, sdist = build_distributions(Path(scratch), epoch)
         inspect_wheel(wheel, version=version)
@@ -50,6 +49,14 @@ def main(folder: Path) -> None:
     write_sums(folder, [*built, parts])
     for file in sorted(folder.iterdir()):
         print(f"{file.stat().st_size:>10,}  {file}")
+
+
+def empty(folder: Path) -> None:
+    """Without what an earlier run has left; the extension for VS Code is of `make vscode`, and stays."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in folder.iterdir():
+        if file.suffix != ".vsix":
+            shutil.rmtree(file) if file.is_dir() else file.unlink()
 
 
 def source_date() -> int:

@@ -15,6 +15,7 @@ WANTED = (
     "dragoman/py.typed",
     "dragoman/web/static/index.html",
     "dragoman/review/data/review-rules.md",
+    "dragoman/cli/pages/run.md",
 )
 LICENSES = ("LICENSE", "LICENSES/highlight.js.txt", "LICENSES/lit.txt")
 UNWANTED = re.compile(r"__pycache__|\.pyc$|node_modules|(^|/)\.venv|(^|/)\.git/")

@@ -59,6 +59,7 @@ def make_sbom(root: Path, files: list[Path], *, version: str, epoch: int) -> byt
 def python_parts(project: dict[str, Any]) -> list[Part]:
     """What pip installs: for everybody, and for each extra but the tools of developers."""
     extras: dict[str, list[str]] = dict(project["optional-dependencies"])
+    del extras["all"]  # names others of ours
     pins = {name: bounds[2:] for name, bounds in map(split, extras.pop("dev")) if bounds.startswith("==")}
     wanted: dict[str, tuple[str, list[str]]] = {}
     for extra, lines in {"": project["dependencies"], **extras}.items():

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from dragoman.apps.console import UsageMistake
 from dragoman.errors import LocalMistake, SpawnFailed
 from dragoman.sdk.environment import agent_environment
-from dragoman.sdk.known import KnownAgent, reach_agent, read_config
+from dragoman.sdk.known import KnownAgent, reach_agent
 from dragoman.sdk.known.access import AgentAccess, find_on_our_path
 from dragoman.sdk.known.lookup import OURS, find_agent_in
 from dragoman.sdk.remote_place import with_variables
@@ -49,23 +49,25 @@ def find_target(
     dialect: str | None = None,
     place: str | None = None,
     maps: Sequence[str] = (),
+    can_ask: bool = False,
 ) -> ChosenAgent:
-    """The agent that was named, or the one of the configuration, or the built-in one; raises `UsageMistake`.
-    `dialect` and `place` win over what the configuration says.
+    """The agent that was named, or the one that `choose_agent` finds; raises `UsageMistake`. `dialect` and
+    `place` win over what the configuration says.
     """
     note = None
     try:
         if agent_name is None:
-            agent_name = read_config().default_agent
-        if agent_name is None:
-            agent_name = "echo"
-            note = "no agent was named, so the built-in echo answers; choose one with --agent"
+            from dragoman.apps.default_agent import choose_agent  # most command lines name an agent
+
+            agent_name, note = choose_agent(can_ask=can_ask)
         if place:
             resolved_agent = AgentAccess(agent=find_agent_in(place, agent_name, maps=maps))
         elif maps:
             raise UsageMistake("--map is for an agent elsewhere", "say where it lives with --in")
         else:
             resolved_agent = find_on_our_path(agent_name) or _ask_login_shell(agent_name)
+    except UsageMistake:
+        raise
     except LocalMistake as error:
         raise UsageMistake(str(error), "see `dragoman agents`") from error
     for variable in (variables := list(variables)):

@@ -16,6 +16,14 @@ def is_terminal(fd: int) -> bool:
         return False
 
 
+def are_one_file(fd: int, other: int) -> bool:
+    """Whether what is written to either comes out at the same place: one terminal, one pipe, one file."""
+    try:
+        return os.path.sameopenfile(fd, other)
+    except OSError:  # one of them is closed
+        return False
+
+
 def standard_terminals() -> list[int]:
     """Those of the standard descriptors that are terminals."""
     return [fd for fd in (0, 1, 2) if is_terminal(fd)]

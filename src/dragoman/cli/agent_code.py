@@ -17,7 +17,7 @@ def run(args: argparse.Namespace) -> int:
         config = load_config({name: getattr(args, name) for name in names}, file=args.config)
     except BadConfig as error:
         say(
-            f"dragoman agent code: {error}\nTo go on: mend it; docs/coder.md names all settings.",
+            f"dragoman agent code: {error}\nTo go on: mend it; `dragoman help coder` names all settings.",
             file=sys.stderr,
         )
         return 2

@@ -20,7 +20,7 @@ def run(args: argparse.Namespace) -> int:
     except UnicodeDecodeError:
         return _refuse(f"{args.file} is not UTF-8 text", "give the path of a script")
     except ScriptError as error:
-        return _refuse(f"{args.file}, {error}", "mend that line; docs/testing.md describes the language")
+        return _refuse(f"{args.file}, {error}", "mend that line; see `dragoman help testing`")
     serve_script(script)
     return 0
 

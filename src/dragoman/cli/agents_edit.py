@@ -1,4 +1,4 @@
-"""`dragoman agents import`, `add` and `remove`: what changes our configuration file.
+"""`dragoman agents import`, `add`, `remove` and `default`: what changes our configuration file.
 
 Says what was taken, what was skipped and why. The values of variables are written to the file and shown
 nowhere.
@@ -18,9 +18,9 @@ from dragoman.apps.files import explain_error
 from dragoman.apps.target import display_command
 from dragoman.cli.agents_show import describe_agent
 from dragoman.errors import LocalMistake
-from dragoman.sdk.known import AgentSource, KnownAgent, read_config
+from dragoman.sdk.known import AgentSource, KnownAgent, find_agent, read_config
 from dragoman.sdk.known.config import config_path
-from dragoman.sdk.known.config_edit import add_agents, remove_agent
+from dragoman.sdk.known.config_edit import add_agents, remove_agent, set_default
 from dragoman.sdk.known.foreign_config import PRODUCTS, ImportedAgents
 from dragoman.sdk.known.installation.store import find_installed
 from dragoman.sdk.known.lookup import BUILT_IN
@@ -91,6 +91,20 @@ def run_remove(args: argparse.Namespace) -> int:
         say(f"The name is now the installed version {version}; dragoman agents uninstall removes that too.")
     if config.default_agent == name:
         say(f"It is still named as default_agent in {path}.", file=sys.stderr)
+    return 0
+
+
+def run_default(args: argparse.Namespace) -> int:
+    if args.agent is None:
+        say(sanitize_line(read_config().default_agent or "You have no default agent."))
+        return 0
+    agent = find_agent(args.agent)
+    if agent.source in (AgentSource.COMMAND, AgentSource.ADDRESS):
+        raise LocalMistake(
+            f"{args.agent!r} is no name of an agent; give it one: dragoman agents add NAME COMMAND"
+        )
+    set_default(agent.name, path=config_path())
+    say(f"{sanitize_line(agent.name)} answers now when you name no agent.\nConfiguration: {config_path()}")
     return 0
 
 

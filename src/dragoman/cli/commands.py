@@ -67,7 +67,7 @@ examples:
   dragoman run "Explain this folder" --agent claude
   dragoman run --agent "python3 my_agent.py" --approve all "Fix the failing test"
   git diff | dragoman run "Review this:" - --format quiet > review.md
-  dragoman run --format json "/plan"         one event a line, described in docs/run.md
+  dragoman run --format json "/plan"         one event a line; see `dragoman help run`
   dragoman run --continue "And now the tests"
   dragoman run --agent claude --continue-with codex "Fix the tests"   codex goes on if claude cannot
 
@@ -96,7 +96,8 @@ examples:
   DRAGOMAN_TOKEN=… dragoman chat --hub ws://127.0.0.1:8765/acp --board
   dragoman chat --theme light
 
-F1 shows the keys. docs/chat.md describes everything. Needs the extra 'tui': pip install 'dragoman[tui]'.
+F1 shows the keys, `dragoman help chat` describes everything. It needs the extra 'tui':
+pip install 'dragoman[tui]'.
 
 exit status:
     0  you left
@@ -123,7 +124,7 @@ examples:
   dragoman sessions delete 20260102-030405-1a2b3c4d
 
 An ID may be shortened as long as it is clear; `last` is the latest session, and the agent's own id will do.
-docs/journal.md describes what is stored, and the format of transcripts.
+`dragoman help journal` describes what is stored, and the format of transcripts.
 """,
     ),
     CommandRow(
@@ -170,7 +171,7 @@ examples:
 
 A recorded session goes on as `dragoman run --session ID --continue-with AGENT`, in the folder of the session,
 with its exit status. At a hub, the new session's id is printed; without --prompt it waits for one.
-docs/handover.md says what is handed over, and what is lost.
+`dragoman help handover` says what is handed over, and what is lost.
 """,
     ),
     CommandRow(
@@ -239,7 +240,7 @@ Started by hand it seems to do nothing: it waits for a client.
         claims_stdio=True,
         examples="""\
 It reviews offline, with rules of its own, and with ruff, ast-grep and oxlint where they are
-installed (pip install 'dragoman[review]'); docs/review-agent.md says what can be said to it.
+installed (pip install 'dragoman[review]'); `dragoman help review-agent` says what you can ask it.
 With a model (--model, or DRAGOMAN_MODEL and the variables of dragoman agent code) it reads files and looks
 for bugs itself, within a budget; each bug that it reports is looked at a second time before it is told.
 Secrets are masked in everything that is sent to it.
@@ -259,7 +260,7 @@ examples:
         examples="""\
 The model and its key may also come from the environment (DRAGOMAN_MODEL, DRAGOMAN_BASE_URL,
 DRAGOMAN_API_KEY, DRAGOMAN_KEY_FILE, OPENAI_API_KEY, ANTHROPIC_API_KEY) or from the file
-dragoman/code.toml in the folder for configuration; docs/coder.md describes all of it.
+dragoman/code.toml in the folder for configuration; `dragoman help coder` describes it.
 
 examples:
   dragoman agent code --model anthropic:claude-sonnet-5-5
@@ -294,7 +295,7 @@ exit status: 0 it is made, 1 it could not be written, 2 the name or the folder w
     CommandRow(
         name="agents",
         group="agents and what they may do",
-        help="list, install, update, import, add and remove agents that are known by name",
+        help="list, install, update, add and remove agents, and choose your default",
         run="dragoman.cli.agents_show:run_list",
         options="agents",
         metavar="ACTION",
@@ -305,6 +306,7 @@ examples:
   dragoman agents show claude                  where its command is, what it gets
   dragoman agents import zed --dry-run         what Zed's settings would bring
   dragoman agents add mine my-agent --acp      a name for a command
+  dragoman agents default mine                 it answers when you name no agent
   dragoman agents remove mine
   dragoman agents install claude --dry-run     what would be run to install it
   dragoman agents install codex@2.5.0 --yes    this version, without a question
@@ -315,8 +317,8 @@ examples:
   dragoman agents login mine METHOD            log in by this one
   dragoman agents logout mine                  it forgets who is logged in, if it can
 
-Names are for `dragoman run --agent NAME` and `dragoman doctor NAME`; docs/known-agents.md describes the file
-that they are kept in.
+Names are for `dragoman run --agent NAME` and `dragoman doctor NAME`. `dragoman help known-agents` describes
+the file that they are kept in.
 """,
     ),
     CommandRow(
@@ -348,6 +350,12 @@ that they are kept in.
         name="agents remove",
         help="take a name out of the configuration file",
         run="dragoman.cli.agents_edit:run_remove",
+        options="agents",
+    ),
+    CommandRow(
+        name="agents default",
+        help="choose the agent that answers when you name none",
+        run="dragoman.cli.agents_edit:run_default",
         options="agents",
     ),
     CommandRow(
@@ -456,7 +464,7 @@ examples:
   dragoman policy list                                 every rule that holds here, in order
   dragoman policy forget 7                             take back an answer that was given for good
 
-docs/policy.md describes the language.
+`dragoman help policy` describes the language.
 """,
     ),
     CommandRow(
@@ -508,7 +516,7 @@ Sessions are in the journal before anything happens in them: clients come and go
 nothing is lost. It is closed by default: loopback, and a token that is shown once, when the first is made.
 SIGHUP reads the configuration again, unless the terminal is closed, which ends the hub like SIGTERM: turns
 end first, and a second signal does not wait.
-The configuration is described in docs/hub-configuration.md.
+`dragoman help hub-configuration` describes the configuration.
 
 exit status: 0 when it was told to end, 2 when it cannot run as it is told to
 """,
@@ -611,7 +619,7 @@ examples:
   dragoman hub status --json | jq '.totals'
 
 The token is read from DRAGOMAN_TOKEN or from --token-file. It needs the scope admin; one that may only
-observe is shown the agents. docs/operations.md describes every member of the JSON.
+observe is shown the agents. `dragoman help operations` describes every member of the JSON.
 
 exit status:
     0  the hub has said how it stands
@@ -665,7 +673,8 @@ loopback only, and whoever comes must bring the token that is printed once (or t
 
 With --openai the agent is a model for clients of OpenAI's API, at /v1/chat/completions, /v1/responses and
 /v1/models; the token is their API key. A conversation that goes on goes on in its session. What the agent
-may do is decided by the policy and --approve, because nobody can be asked. docs/openai.md has all of it.
+may do is decided by the policy and --approve, because nobody can be asked. See
+`dragoman help openai`.
 
 exit status: 0 when it was told to end, 2 when it cannot listen
 """,
@@ -693,7 +702,8 @@ confine the folders.
 With --http it listens for clients that speak Streamable HTTP, at the address that is printed. It is closed by
 default: loopback only, and whoever comes must bring the token that is printed once (or that of --token-file),
 as `Authorization: Bearer …`. On loopback --no-token lets in whoever is on this machine. Pages of others are
-refused. Off loopback TLS is demanded. Each client has its own sessions. docs/mcp.md has all of it.
+refused. Off loopback TLS is demanded. Each client has its own sessions. See
+`dragoman help mcp`.
 
 exit status: 0 when the client hung up or a signal came, 2 when the command line makes no sense
 """,
@@ -768,9 +778,10 @@ examples:
   dragoman journal copy ~/hub.db nats://one:4222,two:4222,three:4222/team
   dragoman journal copy nats://one:4222/team ~/hub.db --json
 
-A journal is a file, or an address of NATS (docs/cluster.md). Every stream is copied with its entries, its
-times and what is known about it, read back and compared by its digest. A copy that was broken off is finished
-by running it again. A target with anything else in it is refused. Nobody should write into either meanwhile.
+A journal is a file, or an address of NATS (`dragoman help cluster`). Every stream is copied with its entries,
+its times and what is known about it, read back and compared by its digest. A copy that was broken off is
+finished by running it again. A target with anything else in it is refused. Nobody should write into either
+meanwhile.
 
 exit status: 0 all is copied and the same · 1 it is not, and the text says why · 2 the command line is wrong
 """,
@@ -820,9 +831,10 @@ examples:
   dragoman journal copy ~/hub.db nats://one:4222,two:4222,three:4222/team
   dragoman journal copy nats://one:4222/team ~/hub.db --json
 
-A journal is a file, or an address of NATS (docs/cluster.md). Every stream is copied with its entries, its
-times and what is known about it, read back and compared by its digest. A copy that was broken off is finished
-by running it again. A target with anything else in it is refused. Nobody should write into either meanwhile.
+A journal is a file, or an address of NATS (`dragoman help cluster`). Every stream is copied with its entries,
+its times and what is known about it, read back and compared by its digest. A copy that was broken off is
+finished by running it again. A target with anything else in it is refused. Nobody should write into either
+meanwhile.
 
 exit status: 0 all is copied and the same · 1 it is not, and the text says why · 2 the command line is wrong
 """,
@@ -846,7 +858,8 @@ examples:
   dragoman review --list-rules
 
 exit status: 0 nothing found at or above --fail-on, 1 something found, 2 the command line or a rule makes no
-sense, 3 a tool failed, so that findings may be missing. docs/review.md describes rules and formats.
+sense, 3 a tool failed, so that findings may be missing. `dragoman help review` describes rules
+and formats.
 """,
     ),
     CommandRow(
@@ -1125,7 +1138,7 @@ examples:
 Put it before the command of an agent in an editor's configuration. What could not be carried is said on
 standard error at the end, and written to --ledger FILE as JSON. Where a dialect has no way to ask for
 permission, nobody consents, unless --policy FILE allows it; its rules also hold for files that are lent to an
-agent whose client has none (docs/policy.md).
+agent whose client has none (`dragoman help policy`).
 
 exit status:
     0  the client ended the conversation
@@ -1147,7 +1160,7 @@ examples:
   dragoman dialect list                           every dialect that can be translated
 
 TRACE is a transcript (`dragoman sessions export`, or lines with `c2a` and `a2c`), or frames, one a line.
-docs/dialects.md describes the dialects.
+`dragoman help dialects` describes the dialects.
 
 exit status:
     0  both sides speak v1 and nothing deviates
@@ -1181,7 +1194,7 @@ examples:
   dragoman editors uninstall zed
 
 Comments in settings stay, what was there is kept as a backup, and a second run changes nothing.
-docs/editors.md describes what is written.
+`dragoman help editors` describes what is written.
 
 exit status: 0 it is as wanted, 1 the settings cannot be edited, 2 it was not agreed to
 """,
@@ -1211,7 +1224,7 @@ examples:
   dragoman config edit policy           a copy in $VISUAL or $EDITOR, taken only if it is good
   dragoman config schema hub            its JSON Schema, for editors
 
-The files are agents (docs/known-agents.md), hub (docs/hub-configuration.md) and policy (docs/policy.md).
+The files are agents, hub and policy: `dragoman help known-agents`, `hub-configuration` and `policy`.
 
 exit status: 0 all is good, 1 a file cannot be used, 2 the command line makes no sense
 """,
@@ -1239,6 +1252,20 @@ exit status: 0 all is good, 1 a file cannot be used, 2 the command line makes no
         help="the JSON Schema of a file",
         run="dragoman.cli.config:run_schema",
         options="shell",
+    ),
+    CommandRow(
+        name="help",
+        group="this machine",
+        help="read a page of the documentation",
+        run="dragoman.cli.help:run",
+        options="shell",
+        examples="""\
+examples:
+  dragoman help                 the pages
+  dragoman help policy          what agents may do, and how you say it
+
+The pages come with the package and need no network.
+""",
     ),
     CommandRow(
         name="where",

@@ -16,9 +16,10 @@ from dragoman.apps.console import say, say_json
 from dragoman.apps.target import display_command
 from dragoman.cli.agents_show import describe_agent
 from dragoman.errors import LocalMistake
-from dragoman.sdk.known import AgentSource, KnownAgent, find_agent
+from dragoman.hub.settings_file import load_settings
+from dragoman.sdk.known import AgentSource, KnownAgent, find_agent, read_config
 from dragoman.sdk.known.doctor import Diagnosis, DiagnosisStep, diagnose
-from dragoman.sdk.known.lookup import find_agent_in
+from dragoman.sdk.known.lookup import at_home, find_agent_in, in_place
 from dragoman.text.sanitize import sanitize, sanitize_line
 
 STATUSES = {
@@ -55,8 +56,31 @@ def run(args: argparse.Namespace) -> int:
 
 def _agent(words: list[str]) -> KnownAgent:
     if len(words) == 1:
-        return find_agent(words[0], or_missing=True)
+        return _agent_of_hub(words[0]) or find_agent(words[0], or_missing=True)
     return KnownAgent(name=words[0], command=tuple(words), source=AgentSource.COMMAND)
+
+
+def _agent_of_hub(name: str) -> KnownAgent | None:
+    """An agent that the hub's file alone defines."""
+    try:
+        agent = load_settings().agents.get(name)
+    except LocalMistake:  # `dragoman config check` says what is wrong with it
+        return None
+    if agent is None or not (agent.command or agent.url) or name in read_config().agents:
+        return None
+    known = KnownAgent(
+        name=name,
+        command=tuple(agent.command),
+        env=dict(agent.env),
+        allow=tuple(agent.allow),
+        source=AgentSource.CONFIG,
+        address=agent.url or None,
+        title=agent.title,
+        dialect=agent.dialect,
+        place=agent.place,
+        maps=tuple(agent.map),
+    )
+    return in_place(at_home(known))
 
 
 def _agent_in(args: argparse.Namespace) -> KnownAgent:

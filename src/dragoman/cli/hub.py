@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from dragoman.apps.console import say
+from dragoman.apps.console import MISTAKEN, say
 from dragoman.apps.log_lines import JsonFormatter, SafeFormatter
 from dragoman.apps.terminals import is_hung_up, standard_terminals
 from dragoman.errors import JournalError, LocalMistake
@@ -27,14 +27,16 @@ from dragoman.web.page import Page
 
 
 def run(args: argparse.Namespace) -> int:
+    _set_up_logging(args)
     try:
         settings = _settings(args)
         if args.check:
             return _show(settings)
         return asyncio.run(_serve(args, settings))
     except JournalError as error:  # of a running hub, whoever needs the journal hears of it
-        say(f"dragoman hub: the journal cannot be used: {error}", file=sys.stderr)
-        return 1
+        return _fail(args, f"the journal cannot be used: {error}", 1)
+    except LocalMistake as mistake:
+        return _fail(args, str(mistake), MISTAKEN)
 
 
 def _settings(args: argparse.Namespace) -> HubSettings:
@@ -63,14 +65,25 @@ def _show(settings: HubSettings) -> int:
     return 0
 
 
-async def _serve(args: argparse.Namespace, settings: HubSettings) -> int:
+def _set_up_logging(args: argparse.Namespace) -> None:
     handler = logging.StreamHandler()
-    is_json = args.log_format == "json"
     text = SafeFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
     service = os.environ.get("OTEL_SERVICE_NAME") or "dragoman-hub"
-    handler.setFormatter(JsonFormatter(service) if is_json else text)
+    handler.setFormatter(JsonFormatter(service) if args.log_format == "json" else text)
     logging.basicConfig(level=logging.INFO, handlers=[handler])
     logging.getLogger("uvicorn").setLevel(logging.WARNING)  # its lines tell of tickets
+
+
+def _fail(args: argparse.Namespace, text: str, status: int) -> int:
+    """Say why the hub ends; whoever reads standard error as JSON gets a line of the log."""
+    if args.log_format == "json":
+        logging.getLogger("dragoman.hub").error("%s", text)
+    else:
+        say(f"dragoman hub: {text}", file=sys.stderr)
+    return status
+
+
+async def _serve(args: argparse.Namespace, settings: HubSettings) -> int:
     stop_event, second_stop_event = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -127,7 +140,7 @@ def _say(args: argparse.Namespace, run: RunningHub) -> None:
     """Where it is; the token, if it was just made, stands in the part of the address that is never sent."""
     page = run.url + (f"#token={run.token}" if run.token else "")
     ws = run.url.replace("http", "ws", 1) + "acp"
-    if args.json:
+    if args.json or args.log_format == "json":  # both streams may be read as one log
         say(json.dumps({"page": page, "acp": ws, "token": run.token}), flush=True)
         return
     say(f"The page:     {page}\nFor clients:  {ws}", flush=True)

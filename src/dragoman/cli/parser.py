@@ -16,6 +16,9 @@ from typing import Any, NoReturn
 from dragoman.cli.commands import COMMANDS, EXAMPLES, CommandRow
 from dragoman.version import VERSION
 
+MOST_CHOICES = 12
+"""That an error lists; the help has them all."""
+
 _CHOICE = re.compile(r"invalid choice: '(.+?)' \(choose from (.+)\)")
 
 
@@ -98,7 +101,7 @@ class Parser(argparse.ArgumentParser):
         if not options:
             self.error(f"too many words: {' '.join(words)}")
         option = options[0].partition("=")[0]
-        near = _nearest(option, self._option_string_actions)
+        near = nearest(option, self._option_string_actions)
         self.error(f"there is no option {option}{near}")
 
     def _refuse_option_before(self, word: str) -> None:
@@ -113,8 +116,23 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         if match := _CHOICE.search(message):
             self._refuse_option_before(match[1])
-            message += _nearest(match[1], re.findall(r"[\w-]+", match[2]))
+            place = message.partition("invalid choice")[0]
+            message = self._explain_choice(place, match[1], re.findall(r"[\w-]+", match[2]))
         self.exit(2, f"{self.prog}: {message}\nTry: {self.prog} --help\n")
+
+    def _explain_choice(self, place: str, word: str, choices: Sequence[str]) -> str:
+        """What was probably meant, else what there is to choose from, unless that is a long list."""
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction) and list(action.choices) == list(choices):
+                choices = [command.dest for command in action._choices_actions]  # without internal ones
+                what = f"there is no command {word!r}"
+                break
+        else:
+            what = f"{place}{word!r} is not possible"
+        near = nearest(word, choices)
+        if near or len(choices) > MOST_CHOICES:
+            return f"{what}{near}"
+        return f"{what}; choose from {', '.join(choices)}"
 
 
 def make_parser(words: Sequence[str] = ()) -> Parser:
@@ -195,7 +213,7 @@ def _names_of(group: str) -> list[str]:
     return [command.name for command in COMMANDS if command.group == group]
 
 
-def _nearest(word: str, choices: Iterable[str]) -> str:
+def nearest(word: str, choices: Iterable[str]) -> str:
     """What was probably meant, as a question; nothing if nothing is near."""
     import difflib  # at a mistake alone: it would slow every start
 

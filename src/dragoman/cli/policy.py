@@ -42,7 +42,7 @@ def run_explain(args: argparse.Namespace) -> int:
     except _Unclear as error:
         return _refuse(str(error), "see dragoman policy explain --help", status=2)
     except LocalMistake as error:
-        return _refuse(str(error), "mend that file; docs/policy.md describes the language")
+        return _refuse(str(error), "mend that file; `dragoman help policy` describes the language")
     explanation = policy.explain(question)
     decision = policy.decide(question)
     if args.json:
@@ -73,7 +73,7 @@ def run_check(args: argparse.Namespace) -> int:
         if as_json:
             _print_json({"ok": False, "file": path, "line": error.line, "why": error.why})
             return 1
-        return _refuse(str(error), "mend that line; docs/policy.md describes the language")
+        return _refuse(str(error), "mend that line; `dragoman help policy` describes the language")
     if as_json:
         return _print_json({"ok": True, "file": path, "rules": len(book.rules), "default": book.default})
     default = f", default {book.default}" if book.default else ""
@@ -85,7 +85,7 @@ def run_list(args: argparse.Namespace) -> int:
     try:
         policy, _ = _policy(args)
     except LocalMistake as error:
-        return _refuse(str(error), "mend that file; docs/policy.md describes the language")
+        return _refuse(str(error), "mend that file; `dragoman help policy` describes the language")
     remembered_layer = PolicyLayer(name=policy_paths().remembered_file, rules=policy.remembered_rules)
     if args.json:
         layers = [_layer_fields(layer) for layer in policy.layers]

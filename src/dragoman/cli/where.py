@@ -65,11 +65,11 @@ def _show_path(name: str, places: list[FileLocation]) -> int:
 def find_places() -> Iterator[FileLocation]:
     """Every place, as the environment and the hub's configuration have it now."""
     policy, journal = policy_paths(), _hub_journal()
-    yield _place("agents", "agents by name (docs/known-agents.md)", config_path())
-    yield _place("hub", "the hub's configuration (docs/hub-configuration.md)", settings_path())
-    yield _place("policy", "what agents may do (docs/policy.md)", policy.policy)
+    yield _place("agents", "agents by name (`dragoman help known-agents`)", config_path())
+    yield _place("hub", "the hub's configuration (`dragoman help hub-configuration`)", settings_path())
+    yield _place("policy", "what agents may do (`dragoman help policy`)", policy.policy)
     yield _place("answers", "answers that were given for good", policy.remembered_file)
-    yield _place("coder", "the model of `dragoman agent code` (docs/coder.md)", code_path(os.environ))
+    yield _place("coder", "the model of `dragoman agent code` (`dragoman help coder`)", code_path(os.environ))
     yield _place("history", "sessions of `dragoman run` and `chat`", history_path())
     yield _place("journal", "sessions of the hub", journal)
     yield _place(

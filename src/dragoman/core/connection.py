@@ -30,6 +30,9 @@ _HELD_EACH = 256  # bytes that a held request costs beside its params
 C = TypeVar("C")  # what the runtime keeps with a call: a future, a timer
 
 
+ECHO = "it sends back what it is sent, so it is no ACP agent"
+
+
 class OutgoingCall(Struct, Generic[C], eq=False):
     """A request that we sent and whose answer is still out."""
 
@@ -235,6 +238,10 @@ class Connection(Generic[C]):
             return self._hold(request)
         if gate is RequestAdmission.REFUSE:
             again = request.method in INITIALIZE
+            call = self.calls.get(request.id) if again else None
+            if call is not None and call.method == request.method:
+                # `cat`, or a terminal that repeats what is typed. Our refusal would come back as an answer.
+                return self._response(request.id, error_object(INVALID_REQUEST, ECHO))
             return self._reject(request, "already initialized" if again else "initialize comes first")
         incoming = self.incoming_requests[request.id] = IncomingRequest(
             request.id, request.method, request.params

@@ -1,13 +1,14 @@
 """Log lines about peers at a bounded rate: a stranger must not be able to fill the disk.
 
 A filter for loggers. Of each kind of line the first few in a minute are logged; the others are counted, and
-one line says how many there were. Lines of one kind begin alike: their text before the values are put in.
+one line says how many there were. Lines of one kind begin alike: their text without the values.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,6 +20,9 @@ SECONDS = 60.0
 
 KIND_LENGTH = 48
 """Characters of a line that tell its kind; what follows may be a peer's."""
+
+VALUE = re.compile(r"%[-+ #0-9.]*[a-zA-Z]")
+"""Where a value is put into a line."""
 
 KINDS = 256
 """Kinds that are counted apart; all others count as one."""
@@ -57,7 +61,7 @@ class LogRate(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         if getattr(record, "is_summary", False):
             return True
-        key = (record.name, str(record.msg)[:KIND_LENGTH])
+        key = (record.name, VALUE.sub("…", str(record.msg))[:KIND_LENGTH])
         if key not in self._windows and len(self._windows) >= KINDS:
             key = (record.name, "other lines")
         window = self._windows.get(key)

@@ -104,7 +104,7 @@ def next_step(access: RemoteAccess, status: int, text: str) -> str:
     if access.place.kind != "ssh":
         if status == NOT_FOUND or "executable file not found" in text:
             return f"the container needs Python 3.11 or later; --python names it if it is not {access.python}"
-        return f"see `{access.place.kind} ps`: is {name} running?"
+        return f"see whether `{access.place.kind} ps` lists {name}"
     if "Host key verification failed" in text or "authenticity of host" in text:
         return f"`ssh {name}` once in a terminal, and check the host's key"
     if "Permission denied" in text:

@@ -63,9 +63,13 @@ class RemoteConnection:
         if not isinstance(answer, dict):
             raise await self._failure(data)
         if "error" in answer:
+            # What to do is our advice alone: a person follows it here. The other side's is quoted as its own.
+            words = "; ".join(
+                " ".join(str(answer[key]).split()) for key in ("error", "next") if key in answer
+            )
             raise RemoteFailed(
-                f"{self.access.place}: {answer['error']}",
-                str(answer.get("next", "")),
+                f"{self.access.place} says: {words}",
+                f"look at {self.access.place}, and try again",
                 is_gone=bool(answer.get("gone")),
             )
         return answer

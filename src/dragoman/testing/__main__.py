@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         epilog="example: python -m dragoman.testing story.script dragoman agent echo",
     )
     parser.add_argument("--seconds", type=float, default=PATIENCE, help="how long the story may take")
-    parser.add_argument("script", help="the client's script; docs/testing.md describes the language")
+    parser.add_argument("script", help="the client's script; `dragoman help testing` describes the language")
     parser.add_argument("command", nargs=argparse.REMAINDER, help="the command of the agent")
     options = parser.parse_args(arguments)
     if not options.command:

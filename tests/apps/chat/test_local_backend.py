@@ -103,3 +103,15 @@ async def test_another_agent_goes_on_with_a_conversation_and_is_told_of_it_once(
     unrecorded = LocalBackend(str(tmp_path), ChatRules(), record=False)
     with pytest.raises(LocalMistake, match="not recorded"):
         await unrecorded.hand_over(ChatRequest(agent="keeper", cwd=str(tmp_path), session="s"), "echo")
+
+
+async def test_agents_of_the_user_come_before_ours_and_the_echo_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (tmp_path / "dragoman").mkdir()
+    text = 'default_agent = "zulu"\n[agents.other]\ncommand = ["x"]\n[agents.zulu]\ncommand = ["x"]\n'
+    (tmp_path / "dragoman/config.toml").write_text(text)
+    choices = await LocalBackend(str(tmp_path), ChatRules()).agents()
+    assert [choice.name for choice in choices] == ["zulu", "other", "code", "review", "echo"]

@@ -21,13 +21,6 @@ def test_the_text_is_on_standard_output_and_nothing_else(tmp_path: Path) -> None
 
 
 @together
-def test_without_an_agent_the_echo_answers_and_says_so(tmp_path: Path) -> None:
-    done = run("Hello", folder=tmp_path)
-    assert (done.status, done.out) == (0, "You said: Hello\n")
-    assert "--agent" in done.err
-
-
-@together
 def test_quiet_is_the_text_alone(tmp_path: Path) -> None:
     done = run("--agent", "echo", "--format", "quiet", "/think a lot", folder=tmp_path)
     assert done == (0, "I have thought about it.\n", "")
@@ -87,13 +80,13 @@ def test_an_agent_that_does_not_exist_is_told_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (["   "], "the prompt is empty"),
-        ([], "the prompt is empty"),
-        (["--cwd", "/no/such/folder", "x"], "is no folder"),
-        (["--file", "missing.txt", "x"], "cannot attach 'missing.txt'"),
-        (["--set", "speed", "x"], "--set takes KEY=VALUE"),
-        (["--mcp", "missing.json", "x"], "cannot read the MCP file"),
-        (["--prompt-file", "missing.txt"], "cannot read the prompt file"),
+        (["--agent", "echo", "   "], "the prompt is empty"),
+        (["--agent", "echo"], "the prompt is empty"),
+        (["--agent", "echo", "--cwd", "/no/such/folder", "x"], "is no folder"),
+        (["--agent", "echo", "--file", "missing.txt", "x"], "cannot attach 'missing.txt'"),
+        (["--agent", "echo", "--set", "speed", "x"], "--set takes KEY=VALUE"),
+        (["--agent", "echo", "--mcp", "missing.json", "x"], "cannot read the MCP file"),
+        (["--agent", "echo", "--prompt-file", "missing.txt"], "cannot read the prompt file"),
         (["--agent", "", "x"], "no agent was named"),
         (["--agent", "echo", "--mode", "turbo", "x"], "there is no mode 'turbo'"),
         (["--agent", "echo", "--set", "speed=1", "x"], "there is no option 'speed'"),

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.testing.pace import patience
-from tests.apps.run.run_process import RUN, home
+from tests.apps.run.run_process import RUN, home, scripted
 
 MEBIBYTE = 1024 * 1024
 MANY = 3_000
@@ -79,3 +79,21 @@ def _stands_still(pid: int) -> None:
         calm = calm + 1 if now == used else 0
         used = now
         time.sleep(0.2)  # what does not happen cannot be waited for
+
+
+def test_where_both_streams_are_one_a_message_of_ours_begins_a_line(tmp_path: Path) -> None:
+    agent = scripted(tmp_path, 'agent x\non prompt\n  say "half a sentence"\n  die\n')
+    for options in ([], ["--format", "quiet"]):
+        done = subprocess.run(
+            [*RUN, "--agent", agent, *options, "hi"],
+            cwd=tmp_path,
+            env=home(tmp_path),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=patience(50),
+            check=False,
+        )
+        assert done.stdout.splitlines()[0] == "half a sentence"
+        assert done.stdout.splitlines()[1].startswith("dragoman run: ")

@@ -48,12 +48,12 @@ def test_the_prompt_file_may_be_standard_input(tmp_path: Path) -> None:
 @pytest.mark.parametrize("given", [b"", b" \n\n"])
 @together
 def test_an_empty_prompt_is_a_mistake(given: bytes, tmp_path: Path) -> None:
-    done = run(folder=tmp_path, given=given)
+    done = run("--agent", "echo", folder=tmp_path, given=given)
     assert (done.status, done.out) == (2, "")
 
 
 @together
 def test_what_is_no_text_is_a_mistake(tmp_path: Path) -> None:
-    done = run("-", folder=tmp_path, given=b"\xff\xfe")
+    done = run("--agent", "echo", "-", folder=tmp_path, given=b"\xff\xfe")
     assert done.status == 2
     assert "not UTF-8" in done.err

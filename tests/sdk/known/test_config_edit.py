@@ -12,7 +12,7 @@ from hypothesis import given
 from dragoman.errors import LocalMistake
 from dragoman.sdk.known import AgentSource, KnownAgent, read_config
 from dragoman.sdk.known.config import parse_config
-from dragoman.sdk.known.config_edit import add_agents, as_table, remove_agent
+from dragoman.sdk.known.config_edit import add_agents, as_table, remove_agent, set_default
 
 BEFORE = """# my agents
 default_agent = "keep" # for now
@@ -147,3 +147,18 @@ def test_any_agent_is_read_back_as_it_was_written(command: list[str], env: dict[
     agent = an_agent("a.b-c", *command, env=env)
     read = parse_config(as_table(agent), path="x").agents["a.b-c"]
     assert (read.command, dict(read.env)) == (tuple(command), env)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", 'default_agent = "new"\n'),
+        ("[agents.a]\ncommand = 'a'\n", 'default_agent = "new"\n\n[agents.a]\ncommand = \'a\'\n'),
+        (BEFORE, BEFORE.replace('default_agent = "keep" # for now\n', 'default_agent = "new"\n')),
+    ],
+    ids=["no file", "no default", "another default"],
+)
+def test_the_default_is_named_and_every_other_line_stays(before: str, after: str, tmp_path: Path) -> None:
+    path = written(tmp_path, before)
+    set_default("new", path=path)
+    assert path.read_text() == after

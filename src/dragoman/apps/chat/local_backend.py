@@ -57,10 +57,17 @@ class LocalBackend:
     async def agents(self) -> Sequence[AgentChoice]:
         config = await asyncio.to_thread(read_config)
         agents = await asyncio.to_thread(known_agents, config=config)
-        choices = [
+        # The default first, then those that a person installed, then ours; nobody means the echo at first.
+        agents.sort(
+            key=lambda agent: (
+                agent.name != config.default_agent,
+                agent.source is AgentSource.BUILT_IN,
+                agent.name == "echo",
+            )
+        )
+        return [
             AgentChoice(name=agent.name, title=agent.title, detail=display_command(agent)) for agent in agents
         ]
-        return sorted(choices, key=lambda choice: choice.name != config.default_agent)
 
     @asynccontextmanager
     async def open(

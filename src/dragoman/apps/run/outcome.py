@@ -68,7 +68,7 @@ def outcome_of_turn(
     if last_refusal is not None and reason in ("end_turn", "refusal", "cancelled"):
         return RunOutcome(
             name="permission_denied",
-            message=f"the last thing that was allowed was not done: {last_refusal}",
+            message=f"the last write or command of the agent was not done: {last_refusal}",
             next_step="mend what the message names; `dragoman policy explain` says what would be allowed",
             result=result,
         )

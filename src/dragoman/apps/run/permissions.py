@@ -71,7 +71,7 @@ class DecisionLog(AuditLog):
     def _on_refusal(self, method: str, why: str) -> None:
         if not self.last_was_denied:
             self.last_refusal = f"{method}: {why}"
-            self._reporter.note(f"refused although it was allowed: {self.last_refusal}", level="warning")
+            self._reporter.note(f"not done: {self.last_refusal}", level="warning")
 
     def _on_success(self) -> None:
         self.last_refusal = None

@@ -102,11 +102,13 @@ def make_plan(args: argparse.Namespace) -> RunPlan:
     # A recorded session goes on with the other agent at once, unless its own agent is named to try first.
     takes_over = args.continue_with is not None and args.agent is None and (args.session or args.continue_)
     agent = args.continue_with if takes_over else args.agent
-    target = find_target(agent, args.env, dialect=args.dialect, place=args.place, maps=args.map)
+    is_attended = args.format != "json" and is_terminal(0) and is_terminal(2)
+    target = find_target(
+        agent, args.env, dialect=args.dialect, place=args.place, maps=args.map, can_ask=is_attended
+    )
     successor = None
     if args.continue_with is not None and not takes_over:
         successor = find_target(args.continue_with, ())  # what --env hands to an agent is for the first
-    is_attended = args.format != "json" and is_terminal(0) and is_terminal(2)
     roots = _roots(args, target)
     approve: Approve | None = args.approve or (None if is_attended else "reads")
     has_rules = args.policy is not None or has_policy_files(roots)

@@ -17,6 +17,7 @@ from dragoman.apps.run.events import AnyEvent
 from dragoman.apps.run.narrate import now
 from dragoman.apps.run.output import OutputWriter
 from dragoman.apps.run.views import EventView, JsonView
+from dragoman.apps.terminals import are_one_file
 from dragoman.text.sanitize import sanitize, sanitize_line
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class RunReporter:
         self._verbose = verbose
         self._for_people = not isinstance(view, JsonView)
         self._stderr_rest = b""
+        self._is_one_stream = are_one_file(1, 2)
 
     def emit(self, event: AnyEvent) -> None:
         """Never waits; see `OutputWriter.flow`."""
@@ -93,10 +95,14 @@ class RunReporter:
         self.write(f"{text}\n")
 
     def write(self, text: str) -> None:
-        """A piece of text on standard error, as it is; the line of progress is gone before."""
+        """A piece of text on standard error, as it is; the line of progress is gone before. Where both
+        streams are one, as with `2>&1`, it begins a line of its own.
+        """
         if self._progress is not None:
             self._output.put(self._progress.on_output())
-            self._output.flush()
+        if self._is_one_stream:
+            self._output.put(self._view.finish())
+        self._output.flush()
         write_stderr(text)
 
     def stderr(self, chunk: bytes) -> None:

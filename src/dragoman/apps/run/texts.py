@@ -67,6 +67,7 @@ class TextView:
 
     def finish(self) -> bytes:
         text = self._break()
+        self.is_at_line_start = True
         return text.encode(errors="replace")
 
     def _text_of(self, event: AnyEvent) -> str:

@@ -19,7 +19,7 @@ class EventView(Protocol):
 
     def show(self, event: AnyEvent) -> bytes: ...
     def finish(self) -> bytes:
-        """What is left to say when nothing more happens."""
+        """What ends the line that is being written, if one is. More may happen afterwards."""
         ...
 
 
@@ -60,4 +60,5 @@ class QuietView:
     def finish(self) -> bytes:
         rest = self._stream.finish()
         end = "" if self._at_line_start and not rest else "\n"
+        self._at_line_start = True
         return (rest + end).encode()

@@ -42,7 +42,7 @@ def add_agent_code(parser: Parser) -> None:
 
 
 def add_agent_script(parser: Parser) -> None:
-    parser.add_argument("file", metavar="FILE", help="the script; docs/testing.md describes the language")
+    parser.add_argument("file", metavar="FILE", help="the script; see `dragoman help testing`")
 
 
 def add_new(parser: Parser) -> None:
@@ -94,6 +94,10 @@ def add_agents_add(parser: Parser) -> None:
 
 def add_agents_remove(parser: Parser) -> None:
     parser.add_argument("name", metavar="NAME")
+
+
+def add_agents_default(parser: Parser) -> None:
+    parser.add_argument("agent", metavar="NAME", nargs="?", help="without it, your default is shown")
 
 
 def add_agents_install(parser: Parser) -> None:

@@ -1,4 +1,4 @@
-"""The options of `dragoman completions`, `where` and `config`, of the service, and of `editors`."""
+"""The options of `dragoman completions`, `help`, `where` and `config`, of the service, and of `editors`."""
 
 from __future__ import annotations
 
@@ -69,3 +69,7 @@ def add_editors_uninstall(parser: Parser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="show the difference, and write nothing")
     parser.add_argument("--yes", action="store_true", help="write without asking")
     add_json(parser)
+
+
+def add_help(parser: Parser) -> None:
+    parser.add_argument("topic", metavar="PAGE", nargs="*", help="a page, or a command")

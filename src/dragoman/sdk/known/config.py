@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NoReturn
 
@@ -82,23 +82,24 @@ def parse_config(text: str, *, path: str) -> AgentConfig:
     """Read the text of the file. Raises `ConfigMistake`."""
     if not text:  # most people have no such file, and need no reader of TOML
         return AgentConfig(path=path)
-    import tomllib
+    from dragoman.sdk.known.toml_text import line_of, parse_toml
 
     try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        document = parse_toml(text)
+    except ValueError as error:
         match = re.search(r"\(at line (\d+)", str(error))
         line = int(match[1]) if match else max(1, text.count("\n") + 1)
         raise ConfigMistake(path, line, f"no valid TOML: {_without_place(str(error))}") from None
-    return _ConfigReader(text, path).config(document)
+    return _ConfigReader(text, path, line_of).config(document)
 
 
 class _ConfigReader:
     """Checks one parsed file; knows its text for the sake of the line numbers."""
 
-    def __init__(self, text: str, path: str) -> None:
+    def __init__(self, text: str, path: str, line_of: Callable[..., int]) -> None:
         self._text = text
         self._path = path
+        self._line_of = line_of
 
     def config(self, document: Mapping[str, object]) -> AgentConfig:
         self._only(document, TOP, ())
@@ -199,9 +200,7 @@ class _ConfigReader:
                 self._refuse((*where, key), f"unknown key {key!r}; known are {', '.join(allowed_keys)}")
 
     def _refuse(self, where: tuple[str, ...], reason: str) -> NoReturn:
-        from dragoman.sdk.known.toml_text import line_of  # at a mistake alone
-
-        raise ConfigMistake(self._path, line_of(self._text, *where), reason)
+        raise ConfigMistake(self._path, self._line_of(self._text, *where), reason)
 
 
 def _without_place(text: str) -> str:

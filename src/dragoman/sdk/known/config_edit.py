@@ -1,4 +1,4 @@
-"""Adds agents to our configuration file and takes them out, and leaves every other line as it was.
+"""Adds agents to our configuration file, takes them out, and names the default one; every other line stays.
 
 The edit is made in the text and checked by reading the result: if it does not say exactly what was wanted,
 nothing is written. The file is replaced as a whole, so that a reader never sees half of it. A new file is for
@@ -30,7 +30,21 @@ def add_agents(agents: Iterable[KnownAgent], *, path: Path) -> None:
             text = _without(text, agent.name)
         text = _with(text, agent)
         target_agents[agent.name] = agent
-    _write(path, text, target_agents=target_agents)
+    _write(path, text, target_agents=target_agents, default=config.default_agent)
+
+
+def set_default(name: str, *, path: Path) -> None:
+    """Make an agent the one that answers when none is named."""
+    text = read_text(path)
+    config = parse_config(text, path=str(path))
+    newline = "\r\n" if "\r\n" in text else "\n"
+    line = f"default_agent = {write_value(name)}{newline}"
+    if config.default_agent is None:  # in front of all tables: behind a header it would belong to that table
+        text = line + (newline if text.strip() else "") + text
+    else:
+        parts = statements(text)
+        text = "".join(line if part.path == ("default_agent",) else part.text for part in parts)
+    _write(path, text, target_agents=dict(config.agents), default=name)
 
 
 def remove_agent(name: str, *, path: Path) -> None:
@@ -41,7 +55,7 @@ def remove_agent(name: str, *, path: Path) -> None:
         names = ", ".join(config.agents) or "none"
         raise LocalMistake(f"{path} has no agent {name!r}; it has {names}")
     target_agents = {agent_name: agent for agent_name, agent in config.agents.items() if agent_name != name}
-    _write(path, _without(text, name), target_agents=target_agents)
+    _write(path, _without(text, name), target_agents=target_agents, default=config.default_agent)
 
 
 def as_table(agent: KnownAgent) -> str:
@@ -83,15 +97,16 @@ def _without(text: str, name: str) -> str:
     return "".join(remaining)
 
 
-def _write(path: Path, text: str, *, target_agents: dict[str, KnownAgent]) -> None:
+def _write(path: Path, text: str, *, target_agents: dict[str, KnownAgent], default: str | None) -> None:
     by_hand = f"{path}: agents stand there in a form that cannot be edited safely; please edit it by hand"
     try:
         result: AgentConfig = parse_config(text, path=str(path))
     except ConfigMistake:
         raise LocalMistake(by_hand) from None
-    if {name: _meaning(agent) for name, agent in result.agents.items()} != {
-        name: _meaning(agent) for name, agent in target_agents.items()
-    }:
+    is_as_wanted = result.default_agent == default and {
+        name: _meaning(agent) for name, agent in result.agents.items()
+    } == {name: _meaning(agent) for name, agent in target_agents.items()}
+    if not is_as_wanted:
         raise LocalMistake(by_hand)
     try:
         _replace(path, text)

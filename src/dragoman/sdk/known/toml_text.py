@@ -39,6 +39,11 @@ class TomlStatement(Struct, frozen=True):
         return self.first + self.text.count("\n") - (1 if self.text.endswith("\n") else 0)
 
 
+def parse_toml(text: str) -> dict[str, Any]:
+    """Raises `ValueError` with the place of the mistake."""
+    return tomllib.loads(text)
+
+
 def statements(text: str) -> list[TomlStatement]:
     """Cut a valid TOML text; the texts of the statements make up the whole again."""
     result: list[TomlStatement] = []

@@ -22,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description="Serve a model that says what a script says, in the formats of OpenAI, "
         "Anthropic and Gemini.",
     )
-    parser.add_argument("script", help="the script; docs/testing-models.md describes the language")
+    parser.add_argument("script", help="the script; `dragoman help testing-models` describes the language")
     parser.add_argument("--port", type=int, default=0, help="where to listen on loopback; any free port")
     options = parser.parse_args(arguments)
     try:
