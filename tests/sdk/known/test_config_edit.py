@@ -153,7 +153,7 @@ def test_any_agent_is_read_back_as_it_was_written(command: list[str], env: dict[
     ("before", "after"),
     [
         ("", 'default_agent = "new"\n'),
-        ("[agents.a]\ncommand = 'a'\n", 'default_agent = "new"\n\n[agents.a]\ncommand = \'a\'\n'),
+        ("[agents.a]\ncommand = 'a'\n", "default_agent = \"new\"\n\n[agents.a]\ncommand = 'a'\n"),
         (BEFORE, BEFORE.replace('default_agent = "keep" # for now\n', 'default_agent = "new"\n')),
     ],
     ids=["no file", "no default", "another default"],
