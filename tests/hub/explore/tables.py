@@ -90,7 +90,7 @@ class Tables:
                 state.closing_process,
                 state.close_by,
                 state.last_stored,
-                tuple(state.answers),
+                tuple(state.answers.values()),
             ),
             tuple(prompt.is_whole for prompt in state.queue),
         )
