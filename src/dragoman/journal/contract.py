@@ -33,7 +33,7 @@ Durability: TypeAlias = Literal["full", "normal", "off"]
 """`full` survives the loss of power, `normal` the death of the process, `off` is for what may be lost."""
 
 PAGE_ROWS = 2000
-PAGE_BYTES = 4 * 1024 * 1024
+PAGE_BYTES = 1024 * 1024
 """A page ends with the entry that reaches either bound, so that a reader's memory is bounded."""
 
 

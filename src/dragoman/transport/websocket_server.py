@@ -23,7 +23,10 @@ PATIENCE = 60.0
 """Seconds in which a peer must take something of what is sent to it."""
 
 AT_ONCE = 256
-"""Messages in one event; then the connection is asked whether it has room."""
+AT_ONCE_BYTES = 256 * 1024
+"""Messages in one event, and about how many bytes; then the connection is asked whether it has room. What it
+has taken is held twice, as messages and as frames.
+"""
 
 JOINED_BYTES = 64 * 1024
 """Messages are joined until they are so long."""
@@ -136,8 +139,7 @@ class AsgiWebSocket:
             for message in messages:
                 yield {"type": "websocket.send", "text": message.decode(errors="replace")}
             return
-        for first in range(0, len(messages), AT_ONCE):
-            some = messages[first : first + AT_ONCE]
+        for some in _groups(messages):
             try:
                 b"".join(some).decode()  # a look at all of them: a text message must be text
             except UnicodeDecodeError:
@@ -171,6 +173,18 @@ class AsgiWebSocket:
             await self._send(event)
         except RuntimeError as error:  # the server has closed it by itself, for a breach of the protocol
             raise LinkClosed(str(error)) from None
+
+
+def _groups(messages: list[bytes]) -> Iterator[list[bytes]]:
+    """The messages of each event."""
+    first = size = 0
+    for place, message in enumerate(messages, 1):
+        size += len(message)
+        if size >= AT_ONCE_BYTES or place - first >= AT_ONCE:
+            yield messages[first:place]
+            first, size = place, 0
+    if first < len(messages):
+        yield messages[first:]
 
 
 def _join(messages: Sequence[bytes]) -> list[bytes]:

@@ -90,6 +90,7 @@ NBP-X3 | a connection without readers, a socket that says nothing | is forgotten
 NBP-X4 | many large posts at once | are taken one after the other; all are answered
 NBP-X5 | an initialize of 2 MiB | 413
 NBP-X7 | a thousand connections by posts that are left alone | a hub forgets the oldest, and lets others in
+NBP-X9 | 8 clients that leave in the middle of a message of 15 MiB | 40 MiB at most
 NBP-X8 | more WebSockets than a hub takes | 503 and why; the owner gets in
 NBP-X6 | a prompt of 12 MiB, and little memory | an error, or the connection ends; others are served
 PST-00 | a clean end and a new start (the control) | the turn is back

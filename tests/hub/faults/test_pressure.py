@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import gzip
 import json
 import struct
@@ -253,3 +254,24 @@ async def test_nbp_x8_who_finds_no_room_learns_why_and_the_owner_gets_in() -> No
                 refusal = await one.post(INITIALIZE, **narrow)
                 assert (refusal.status_code, "20 clients already" in refusal.text) == (503, True)
             await survives(stage)
+
+
+@pytest.mark.parametrize("is_fragmented", [False, True])
+async def test_nbp_x9_half_a_message_leaves_with_its_client(stage: Stage, *, is_fragmented: bool) -> None:
+    await survives(stage)
+    gc.collect()
+    before = memory()
+    gc.disable()  # as good as: a hub looks for garbage seldom
+    try:
+        for _ in range(8):
+            async with socket(stage) as one:
+                if is_fragmented:
+                    for number in range(15):
+                        await one.frame(0 if number else TEXT, b" " * MEBIBYTE, fin=False)
+                else:
+                    one.writer.write(struct.pack("!BBQ", 0x81, 0xFF, 15 * MEBIBYTE + 1) + bytes(4))
+                    await pour(one.writer, 15 * MEBIBYTE)
+        await until(lambda: stage.running == 0)
+        assert memory() - before <= 40 * MEBIBYTE
+    finally:
+        gc.enable()

@@ -157,3 +157,13 @@ async def test_what_cannot_be_stored_is_not_sent_until_it_is() -> None:
     journal.full = False
     await log.flush()
     assert b"".join(sent) == b"one\ntwo\n"
+
+
+async def test_small_entries_are_counted_with_what_they_cost_in_memory() -> None:
+    journal = MemoryJournal()
+    log = KitJournal(journal, "s", last=0)
+    for _ in range(5000):
+        log.add("note", b"0123456789")
+    assert log.is_full, "50 kB of frames take more than a megabyte while they wait"
+    await log.flush()
+    assert not log.is_full

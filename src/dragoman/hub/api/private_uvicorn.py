@@ -157,6 +157,12 @@ class ManyProtocol(WebSocketsSansIOProtocol):
     _fragment_bytes = 0
     """Of the message that has not ended yet."""
 
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Parser and connection hold each other: half a message would stay until garbage is looked for."""
+        super().connection_lost(exc)
+        self.frames = []
+        self.conn.reader.discard()
+
     def handle_cont(self, event: Any) -> None:
         if self.close_sent:
             return

@@ -24,8 +24,13 @@ from dragoman.wire.codes import INTERNAL_ERROR, invalid_request
 
 log = logging.getLogger(__name__)
 
-WAITING_BYTES = 8 * 1024 * 1024
-"""What may wait for the disk. A model does not write that much while a commit lasts; a stuck disk does."""
+WAITING_BYTES = 1024 * 1024
+"""What may wait for the disk. A model does not write that much while a commit lasts. An agent that copies a
+file does, and all of it would then wait in memory for a client that does not read.
+"""
+
+ENTRY_BYTES = 256
+"""What an entry costs besides its frame while it waits."""
 
 
 class KitJournal:
@@ -55,7 +60,7 @@ class KitJournal:
         """Queue a frame for the journal, behind those that were added before."""
         self._waiting.append(Entry(direction, frame, self._clock()))
         self._added_count += 1
-        self._size += len(frame)
+        self._size += len(frame) + ENTRY_BYTES
         self._go()
 
     def add_update(self, frame: bytes) -> None:
@@ -141,7 +146,7 @@ class KitJournal:
             self._waiting = entries + self._waiting  # the next try begins with them
             self._unsent = unsent + self._unsent
             raise
-        self._size -= sum(len(entry.frame) for entry in entries)
+        self._size -= sum(len(entry.frame) + ENTRY_BYTES for entry in entries)
         self._stored_count += len(entries)
         if unsent:
             unsent.append(b"")  # for the last newline
