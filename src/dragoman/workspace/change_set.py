@@ -2,8 +2,8 @@
 
 A change has a diff where both sides are text and known. `revert` puts back what was there before; it refuses
 if the file is not as the comparison found it, because then somebody has worked on it since. A file is put
-back by descriptors from its root, never through a link, and in one step. Folders are not compared: one that is
-empty once an added file is gone goes with it, as git does it.
+back by descriptors from its root, never through a link, and in one step. Folders are not compared: one that
+is empty once an added file is gone goes with it, as git does it.
 """
 
 from __future__ import annotations
