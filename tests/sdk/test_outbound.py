@@ -18,6 +18,7 @@ from dragoman.errors import CallFailed, InvalidHandler, InvalidValue, LocalMista
 from dragoman.schema import v1, valid
 from dragoman.schema.codec import read
 from dragoman.schema.strict import write_strictly
+from dragoman.sdk.agent.prompt_rules import response_to
 from dragoman.sdk.agent.session import AgentSession, ClientHandle
 from dragoman.sdk.agent.terminal import Terminal
 from dragoman.sdk.agent.tool_call import ToolCallReport
@@ -381,6 +382,21 @@ async def test_a_result_with_a_wrong_value_never_leaves() -> None:
         with pytest.raises(KeyError):
             await client.open()
         assert client.seen[-1]["error"]["code"] == -32603
+
+
+def test_a_decorator_with_parentheses_says_that_it_takes_none() -> None:
+    agent, client = Agent("a"), Client("c")
+    registrations: list[Any] = [agent.prompt, agent.new_session, client.request_permission]
+    for register in registrations:
+        with pytest.raises(InvalidHandler, match="takes no parentheses"):
+            register()
+
+
+def test_a_handler_that_forgot_to_await_is_told_so() -> None:
+    async def say() -> None: ...
+
+    with pytest.raises(InvalidValue, match=r"say\(\)'; it has to be awaited"):
+        response_to(say(), is_cancelled=False)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import pytest
 
 from dragoman.errors import LocalMistake
 from dragoman.workspace import snapshot_entries
+from dragoman.workspace.change_set import in_revert_order
 from dragoman.workspace.lent_terminals import TerminalRequest
 from dragoman.workspace.snapshot_entries import TICK, SnapshotSettings, TurnStart
 from dragoman.workspace.snapshots import RevertRefused, take_snapshot
@@ -52,6 +53,27 @@ async def test_nothing_done_is_nothing_told(root: Path) -> None:
     async with await take_snapshot([str(root)]) as snapshot:
         changes = await snapshot.compare()
         assert (list(changes.files), list(changes.notes)) == ([], [])
+
+
+async def test_a_file_that_became_a_folder_and_the_folders_of_new_files_are_put_back(root: Path) -> None:
+    before = picture(root)
+    folders = {path for path in root.rglob("*") if path.is_dir() and ".git" not in path.parts}
+    async with await take_snapshot([str(root)]) as snapshot:
+        (root / "text.txt").unlink()
+        (root / "text.txt/inside").mkdir(parents=True)
+        (root / "text.txt/inside/file").write_text("new\n")
+        (root / "one/two").mkdir(parents=True)
+        (root / "one/two/file").write_text("new\n")
+        (root / "sub/deep/other.txt").unlink()
+        (root / "sub/deep").rmdir()
+        (root / "sub/deep").write_text("a file now\n")
+        changes = await snapshot.compare()
+        with pytest.raises(RevertRefused, match="no file"):
+            await changes.revert(str(root / "text.txt"))
+        for change in in_revert_order(changes.files):
+            await changes.revert(change.path)
+    assert picture(root) == before
+    assert {path for path in root.rglob("*") if path.is_dir() and ".git" not in path.parts} == folders
 
 
 async def test_every_kind_of_change_is_told_and_taken_back(root: Path) -> None:
@@ -186,21 +208,6 @@ async def test_a_revert_stays_inside(attack: Attack, root: Path, *, late: bool) 
         assert {path.name for path in outside.iterdir()} <= {"other.txt", "moved.txt"}
         if attack is _file_becomes_a_link and not late:
             assert (root / "sub/deep/other.txt").read_text() == "other\n"
-
-
-async def test_a_file_that_became_a_folder_is_taken_back_when_the_folder_is(root: Path) -> None:
-    async with await take_snapshot([str(root)]) as snapshot:
-        (root / "text.txt").unlink()
-        (root / "text.txt").mkdir()
-        (root / "text.txt/inside").write_text("new\n")
-        changes = await snapshot.compare()
-        assert told(changes, root) == {"text.txt": "removed", "text.txt/inside": "added"}
-        with pytest.raises(RevertRefused, match="no file is there"):
-            await changes.revert(str(root / "text.txt"))
-        await changes.revert(str(root / "text.txt/inside"))
-        (root / "text.txt").rmdir()
-        await changes.revert(str(root / "text.txt"))
-        assert (root / "text.txt").read_text() == "1\n2\n3\n"
 
 
 async def test_what_is_too_large_is_noticed_and_noted(root: Path) -> None:

@@ -70,7 +70,9 @@ class Handlers:
     def replace(self, method: str, handler: Handler) -> None:
         self._handlers[method] = handler
 
-    def add(self, method: str, function: Callable[..., Any]) -> None:
+    def add(self, method: str, function: Callable[..., Any] | None) -> None:
+        if function is None:
+            raise InvalidHandler(f"the decorator for {method} takes no parentheses: leave out the ()")
         if method in self._handlers:
             raise ValueError(f"{method} already has a handler")
         self._handlers[method] = Handler(function)
@@ -99,10 +101,12 @@ class Hook(Generic[P, R]):
         raise AttributeError(f"the handler of {self.method} is set by a decorator, and not by assignment")
 
     def __call__(
-        self, function: Callable[Concatenate[P, ...], Awaitable[R] | R]
+        self,
+        function: Callable[Concatenate[P, ...], Awaitable[R] | R] | None = None,
     ) -> Callable[Concatenate[P, ...], Awaitable[R] | R]:
         assert self._handlers is not None, "called on an object, and not on its class"
         self._handlers.add(self.method, function)
+        assert function is not None  # what parentheses would give is refused
         return function
 
 

@@ -2,7 +2,8 @@
 
 A change has a diff where both sides are text and known. `revert` puts back what was there before; it refuses
 if the file is not as the comparison found it, because then somebody has worked on it since. A file is put
-back by descriptors from its root, never through a link, and in one step.
+back by descriptors from its root, never through a link, and in one step. Folders are not compared: one that
+is empty once an added file is gone goes with it, as git does it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple, Protocol
 
 from msgspec import Struct
@@ -163,6 +164,8 @@ def _revert(difference: PathDifference) -> None:
         raise RevertRefused(f"{difference.full_path!r} was too large to be kept")
     try:
         content = b"" if before is None else difference.source.content(before)
+        if before is not None and difference.after is None:
+            _remove_empty_folders(root, path)  # one that stands where the file was
         now = look(root, path, like=difference.after, algorithm=difference.source.algorithm)
         if not _is_same(now, difference.after):
             raise RevertRefused(f"{difference.full_path!r} has changed again since the comparison")
@@ -177,6 +180,27 @@ def _revert(difference: PathDifference) -> None:
         raise RevertRefused(f"{difference.full_path!r} cannot be put back: {error.strerror}") from error
     finally:
         os.close(folder)
+    if before is None:
+        _remove_empty_folders(root, os.path.dirname(path))
+
+
+def _remove_empty_folders(root: str, path: str) -> None:
+    """The folder, and those that it is in, as far as nothing is in them."""
+    while path:
+        try:
+            parent = open_parent(root, path)
+            try:
+                os.rmdir(os.path.basename(path), dir_fd=parent)
+            finally:
+                os.close(parent)
+        except OSError:  # something is in it, or it is no folder
+            return
+        path = os.path.dirname(path)
+
+
+def in_revert_order(files: Iterable[FileChange]) -> list[FileChange]:
+    """Added files first: a folder of theirs may stand where another file was."""
+    return sorted(files, key=lambda change: change.kind != "added")
 
 
 def _revert_hunks(difference: PathDifference, hunks: Collection[int]) -> None:

@@ -208,6 +208,16 @@ async def test_an_answer_that_broke_off_is_told_and_asked_for_again(
 
 
 @pytest.mark.parametrize("api", APIS)
+async def test_a_server_that_is_no_model_is_asked_once_more_and_then_named(api: str, tmp_path: Path) -> None:
+    script: list[ModelTurn | str] = [turn(garbage(), times=None)]
+    async with coder(api, script, tmp_path, retries=4) as spoken:
+        error = await failure(spoken)
+    assert error.data["kind"] == "nonsense"
+    assert "Is it the address of a model?" in error.message
+    assert len(spoken.model.requests) == 2
+
+
+@pytest.mark.parametrize("api", APIS)
 async def test_a_call_that_broke_off_is_not_made(api: str, tmp_path: Path) -> None:
     script: list[ModelTurn | str] = [turn(call("write", path="a.txt", content="x"), cut()), turn("No.")]
     async with coder(api, script, tmp_path) as spoken:

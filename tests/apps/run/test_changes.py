@@ -67,6 +67,16 @@ def test_changes_are_put_back_if_that_is_wanted(project: Path, tmp_path: Path) -
     assert (project / "a.txt").read_text() == "before\n"
 
 
+def test_what_cannot_be_put_back_makes_the_run_fail(project: Path, tmp_path: Path) -> None:
+    # Nobody compares a pipe, and it keeps the folder that stands where the file was.
+    (project / "spoil").write_text("#!/bin/sh\nrm a.txt && mkdir a.txt && mkfifo a.txt/pipe\n")
+    arguments = ("--agent", "echo", "--approve", "all", "--changes", "revert")
+    done = run(*arguments, "/run sh spoil", folder=project, env=home(tmp_path))
+    assert done.status == 1, done.out + done.err
+    assert "a.txt was not put back" in done.err
+    assert "not everything was put back" in done.err
+
+
 @together
 def test_our_own_records_are_no_changes(tmp_path: Path) -> None:
     done = run("--agent", "echo", "--format", "json", "Hello", folder=tmp_path)

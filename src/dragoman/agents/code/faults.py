@@ -23,7 +23,17 @@ SAID = 400
 """Characters of a vendor's own words that are passed on."""
 
 Kind = Literal[
-    "auth", "quota", "busy", "network", "too_long", "not_found", "refused", "rejected", "server", "broken"
+    "auth",
+    "quota",
+    "busy",
+    "network",
+    "too_long",
+    "not_found",
+    "refused",
+    "rejected",
+    "server",
+    "broken",
+    "nonsense",
 ]
 
 REFUSALS = frozenset({"content_filter", "content_policy_violation"})
@@ -32,7 +42,7 @@ REFUSALS = frozenset({"content_filter", "content_policy_violation"})
 AGAIN = frozenset({408, 409, 425})
 """Statuses that blame the request and mean the moment: timeout, conflict, too early."""
 
-PASSING: frozenset[Kind] = frozenset({"busy", "network", "server", "broken"})
+PASSING: frozenset[Kind] = frozenset({"busy", "network", "server", "broken", "nonsense"})
 """What may be over in a moment."""
 
 
@@ -84,7 +94,8 @@ def read_fault(error: Exception, endpoint: ModelEndpoint) -> ModelFault:
         case model_errors.ModelServerError() | model_errors.ModelHTTPError():
             return ModelFault("server", f"{where} failed{server_words}", wait)
         case _:
-            return ModelFault("broken", f"The answer of {where} makes no sense{server_words}")
+            advice = "" if endpoint.base_url is None else " Is it the address of a model?"
+            return ModelFault("nonsense", f"The answer of {where} makes no sense{server_words}{advice}")
 
 
 def _read_rejection(error: Exception, endpoint: ModelEndpoint, where: str, server_words: str) -> ModelFault:

@@ -74,7 +74,9 @@ class ModelRequests:
 
     def _wait(self, fault: ModelFault, attempt: int) -> float | None:
         """Seconds until the next attempt; None if there is none."""
-        if not fault.may_pass or attempt >= self._config.retries:
+        # Who answers well and says nothing that makes sense is mostly no model: a page, a proxy's login.
+        is_hopeless = fault.kind == "nonsense" and not self.partial_text and attempt >= 1
+        if not fault.may_pass or is_hopeless or attempt >= self._config.retries:
             return None
         if fault.wait is not None:
             return fault.wait if fault.wait <= self._config.patience else None

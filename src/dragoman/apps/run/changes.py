@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from dragoman.apps.console import write_stderr
 from dragoman.apps.run import events
-from dragoman.apps.run.disk_changes import ChangeDecision, DecidedEffects, mode_that_asks
+from dragoman.apps.run.disk_changes import ChangeDecision, ChangesReport, DecidedEffects, mode_that_asks
 from dragoman.apps.run.narrate import now
 from dragoman.apps.run.plan import ChangeHandling, RunPlan
 from dragoman.apps.run.reporter import RunReporter
@@ -16,6 +16,7 @@ from dragoman.errors import LocalMistake
 from dragoman.journal.history import history_path
 from dragoman.schema import v1
 from dragoman.text.sanitize import sanitize, sanitize_line
+from dragoman.workspace.change_set import in_revert_order
 from dragoman.workspace.policy.policy_paths import policy_paths
 from dragoman.workspace.policy.terminal_lines import TerminalLines
 from dragoman.workspace.remote_changes import CallMethod, DiskChanges, DiskSnapshot, look_there
@@ -83,21 +84,18 @@ async def tell_changes(
     is_attended: bool,
     effects: DecidedEffects,
     modes: v1.SessionModeState | None = None,
-) -> list[str] | None:
-    """Compare, put back what is not wanted, and tell.
-
-    Returns the changed files that nobody was asked about; None if that cannot be told.
-    """
+) -> ChangesReport:
+    """Compare, put back what is not wanted, and tell."""
     try:
         changes = await snapshot.compare()
     except (LocalMistake, OSError) as error:
         reporter.note(f"what has changed on disk cannot be told: {error}", level="warning")
-        return None
+        return ChangesReport(unasked=None)
     files = [change for change in changes.files if not is_our_file(change.path)]
     if what == "ask" and files and not is_attended:
         reporter.note("nobody is there to be asked about the changes; they are kept", level="warning")
         what = "keep"
-    unwanted_changes = await _ask_unwanted(files, what)
+    unwanted_changes = in_revert_order(await _ask_unwanted(files, what))
     reverted_paths = [change.path for change in unwanted_changes if await _revert(changes, change, reporter)]
     entries = [
         _changed_file(
@@ -117,7 +115,7 @@ async def tell_changes(
             asking_mode=mode_that_asks(modes) if unasked else None,
         )
     )
-    return unasked
+    return ChangesReport(unasked=unasked, stuck=len(unwanted_changes) - len(reverted_paths))
 
 
 async def _ask_unwanted(files: Sequence[FileChange], what: ChangeHandling) -> Sequence[FileChange]:

@@ -9,7 +9,7 @@ all the same is. Whoever else changes files in the folder meanwhile looks the sa
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from dragoman.schema import v1
 
@@ -24,6 +24,15 @@ HARMLESS: Final = frozenset({"read", "search", "think", "fetch", "switch_mode"})
 
 ASKING: Final = ("ask", "approv", "confirm", "prompt", "permission", "read-only", "read only", "plan")
 NOT_ASKING: Final = ("bypass", "without", "skip", "accept", "never", "auto", "full", "yolo", "don't", "dont")
+
+
+class ChangesReport(NamedTuple):
+    """What came of the changes of a run."""
+
+    unasked: list[str] | None
+    """The changed files that nobody was asked about; None if that cannot be told."""
+    stuck: int = 0
+    """How many files should have been put back and were not."""
 
 
 class DecidedEffects:

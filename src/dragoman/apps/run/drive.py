@@ -25,6 +25,7 @@ from dragoman.apps.run.changes import (
     turn_start,
     wait_for_look,
 )
+from dragoman.apps.run.disk_changes import ChangesReport
 from dragoman.apps.run.early_agent import EarlyAgent
 from dragoman.apps.run.history import RunHistory
 from dragoman.apps.run.lend import LentWorkspace
@@ -235,20 +236,20 @@ class RunDriver:
             except DragomanError:
                 await self._tell_changes(looking, lending, session)
                 raise
-            unasked = await self._tell_changes(looking, lending, session)
+            changes = await self._tell_changes(looking, lending, session)
         finally:
             await _put_away(looking)
         outcome = outcome_of_turn(
             result, last_was_denied=lending.last_was_denied, last_refusal=lending.last_refusal
         )
-        return outcome_of_changes(outcome, unasked) if self._plan.is_strict else outcome
+        return outcome_of_changes(outcome, changes, is_strict=self._plan.is_strict)
 
     async def _tell_changes(
         self, looking: asyncio.Task[DiskSnapshot | None], lending: LentWorkspace, session: Session
-    ) -> list[str] | None:
+    ) -> ChangesReport:
         snapshot = await looking
-        if snapshot is None:
-            return None
+        if snapshot is None:  # what should be put back is not known
+            return ChangesReport(unasked=None, stuck=int(self._plan.changes == "revert"))
         return await tell_changes(
             snapshot,
             self._reporter,

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from dragoman.apps.console import UsageMistake
+from dragoman.apps.run.disk_changes import ChangesReport
 from dragoman.apps.run.exits import EXITS
 from dragoman.apps.run.output import OutputClosed
 from dragoman.errors import (
@@ -82,15 +83,26 @@ def outcome_of_turn(
     )
 
 
-def outcome_of_changes(outcome: RunOutcome, unasked: list[str] | None) -> RunOutcome:
-    """With `--strict`: a turn that went well did not, if files changed that nobody was asked about."""
-    if unasked == [] or outcome.name not in ("end_turn", "permission_denied"):
+def outcome_of_changes(outcome: RunOutcome, changes: ChangesReport, *, is_strict: bool) -> RunOutcome:
+    """A turn that went well did not, if files should have been put back and were not, or with `--strict`, if
+    files changed that nobody was asked about.
+    """
+    if outcome.name not in ("end_turn", "permission_denied"):
+        return outcome
+    if changes.stuck:
+        return RunOutcome(
+            name="failed",
+            message="not everything was put back",
+            next_step="see the messages above; `git status` may help",
+            result=outcome.result,
+        )
+    if not is_strict or changes.unasked == []:
         return outcome
     return RunOutcome(
         name="unasked_changes",
         message="what changed on disk cannot be told"
-        if unasked is None
-        else f"nobody was asked about {len(unasked)} of the changes on disk",
+        if changes.unasked is None
+        else f"nobody was asked about {len(changes.unasked)} of the changes on disk",
         next_step="choose a mode of the agent that asks (--mode), or put the changes back (--changes revert)",
         result=outcome.result,
     )

@@ -165,9 +165,10 @@ class Agent:
     def prompt(self, handler: Callable[[Turn], Awaitable[Outcome]]) -> Callable[[Turn], Any]: ...
     @overload
     def prompt(self, handler: Callable[[BlockingTurn], Outcome]) -> Callable[[BlockingTurn], Any]: ...
-    def prompt(self, handler: Callable[..., object]) -> Callable[..., Any]:
+    def prompt(self, handler: Callable[..., object] | None = None) -> Callable[..., Any]:
         """The function that answers prompts. A plain `def` runs in a thread and gets a blocking turn."""
         self.handlers.add("session/prompt", handler)
+        assert handler is not None  # what parentheses would give is refused
         return handler
 
     def check_served(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import CoroutineType
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import UNSET
@@ -77,6 +78,12 @@ def response_to(outcome: object, *, is_cancelled: bool) -> v1.PromptResponse:
         return outcome
     if isinstance(outcome, str) and outcome in STOP_REASONS:
         return v1.PromptResponse(stop_reason=outcome)  # type: ignore[arg-type]  # it is one of them
+    if isinstance(outcome, CoroutineType):
+        outcome.close()  # or Python complains about it, too
+        name = f"{outcome.__qualname__}()"
+        raise InvalidValue(
+            "what the prompt handler returned", name, "has to be awaited: write `await` before it"
+        )
     reasons = ", ".join(map(repr, sorted(STOP_REASONS)))
     raise InvalidValue(
         "what the prompt handler returned", outcome, f"must be None, a PromptResponse, or one of {reasons}"

@@ -123,7 +123,8 @@ class ReviewScreen(Dialog[bool]):
             self._next()
 
     async def action_revert_all(self) -> None:
-        for file in self.review.files:
+        # Added files first: a folder of theirs may stand where another file was.
+        for file in sorted(self.review.files, key=lambda file: file.kind != "added"):
             if file.path not in self._fates:
                 await self._revert(file)
         self._list()
