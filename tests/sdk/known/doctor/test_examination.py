@@ -107,7 +107,9 @@ async def test_noise_on_standard_output_is_shown(tmp_path: Path) -> None:
 
 
 async def test_what_a_program_prints_instead_of_the_protocol_says_what_to_do(tmp_path: Path) -> None:
-    retired = 'agent x\nstart\n  line "old-cli is no longer maintained. Install new-cli."\non initialize\n  die 0\n'
+    retired = (
+        'agent x\nstart\n  line "old-cli is no longer maintained. Install new-cli."\non initialize\n  die 0\n'
+    )
     diagnosis = await diagnose(scripted(tmp_path, retired))
     assert diagnosis.outcome is DiagnosisOutcome.AGENT_DIED
     assert step(diagnosis, "start").advice.startswith("install the program that its own message names")
