@@ -105,6 +105,23 @@ async def test_large_records_are_taken_apart_outside_the_loop(
     assert [one.frame for page in first for one in page] == lines[:3]
 
 
+async def test_the_first_entries_of_many_streams_take_one_request_each(
+    server: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A list of sessions asks for them, and there may be thousands."""
+    prefix, names = fresh(), [f"s{n}" for n in range(20)]
+    async with opened(server, prefix, query="shards=1") as place:
+        for name in names:
+            await place.journal.append(name, [note(name), note("second")])
+    async with lossy(server, prefix, monkeypatch) as (cold, wire):
+        before = wire.asked
+        first = await cold.journal.first_entries([*names, "nobody"])
+        assert {name: entry.frame for name, entry in first.items()} == {n: n.encode() for n in names}
+        assert wire.asked - before < 2 * len(names)
+        wire.replies += [nothing] * 3  # a replica that lags
+        assert list(await cold.journal.first_entries(["s7"])) == ["s7"]
+
+
 async def last(place: NatsStore, stream: str, *, after: int) -> StoredEntry:
     pages = [page async for page in place.journal.replay(stream, after=after, limit=10)]
     return pages[-1][-1]

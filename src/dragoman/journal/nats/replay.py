@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 
 from dragoman.errors import JournalDamaged, NoSuchStream
-from dragoman.journal.contract import Page
+from dragoman.journal.contract import Page, StoredEntry
 from dragoman.journal.entry_runs import FrameRun, RunPage, at_most, pages_of, size_of_runs
 from dragoman.journal.nats.jetstream import JetStream, RetryBudget, StoredMessage
 from dragoman.journal.nats.layout import Layout
@@ -73,6 +73,20 @@ class NatsReplay:
             for page in await _cut(reading.first, runs, remaining):
                 yield page
                 remaining = None if remaining is None else remaining - len(page)
+
+    async def first_entry(self, token: str) -> StoredEntry | None:
+        """The first entry of a stream, if any replica has it and it is as it was written."""
+        messages, _ = await self.batch(token, 1, most=1)
+        head = _readable_head(messages[0]) if messages else None
+        tail = self._tails.get(token)
+        if head is None or (tail is not None and tail.life != head.life):
+            return None
+        try:
+            runs = await self.runs_of(token, head, messages[0], 0)
+        except JournalDamaged:
+            return None
+        run = runs[0]
+        return StoredEntry(head.first, run.direction, run.frames[0], run.time)
 
     async def runs_of(self, token: str, head: Head, message: StoredMessage, after: int) -> list[FrameRun]:
         rest = message.data[HEAD_BYTES:]
