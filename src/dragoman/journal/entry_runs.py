@@ -63,7 +63,8 @@ def size_of_runs(runs: Iterable[FrameRun]) -> int:
     size = 0
     for run in runs:
         frames = run.frames
-        size += len(frames[0]) if len(frames) == 1 else size_of(frames)
+        is_single = len(frames) == 1 and type(frames) is not FrameLines  # whose text is not taken apart
+        size += len(frames[0]) if is_single else size_of(frames)
     return size
 
 

@@ -96,7 +96,7 @@ async def test_there_is_no_last_page() -> None:
 
 
 async def test_nobody_sees_what_is_not_theirs() -> None:
-    def mine(info: StreamInfo) -> bool:
+    async def mine(info: StreamInfo) -> bool:
         return info.agent == "review"
 
     journal = await filled(["a", "b"], agents=["review", "code"])

@@ -33,6 +33,8 @@ class Lossy(NatsConnection):
         """Each changes the answers to one batch of records."""
         self.read = 0
         """Records that came in batches."""
+        self.asked = 0
+        """Requests for records of streams: where a stream ends, and batches."""
         self.lost = 0
         self.silences = 0
         """So many reads of the register are not answered."""
@@ -53,6 +55,7 @@ class Lossy(NatsConnection):
     ) -> ServerReply:
         if self._questions and subject.startswith(self._questions[0][0]):
             await self._drop(self._questions)
+        self.asked += ".STREAM.MSG.GET." in subject
         reply = await super().ask(subject, data, headers=headers, within=within)
         if self._answers and subject.startswith(self._answers[0][0]):
             await self._drop(self._answers)
@@ -68,6 +71,7 @@ class Lossy(NatsConnection):
         replies = await super().ask_many(subject, data, within=within)
         if ".DIRECT.GET.KV_" in subject:
             return replies  # buckets are read at any time
+        self.asked += 1
         if self.replies:
             replies = self.replies.pop(0)(replies)
         self.read += len(replies) - 1

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
+from secrets import token_bytes
+from typing import Any, TypeVar
+
 import pytest
 
 from dragoman.errors import JournalDamaged, NoSuchStream
 from dragoman.journal import StoredEntry
-from dragoman.journal.nats import NatsStore
+from dragoman.journal.entry_runs import FrameLines
+from dragoman.journal.nats import NatsStore, replay
 from dragoman.journal.nats.layout import Layout, token_of
 from dragoman.journal.nats.replay import LOOKS, NEAR
 from dragoman.journal.nats.replies import ServerReply
@@ -14,6 +20,8 @@ from tests.journal.nats.lossy import Lossy, lossy
 from tests.journal.nats.places import fresh, opened
 from tests.journal.streams import frames, note, notes
 from tests.nats_servers import Servers
+
+T = TypeVar("T")
 
 pytestmark = pytest.mark.bound(40)
 
@@ -66,6 +74,52 @@ async def test_the_end_of_a_stream_of_small_records_is_read_alone(
             wire.replies += [nothing] * 100  # what comes next must not be asked for
             assert not [one async for page in cold.journal.replay("a", after=count) for one in page]
             assert len(wire.replies) == 100
+
+
+async def test_large_records_are_taken_apart_outside_the_loop(
+    server: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that was deflated, one that lies in the object store, and one of many lines."""
+    threads: list[int] = []
+
+    def seen(work: Callable[..., T]) -> Callable[..., T]:
+        def do(*given: Any, **more: Any) -> T:
+            threads.append(threading.get_ident())
+            return work(*given, **more)
+
+        return do
+
+    lines = [b"%d" % n * 40 for n in range(4_000)]
+    large = [b"x" * 3_000_000], [token_bytes(500_000).hex().encode()], lines
+    async with opened(server, fresh()) as place:
+        for texts in large:
+            await place.journal.append("a", [note(text) for text in texts])
+        monkeypatch.setattr(replay, "read_rest", seen(replay.read_rest))
+        monkeypatch.setattr(FrameLines, "__getitem__", seen(FrameLines.__getitem__))
+        pages = [page async for page in place.journal.replay("a")]
+        assert len(threads) >= 4
+        assert threading.get_ident() not in threads
+        first = [page async for page in place.journal.replay("a", after=2, limit=3)]
+        assert threading.get_ident() not in threads
+    assert [one.frame for page in pages for one in page] == [frame for texts in large for frame in texts]
+    assert [one.frame for page in first for one in page] == lines[:3]
+
+
+async def test_the_first_entries_of_many_streams_take_one_request_each(
+    server: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A list of sessions asks for them, and there may be thousands."""
+    prefix, names = fresh(), [f"s{n}" for n in range(20)]
+    async with opened(server, prefix, query="shards=1") as place:
+        for name in names:
+            await place.journal.append(name, [note(name), note("second")])
+    async with lossy(server, prefix, monkeypatch) as (cold, wire):
+        before = wire.asked
+        first = await cold.journal.first_entries([*names, "nobody"])
+        assert {name: entry.frame for name, entry in first.items()} == {n: n.encode() for n in names}
+        assert wire.asked - before < 2 * len(names)
+        wire.replies += [nothing] * 3  # a replica that lags
+        assert list(await cold.journal.first_entries(["s7"])) == ["s7"]
 
 
 async def last(place: NatsStore, stream: str, *, after: int) -> StoredEntry:

@@ -165,7 +165,8 @@ class HubApp:
         return speaking(dialect, door, position="client", settings=settings, ledger=Ledger())
 
 
-def _may_see(grant: Grant, info: StreamInfo) -> bool:
+async def _may_see(grant: Grant, info: StreamInfo) -> bool:
+    await grant.look_at((info.cwd,))
     return grant.may_use(info.agent) and grant.may_open(info.cwd)
 
 

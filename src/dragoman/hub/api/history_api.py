@@ -13,7 +13,7 @@ Opening, creating and prompting are not history: those requests go on to the dia
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 
 import msgspec
@@ -46,7 +46,7 @@ class HistoryApi:
         self,
         journal: Journal,
         *,
-        may_see: Callable[[StreamInfo], bool] = lambda info: True,
+        may_see: Callable[[StreamInfo], Awaitable[bool]] | None = None,
         most_bytes: int = MOST_BYTES,
     ) -> None:
         self._journal = journal
@@ -59,7 +59,7 @@ class HistoryApi:
         cursor: str | None = None
         while len(threads) < MOST_THREADS:
             listing = await self._journal.list(cursor=cursor, limit=PAGE)
-            threads += [_thread(info) for info in listing.streams if is_session(info) and self._may_see(info)]
+            threads += [_thread(info) for info in listing.streams if await self._is_visible(info)]
             cursor = listing.cursor
             if cursor is None:
                 break
@@ -71,7 +71,7 @@ class HistoryApi:
         Raises `ErrorAnswer` for a thread that is not there, or is not for this client: nobody learns which.
         """
         info = await self._journal.info(thread_id)
-        if info is None or not is_session(info) or not self._may_see(info):
+        if info is None or not await self._is_visible(info):
             raise ErrorAnswer(NOT_FOUND, "there is no such thread")
         fold = ThreadFold(most_bytes=self._most_bytes)
         try:
@@ -82,6 +82,9 @@ class HistoryApi:
         except JournalDamaged:
             pass  # what is whole is told; nobody else would tell more
         return fold.to_json()
+
+    async def _is_visible(self, info: StreamInfo) -> bool:
+        return is_session(info) and (self._may_see is None or await self._may_see(info))
 
     # On the wire.
 

@@ -42,7 +42,7 @@ class PushAnswerDoor:
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         request = await read_post(self._admission, scope, receive, _AnswerRequest)
-        found = request if isinstance(request, AdmissionRefusal) else self._find(scope, request.ticket)
+        found = request if isinstance(request, AdmissionRefusal) else await self._find(scope, request.ticket)
         if isinstance(found, AdmissionRefusal):
             self._on_refused(found.status)
             log_refusal(scope, found)
@@ -56,8 +56,10 @@ class PushAnswerDoor:
             is_settled = False
         await answer_json(send, 200, {"settled": is_settled})
 
-    def _find(self, scope: Any, ticket: str) -> PushedAnswer | AdmissionRefusal:
+    async def _find(self, scope: Any, ticket: str) -> PushedAnswer | AdmissionRefusal:
         address, *_ = scope.get("client") or ("",)
         push = self._hub.push
-        found = push.find_answer(ticket, self._hub.sessions.get) if isinstance(push, PushNotifier) else None
+        found = None
+        if isinstance(push, PushNotifier):
+            found = await push.find_answer(ticket, self._hub.sessions.get)
         return found or self._admission.refuse_wrong("a ticket for an answer that is not good", address)

@@ -93,6 +93,7 @@ class CommitMethods:
             raise invalid_request("the session's folder is on another machine: commit there")
         if client.grant.roots:
             top = await asyncio.to_thread(repository_top, session.state.cwd)
+            await client.grant.look_at((top,))
             if not client.grant.may_open(top):
                 why = "Forbidden: this token may not use the folder of the repository"
                 raise ErrorAnswer(FORBIDDEN, why, {"scope": "roots"})

@@ -113,11 +113,18 @@ class HubMethods:
         )
 
     async def _inbox(self, client: HubClient, params: Params) -> JsonObject:
+        await self._look_at_sessions(client)
         return {"requests": self._hub.broker.inbox(client)}
 
     async def _watch(self, client: HubClient, params: Params) -> JsonObject:
+        await self._look_at_sessions(client)
         self._views.watch(client, on=value_of(params.get("on"), True) is not False)
         return {}
+
+    async def _look_at_sessions(self, client: HubClient) -> None:
+        """Before it hears of sessions that are open: of which it may, their folders say."""
+        if client.grant.roots:
+            await client.grant.look_at({session.state.cwd for session in self._hub.sessions.values()})
 
     async def _attach(self, client: HubClient, params: Params) -> JsonObject:
         session = await client.session(params)
@@ -274,6 +281,7 @@ class HubMethods:
         source = await client.session(params)
         check_no_child(source)
         agent, text = client.text(params, "agent"), _text(params, "text")
+        await client.grant.look_at(source.state.folders)
         check_session(client.grant, agent=agent, cwd=source.state.cwd, folders=source.state.folders)
         key, by = checked_key(ours_in(params)), client.grant.name
         is_forced = value_of(params.get("force")) is True

@@ -181,6 +181,7 @@ class Methods:
 
         session, is_new = await made_once(self._hub, key, new)
         if not is_new:
+            await client.grant.look_at((session.state.cwd,))
             client.may_reach(session)
         session = await self._hub.session(session.id)  # its agent may have died, and it been forgotten since
         # Behind the note that made it: what the agent has said of it meanwhile follows the answer.
@@ -260,6 +261,7 @@ class Methods:
         new = partial(fork, self._hub, source, without_ours(params), ours.get("before"), key=key)
         session, is_new = await made_once(self._hub, key, new)
         if not is_new:
+            await client.grant.look_at((session.state.cwd,))
             client.may_reach(session)
         session = await self._hub.session(session.id)
         self._hub.attach(client, session, Position(session.log.last))
@@ -306,13 +308,18 @@ class Methods:
         """At once, so that what comes behind it finds it there."""
         self._hub.check_rate(client)
         session = self._hub.sessions.get(client.text(params, "sessionId"))
-        if session is None or session.state.is_incomplete:
+        is_followed = session is not None and session.id in client.followers
+        if (
+            session is None
+            or session.state.is_incomplete
+            or (not is_followed and client.grant.paths_to_look_at((session.state.cwd,)))
+        ):
             if not client.unanswered_bytes.fits(_size(params)):
                 raise invalid_request("too many requests wait for an answer already")
             charge = client.unanswered_bytes.charge(_size(params))
             self._hub.owner.start(self._prompt_later(client, request_id, params, charge))
         else:
-            if session.id not in client.followers:
+            if not is_followed:
                 client.may_reach(session)
                 check_open(session)
             self._prompt(client, request_id, params, session)

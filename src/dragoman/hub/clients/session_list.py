@@ -108,6 +108,7 @@ class SessionList:
         info = await self._hub.journal.info(session_id) if is_name(session_id) else None
         if info is None or not info.state or session_id.startswith("@"):
             raise session_not_found(session_id[:200])
+        await client.grant.look_at((info.cwd,))
         check_session(client.grant, agent=info.agent, cwd=info.cwd)
         session = self._hub.sessions.get(session_id)
         return info.state if session is None else session.shown_state

@@ -166,10 +166,20 @@ class SessionViews:
         watching = [client for client in self._watching if client.watches and client in self._hub.clients]
         if not watching:
             return
-        block = notification("_dragoman/hub/session", encode_json({"session": self.describe(session)}))
+        block = self._session_news(session)
         for client in watching:
-            if self._may(client, session.state.agent, session.state.cwd):
+            if client.grant.paths_to_look_at((session.state.cwd,)):
+                self._hub.owner.start(self._tell_later(client, session))
+            elif self._may(client, session.state.agent, session.state.cwd):
                 client.tell(block)
+
+    async def _tell_later(self, client: HubClient, session: LiveSession) -> None:
+        await client.grant.look_at((session.state.cwd,))
+        if self._may(client, session.state.agent, session.state.cwd):
+            client.tell(self._session_news(session))
+
+    def _session_news(self, session: LiveSession) -> bytes:
+        return notification("_dragoman/hub/session", encode_json({"session": self.describe(session)}))
 
     # Lists.
 
@@ -190,6 +200,7 @@ class SessionViews:
             listing = await self._hub.journal.list(
                 cursor=cursor, limit=limit - len(sessions), agent=agent, cwd=cwd, state=state
             )
+            await client.grant.look_at({info.cwd for info in listing.streams})
             infos = [
                 info
                 for info in listing.streams
@@ -245,7 +256,10 @@ class SessionViews:
 
     async def may_see(self, client: HubClient, session_id: str) -> bool:
         info = await self._hub.journal.info(session_id)
-        return info is not None and self._may_list(client, info)
+        if info is None:
+            return False
+        await client.grant.look_at((info.cwd,))
+        return self._may_list(client, info)
 
     # Agents and the whole.
 

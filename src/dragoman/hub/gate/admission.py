@@ -25,6 +25,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from dragoman.hub.gate.rates import WRONG_TOKENS, Buckets, network_of, whole_seconds
+from dragoman.hub.gate.real_paths import real_paths
 
 Scope: TypeAlias = Literal["observe", "prompt", "approve", "admin"]
 INCLUDE_OBSERVE: frozenset[Scope] = frozenset({"prompt", "admin"})
@@ -76,16 +77,29 @@ class Grant(Struct, frozen=True):
         return not self.agents or any(fnmatchcase(agent, pattern) for pattern in self.agents)
 
     def may_open(self, cwd: str) -> bool:
-        """Whether a folder, with its links resolved, is a root or lies below one. Looks at the disk."""
+        """Whether a folder, with its links resolved, is a root or lies below one: in an event loop, by what
+        `look_at` found last, and elsewhere by a look at the disk.
+        """
         if not self.roots:
             return True
-        if not os.path.isabs(cwd) or "\0" in cwd:
+        if not _is_folder_name(cwd):
             return False
-        try:
-            real = os.path.realpath(cwd)
-        except OSError:  # links in a circle, say
-            return False
-        return any(is_below(real, root) for root in self.roots)
+        real = real_paths.get(cwd)
+        return real is not None and any(is_below(real, root) for root in self.roots)
+
+    def paths_to_look_at(self, paths: Iterable[str]) -> list[str]:
+        """Those about which `may_open` cannot say anything before `look_at`."""
+        if not self.roots:
+            return []
+        return [path for path in paths if _is_folder_name(path) and real_paths.needs_look(path)]
+
+    async def look_at(self, paths: Iterable[str]) -> None:
+        """Find out where folders are, before `may_open` is asked about them."""
+        await real_paths.look(self.paths_to_look_at(paths))
+
+
+def _is_folder_name(path: str) -> bool:
+    return os.path.isabs(path) and "\0" not in path
 
 
 def is_below(path: str, root: str) -> bool:

@@ -195,6 +195,17 @@ def check_history(grant: Grant, method: str) -> None:
     _check_scopes(grant, row)
 
 
+def places_named(
+    grant: Grant, method: str, params: Mapping[str, Raw], *, is_request: bool = True
+) -> list[str]:
+    """The paths that have to be looked at before `check`."""
+    try:
+        row = row_of(method, params, is_request=is_request)
+        return grant.paths_to_look_at(places_in(row, params)) if grant.roots else []
+    except ErrorAnswer:
+        return []  # `check` raises it
+
+
 def check_session(grant: Grant, *, agent: str, cwd: str, folders: Iterable[str] = ()) -> None:
     """Whether a session is among those that the token is for."""
     if not (grant.may_use(agent) and all(map(grant.may_open, (cwd, *folders)))):

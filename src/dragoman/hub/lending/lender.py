@@ -25,9 +25,12 @@ from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.session.frames import object_of, value_of
 from dragoman.hub.session.state import OpenRequest
 from dragoman.runtime.budget import HeldBytes
+from dragoman.runtime.locks import KeyedLock
 from dragoman.workspace.lent_files import Guard
 from dragoman.workspace.method_handlers import MethodHandlers
+from dragoman.workspace.refusals import session_unknown
 from dragoman.workspace.remote_access import PERMIT_METHOD, read_access
+from dragoman.workspace.roots import Roots
 from dragoman.workspace.settings import DEFAULT_SETTINGS
 from dragoman.workspace.workspace import Workspace
 
@@ -119,6 +122,7 @@ class HubLender:
         self._workspace = Workspace(guard=guard)
         self._handlers = MethodHandlers(self._workspace)
         self._open: dict[str, tuple[str, ...]] = {}
+        self._opening: dict[str, KeyedLock] = {}
         self._released_terminals: OrderedDict[tuple[str, str], dict[str, Any]] = OrderedDict()
 
     def serves(self, method: str) -> bool:
@@ -148,7 +152,7 @@ class HubLender:
             if request.method == PERMIT_METHOD:
                 await self._permit(session, request)
                 return
-            self._lend(session)
+            await self._lend(session)
             if request.method == "terminal/release":
                 self._keep(session.id, str(value_of(object_of(request.params).get("terminalId"))))
             result = await self._handlers.answer(request.method, bytes(request.params))
@@ -199,15 +203,41 @@ class HubLender:
             while len(self._released_terminals) > RELEASED:
                 self._released_terminals.popitem(last=False)
 
-    def _lend(self, session: LiveSession) -> None:
+    async def _lend(self, session: LiveSession) -> None:
+        """Open the session's folders, if they are not open: in a thread, because a disk may hang."""
         folders = (session.state.cwd, *session.state.folders)
-        if self._open.get(session.id) != folders:
-            self._workspace.open(session.id, cwd=folders[0], additional_directories=folders[1:])
+        if self._open.get(session.id) == folders:
+            return
+        lock = self._opening.setdefault(session.id, KeyedLock())
+        async with lock:  # the second of two would close what the first has begun to use
+            if self._open.get(session.id) == folders:
+                return
+            roots = await _open_roots(folders)
+            if self._opening.get(session.id) is not lock:
+                roots.close()
+                raise session_unknown(session.id)
+            self._workspace.open(session.id, roots=roots)
             self._open[session.id] = folders
 
     def close(self, session_id: str) -> None:
+        self._opening.pop(session_id, None)
         if self._open.pop(session_id, None) is not None:
             self._workspace.close(session_id)
 
     async def aclose(self) -> None:
         await self._workspace.aclose()
+
+
+async def _open_roots(folders: tuple[str, ...]) -> Roots:
+    opening = asyncio.ensure_future(asyncio.to_thread(Roots, folders[0], folders[1:]))
+    try:
+        return await asyncio.shield(opening)
+    except asyncio.CancelledError:
+        opening.add_done_callback(_close_roots)
+        raise
+
+
+def _close_roots(opening: asyncio.Future[Roots]) -> None:
+    """Nobody waits for them any more."""
+    if not opening.cancelled() and opening.exception() is None:
+        opening.result().close()

@@ -233,23 +233,25 @@ class PushNotifier:
         request = session.state.requests.get(number)
         if request is not None and request.is_question:
             kind = QUESTION_KINDS.get(request.method, "question")
-            self._tell(session, kind, about=str(number), request=request)
+            await self._tell(session, kind, about=str(number), request=request)
 
     def _on_turn_end(self, session: LiveSession, key: str) -> None:
         kind = kind_of_end(session.state, key)
         # A child's end is told by the turn that it works for. Who has the session open has seen it.
         if kind is not None and not session.state.parent and (kind == "login" or not session.followers):
-            self._tell(session, kind, about="end")
+            self._owner.start(self._tell(session, kind, about="end"))
 
-    def _tell(
+    async def _tell(
         self, session: LiveSession, kind: PushKind, *, about: str, request: OpenRequest | None = None
     ) -> None:
         state = session.state
         message = PushMessage(
             session=state.parent or session.id, kind=kind, text=SENTENCES[kind], about=about
         )
-        for subscription in self.store:
+        for subscription in list(self.store):
             grant = self._grant_of(subscription.token)
+            if grant is not None:
+                await grant.look_at((state.cwd,))
             if grant is None:
                 self._remove(subscription, "its token is good no more")
             elif not _may_hear(grant, kind) or not (grant.may_use(state.agent) and grant.may_open(state.cwd)):
@@ -280,7 +282,7 @@ class PushNotifier:
         }
         return {**tickets, "text": sentence_of(request)} if tickets else {}
 
-    def find_answer(
+    async def find_answer(
         self, secret: str, session_of: Callable[[str], LiveSession | None]
     ) -> PushedAnswer | None:
         """What may be answered with a ticket, now; None if nothing may. The ticket is used up by that."""
@@ -293,6 +295,7 @@ class PushNotifier:
         session = session_of(ticket.session)
         if session is None or grant is None or not grant.may("approve"):
             return None
+        await grant.look_at((session.state.cwd,))
         if not (grant.may_use(session.state.agent) and grant.may_open(session.state.cwd)):
             return None
         return PushedAnswer(ticket, session, grant.name)

@@ -119,8 +119,13 @@ class NatsJournal:
         return {name: entry for name, entry in zip(names, entries, strict=True) if entry is not None}
 
     async def _first_entry(self, name: str) -> StoredEntry | None:
+        """One request is enough for nearly all; a replay takes three, and knows what to do if that fails."""
+        stream, token = self._name(name)
+        entry = await self._replay.first_entry(token)
+        if entry is not None:
+            return entry
         try:
-            async for page in self.replay(name, limit=1):
+            async for page in self.replay(stream, limit=1):
                 return page[0]
         except (NoSuchStream, JournalDamaged):
             pass

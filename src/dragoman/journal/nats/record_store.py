@@ -23,7 +23,7 @@ from dragoman.journal.nats.key_index import NatsKeyIndex
 from dragoman.journal.nats.layout import Layout
 from dragoman.journal.nats.objects import ObjectPlace, ObjectStore
 from dragoman.journal.nats.originals import NatsOriginals, mark_of
-from dragoman.journal.nats.records import Head, pack, write, write_outside
+from dragoman.journal.nats.records import THREAD_BYTES, Head, pack, write, write_outside
 from dragoman.journal.nats.replies import NoReply
 from dragoman.journal.nats.tails import StreamTail, Tails
 from dragoman.journal.originals import originals_of
@@ -33,9 +33,6 @@ log = logging.getLogger(__name__)
 
 INLINE_BYTES = 512 * 1024
 """A larger record goes to the object store: servers take a megabyte, and hold all of a message in memory."""
-
-THREAD_BYTES = 256 * 1024
-"""Above this, a record is packed in a thread: looking for secrets in it would stop everybody else."""
 
 
 class RecordStore:

@@ -32,6 +32,11 @@ OUTSIDE = 2
 DEFLATE_FROM = 4 * 1024
 """Bytes of a frame that is worth it, on average: whole files, and output that is sent again and again."""
 
+THREAD_BYTES = 256 * 1024
+"""Above this, a record is packed and read in a thread: to look for secrets in it, or to take it apart, would
+stop everybody else.
+"""
+
 DIRECTIONS: tuple[Direction, ...] = ("to_agent", "to_client", "note")
 _NUMBERS: dict[Direction, int] = {name: number for number, name in enumerate(DIRECTIONS)}
 

@@ -8,15 +8,23 @@ that were learned before narrow the search, and a few looks at single records do
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 
 from dragoman.errors import JournalDamaged, NoSuchStream
-from dragoman.journal.contract import Page
-from dragoman.journal.entry_runs import FrameRun, at_most, pages_of
+from dragoman.journal.contract import Page, StoredEntry
+from dragoman.journal.entry_runs import FrameRun, RunPage, at_most, pages_of, size_of_runs
 from dragoman.journal.nats.jetstream import JetStream, RetryBudget, StoredMessage
 from dragoman.journal.nats.layout import Layout
 from dragoman.journal.nats.objects import ObjectStore, read_place
-from dragoman.journal.nats.records import HEAD_BYTES, OUTSIDE, Head, read_head, read_rest
+from dragoman.journal.nats.records import (
+    DEFLATED,
+    HEAD_BYTES,
+    OUTSIDE,
+    THREAD_BYTES,
+    Head,
+    read_head,
+    read_rest,
+)
 from dragoman.journal.nats.replies import NoReply
 from dragoman.journal.nats.tails import StreamTail, Tails
 
@@ -62,14 +70,30 @@ class NatsReplay:
             runs = await reading.next_runs()
             if not runs:
                 return
-            for page in pages_of(reading.first, runs if remaining is None else _first(runs, remaining)):
+            for page in await _cut(reading.first, runs, remaining):
                 yield page
                 remaining = None if remaining is None else remaining - len(page)
+
+    async def first_entry(self, token: str) -> StoredEntry | None:
+        """The first entry of a stream, if any replica has it and it is as it was written."""
+        messages, _ = await self.batch(token, 1, most=1)
+        head = _readable_head(messages[0]) if messages else None
+        tail = self._tails.get(token)
+        if head is None or (tail is not None and tail.life != head.life):
+            return None
+        try:
+            runs = await self.runs_of(token, head, messages[0], 0)
+        except JournalDamaged:
+            return None
+        run = runs[0]
+        return StoredEntry(head.first, run.direction, run.frames[0], run.time)
 
     async def runs_of(self, token: str, head: Head, message: StoredMessage, after: int) -> list[FrameRun]:
         rest = message.data[HEAD_BYTES:]
         if head.flags & OUTSIDE:
             rest = await self._objects.get(token, read_place(rest))
+        if head.flags & DEFLATED or len(rest) > THREAD_BYTES:  # nobody knows how large a deflated one gets
+            return await asyncio.to_thread(read_rest, token, head, rest, after=after)
         return read_rest(token, head, rest, after=after)
 
     async def begin(self, token: str, tail: StreamTail, after: int) -> int:
@@ -246,8 +270,18 @@ def _readable_head(message: StoredMessage | None) -> Head | None:
         return None
 
 
-def _first(runs: Sequence[FrameRun], count: int) -> Iterator[FrameRun]:
-    """So many entries of them."""
+async def _cut(first: int, runs: Sequence[FrameRun], limit: int | None) -> Iterable[RunPage]:
+    """Pages of the runs, of so many entries. To take long texts apart line by line would hold up the loop."""
+    if size_of_runs(runs) > THREAD_BYTES:
+        return await asyncio.to_thread(lambda: list(pages_of(first, _first(runs, limit))))
+    return pages_of(first, _first(runs, limit))
+
+
+def _first(runs: Sequence[FrameRun], count: int | None) -> Iterator[FrameRun]:
+    """So many entries of them; all without a count."""
+    if count is None:
+        yield from runs
+        return
     for run in runs:
         if count > 0:
             yield at_most(run, count)
