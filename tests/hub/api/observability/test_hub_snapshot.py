@@ -72,7 +72,7 @@ async def test_a_hub_is_seen_while_it_waits_and_when_it_is_done() -> None:
 
     async with hub_of(asker(), client) as (seen, observer, handle):
         session = await handle.new_session(cwd="/tmp")
-        turn = asyncio.ensure_future(session.prompt("go"))
+        turn = asyncio.ensure_future(session.prompt("go there"))
         waiting = asyncio.ensure_future(asked.wait())
         await asyncio.wait({turn, waiting}, return_when=asyncio.FIRST_COMPLETED)
         assert not turn.done(), turn.exception()
@@ -86,7 +86,7 @@ async def test_a_hub_is_seen_while_it_waits_and_when_it_is_done() -> None:
             1,
             1,
         )
-        assert (one.cwd, one.title) == ("/tmp", "go")
+        assert (one.cwd, one.title) == ("/tmp", "go there")
         assert one.asked is not None
         assert (connection.token, connection.transport, connection.sessions) == ("phone", "other", 1)
         assert (status.health, status.journal.address, status.journal.size) == ("ok", "memory://", None)
