@@ -27,7 +27,7 @@ async def test_a_number_chooses_an_option() -> None:
     with terminal("2") as at:
         assert await asker(at).ask(asked()) == "once"
     assert "make test" in at.shown
-    assert re.search(r"Choose 1-4, or q to choose nothing \(asked at \d\d:\d\d\): ", at.shown)
+    assert re.search(r"Asked at \d\d:\d\d\. Choose 1-4, or q to choose nothing: ", at.shown)
     assert "  2) once  [allow once]\n" in at.shown
     assert "  4) never  [always reject]\n" in at.shown
 

@@ -47,7 +47,7 @@ class TerminalAsker:
         self._write(f"\n{question.text}\n\n{_menu(question.options)}")
         asked_at = clock_time()
         while True:
-            self._write(f"Choose 1-{len(question.options)}, or q to choose nothing (asked at {asked_at}): ")
+            self._write(f"Asked at {asked_at}. Choose 1-{len(question.options)}, or q to choose nothing: ")
             answer = await self._lines.read()
             if answer is None:
                 self._write("\n")
