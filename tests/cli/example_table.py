@@ -259,7 +259,7 @@ ELSEWHERE: dict[str, str] = {
     "dragoman journal copy nats://one:4222/team ~/hub.db --json": _NATS,
     "dragoman agents install claude": _NETWORK,
     "dragoman agents install claude --dry-run": _NETWORK,
-    "dragoman agents install codex@1.6.0 --yes": _NETWORK,
+    "dragoman agents install codex@2.5.0 --yes": _NETWORK,
     "dragoman agents install opencode --allow-scripts": _NETWORK,
     "dragoman agents install mine --from agent.json --dry-run --json": _NETWORK,
     "dragoman agents update": _NETWORK,
