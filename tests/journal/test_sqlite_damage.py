@@ -8,13 +8,13 @@ import random
 import sqlite3
 import subprocess
 import sys
-from contextlib import aclosing
+from contextlib import aclosing, closing
 from pathlib import Path
 
 import pytest
 
 from dragoman.errors import JournalDamaged, JournalError, JournalFull, NotAJournal
-from dragoman.journal import Entry, SqliteJournal, open_journal
+from dragoman.journal import Entry, SqliteJournal, open_journal, tables
 from dragoman.journal.salvage import repair
 from dragoman.testing.journals import chunk_entry
 from tests.forks import forked
@@ -175,6 +175,24 @@ async def test_a_file_without_its_beginning_is_salvaged_and_set_aside(tmp_path: 
     async with open_journal(path) as journal:
         assert journal.salvage is None, "the new file is sound"
     assert all(path.stat().st_mode & 0o077 == 0 for path in tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("table", tables.COLUMNS)
+async def test_a_renamed_column_is_noticed_when_the_file_is_opened_and_nothing_is_lost(
+    tmp_path: Path, table: str
+) -> None:
+    path = tmp_path / "j.db"
+    await fill(path, streams=2, count=3)
+    with closing(sqlite3.connect(path)) as other:
+        column = tables.COLUMNS[table].split(", ")[-1]
+        other.execute(f"alter table {table} rename column {column} to another")
+        other.commit()
+    async with open_journal(path) as journal:
+        assert journal.salvage is not None
+        assert await served(journal, streams=2, count=3) == (6, True)
+        assert await journal.append("s0", notes(1)) == 4
+    assert journal.salvage.lost_entries == 0
+    assert journal.salvage.damaged_file.exists()
 
 
 async def test_what_cannot_be_read_at_all_is_set_aside_and_a_new_journal_begins(tmp_path: Path) -> None:

@@ -58,3 +58,16 @@ def test_a_journal_that_is_just_being_made_is_taken_for_nobody_elses(tmp_path: P
     assert tables.version(connection) in (0, len(tables.STEPS))
     assert not connection.in_transaction
     connection.close()
+
+
+def test_every_column_of_a_file_is_named(tmp_path: Path) -> None:
+    """A table that a later step adds is looked at too when a file is opened."""
+    connection = sqlite_file.connect(tmp_path / "j.db")
+    tables.migrate(connection)
+    query = "select name from sqlite_master where type = 'table' and name not like 'words%'"
+    names = [name for (name,) in connection.execute(query) if not name.startswith("sqlite_")]
+    columns = {
+        name: ", ".join(row[1] for row in connection.execute(f"pragma table_info({name})")) for name in names
+    }
+    connection.close()
+    assert columns == tables.COLUMNS

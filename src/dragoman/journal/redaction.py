@@ -33,9 +33,9 @@ TOGETHER_BYTES = 64 * 1024
 """Bytes that are looked at in one go; more of them no longer stay near the processor."""
 
 MOST_HEADS = 4096
-_heads: set[bytes] = set()
+_heads: set[int] = set()
 """With what frames have begun lately, and how many of these are remembered: each of a thousand sessions that
-stream at once has its own.
+stream at once has its own. Their hashes alone: two heads that share one are looked at once more than needed.
 """
 
 HEAD_NAME = 128
@@ -164,11 +164,12 @@ def _comes_again(head: bytes) -> bool:
     """Whether a frame has begun so before. To look at the head apart pays if others begin so too; those with
     an id or a key of their own do not.
     """
-    if head in _heads:
+    name = hash(head)
+    if name in _heads:
         return True
     if len(_heads) >= MOST_HEADS:
         _heads.clear()
-    _heads.add(head)
+    _heads.add(name)
     return False
 
 

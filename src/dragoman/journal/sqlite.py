@@ -42,7 +42,7 @@ from dragoman.journal.salvage import Salvage, is_ours, set_aside
 from dragoman.journal.seal import Seal
 from dragoman.journal.sealed_file import check_mark
 from dragoman.journal.sealed_search import scan
-from dragoman.journal.tables import StreamEnd
+from dragoman.journal.tables import StreamEnd, probe
 from dragoman.journal.writer import WriterThread
 
 LARGE_BYTES = 512 * 1024
@@ -325,7 +325,7 @@ class SqliteJournal:
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite_file.connect_writer(self.path, self._durability, self._busy_seconds)
         try:
-            word_index.probe(connection)
+            probe(connection)
             check_mark(connection, self._seal, name=str(self.path))
             sqlite_file.close_to_others(self.path)
             self._watch.start()

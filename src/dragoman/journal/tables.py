@@ -70,6 +70,16 @@ insert into unkeyed select number, 0, last from streams where last > 0;
 STEPS: tuple[str, ...] = (BASE, INDEX, BLOCKS, ORIGINALS, KEYS)
 """What leads from each version of the file to the next; a step is never changed, only added."""
 
+COLUMNS = {
+    "streams": "number, stream, agent, cwd, title, state, session, created, updated, last, sum",
+    "entries": "number, sequence, direction, time, frame, sum",
+    "indexed": "number, upto, seen",
+    "originals": "place, direction, time, frame, sum",
+    "keys": "number, hash, prompt, answer, made, sum",
+    "unkeyed": "number, upto, last",
+}
+"""What a file of our version holds, besides the index of words."""
+
 DIRECTIONS: tuple[Direction, ...] = ("to_agent", "to_client", "note")
 
 FIELDS = ("stream", "agent", "cwd", "title", "state", "session", "created", "updated", "last")
@@ -115,6 +125,16 @@ def migrate(connection: sqlite3.Connection) -> None:
     except BaseException:
         connection.rollback()
         raise
+
+
+def probe(connection: sqlite3.Connection) -> None:
+    """Touch every table and name every column, so that a file that cannot be used is noticed when it is opened
+    and not at each turn.
+    """
+    for table, columns in COLUMNS.items():
+        connection.execute(f"select {columns} from {table} limit 0").fetchall()
+    for table in ("streams", "entries", "indexed"):
+        connection.execute(f"select number from {table} limit 1").fetchall()
 
 
 def version(connection: sqlite3.Connection) -> int:

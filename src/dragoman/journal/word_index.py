@@ -45,13 +45,6 @@ select rowid, text, kind, sum from words where words match ? and rowid between ?
 """
 
 
-def probe(connection: sqlite3.Connection) -> None:
-    """Touch every table, so that a file that cannot be used is noticed when it is opened."""
-    connection.execute("select number from streams limit 1").fetchall()
-    connection.execute("select number from entries limit 1").fetchall()
-    connection.execute("select number from indexed limit 1").fetchall()
-
-
 def catch_up(connection: sqlite3.Connection, *, most: int = STEP_ENTRIES) -> bool:
     """Index what was appended since, about so many entries; true if there is more."""
     remaining = most

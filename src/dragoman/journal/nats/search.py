@@ -26,7 +26,7 @@ from dragoman.journal.nats.jetstream import JetStream
 from dragoman.journal.nats.layout import Layout, token_of
 from dragoman.journal.nats.replies import NoReply, end_tasks
 from dragoman.journal.streams import clean, delete
-from dragoman.journal.tables import migrate, passage_id, write_stream
+from dragoman.journal.tables import migrate, passage_id, probe, write_stream
 from dragoman.journal.writer import WriterThread
 
 log = logging.getLogger(__name__)
@@ -256,7 +256,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     sqlite_file.make_file(path)
     connection = sqlite_file.connect_writer(path, "off", sqlite_file.BUSY_SECONDS)
     connection.execute(PLACES)
-    word_index.probe(connection)
+    probe(connection)
     return connection
 
 

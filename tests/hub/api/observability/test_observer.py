@@ -128,6 +128,17 @@ async def test_who_was_turned_away_is_counted_by_reason() -> None:
     assert counts.keys() <= REASONS
 
 
+async def test_what_only_a_turn_needs_is_not_kept_for_thousands_of_idle_sessions() -> None:
+    observer = Observer()
+    journal = observer.measure(MemoryJournal())
+    await live(journal, [note("made", agent="a"), prompt("k")])
+    await live(journal, [update("agent_message_chunk", content={"type": "text", "text": "hi"})])
+    assert observer._chunks
+    await live(journal, [note("turn_ended", key="k", result={"stopReason": "end_turn"})])
+    assert not observer._chunks
+    assert not observer._turns
+
+
 async def test_a_session_that_is_closed_is_forgotten() -> None:
     observer = Observer()
     journal = observer.measure(MemoryJournal())

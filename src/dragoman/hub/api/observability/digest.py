@@ -7,7 +7,6 @@ a memory; what does not make sense tells nothing.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TypeAlias
 
 import msgspec
@@ -129,7 +128,6 @@ _prompts = json_decoder(_PromptParams)
 _stops = json_decoder(_Stop)
 
 
-@lru_cache(maxsize=4096)
 def chunk_starts(session: str) -> tuple[bytes, ...]:
     """How chunks of a session begin, as every implementation writes them: nearly all that is stored, and
     recognised many times as fast as by looking for what else it might be.

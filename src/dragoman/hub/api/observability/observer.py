@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import repeat
+from sys import intern
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -104,6 +105,7 @@ class Observer:
         self.agent_of = agent_of
         self._agents: dict[str, str] = {}  # of sessions that are in a turn
         self._turns: dict[str, _ObservedTurn] = {}
+        self._chunks: dict[str, tuple[bytes, ...]] = {}  # how those begin, of sessions that are in a turn
         self._question_times: dict[tuple[str, str], float] = {}  # when; until it is settled
         self._clock = clock
         self._uses: dict[str, TreeUse | None] = {}
@@ -141,6 +143,7 @@ class Observer:
         """A session was deleted. One that is not used any more is forgotten by itself, later."""
         self.spending.forget(session)
         self._agents.pop(session, None)
+        self._chunks.pop(session, None)
         self._turns.pop(session, None)
         for key in [key for key in self._question_times if key[0] == session]:
             del self._question_times[key]
@@ -197,8 +200,8 @@ class Observer:
         if direction in self._frames:
             self._frames[direction].add(len(frames))
             self._bytes[direction].add(size_of(frames))
-        tools, chunks = self._tools, chunk_starts(stream)
-        if all(map(bytes.startswith, frames, repeat(chunks))):
+        tools, chunks = self._tools, self._chunks_of(stream) if direction == "to_client" else ()
+        if chunks and all(map(bytes.startswith, frames, repeat(chunks))):
             return
         for sequence, frame in enumerate(frames, first):
             if frame.startswith(chunks) or (direction == "to_client" and is_dull(frame, tools=tools)):
@@ -207,10 +210,17 @@ class Observer:
             if event is not None:
                 self._take(stream, event, time)
 
+    def _chunks_of(self, stream: str) -> tuple[bytes, ...]:
+        chunks = self._chunks.get(stream)
+        if chunks is None:
+            chunks = chunk_starts(stream)
+            _keep_latest(self._chunks, stream, chunks)
+        return chunks
+
     def _take(self, session: str, event: StreamEvent, at: float) -> None:
         match event:
             case SessionMadeEntry():
-                _keep_latest(self._agents, session, event.agent)
+                _keep_latest(self._agents, session, intern(event.agent))
             case TurnStartEntry():
                 _keep_latest(self._turns, session, _ObservedTurn(event.key, at))
                 self.spans.turn_began(session, event.key)
@@ -227,6 +237,7 @@ class Observer:
                 self._spent(session, event)
 
     def _on_turn_end(self, session: str, entry: TurnEndEntry, at: float) -> None:
+        self._chunks.pop(session, None)
         turn = self._turns.get(session)
         mine = turn is not None and turn.key == entry.key
         self.meters.turns.of(self._agent(session), entry.how).add()
