@@ -25,6 +25,7 @@ from dragoman.runtime.faults import to_error
 from dragoman.runtime.limits import Limits
 from dragoman.runtime.outbox import HIGH_WATER
 from dragoman.runtime.router import Router, Work
+from dragoman.schema.waits import bound
 from dragoman.sdk.agent.client_calls import ClientCalls, write_request
 from dragoman.sdk.capabilities import CLIENT_REQUESTS, Capabilities
 from dragoman.sdk.inbound import read_result
@@ -72,7 +73,9 @@ class AgentLink(AttendedLink):
         if self._end_reason is not None:
             raise self._end_reason.with_traceback(None)
         params = write_request(method, message)
-        waiting = ThreadPendingCall(client.deadline_of(method), None, None, worker)
+        waiting = ThreadPendingCall(
+            bound(method, self.limits.call_seconds, receiver="client"), None, None, worker
+        )
         self._lease = monotonic() + LEASE  # if the answer takes longer than that, there is no tight sequence
         with self._books:
             call, frame = self.connection.call(method, params, waiting)

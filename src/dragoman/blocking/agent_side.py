@@ -9,6 +9,7 @@ from dragoman.blocking.agent_link import AgentLink
 from dragoman.blocking.speaker import ThreadAgentSession
 from dragoman.blocking.turns import ThreadTurns
 from dragoman.runtime.limits import check_seconds
+from dragoman.schema.waits import bound
 from dragoman.sdk.agent.client_calls import DEFAULT, write_request
 from dragoman.sdk.agent.session import ClientHandle
 from dragoman.sdk.agent.side import AgentSide
@@ -36,7 +37,11 @@ class ThreadClientHandle(ClientHandle):
         deadline: float | None = DEFAULT,
     ) -> R:
         self.check_allowed(method)
-        seconds = self.deadline_of(method) if deadline is DEFAULT else check_seconds(deadline, "deadline")
+        seconds = (
+            bound(method, self.limits.call_seconds, receiver="client")
+            if deadline is DEFAULT
+            else check_seconds(deadline, "deadline")
+        )
         answer = await self.link.call(method, write_request(method, message), deadline=seconds)
         return part(read_result(answer, result, method))
 

@@ -14,6 +14,7 @@ from dragoman.errors import JournalError
 from dragoman.hub.engine.live_session import EngineHub, LiveSession
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.checkpoint import Checkpoint, read_checkpoint, state_at, write_checkpoint
+from dragoman.hub.session.message_ids import last_message_frame
 from dragoman.hub.session.state import SessionState, fold, new_state, tool_call_updates
 from dragoman.journal import Journal, Page, StoredEntry
 from dragoman.journal.entry_runs import RunPage
@@ -36,6 +37,8 @@ class SessionReading(NamedTuple):
     """What was said about tool calls in the part that was read."""
     checkpoint_at: int = 0
     """The last entry that a checkpoint covers."""
+    message_frame: bytes = b""
+    """The update with which its last message stands, or ended."""
 
 
 async def read_session(journal: Journal, session_id: str, end: int) -> SessionReading:
@@ -50,11 +53,11 @@ async def read_session(journal: Journal, session_id: str, end: int) -> SessionRe
 
 async def read_on(journal: Journal, reading: SessionReading) -> SessionReading:
     """The same, with what was stored since then."""
-    state = reading.state
+    state, message_frame = reading.state, reading.message_frame
     async for page in journal.replay(state.id, after=state.last):
         state = fold(state, page)
-        _see_calls(reading.calls, state.id, page)
-    return reading._replace(state=state)
+        message_frame = _see_updates(reading.calls, state.id, page) or message_frame
+    return reading._replace(state=state, message_frame=message_frame)
 
 
 async def read_from_checkpoint(journal: Journal, session_id: str, begin: int) -> SessionReading | None:
@@ -70,11 +73,13 @@ async def read_from_checkpoint(journal: Journal, session_id: str, begin: int) ->
     if latest is None:
         return None
     calls = ToolCalls()
-    _see_calls(calls, session_id, entries)
-    return SessionReading(fold(state_at(session_id, latest), entries), calls, latest.upto)
+    message_frame = _see_updates(calls, session_id, entries)
+    state = fold(state_at(session_id, latest), entries)
+    return SessionReading(state, calls, latest.upto, message_frame)
 
 
-def _see_calls(calls: ToolCalls, session_id: str, page: Page) -> None:
+def _see_updates(calls: ToolCalls, session_id: str, page: Page) -> bytes:
+    """Note the tool calls of a page; returns the update with which its last message stands."""
     runs = page.runs if isinstance(page, RunPage) else None
     frames = (
         [[entry.frame for entry in page if entry.direction == "to_client"]]
@@ -83,6 +88,7 @@ def _see_calls(calls: ToolCalls, session_id: str, page: Page) -> None:
     )
     for update in chain.from_iterable(tool_call_updates(session_id, run) for run in frames):
         calls.hear(session_id, update)
+    return next(filter(None, (last_message_frame(session_id, run) for run in reversed(frames))), b"")
 
 
 def is_due(session: LiveSession) -> bool:

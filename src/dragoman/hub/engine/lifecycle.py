@@ -87,6 +87,7 @@ async def open_session(hub: EngineHub, session_id: str) -> LiveSession:
     session.lease = lease
     session.checkpoint_at = reading.checkpoint_at
     session.calls = reading.calls
+    session.continue_message(reading.message_frame)
     if process is not None and process is _process_of(hub, state):
         process.join(session, state.agent_session)
         if state.loading:

@@ -117,7 +117,7 @@ class LiveSession:
         # By the loop's time: somebody may set the clock back while it is closed. And why the journal does
         # not store what happens.
         self._close_at, self._trouble = 0.0, ""
-        self._messages = MessageIds()
+        self._messages: MessageIds | None = None  # while a turn runs
         self._count_bytes()
         self.dispatch(ev.EntriesStored(last=state.last))
         if hub.draining:
@@ -358,6 +358,8 @@ class LiveSession:
         if self._state.parent:
             self.used = asyncio.get_running_loop().time()
         turn = self._state.turn
+        if self._messages is None:
+            self._messages = MessageIds()
         frames = self._messages.stamp(
             self.id, frames, turn="" if turn is None else turn.key, sequence=self._state.last + 1
         )
@@ -368,6 +370,11 @@ class LiveSession:
                 self.calls.hear(self.id, update)
             self.hub.changes.on_updates(self.id, frames)
         self._keep_receipt(process, receipt, verdict)
+
+    def continue_message(self, frame: bytes) -> None:
+        """A hub before this one has stored this update last, perhaps in the middle of a message."""
+        if self._state.turn is not None and frame:
+            self._messages = MessageIds.after(self.id, frame, turn=self._state.turn.key)
 
     def on_request(
         self, frame: bytes, request_id: Id, number: int, process: SessionProcess, receipt: Receipt
@@ -901,6 +908,8 @@ class LiveSession:
     def _on_outcome(self, effect: ev.TurnEnded | ev.SteerEnded) -> None:
         """A prompt, or a message into a turn, has its outcome: tell whoever waits for it."""
         if isinstance(effect, ev.TurnEnded):
+            if self._state.turn is None:
+                self._messages = None
             self._on_turn_ended(effect.key)
             return
         event = (self._steer_events or {}).pop(effect.key, None)

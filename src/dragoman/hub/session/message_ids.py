@@ -31,6 +31,14 @@ _ENDS = frozenset({b"tool_call", b"tool_call_update"})
 """Kinds of updates after which another message begins."""
 
 
+def last_message_frame(session_id: str, frames: Sequence[bytes]) -> bytes:
+    """The last of these updates that is a piece of a message, or after which another one begins."""
+    start = update_start(session_id)
+    return next(
+        (frame for frame in reversed(frames) if update_kind(frame, start) in MESSAGE_KINDS | _ENDS), b""
+    )
+
+
 class MessageIds(Struct):
     """The message that a session is at."""
 
@@ -40,6 +48,16 @@ class MessageIds(Struct):
     begin: bytes = b""
     """How the pieces of the message begin, and below what goes in behind that."""
     member: bytes = b""
+
+    @classmethod
+    def after(cls, session_id: str, frame: bytes, *, turn: str) -> MessageIds:
+        """Where a hub before this one stopped in the middle of a turn, with this update."""
+        ids, update = cls(turn=turn), object_of(object_of(object_of(frame).get("params")).get("update"))
+        kind, message_id = value_of(update.get("sessionUpdate")), value_of(update.get("messageId"))
+        is_own = isinstance(message_id, str) and message_id.startswith(OWN_MESSAGE)
+        if is_own and isinstance(kind, str) and kind.encode() in MESSAGE_KINDS:
+            ids._set_message(kind.encode(), message_id, update_start(session_id))
+        return ids
 
     def stamp(self, session_id: str, frames: Sequence[bytes], *, turn: str, sequence: int) -> Sequence[bytes]:
         """The same updates, each piece of a message with an id; `sequence` is the number of the first."""
@@ -86,8 +104,11 @@ class MessageIds(Struct):
 
     def _begin(self, kind: bytes, sequence: int, start: bytes) -> None:
         if kind != self.kind:
-            self.kind, self.id = kind, f"{OWN_MESSAGE}{sequence}"
-            self.begin, self.member = start + kind + b'"', b',"messageId":"%b"' % self.id.encode()
+            self._set_message(kind, f"{OWN_MESSAGE}{sequence}", start)
+
+    def _set_message(self, kind: bytes, message_id: str, start: bytes) -> None:
+        self.kind, self.id = kind, message_id
+        self.begin, self.member = start + kind + b'"', b',"messageId":%b' % encode_json(message_id)
 
     def _end(self, kind: bytes) -> None:
         if kind in _ENDS or kind in MESSAGE_KINDS:

@@ -73,10 +73,6 @@ class ClientCalls:
         """The bounds of this connection."""
         return self.link.limits
 
-    def deadline_of(self, method: str) -> float | None:
-        """How long a request waits for its answer where its caller says nothing."""
-        return bound(method, self.link.limits.call_seconds, receiver="client")
-
     def ask(
         self, method: str, message: object, result: type[T], *, deadline: float | None = DEFAULT
     ) -> Coroutine[object, None, T]:
@@ -101,7 +97,11 @@ class ClientCalls:
         if self._behind is not None:
             await self._behind()
         link = self.link
-        seconds = self.deadline_of(method) if deadline is DEFAULT else check_seconds(deadline, "deadline")
+        seconds = (
+            bound(method, link.limits.call_seconds, receiver="client")
+            if deadline is DEFAULT
+            else check_seconds(deadline, "deadline")
+        )
         # `link.call` in so many words: this is asked often, and each coroutine on the way costs twice.
         call = link.open_call(method, write_out(message, params, method), deadline=seconds)
         try:
@@ -133,7 +133,11 @@ class ClientCalls:
         """
         check_text(method, "method")
         await self.ready()
-        seconds = self.deadline_of(method) if deadline is DEFAULT else check_seconds(deadline, "deadline")
+        seconds = (
+            bound(method, self.limits.call_seconds, receiver="client")
+            if deadline is DEFAULT
+            else check_seconds(deadline, "deadline")
+        )
         return msgspec.json.decode(
             await self.link.call(
                 method, write_params(params, method, CLIENT_NOTIFICATIONS | CLIENT_REQUESTS), deadline=seconds

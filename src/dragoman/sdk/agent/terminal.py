@@ -13,6 +13,7 @@ from dragoman.errors import CallFailed, Cancelled, DragomanError, LinkClosed
 from dragoman.runtime.deferred_module import DeferredModule
 from dragoman.schema import v1
 from dragoman.schema.codec import write
+from dragoman.schema.waits import bound
 from dragoman.sdk.inbound import read_result
 from dragoman.sdk.outbound import write_out
 
@@ -55,7 +56,7 @@ class Terminal:
         call = link.open_call(
             "terminal/create",
             write_out(request, v1.CreateTerminalRequest, "terminal/create"),
-            deadline=client.deadline_of("terminal/create"),
+            deadline=bound("terminal/create", client.limits.call_seconds, receiver="client"),
         )
         try:
             await link.wait_answered(call)
@@ -75,7 +76,7 @@ class Terminal:
             release = v1.ReleaseTerminalRequest(
                 session_id=request.session_id, terminal_id=response.terminal_id, meta=UNSET
             )
-            seconds = client.deadline_of("terminal/release")
+            seconds = bound("terminal/release", client.limits.call_seconds, receiver="client")
             client.link.open_call("terminal/release", write(release), deadline=seconds)
 
     @property
