@@ -177,6 +177,35 @@ def test_otherwise_the_host_is_asked_and_told_the_folders(method: str, params: A
     assert asked["params"] == {"sessionId": "t", **params, "cwd": "/field", "additionalDirectories": []}
 
 
+@every(
+    ("answer", "exists"),
+    [
+        ({"result": {"content": "unsaved"}}, True),
+        ({"result": {"content": ""}}, True),
+        ({"result": {}}, False),
+        ({"error": {"code": -32002, "message": "no such file"}}, False),
+    ],
+)
+def test_a_file_that_only_the_editor_has_is_there(answer: Any, exists: bool) -> None:
+    """The client reads files and knows no `stat`; the host sees the disk alone."""
+    alone = introduced({"fs": {"readTextFile": True}})
+    params = {"threadId": "t", "path": "/field/new"}
+    ((way, asked),) = alone.peer({"id": 5, "method": "stat", "params": params})
+    assert way == "host"
+    ((way, read),) = alone.host({"id": asked["id"], "result": {"exists": False, "isDirectory": False}})
+    assert (way, read["method"]) == ("inside", "fs/read_text_file")
+    assert read["params"] == {"sessionId": "t", "path": "/field/new", "line": 1, "limit": 1}
+    ((way, told),) = alone.inside({"jsonrpc": "2.0", "id": read["id"], **answer})
+    assert (way, told["result"]) == ("peer", {"exists": exists, "isDirectory": False})
+
+
+def test_what_is_on_disk_is_told_without_asking_the_editor() -> None:
+    alone = introduced({"fs": {"readTextFile": True}})
+    ((_, asked),) = alone.peer({"id": 5, "method": "stat", "params": {"threadId": "t", "path": "/field"}})
+    ((way, told),) = alone.host({"id": asked["id"], "result": {"exists": True, "isDirectory": True}})
+    assert (way, told["result"]) == ("peer", {"exists": True, "isDirectory": True})
+
+
 def test_nothing_is_read_for_a_thread_that_is_no_session_here() -> None:
     params = {"threadId": "stranger", "path": "/etc/passwd"}
     ((way, told),) = introduced().peer({"id": 5, "method": "readTextFile", "params": params})

@@ -88,7 +88,25 @@ class ReadsForPeer(ThreadsEdge):
             whole = {name: params[name] for name in ("sessionId", "path")}
             then = partial(self._read_whole, question, answer)
             return [self.ask_inside("fs/read_text_file", whole, then)]
+        if self._may_be_unsaved(question, answer):
+            start = {"sessionId": params["sessionId"], "path": params["path"], "line": 1, "limit": 1}
+            return [self.ask_inside("fs/read_text_file", start, partial(self._read_start, question, answer))]
         return self._tell_read(question, answer)
+
+    def _may_be_unsaved(self, question: Message, answer: Message) -> bool:
+        """Whether the host has found nothing, and an editor may have it all the same."""
+        return (
+            question.method == "stat"
+            and as_object(answer.result).get("exists") is not True
+            and "_dragoman/fs/stat" not in self.lent_by_client
+            and "fs/read_text_file" in self.lent_by_client
+        )
+
+    def _read_start(self, question: Message, status: Message, answer: Message) -> list[Out]:
+        """What an editor can read is there, saved or not."""
+        if answer.error is UNSET and type(as_object(answer.result).get("content")) is str:
+            return [self.tell_peer(question.id, {"exists": True, "isDirectory": False})]
+        return self._tell_read(question, status)
 
     def _read_whole(self, question: Message, excerpt: Message, answer: Message) -> list[Out]:
         """A version names the whole file, whatever was read of it."""

@@ -19,6 +19,7 @@ from dragoman.core.connection import Connection
 from dragoman.errors import AgentFailed, CallFailed, DragomanError, Elsewhere, ErrorAnswer, LinkClosed
 from dragoman.hub.agents.installation import AgentInstaller
 from dragoman.hub.agents.pool import AgentPool
+from dragoman.hub.clients.confined_intake import ConfinedIntake
 from dragoman.hub.clients.questions import can_be_asked, is_answer, is_cancelled
 from dragoman.hub.clients.request_checks import check_version
 from dragoman.hub.engine.bounds import size_of_request
@@ -26,7 +27,7 @@ from dragoman.hub.engine.live_session import EngineHub, LiveSession, SessionFoll
 from dragoman.hub.engine.ports import BrokerPort, Position
 from dragoman.hub.gate.admission import Grant
 from dragoman.hub.gate.pairing import Pairings
-from dragoman.hub.gate.table import check, check_session, places_named
+from dragoman.hub.gate.table import check, check_session
 from dragoman.hub.lending.turn_changes import TurnChanges
 from dragoman.hub.push.notifier import PushNotifier
 from dragoman.hub.session.frames import object_of, value_of
@@ -120,9 +121,8 @@ class HubClient:
         self.unanswered_bytes = hub.bounds.client()
         """Bytes of its requests that have no answer; prompts are counted for their session."""
         self._is_given_up = False
-        self._held: list[Envelope] = []  # behind one whose folders are being looked at
-        self._held_bytes = 0
         self._owner = TaskOwner("hub client")
+        self._intake = ConfinedIntake(self, self._take, self._owner) if grant.roots else None
 
     def start(self) -> None:
         self.transport.start(self)
@@ -197,46 +197,14 @@ class HubClient:
     # Listening: the sink of the transport.
 
     def feed(self, block: bytes) -> None:
-        if self._held:
-            self._held_bytes += len(block)
-            if self._held_bytes > self.hub.options.unread:
-                self.give_up("it goes on while a disk does not answer")
-                return
         try:
+            if self._intake is not None:
+                self._intake.feed(block)
+                return
             for envelope in decode_block(block):
-                if self._held:
-                    self._held.append(envelope)
-                elif self.grant.roots and (paths := self._paths_in(envelope)):
-                    self._held.append(envelope)
-                    self._held_bytes = len(block)
-                    self._owner.start(self._take_held(paths))
-                else:
-                    self._take(envelope)
+                self._take(envelope)
         except LinkClosed:
             pass
-
-    async def _take_held(self, paths: list[str]) -> None:
-        """Look at the folders that a message names, and take it, and what has come behind it."""
-        while True:
-            await self.grant.look_at(paths)
-            paths = []
-            while self._held and not paths:
-                try:
-                    self._take(self._held.pop(0))
-                except LinkClosed:
-                    self._held.clear()
-                paths = self._paths_in(self._held[0]) if self._held else []
-            if not self._held:
-                return
-
-    def _paths_in(self, envelope: Envelope) -> list[str]:
-        """What has to be looked at before a message can be judged."""
-        if not isinstance(envelope, Request | Notification):
-            return []
-        if envelope.method == "initialize":  # these are shown in the answer, if its token is for them
-            return self.grant.paths_to_look_at((self.hub.options.folder, self.hub.options.home))
-        is_request = isinstance(envelope, Request)
-        return places_named(self.grant, envelope.method, object_of(envelope.params), is_request=is_request)
 
     def on_oversized(self, size: int) -> None:
         why = f"Invalid request: the message of {size} bytes is larger than the limit or the free memory"
