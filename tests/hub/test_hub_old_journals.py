@@ -24,10 +24,10 @@ IDLE = ("keys", "titled", "fork", "closed", "attachments", "large")
 
 
 def comparable(told: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Without what the rules found in a question, which is told while it is open, and without its moment,
+    """Without what the rules found in a question, which is told while it is open, and without moments,
     which old hubs did not tell.
     """
-    hidden = ("risks", "risksNote", "askedAt")
+    hidden = ("risks", "risksNote", "askedAt", "time")
     return [
         {
             **message,

@@ -300,6 +300,7 @@ class LiveSession:
             or after.start is not before.start
             or after.steers is not before.steers
             or after.loading != before.loading
+            or after.title != before.title
         ):
             self.on_change()
 
