@@ -62,6 +62,7 @@ def test_a_journal_that_is_just_being_made_is_taken_for_nobody_elses(tmp_path: P
 
 def test_every_column_of_a_file_is_named(tmp_path: Path) -> None:
     """A table that a later step adds is looked at too when a file is opened."""
+    sqlite_file.make_file(tmp_path / "j.db")
     connection = sqlite_file.connect(tmp_path / "j.db")
     tables.migrate(connection)
     query = "select name from sqlite_master where type = 'table' and name not like 'words%'"

@@ -206,7 +206,7 @@ class RemoteLender:
         envelope = decode(line)
         if not isinstance(envelope, Request):
             return  # its envelope was no request after all: nobody can be answered
-        params = b"{}" if envelope.params is None else bytes(envelope.params)
+        params = b"{}" if envelope.params is None else envelope.params
         try:
             reply = response(envelope.id, await self._handlers.answer(envelope.method, params))
         except ErrorAnswer as error:

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
 import msgspec
+from msgspec import Raw
 
 from dragoman.errors import ErrorAnswer
 from dragoman.schema.codec import read, write
@@ -38,8 +39,10 @@ class MethodHandlers:
         """Answer one more method, an extension."""
         self._handlers[method] = handler
 
-    async def answer(self, method: str, params: bytes) -> bytes:
-        """The result of a request. Raises `ErrorAnswer`, also for params that are none."""
+    async def answer(self, method: str, params: bytes | Raw) -> bytes:
+        """The result of a request. Raises `ErrorAnswer`, also for params that are none. Nothing is copied:
+        what is written may be large.
+        """
         handler = self._handlers[method]
         entry = METHODS.get(method, kind="request", receiver="client")
         if entry is None:  # an extension takes plain values

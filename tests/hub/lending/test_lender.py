@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Raw
 
 from dragoman.testing.pace import patience
 from dragoman.workspace import roots
+from dragoman.workspace.method_handlers import MethodHandlers
 from tests.hub.sessions.stage import staged
 from tests.hub.test_hub_effects import user
 from tests.runtime.raw import until
@@ -71,6 +73,28 @@ async def test_folders_that_are_opened_too_late_for_their_session_do_not_stay_op
         disk.is_ready.set()
         await disk.is_open.wait()
         await until(lambda: str(tmp_path) not in _open_folders())
+
+
+async def test_what_an_agent_writes_is_not_copied_to_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be a hundred megabytes, and the session holds it already."""
+    copies: list[bool] = []
+    answer = MethodHandlers.answer
+
+    async def see(handlers: MethodHandlers, method: str, params: bytes | Raw) -> bytes:
+        (session,) = stage.hub.sessions.values()
+        copies.append(all(request.params is not params for request in session.state.requests.values()))
+        return await answer(handlers, method, params)
+
+    monkeypatch.setattr(MethodHandlers, "answer", see)
+    (tmp_path / "policy.toml").write_text('default = "allow"\n')
+    async with staged({"user": user}, policy=str(tmp_path / "policy.toml")) as stage:
+        client = await stage.client().begin()
+        session = await client.new(str(tmp_path))
+        await client.answer(client.prompt(session, f"write {tmp_path}/new.txt"))
+    assert (tmp_path / "new.txt").read_text() == "text\n"
+    assert copies == [False]
 
 
 def _open_folders() -> set[str]:

@@ -68,7 +68,7 @@ class LentWork:
         if method == "terminal/output":
             await self._answer.change(MIB)
         elif method in READS:
-            size = await asyncio.to_thread(_size_of_file, bytes(self._request.params))
+            size = await asyncio.to_thread(_size_of_file, self._request.params)
             if size > WORK_BYTES:
                 await self._answer.change(size)
         return self._request.sequence in self._session.state.requests
@@ -104,9 +104,9 @@ async def waiting_for_people() -> AsyncIterator[None]:
         yield
 
 
-def _size_of_file(params: bytes) -> int:
+def _size_of_file(params: Raw) -> int:
     """About how large the answer to a read will be; it is counted exactly when it is there."""
-    path = value_of(object_of(Raw(params)).get("path"))
+    path = value_of(object_of(params).get("path"))
     try:
         size = os.stat(path).st_size if isinstance(path, str) else 0
     except (OSError, ValueError):
@@ -155,7 +155,7 @@ class HubLender:
             await self._lend(session)
             if request.method == "terminal/release":
                 self._keep(session.id, str(value_of(object_of(request.params).get("terminalId"))))
-            result = await self._handlers.answer(request.method, bytes(request.params))
+            result = await self._handlers.answer(request.method, request.params)
         except ErrorAnswer as error:
             details = {"code": error.code, "message": error.message} | (
                 {} if error.data is None else {"data": error.data}
