@@ -18,7 +18,7 @@ const DEEPEST = 16;
 
 /** Elements are made as on the page and written down by the browser, which escapes what has to be. */
 export async function exported(app: App, open: Conversation): Promise<Blob> {
-  const title = open.fold.title ?? open.info?.title ?? "A session";
+  const title = open.info?.title || open.fold.title || "A session";
   const under = `${open.info?.agent ?? ""} · ${open.info?.cwd ?? ""}`;
   const head = el("header", "", el("h1", "", shown(title, "line")), el("p", "faint", shown(under, "exact line")));
   const body = el("main", "exported", head, ...itemsOf(open, app.readerOf(open.id)), ...(await childrenIn(app, open.id, 0)));

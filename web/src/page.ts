@@ -236,7 +236,7 @@ function after(): void {
   if (agents && agents !== "on its way") agents.show(!app.open && view === "agents" && home.health === "live");
   if (isBoard) board.after();
   const open = current();
-  document.title = [waiting.size ? `(${waiting.size})` : "", open ? plain(open.fold.title || open.info?.title || "Session") : "", "Dragoman"]
+  document.title = [waiting.size ? `(${waiting.size})` : "", open ? plain(open.info?.title || open.fold.title || "Session") : "", "Dragoman"]
     .filter(Boolean).join(" ");
   for (const composer of composers) composer.update();
   app.shown().forEach((shown, at) => {
@@ -468,7 +468,7 @@ function changes(open = current()): void {
 
 function rename(open = current()): void {
   if (!open) return;
-  askText("Name of this session", open.fold.title ?? open.info?.title ?? "", "Rename", (title) => {
+  askText("Name of this session", open.info?.title ?? open.fold.title ?? "", "Rename", (title) => {
     app.rpc.call("session/set_title", { sessionId: open.id, title }).then(
       () => {
         open.fold.title = title;

@@ -180,7 +180,10 @@ async def test_a_client_of_the_sdk_steers_through_the_hub(kind: Kind) -> None:
             turn = session.prompt("hold on")
             reading = asyncio.ensure_future(turn)
             await eventually(lambda: agent.prompts)
-            outcome = await turn.steer("left")
+            steering = asyncio.ensure_future(turn.steer("left"))
+            if kind == "restart":  # its first turn has to end before the message is with the agent
+                release()
+            outcome = await steering
             release()
             result = await reading
         assert outcome == ("will_restart" if kind == "restart" else "delivered")

@@ -31,12 +31,12 @@ export interface Acts {
 }
 
 export function sessionView(app: App, open: Conversation, timeline: Timeline, composer: Composer, acts: Acts): TemplateResult {
-  const title = plain(open.fold.title || sessionTitle(open.info ?? { agent: "", cwd: "" }));
+  const title = plain(sessionTitle(open.info ?? { agent: "", cwd: "", title: open.fold.title ?? "" }));
   return html`<header class="session-head">
       ${back(app, open)}
       <div class="session-name">
         <h2 class="session-h" title=${title}><button type="button" class="plain" @click=${acts.rename} title="Rename">${title}</button></h2>
-        <p class="faint one-line">${app.hub ? html`<span class="hub-name">${plain(app.hub.name)}</span> · ` : nothing}<span title=${plain(open.info?.cwd ?? "", "exact line")}>${plain(open.info ? underTitle({ ...open.info, title: open.fold.title || open.info.title }, app.home) : "", "exact line")}</span></p>
+        <p class="faint one-line">${app.hub ? html`<span class="hub-name">${plain(app.hub.name)}</span> · ` : nothing}<span title=${plain(open.info?.cwd ?? "", "exact line")}>${plain(open.info ? underTitle(open.info, app.home) : "", "exact line")}</span></p>
       </div>
       ${usage(open)}${state(open)}
       <button type="button" class="round quiet" aria-label="Session menu" aria-haspopup="menu" @click=${acts.menu}>${icon("menu")}</button>

@@ -374,8 +374,9 @@ class LiveSession:
 
     def continue_message(self, frame: bytes) -> None:
         """A hub before this one has stored this update last, perhaps in the middle of a message."""
-        if self._state.turn is not None and frame:
-            self._messages = MessageIds.after(self.id, frame, turn=self._state.turn.key)
+        turn = self._state.turn
+        if turn is not None and frame:
+            self._messages = MessageIds.after(self.id, frame, turn=turn.key, since=turn.sequence)
 
     def on_request(
         self, frame: bytes, request_id: Id, number: int, process: SessionProcess, receipt: Receipt

@@ -50,12 +50,16 @@ class MessageIds(Struct):
     member: bytes = b""
 
     @classmethod
-    def after(cls, session_id: str, frame: bytes, *, turn: str) -> MessageIds:
-        """Where a hub before this one stopped in the middle of a turn, with this update."""
+    def after(cls, session_id: str, frame: bytes, *, turn: str, since: int) -> MessageIds:
+        """Where a hub before this one stopped in a turn that began with entry `since`: with this update, if
+        that is of the turn.
+        """
         ids, update = cls(turn=turn), object_of(object_of(object_of(frame).get("params")).get("update"))
         kind, message_id = value_of(update.get("sessionUpdate")), value_of(update.get("messageId"))
         is_own = isinstance(message_id, str) and message_id.startswith(OWN_MESSAGE)
-        if is_own and isinstance(kind, str) and kind.encode() in MESSAGE_KINDS:
+        number = message_id.removeprefix(OWN_MESSAGE) if is_own else ""
+        is_of_turn = number.isascii() and number.isdigit() and int(number) > since
+        if is_of_turn and isinstance(kind, str) and kind.encode() in MESSAGE_KINDS:
             ids._set_message(kind.encode(), message_id, update_start(session_id))
         return ids
 
