@@ -88,11 +88,12 @@ $(WEB)/node_modules/.ready: $(wildcard $(WEB)/package.json $(WEB)/package-lock.j
 	@(cd $(WEB) && npm ci --silent --no-audit --no-fund && touch node_modules/.ready) \
 	    || echo "the page's tools cannot be installed: it cannot be built, and some of its tests will be skipped"
 
-# A browser and a terminal for the tests of faces, and a server of ssh: those that are there, or Debian's. Without them those tests skip.
+# A browser and a terminal for the tests of faces, a server of ssh, and what examples and tests of failing disks use: those that are there, or
+# Debian's. Without them those tests skip.
 # They can be installed again: dpkg need not wait for the disk after each file.
 APT := DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends -o Dpkg::Options::=--force-unsafe-io
 $(READY_BROWSER):
-	@wanted=; command -v tmux >/dev/null 2>&1 || wanted=tmux; \
+	@wanted=; for tool in tmux jq strace; do command -v $$tool >/dev/null 2>&1 || wanted="$$wanted $$tool"; done; \
 	test -x /usr/sbin/sshd || command -v sshd >/dev/null 2>&1 || wanted="$$wanted openssh-server openssh-client"; \
 	command -v chromium >/dev/null 2>&1 || command -v chromium-browser >/dev/null 2>&1 || wanted="$$wanted chromium"; \
 	command -v chromium-headless-shell >/dev/null 2>&1 || wanted="$$wanted chromium-headless-shell"; \
