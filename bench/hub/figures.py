@@ -31,7 +31,12 @@ def _of_many(folders: str) -> list[Figure]:
         ]
     return [
         *figures,
-        Figure(f"hub-many.start_ms_{folders}", "… start of a turn, hub's CPU, ms", more=False),
+        Figure(
+            f"hub-many.start_ms_{folders}",
+            "… start of a turn, hub's CPU, ms",
+            more=False,
+            goals=(AtMost(1, "ms"),),
+        ),
         Figure(f"hub-many.start_s_{folders}", "… until all turns have begun, s", more=False),
     ]
 
