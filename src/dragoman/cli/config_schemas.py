@@ -23,9 +23,9 @@ from dragoman.hub.settings import (
 )
 from dragoman.schema.v1.tool_call import TOOL_KINDS
 from dragoman.sdk.known.config import KEYS, NAME, TOP
+from dragoman.workspace.policy.act import METHODS
 from dragoman.workspace.policy.decision import STRICTNESS
 from dragoman.workspace.policy.policy_parser import FILE_KEYS, RULE_KEYS, VERSION
-from dragoman.workspace.policy.question import METHODS
 
 JsonSchema: TypeAlias = dict[str, Any]
 

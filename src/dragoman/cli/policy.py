@@ -20,12 +20,12 @@ from dragoman.schema.codec import read
 from dragoman.schema.errors import SchemaError
 from dragoman.schema.v1.tool_call import TOOL_KINDS
 from dragoman.text.sanitize import sanitize_line
+from dragoman.workspace.policy.act import Act, ActContext, act_of_call, act_of_file
 from dragoman.workspace.policy.commands import pattern_text
 from dragoman.workspace.policy.policy import Policy, PolicyLayer
 from dragoman.workspace.policy.policy_files import load_policy, read_text
 from dragoman.workspace.policy.policy_parser import PolicyError, read_policy
 from dragoman.workspace.policy.policy_paths import policy_paths
-from dragoman.workspace.policy.question import PolicyQuestion, QuestionContext, about_file, about_tool_call
 from dragoman.workspace.policy.remembered_rules import RememberedRules
 from dragoman.workspace.policy.rules import PolicyRule
 from dragoman.workspace.policy.shell import read_line
@@ -38,17 +38,17 @@ class _Unclear(LocalMistake):
 def run_explain(args: argparse.Namespace) -> int:
     try:
         policy, setting = _policy(args)
-        question = _question(args, setting)
+        act = _act(args, setting)
     except _Unclear as error:
         return _refuse(str(error), "see dragoman policy explain --help", status=2)
     except LocalMistake as error:
         return _refuse(str(error), "mend that file; `dragoman help policy` describes the language")
-    explanation = policy.explain(question)
-    decision = policy.decide(question)
+    explanation = policy.explain(act)
+    decision = policy.decide(act)
     if args.json:
         parts = [{"command": c, "decision": d, "rules": list(steps)} for c, steps, d in explanation]
         return _print_json({"decision": decision, "parts": parts})
-    say(f"{decision.outcome}: {sanitize_line(_question_text(question))}")
+    say(f"{decision.outcome}: {sanitize_line(_act_text(act))}")
     say(f"  rule: {sanitize_line(decision.rule)}\n  why:  {sanitize_line(decision.why)}")
     for command, steps, part_decision in explanation:
         if len(explanation) > 1:
@@ -118,13 +118,13 @@ def run_forget(args: argparse.Namespace) -> int:
     return 0
 
 
-def _policy(args: argparse.Namespace) -> tuple[Policy, QuestionContext]:
+def _policy(args: argparse.Namespace) -> tuple[Policy, ActContext]:
     root = os.path.realpath(args.cwd)
     policy = load_policy(roots=[root], file=args.policy, approve=args.approve)
-    return policy, QuestionContext(agent=getattr(args, "agent", ""), roots=(root,), home=policy_paths().home)
+    return policy, ActContext(agent=getattr(args, "agent", ""), roots=(root,), home=policy_paths().home)
 
 
-def _question(args: argparse.Namespace, setting: QuestionContext) -> PolicyQuestion:
+def _act(args: argparse.Namespace, setting: ActContext) -> Act:
     if args.request is not None:
         return _from_request(args.request, setting)
     kind = args.kind or (args.tool if args.tool in TOOL_KINDS else None)
@@ -136,20 +136,20 @@ def _question(args: argparse.Namespace, setting: QuestionContext) -> PolicyQuest
         if len(args.path) != 1:
             raise _Unclear(f"{args.method} needs exactly one --path")
         path = os.path.join(setting.roots[0], args.path[0])
-        return about_file("write" if args.method == "fs/write" else "read", os.path.realpath(path), setting)
+        return act_of_file("write" if args.method == "fs/write" else "read", os.path.realpath(path), setting)
     call = v1.ToolCallUpdate(
         tool_call_id="explained",
         kind=kind or "other",
         name=args.tool if args.tool != kind else None,
         locations=[v1.ToolCallLocation(path=path) for path in args.path],
     )
-    question = about_tool_call(call, setting)
-    script = read_line(args.command) if args.command is not None else question.script
+    act = act_of_call(call, setting)
+    script = read_line(args.command) if args.command is not None else act.script
     method = "terminal" if args.method == "terminal" else "permission"
-    return msgspec.structs.replace(question, script=script, method=method)
+    return msgspec.structs.replace(act, script=script, method=method)
 
 
-def _from_request(path: str, setting: QuestionContext) -> PolicyQuestion:
+def _from_request(path: str, setting: ActContext) -> Act:
     try:
         if path == "-":
             text = sys.stdin.buffer.read()
@@ -164,13 +164,13 @@ def _from_request(path: str, setting: QuestionContext) -> PolicyQuestion:
         request = read(msgspec.json.encode(params), v1.RequestPermissionRequest)
     except (msgspec.DecodeError, SchemaError) as error:
         raise PolicyError(path, 0, f"is no permission request: {error}") from None
-    return about_tool_call(request.tool_call, setting, session_id=request.session_id)
+    return act_of_call(request.tool_call, setting, session_id=request.session_id)
 
 
-def _question_text(question: PolicyQuestion) -> str:
-    if question.script is not None:
-        return question.script.text
-    return " ".join([*sorted(question.kinds), *filter(None, [question.tool]), *question.paths])
+def _act_text(act: Act) -> str:
+    if act.script is not None:
+        return act.script.text
+    return " ".join([*sorted(act.kinds), *filter(None, [act.tool]), *act.paths])
 
 
 def _print_layer(layer: PolicyLayer, limits: str) -> None:

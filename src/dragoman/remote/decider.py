@@ -25,6 +25,7 @@ from dragoman.wire import Failure, Response, decode, error_object, failure, resp
 from dragoman.wire.codes import INTERNAL_ERROR
 from dragoman.wire.envelope import Request, id_key
 from dragoman.wire.glance import Glance
+from dragoman.workspace.policy.act import ActContext, act_of_call
 from dragoman.workspace.policy.audit import AuditLog
 from dragoman.workspace.policy.decision import PolicyDecision
 from dragoman.workspace.policy.judge import PermissionJudge
@@ -35,7 +36,6 @@ from dragoman.workspace.policy.policy import Approve, Policy
 from dragoman.workspace.policy.policy_files import load_policy
 from dragoman.workspace.policy.policy_parser import PolicyError
 from dragoman.workspace.policy.policy_paths import policy_paths
-from dragoman.workspace.policy.question import QuestionContext, about_tool_call
 from dragoman.workspace.remote_access import PERMIT_METHOD, read_access
 
 log = logging.getLogger(__name__)
@@ -153,17 +153,17 @@ class AccessDecider:
 
     async def ask(self, question: PermissionPrompt) -> str | None:
         """An `Asker`: the client."""
-        about = question.question
-        subject = about.title if about.script is None else f"`{about.script.text}`"
-        verb = "Run" if about.script is not None else {"edit": "Write"}.get(about.kind, "Read")
+        act = question.act
+        subject = act.title if act.script is None else f"`{act.script.text}`"
+        verb = "Run" if act.script is not None else {"edit": "Write"}.get(act.kind, "Read")
         params = {
-            "sessionId": about.session_id,
+            "sessionId": act.session_id,
             "toolCall": {
                 "toolCallId": f"access-{next(self._numbers)}",
                 "title": f"{verb} {subject} on the other side",
-                "kind": about.kind,
+                "kind": act.kind,
                 "status": "pending",
-                "locations": [{"path": path} for path in about.paths],
+                "locations": [{"path": path} for path in act.paths],
                 "content": [
                     {"type": "diff", "path": diff.path, "newText": diff.new_text} for diff in question.texts
                 ],
@@ -181,10 +181,10 @@ class AccessDecider:
         if option is None or kinds.get(option) not in ("allow_once", "allow_always"):
             return
         roots = tuple(self._roots.get(request.session_id, ()))
-        context = QuestionContext(agent=self._agent_name, roots=roots, home=self._home)
-        question = about_tool_call(request.tool_call, context, session_id=request.session_id)
+        context = ActContext(agent=self._agent_name, roots=roots, home=self._home)
+        act = act_of_call(request.tool_call, context, session_id=request.session_id)
         decision = PolicyDecision(outcome="allow", rule="", why="a person said so")
-        self._judge.settle(question, decision, request.options, option, by="person")
+        self._judge.settle(act, decision, request.options, option, by="person")
 
 
 def _option_in(answer: Response | Failure) -> str | None:

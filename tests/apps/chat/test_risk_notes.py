@@ -4,18 +4,18 @@ import pytest
 
 from dragoman.apps.chat.risk_notes import RiskNotes, cautions_in
 from dragoman.schema import v1
+from dragoman.workspace.policy.act import ActContext, act_of_call
 from dragoman.workspace.policy.decision import PolicyDecision
 from dragoman.workspace.policy.permission_prompt import PermissionPrompt
-from dragoman.workspace.policy.question import QuestionContext, about_tool_call
 
 SEVERE = {"rule": "hub/own", "severity": "high", "text": "The hub knows", "path": "/a", "line": 2}
 
 
 def asked(command: str) -> PermissionPrompt:
     call = v1.ToolCallUpdate(tool_call_id="c", kind="execute", raw_input={"command": command})
-    question = about_tool_call(call, QuestionContext(roots=("/work",)))
+    act = act_of_call(call, ActContext(roots=("/work",)))
     return PermissionPrompt(
-        question=question, decision=PolicyDecision(outcome="ask", rule="", why=""), text="", options=()
+        act=act, decision=PolicyDecision(outcome="ask", rule="", why=""), text="", options=()
     )
 
 

@@ -16,7 +16,7 @@ from dragoman.hub.session.frames import with_ours
 from dragoman.review.risks import LARGEST
 from dragoman.schema import v1
 from dragoman.schema.codec import read
-from dragoman.workspace.policy.question import QuestionContext, about_file, about_tool_call
+from dragoman.workspace.policy.act import ActContext, act_of_call, act_of_file
 from tests.hub.sessions.agents import OPTIONS
 from tests.hub.sessions.stage import Stage, Talker, staged
 
@@ -191,10 +191,10 @@ def test_no_agent_says_in_the_place_of_the_hub_that_there_is_no_risk() -> None:
 
 
 def test_a_proposal_names_what_would_be_written_and_where_the_work_is() -> None:
-    setting = QuestionContext(roots=("/code",))
+    setting = ActContext(roots=("/code",))
     call = v1.ToolCallUpdate(tool_call_id="c", kind="delete", raw_input={"path": "/etc/hosts"})
-    made = proposal_of(about_tool_call(call, setting), ())
+    made = proposal_of(act_of_call(call, setting), ())
     assert (made.paths, made.folders) == (("/etc/hosts",), ("/code",))
-    written = proposal_of(about_file("write", "/code/a", setting), [v1.Diff(path="/code/a", new_text="x")])
+    written = proposal_of(act_of_file("write", "/code/a", setting), [v1.Diff(path="/code/a", new_text="x")])
     assert (written.paths, [one.path for one in written.texts]) == (("/code/a",), ["/code/a"])
-    assert proposal_of(about_file("read", "/code/a", setting), ()).is_empty
+    assert proposal_of(act_of_file("read", "/code/a", setting), ()).is_empty

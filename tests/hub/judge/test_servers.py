@@ -59,12 +59,12 @@ async def test_people_are_asked_about_an_mcp_server_before_there_is_a_session(
         params = {"cwd": str(project), "mcpServers": [named_server("other", "npx")]}
         number = editor.ask("session/new", params)
         asked = (await person.until(lambda one: one.get("method") == "_dragoman/hub/asked"))["params"]
-        question = asked["request"]
-        call = question["params"]["toolCall"]
+        act = asked["request"]
+        call = act["params"]["toolCall"]
         assert call["title"] == "Let user use the MCP server 'other': `npx`"
-        assert "hush" not in json.dumps(question)
+        assert "hush" not in json.dumps(act)
         answer = {"outcome": {"outcome": "selected", "optionId": says}}
-        named = {"sessionId": question["sessionId"], "request": question["request"], "result": answer}
+        named = {"sessionId": act["sessionId"], "request": act["request"], "result": answer}
         assert (await person.call("_dragoman/hub/answer", named))["settled"]
         made = await editor.answer(number)
         listed = (await person.call("session/list"))["sessions"]

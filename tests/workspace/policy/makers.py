@@ -6,16 +6,16 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dragoman.schema import v1
+from dragoman.workspace.policy.act import Act, ActContext, act_of_call, act_of_file
 from dragoman.workspace.policy.audit import AuditEntry, audit_entry
 from dragoman.workspace.policy.decision import PolicyDecision
 from dragoman.workspace.policy.policy import Approve, Policy, PolicyLayer
 from dragoman.workspace.policy.policy_parser import read_policy
-from dragoman.workspace.policy.question import PolicyQuestion, QuestionContext, about_file, about_tool_call
 from dragoman.workspace.policy.shell import read_line
 
 ROOT = "/home/somebody/project"
 HOME = "/home/somebody"
-SETTING = QuestionContext(agent="claude", roots=(ROOT,), home=HOME)
+SETTING = ActContext(agent="claude", roots=(ROOT,), home=HOME)
 
 
 def policy(
@@ -37,8 +37,8 @@ def _layer(text: str, name: str, *, only_stricter: bool = False) -> PolicyLayer:
     return PolicyLayer(name=name, rules=book.rules, default=book.default, only_stricter=only_stricter)
 
 
-def command(line: str, **more: Any) -> PolicyQuestion:
-    return PolicyQuestion(
+def command(line: str, **more: Any) -> Act:
+    return Act(
         method="permission",
         agent="claude",
         session_id="s",
@@ -58,7 +58,7 @@ def audit_line(text: str = "git push") -> AuditEntry:
     return audit_entry(command(text), denied, by="person", option="no", time=noon)
 
 
-def tool(kind: str = "other", *paths: str, name: str | None = None, **more: Any) -> PolicyQuestion:
+def tool(kind: str = "other", *paths: str, name: str | None = None, **more: Any) -> Act:
     call = v1.ToolCallUpdate(
         tool_call_id="t",
         kind=kind,  # type: ignore[arg-type]
@@ -66,11 +66,11 @@ def tool(kind: str = "other", *paths: str, name: str | None = None, **more: Any)
         locations=[v1.ToolCallLocation(path=path) for path in paths],
         **more,
     )
-    return about_tool_call(call, SETTING, session_id="s")
+    return act_of_call(call, SETTING, session_id="s")
 
 
-def write(path: str) -> PolicyQuestion:
-    return about_file("write", path, SETTING, session_id="s")
+def write(path: str) -> Act:
+    return act_of_file("write", path, SETTING, session_id="s")
 
 
 def option(option_id: str, kind: str, name: str = "") -> v1.PermissionOption:

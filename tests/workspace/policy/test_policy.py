@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dragoman.workspace.policy.act import act_of_file
 from dragoman.workspace.policy.decision import STRICTNESS
 from dragoman.workspace.policy.policy import Policy
-from dragoman.workspace.policy.question import about_file
 from tests.every import every
 from tests.workspace.policy.command_lines import READABLE, UNREADABLE
 from tests.workspace.policy.makers import HOME, ROOT, SETTING, command, policy, tool, write
@@ -187,8 +187,8 @@ OUTCOMES = st.sampled_from(["allow", "ask", "deny"])
 def test_no_project_makes_any_decision_milder(user: str, first: str, default: str) -> None:
     mine = f'default = "{user}"\n'
     theirs = f'default = "{default}"\n[[rule]]\ndecision = "{first}"\ncommand = "ls"\n'
-    for question in (command("ls"), command("rm x"), tool("edit", "x")):
-        alone, both = policy(mine).decide(question), policy(mine, project=theirs).decide(question)
+    for act in (command("ls"), command("rm x"), tool("edit", "x")):
+        alone, both = policy(mine).decide(act), policy(mine, project=theirs).decide(act)
         assert STRICTNESS[both.outcome] >= STRICTNESS[alone.outcome]
 
 
@@ -207,7 +207,7 @@ def test_answers_given_for_good_answer_what_would_be_asked_and_nothing_else() ->
 def test_approving_answers_in_a_persons_place(approve: str, read: str, edit: str, pushes: str) -> None:
     chosen = policy(NO_PUSH, approve=approve)  # type: ignore[arg-type]
     assert chosen.decide(tool("read", "src/x.py")).outcome == read
-    assert chosen.decide(about_file("read", f"{ROOT}/x", SETTING)).outcome == read
+    assert chosen.decide(act_of_file("read", f"{ROOT}/x", SETTING)).outcome == read
     assert chosen.decide(tool("edit", "src/x.py")).outcome == edit
     assert chosen.decide(write(f"{ROOT}/x")).outcome == edit
     assert chosen.decide(command("make $(x)")).outcome == edit
@@ -234,7 +234,7 @@ def test_reads_leave_the_session_only_if_somebody_says_so() -> None:
 
 
 def test_files_of_the_session_may_be_read_without_a_question() -> None:
-    assert policy().decide(about_file("read", f"{ROOT}/x", SETTING)).outcome == "allow"
+    assert policy().decide(act_of_file("read", f"{ROOT}/x", SETTING)).outcome == "allow"
     assert policy().decide(tool("read", "x")).outcome == "ask"
 
 

@@ -5,8 +5,8 @@ import shlex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dragoman.workspace.policy.act import act_of_command
 from dragoman.workspace.policy.policy import Policy
-from dragoman.workspace.policy.question import about_command
 from tests.every import every
 from tests.workspace.policy.decision_lines import RULES, decision_lines, lines_of
 from tests.workspace.policy.makers import ROOT, SETTING, command, policy
@@ -171,7 +171,7 @@ def test_hiding_a_denied_command_never_gets_it_allowed(line: str) -> None:
 @given(hidden_lines())
 def test_nor_does_handing_it_to_a_shell_in_a_terminal(line: str) -> None:
     for words in (["sh", "-c", line], ["bash", "-lc", line], ["env", "bash", "-c", line]):
-        assert POLICIES["all-but"].decide(about_command(words, SETTING, cwd=ROOT)).outcome != "allow"
+        assert POLICIES["all-but"].decide(act_of_command(words, SETTING, cwd=ROOT)).outcome != "allow"
 
 
 @given(st.text(max_size=60))

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from dragoman.workspace.policy.act import Act
 from dragoman.workspace.policy.policy import Policy
 from dragoman.workspace.policy.policy_parser import PolicyError, read_policy
-from dragoman.workspace.policy.question import PolicyQuestion
 from dragoman.workspace.policy.remembered_rules import RememberedRules, rule_text
 from dragoman.workspace.policy.shell import read_arguments, read_line
 from tests.workspace.policy.makers import ROOT, command, tool
@@ -23,8 +23,8 @@ def kept(tmp_path: Path) -> RememberedRules:
     return RememberedRules(str(tmp_path / "config" / "remembered.toml"))
 
 
-def decided(kept: RememberedRules, question: PolicyQuestion) -> str:
-    return Policy(remembered_rules=kept.rules()).decide(question).outcome
+def decided(kept: RememberedRules, act: Act) -> str:
+    return Policy(remembered_rules=kept.rules()).decide(act).outcome
 
 
 def test_an_answer_is_a_rule_that_a_person_can_read(kept: RememberedRules) -> None:
@@ -68,7 +68,7 @@ def test_an_answer_holds_in_its_folder_and_its_project(kept: RememberedRules, li
     assert decided(kept, command(line, cwd=f"{ROOT}/tmp")) == "allow"
     assert decided(kept, command(line)) == "ask"
     assert decided(kept, command(line, cwd=f"{ROOT}/tmp/deeper")) == "ask"
-    elsewhere = PolicyQuestion(method="terminal", agent="claude", script=read_line(line), roots=("/other",))
+    elsewhere = Act(method="terminal", agent="claude", script=read_line(line), roots=("/other",))
     assert decided(kept, elsewhere) == "ask"
     inside = replace(elsewhere, roots=("/other", f"{ROOT}/tmp"), cwd=f"{ROOT}/tmp")
     assert decided(kept, inside) == "ask"
@@ -76,9 +76,9 @@ def test_an_answer_holds_in_its_folder_and_its_project(kept: RememberedRules, li
 
 def test_a_tool_without_a_path_is_allowed_in_its_project_alone(kept: RememberedRules) -> None:
     kept.remember(tool("fetch", name="WebFetch"), "allow", now=NOON)
-    question = tool("fetch", name="WebFetch")
-    assert decided(kept, question) == "allow"
-    assert decided(kept, replace(question, roots=("/other",))) == "ask"
+    act = tool("fetch", name="WebFetch")
+    assert decided(kept, act) == "allow"
+    assert decided(kept, replace(act, roots=("/other",))) == "ask"
 
 
 def test_what_was_wrapped_is_kept_with_its_wrapping(kept: RememberedRules) -> None:
@@ -135,13 +135,11 @@ def test_a_broken_file_is_not_overwritten(kept: RememberedRules) -> None:
 @given(st.lists(st.text(max_size=10), min_size=1, max_size=4), st.text(max_size=10))
 def test_any_command_and_any_name_make_a_rule_that_answers_exactly_them(words: list[str], agent: str) -> None:
     script = read_arguments(words)
-    question = PolicyQuestion(method="terminal", agent=agent, kind="execute", script=script)
-    text = rule_text(question, "allow", now=NOON)
+    act = Act(method="terminal", agent=agent, kind="execute", script=script)
+    text = rule_text(act, "allow", now=NOON)
     assert (text is None) == (script.objection is not None)
     if text is not None:
         rules = read_policy(text, "r").rules
-        assert Policy(remembered_rules=rules).decide(question).outcome == "allow"
-        other = PolicyQuestion(
-            method="terminal", agent=agent, kind="execute", script=read_arguments([*words, "x"])
-        )
+        assert Policy(remembered_rules=rules).decide(act).outcome == "allow"
+        other = Act(method="terminal", agent=agent, kind="execute", script=read_arguments([*words, "x"]))
         assert Policy(remembered_rules=rules).decide(other).outcome == "ask"

@@ -3,20 +3,18 @@ import re
 
 import pytest
 
+from dragoman.workspace.policy.act_text import render_act
 from dragoman.workspace.policy.decision import PolicyDecision
 from dragoman.workspace.policy.permission_prompt import PermissionPrompt
-from dragoman.workspace.policy.question_text import render_question
 from dragoman.workspace.policy.terminal_asker import TerminalAsker
 from tests.workspace.policy.makers import OFFERED, command, option
 from tests.workspace.policy.typist import Terminal, terminal
 
 
 def asked(line: str = "make test") -> PermissionPrompt:
-    question = command(line)
+    act = command(line)
     decision = PolicyDecision(outcome="ask", rule="built in", why="no rule")
-    return PermissionPrompt(
-        question=question, decision=decision, text=render_question(question), options=tuple(OFFERED)
-    )
+    return PermissionPrompt(act=act, decision=decision, text=render_act(act), options=tuple(OFFERED))
 
 
 def asker(at: Terminal) -> TerminalAsker:
@@ -45,11 +43,11 @@ async def test_q_and_the_end_of_input_choose_nothing(lines: list[str], *, ends: 
 
 
 async def test_what_an_agent_calls_its_options_cannot_touch_the_terminal() -> None:
-    question = command("make")
+    act = command("make")
     decision = PolicyDecision(outcome="ask", rule="", why="")
     options = (option("x", "allow_once", "\x1b[2JNo\n 9) Yes"),)
     with terminal("1") as at:
-        asking = PermissionPrompt(question=question, decision=decision, text="make", options=options)
+        asking = PermissionPrompt(act=act, decision=decision, text="make", options=options)
         assert await asker(at).ask(asking) == "x"
     assert "1) ␛[2JNo␊ 9) Yes  [allow once]" in at.shown
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dragoman.schema import v1
-from dragoman.workspace.policy.question import QuestionContext, about_tool_call
+from dragoman.workspace.policy.act import ActContext, act_of_call
 from dragoman.workspace.policy.tool_calls import MOST_BYTES, MOST_CALLS, ToolCalls
 from tests.workspace.policy.makers import policy
 from tests.workspace.policy.test_permission_service import Desk, Person
@@ -56,8 +56,8 @@ async def test_an_announced_command_is_judged_whatever_is_said_after_it(tmp_path
 )
 def test_a_request_does_not_take_back_what_was_announced(members: dict[str, Any]) -> None:
     call = v1.ToolCallUpdate(tool_call_id="t", **members)
-    question = about_tool_call(call, QuestionContext(), known_call=told(announced()).find_call("s", call))
-    assert policy(RULES).decide(question).outcome == "deny"
+    act = act_of_call(call, ActContext(), known_call=told(announced()).find_call("s", call))
+    assert policy(RULES).decide(act).outcome == "deny"
 
 
 @pytest.mark.parametrize(
@@ -70,8 +70,8 @@ def test_a_request_does_not_take_back_what_was_announced(members: dict[str, Any]
 )
 def test_a_call_that_was_forgotten_is_a_command_that_nobody_can_read(flood: list[Any]) -> None:
     calls = told(announced(), *flood)
-    question = about_tool_call(BARE, QuestionContext(), known_call=calls.find_call("s", BARE))
-    assert policy(RULES).decide(question).outcome == "ask"
+    act = act_of_call(BARE, ActContext(), known_call=calls.find_call("s", BARE))
+    assert policy(RULES).decide(act).outcome == "ask"
     clear = v1.ToolCallUpdate(tool_call_id="new", kind="edit", locations=[v1.ToolCallLocation(path="/a")])
     assert calls.find_call("s", clear) is None
 

@@ -26,9 +26,9 @@ from dragoman.sdk.resumption import Backoff
 from dragoman.sdk.resumption.hub_link import is_final
 from dragoman.tui.ports import BoardQuestion, BoardSession, Caution, ChatRequest, PermissionQuestion
 from dragoman.version import VERSION
+from dragoman.workspace.policy.act import ActContext, act_of_call
+from dragoman.workspace.policy.act_text import render_act
 from dragoman.workspace.policy.options import usable_options
-from dragoman.workspace.policy.question import QuestionContext, about_tool_call
-from dragoman.workspace.policy.question_text import render_question
 
 HUB = "_dragoman/hub/"
 
@@ -321,16 +321,16 @@ def make_permission(fields: Fields, *, cwd: str) -> PermissionQuestion | None:
         request = read(msgspec.json.encode(fields.get("params")), v1.RequestPermissionRequest)
     except (SchemaError, TypeError):
         return None
-    context = QuestionContext(agent=_text(fields, "agent"), roots=(cwd,) if cwd else ())
-    question = about_tool_call(request.tool_call, context, session_id=request.session_id)
-    question = msgspec.structs.replace(question, requester=_text(fields, "requester"))
+    context = ActContext(agent=_text(fields, "agent"), roots=(cwd,) if cwd else ())
+    act = act_of_call(request.tool_call, context, session_id=request.session_id)
+    act = msgspec.structs.replace(act, requester=_text(fields, "requester"))
     cautions = list(_cautions(fields))
 
     async def known_cautions() -> Sequence[Caution]:
         return cautions
 
     return PermissionQuestion(
-        text=render_question(question, request.tool_call),
+        text=render_act(act, request.tool_call),
         why=_text(fields, "rule"),
         options=tuple(usable_options(request.options)),
         cautions=known_cautions if cautions else None,

@@ -41,24 +41,24 @@ class RiskNotes:
 
         return on_update
 
-    def about(self, question: PermissionPrompt) -> Callable[[], Awaitable[Sequence[Caution]]]:
+    def about(self, act: PermissionPrompt) -> Callable[[], Awaitable[Sequence[Caution]]]:
         """Gives what is found, as soon as it is."""
         known_cautions = _known_cautions.get()
 
         async def find_cautions() -> Sequence[Caution]:
-            own = await self._find_risks(question)
+            own = await self._find_risks(act)
             return list(dict.fromkeys([*own, *known_cautions]))
 
         return find_cautions
 
     async def _find_risks(self, prompt: PermissionPrompt) -> Sequence[Caution]:
-        question = prompt.question
+        act = prompt.act
         proposal = await asyncio.to_thread(
             make_proposal,
-            () if question.script is None else (question.script.text,),
+            () if act.script is None else (act.script.text,),
             changes=prompt.texts,
-            paths=question.written_paths,
-            folders=question.roots,
+            paths=act.written_paths,
+            folders=act.roots,
         )
         if proposal.is_empty:
             return ()

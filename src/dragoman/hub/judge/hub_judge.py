@@ -31,6 +31,12 @@ from dragoman.schema.v1.methods import METHODS
 from dragoman.system.files import open_regular
 from dragoman.wire.codes import INVALID_PARAMS
 from dragoman.workspace.lent_files import Access
+from dragoman.workspace.policy.act import (
+    Act,
+    ActContext,
+    act_of_call,
+    act_of_request,
+)
 from dragoman.workspace.policy.audit import AuditLog, By
 from dragoman.workspace.policy.decision import PolicyDecision
 from dragoman.workspace.policy.judge import LENT_OPTIONS, PermissionJudge, with_real_paths
@@ -41,12 +47,6 @@ from dragoman.workspace.policy.policy import BUILT_IN, Policy, PolicyLayer
 from dragoman.workspace.policy.policy_files import load_policy, read_file
 from dragoman.workspace.policy.policy_parser import PolicyError
 from dragoman.workspace.policy.policy_paths import policy_paths
-from dragoman.workspace.policy.question import (
-    PolicyQuestion,
-    QuestionContext,
-    about_lent,
-    about_tool_call,
-)
 from dragoman.workspace.policy.remembered_rules import RememberedRules
 from dragoman.workspace.remote_access import PERMIT_METHOD
 
@@ -69,7 +69,7 @@ LENDERS: Final[dict[Lender, str]] = {
 class AgentQuestion(Struct, frozen=True, kw_only=True):
     """A request for permission that waits for people."""
 
-    question: PolicyQuestion
+    act: Act
     decision: PolicyDecision
     """Why it is asked."""
     options: list[v1.PermissionOption]
@@ -117,7 +117,7 @@ class HubJudge:
             return None  # no option says yes for once: which one is meant, people decide
         del self._agents[session.id, request.sequence]
         settlement = self._judge.settle(
-            agent_question.question, agent_question.decision, agent_question.options, option, by="policy"
+            agent_question.act, agent_question.decision, agent_question.options, option, by="policy"
         )
         return Raw(write(select_option(settlement.option)))
 
@@ -126,12 +126,12 @@ class HubJudge:
         permission = read(request.params, v1.RequestPermissionRequest)
         call = permission.tool_call
         known_call = session.calls.find_call(session.id, call)
-        question = about_tool_call(call, _setting(session), session_id=session.id, known_call=known_call)
-        question = replace(question, paths=with_real_paths(question.paths))
-        decision = self._judge.decide(question, self._policy(session))
+        act = act_of_call(call, _setting(session), session_id=session.id, known_call=known_call)
+        act = replace(act, paths=with_real_paths(act.paths))
+        decision = self._judge.decide(act, self._policy(session))
         rule = "" if decision.rule.startswith(BUILT_IN) else decision.rule
         session.dispatch(ev.RequestAnnotated(sequence=request.sequence, rule=rule))
-        agent_question = AgentQuestion(question=question, decision=decision, options=permission.options)
+        agent_question = AgentQuestion(act=act, decision=decision, options=permission.options)
         self._agents[session.id, request.sequence] = agent_question
         return agent_question
 
@@ -163,16 +163,16 @@ class HubJudge:
         decision = PolicyDecision(outcome=verdict, rule=agent_question.decision.rule, why=why_of(kind, how))
         option_id = option if kind is not None else None
         settlement = self._judge.settle(
-            agent_question.question, decision, agent_question.options, option_id, by=how, person=person
+            agent_question.act, decision, agent_question.options, option_id, by=how, person=person
         )
         if settlement.decision.outcome != verdict:
             return Raw(write(select_option(settlement.option)))
         if kind in ("allow_always", "reject_always"):
-            self._hub.owner.start(self._remember(agent_question.question, verdict))
+            self._hub.owner.start(self._remember(agent_question.act, verdict))
         return result
 
-    async def _remember(self, question: PolicyQuestion, outcome: Literal["allow", "deny"]) -> None:
-        await asyncio.to_thread(self._judge.remember, question, outcome)
+    async def _remember(self, act: Act, outcome: Literal["allow", "deny"]) -> None:
+        await asyncio.to_thread(self._judge.remember, act, outcome)
 
     # What agents want of lent files and terminals.
 
@@ -193,23 +193,23 @@ class HubJudge:
         """What holds for files and terminals that a client lends: rules that deny, and rules that ask. What
         no rule names is left to the client, which has a person of its own.
         """
-        question = _lent_question(session, request)
-        if question is None:
+        act = _lent_act(session, request)
+        if act is None:
             return "allow"
-        decision = self._judge.decide(question, self._policy(session))
+        decision = self._judge.decide(act, self._policy(session))
         if decision.outcome == "ask":
             return "ask" if decision.is_rule or decision.needs_person else "allow"
         option = choose_option("allow" if decision.outcome == "allow" else "deny", LENT_OPTIONS)
-        settlement = self._judge.settle(question, decision, LENT_OPTIONS, option, by="policy")
+        settlement = self._judge.settle(act, decision, LENT_OPTIONS, option, by="policy")
         return "allow" if settlement.decision.outcome == "allow" else "deny"
 
     async def permit_for_client(self, session: LiveSession, request: OpenRequest) -> None:
         """Ask people about something that a client lends; raises if they do not permit it."""
-        question = _lent_question(session, request)
-        assert question is not None  # else nothing was to be asked
+        act = _lent_act(session, request)
+        assert act is not None  # else nothing was to be asked
         content = value_of(object_of(request.params).get("content"))
-        diffs = (v1.Diff(path=question.paths[0], new_text=str(content)),) if question.writes else ()
-        await self._desk(session, request, lender="client").permit(question, diffs)
+        diffs = (v1.Diff(path=act.paths[0], new_text=str(content)),) if act.writes else ()
+        await self._desk(session, request, lender="client").permit(act, diffs)
 
     def _desk(self, session: LiveSession, request: OpenRequest, *, lender: Lender) -> PermissionService:
         setting = _setting(session)
@@ -242,13 +242,13 @@ class HubJudge:
 
     # What clients bring along.
 
-    def decide_about_server(self, question: PolicyQuestion, *, cwd: str) -> PolicyDecision:
+    def decide_about_server(self, act: Act, *, cwd: str) -> PolicyDecision:
         """What the rules about MCP servers say of one that a client names; what none names is allowed."""
-        return self._judge.decide(question, self._policy_in([cwd]).about_servers())
+        return self._judge.decide(act, self._policy_in([cwd]).about_servers())
 
     async def settle_server(
         self,
-        question: PolicyQuestion,
+        act: Act,
         decision: PolicyDecision,
         choice: PermissionChoice,
         options: Sequence[v1.PermissionOption],
@@ -256,7 +256,7 @@ class HubJudge:
         """Write down what was decided about it; whether it is permitted."""
         settlement = await asyncio.to_thread(
             self._judge.settle,
-            question,
+            act,
             decision,
             options,
             choice.option_id,
@@ -265,11 +265,11 @@ class HubJudge:
         )
         return settlement.decision.outcome == "allow"
 
-    def take_back(self, question: PolicyQuestion, decision: PolicyDecision) -> None:
+    def take_back(self, act: Act, decision: PolicyDecision) -> None:
         """Whoever named the server has left, and nobody needs an answer."""
         taken_back = PolicyDecision(outcome="deny", rule=decision.rule, why=why_of(None, "cancel"))
         try:
-            self._judge.write(question, taken_back, by="cancel", option=None)
+            self._judge.write(act, taken_back, by="cancel", option=None)
         except OSError:  # nothing was permitted; the cancellation must go on
             log.exception("the audit log cannot be written")
 
@@ -315,22 +315,22 @@ class SessionAsker:
         self._request = request
         self._lender = lender
 
-    async def ask(self, question: PermissionPrompt) -> PermissionChoice:
-        params = await asyncio.to_thread(self._params, question)
+    async def ask(self, act: PermissionPrompt) -> PermissionChoice:
+        params = await asyncio.to_thread(self._params, act)
         async with waiting_for_people():
             return await self._judge.ask_people(self._session, params, about=self._request)
 
     def _params(self, prompt: PermissionPrompt) -> bytes:
-        question = prompt.question
+        act = prompt.act
         call: dict[str, Any] = {
             "toolCallId": f"hub-{self._request.sequence}",
-            "title": _title(question, LENDERS[self._lender]),
-            "kind": question.kind,
+            "title": _title(act, LENDERS[self._lender]),
+            "kind": act.kind,
             "status": "pending",
-            "rawInput": _input(question),
+            "rawInput": _input(act),
         }
-        if question.paths:
-            call["locations"] = [{"path": path} for path in question.paths]
+        if act.paths:
+            call["locations"] = [{"path": path} for path in act.paths]
         if prompt.texts:
             call["content"] = [self._change(diff) for diff in prompt.texts]
         return encode_json(
@@ -385,18 +385,18 @@ def _roots(session: LiveSession) -> list[str]:
     return [session.state.cwd, *session.state.folders]
 
 
-def _setting(session: LiveSession) -> QuestionContext:
-    return QuestionContext(
+def _setting(session: LiveSession) -> ActContext:
+    return ActContext(
         agent=session.state.agent, roots=with_real_paths(_roots(session)), home=policy_paths().home
     )
 
 
-def _lent_question(session: LiveSession, request: OpenRequest) -> PolicyQuestion | None:
+def _lent_act(session: LiveSession, request: OpenRequest) -> Act | None:
     params = value_of(request.params)
     if not isinstance(params, Mapping):
         return None
-    question = about_lent(request.method, params, _setting(session), session_id=session.id)
-    return None if question is None else replace(question, paths=with_real_paths(question.paths))
+    act = act_of_request(request.method, params, _setting(session), session_id=session.id)
+    return None if act is None else replace(act, paths=with_real_paths(act.paths))
 
 
 def _option_in(result: Raw | None) -> str | None:
@@ -406,20 +406,20 @@ def _option_in(result: Raw | None) -> str | None:
     return option if isinstance(option, str) else None
 
 
-def _title(question: PolicyQuestion, whose: str) -> str:
-    if question.script is not None:
-        return f"Run `{question.script.text}` in {whose} terminal"
-    verb = {"edit": "Write", "search": "Search for"}.get(question.kind, "Read")
-    return f"{verb} {question.title} through {whose} files"
+def _title(act: Act, whose: str) -> str:
+    if act.script is not None:
+        return f"Run `{act.script.text}` in {whose} terminal"
+    verb = {"edit": "Write", "search": "Search for"}.get(act.kind, "Read")
+    return f"{verb} {act.title} through {whose} files"
 
 
-def _input(question: PolicyQuestion) -> dict[str, Any]:
-    if question.script is None:
-        return {"path": question.title}
-    variables = dict(variable.partition("=")[::2] for variable in question.variables)
+def _input(act: Act) -> dict[str, Any]:
+    if act.script is None:
+        return {"path": act.title}
+    variables = dict(variable.partition("=")[::2] for variable in act.variables)
     return {
-        "command": question.script.text,
-        **({"cwd": question.cwd} if question.cwd else {}),
+        "command": act.script.text,
+        **({"cwd": act.cwd} if act.cwd else {}),
         **({"env": variables} if variables else {}),
     }
 

@@ -36,8 +36,8 @@ from dragoman.review.risks import (
 from dragoman.schema import v1
 from dragoman.schema.codec import read
 from dragoman.schema.errors import SchemaError
+from dragoman.workspace.policy.act import Act, ActContext, act_of_call
 from dragoman.workspace.policy.proposed_texts import texts_in
-from dragoman.workspace.policy.question import PolicyQuestion, QuestionContext, about_tool_call
 
 if TYPE_CHECKING:
     from dragoman.review.assessor import Assessor
@@ -48,15 +48,15 @@ SOONER = 400
 """Entries before a request in which its tool call is looked for."""
 
 
-def proposal_of(question: PolicyQuestion, texts: Sequence[v1.Diff], *, most: int = LARGEST) -> Proposal:
+def proposal_of(act: Act, texts: Sequence[v1.Diff], *, most: int = LARGEST) -> Proposal:
     """What would be done, in the reviewer's words. Which lines are new is looked for in up to `most`
     characters: in a large change that takes too long for a loop.
     """
     return make_proposal(
-        () if question.script is None else (question.script.text,),
+        () if act.script is None else (act.script.text,),
         changes=texts,
-        paths=question.written_paths,
-        folders=question.roots,
+        paths=act.written_paths,
+        folders=act.roots,
         most=most,
     )
 
@@ -196,4 +196,4 @@ def _over(call: v1.ToolCallUpdate, before: v1.ToolCallUpdate | None) -> v1.ToolC
 
 def _proposal(session: LiveSession, call: v1.ToolCallUpdate, *, most: int) -> Proposal:
     roots = (session.state.cwd, *session.state.folders)
-    return proposal_of(about_tool_call(call, QuestionContext(roots=roots)), texts_in(call), most=most)
+    return proposal_of(act_of_call(call, ActContext(roots=roots)), texts_in(call), most=most)

@@ -26,13 +26,13 @@ from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import KEY_LENGTH, encode_json, value_of
 from dragoman.hub.session.state import new_state
 from dragoman.schema.codec import write
+from dragoman.workspace.policy.act import Act, ActContext, act_of_server
 from dragoman.workspace.policy.decision import PolicyDecision
 from dragoman.workspace.policy.judge import LENT_OPTIONS, with_real_paths
 from dragoman.workspace.policy.options import choose_option
 from dragoman.workspace.policy.permission_prompt import PermissionChoice
 from dragoman.workspace.policy.permission_service import why_of
 from dragoman.workspace.policy.policy_paths import policy_paths
-from dragoman.workspace.policy.question import PolicyQuestion, QuestionContext, about_mcp_server
 
 ASKING_KEY: Final = ASKING.ljust(KEY_LENGTH + 1, "-")
 """The key under which the journal lists them; it is longer than a client's may be."""
@@ -57,24 +57,24 @@ async def permit_servers(
 ) -> None:
     """Raise the answer to a request that names an MCP server which is not permitted."""
     servers = value_of(params.get("mcpServers"))
-    setting = QuestionContext(agent=agent, roots=with_real_paths([cwd]), home=policy_paths().home)
+    setting = ActContext(agent=agent, roots=with_real_paths([cwd]), home=policy_paths().home)
     for server in servers if isinstance(servers, list) else []:
         if not isinstance(server, dict):
             continue
-        question = about_mcp_server(server, setting)
-        decision = judge.decide_about_server(question, cwd=cwd)
+        act = act_of_server(server, setting)
+        decision = judge.decide_about_server(act, cwd=cwd)
         choice = PermissionChoice(
             option_id=choose_option("allow" if decision.outcome == "allow" else "deny", OPTIONS), by="policy"
         )
         if decision.outcome == "ask":
             try:
-                choice = await _ask(hub, judge, question, session)
+                choice = await _ask(hub, judge, act, session)
             except asyncio.CancelledError:
-                judge.take_back(question, decision)
+                judge.take_back(act, decision)
                 raise
             decision = _decide_by_answer(decision, choice)
-        if not await judge.settle_server(question, decision, choice, OPTIONS):
-            why = f"Forbidden: the MCP server {question.tool!r} is not permitted: {decision.why}"
+        if not await judge.settle_server(act, decision, choice, OPTIONS):
+            why = f"Forbidden: the MCP server {act.tool!r} is not permitted: {decision.why}"
             raise ErrorAnswer(FORBIDDEN, why, {"reason": "policy"})
 
 
@@ -84,23 +84,21 @@ def _decide_by_answer(decision: PolicyDecision, choice: PermissionChoice) -> Pol
     return PolicyDecision(outcome="allow" if kind == "allow_once" else "deny", rule=decision.rule, why=why)
 
 
-async def _ask(
-    hub: EngineHub, judge: HubJudge, question: PolicyQuestion, session: LiveSession | None
-) -> PermissionChoice:
+async def _ask(hub: EngineHub, judge: HubJudge, act: Act, session: LiveSession | None) -> PermissionChoice:
     if session is not None:
-        return await judge.ask_people(session, _params(question, session.id))
-    async with asking_session(hub, agent=question.agent, cwd=question.roots[0]) as asking:
-        return await judge.ask_people(asking, _params(question, asking.id))
+        return await judge.ask_people(session, _params(act, session.id))
+    async with asking_session(hub, agent=act.agent, cwd=act.roots[0]) as asking:
+        return await judge.ask_people(asking, _params(act, asking.id))
 
 
-def _params(question: PolicyQuestion, session_id: str) -> bytes:
+def _params(act: Act, session_id: str) -> bytes:
     """A question about an MCP server. Values of its variables are left out: they are mostly keys."""
-    target = {"command": question.script.text} if question.script is not None else {"url": question.title}
-    variables = [variable.partition("=")[0] for variable in question.variables]
+    target = {"command": act.script.text} if act.script is not None else {"url": act.title}
+    variables = [variable.partition("=")[0] for variable in act.variables]
     call = {
-        "toolCallId": f"hub-mcp-{question.tool}",
-        "title": f"Let {question.agent} use the MCP server {question.tool!r}: `{question.title}`",
-        "kind": question.kind,
+        "toolCallId": f"hub-mcp-{act.tool}",
+        "title": f"Let {act.agent} use the MCP server {act.tool!r}: `{act.title}`",
+        "kind": act.kind,
         "status": "pending",
         "rawInput": {**target, **({"variables": variables} if variables else {})},
     }

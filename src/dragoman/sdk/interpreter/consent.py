@@ -20,13 +20,13 @@ from dragoman.dialect.message import Object
 from dragoman.schema import v1
 from dragoman.schema.codec import read
 from dragoman.schema.errors import SchemaError
+from dragoman.workspace.policy.act import Act, ActContext, act_of_call
 from dragoman.workspace.policy.audit import AuditLog, audit_entry
 from dragoman.workspace.policy.decision import PolicyDecision
 from dragoman.workspace.policy.options import choose_option
 from dragoman.workspace.policy.policy import Policy
 from dragoman.workspace.policy.policy_files import load_policy
 from dragoman.workspace.policy.policy_paths import policy_paths
-from dragoman.workspace.policy.question import PolicyQuestion, QuestionContext, about_tool_call
 
 log = logging.getLogger(__name__)
 
@@ -46,31 +46,31 @@ def by_policy(
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Consent:
     """From the params of `session/request_permission` to the id of the option that says what was decided."""
-    setting = QuestionContext(agent=agent, roots=_and_real([cwd]), home=policy_paths().home)
+    setting = ActContext(agent=agent, roots=_and_real([cwd]), home=policy_paths().home)
 
     def consent(params: Object) -> str | None:
         try:
             request = read(msgspec.json.encode(params), v1.RequestPermissionRequest)
         except (SchemaError, msgspec.MsgspecError):  # what cannot be read cannot be judged
             return None
-        question = about_tool_call(request.tool_call, setting, session_id=request.session_id)
-        question = replace(question, paths=_and_real(question.paths))
-        decision = policy.decide(question)
+        act = act_of_call(request.tool_call, setting, session_id=request.session_id)
+        act = replace(act, paths=_and_real(act.paths))
+        decision = policy.decide(act)
         option = choose_option("allow", request.options) if decision.outcome == "allow" else None
-        if option is not None and write_audit(question, decision, option):
+        if option is not None and write_audit(act, decision, option):
             return option
         if option is None:
             denial = PolicyDecision(
                 outcome="deny", rule=decision.rule, why=f"nobody can be asked; {decision.why}"
             )
-            write_audit(question, denial, None)
+            write_audit(act, denial, None)
         return choose_option("deny", request.options)
 
-    def write_audit(question: PolicyQuestion, decision: PolicyDecision, option: str | None) -> bool:
+    def write_audit(act: Act, decision: PolicyDecision, option: str | None) -> bool:
         if audit is None:
             return True
         try:
-            audit.append(audit_entry(question, decision, by="policy", option=option, time=now()))
+            audit.append(audit_entry(act, decision, by="policy", option=option, time=now()))
         except OSError:
             log.exception("the audit log cannot be written; nothing is permitted until it can")
             return False

@@ -2,9 +2,9 @@
 
 Import from the modules:
 
-    policy              `load_policy(roots=, file=, approve=)`; `policy.decide(question)` gives a
+    policy              `load_policy(roots=, file=, approve=)`; `policy.decide(act)` gives a
                         `PolicyDecision(outcome, rule, why)`
-    question            `PolicyQuestion`, and how one is made from a request or an access
+    act                 `Act`, and how one is made from a request or an access
     judge               `PermissionJudge`: decides about one effect and writes the decision to the audit log
     tool_calls          `ToolCalls`: what an agent has reported about its tool calls
     permission_service  `PermissionService(policy, asker=, audit=, remembered_rules=, agent=, roots=)`: its

@@ -22,8 +22,8 @@ import msgspec
 from msgspec import Struct
 
 from dragoman.system.files import CAREFUL, lock
+from dragoman.workspace.policy.act import Act
 from dragoman.workspace.policy.decision import PolicyDecision
-from dragoman.workspace.policy.question import PolicyQuestion
 from dragoman.workspace.policy.redaction import redact
 
 MOST_BYTES: Final = 16 * 1024 * 1024
@@ -56,7 +56,7 @@ class AuditEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def audit_entry(
-    question: PolicyQuestion,
+    act: Act,
     decision: PolicyDecision,
     *,
     by: By = "policy",
@@ -66,21 +66,21 @@ def audit_entry(
 ) -> AuditEntry:
     return AuditEntry(
         time=time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-        agent=question.agent,
-        session=question.session_id,
-        method=question.method,
-        kind=question.kind,
-        tool=question.tool,
-        title=redact(question.title),
-        paths=question.paths,
-        command=None if question.script is None else redact(question.script.text),
+        agent=act.agent,
+        session=act.session_id,
+        method=act.method,
+        kind=act.kind,
+        tool=act.tool,
+        title=redact(act.title),
+        paths=act.paths,
+        command=None if act.script is None else redact(act.script.text),
         outcome=decision.outcome,
         rule=decision.rule,
         why=redact(decision.why),
         by=by,
         option=option,
         person=person,
-        requester=redact(question.requester),
+        requester=redact(act.requester),
     )
 
 

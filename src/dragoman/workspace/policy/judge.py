@@ -19,19 +19,19 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from dragoman.schema import v1
 from dragoman.workspace.lent_files import Access
+from dragoman.workspace.policy.act import (
+    READS,
+    Act,
+    ActContext,
+    act_of_command,
+    act_of_file,
+)
 from dragoman.workspace.policy.audit import AuditLog, By, audit_entry
 from dragoman.workspace.policy.decision import PolicyDecision
 from dragoman.workspace.policy.options import choose_option
 from dragoman.workspace.policy.policy import Policy
 from dragoman.workspace.policy.policy_parser import PolicyError
 from dragoman.workspace.policy.programs import is_harmless
-from dragoman.workspace.policy.question import (
-    READS,
-    PolicyQuestion,
-    QuestionContext,
-    about_command,
-    about_file,
-)
 from dragoman.workspace.policy.remembered_rules import RememberedRules, rule_text
 from dragoman.workspace.policy.rules import PolicyRule
 
@@ -47,7 +47,7 @@ LENT_OPTIONS: Final = (
 )
 """What a person may answer when an agent uses something that is lent."""
 
-Act: TypeAlias = tuple[str, str, str]
+GrantKey: TypeAlias = tuple[str, str, str]
 """Session, verb and object: what a permission was granted for."""
 
 
@@ -72,22 +72,22 @@ class PermissionJudge:
         self._audit = audit
         self._remembered_rules = remembered_rules
         self._now = now
-        self._grants: deque[Act] = deque(maxlen=MOST_GRANTS)
+        self._grants: deque[GrantKey] = deque(maxlen=MOST_GRANTS)
 
-    def decide(self, question: PolicyQuestion, policy: Policy) -> PolicyDecision:
+    def decide(self, act: Act, policy: Policy) -> PolicyDecision:
         """What the rules, the remembered answers and the granted permissions say; `ask` if none of them does.
 
         A granted permission is used up by the decision that it makes.
         """
-        decision = policy.decide(question)
-        if decision.outcome == "ask" and self._use_grant(question):
+        decision = policy.decide(act)
+        if decision.outcome == "ask" and self._use_grant(act):
             why = "a request for permission was granted for it"
             return PolicyDecision(outcome="allow", rule=decision.rule, why=why)
         return decision
 
     def settle(
         self,
-        question: PolicyQuestion,
+        act: Act,
         decision: PolicyDecision,
         options: Sequence[v1.PermissionOption],
         option: str | None,
@@ -99,19 +99,19 @@ class PermissionJudge:
         if decision.outcome == "allow" and option is None:
             decision = _deny(decision, f"{decision.why}; but no option that was offered says so")
         try:
-            self.write(question, decision, by=by, person=person, option=option)
+            self.write(act, decision, by=by, person=person, option=option)
         except OSError:
             log.exception("the audit log cannot be written; nothing is permitted until it can")
             if decision.outcome == "allow":
                 decision = _deny(decision, "the audit log cannot be written")
                 option = choose_option("deny", options)
-        if decision.outcome == "allow" and question.method == "permission":
-            self._grants.extend(_acts(question))
+        if decision.outcome == "allow" and act.method == "permission":
+            self._grants.extend(_keys(act))
         return Settlement(decision, option)
 
     def write(
         self,
-        question: PolicyQuestion,
+        act: Act,
         decision: PolicyDecision,
         *,
         by: By,
@@ -120,60 +120,56 @@ class PermissionJudge:
     ) -> None:
         """Append one line to the audit log; raises `OSError` if that is not possible."""
         if self._audit is not None:
-            line = audit_entry(question, decision, by=by, person=person, option=option, time=self._now())
+            line = audit_entry(act, decision, by=by, person=person, option=option, time=self._now())
             self._audit.append(line)
 
     # Answers that are given for good.
 
-    def remember(
-        self, question: PolicyQuestion, outcome: Literal["allow", "deny"]
-    ) -> tuple[PolicyRule, ...] | None:
+    def remember(self, act: Act, outcome: Literal["allow", "deny"]) -> tuple[PolicyRule, ...] | None:
         """Keep an answer as a rule; all remembered rules, or None if it was not kept. The answer counts also
         if it was not: the next question of its kind is then asked again.
         """
         if self._remembered_rules is None:
             return None
         try:
-            if not self._remembered_rules.remember(question, outcome, now=self._now()):
+            if not self._remembered_rules.remember(act, outcome, now=self._now()):
                 return None
             return self._remembered_rules.rules()
         except (OSError, PolicyError) as error:
             log.warning("an answer could not be kept: %s", error)
             return None
 
-    def can_remember(self, question: PolicyQuestion) -> bool:
-        return (
-            self._remembered_rules is not None and rule_text(question, "allow", now=self._now()) is not None
-        )
+    def can_remember(self, act: Act) -> bool:
+        return self._remembered_rules is not None and rule_text(act, "allow", now=self._now()) is not None
 
     # Permissions that were granted once.
 
-    def _use_grant(self, question: PolicyQuestion) -> bool:
-        acts = _acts(question)
-        if question.method == "permission" or not acts or not all(map(self._is_granted, acts)):
+    def _use_grant(self, act: Act) -> bool:
+        keys = _keys(act)
+        if act.method == "permission" or not keys or not all(map(self._is_granted, keys)):
             return False
-        for act in acts:
-            if act in self._grants:
-                self._grants.remove(act)
+        for key in keys:
+            if key in self._grants:
+                self._grants.remove(key)
         return True
 
-    def _is_granted(self, act: Act) -> bool:
-        session_id, verb, path = act
+    def _is_granted(self, key: GrantKey) -> bool:
+        session_id, verb, path = key
         # Whoever may change a file may look at it first, and then still change it.
-        return act in self._grants or (verb == "read" and (session_id, "edit", path) in self._grants)
+        return key in self._grants or (verb == "read" and (session_id, "edit", path) in self._grants)
 
     def forget(self, session_id: str) -> None:
         """Drop the permissions that a session was granted and has not used."""
-        remaining = [act for act in self._grants if act[0] != session_id]
+        remaining = [key for key in self._grants if key[0] != session_id]
         self._grants.clear()
         self._grants.extend(remaining)
 
 
-def about_access(access: Access, setting: QuestionContext) -> PolicyQuestion:
+def act_of_access(access: Access, setting: ActContext) -> Act:
     """What an agent wants of something that is lent."""
     command = access.command
     if command is not None:
-        return about_command(
+        return act_of_command(
             command.words,
             setting,
             cwd=command.cwd,
@@ -183,7 +179,7 @@ def about_access(access: Access, setting: QuestionContext) -> PolicyQuestion:
     kind: Literal["read", "write", "search"] = (
         "write" if access.kind == "write" else "search" if access.kind == "search" else "read"
     )
-    return about_file(kind, access.path, setting, session_id=access.session_id)
+    return act_of_file(kind, access.path, setting, session_id=access.session_id)
 
 
 def with_real_paths(paths: Sequence[str]) -> tuple[str, ...]:
@@ -191,20 +187,20 @@ def with_real_paths(paths: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*paths, *(os.path.realpath(path) for path in paths if "\0" not in path)]))
 
 
-def _acts(question: PolicyQuestion) -> Sequence[Act]:
+def _keys(act: Act) -> Sequence[GrantKey]:
     """What a question is about, as things that can be compared: files, or one command."""
-    if question.script is not None:
+    if act.script is not None:
         # The same words elsewhere, or with variables that change what they do, are another command.
         changing = sorted(
-            variable for variable in question.variables if not is_harmless(variable.partition("=")[0])
+            variable for variable in act.variables if not is_harmless(variable.partition("=")[0])
         )
-        script = question.script
+        script = act.script
         text = repr(script.commands) if script.objection is None else script.text
-        return [(question.session_id, "run", repr((text, os.path.realpath(question.start), changing)))]
-    if question.kinds <= {"edit"}:
-        return [(question.session_id, "edit", path) for path in question.paths]
-    if question.kinds <= READS:
-        return [(question.session_id, "read", path) for path in question.paths]
+        return [(act.session_id, "run", repr((text, os.path.realpath(act.start), changing)))]
+    if act.kinds <= {"edit"}:
+        return [(act.session_id, "edit", path) for path in act.paths]
+    if act.kinds <= READS:
+        return [(act.session_id, "read", path) for path in act.paths]
     return []
 
 

@@ -7,15 +7,15 @@ from typing import Protocol
 from msgspec import Struct
 
 from dragoman.schema import v1
+from dragoman.workspace.policy.act import Act
 from dragoman.workspace.policy.audit import By
 from dragoman.workspace.policy.decision import PolicyDecision
-from dragoman.workspace.policy.question import PolicyQuestion
 
 
 class PermissionPrompt(Struct, frozen=True, kw_only=True):
     """One question to a person."""
 
-    question: PolicyQuestion
+    act: Act
     decision: PolicyDecision
     """Why it is asked."""
     text: str
@@ -38,7 +38,7 @@ class PermissionChoice(Struct, frozen=True, kw_only=True):
 class Asker(Protocol):
     """Somebody who can be asked. Cancelling a question takes it back."""
 
-    async def ask(self, question: PermissionPrompt) -> PermissionChoice | str | None:
+    async def ask(self, act: PermissionPrompt) -> PermissionChoice | str | None:
         """The chosen option, or None if nothing was chosen."""
         ...
 
@@ -46,5 +46,5 @@ class Asker(Protocol):
 class NoAsker:
     """Nobody is there. Nothing is chosen."""
 
-    async def ask(self, question: PermissionPrompt) -> str | None:
+    async def ask(self, act: PermissionPrompt) -> str | None:
         return None

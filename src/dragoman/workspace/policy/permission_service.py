@@ -25,15 +25,15 @@ from msgspec.structs import replace
 from dragoman.errors import ErrorAnswer
 from dragoman.schema import v1
 from dragoman.workspace.lent_files import Access
+from dragoman.workspace.policy.act import Act, ActContext, act_of_call
+from dragoman.workspace.policy.act_text import render_act
 from dragoman.workspace.policy.audit import AuditLog, By
 from dragoman.workspace.policy.decision import PolicyDecision
-from dragoman.workspace.policy.judge import LENT_OPTIONS, PermissionJudge, about_access, with_real_paths
+from dragoman.workspace.policy.judge import LENT_OPTIONS, PermissionJudge, act_of_access, with_real_paths
 from dragoman.workspace.policy.options import choose_option, select_option, usable_options
 from dragoman.workspace.policy.permission_prompt import Asker, PermissionChoice, PermissionPrompt
 from dragoman.workspace.policy.policy import Policy
 from dragoman.workspace.policy.proposed_texts import texts_in
-from dragoman.workspace.policy.question import PolicyQuestion, QuestionContext, about_tool_call
-from dragoman.workspace.policy.question_text import render_question
 from dragoman.workspace.policy.remembered_rules import RememberedRules
 from dragoman.workspace.refusals import FORBIDDEN, refusal
 
@@ -68,21 +68,19 @@ class PermissionService:
         `requester_of` names the subagent whose session asks, and nothing for any other session.
         """
         self.policy = policy
-        self.denials: deque[tuple[PolicyQuestion, PolicyDecision]] = deque(maxlen=MOST_DENIED)
+        self.denials: deque[tuple[Act, PolicyDecision]] = deque(maxlen=MOST_DENIED)
         self._asker = asker
         self._judge = judge or PermissionJudge(audit=audit, remembered_rules=remembered_rules, now=now)
         self._tool_calls = find_tool_call
         self._requester_of = requester_of or (lambda _: "")
         self._home = os.path.expanduser("~") if home is None else home
-        self._default = QuestionContext(agent=agent, roots=with_real_paths(roots), home=self._home)
-        self._sessions: dict[str, QuestionContext] = {}
+        self._default = ActContext(agent=agent, roots=with_real_paths(roots), home=self._home)
+        self._sessions: dict[str, ActContext] = {}
 
     def open(self, session_id: str, *, roots: Sequence[str], agent: str | None = None) -> None:
         """Say where a session lives, if not where the desk does."""
         name = self._default.agent if agent is None else agent
-        self._sessions[session_id] = QuestionContext(
-            agent=name, roots=with_real_paths(roots), home=self._home
-        )
+        self._sessions[session_id] = ActContext(agent=name, roots=with_real_paths(roots), home=self._home)
 
     # The two doors.
 
@@ -93,17 +91,17 @@ class PermissionService:
         call = request.tool_call
         known_call = self._tool_calls(request.session_id, call) if self._tool_calls is not None else None
         setting = self._setting(request.session_id)
-        question = about_tool_call(call, setting, session_id=request.session_id, known_call=known_call)
-        question = replace(
-            question,
-            paths=await asyncio.to_thread(with_real_paths, question.paths),
+        act = act_of_call(call, setting, session_id=request.session_id, known_call=known_call)
+        act = replace(
+            act,
+            paths=await asyncio.to_thread(with_real_paths, act.paths),
             requester=self._requester_of(request.session_id),
         )
         shown_call = known_call if known_call is not None and not _tells_more(call) else call
         option = await self._answer(
-            question,
+            act,
             request.options,
-            lambda: render_question(question, shown_call),
+            lambda: render_act(act, shown_call),
             lambda: texts_in(shown_call),
         )
         return select_option(option)
@@ -112,62 +110,58 @@ class PermissionService:
         """Permit an access to something that is lent, or raise."""
         text = access.text if access.kind == "write" else None
         diffs = () if text is None else (v1.Diff(path=access.path, new_text=text),)
-        question = about_access(access, self._setting(access.session_id))
-        await self.permit(replace(question, requester=self._requester_of(access.session_id)), diffs)
+        act = act_of_access(access, self._setting(access.session_id))
+        await self.permit(replace(act, requester=self._requester_of(access.session_id)), diffs)
 
-    async def permit(self, question: PolicyQuestion, diffs: tuple[v1.Diff, ...] = ()) -> None:
+    async def permit(self, act: Act, diffs: tuple[v1.Diff, ...] = ()) -> None:
         """Permit the use of something that is lent, or raise; `diffs` is what files would hold then."""
         text = diffs[0].new_text if diffs else None
-        option = await self._answer(
-            question, LENT_OPTIONS, lambda: render_question(question, text=text), lambda: diffs
-        )
+        option = await self._answer(act, LENT_OPTIONS, lambda: render_act(act, text=text), lambda: diffs)
         if option not in ("allow", "always"):
             raise policy_refusal()
 
-    def _setting(self, session_id: str) -> QuestionContext:
+    def _setting(self, session_id: str) -> ActContext:
         return self._sessions.get(session_id, self._default)
 
     # Deciding.
 
     async def _answer(
         self,
-        question: PolicyQuestion,
+        act: Act,
         options: Sequence[v1.PermissionOption],
         render: Callable[[], str],
         texts: Callable[[], tuple[v1.Diff, ...]],
     ) -> str | None:
-        decision = self._judge.decide(question, self.policy)
+        decision = self._judge.decide(act, self.policy)
         if decision.outcome == "ask" and self._asker is not None:
-            return await self._ask(self._asker, question, decision, options, render, texts)
+            return await self._ask(self._asker, act, decision, options, render, texts)
         if decision.outcome == "ask":
             why = f"{decision.why}; it would be asked, and nobody is there"
             decision = PolicyDecision(outcome="deny", rule=decision.rule, why=why)
         option = choose_option("allow" if decision.outcome == "allow" else "deny", options)
-        return await self._settle(question, decision, options, option)
+        return await self._settle(act, decision, options, option)
 
     async def _ask(
         self,
         asker: Asker,
-        question: PolicyQuestion,
+        act: Act,
         decision: PolicyDecision,
         options: Sequence[v1.PermissionOption],
         render: Callable[[], str],
         texts: Callable[[], tuple[v1.Diff, ...]],
     ) -> str | None:
         offered_options = tuple(usable_options(options))
-        own = self._own_always(question, offered_options)
+        own = self._own_always(act, offered_options)
         usable = offered_options if own is None else (*offered_options, own)
-        prompt = PermissionPrompt(
-            question=question, decision=decision, text=render(), options=usable, texts=texts()
-        )
+        prompt = PermissionPrompt(act=act, decision=decision, text=render(), options=usable, texts=texts())
         try:
             answer = await asker.ask(prompt) if offered_options else None
         except asyncio.CancelledError:
-            self._take_back(question, decision)
+            self._take_back(act, decision)
             raise
         choice = answer if isinstance(answer, PermissionChoice) else PermissionChoice(option_id=answer)
         if choice.by == "cancel":
-            self._take_back(question, decision)
+            self._take_back(act, decision)
             return None
         option = choice.option_id
         kind = next((each.kind for each in usable if each.option_id == option), None)
@@ -177,36 +171,34 @@ class PermissionService:
             option = choose_option("allow", offered_options)  # the agent hears yes, and we remember
         agent_option = option if kind is not None else None
         settled_option = await self._settle(
-            question, final_decision, options, agent_option, by=choice.by, person=choice.person
+            act, final_decision, options, agent_option, by=choice.by, person=choice.person
         )
         if settled_option is not None and kind in ("allow_always", "reject_always"):
-            rules = await asyncio.to_thread(self._judge.remember, question, outcome)
+            rules = await asyncio.to_thread(self._judge.remember, act, outcome)
             self.policy = self.policy if rules is None else self.policy.with_remembered(rules)
         return settled_option
 
-    def _own_always(
-        self, question: PolicyQuestion, options: Sequence[v1.PermissionOption]
-    ) -> v1.PermissionOption | None:
+    def _own_always(self, act: Act, options: Sequence[v1.PermissionOption]) -> v1.PermissionOption | None:
         """Our own way to say yes for good, where an agent has none and we could keep it."""
         kinds = {option.kind for option in options}
-        if "allow_always" in kinds or "allow_once" not in kinds or not self._judge.can_remember(question):
+        if "allow_always" in kinds or "allow_once" not in kinds or not self._judge.can_remember(act):
             return None
         option_id = "dragoman:always"
         while any(option.option_id == option_id for option in options):
             option_id += "+"
         return v1.PermissionOption(option_id=option_id, name="Yes, and remember it here", kind="allow_always")
 
-    def _take_back(self, question: PolicyQuestion, decision: PolicyDecision) -> None:
+    def _take_back(self, act: Act, decision: PolicyDecision) -> None:
         """The turn was cancelled, and its answer is on its way; what is left is to say so in the log."""
         taken_back = PolicyDecision(outcome="deny", rule=decision.rule, why=why_of(None, "cancel"))
         try:
-            self._judge.write(question, taken_back, by="cancel", option=None)
+            self._judge.write(act, taken_back, by="cancel", option=None)
         except OSError:  # nothing was permitted; the cancellation must go on
             log.exception("the audit log cannot be written")
 
     async def _settle(
         self,
-        question: PolicyQuestion,
+        act: Act,
         decision: PolicyDecision,
         options: Sequence[v1.PermissionOption],
         option: str | None,
@@ -215,10 +207,10 @@ class PermissionService:
         person: str = "",
     ) -> str | None:
         settlement = await asyncio.to_thread(
-            self._judge.settle, question, decision, options, option, by=by, person=person
+            self._judge.settle, act, decision, options, option, by=by, person=person
         )
         if settlement.decision.outcome != "allow":
-            self.denials.append((question, settlement.decision))
+            self.denials.append((act, settlement.decision))
         return settlement.option
 
 

@@ -7,7 +7,7 @@ is then looked up in the answers that a person gave for good, and after that `ap
 person's place: `all`, `reads` (the rest is denied, and so is what a rule says to ask) or `none`.
 
     policy = load_policy(roots=["/project"], approve="reads")
-    decision = policy.decide(question)
+    decision = policy.decide(act)
 
 A command that is made of several is decided one by one, and the strictest decision counts.
 """
@@ -20,9 +20,9 @@ from typing import Final, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dragoman.workspace.policy.act import Act
 from dragoman.workspace.policy.decision import STRICTNESS, Certainty, Outcome, PolicyDecision, strictest
-from dragoman.workspace.policy.question import PolicyQuestion
-from dragoman.workspace.policy.rules import PolicyRule, QuestionPart, Relevance, parts_of, relevance
+from dragoman.workspace.policy.rules import ActPart, PolicyRule, Relevance, parts_of, relevance
 
 Approve: TypeAlias = Literal["all", "reads", "none"]
 
@@ -61,15 +61,14 @@ class Policy(Struct, frozen=True, kw_only=True):
     protected_paths: tuple[str, ...] = ()
     """Files and folders that hold policies: whoever may write them may do everything."""
 
-    def decide(self, question: PolicyQuestion) -> PolicyDecision:
+    def decide(self, act: Act) -> PolicyDecision:
         """What this policy says; the strictest of what it says about each command in it."""
-        return strictest(*(self._decide_part(part) for part in parts_of(question)))
+        return strictest(*(self._decide_part(part) for part in parts_of(act)))
 
-    def explain(self, question: PolicyQuestion) -> Sequence[tuple[str, Sequence[PolicyStep], PolicyDecision]]:
+    def explain(self, act: Act) -> Sequence[tuple[str, Sequence[PolicyStep], PolicyDecision]]:
         """The same, with every rule that was looked at on the way: command, steps, decision."""
         return [
-            (" ".join(part.words or ()), self._steps(part), self._decide_part(part))
-            for part in parts_of(question)
+            (" ".join(part.words or ()), self._steps(part), self._decide_part(part)) for part in parts_of(act)
         ]
 
     def about_servers(self) -> Policy:
@@ -85,7 +84,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     def with_remembered(self, rules: Sequence[PolicyRule]) -> Policy:
         return replace(self, remembered_rules=tuple(rules))
 
-    def _decide_part(self, part: QuestionPart) -> PolicyDecision:
+    def _decide_part(self, part: ActPart) -> PolicyDecision:
         rules = [rule for layer in self._trusted_layers() for rule in layer.rules]
         doubt, rule_decision = _first_match(rules, part, "it is the first rule that speaks about it")
         decision = strictest(*doubt, rule_decision or self._default(part))
@@ -109,20 +108,20 @@ class Policy(Struct, frozen=True, kw_only=True):
         wants_person = wants_person or (decision.is_rule and self.approve == "reads")
         return self._apply_approval(decision, part, wants_person=wants_person)
 
-    def _default(self, part: QuestionPart) -> PolicyDecision:
+    def _default(self, part: ActPart) -> PolicyDecision:
         why = _with_doubt(_NO_RULE, part)
         for layer in self._trusted_layers():
             if layer.default is not None:
                 return PolicyDecision(outcome=layer.default, rule=f"{layer.name} (default)", why=why)
-        if part.question.method == "fs/read" and self.approve != "none" and part.question.is_inside:
+        if part.act.method == "fs/read" and self.approve != "none" and part.act.is_inside:
             return PolicyDecision(outcome="allow", rule=BUILT_IN, why="files of the session may be read")
         return PolicyDecision(outcome="ask", rule=f"{BUILT_IN} (default)", why=why)
 
     def _trusted_layers(self) -> Sequence[PolicyLayer]:
         return [layer for layer in self.layers if not layer.only_stricter]
 
-    def _touches_policy(self, part: QuestionPart) -> PolicyDecision | None:
-        if not self.protected_paths or part.question.kinds <= {"read", "search", "think"}:
+    def _touches_policy(self, part: ActPart) -> PolicyDecision | None:
+        if not self.protected_paths or part.act.kinds <= {"read", "search", "think"}:
             return None
         rule = PolicyRule(decision="ask", path=self.protected_paths)
         # A word that may be anything is no reason: else nothing with a variable in it could be approved.
@@ -132,12 +131,12 @@ class Policy(Struct, frozen=True, kw_only=True):
         return PolicyDecision(outcome="ask", rule=BUILT_IN, why=why, needs_person=True)
 
     def _apply_approval(
-        self, decision: PolicyDecision, part: QuestionPart, *, wants_person: bool
+        self, decision: PolicyDecision, part: ActPart, *, wants_person: bool
     ) -> PolicyDecision:
         if self.approve is None:
             return decision
         rule = f"approve {self.approve}"
-        approves = self.approve == "all" or (self.approve == "reads" and part.question.is_read)
+        approves = self.approve == "all" or (self.approve == "reads" and part.act.is_read)
         if approves and not wants_person:
             return PolicyDecision(
                 outcome="allow", rule=rule, why=f"nobody is asked, and {_APPROVED[self.approve]}"
@@ -147,7 +146,7 @@ class Policy(Struct, frozen=True, kw_only=True):
         why = _with_doubt(f"nobody is asked, and {_APPROVED[self.approve]}", part)
         return PolicyDecision(outcome="deny", rule=rule, why=why)
 
-    def _steps(self, part: QuestionPart) -> Sequence[PolicyStep]:
+    def _steps(self, part: ActPart) -> Sequence[PolicyStep]:
         rules = [rule for layer in self.layers for rule in layer.rules] + list(self.remembered_rules)
         return [
             PolicyStep(rule=rule.label, decision=rule.decision, objection=relevance(rule, part).why)
@@ -163,7 +162,7 @@ _APPROVED: Final[dict[Approve, str]] = {
 
 
 def _first_match(
-    rules: Sequence[PolicyRule], part: QuestionPart, why: str
+    rules: Sequence[PolicyRule], part: ActPart, why: str
 ) -> tuple[tuple[PolicyDecision, ...], PolicyDecision | None]:
     """The decision of the first rule that applies; before it, a doubt if a rule that denies might apply."""
     doubt: tuple[PolicyDecision, ...] = ()
@@ -178,14 +177,14 @@ def _first_match(
     return doubt, None
 
 
-def _doubtful(rule: PolicyRule, part: QuestionPart, relevance: Relevance) -> PolicyDecision:
+def _doubtful(rule: PolicyRule, part: ActPart, relevance: Relevance) -> PolicyDecision:
     why = _about(part, relevance.why or "it might mean this")
     return PolicyDecision(
         outcome="ask", rule=rule.label, why=why, is_rule=True, needs_person=rule.decision == "deny"
     )
 
 
-def _stricter(layer: PolicyLayer, part: QuestionPart) -> Sequence[PolicyDecision]:
+def _stricter(layer: PolicyLayer, part: ActPart) -> Sequence[PolicyDecision]:
     doubt, rule_decision = _first_match(layer.rules, part, "the project asks for it")
     if rule_decision is None and layer.default is not None:
         rule_decision = PolicyDecision(outcome=layer.default, rule=f"{layer.name} (default)", why=_NO_RULE)
@@ -194,12 +193,12 @@ def _stricter(layer: PolicyLayer, part: QuestionPart) -> Sequence[PolicyDecision
     )
 
 
-def _about(part: QuestionPart, why: str) -> str:
-    script = part.question.script
+def _about(part: ActPart, why: str) -> str:
+    script = part.act.script
     if part.words is None or script is None or len(script.commands) < 2:
         return why
     return f"of its {len(script.commands)} commands `{' '.join(part.words)}` decides, and {why}"
 
 
-def _with_doubt(why: str, part: QuestionPart) -> str:
+def _with_doubt(why: str, part: ActPart) -> str:
     return why if part.doubt is None else f"{why}; no rule that names commands could allow it: {part.doubt}"

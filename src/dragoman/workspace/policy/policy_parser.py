@@ -14,9 +14,9 @@ from typing import Final, NamedTuple, TypeGuard
 from dragoman.errors import LocalMistake
 from dragoman.schema.v1.tool_call import TOOL_KINDS
 from dragoman.text.toml import toml_skeleton
+from dragoman.workspace.policy.act import METHODS
 from dragoman.workspace.policy.commands import BadPattern, read_pattern
 from dragoman.workspace.policy.decision import STRICTNESS, Outcome
-from dragoman.workspace.policy.question import METHODS
 from dragoman.workspace.policy.rules import PolicyRule
 
 VERSION: Final = 1

@@ -20,10 +20,10 @@ from dragoman.system.files import CAREFUL, lock
 from dragoman.system.replacement import PRIVATE, replacement_of
 from dragoman.text.sanitize import sanitize_line
 from dragoman.text.toml import toml_skeleton
+from dragoman.workspace.policy.act import Act
 from dragoman.workspace.policy.commands import literal_pattern
 from dragoman.workspace.policy.policy_files import read_text
 from dragoman.workspace.policy.policy_parser import read_policy
-from dragoman.workspace.policy.question import PolicyQuestion
 from dragoman.workspace.policy.redaction import redact
 from dragoman.workspace.policy.rules import PolicyRule
 from dragoman.workspace.policy.shell import CommandScript
@@ -31,14 +31,14 @@ from dragoman.workspace.policy.shell import CommandScript
 _HEAD = "# Answers that were given for good. Delete a rule, and you are asked again.\nversion = 1\n"
 
 
-def rule_text(question: PolicyQuestion, decision: Literal["allow", "deny"], *, now: datetime) -> str | None:
+def rule_text(act: Act, decision: Literal["allow", "deny"], *, now: datetime) -> str | None:
     """The rule that answers exactly this question again, or None if it is not clear enough for one."""
-    fields = _conditions(question, decision)
+    fields = _conditions(act, decision)
     if fields is None:
         return None
-    text = question.script.text if question.script else question.title or question.kind
+    text = act.script.text if act.script else act.title or act.kind
     question_text = sanitize_line(redact(text), exact=True)
-    who = sanitize_line(question.agent) or "an agent"
+    who = sanitize_line(act.agent) or "an agent"
     lines = [
         f"# {now.astimezone(UTC):%Y-%m-%d %H:%M} UTC, asked by {who}: {question_text}",
         "[[rule]]",
@@ -48,28 +48,26 @@ def rule_text(question: PolicyQuestion, decision: Literal["allow", "deny"], *, n
     return "\n".join(lines) + "\n"
 
 
-def _conditions(
-    question: PolicyQuestion, decision: Literal["allow", "deny"]
-) -> dict[str, Sequence[str]] | None:
+def _conditions(act: Act, decision: Literal["allow", "deny"]) -> dict[str, Sequence[str]] | None:
     fields: dict[str, Sequence[str]] = {}
-    if question.agent:
-        fields["agent"] = [_literal(question.agent)]
-    if question.roots:
-        fields["project"] = _place(question.roots[0])
-    if question.script is not None:
-        if question.objection() is not None:
+    if act.agent:
+        fields["agent"] = [_literal(act.agent)]
+    if act.roots:
+        fields["project"] = _place(act.roots[0])
+    if act.script is not None:
+        if act.objection() is not None:
             return None
         # The same words do something else in another folder. A rejection holds in the whole project.
         if decision == "allow":
-            fields["folder"] = _place(question.start)
-        return {**fields, **_command_conditions(question.script)}
-    fields["kind"] = sorted(question.kinds)
-    if question.tool:
-        fields["tool"] = [_literal(question.tool)]
-    if question.paths:
-        return {**fields, "path": [_literal(path) for path in question.paths]}
+            fields["folder"] = _place(act.start)
+        return {**fields, **_command_conditions(act.script)}
+    fields["kind"] = sorted(act.kinds)
+    if act.tool:
+        fields["tool"] = [_literal(act.tool)]
+    if act.paths:
+        return {**fields, "path": [_literal(path) for path in act.paths]}
     # A tool without a name and without a path could be anything the next time.
-    return fields if question.tool else None
+    return fields if act.tool else None
 
 
 def _command_conditions(script: CommandScript) -> dict[str, Sequence[str]]:
@@ -110,11 +108,9 @@ class RememberedRules:
         text = read_text(self.path)
         return () if text is None else read_policy(text, self.path).rules
 
-    def remember(
-        self, question: PolicyQuestion, decision: Literal["allow", "deny"], *, now: datetime | None = None
-    ) -> bool:
+    def remember(self, act: Act, decision: Literal["allow", "deny"], *, now: datetime | None = None) -> bool:
         """Keep an answer; whether it could be kept. What cannot be said as a rule is asked again."""
-        block = rule_text(question, decision, now=now or datetime.now(UTC))
+        block = rule_text(act, decision, now=now or datetime.now(UTC))
         if block is None:
             return False
         with self._lock_file():

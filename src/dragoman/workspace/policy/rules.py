@@ -17,10 +17,10 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from dragoman.workspace.policy import commands, globs
+from dragoman.workspace.policy.act import Act
 from dragoman.workspace.policy.decision import Certainty, Outcome
 from dragoman.workspace.policy.partial_words import ANY, RUN, has_unknown_part
 from dragoman.workspace.policy.program_calls import goes_below, read_call
-from dragoman.workspace.policy.question import PolicyQuestion
 from dragoman.workspace.policy.shell import Words
 
 
@@ -52,10 +52,10 @@ class PolicyRule(Struct, frozen=True, kw_only=True):
         return f"{where} ({self.name})" if self.name else where
 
 
-class QuestionPart(Struct, frozen=True, kw_only=True):
+class ActPart(Struct, frozen=True, kw_only=True):
     """A question about one of the commands in it; about the whole, if it holds none that could be read."""
 
-    question: PolicyQuestion
+    act: Act
     words: Words | None = None
     folders: tuple[str, ...] = ()
     """Where its commands may run."""
@@ -63,16 +63,13 @@ class QuestionPart(Struct, frozen=True, kw_only=True):
     """Why the command must not be allowed by a rule that names commands."""
 
 
-def parts_of(question: PolicyQuestion) -> Sequence[QuestionPart]:
+def parts_of(act: Act) -> Sequence[ActPart]:
     """Every command of a question by itself: each must be allowed."""
-    doubt = question.objection()
-    folders = tuple(question.folders())
-    if question.script is None or question.script.objection is not None:
-        return (QuestionPart(question=question, doubt=doubt, folders=folders),)
-    return [
-        QuestionPart(question=question, words=words, doubt=doubt, folders=folders)
-        for words in question.script.commands
-    ]
+    doubt = act.objection()
+    folders = tuple(act.folders())
+    if act.script is None or act.script.objection is not None:
+        return (ActPart(act=act, doubt=doubt, folders=folders),)
+    return [ActPart(act=act, words=words, doubt=doubt, folders=folders) for words in act.script.commands]
 
 
 class Relevance(NamedTuple):
@@ -82,7 +79,7 @@ class Relevance(NamedTuple):
     why: str | None = None
 
 
-def relevance(rule: PolicyRule, part: QuestionPart, *, is_sure: bool = False) -> Relevance:
+def relevance(rule: PolicyRule, part: ActPart, *, is_sure: bool = False) -> Relevance:
     """Whether a rule speaks about this. A rule that allows does or does not; one that asks or denies might.
 
     With `is_sure`, what may be anything at all is left out of account.
@@ -93,25 +90,25 @@ def relevance(rule: PolicyRule, part: QuestionPart, *, is_sure: bool = False) ->
     return _restricts(rule, part, is_sure=is_sure)
 
 
-def _allows(rule: PolicyRule, part: QuestionPart) -> str | None:
-    question = part.question
-    if rule.agent and not _any_glob(rule.agent, question.agent):
+def _allows(rule: PolicyRule, part: ActPart) -> str | None:
+    act = part.act
+    if rule.agent and not _any_glob(rule.agent, act.agent):
         return "it is for other agents"
-    if rule.method and question.method not in rule.method:
+    if rule.method and act.method not in rule.method:
         return "it is for other methods"
-    if rule.kind and not question.kinds <= set(rule.kind):
+    if rule.kind and not act.kinds <= set(rule.kind):
         return "it is for other kinds of tools"
-    if rule.tool and not _any_glob(rule.tool, question.tool):
+    if rule.tool and not _any_glob(rule.tool, act.tool):
         return "it is for other tools"
-    if (why := _other_place(rule, question)) is not None:
+    if (why := _other_place(rule, act)) is not None:
         return why
-    if rule.command_line and (question.script is None or question.script.text not in rule.command_line):
+    if rule.command_line and (act.script is None or act.script.text not in rule.command_line):
         return "it is for other command lines"
-    if rule.path and (why := _paths_not_allowed(rule, question)):
+    if rule.path and (why := _paths_not_allowed(rule, act)):
         return why
     if rule.command and part.words is not None and not _any_permits(rule, part.words):
         return "it is for other commands"
-    if rule.command and question.script is None:
+    if rule.command and act.script is None:
         return "it is for commands"
     if part.doubt is not None and not rule.unreadable:
         return f"the command cannot be allowed by a rule: {part.doubt}"
@@ -122,28 +119,28 @@ def _any_permits(rule: PolicyRule, words: Words) -> bool:
     return any(commands.permits(pattern, words) for pattern in rule.command)
 
 
-def _paths_not_allowed(rule: PolicyRule, question: PolicyQuestion) -> str | None:
-    if not question.paths:
+def _paths_not_allowed(rule: PolicyRule, act: Act) -> str | None:
+    if not act.paths:
         return "it is for paths, and none is named"
-    for path in question.paths:
-        if not globs.permits(rule.path, path, roots=question.roots, home=question.home):
+    for path in act.paths:
+        if not globs.permits(rule.path, path, roots=act.roots, home=act.home):
             return f"it is not for the path {path}"
     return None
 
 
-def _restricts(rule: PolicyRule, part: QuestionPart, *, is_sure: bool) -> Relevance:
-    question = part.question
-    if rule.agent and not _any_glob(rule.agent, question.agent, fold=True):
+def _restricts(rule: PolicyRule, part: ActPart, *, is_sure: bool) -> Relevance:
+    act = part.act
+    if rule.agent and not _any_glob(rule.agent, act.agent, fold=True):
         return Relevance(Certainty.NO, "it is for other agents")
-    if rule.method and question.method not in rule.method:
+    if rule.method and act.method not in rule.method:
         return Relevance(Certainty.NO, "it is for other methods")
-    if rule.kind and question.kinds.isdisjoint(rule.kind) and question.kind not in rule.kind:
+    if rule.kind and act.kinds.isdisjoint(rule.kind) and act.kind not in rule.kind:
         return Relevance(Certainty.NO, "it is for other kinds of tools")
-    if rule.tool and not _any_glob(rule.tool, question.tool, fold=True):
+    if rule.tool and not _any_glob(rule.tool, act.tool, fold=True):
         return Relevance(Certainty.NO, "it is for other tools")
-    if (why := _other_place(rule, question)) is not None:
+    if (why := _other_place(rule, act)) is not None:
         return Relevance(Certainty.NO, why)
-    if rule.command_line and (question.script is None or question.script.text not in rule.command_line):
+    if rule.command_line and (act.script is None or act.script.text not in rule.command_line):
         return Relevance(Certainty.NO, "it is for other command lines")
     paths = _touches(rule, part, is_sure=is_sure) if rule.path else Certainty.YES
     if paths is Certainty.NO:
@@ -156,13 +153,13 @@ def _restricts(rule: PolicyRule, part: QuestionPart, *, is_sure: bool) -> Releva
     return Relevance(certainty)
 
 
-def _other_place(rule: PolicyRule, question: PolicyQuestion) -> str | None:
+def _other_place(rule: PolicyRule, act: Act) -> str | None:
     """Why a rule for some folders does not hold here; they are compared as they are written."""
-    home = question.home
-    project = question.roots[0] if question.roots else ""
+    home = act.home
+    project = act.roots[0] if act.roots else ""
     if rule.project and not (project and globs.permits(rule.project, project, roots=(), home=home)):
         return "it is for other projects"
-    if rule.folder and not globs.permits(rule.folder, question.start, roots=(), home=home):
+    if rule.folder and not globs.permits(rule.folder, act.start, roots=(), home=home):
         return "it is for commands that start in other folders"
     return None
 
@@ -173,9 +170,9 @@ def _any_glob(patterns: Iterable[str], name: str, *, fold: bool = False) -> bool
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def _runs(rule: PolicyRule, part: QuestionPart) -> Certainty:
+def _runs(rule: PolicyRule, part: ActPart) -> Certainty:
     """Whether one of a rule's commands is, or might be, run."""
-    script = part.question.script
+    script = part.act.script
     if script is None:
         return Certainty.NO
     possible = (part.words,) if part.words is not None else script.possible
@@ -185,44 +182,42 @@ def _runs(rule: PolicyRule, part: QuestionPart) -> Certainty:
         if any(commands.restricts_roughly(pattern, words) for words in guesses):
             return Certainty.YES
         certainty = max(certainty, *(commands.restricts(pattern, words) for words in possible), Certainty.NO)
-    if certainty is Certainty.NO and part.question.runs_other_code:
+    if certainty is Certainty.NO and part.act.runs_other_code:
         return Certainty.PERHAPS
     return certainty
 
 
-def _touches(rule: PolicyRule, part: QuestionPart, *, is_sure: bool) -> Certainty:
+def _touches(rule: PolicyRule, part: ActPart, *, is_sure: bool) -> Certainty:
     """Whether one of a rule's paths is, or might be, named."""
-    question = part.question
+    act = part.act
     certainty = Certainty.NO
-    for path in (*question.paths, *_words_as_paths(part)):
+    for path in (*act.paths, *_words_as_paths(part)):
         if is_sure:
             path = "/".join(
                 "\0" if name.strip(ANY + RUN) == "" and name else name for name in path.split("/")
             )
-        certainty = max(certainty, globs.restricts(rule.path, path, roots=question.roots, home=question.home))
+        certainty = max(certainty, globs.restricts(rule.path, path, roots=act.roots, home=act.home))
         if certainty is Certainty.YES:
             return certainty
     if certainty is Certainty.NO and any(
-        globs.is_above(rule.path, path, roots=question.roots, home=question.home) for path in _trees(part)
+        globs.is_above(rule.path, path, roots=act.roots, home=act.home) for path in _trees(part)
     ):
         return Certainty.PERHAPS
     return (
-        Certainty.PERHAPS
-        if certainty is Certainty.NO and not is_sure and question.runs_other_code
-        else certainty
+        Certainty.PERHAPS if certainty is Certainty.NO and not is_sure and act.runs_other_code else certainty
     )
 
 
-def _commands_of(part: QuestionPart) -> Sequence[Words]:
+def _commands_of(part: ActPart) -> Sequence[Words]:
     if part.words is not None:
         return (part.words,)
-    script = part.question.script
+    script = part.act.script
     return tuple(filter(None, (*script.commands, *script.possible))) if script is not None else ()
 
 
-def _words_as_paths(part: QuestionPart) -> Iterable[str]:
+def _words_as_paths(part: ActPart) -> Iterable[str]:
     """What a command's words would be if they were paths, wherever the command may have gone before."""
-    question = part.question
+    act = part.act
     for words in _commands_of(part):
         words = tuple(dict.fromkeys(words))
         if len(words) > _MANY:
@@ -236,11 +231,11 @@ def _words_as_paths(part: QuestionPart) -> Iterable[str]:
         ]
         here = [
             *bases,
-            *(globs.absolute(value, base, home=question.home) for value in folder_values for base in bases),
+            *(globs.absolute(value, base, home=act.home) for value in folder_values for base in bases),
         ]
         for word in words if words[0].startswith(".") or "/" in words[0] else words[1:]:
             for value in _values_in(word):
-                yield from (globs.absolute(value, base, home=question.home) for base in here)
+                yield from (globs.absolute(value, base, home=act.home) for base in here)
 
 
 _FOLDER_FLAGS = frozenset(("-C", "--directory", "--chdir", "--cwd", "--dir", "--prefix"))
@@ -272,10 +267,10 @@ _MOST_LETTERS = 8
 """How many letters may be bundled before a value that is attached to the last."""
 
 
-def _trees(part: QuestionPart) -> Iterable[str]:
+def _trees(part: ActPart) -> Iterable[str]:
     """Folders that a command changes or copies with all that is in them."""
-    question = part.question
+    act = part.act
     for words in _commands_of(part):
         if goes_below(words):
             for operand in read_call(words).operands:
-                yield from (globs.absolute(operand, base, home=question.home) for base in part.folders)
+                yield from (globs.absolute(operand, base, home=act.home) for base in part.folders)

@@ -3,18 +3,18 @@ from hypothesis import strategies as st
 
 from dragoman.schema import v1
 from dragoman.text.sanitize import sanitize
-from dragoman.workspace.policy.question import about_tool_call
-from dragoman.workspace.policy.question_text import diff_lines, render_question
+from dragoman.workspace.policy.act import act_of_call
+from dragoman.workspace.policy.act_text import diff_lines, render_act
 from tests.workspace.policy.makers import ROOT, SETTING, command, tool, write
 
 
 def shown(call: v1.ToolCallUpdate) -> str:
-    return render_question(about_tool_call(call, SETTING), call)
+    return render_act(act_of_call(call, SETTING), call)
 
 
 def test_a_long_command_is_shown_to_its_last_character() -> None:
     line = "git commit -m '" + "x" * 30_000 + "' && rm -rf / # the end"
-    text = render_question(command(line))
+    text = render_act(command(line))
     assert line in text
     assert "Take care: it holds a comment (#)." in text
 
@@ -75,15 +75,15 @@ def test_input_is_shown_whole_where_there_is_no_change() -> None:
 
 
 def test_paths_outside_the_session_are_marked() -> None:
-    text = render_question(tool("read", "a", "/etc/passwd"))
+    text = render_act(tool("read", "a", "/etc/passwd"))
     assert f"Path: {ROOT}/a\nPath: /etc/passwd  (outside" in text
 
 
 def test_what_would_be_written_is_shown() -> None:
-    assert "New text:\n  one\n  two" in render_question(write(f"{ROOT}/x"), text="one\ntwo")
+    assert "New text:\n  one\n  two" in render_act(write(f"{ROOT}/x"), text="one\ntwo")
 
 
 @given(st.text())
 def test_nothing_that_is_shown_can_move_a_cursor_or_hide(text: str) -> None:
-    shown_text = render_question(command(text))
+    shown_text = render_act(command(text))
     assert all(c == "\n" or c == "\t" or c.isprintable() for c in shown_text)

@@ -16,35 +16,31 @@ from dragoman.schema import v1
 from dragoman.schema.base import Unknown
 from dragoman.text.diff import changed_lines
 from dragoman.text.sanitize import sanitize, sanitize_line
-from dragoman.workspace.policy.question import PolicyQuestion
+from dragoman.workspace.policy.act import Act
 
 MOST_WORK: Final = 4_000_000
 """Lines times lines that are compared; above that old and new are shown one after the other."""
 
 
-def render_question(
-    question: PolicyQuestion, call: v1.ToolCallUpdate | None = None, *, text: str | None = None
-) -> str:
+def render_act(act: Act, call: v1.ToolCallUpdate | None = None, *, text: str | None = None) -> str:
     """All that is known about it. `call` adds what a tool call shows, `text` what would be written."""
-    lines = [_exact(_headline(question))]
-    if question.title and question.method == "permission":
-        lines.append(f"  {_exact(question.title)}")
-    if question.script is not None:
-        lines += ["Command:", *_indent_lines(question.script.text)]
-        if question.cwd:
-            lines.append(f"In: {_exact(question.cwd)}")
-        if question.variables:
-            lines += ["With variables:", *(f"  {_exact(variable)}" for variable in question.variables)]
-        objection = question.objection()
+    lines = [_exact(_headline(act))]
+    if act.title and act.method == "permission":
+        lines.append(f"  {_exact(act.title)}")
+    if act.script is not None:
+        lines += ["Command:", *_indent_lines(act.script.text)]
+        if act.cwd:
+            lines.append(f"In: {_exact(act.cwd)}")
+        if act.variables:
+            lines += ["With variables:", *(f"  {_exact(variable)}" for variable in act.variables)]
+        objection = act.objection()
         if objection is not None:
             lines.append(f"Take care: {_exact(objection)}.")
-    lines += [f"Path: {_exact(path)}{_outside(question, path)}" for path in question.paths]
+    lines += [f"Path: {_exact(path)}{_outside(act, path)}" for path in act.paths]
     if text is not None:
         lines += ["New text:", *_indent_lines(text)]
     if call is not None:
-        shown_texts = (
-            {*question.paths, question.script.text} if question.script is not None else {*question.paths}
-        )
+        shown_texts = {*act.paths, act.script.text} if act.script is not None else {*act.paths}
         lines += _content(call, shown_texts)
     return "\n".join(lines)
 
@@ -53,18 +49,18 @@ def _exact(text: str) -> str:
     return sanitize_line(text, exact=True)
 
 
-def _headline(question: PolicyQuestion) -> str:
-    who = question.agent or "The agent"
-    kinds = " and ".join(sorted(question.kinds - {"other"})) or "use a tool"
-    tool = f" ({question.tool})" if question.tool else ""
-    verb = {"fs/write": "write a file", "fs/read": "read", "terminal": "run a command"}.get(question.method)
-    subagent = f"{question.requester}: " if question.requester else ""
+def _headline(act: Act) -> str:
+    who = act.agent or "The agent"
+    kinds = " and ".join(sorted(act.kinds - {"other"})) or "use a tool"
+    tool = f" ({act.tool})" if act.tool else ""
+    verb = {"fs/write": "write a file", "fs/read": "read", "terminal": "run a command"}.get(act.method)
+    subagent = f"{act.requester}: " if act.requester else ""
     return f"{subagent}{who} wants to {verb or kinds}{tool}:"
 
 
-def _outside(question: PolicyQuestion, path: str) -> str:
-    inside = msgspec.structs.replace(question, paths=(path,)).is_inside
-    return "" if inside or not question.roots else "  (outside the folders of the session)"
+def _outside(act: Act, path: str) -> str:
+    inside = msgspec.structs.replace(act, paths=(path,)).is_inside
+    return "" if inside or not act.roots else "  (outside the folders of the session)"
 
 
 def _indent_lines(text: str) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """What is to be decided: one thing that an agent wants to do, in the words of the policy.
 
-Pure. A `PolicyQuestion` is made from a permission request, or from an access to something that is lent. What
+Pure. An `Act` is made from a permission request, or from an access to something that is lent. What
 an agent calls a tool is a claim: a call that holds a command counts as `execute` and one that holds a diff as
 `edit`, whatever kind it says it is. `_meta` is never looked at.
 """
@@ -42,7 +42,7 @@ _GOES: Final = frozenset({"cd", "pushd", "popd", "chdir"})
 _EDITOR_VERBS: Final = frozenset({"view", "create", "str_replace", "insert", "undo_edit"})
 
 
-class PolicyQuestion(Struct, frozen=True, kw_only=True):
+class Act(Struct, frozen=True, kw_only=True):
     """One thing that an agent wants to do."""
 
     method: Method
@@ -144,7 +144,7 @@ class PolicyQuestion(Struct, frozen=True, kw_only=True):
         return any(is_beneath(path, root) for root in self.roots)
 
 
-class QuestionContext(Struct, frozen=True, kw_only=True):
+class ActContext(Struct, frozen=True, kw_only=True):
     """Where a question comes up."""
 
     agent: str = ""
@@ -153,13 +153,13 @@ class QuestionContext(Struct, frozen=True, kw_only=True):
     home: str = ""
 
 
-def about_tool_call(
+def act_of_call(
     call: v1.ToolCallUpdate,
-    setting: QuestionContext,
+    setting: ActContext,
     *,
     session_id: str = "",
     known_call: v1.ToolCallUpdate | None = None,
-) -> PolicyQuestion:
+) -> Act:
     """The question that a permission request asks. `known_call` is what the agent reported about the same
     call before: the request may leave that out or repeat it, but it takes no command, path or change back.
     """
@@ -176,7 +176,7 @@ def about_tool_call(
     base = setting.roots[0] if setting.roots else "/"
     paths = [*(place.path for place in locations), *(diff.path for diff in diffs), *_paths_in(raw)]
     folder = next((raw[key] for key in _FOLDER_KEYS if isinstance(raw.get(key), str)), "")
-    return PolicyQuestion(
+    return Act(
         method="permission",
         agent=setting.agent,
         session_id=session_id,
@@ -193,14 +193,14 @@ def about_tool_call(
     )
 
 
-def about_lent(
-    method: str, params: Mapping[str, object], setting: QuestionContext, *, session_id: str = ""
-) -> PolicyQuestion | None:
+def act_of_request(
+    method: str, params: Mapping[str, object], setting: ActContext, *, session_id: str = ""
+) -> Act | None:
     """What an agent asks of a client that lends files and terminals; None if it has no effect of its own."""
     path = params.get("path")
     if method in ("fs/read_text_file", "fs/write_text_file") and isinstance(path, str):
         kind: Literal["read", "write"] = "read" if method == "fs/read_text_file" else "write"
-        return about_file(kind, path, setting, session_id=session_id)
+        return act_of_file(kind, path, setting, session_id=session_id)
     if method != "terminal/create":
         return None
     cwd = params.get("cwd")
@@ -209,12 +209,12 @@ def about_lent(
     return _about_script(script, setting, folder, _variables_in(params), session_id)
 
 
-def about_mcp_server(server: Mapping[str, object], setting: QuestionContext) -> PolicyQuestion:
+def act_of_server(server: Mapping[str, object], setting: ActContext) -> Act:
     """What a client wants an agent to use: a program that the agent starts, or an address."""
     command = server.get("command")
     script = None if command is None else _read(command, server.get("args"), "")
     name, url = server.get("name"), server.get("url")
-    return PolicyQuestion(
+    return Act(
         method="mcp",
         agent=setting.agent,
         kind="fetch" if script is None else "execute",
@@ -227,11 +227,11 @@ def about_mcp_server(server: Mapping[str, object], setting: QuestionContext) -> 
     )
 
 
-def about_file(
-    kind: Literal["read", "write", "search"], path: str, setting: QuestionContext, *, session_id: str = ""
-) -> PolicyQuestion:
+def act_of_file(
+    kind: Literal["read", "write", "search"], path: str, setting: ActContext, *, session_id: str = ""
+) -> Act:
     """What a lent file is wanted for. The path is the real one; a search has a pattern in its place."""
-    return PolicyQuestion(
+    return Act(
         method="fs/write" if kind == "write" else "fs/read",
         agent=setting.agent,
         session_id=session_id,
@@ -244,22 +244,22 @@ def about_file(
     )
 
 
-def about_command(
+def act_of_command(
     words: Sequence[str],
-    setting: QuestionContext,
+    setting: ActContext,
     *,
     cwd: str = "",
     variables: Iterable[str] = (),
     session_id: str = "",
-) -> PolicyQuestion:
+) -> Act:
     """What would be run in a lent terminal."""
     return _about_script(read_arguments(words), setting, cwd, variables, session_id)
 
 
 def _about_script(
-    script: CommandScript, setting: QuestionContext, cwd: str, variables: Iterable[str], session_id: str
-) -> PolicyQuestion:
-    return PolicyQuestion(
+    script: CommandScript, setting: ActContext, cwd: str, variables: Iterable[str], session_id: str
+) -> Act:
+    return Act(
         method="terminal",
         agent=setting.agent,
         session_id=session_id,

@@ -5,13 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.schema import v1
-from dragoman.workspace.policy.question import PolicyQuestion, about_command, about_file, about_tool_call
+from dragoman.workspace.policy.act import Act, act_of_call, act_of_command, act_of_file
 from tests.every import every
 from tests.workspace.policy.makers import ROOT, SETTING, policy, tool
 
 
-def asked(**fields: Any) -> PolicyQuestion:
-    return about_tool_call(v1.ToolCallUpdate(tool_call_id="t", **fields), SETTING, session_id="s")
+def asked(**fields: Any) -> Act:
+    return act_of_call(v1.ToolCallUpdate(tool_call_id="t", **fields), SETTING, session_id="s")
 
 
 @every(
@@ -60,10 +60,10 @@ KEYS = st.sampled_from(["command", "cmd", "args", "path", "paths", "file_path", 
 
 @given(st.dictionaries(KEYS, JSON, max_size=5) | JSON, st.sampled_from(["execute", "read", "edit", "_x"]))
 def test_any_input_makes_a_question_and_none_is_allowed_by_accident(raw: Any, kind: str) -> None:
-    question = asked(kind=kind, raw_input=raw, title="x")
-    assert policy().decide(question).outcome == "ask"
+    act = asked(kind=kind, raw_input=raw, title="x")
+    assert policy().decide(act).outcome == "ask"
     if isinstance(raw, dict) and (raw.get("cmd") is not None or raw.get("command") is not None):
-        assert policy(approve="reads").decide(question).outcome == "deny"
+        assert policy(approve="reads").decide(act).outcome == "deny"
 
 
 def test_a_kind_is_a_claim_that_commands_and_changes_outweigh() -> None:
@@ -83,14 +83,14 @@ def test_the_verbs_of_an_editing_tool_are_no_commands() -> None:
 
 
 def test_paths_come_from_locations_changes_and_input() -> None:
-    question = asked(
+    act = asked(
         kind="edit",
         locations=[v1.ToolCallLocation(path="a.py")],
         content=[v1.Diff(path=f"{ROOT}/b.py", new_text="")],
         raw_input={"file_path": "c//./d.py", "paths": ["../e.py", 5], "content": "x"},
     )
-    assert question.paths == (f"{ROOT}/a.py", f"{ROOT}/b.py", f"{ROOT}/c/d.py", f"{ROOT}/../e.py")
-    assert not question.is_inside
+    assert act.paths == (f"{ROOT}/a.py", f"{ROOT}/b.py", f"{ROOT}/c/d.py", f"{ROOT}/../e.py")
+    assert not act.is_inside
 
 
 def test_what_was_said_before_about_a_call_counts_where_the_request_is_silent() -> None:
@@ -98,30 +98,30 @@ def test_what_was_said_before_about_a_call_counts_where_the_request_is_silent() 
         tool_call_id="t", kind="edit", name="Write", locations=[v1.ToolCallLocation(path="x")]
     )
     now = v1.ToolCallUpdate(tool_call_id="t", title="Write x")
-    question = about_tool_call(now, SETTING, known_call=before)
-    assert (question.kind, question.tool, question.paths) == ("edit", "Write", (f"{ROOT}/x",))
+    act = act_of_call(now, SETTING, known_call=before)
+    assert (act.kind, act.tool, act.paths) == ("edit", "Write", (f"{ROOT}/x",))
 
 
 def test_what_is_said_about_a_call_now_comes_first() -> None:
     before = v1.ToolCallUpdate(tool_call_id="t", kind="read", raw_input={"command": "ls"})
     now = v1.ToolCallUpdate(tool_call_id="t", kind="execute", raw_input={"command": "rm x"})
-    script = about_tool_call(now, SETTING, known_call=before).script
+    script = act_of_call(now, SETTING, known_call=before).script
     assert script is not None
     assert script.commands == (("rm", "x"),)
 
 
 def test_meta_says_nothing() -> None:
-    question = asked(kind="read", meta={"kind": "execute", "command": "rm", "path": "/x"})
-    assert question.kinds == {"read"}
-    assert question.paths == ()
-    assert question.script is None
+    act = asked(kind="read", meta={"kind": "execute", "command": "rm", "path": "/x"})
+    assert act.kinds == {"read"}
+    assert act.paths == ()
+    assert act.script is None
 
 
 def test_lent_files_and_terminals_are_kinds_too() -> None:
-    assert about_file("write", "/x", SETTING).kinds == {"edit"}
-    assert about_file("read", "/x", SETTING).method == "fs/read"
-    assert about_file("search", "**/x", SETTING).paths == ()
-    run = about_command(["git", "push"], SETTING, cwd=ROOT, variables=["PATH"])
+    assert act_of_file("write", "/x", SETTING).kinds == {"edit"}
+    assert act_of_file("read", "/x", SETTING).method == "fs/read"
+    assert act_of_file("search", "**/x", SETTING).paths == ()
+    run = act_of_command(["git", "push"], SETTING, cwd=ROOT, variables=["PATH"])
     assert run.kinds == {"execute"}
     assert run.method == "terminal"
     assert str(run.objection()).startswith("the agent sets the variable PATH for it, with which programs run")
@@ -136,14 +136,14 @@ def test_lent_files_and_terminals_are_kinds_too() -> None:
     ],
 )
 def test_variables_are_found_where_agents_put_them(env: Any) -> None:
-    question = asked(kind="execute", raw_input={"command": "npm test", "env": env})
-    assert question.variables == ("NODE_OPTIONS=--require ./x.js",)
-    assert "NODE_OPTIONS" in str(question.objection())
+    act = asked(kind="execute", raw_input={"command": "npm test", "env": env})
+    assert act.variables == ("NODE_OPTIONS=--require ./x.js",)
+    assert "NODE_OPTIONS" in str(act.objection())
 
 
 def test_a_question_without_roots_is_outside() -> None:
     assert tool("read", "x").is_read
-    assert not about_tool_call(
+    assert not act_of_call(
         v1.ToolCallUpdate(tool_call_id="t", kind="read", locations=[v1.ToolCallLocation(path="/x")]),
         type(SETTING)(),
     ).is_read
