@@ -20,7 +20,8 @@ from dragoman.schema.codec import read
 from dragoman.schema.errors import SchemaError
 from dragoman.schema.v1.tool_call import TOOL_KINDS
 from dragoman.text.sanitize import sanitize_line
-from dragoman.workspace.policy.act import Act, ActContext, act_of_call, act_of_file
+from dragoman.workspace.policy.act import Act, ActContext
+from dragoman.workspace.policy.act_reader import act_of_call, act_of_file
 from dragoman.workspace.policy.commands import pattern_text
 from dragoman.workspace.policy.policy import Policy, PolicyLayer
 from dragoman.workspace.policy.policy_files import load_policy, read_text

@@ -25,7 +25,8 @@ from dragoman.wire import Failure, Response, decode, error_object, failure, resp
 from dragoman.wire.codes import INTERNAL_ERROR
 from dragoman.wire.envelope import Request, id_key
 from dragoman.wire.glance import Glance
-from dragoman.workspace.policy.act import ActContext, act_of_call
+from dragoman.workspace.policy.act import ActContext
+from dragoman.workspace.policy.act_reader import act_of_call
 from dragoman.workspace.policy.audit import AuditLog
 from dragoman.workspace.policy.decision import PolicyDecision
 from dragoman.workspace.policy.judge import PermissionJudge
@@ -82,6 +83,8 @@ class AccessDecider:
                 self._note_grant(question, line)
         elif glance.method in OPENS and glance.id is not UNSET:
             self._on_opening(line)
+        elif glance.method == "session/prompt":
+            self._service.end_turn()
         return line
 
     def from_agent(self, line: bytes, glance: Glance) -> bytes | None:

@@ -4,7 +4,8 @@ import pytest
 
 from dragoman.apps.chat.risk_notes import RiskNotes, cautions_in
 from dragoman.schema import v1
-from dragoman.workspace.policy.act import ActContext, act_of_call
+from dragoman.workspace.policy.act import ActContext
+from dragoman.workspace.policy.act_reader import act_of_call
 from dragoman.workspace.policy.decision import PolicyDecision
 from dragoman.workspace.policy.permission_prompt import PermissionPrompt
 

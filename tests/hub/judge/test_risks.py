@@ -16,7 +16,8 @@ from dragoman.hub.session.frames import with_ours
 from dragoman.review.risks import LARGEST
 from dragoman.schema import v1
 from dragoman.schema.codec import read
-from dragoman.workspace.policy.act import ActContext, act_of_call, act_of_file
+from dragoman.workspace.policy.act import ActContext
+from dragoman.workspace.policy.act_reader import act_of_call, act_of_file
 from tests.hub.sessions.agents import OPTIONS
 from tests.hub.sessions.stage import Stage, Talker, staged
 

@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dragoman.schema import v1
-from dragoman.workspace.policy.act import Act, ActContext, act_of_call, act_of_file
+from dragoman.workspace.policy.act import Act, ActContext
+from dragoman.workspace.policy.act_reader import act_of_call, act_of_file
 from dragoman.workspace.policy.audit import AuditEntry, audit_entry
 from dragoman.workspace.policy.decision import PolicyDecision
 from dragoman.workspace.policy.policy import Approve, Policy, PolicyLayer
@@ -69,8 +70,8 @@ def tool(kind: str = "other", *paths: str, name: str | None = None, **more: Any)
     return act_of_call(call, SETTING, session_id="s")
 
 
-def write(path: str) -> Act:
-    return act_of_file("write", path, SETTING, session_id="s")
+def write(path: str, *, text: str | None = None) -> Act:
+    return act_of_file("write", path, SETTING, session_id="s", text=text)
 
 
 def option(option_id: str, kind: str, name: str = "") -> v1.PermissionOption:

@@ -5,9 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.schema import v1
-from dragoman.workspace.policy.act import Act, act_of_call, act_of_command, act_of_file
+from dragoman.workspace.policy.act import Act
+from dragoman.workspace.policy.act_reader import act_of_call, act_of_command, act_of_file
 from tests.every import every
-from tests.workspace.policy.makers import ROOT, SETTING, policy, tool
+from tests.workspace.policy.makers import HOME, ROOT, SETTING, policy, tool
 
 
 def asked(**fields: Any) -> Act:
@@ -102,12 +103,75 @@ def test_what_was_said_before_about_a_call_counts_where_the_request_is_silent() 
     assert (act.kind, act.tool, act.paths) == ("edit", "Write", (f"{ROOT}/x",))
 
 
-def test_what_is_said_about_a_call_now_comes_first() -> None:
-    before = v1.ToolCallUpdate(tool_call_id="t", kind="read", raw_input={"command": "ls"})
-    now = v1.ToolCallUpdate(tool_call_id="t", kind="execute", raw_input={"command": "rm x"})
-    script = act_of_call(now, SETTING, known_call=before).script
-    assert script is not None
-    assert script.commands == (("rm", "x"),)
+@every(
+    ("announced", "asked_input"),
+    [
+        ({"command": "rm x"}, {"command": "ls"}),
+        ({"command": "rm x"}, {"cmd": "ls"}),
+        ({}, {"command": "ls", "cmd": "rm x"}),
+        ({}, {"command": ["ls"], "cmd": "rm x"}),
+    ],
+)
+def test_a_request_takes_no_command_back(announced: dict[str, Any], asked_input: dict[str, Any]) -> None:
+    before = v1.ToolCallUpdate(tool_call_id="t", kind="read", raw_input=announced)
+    now = v1.ToolCallUpdate(tool_call_id="t", kind="execute", raw_input=asked_input)
+    act = act_of_call(now, SETTING, known_call=before)
+    assert act.script is not None
+    assert set(act.script.commands) == {("rm", "x"), ("ls",)}
+    assert act.objection() == "the agent names 2 different commands for it"
+
+
+def test_a_command_that_was_announced_piece_by_piece_is_one() -> None:
+    before = v1.ToolCallUpdate(tool_call_id="t", raw_input={"command": "git comm"})
+    now = v1.ToolCallUpdate(tool_call_id="t", kind="execute", raw_input={"command": "git commit"})
+    act = act_of_call(now, SETTING, known_call=before)
+    assert act.script is not None
+    assert act.script.commands == (("git", "commit"),)
+    assert act.objection() is None
+
+
+@every(
+    ("raw", "paths"),
+    [
+        ({"path": "~/x"}, [f"{HOME}/x"]),
+        ({"path": "$HOME/x"}, [f"{HOME}/x"]),
+        ({"path": "${HOME}/x"}, [f"{HOME}/x"]),
+        ({"path": "file:///etc/pass%77d"}, ["/etc/passwd"]),
+        ({"path": "file://localhost/etc/x"}, ["/etc/x"]),
+        ({"uri": "FILE:///etc/x"}, ["/etc/x"]),
+        ({"fileName": "/etc/x"}, ["/etc/x"]),
+        ({"absolutePath": "~/x"}, [f"{HOME}/x"]),
+        ({"changes": [{"to": {"where": "../x"}}]}, [f"{ROOT}/../x"]),
+        ({"files": [{"path": "/a"}, "/b"]}, ["/a", "/b"]),
+        ({"content": "/not/a/place"}, []),
+        ({"path": "a", "old_string": "/x", "new_string": "/y"}, [f"{ROOT}/a"]),
+    ],
+)
+def test_a_place_counts_however_it_is_written(raw: dict[str, Any], paths: list[str]) -> None:
+    assert sorted(asked(kind="read", raw_input=raw).paths) == paths
+
+
+@every(
+    ("raw", "texts"),
+    [
+        ({"target": ".env"}, [".env"]),
+        ({"a": {"b": ["c", 3, None]}}, ["c"]),
+        ({"description": "x", "command": "ls", "cwd": "."}, []),
+        ({"command": "ls -l", "parsed": [{"words": ["ls", "-l"]}]}, []),
+        ({"deep": [[[[{"x": "y"}]]]]}, ["y"]),
+        ("a text", ["a text"]),
+    ],
+)
+def test_a_text_under_an_unknown_name_is_kept(raw: object, texts: list[str]) -> None:
+    act = asked(kind="read", raw_input=raw)
+    assert list(act.unknown_texts) == texts
+    assert act.is_read is False
+
+
+def test_a_read_that_names_no_place_may_be_anything() -> None:
+    assert not asked(kind="read").is_read
+    assert asked(kind="search", raw_input={"pattern": "x"}).is_read
+    assert asked(kind="read", raw_input={"path": "x"}).is_read
 
 
 def test_meta_says_nothing() -> None:

@@ -3,7 +3,7 @@ from hypothesis import strategies as st
 
 from dragoman.schema import v1
 from dragoman.text.sanitize import sanitize
-from dragoman.workspace.policy.act import act_of_call
+from dragoman.workspace.policy.act_reader import act_of_call
 from dragoman.workspace.policy.act_text import diff_lines, render_act
 from tests.workspace.policy.makers import ROOT, SETTING, command, tool, write
 
@@ -80,7 +80,7 @@ def test_paths_outside_the_session_are_marked() -> None:
 
 
 def test_what_would_be_written_is_shown() -> None:
-    assert "New text:\n  one\n  two" in render_act(write(f"{ROOT}/x"), text="one\ntwo")
+    assert "New text:\n  one\n  two" in render_act(write(f"{ROOT}/x", text="one\ntwo"))
 
 
 @given(st.text())

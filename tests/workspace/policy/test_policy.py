@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.workspace.policy.act import act_of_file
+from dragoman.workspace.policy.act_reader import act_of_file
 from dragoman.workspace.policy.decision import STRICTNESS
 from dragoman.workspace.policy.policy import Policy
 from tests.every import every

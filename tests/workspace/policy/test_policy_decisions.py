@@ -5,7 +5,7 @@ import shlex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.workspace.policy.act import act_of_command
+from dragoman.workspace.policy.act_reader import act_of_command
 from dragoman.workspace.policy.policy import Policy
 from tests.every import every
 from tests.workspace.policy.decision_lines import RULES, decision_lines, lines_of

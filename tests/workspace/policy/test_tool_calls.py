@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from dragoman.schema import v1
-from dragoman.workspace.policy.act import ActContext, act_of_call
+from dragoman.workspace.policy.act import ActContext
+from dragoman.workspace.policy.act_reader import act_of_call
 from dragoman.workspace.policy.tool_calls import MOST_BYTES, MOST_CALLS, ToolCalls
 from tests.workspace.policy.makers import policy
 from tests.workspace.policy.test_permission_service import Desk, Person

@@ -26,7 +26,8 @@ from dragoman.sdk.resumption import Backoff
 from dragoman.sdk.resumption.hub_link import is_final
 from dragoman.tui.ports import BoardQuestion, BoardSession, Caution, ChatRequest, PermissionQuestion
 from dragoman.version import VERSION
-from dragoman.workspace.policy.act import ActContext, act_of_call
+from dragoman.workspace.policy.act import ActContext
+from dragoman.workspace.policy.act_reader import act_of_call
 from dragoman.workspace.policy.act_text import render_act
 from dragoman.workspace.policy.options import usable_options
 

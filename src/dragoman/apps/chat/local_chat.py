@@ -131,6 +131,7 @@ class LocalChat:
         self.client.update(self._on_update)
         self.client.request_permission(self._risk_notes.keep_risks(desk.permission))
         self.client.elicit(questions.elicit)
+        self._desk = desk
         self.workspace = Workspace(
             guard=desk.guard,
             terminals=TerminalSettings(shell_lines=rules.shell_lines),
@@ -196,7 +197,10 @@ class LocalChat:
     async def turn(self, blocks: Sequence[v1.ContentBlock]) -> TurnResult:
         self.session.late.clear()  # the listener heard them when they came
         brief = [] if self.brief is None else [v1.TextContent(text=self.brief.text)]
-        result = await self.session.prompt(*brief, *blocks, keep_text=False)
+        try:
+            result = await self.session.prompt(*brief, *blocks, keep_text=False)
+        finally:
+            self._desk.end_turn()
         self.brief = None
         return result
 

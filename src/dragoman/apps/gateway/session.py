@@ -123,6 +123,7 @@ class GatewaySession:
             changes = [] if snapshot is None else await self._compare(snapshot, diffs=diffs)
             return self._report(result, collector, changes)
         finally:
+            self.desk.end_turn()
             self.turns += 1
             self.used_at = asyncio.get_running_loop().time()
             self.is_busy = False

@@ -904,6 +904,7 @@ class LiveSession:
         self.used = asyncio.get_running_loop().time()
         self.hub.changes.end(self.id, key)
         self.hub.broker.answer_detached(self.id, key, self._state.answers.get(key))
+        self.hub.broker.judge.end_turn(self)
         if self.process is not None:
             self.pending.confirm(self.process.last_taken(self._state))
 

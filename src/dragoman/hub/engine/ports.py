@@ -219,6 +219,7 @@ class JudgePort(Protocol[SessionIn]):
     def on_answer(
         self, session: SessionIn, request: OpenRequest, *, outcome: str, by: str, result: Raw | None
     ) -> Raw | None: ...
+    def end_turn(self, session: SessionIn) -> None: ...
 
 
 class BrokerPort(Protocol[SessionIn]):

@@ -12,11 +12,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Raw, Struct
-from msgspec.structs import replace
 
 from dragoman.errors import ErrorAnswer
 from dragoman.hub.engine.live_session import EngineHub, LiveSession
@@ -28,18 +26,13 @@ from dragoman.schema import v1
 from dragoman.schema.codec import read, write
 from dragoman.schema.errors import SchemaError
 from dragoman.schema.v1.methods import METHODS
-from dragoman.system.files import open_regular
 from dragoman.wire.codes import INVALID_PARAMS
 from dragoman.workspace.lent_files import Access
-from dragoman.workspace.policy.act import (
-    Act,
-    ActContext,
-    act_of_call,
-    act_of_request,
-)
+from dragoman.workspace.policy.act import Act, ActContext
+from dragoman.workspace.policy.act_reader import act_of_call, act_of_request
 from dragoman.workspace.policy.audit import AuditLog, By
 from dragoman.workspace.policy.decision import PolicyDecision
-from dragoman.workspace.policy.judge import LENT_OPTIONS, PermissionJudge, with_real_paths
+from dragoman.workspace.policy.judge import LENT_OPTIONS, PermissionJudge, resolve, with_real_paths
 from dragoman.workspace.policy.options import choose_option, select_option, usable_options
 from dragoman.workspace.policy.permission_prompt import PermissionChoice, PermissionPrompt
 from dragoman.workspace.policy.permission_service import PermissionService, policy_refusal, why_of
@@ -51,9 +44,6 @@ from dragoman.workspace.policy.remembered_rules import RememberedRules
 from dragoman.workspace.remote_access import PERMIT_METHOD
 
 log = logging.getLogger(__name__)
-
-SHOWN_BEFORE: Final = 1024 * 1024
-"""Bytes of a file up to which a question about writing it shows what it holds now."""
 
 _BY: Final[dict[str, By]] = {"answered": "person", "expired": "deadline"}
 """Who decides when a request is settled so; everything else takes the question back."""
@@ -127,7 +117,7 @@ class HubJudge:
         call = permission.tool_call
         known_call = session.calls.find_call(session.id, call)
         act = act_of_call(call, _setting(session), session_id=session.id, known_call=known_call)
-        act = replace(act, paths=with_real_paths(act.paths))
+        act = resolve(act)
         decision = self._judge.decide(act, self._policy(session))
         rule = "" if decision.rule.startswith(BUILT_IN) else decision.rule
         session.dispatch(ev.RequestAnnotated(sequence=request.sequence, rule=rule))
@@ -207,9 +197,7 @@ class HubJudge:
         """Ask people about something that a client lends; raises if they do not permit it."""
         act = _lent_act(session, request)
         assert act is not None  # else nothing was to be asked
-        content = value_of(object_of(request.params).get("content"))
-        diffs = (v1.Diff(path=act.paths[0], new_text=str(content)),) if act.writes else ()
-        await self._desk(session, request, lender="client").permit(act, diffs)
+        await self._desk(session, request, lender="client").permit(act)
 
     def _desk(self, session: LiveSession, request: OpenRequest, *, lender: Lender) -> PermissionService:
         setting = _setting(session)
@@ -298,6 +286,13 @@ class HubJudge:
         if own is not None and not own.future.done():
             own.future.set_result(own.choice or PermissionChoice(option_id=None, by="cancel"))
 
+    def end_turn(self, session: LiveSession) -> None:
+        """What was permitted for one act ends with the turn, also for children that work in it."""
+        for session_id in self._judge.granted_sessions():
+            granted = self._hub.sessions.get(session_id)
+            if granted is None or granted.root is session:
+                self._judge.forget(session_id)
+
     def forget(self, session_id: str) -> None:
         self._judge.forget(session_id)
         for key in [key for key in self._agents if key[0] == session_id]:
@@ -332,7 +327,7 @@ class SessionAsker:
         if act.paths:
             call["locations"] = [{"path": path} for path in act.paths]
         if prompt.texts:
-            call["content"] = [self._change(diff) for diff in prompt.texts]
+            call["content"] = [Raw(write(diff)) for diff in prompt.texts]
         return encode_json(
             {
                 "sessionId": self._session.id,
@@ -341,11 +336,6 @@ class SessionAsker:
                 "_meta": {"dragoman": {"about": str(self._request.sequence)}},
             }
         )
-
-    def _change(self, diff: v1.Diff) -> dict[str, Any]:
-        before = _text_of(Path(diff.path)) if self._lender == "hub" else None
-        old = {} if before is None else {"oldText": before}
-        return {"type": "diff", "path": diff.path, **old, "newText": diff.new_text}
 
 
 def about_of(request: OpenRequest) -> int:
@@ -396,7 +386,7 @@ def _lent_act(session: LiveSession, request: OpenRequest) -> Act | None:
     if not isinstance(params, Mapping):
         return None
     act = act_of_request(request.method, params, _setting(session), session_id=session.id)
-    return None if act is None else replace(act, paths=with_real_paths(act.paths))
+    return None if act is None else resolve(act, reads=False)
 
 
 def _option_in(result: Raw | None) -> str | None:
@@ -422,13 +412,3 @@ def _input(act: Act) -> dict[str, Any]:
         **({"cwd": act.cwd} if act.cwd else {}),
         **({"env": variables} if variables else {}),
     }
-
-
-def _text_of(path: Path) -> str | None:
-    """What a file holds now, if a person can read it."""
-    try:
-        with open_regular(path) as file:
-            data = file.read(SHOWN_BEFORE + 1)
-        return data.decode() if len(data) <= SHOWN_BEFORE else None
-    except (OSError, UnicodeDecodeError):
-        return None

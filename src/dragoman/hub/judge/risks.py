@@ -36,8 +36,9 @@ from dragoman.review.risks import (
 from dragoman.schema import v1
 from dragoman.schema.codec import read
 from dragoman.schema.errors import SchemaError
-from dragoman.workspace.policy.act import Act, ActContext, act_of_call
-from dragoman.workspace.policy.proposed_texts import texts_in
+from dragoman.workspace.policy.act import Act, ActContext
+from dragoman.workspace.policy.act_reader import act_of_call
+from dragoman.workspace.policy.changes import texts_in
 
 if TYPE_CHECKING:
     from dragoman.review.assessor import Assessor

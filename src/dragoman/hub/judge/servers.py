@@ -26,7 +26,8 @@ from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import KEY_LENGTH, encode_json, value_of
 from dragoman.hub.session.state import new_state
 from dragoman.schema.codec import write
-from dragoman.workspace.policy.act import Act, ActContext, act_of_server
+from dragoman.workspace.policy.act import Act, ActContext
+from dragoman.workspace.policy.act_reader import act_of_server
 from dragoman.workspace.policy.decision import PolicyDecision
 from dragoman.workspace.policy.judge import LENT_OPTIONS, with_real_paths
 from dragoman.workspace.policy.options import choose_option

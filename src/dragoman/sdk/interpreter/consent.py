@@ -8,21 +8,21 @@ agent said about a tool call before it asked is not known here: the question cou
 from __future__ import annotations
 
 import logging
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import msgspec
-from msgspec.structs import replace
 
 from dragoman.dialect import Consent
 from dragoman.dialect.message import Object
 from dragoman.schema import v1
 from dragoman.schema.codec import read
 from dragoman.schema.errors import SchemaError
-from dragoman.workspace.policy.act import Act, ActContext, act_of_call
+from dragoman.workspace.policy.act import Act, ActContext
+from dragoman.workspace.policy.act_reader import act_of_call
 from dragoman.workspace.policy.audit import AuditLog, audit_entry
 from dragoman.workspace.policy.decision import PolicyDecision
+from dragoman.workspace.policy.judge import resolve, with_real_paths
 from dragoman.workspace.policy.options import choose_option
 from dragoman.workspace.policy.policy import Policy
 from dragoman.workspace.policy.policy_files import load_policy
@@ -46,7 +46,7 @@ def by_policy(
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Consent:
     """From the params of `session/request_permission` to the id of the option that says what was decided."""
-    setting = ActContext(agent=agent, roots=_and_real([cwd]), home=policy_paths().home)
+    setting = ActContext(agent=agent, roots=with_real_paths([cwd]), home=policy_paths().home)
 
     def consent(params: Object) -> str | None:
         try:
@@ -54,7 +54,7 @@ def by_policy(
         except (SchemaError, msgspec.MsgspecError):  # what cannot be read cannot be judged
             return None
         act = act_of_call(request.tool_call, setting, session_id=request.session_id)
-        act = replace(act, paths=_and_real(act.paths))
+        act = resolve(act)
         decision = policy.decide(act)
         option = choose_option("allow", request.options) if decision.outcome == "allow" else None
         if option is not None and write_audit(act, decision, option):
@@ -77,8 +77,3 @@ def by_policy(
         return True
 
     return consent
-
-
-def _and_real(paths: Sequence[str]) -> tuple[str, ...]:
-    """Paths as they are said, and where they really lead: text alone would not tell."""
-    return tuple(dict.fromkeys([*paths, *(os.path.realpath(path) for path in paths if "\0" not in path)]))

@@ -22,8 +22,8 @@ MOST_WORK: Final = 4_000_000
 """Lines times lines that are compared; above that old and new are shown one after the other."""
 
 
-def render_act(act: Act, call: v1.ToolCallUpdate | None = None, *, text: str | None = None) -> str:
-    """All that is known about it. `call` adds what a tool call shows, `text` what would be written."""
+def render_act(act: Act, call: v1.ToolCallUpdate | None = None) -> str:
+    """All that is known about it. `call` adds what a tool call shows."""
     lines = [_exact(_headline(act))]
     if act.title and act.method == "permission":
         lines.append(f"  {_exact(act.title)}")
@@ -37,9 +37,17 @@ def render_act(act: Act, call: v1.ToolCallUpdate | None = None, *, text: str | N
         if objection is not None:
             lines.append(f"Take care: {_exact(objection)}.")
     lines += [f"Path: {_exact(path)}{_outside(act, path)}" for path in act.paths]
-    if text is not None:
-        lines += ["New text:", *_indent_lines(text)]
-    if call is not None:
+    if act.doubts and act.script is None:
+        lines.append(f"Take care: {_exact(act.doubts[0])}.")
+    if call is None:
+        for change in act.changes:
+            lines += ["New text:"] if change.old is None else [f"Change of {_exact(change.path)}:"]
+            lines += (
+                _indent_lines(change.new)
+                if change.old is None
+                else [f"  {line}" for line in diff_lines(change.old, change.new)]
+            )
+    else:
         shown_texts = {*act.paths, act.script.text} if act.script is not None else {*act.paths}
         lines += _content(call, shown_texts)
     return "\n".join(lines)

@@ -12,33 +12,30 @@ from __future__ import annotations
 
 import logging
 import os
-from collections import deque
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple
+
+from msgspec.structs import replace
 
 from dragoman.schema import v1
+from dragoman.system.files import open_regular
 from dragoman.workspace.lent_files import Access
-from dragoman.workspace.policy.act import (
-    READS,
-    Act,
-    ActContext,
-    act_of_command,
-    act_of_file,
-)
+from dragoman.workspace.policy.act import Act, ActContext
+from dragoman.workspace.policy.act_reader import act_of_command, act_of_file
 from dragoman.workspace.policy.audit import AuditLog, By, audit_entry
 from dragoman.workspace.policy.decision import PolicyDecision
+from dragoman.workspace.policy.grants import Grants
 from dragoman.workspace.policy.options import choose_option
 from dragoman.workspace.policy.policy import Policy
 from dragoman.workspace.policy.policy_parser import PolicyError
-from dragoman.workspace.policy.programs import is_harmless
 from dragoman.workspace.policy.remembered_rules import RememberedRules, rule_text
 from dragoman.workspace.policy.rules import PolicyRule
 
 log = logging.getLogger(__name__)
 
-MOST_GRANTS: Final = 256
-"""Granted and not used yet; the oldest are forgotten, and asked about again."""
+SHOWN_BEFORE: Final = 1024 * 1024
+"""Bytes of a file up to which an act that writes it holds what is there now."""
 
 LENT_OPTIONS: Final = (
     v1.PermissionOption(option_id="allow", name="Yes, this once", kind="allow_once"),
@@ -46,9 +43,6 @@ LENT_OPTIONS: Final = (
     v1.PermissionOption(option_id="reject", name="No", kind="reject_once"),
 )
 """What a person may answer when an agent uses something that is lent."""
-
-GrantKey: TypeAlias = tuple[str, str, str]
-"""Session, verb and object: what a permission was granted for."""
 
 
 class Settlement(NamedTuple):
@@ -72,7 +66,7 @@ class PermissionJudge:
         self._audit = audit
         self._remembered_rules = remembered_rules
         self._now = now
-        self._grants: deque[GrantKey] = deque(maxlen=MOST_GRANTS)
+        self._grants = Grants()
 
     def decide(self, act: Act, policy: Policy) -> PolicyDecision:
         """What the rules, the remembered answers and the granted permissions say; `ask` if none of them does.
@@ -80,7 +74,7 @@ class PermissionJudge:
         A granted permission is used up by the decision that it makes.
         """
         decision = policy.decide(act)
-        if decision.outcome == "ask" and self._use_grant(act):
+        if decision.outcome == "ask" and act.method != "permission" and self._grants.use(act):
             why = "a request for permission was granted for it"
             return PolicyDecision(outcome="allow", rule=decision.rule, why=why)
         return decision
@@ -105,8 +99,10 @@ class PermissionJudge:
             if decision.outcome == "allow":
                 decision = _deny(decision, "the audit log cannot be written")
                 option = choose_option("deny", options)
-        if decision.outcome == "allow" and act.method == "permission":
-            self._grants.extend(_keys(act))
+        if decision.outcome != "allow":
+            self._grants.take_back(act)
+        elif act.method == "permission":
+            self._grants.add(act)
         return Settlement(decision, option)
 
     def write(
@@ -142,27 +138,17 @@ class PermissionJudge:
     def can_remember(self, act: Act) -> bool:
         return self._remembered_rules is not None and rule_text(act, "allow", now=self._now()) is not None
 
-    # Permissions that were granted once.
-
-    def _use_grant(self, act: Act) -> bool:
-        keys = _keys(act)
-        if act.method == "permission" or not keys or not all(map(self._is_granted, keys)):
-            return False
-        for key in keys:
-            if key in self._grants:
-                self._grants.remove(key)
-        return True
-
-    def _is_granted(self, key: GrantKey) -> bool:
-        session_id, verb, path = key
-        # Whoever may change a file may look at it first, and then still change it.
-        return key in self._grants or (verb == "read" and (session_id, "edit", path) in self._grants)
-
     def forget(self, session_id: str) -> None:
-        """Drop the permissions that a session was granted and has not used."""
-        remaining = [key for key in self._grants if key[0] != session_id]
+        """A session's turn has ended, and with it what was granted for one act and not used."""
+        self._grants.forget(session_id)
+
+    def granted_sessions(self) -> frozenset[str]:
+        """The sessions that were granted something for one act and have not used it."""
+        return self._grants.sessions()
+
+    def end_turn(self) -> None:
+        """The turn of the only conversation has ended."""
         self._grants.clear()
-        self._grants.extend(remaining)
 
 
 def act_of_access(access: Access, setting: ActContext) -> Act:
@@ -179,7 +165,8 @@ def act_of_access(access: Access, setting: ActContext) -> Act:
     kind: Literal["read", "write", "search"] = (
         "write" if access.kind == "write" else "search" if access.kind == "search" else "read"
     )
-    return act_of_file(kind, access.path, setting, session_id=access.session_id)
+    text = access.text if kind == "write" else None
+    return act_of_file(kind, access.path, setting, session_id=access.session_id, text=text)
 
 
 def with_real_paths(paths: Sequence[str]) -> tuple[str, ...]:
@@ -187,21 +174,37 @@ def with_real_paths(paths: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*paths, *(os.path.realpath(path) for path in paths if "\0" not in path)]))
 
 
-def _keys(act: Act) -> Sequence[GrantKey]:
-    """What a question is about, as things that can be compared: files, or one command."""
-    if act.script is not None:
-        # The same words elsewhere, or with variables that change what they do, are another command.
-        changing = sorted(
-            variable for variable in act.variables if not is_harmless(variable.partition("=")[0])
+def resolve(act: Act, *, reads: bool = True) -> Act:
+    """An act with what the disk says of it: where its paths really lead, where its command starts, and what a
+    file that it writes holds now, unless the file is another machine's (`reads`). Blocks.
+    """
+    real = {path: os.path.realpath(path) for path in act.paths if "\0" not in path}
+    is_write = act.method == "fs/write" and reads
+    changes = [
+        replace(
+            change,
+            path=real.get(change.path, change.path),
+            old=_text_of(change.path) if is_write else change.old,
         )
-        script = act.script
-        text = repr(script.commands) if script.objection is None else script.text
-        return [(act.session_id, "run", repr((text, os.path.realpath(act.start), changing)))]
-    if act.kinds <= {"edit"}:
-        return [(act.session_id, "edit", path) for path in act.paths]
-    if act.kinds <= READS:
-        return [(act.session_id, "read", path) for path in act.paths]
-    return []
+        for change in act.changes
+    ]
+    return replace(
+        act,
+        paths=tuple(dict.fromkeys([*act.paths, *real.values()])),
+        real_paths=tuple(dict.fromkeys(real.values())),
+        real_start="" if act.script is None else os.path.realpath(act.start),
+        changes=tuple(changes),
+    )
+
+
+def _text_of(path: str) -> str | None:
+    """What a file holds now, if a person can read it."""
+    try:
+        with open_regular(path) as file:
+            data = file.read(SHOWN_BEFORE + 1)
+        return data.decode() if len(data) <= SHOWN_BEFORE else None
+    except (OSError, UnicodeDecodeError):
+        return None
 
 
 def _deny(decision: PolicyDecision, why: str) -> PolicyDecision:

@@ -7,7 +7,7 @@
 A decision is in the log before it takes effect; if it cannot be written there, nothing is permitted. When a
 turn is cancelled, the client answers open requests; the question to the person is taken back, and that too
 is written down. What a permission request was granted is not asked again when the agent then uses the client
-to do it: once, for the same file or the same command, in the same session.
+to do it: once, for the same change of a file or the same command, in the same turn.
 """
 
 from __future__ import annotations
@@ -20,20 +20,28 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Final, Literal, TypeAlias
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from dragoman.errors import ErrorAnswer
 from dragoman.schema import v1
 from dragoman.workspace.lent_files import Access
-from dragoman.workspace.policy.act import Act, ActContext, act_of_call
+from dragoman.workspace.policy.act import Act, ActContext
+from dragoman.workspace.policy.act_reader import act_of_call, fold_calls
 from dragoman.workspace.policy.act_text import render_act
 from dragoman.workspace.policy.audit import AuditLog, By
+from dragoman.workspace.policy.changes import texts_in
 from dragoman.workspace.policy.decision import PolicyDecision
-from dragoman.workspace.policy.judge import LENT_OPTIONS, PermissionJudge, act_of_access, with_real_paths
+from dragoman.workspace.policy.judge import (
+    LENT_OPTIONS,
+    PermissionJudge,
+    act_of_access,
+    resolve,
+    with_real_paths,
+)
 from dragoman.workspace.policy.options import choose_option, select_option, usable_options
 from dragoman.workspace.policy.permission_prompt import Asker, PermissionChoice, PermissionPrompt
 from dragoman.workspace.policy.policy import Policy
-from dragoman.workspace.policy.proposed_texts import texts_in
 from dragoman.workspace.policy.remembered_rules import RememberedRules
 from dragoman.workspace.refusals import FORBIDDEN, refusal
 
@@ -92,33 +100,36 @@ class PermissionService:
         known_call = self._tool_calls(request.session_id, call) if self._tool_calls is not None else None
         setting = self._setting(request.session_id)
         act = act_of_call(call, setting, session_id=request.session_id, known_call=known_call)
-        act = replace(
-            act,
-            paths=await asyncio.to_thread(with_real_paths, act.paths),
-            requester=self._requester_of(request.session_id),
-        )
-        shown_call = known_call if known_call is not None and not _tells_more(call) else call
+        act = await asyncio.to_thread(resolve, act)
+        act = replace(act, requester=self._requester_of(request.session_id))
+        shown_call = fold_calls(call, known_call)
         option = await self._answer(
-            act,
-            request.options,
-            lambda: render_act(act, shown_call),
-            lambda: texts_in(shown_call),
+            act, request.options, lambda: render_act(act, shown_call), lambda: texts_in(shown_call)
         )
         return select_option(option)
 
     async def guard(self, access: Access) -> None:
         """Permit an access to something that is lent, or raise."""
-        text = access.text if access.kind == "write" else None
-        diffs = () if text is None else (v1.Diff(path=access.path, new_text=text),)
-        act = act_of_access(access, self._setting(access.session_id))
-        await self.permit(replace(act, requester=self._requester_of(access.session_id)), diffs)
+        act = await asyncio.to_thread(resolve, act_of_access(access, self._setting(access.session_id)))
+        await self.permit(replace(act, requester=self._requester_of(access.session_id)))
 
-    async def permit(self, act: Act, diffs: tuple[v1.Diff, ...] = ()) -> None:
-        """Permit the use of something that is lent, or raise; `diffs` is what files would hold then."""
-        text = diffs[0].new_text if diffs else None
-        option = await self._answer(act, LENT_OPTIONS, lambda: render_act(act, text=text), lambda: diffs)
+    async def permit(self, act: Act) -> None:
+        """Permit the use of something that is lent, or raise."""
+        diffs = tuple(
+            v1.Diff(
+                path=change.path,
+                old_text=UNSET if change.old is None else change.old,
+                new_text=change.new,
+            )
+            for change in act.changes
+        )
+        option = await self._answer(act, LENT_OPTIONS, lambda: render_act(act), lambda: diffs)
         if option not in ("allow", "always"):
             raise policy_refusal()
+
+    def end_turn(self) -> None:
+        """A turn has ended, and with it what was permitted for one act and not used."""
+        self._judge.end_turn()
 
     def _setting(self, session_id: str) -> ActContext:
         return self._sessions.get(session_id, self._default)
@@ -226,8 +237,3 @@ def why_of(kind: str | None, by: By) -> str:
     if by == "cancel":
         return "the question was taken back"
     return "a person chose nothing" if kind is None else "a person said so"
-
-
-def _tells_more(call: v1.ToolCallUpdate) -> bool:
-    """Whether a request shows what it is about, and does not merely name a call."""
-    return bool(call.content) or bool(call.raw_input)

@@ -21,7 +21,7 @@ from dragoman.workspace.policy.act import Act
 from dragoman.workspace.policy.decision import Certainty, Outcome
 from dragoman.workspace.policy.partial_words import ANY, RUN, has_unknown_part
 from dragoman.workspace.policy.program_calls import goes_below, read_call
-from dragoman.workspace.policy.shell import Words
+from dragoman.workspace.policy.shell import Words, unknown_command
 
 
 class PolicyRule(Struct, frozen=True, kw_only=True):
@@ -120,6 +120,8 @@ def _any_permits(rule: PolicyRule, words: Words) -> bool:
 
 
 def _paths_not_allowed(rule: PolicyRule, act: Act) -> str | None:
+    if act.unknown_texts and act.script is None:
+        return f"it is for paths, and its input may name another: {act.unknown_texts[0]}"
     if not act.paths:
         return "it is for paths, and none is named"
     for path in act.paths:
@@ -174,7 +176,7 @@ def _runs(rule: PolicyRule, part: ActPart) -> Certainty:
     """Whether one of a rule's commands is, or might be, run."""
     script = part.act.script
     if script is None:
-        return Certainty.NO
+        return _may_run(rule, part.act)
     possible = (part.words,) if part.words is not None else script.possible
     guesses = () if part.words is not None else script.commands
     certainty = Certainty.NO
@@ -185,6 +187,15 @@ def _runs(rule: PolicyRule, part: ActPart) -> Certainty:
     if certainty is Certainty.NO and part.act.runs_other_code:
         return Certainty.PERHAPS
     return certainty
+
+
+def _may_run(rule: PolicyRule, act: Act) -> Certainty:
+    """Whether a text in a tool's input, read as a command, is one of a rule's."""
+    guesses = [words for text in act.unknown_texts for words in unknown_command(text).commands]
+    found = any(
+        commands.restricts_roughly(pattern, words) for words in guesses if words for pattern in rule.command
+    )
+    return Certainty.PERHAPS if found else Certainty.NO
 
 
 def _touches(rule: PolicyRule, part: ActPart, *, is_sure: bool) -> Certainty:
@@ -199,6 +210,14 @@ def _touches(rule: PolicyRule, part: ActPart, *, is_sure: bool) -> Certainty:
         certainty = max(certainty, globs.restricts(rule.path, path, roots=act.roots, home=act.home))
         if certainty is Certainty.YES:
             return certainty
+    if certainty is Certainty.NO and any(
+        globs.restricts(rule.path, globs.absolute(text, base), roots=act.roots, home=act.home)
+        is not Certainty.NO
+        for text in act.unknown_texts
+        if len(text) <= _MOST_PATH
+        for base in act.roots or ("/",)
+    ):
+        return Certainty.PERHAPS
     if certainty is Certainty.NO and any(
         globs.is_above(rule.path, path, roots=act.roots, home=act.home) for path in _trees(part)
     ):
@@ -259,6 +278,8 @@ def _values_in(word: str) -> Iterable[str]:
     if match := _MAGIC_PATH.match(word):
         yield word[match.end() :]
 
+
+_MOST_PATH = 4096
 
 _MANY = 2000
 """Different words of a guess that are compared with paths; of more than that, any might be one."""

@@ -1,7 +1,7 @@
 from typing import Any
 
 from dragoman.schema import v1
-from dragoman.workspace.policy.proposed_texts import texts_in
+from dragoman.workspace.policy.changes import texts_in
 from tests.every import every
 
 DIFF = v1.Diff(path="/p/a.py", old_text="a", new_text="b")
