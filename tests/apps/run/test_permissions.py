@@ -74,7 +74,7 @@ def test_a_policy_that_cannot_be_read_is_a_mistake(tmp_path: Path) -> None:
 
 @together
 def test_a_denial_that_the_agent_worked_around_is_no_failure(tmp_path: Path) -> None:
-    script = 'agent stubborn\non prompt\n  ask "Delete" kind=delete\n  ask "Look" kind=read\n  say done\n'
+    script = 'agent stubborn\non prompt\n  ask "Delete" kind=delete\n  ask "Look" kind=search\n  say done\n'
     done = run("--agent", scripted(tmp_path, script), "--format", "json", "x", folder=tmp_path)
     assert [event["outcome"] for event in done.named("decision")] == ["deny", "allow"]
     assert done.status == 0

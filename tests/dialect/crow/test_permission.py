@@ -2,8 +2,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
+from dragoman.schema import v1
+from dragoman.schema.codec import read
+from dragoman.workspace.policy.act_reader import act_of_call
 from tests.dialect.crow.frames import ASKED, CALL, SESSION, Frame, update
 from tests.dialect.crow.stage import (
     Side,
@@ -17,6 +21,7 @@ from tests.dialect.crow.stage import (
 )
 from tests.every import every
 from tests.interop.judges import refused_by_python
+from tests.workspace.policy.makers import SETTING, policy
 
 OPTIONS = [
     {"optionId": "y", "name": "Yes", "kind": "allow_once"},
@@ -428,3 +433,22 @@ def test_the_present_asks_after_a_load_and_beside_one() -> None:
     busy.take(LOAD)
     ((_, asked),) = busy.hear(OLD_QUESTION)
     assert asked["method"] == "session/request_permission"
+
+
+@every(
+    "arguments",
+    [
+        "git push --force",
+        '{"command": "git push --force"}',
+        '{"cmd": ["git", "push", "--force"]}',
+        '{"line": "git push --force"}',
+        '["git push --force"]',
+    ],
+)
+def test_a_rule_that_denies_a_command_finds_it_in_crows_arguments(arguments: str) -> None:
+    side = crow_agent()
+    (asked,) = side.hear(update({**ASKED, "title": "shell", "arguments": arguments}))
+    call = read(msgspec.json.encode(asked[1]["params"]["toolCall"]), v1.ToolCallUpdate)
+    rules = '[[rule]]\ndecision = "deny"\ncommand = "git push"\n[[rule]]\ndecision = "allow"\n'
+    assert policy(rules).decide(act_of_call(call, SETTING)).outcome in ("ask", "deny")
+    assert policy(approve="reads").decide(act_of_call(call, SETTING)).outcome == "deny"

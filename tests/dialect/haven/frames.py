@@ -112,7 +112,7 @@ CALLS = [
             sessionUpdate="tool_call", toolCallId="call-Bare", name="Bare", title="Bare", status="pending"
         ),
     ),
-    _call("tool_call", "Look", "file", "read", locations=[{"path": "/srv/garden/beds.py", "line": 3}]),
+    _call("tool_call", "Look", "file", "other", locations=[{"path": "/srv/garden/beds.py", "line": 3}]),
     _call("tool_call", "Mend", "file", "edit", content=[DIFF]),
     _call("tool_call", "Hose", "command", "execute", rawInput={"litres": 4}),
     _call("tool_call", "Find", "search", "search", locations=[{"path": "/srv/garden"}]),

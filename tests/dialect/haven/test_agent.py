@@ -74,7 +74,7 @@ def test_a_prompt_without_such_blocks_is_the_same_message(edge: HavenAgent) -> N
 @pytest.mark.parametrize(
     ("kind", "content", "expected", "remark"),
     [
-        ("file", [], "read", FILE),
+        ("file", [], "other", FILE),
         ("file", [DIFF], "edit", FILE),
         ("command", [DIFF], "execute", None),
         ("search", [], "search", None),

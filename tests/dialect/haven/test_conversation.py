@@ -176,7 +176,7 @@ async def test_a_haven_agent_is_driven_by_our_client() -> None:
         call, progress = allowed[2:4]
         assert isinstance(call, ToolCall)
         assert isinstance(progress, ToolCallProgress)
-        assert (call.title, call.kind, progress.kind) == ("Mend (allow)", "read", "edit")
+        assert (call.title, call.kind, progress.kind) == ("Mend (allow)", "other", "edit")
         assert isinstance(allowed[-2], AgentMessageChunk)
         assert isinstance(allowed[-2].content, EmbeddedResource)
         turn = session.prompt("wait for rain")

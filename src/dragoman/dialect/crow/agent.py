@@ -23,7 +23,7 @@ from dragoman.dialect.crow.ledger_notes import (
     UPDATE_ODD,
 )
 from dragoman.dialect.crow.names import NAME, either
-from dragoman.dialect.crow.permission import has_kinds, read_question, reject_option, write_choice
+from dragoman.dialect.crow.permission import has_kinds, read_input, read_question, reject_option, write_choice
 from dragoman.dialect.crow.questions import CrowPermission, CrowPermissionQueue
 from dragoman.dialect.crow.sessions import read_loaded, read_opened, write_load, write_new, write_prompt
 from dragoman.dialect.crow.tool_calls import TITLE
@@ -201,7 +201,7 @@ class CrowAgent(Edge):
         fields: Object = {"sessionUpdate": "tool_call", "toolCallId": call_id}
         fields["title"] = title if type(title) is str else TITLE
         if update.get("arguments") is not None:
-            fields["rawInput"] = {"arguments": update["arguments"]}
+            fields["rawInput"] = read_input(update["arguments"])
         fields = self._announce_once(session, fields)
         return [("inside", notification("session/update", {"sessionId": session, "update": fields}))]
 

@@ -42,7 +42,7 @@ def read_question(update: Object, session: str, note: Note) -> Object | None:
         call["status"] = update["status"]
     rest = read_rest({name: value for name, value in update.items() if name != "_meta"}, note)
     if update.get("arguments") is not None:
-        call["rawInput"] = {"arguments": update["arguments"]}
+        call["rawInput"] = read_input(update["arguments"])
     call |= rest
     params: Object = {"sessionId": session, "toolCall": call, "options": known_options}
     if not readable(params, "RequestPermissionRequest"):
@@ -51,6 +51,15 @@ def read_question(update: Object, session: str, note: Note) -> Object | None:
         return params
     note(KEPT)
     return with_original(params, update)
+
+
+def read_input(arguments: Json) -> Json:
+    """A tool's input. Crow's is a text, and most often the text of a JSON object."""
+    try:
+        value = msgspec.json.decode(arguments) if type(arguments) is str else arguments
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        value = None
+    return value if type(value) is dict else {"arguments": arguments}
 
 
 def has_kinds(update: Object) -> bool:

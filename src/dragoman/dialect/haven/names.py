@@ -58,7 +58,7 @@ UNASKED: NoteText = ("an answer that nobody asked for", "dropped")
 # Repaired.
 NAMELESS_CALL: NoteText = ("a tool call without a name", "called a tool call")
 NO_STATUS: NoteText = ("a tool call without a status", "sent as pending")
-FILE: NoteText = ("tool kind file", "read as edit if there is a diff, else as read")
+FILE: NoteText = ("tool kind file", "read as edit if there is a diff, else as other, which is asked")
 NO_KIND: NoteText = ("a tool kind of neither list", "read as other")
 NEAREST: NoteText = ("a tool kind that the reference does not know", "sent as file or other")
 FLAT: NoteText = ("an embedded resource without an object of its own", "given one")

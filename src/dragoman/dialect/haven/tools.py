@@ -1,7 +1,8 @@
 """Tool calls: `id` and `name` here, an id and a title in v1; four kinds here, ten there.
 
-`file` says less than any kind of v1. It is read as an edit as soon as a diff shows it, as a read before; what
-was said stands in `_meta`, and is said again on the way back as long as it can mean what stands beside it.
+`file` says less than any kind of v1. It is read as an edit as soon as a diff shows it; before that nobody can
+tell whether it reads or writes, so it is `other`, which people are asked about. What was said stands in
+`_meta`, and is said again on the way back as long as it can mean what stands beside it.
 """
 
 from __future__ import annotations
@@ -69,14 +70,14 @@ def _guess(fields: Object, report: Object) -> str | None:
 def _with_kind(fields: Object, report: Object, edge: Edge) -> Object:
     kind = fields.get("kind")
     if type(kind) is not str:
-        if kind is None and report.get("guess") == "read" and has_diff(fields.get("content")):
+        if kind is None and report.get("guess") == "other" and has_diff(fields.get("content")):
             edge.note_repair(*FILE)
             return keep({**fields, "kind": "edit"}, NAME, {"kind": kind} if "kind" in fields else {})
         return fields
     if kind == "file":
         edge.note_repair(*FILE)
         edits = has_diff(fields.get("content")) or report.get("guess") == "edit"
-        return keep({**fields, "kind": "edit" if edits else "read"}, NAME, {"kind": kind})
+        return keep({**fields, "kind": "edit" if edits else "other"}, NAME, {"kind": kind})
     if kind in _TO_V1:
         return {**fields, "kind": _TO_V1[kind]}
     if kind in _EXACT or kind in _NEAREST:  # it speaks v1 here
@@ -146,5 +147,5 @@ def _can_mean(word: Json, kind: Json) -> bool:
     if word is None:
         return bool(kind == "edit")
     if word == "file":
-        return kind in ("read", "edit")
+        return kind in ("other", "edit")
     return type(word) is str and bool(kind == "other") and word not in _EXACT and word not in _NEAREST
