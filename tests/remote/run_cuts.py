@@ -24,7 +24,7 @@ from msgspec import Struct
 from dragoman.remote.bundle import make_bundle
 from dragoman.remote.client_process import start_client
 from dragoman.remote.connection import RemoteConnection, open_connection
-from dragoman.remote.line import Act, LineTransport
+from dragoman.remote.line import LineTransport, OpeningStep
 from tests.remote.cutting_proxy import CuttingProxy
 from tests.remote.other_side import SshServer, why_no_sshd
 
@@ -97,7 +97,7 @@ async def run_cuts(server: SshServer, *, cuts: int, seed: int = 0) -> CutsReport
         }
         order |= {"linger": 60.0, "buffer": 1 << 24}
 
-        async def opener(act: Act) -> RemoteConnection:
+        async def opener(act: OpeningStep) -> RemoteConnection:
             client = start_client(access, shares=False)
             connection, _ = await open_connection(client, {**order, "act": act}, bundle)
             return connection

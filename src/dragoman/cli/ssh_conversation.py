@@ -15,7 +15,7 @@ from dragoman.remote.bundle import Bundle, make_bundle
 from dragoman.remote.client_process import ClientProcess, start_client
 from dragoman.remote.connection import RemoteConnection, open_connection
 from dragoman.remote.conversation import RemoteConversation
-from dragoman.remote.line import Act, LineNotice, LineTransport
+from dragoman.remote.line import LineNotice, LineTransport, OpeningStep
 from dragoman.sdk.remote_place import VARIABLE, RemotePlace
 from dragoman.sdk.shutdown import ShutdownSignals, first_of
 from dragoman.transport.file_outlet import stderr_writer
@@ -82,16 +82,16 @@ def _decider(args: argparse.Namespace) -> AccessDecider | None:
         return None
     from dragoman.remote.decider import load_decider
 
-    return load_decider(args.policy, approve=args.approve, agent=os.path.basename(args.command[0]))
+    return load_decider(args.policy, approve=args.approve, agent=args.command[0])
 
 
 async def _open_line(
     client: ClientProcess, bundle: Bundle, order: dict[str, Any], args: argparse.Namespace
 ) -> LineTransport:
-    async def opener(act: Act) -> RemoteConnection:
+    async def opener(step: OpeningStep) -> RemoteConnection:
         # A shared connection that was cut may hang for a while: coming back, we do not wait for it.
-        process = client if act == "start" else start_client(client.access, shares=False)
-        connection, _ = await open_connection(process, {**order, "act": act}, bundle, on_progress=tell)
+        process = client if step == "start" else start_client(client.access, shares=False)
+        connection, _ = await open_connection(process, {**order, "act": step}, bundle, on_progress=tell)
         return connection
 
     show = stderr_writer() or (lambda _: None)

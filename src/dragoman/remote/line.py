@@ -30,8 +30,8 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.1, 10.0
 
 WELCOME_SECONDS = 30.0
 
-Act: TypeAlias = Literal["start", "find"]
-Opener: TypeAlias = Callable[[Act], Awaitable[RemoteConnection]]
+OpeningStep: TypeAlias = Literal["start", "find"]
+Opener: TypeAlias = Callable[[OpeningStep], Awaitable[RemoteConnection]]
 
 
 class LineNotice(NamedTuple):
@@ -73,9 +73,9 @@ class LineTransport:
         self._last_fed = 0  # the number of the last frame that the sink has had
         self._is_paused = self._has_ended = self._closing = False
 
-    async def open(self, act: Act) -> None:
+    async def open(self, step: OpeningStep) -> None:
         """Connect, and be greeted. Raises `RemoteFailed`."""
-        connection = await self._opener(act)
+        connection = await self._opener(step)
         agent = HostedAgent(connection.socket, path=None, limits=self.limits)
         try:
             async with asyncio.timeout(WELCOME_SECONDS):

@@ -183,6 +183,17 @@ async def test_a_no_ends_an_earlier_yes_for_the_same(tmp_path: Path) -> None:
     assert await stage.may_run("ls"), "a no to another act does not end it"
 
 
+async def test_a_line_that_nobody_can_read_is_the_same_line_in_a_terminal(tmp_path: Path) -> None:
+    line = "echo $(date) > now.txt"
+    stage = Stage(tmp_path, "once")
+    await stage.request(kind="execute", raw_input={"command": line})
+    planned = PlannedCommand(
+        words=("/bin/sh", "-c", line), program="/bin/sh", shell_line=line, cwd=str(tmp_path)
+    )
+    assert await stage.may(Access(session_id="s", kind="run", path="/bin/sh", command=planned))
+    assert not await stage.may(Access(session_id="s", kind="run", path="/bin/sh", command=planned))
+
+
 @pytest.mark.parametrize("change", ["folder", "variable", "word"])
 async def test_a_command_is_its_words_its_folder_and_its_variables(change: str, tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()

@@ -84,6 +84,7 @@ class LocalBackend:
                 recorder = await stack.enter_async_context(HistoryRecorder(journal))
             source = ChatAgent(
                 name=target.agent.name,
+                identity=target.agent.identity,
                 target=target.agent.command or (lambda: _dial(target)),
                 is_local=not target.agent.place,
                 decides=bool(target.agent.place),

@@ -67,6 +67,8 @@ class ChatAgent:
 
     name: str
     target: Startable
+    identity: str = ""
+    """How rules know it; its name if this is empty."""
     env: dict[str, str] | None = None
     is_nameless: bool = False
     """Whether its own name says more than ours."""
@@ -112,7 +114,7 @@ class LocalChat:
         desk = rules.desk(
             person,
             self._calls,
-            agent=source.name,
+            agent=source.identity or source.name,
             roots=roots,
             tell=self._note,
             risk_notes=self._risk_notes,

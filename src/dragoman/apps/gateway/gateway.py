@@ -243,7 +243,7 @@ class Gateway:
             asker=user.permissions,
             audit=self._audit,
             remembered_rules=self._remembered_rules,
-            agent=name,
+            agent=self.target.agent.identity,
             roots=[cwd],
             find_tool_call=self._calls.find_call,
         )

@@ -36,7 +36,7 @@ class LendingDesk:
         on_open_question: Callable[[], None],
         is_remote: bool,
     ) -> None:
-        rules, agent = plan.rules, plan.target.agent.name
+        rules, agent = plan.rules, plan.target.agent.identity
         person = at_terminal(reporter) if rules.ask else None
         self.decisions = DecisionLog(policy_paths().audit, reporter, cwd=plan.roots[0])
 

@@ -170,9 +170,11 @@ def act_of_command(
     cwd: str = "",
     variables: Iterable[str] = (),
     session_id: str = "",
+    line: str | None = None,
 ) -> Act:
-    """What would be run in a lent terminal."""
-    return _about_script(read_arguments(words), setting, cwd, variables, session_id)
+    """What would be run in a lent terminal; `line` if a shell takes it apart."""
+    script = read_arguments(words) if line is None else read_line(line)
+    return _about_script(script, setting, cwd, variables, session_id)
 
 
 def _about_script(

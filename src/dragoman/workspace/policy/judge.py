@@ -158,6 +158,7 @@ def act_of_access(access: Access, setting: ActContext) -> Act:
         return act_of_command(
             command.words,
             setting,
+            line=command.shell_line,
             cwd=command.cwd,
             variables=command.assignments or command.env_names,
             session_id=access.session_id,
