@@ -694,7 +694,8 @@ examples:
   {"mcpServers": {"claude": {"command": "dragoman", "args": ["mcp", "--agent", "claude"]}}}
 
 Put it where an MCP client wants the command of a server. The tools are prompt (a turn: text, session, cwd,
-mode, model), sessions, cancel and close. One agent is started, at the first call, and shared by all of them;
+model), sessions, cancel and close. A mode or an option may end the agent's questions, so the calling model
+chooses only those that you name with --allow-choice. One agent is started, at the first call, and shared by all of them;
 sessions last as long as the server. What the agent asks permission for is asked by elicitation; where the
 client has none, the policy and --approve decide, and the result names what was refused. The client's roots
 confine the folders.

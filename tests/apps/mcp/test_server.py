@@ -238,7 +238,8 @@ async def test_without_roots_the_folder_of_the_server_is_the_only_one(folder: Pa
 
 
 async def test_modes_are_switched_and_mistakes_are_explained(folder: Path) -> None:
-    async with make_gateway(folder) as gateway, official_client(gateway, folder) as client:
+    choices = frozenset({"mode"})
+    async with make_gateway(folder, choices=choices) as gateway, official_client(gateway, folder) as client:
         result = await client.call_tool("prompt", {"text": "/mode", "mode": "bench"})
         assert result.structured_content["text"] == "The mode is bench."
         for arguments, explanation in (
@@ -257,6 +258,17 @@ async def test_modes_are_switched_and_mistakes_are_explained(folder: Path) -> No
                 mcp_types.CallToolRequest(params=mcp_types.CallToolRequestParams(name="nonsense")),
                 mcp_types.CallToolResult,
             )
+
+
+async def test_a_calling_model_chooses_no_mode_that_a_person_did_not_allow(folder: Path) -> None:
+    choices = frozenset({"mode=plain"})
+    async with make_gateway(folder, choices=choices) as gateway, official_client(gateway, folder) as client:
+        for wish in ({"mode": "bench"}, {"options": {"mode": "bench"}}, {"options": {"yolo": True}}):
+            refused = await client.call_tool("prompt", {"text": "/mode", **wish})
+            assert refused.is_error
+            assert "a person has to allow it" in words(refused)[0]
+        allowed = await client.call_tool("prompt", {"text": "/mode", "mode": "plain"})
+        assert allowed.structured_content["text"] == "The mode is plain."
 
 
 async def test_sessions_belong_to_their_client_and_end_with_it(folder: Path) -> None:

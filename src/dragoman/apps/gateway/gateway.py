@@ -80,6 +80,8 @@ class GatewayRules:
     silence: float | None = None
     """Seconds without any sign of the agent within a turn."""
     most_sessions: int = MOST_SESSIONS
+    choices: frozenset[str] = frozenset()
+    """What a caller may choose beside the model: `mode=plan`, or `mode` for every value of it."""
 
 
 class Gateway:

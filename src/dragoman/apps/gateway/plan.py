@@ -37,6 +37,7 @@ def make_gateway_plan(args: argparse.Namespace, *, roots: Sequence[str] = ()) ->
         shell_lines=args.shell_lines,
         silence=args.silence or None,
         most_sessions=args.max_sessions,
+        choices=frozenset(getattr(args, "allow_choice", ())),
     )
     load_chosen_policy([folders.cwd], file=policy, approve=args.approve)
     target = find_target(name, args.env, dialect=args.dialect)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from typing import TypeVar
+from typing import Final, TypeVar
 from urllib.parse import unquote, urlsplit
 
 import msgspec
@@ -160,6 +160,7 @@ class McpServer:
             raise SessionBusy("a turn is running in this session; wait for it, or call `cancel`")
         if isinstance(session.user.forms, McpUser):
             session.user.forms.request_id = request_id
+        _check_choices(session, wish, self._gateway.rules.choices)
         await _settle(session, wish)
         progress = ProgressReporter(self.connection, meta, request_id)
         report = await session.turn(
@@ -234,6 +235,27 @@ class McpServer:
                 f"there is no open session {name!r}", f"choose one of those that are open: {ids}"
             )
         return session
+
+
+FREE_CATEGORIES: Final = frozenset({"model", "thought_level"})
+"""Options of these categories say how an agent thinks, not what it may do."""
+
+
+def _check_choices(session: GatewaySession, wish: PromptArguments, allowed: frozenset[str]) -> None:
+    """Refuse what a calling model may not choose: a mode or an option may end the agent's questions."""
+    free = {
+        option.id
+        for option in session.supervised.config_options
+        if isinstance(option, v1.SessionConfigSelect) and option.category in FREE_CATEGORIES
+    }
+    wishes = {**({} if wish.mode is None else {"mode": wish.mode}), **wish.options}
+    for name, value in wishes.items():
+        choice = f"{name}={str(value).lower() if isinstance(value, bool) else value}"
+        if name not in free and name not in allowed and choice not in allowed:
+            raise UsageMistake(
+                f"{choice} may change what the agent asks before it acts, so a person has to allow it",
+                f"leave it out, or ask the person to start `dragoman mcp` with --allow-choice {choice}",
+            )
 
 
 async def _settle(session: GatewaySession, wish: PromptArguments) -> None:

@@ -176,6 +176,13 @@ def add_mcp(parser: Parser) -> None:
     add_gateway_agent(parser.add_argument_group("the agent"))
     where = parser.add_argument_group("where it works")
     add_gateway_sessions(where)
+    parser.add_argument(
+        "--allow-choice",
+        action="append",
+        default=[],
+        metavar="NAME[=VALUE]",
+        help="let the calling model choose this mode or option, for example mode=plan (the model is free)",
+    )
     where.add_argument(
         "--root", action="append", default=[], metavar="DIR", help="a folder that sessions may be in"
     )
