@@ -17,6 +17,11 @@ from dragoman.testing.pace import patience
 from tests.forks import DRAGOMAN
 from tests.remote.other_side import SshServer, make_fake_docker, needs_sshd
 
+TELL_ENV = (
+    'import json, os; print(json.dumps({"jsonrpc": "2.0", "method": "_env", "params": dict(os.environ)}))'
+)
+
+
 SECONDS = 60.0
 
 
@@ -129,8 +134,7 @@ def test_a_change_there_that_nobody_was_asked_about_fails_a_strict_run(
 @needs_sshd
 def test_no_variable_goes_there_that_was_not_named(server: SshServer, home: Path) -> None:
     env = variables(home, server, NAMED="yes", LANG="de_DE.UTF-8", UNNAMED="no", SSH_AUTH_SOCK="/none")
-    code = "import json, os; print(json.dumps({'method': 'env', 'params': dict(os.environ)}))"
-    finished = dragoman("ssh", "there", "--env", "NAMED", "--", sys.executable, "-c", code, env=env)
+    finished = dragoman("ssh", "there", "--env", "NAMED", "--", sys.executable, "-c", TELL_ENV, env=env)
     there = json.loads(finished.stdout)["params"]
     assert there["NAMED"] == "yes"
     assert there["SSH_CONNECTION"]
@@ -214,8 +218,7 @@ def test_a_container_is_entered_as_docker_does_it(home: Path, tmp_path: Path, ca
     words = ("--in", "docker:box", "--approve", "all")
     said, finished = run_prompt(f"/write {work}/a.txt hello", *words, env=env, cwd=work)
     assert said == "Written.", finished.stderr
-    code = "import json, os; print(json.dumps({'method': 'env', 'params': dict(os.environ)}))"
-    finished = dragoman("ssh", "docker:box", "--", sys.executable, "-c", code, env=env)
+    finished = dragoman("ssh", "docker:box", "--", sys.executable, "-c", TELL_ENV, env=env)
     there = json.loads(finished.stdout)["params"]
     assert there["INSIDE"] == "box"
     assert "TOKEN" not in there

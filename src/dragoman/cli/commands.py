@@ -695,10 +695,10 @@ examples:
 
 Put it where an MCP client wants the command of a server. The tools are prompt (a turn: text, session, cwd,
 model), sessions, cancel and close. A mode or an option may end the agent's questions, so the calling model
-chooses only those that you name with --allow-choice. One agent is started, at the first call, and shared by all of them;
-sessions last as long as the server. What the agent asks permission for is asked by elicitation; where the
-client has none, the policy and --approve decide, and the result names what was refused. The client's roots
-confine the folders.
+chooses only those that you name with --allow-choice. One agent is started, at the first call, and shared by
+all sessions; they last as long as the server. What the agent asks permission for is asked by elicitation;
+where the client has none, the policy and --approve decide, and the result names what was refused. The
+client's roots confine the folders.
 
 With --http it listens for clients that speak Streamable HTTP, at the address that is printed. It is closed by
 default: loopback only, and whoever comes must bring the token that is printed once (or that of --token-file),

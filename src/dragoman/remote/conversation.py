@@ -1,13 +1,14 @@
 """A client here and an agent there, joined: a relay between two transports, with what stands on its way.
 
 Paths are translated first on the way there and last on the way back; between that, accesses are decided here
-if the client does not decide them itself.
+if the client does not decide them itself, and `wall` keeps the other side from what the client lends.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dragoman.remote.wall import RemoteWall
 from dragoman.runtime.relay import Relay, RelayDirection
 from dragoman.transport.contract import Transport
 from dragoman.wire.glance import glance_block, lines_of
@@ -29,6 +30,7 @@ class RemoteConversation:
         path_map: FolderMap | None = None,
     ) -> None:
         self._decider = decider
+        self._wall = RemoteWall(lambda line: self.relay.to_agent.send(line))
         self._map = path_map
         is_plain = decider is None and path_map is None
         self.relay = Relay(client, agent, interpreter=None if is_plain else self, name="remote")
@@ -49,7 +51,10 @@ class RemoteConversation:
 
     def _decide(self, way: RelayDirection, lines: list[bytes]) -> list[bytes]:
         assert self._decider is not None
-        step = self._decider.from_client if way.direction == "to_agent" else self._decider.from_agent
+        step = self._decider.from_client
+        if way.direction == "to_client":
+            step = self._decider.from_agent
+            lines = [line for line in map(self._wall.pass_on, lines) if line is not None]
         glances = glance_block(b"".join(lines))
         frames = [step(line, glance) for line, glance in zip(lines, glances, strict=True)]
         return [frame for frame in frames if frame is not None]

@@ -34,6 +34,7 @@ from dragoman.wire.envelope import JsonObject
 from dragoman.workspace.policy.audit import AuditLog
 from dragoman.workspace.policy.permission_service import policy_refusal
 from dragoman.workspace.policy.policy_parser import PolicyError
+from dragoman.workspace.remote_access import PERMIT_METHOD
 
 log = logging.getLogger(__name__)
 
@@ -208,6 +209,11 @@ class ApprovalBroker:
     # Files and terminals.
 
     def _lend(self, session: LiveSession, request: OpenRequest) -> None:
+        seat = self._hub.pool.seats.get(session.state.agent)
+        if seat is not None and seat.spec.place and request.method != PERMIT_METHOD:
+            why = f"Method not found: the files and terminals of this agent are on {seat.spec.place}"
+            self._refuse(session, request, ErrorAnswer(METHOD_NOT_FOUND, why))
+            return
         if self._is_for_us(session, request):
             self._lend_ourselves(session, request)
             return
