@@ -194,3 +194,21 @@ def test_tools_that_are_known_are_told_to_a_client_of_koog() -> None:
     client = Listener("client").from_peer(request(1, "initialize", GUIDE))
     told = client.from_inside(answer(1, known)).peer[0]["result"]["capabilities"]["tools"]
     assert told == [tool, {"name": "run", "description": "", "inputSchema": {"type": "object"}}]
+
+
+@every(
+    "hello",
+    [
+        {"protocolVersion": 1, "capabilities": {}},
+        {"protocolVersion": 1, "capabilities": {}, "name": "x"},
+        {"protocolVersion": 2},
+        {**V1_CLIENT, "protocolVersion": 2, "capabilities": {}, "info": {"name": "ed", "version": "1"}},
+        {"protocolVersion": 1, "capabilities": {"terminal": {}}},
+    ],
+)
+def test_a_key_of_a_client_that_is_not_known_yet_reaches_no_agent(hello: Any) -> None:
+    for name in ("data", "apiKey", "credentials"):
+        client = Listener("client").from_peer(request(1, "initialize", hello))
+        client.from_inside(answer(1, V1_AGENT))
+        client.from_peer(request(2, "authenticate", {"methodId": "m", name: {"apiKey": "owl-secret"}}))
+        assert "owl-secret" not in json.dumps(client.inside)

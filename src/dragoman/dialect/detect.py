@@ -128,10 +128,24 @@ class UndecidedClient(UndecidedEdge):
             return self._become_sure(dialect, message, settings).from_peer(message)
         if message.is_request and not self._tally.foreign:
             return self._become_sure("v1", message, self.settings).from_peer(message)
-        if message.is_request and message.method == "session/prompt":
-            return self._become(self._likeliest(), sure=False).from_peer(message)
+        if message.is_request and message.method in ("session/prompt", "authenticate"):
+            dialect = self._likeliest()
+            told = self._without_credentials(message, dialect)
+            return self._become(dialect, sure=False).from_peer(told)
         self._remember(message, from_peer=True)
         return [("inside", message)]
+
+    def _without_credentials(self, message: Message, dialect: str) -> Message:
+        """What has no place in v1's `authenticate` may be a key, and goes nowhere on a guess."""
+        if message.method != "authenticate":
+            return message
+        params = as_object(message.params)
+        names = {"methodId", "_meta", *(("data",) if dialect == "acpex" else ())}
+        common = {name: value for name, value in params.items() if name in names}
+        if common.keys() == params.keys():
+            return message
+        self.note_loss("credentials of authenticate", "dropped: nobody knows yet what the client speaks")
+        return with_params(message, common)
 
     def _become_sure(self, dialect: str, message: Message, settings: EdgeSettings) -> Edge:
         """A client of v1 that begins as koog's guide does may be one of koog: its first answer says both."""
