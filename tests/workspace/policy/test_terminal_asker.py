@@ -26,8 +26,8 @@ async def test_a_number_chooses_an_option() -> None:
         assert await asker(at).ask(asked()) == "once"
     assert "make test" in at.shown
     assert re.search(r"Asked at \d\d:\d\d\. Choose 1-4, or q to choose nothing: ", at.shown)
-    assert "  2) once  [allow once]\n" in at.shown
-    assert "  4) never  [always reject]\n" in at.shown
+    assert "  2) [allow once] once\n" in at.shown
+    assert "  4) [always reject] never\n" in at.shown
 
 
 async def test_nothing_is_chosen_by_an_empty_line_or_by_words() -> None:
@@ -49,7 +49,18 @@ async def test_what_an_agent_calls_its_options_cannot_touch_the_terminal() -> No
     with terminal("1") as at:
         asking = PermissionPrompt(act=act, decision=decision, text="make", options=options)
         assert await asker(at).ask(asking) == "x"
-    assert "1) ␛[2JNo␊ 9) Yes  [allow once]" in at.shown
+    assert "1) [allow once] ␛[2JNo␊ 9) Yes" in at.shown
+
+
+async def test_a_padded_name_makes_no_second_menu() -> None:
+    name = "Yes" + " " * 77 + "2) No, and stop  [reject once]" + "\u00a0" * 200 + "3) x"
+    options = (option("x", "allow_once", name), option("n", "reject_once", "No"))
+    decision = PolicyDecision(outcome="ask", rule="", why="")
+    with terminal("2") as at:
+        asking = PermissionPrompt(act=command("make"), decision=decision, text="make", options=options)
+        assert await asker(at).ask(asking) == "n"
+    menu = [line for line in at.shown.split("\n") if line.startswith("  ")]
+    assert menu == ["  1) [allow once] Yes 2) No, and stop [reject once] 3) x", "  2) [reject] No"]
 
 
 async def test_questions_wait_for_each_other_and_may_be_taken_back() -> None:

@@ -20,10 +20,10 @@ from dragoman.apps.mcp.connection import McpConnection
 from dragoman.errors import ErrorAnswer, LinkClosed
 from dragoman.schema import v1
 from dragoman.schema.codec import write
-from dragoman.text.sanitize import sanitize, sanitize_line
+from dragoman.text.sanitize import sanitize
 from dragoman.wire import Id
 from dragoman.workspace.policy.forms import BadFormValue, check_value, fields_of, required_in
-from dragoman.workspace.policy.options import choose_option
+from dragoman.workspace.policy.options import choose_option, option_name
 from dragoman.workspace.policy.permission_prompt import PermissionPrompt
 from dragoman.workspace.policy.safe_regex import matches
 
@@ -115,7 +115,7 @@ def _labels(options: Sequence[v1.PermissionOption]) -> dict[str, str]:
     """A label for each option, and the option's id."""
     labels: dict[str, str] = {}
     for option in options:
-        label = f"{sanitize_line(option.name)} ({option.kind.replace('_', ' ')})"
+        label = f"{option_name(option)} ({option.kind.replace('_', ' ')})"
         while label in labels:
             label += " "
         labels[label] = option.option_id

@@ -23,6 +23,9 @@ from dragoman.tui.screens.dialog import Dialog
 from dragoman.tui.text.lines import hanging, plain
 from dragoman.tui.widgets.lines_view import LinesView
 
+MOST_NAME = 60
+"""Characters of what an agent calls an option."""
+
 STILL = 0.7
 """Seconds without a key that make sure that the next one is meant for this."""
 
@@ -122,7 +125,7 @@ class PermissionScreen(Dialog[str]):
             Option(
                 Content.assemble(
                     (f" {number} ", "bold"),
-                    sanitize_line(option.name),
+                    " ".join(sanitize_line(option.name).split())[:MOST_NAME],
                     (f"  {_KINDS.get(option.kind, sanitize_line(option.kind))}", "dim"),
                     (f"  ({keys[option.option_id]})" if option.option_id in keys else "", "dim"),
                 )

@@ -12,11 +12,15 @@ from typing import Final, Literal
 
 from dragoman.schema import v1
 from dragoman.schema.v1.permission import PERMISSION_OPTION_KINDS
+from dragoman.text.sanitize import sanitize_line
 
 KINDS: Final[dict[Literal["allow", "deny"], tuple[str, ...]]] = {
     "allow": ("allow_once",),
     "deny": ("reject_once", "reject_always"),
 }
+
+
+MOST_NAME: Final = 60
 
 
 def choose_option(outcome: Literal["allow", "deny"], options: Sequence[v1.PermissionOption]) -> str | None:
@@ -35,6 +39,12 @@ def usable_options(options: Sequence[v1.PermissionOption]) -> Sequence[v1.Permis
         for option in options
         if option.kind in PERMISSION_OPTION_KINDS and ids.count(option.option_id) == 1
     ]
+
+
+def option_name(option: v1.PermissionOption) -> str:
+    """What an agent calls an option, on one short line: room enough for a name, and too little for a menu."""
+    name = " ".join(sanitize_line(option.name).split())
+    return name if len(name) <= MOST_NAME else f"{name[:MOST_NAME]}…"
 
 
 def select_option(option_id: str | None) -> v1.RequestPermissionResponse:

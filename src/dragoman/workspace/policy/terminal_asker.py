@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 
 from dragoman.schema import v1
 from dragoman.text.sanitize import sanitize_line
+from dragoman.workspace.policy.options import option_name
 from dragoman.workspace.policy.permission_prompt import PermissionPrompt
 from dragoman.workspace.policy.terminal_lines import TerminalLines, clock_time
 
@@ -62,6 +63,6 @@ class TerminalAsker:
 
 def _menu(options: tuple[v1.PermissionOption, ...]) -> str:
     return "".join(
-        f"  {number}) {sanitize_line(option.name)}  [{_KINDS.get(option.kind, sanitize_line(option.kind))}]\n"
+        f"  {number}) [{_KINDS.get(option.kind, sanitize_line(option.kind))}] {option_name(option)}\n"
         for number, option in enumerate(options, 1)
     )
