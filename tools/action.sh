@@ -44,10 +44,10 @@ review() {
     local -a options=(--fail-on "${DRAGOMAN_ACTION_FAIL_ON:-low}") paths=()
     [ -n "${DRAGOMAN_ACTION_BASE:-}" ] && options+=(--diff "$DRAGOMAN_ACTION_BASE")
     [ -n "${DRAGOMAN_ACTION_PATHS:-}" ] && mapfile -t paths <<<"$DRAGOMAN_ACTION_PATHS"
-    "$DRAGOMAN" review "${options[@]}" --format sarif ${paths[@]+"${paths[@]}"} >"$output/dragoman.sarif"
+    "$DRAGOMAN" review "${options[@]}" --format sarif -- ${paths[@]+"${paths[@]}"} >"$output/dragoman.sarif"
     local status=$?
     # The second look is answered by the cache; it puts the findings beside the lines of a pull request.
-    "$DRAGOMAN" review "${options[@]}" --format github ${paths[@]+"${paths[@]}"}
+    "$DRAGOMAN" review "${options[@]}" --format github -- ${paths[@]+"${paths[@]}"}
     [ "$status" -ge 2 ] || write_badge
     return "$status"
 }

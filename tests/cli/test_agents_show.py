@@ -188,7 +188,8 @@ def test_the_other_products_are_found_in_their_places(home: Path, capsys: pytest
     assert "took idea: idea" in shown(capsys, "import", "jetbrains")
     assert "took far: far away" in shown(capsys, "import", "acpx")
     (home / ".acpxrc.json").write_text('{"agents": {"near": {"argv": ["near"]}}}')
-    assert "took near: near" in shown(capsys, "import", "acpx")
+    assert "near" not in shown(capsys, "import", "acpx"), "a file of this folder may be a stranger's"
+    assert "took near: near" in shown(capsys, "import", "acpx", ".acpxrc.json")
 
 
 def test_keys_in_a_file_that_others_may_read_are_worth_a_word(
