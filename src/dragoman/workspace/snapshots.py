@@ -145,6 +145,13 @@ class Snapshot:
         """The same for all snapshots that were retaken from one another, which alone can be compared."""
         return self._archive
 
+    def keeps(self, path: str) -> bool:
+        """Whether it holds what a file was, or when it was last changed."""
+        for root, capture in zip(self.roots, self._captures, strict=True):
+            if path.startswith(f"{root}/") and path[len(root) + 1 :] in capture.entries:
+                return True
+        return False
+
     @property
     def file_count(self) -> int:
         return sum(len(capture.entries) for capture in self._captures)

@@ -1,6 +1,7 @@
 """Changes on disk beside what was decided: what nobody was asked about is told, and fails a strict run."""
 
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -93,3 +94,45 @@ def test_a_change_that_was_asked_about_passes_a_strict_run(tmp_path: Path) -> No
     done = run(*arguments, "/ask new.txt", folder=project, env=home(tmp_path))  # written by the agent itself
     assert (done.status, (project / "new.txt").exists()) == (0, True), done.err
     assert "Nobody was asked" not in done.out
+
+
+HIDDEN = (".git/hooks/post-checkout", ".git/config", "build/out.bin", "node_modules/x/index.js", "sub/a.txt")
+
+
+def test_a_strict_run_looks_where_a_snapshot_does_not(tmp_path: Path) -> None:
+    (project := tmp_path / "project").mkdir()
+    subprocess.run(["git", "init", "-q", project], check=True)
+    subprocess.run(["git", "init", "-q", project / "sub"], check=True)
+    (project / ".gitignore").write_text("build/\nnode_modules/\n")
+    for name in HIDDEN[2:]:
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text("old\n")
+    script = tmp_path / "hidden.py"
+    script.write_text(HIDING.replace("NAMES", repr(HIDDEN)))
+    agent = shlex.join([sys.executable, str(script)])
+    done = run("--agent", agent, "--strict", "--format", "json", "x", folder=project, env=home(tmp_path))
+    [changes] = done.named("changes")
+    assert set(changes["unasked"]) == {str(project / name) for name in HIDDEN}
+    assert done.status == 12
+    quiet = run("--agent", "echo", "--strict", "x", folder=project, env=home(tmp_path))
+    assert quiet.status == 0, quiet.err
+
+
+HIDING = """
+import json, pathlib, sys
+
+for line in sys.stdin:
+    message = json.loads(line)
+    result = {}
+    if message.get("method") == "initialize":
+        result = {"protocolVersion": 1, "agentCapabilities": {}}
+    elif message.get("method") == "session/new":
+        result = {"sessionId": "s"}
+    elif message.get("method") == "session/prompt":
+        for name in NAMES:
+            with open(name, "a") as file:
+                file.write("# changed\\n")
+        result = {"stopReason": "end_turn"}
+    if "id" in message:
+        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+"""

@@ -17,11 +17,12 @@ from dragoman.journal.history import history_path
 from dragoman.schema import v1
 from dragoman.text.sanitize import sanitize, sanitize_line
 from dragoman.workspace.change_set import in_revert_order
+from dragoman.workspace.file_records import FileRecord, RecordsIncomplete, take_records, touched_paths
 from dragoman.workspace.policy.policy_paths import policy_paths
 from dragoman.workspace.policy.terminal_lines import TerminalLines
 from dragoman.workspace.remote_changes import CallMethod, DiskChanges, DiskSnapshot, look_there
 from dragoman.workspace.snapshot_entries import SnapshotSettings, TurnStart
-from dragoman.workspace.snapshots import FileChange, RevertRefused, take_snapshot
+from dragoman.workspace.snapshots import FileChange, RevertRefused, Snapshot, take_snapshot
 
 SETTINGS = SnapshotSettings(seconds=8.0)
 """A turn is worth waiting for; a look at a folder that is larger than this is not, and says so."""
@@ -33,8 +34,51 @@ turn, if nothing is decided by it.
 """
 
 
+class WholeSnapshot:
+    """A `DiskSnapshot` that leaves nothing out: of what the snapshot does not keep, the system's records."""
+
+    def __init__(self, snapshot: Snapshot, records: dict[str, FileRecord]) -> None:
+        self._snapshot = snapshot
+        self._records = records
+
+    @classmethod
+    async def take(cls, roots: Sequence[str]) -> WholeSnapshot:
+        snapshot = await take_snapshot(roots, settings=SETTINGS)
+        try:
+            return cls(snapshot, await asyncio.to_thread(_take_records, snapshot))
+        except BaseException:
+            await snapshot.aclose()
+            raise
+
+    async def compare(self) -> DiskChanges:
+        changes = await self._snapshot.compare()
+        now = await asyncio.to_thread(_take_records, self._snapshot)
+        told = {change.path for change in changes.files}
+        touched = [path for path in touched_paths(self._records, now) if path not in told]
+        return WholeChanges(changes, [path for path in touched if not is_our_file(path)])
+
+    async def aclose(self) -> None:
+        await self._snapshot.aclose()
+
+
+class WholeChanges:
+    """`DiskChanges`, with the files that were touched where a snapshot does not look."""
+
+    def __init__(self, changes: DiskChanges, touched: list[str]) -> None:
+        self.files, self.notes, self.touched = changes.files, changes.notes, touched
+        self.revert = changes.revert
+
+
+def _take_records(snapshot: Snapshot) -> dict[str, FileRecord]:
+    roots = [os.path.realpath(root) for root in snapshot.roots]
+    try:
+        return take_records(roots, is_kept=snapshot.keeps)
+    except RecordsIncomplete as error:
+        raise LocalMistake(str(error)) from None
+
+
 async def look_before(
-    roots: Sequence[str], reporter: RunReporter, start: TurnStart | None = None
+    roots: Sequence[str], reporter: RunReporter, start: TurnStart | None = None, *, is_strict: bool = False
 ) -> DiskSnapshot | None:
     """How the folders are now; None if nobody can say, or there are none on this machine. With `start`, the
     turn may begin before that is known.
@@ -42,6 +86,8 @@ async def look_before(
     if not roots:
         return None
     try:
+        if is_strict:
+            return await WholeSnapshot.take(roots)
         return await take_snapshot(roots, settings=SETTINGS, start=start)
     except (LocalMistake, OSError) as error:
         reporter.note(f"what will change on disk cannot be told: {error}", level="warning")
@@ -84,6 +130,7 @@ async def tell_changes(
     is_attended: bool,
     effects: DecidedEffects,
     modes: v1.SessionModeState | None = None,
+    is_strict: bool = False,
 ) -> ChangesReport:
     """Compare, put back what is not wanted, and tell."""
     try:
@@ -106,6 +153,8 @@ async def tell_changes(
         for change in files
     ]
     unasked = [entry.path for entry in entries if entry.decision in ("none", "denied")]
+    touched = changes.touched if isinstance(changes, WholeChanges) else []
+    unasked += [path for path in touched if effects.decision_about(path) in ("none", "denied")]
     reporter.emit(
         events.ChangesEvent(
             time=now(),
@@ -115,7 +164,11 @@ async def tell_changes(
             asking_mode=mode_that_asks(modes) if unasked else None,
         )
     )
-    return ChangesReport(unasked=unasked, stuck=len(unwanted_changes) - len(reverted_paths))
+    is_blind = is_strict and not isinstance(changes, WholeChanges) and bool(changes.notes)
+    return ChangesReport(
+        unasked=None if is_blind and not unasked else unasked,
+        stuck=len(unwanted_changes) - len(reverted_paths),
+    )
 
 
 async def _ask_unwanted(files: Sequence[FileChange], what: ChangeHandling) -> Sequence[FileChange]:

@@ -210,7 +210,8 @@ class RunDriver:
         login = make_login(agent, self._plan.target, self._reporter, is_attended=is_attended)
         roots = [] if self._is_remote else self._plan.roots
         start = turn_start(self._plan)
-        looking = asyncio.create_task(look_before(roots, self._reporter, start), name="snapshot")
+        look = look_before(roots, self._reporter, start, is_strict=self._plan.is_strict)
+        looking = asyncio.create_task(look, name="snapshot")
         try:
             session, how = await call_with_login(
                 agent,
@@ -257,6 +258,7 @@ class RunDriver:
             is_attended=self._plan.is_attended,
             effects=lending.effects,
             modes=session.modes,
+            is_strict=self._plan.is_strict,
         )
 
     async def _turn(self, session: Session, blocks: list[v1.ContentBlock]) -> TurnResult:

@@ -31,6 +31,9 @@ LINES = 12
 DIFF_LINES = 200
 """Lines of a diff that are shown; the change set at the end of the run has all of it."""
 
+MOST_UNASKED = 50
+"""Files that nobody was asked about and that are named; the event has all."""
+
 COMPARED = 3000
 """Lines of both texts together that are compared: it takes time that grows with their square."""
 
@@ -232,12 +235,15 @@ class TextView:
     def _list_unasked(self, event: events.ChangesEvent) -> str:
         if not event.unasked:
             return ""
-        heading = f"Nobody was asked about {len(event.unasked)} of these {len(event.files)} changes:"
+        denied_paths = {file.path for file in event.files if file.decision == "denied"}
+        heading = f"Nobody was asked about {len(event.unasked)} changed files:"
         out = [self.paint.bold(heading) + "\n"]
-        for file in event.files:
-            if file.path in event.unasked:
-                denied = " (it was denied)" if file.decision == "denied" else ""
-                out.append(f"  {sanitize_line(file.path)}{denied}\n")
+        out += [
+            f"  {sanitize_line(path)}{' (it was denied)' if path in denied_paths else ''}\n"
+            for path in event.unasked[:MOST_UNASKED]
+        ]
+        if len(event.unasked) > MOST_UNASKED:
+            out.append(f"  and {len(event.unasked) - MOST_UNASKED} more\n")
         if event.asking_mode is not None:
             out.append(f"  A mode of this agent asks first: --mode {sanitize_line(event.asking_mode)}\n")
         return "".join(out)
