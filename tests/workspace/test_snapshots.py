@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import os
+import stat
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -102,6 +103,26 @@ async def test_every_kind_of_change_is_told_and_taken_back(root: Path) -> None:
         assert picture(root) == before
         assert (await snapshot.compare()).files == []
     assert list((root.parent / "tmp").iterdir()) == []
+
+
+@pytest.mark.parametrize("how", ["written", "removed", "replaced", "linked"])
+async def test_a_private_file_is_private_again_when_it_was_put_back(root: Path, how: str) -> None:
+    secret = root / "secret.txt"
+    secret.write_text("private\n")
+    secret.chmod(0o600)
+    async with await take_snapshot([str(root)]) as snapshot:
+        if how == "written":
+            secret.write_text("public\n")
+            secret.chmod(0o644)
+        else:
+            secret.unlink()
+        if how == "replaced":
+            secret.write_text("public\n")
+        if how == "linked":
+            secret.symlink_to("text.txt")
+        changes = await snapshot.compare()
+        await changes.revert(str(secret))
+    assert (secret.read_text(), stat.S_IMODE(secret.lstat().st_mode)) == ("private\n", 0o600)
 
 
 async def test_a_change_is_shown_as_a_diff(root: Path) -> None:

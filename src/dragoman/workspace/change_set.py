@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+import stat
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple, Protocol
 
@@ -240,7 +241,7 @@ def _put(name: str, folder: int, before: SnapshotEntry | None, content: bytes) -
         if before.kind == "link":
             os.symlink(os.fsdecode(content), temporary, dir_fd=folder)
         else:
-            _write(temporary, folder, content, mode=_mode(name, folder, is_program=before.kind == "program"))
+            _write(temporary, folder, content, mode=_mode(name, folder, before))
         os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
         try:
@@ -250,19 +251,25 @@ def _put(name: str, folder: int, before: SnapshotEntry | None, content: bytes) -
         raise
 
 
-def _mode(name: str, folder: int, *, is_program: bool) -> int | None:
-    """The mode of the file that is there, with or without the right to run it; None if there is no file."""
+def _mode(name: str, folder: int, before: SnapshotEntry) -> int | None:
+    """The mode that a file had, or else that of the file which is there now; None if nobody knows one."""
+    if before.mode is not None:
+        return before.mode
     try:
-        mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode & 0o777
+        status = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
         return None
-    return mode | (mode & 0o444) >> 2 if is_program else mode & ~0o111
+    if stat.S_ISLNK(status.st_mode):  # a link's own mode says nothing
+        return None
+    mode = status.st_mode & 0o777
+    return mode | (mode & 0o444) >> 2 if before.kind == "program" else mode & ~0o111
 
 
 def _write(name: str, folder: int, content: bytes, *, mode: int | None) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    fd = os.open(name, flags, 0o666, dir_fd=folder)
+    # Nobody reads it who may not: it is private until it has its mode.
+    fd = os.open(name, flags, 0o666 if mode is None else 0o600, dir_fd=folder)
     with open(fd, "wb") as file:
-        file.write(content)
         if mode is not None:
             os.fchmod(fd, mode)
+        file.write(content)

@@ -7,6 +7,7 @@ proves nothing, since clocks of file systems tick slowly; such a file is read ag
 from __future__ import annotations
 
 import os
+import stat
 import threading
 import time
 from collections.abc import Iterator
@@ -120,7 +121,8 @@ class PlainFolder:
             data = content_at(name, folder=folder)
         except OSError:  # not ours to read, or gone
             return by_date
-        entry = SnapshotEntry(kind, blob_digest(data, self.algorithm), len(data))
+        mode = stat.S_IMODE(status.st_mode)
+        entry = SnapshotEntry(kind, blob_digest(data, self.algorithm), len(data), mode)
         if keep:
             self._keep(entry, data)
         if changed_at(status) < start_ns - TICK:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import stat
 import threading
 import time
 from collections.abc import Iterable
@@ -88,6 +89,7 @@ class GitFolder:
         self._with_objects = {**self._where, "GIT_ALTERNATE_OBJECT_DIRECTORIES": f'"{objects}"'}
         self._deadline = Deadline(settings.seconds, stop)
         self.kept_bytes = 0
+        self._modes: dict[str, int] = {}  # of files that git has not stored as they are
         self._prepare()
         self._prepared_at = time.time_ns()
 
@@ -188,6 +190,7 @@ class GitFolder:
                 absent_names.append(name)
             else:
                 present_names.append(name)
+                self._modes[name] = stat.S_IMODE(status.st_mode)
         self._feed(absent_names, "update-index", "-z", "--force-remove", "--stdin")
         self._feed(present_names, "update-index", "-z", "--add", "--replace", "--remove", "--stdin")
         if start is not None and start.moment is not None:
@@ -222,7 +225,7 @@ class GitFolder:
             except UnicodeDecodeError:  # a name that nobody could be told
                 continue
             if kind is not None:
-                capture.entries[path] = SnapshotEntry(kind, digest, 0)
+                capture.entries[path] = SnapshotEntry(kind, digest, 0, self._modes.get(path))
             elif mode == _SUBMODULE:
                 submodules.append(path)
         capture.notes += list_in_note(self.root, "submodules, not looked into", submodules)

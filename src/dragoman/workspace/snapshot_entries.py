@@ -64,6 +64,8 @@ class SnapshotEntry(NamedTuple):
     kind: Kind
     digest: str
     size: int
+    mode: int | None = None
+    """Who may read and write it; None if nobody looked. Git tells programs from files and no more."""
 
     @property
     def is_kept(self) -> bool:
@@ -152,7 +154,7 @@ def kind_of(status: os.stat_result) -> Kind | None:
 def entry_by_date(status: os.stat_result, kind: Kind) -> SnapshotEntry:
     """An entry by the system's record alone."""
     record = f"{_RECORD}{status.st_ino} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"
-    return SnapshotEntry(kind, record, status.st_size)
+    return SnapshotEntry(kind, record, status.st_size, stat.S_IMODE(status.st_mode))
 
 
 def content_at(name: str, *, folder: int) -> bytes:
@@ -205,7 +207,8 @@ def look(root: str, path: str, *, like: SnapshotEntry | None, algorithm: str) ->
             raise OSError(errno.EEXIST, "something that is no file is there now")
         if like is not None and not like.is_kept:
             return entry_by_date(status, kind)
-        return SnapshotEntry(kind, blob_digest(content_at(name, folder=folder), algorithm), status.st_size)
+        digest = blob_digest(content_at(name, folder=folder), algorithm)
+        return SnapshotEntry(kind, digest, status.st_size, stat.S_IMODE(status.st_mode))
     except FileNotFoundError:
         return None
     finally:
