@@ -9,10 +9,10 @@
 `later = await snapshot.retake()` looks again and shares what is kept; `snapshot.compare(later)` tells what
 changed between the two, whatever happened since.
 
-In a git work tree git does the looking (`git_snapshot`), elsewhere we do (`folder_snapshot`). Both are bounded in
-time and size, and what they did not cover is in the notes. Nothing in the folders is written, not even in
-`.git`; what is kept lies in a private store that is gone with the snapshot, or with the next one if we are
-killed.
+In a git work tree git does the looking (`git_snapshot`), elsewhere we do (`folder_snapshot`). Both are
+bounded in time and size, and what they did not cover is in the notes. Nothing in the folders is written, not
+even in `.git`; what is kept lies in a private store that is gone with the snapshot, or with the next one if
+we are killed.
 """
 
 from __future__ import annotations

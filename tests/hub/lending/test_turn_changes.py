@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from dragoman import Agent, Turn
-from dragoman.hub.gate.real_paths import RealPaths
 from dragoman.hub.lending import turn_changes
 from dragoman.hub.lending.folder_turn import FolderTurn
 from dragoman.hub.lending.turn_changes import TurnChanges
@@ -497,23 +496,3 @@ async def test_a_diff_covers_secrets_as_the_view_of_a_file_does(project: Path) -
         assert "-API_TOKEN=[redacted]\n+API_TOKEN=[redacted]\n+PORT=8080" in diff
         assert "Zq81" not in diff
         assert "before" not in diff
-
-
-async def test_turns_that_begin_at_once_in_one_folder_share_the_look_at_its_path(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    paths = RealPaths()
-    looks: list[str] = []
-    look = paths._look
-
-    def look_once(path: str) -> None:
-        looks.append(path)
-        look(path)
-
-    monkeypatch.setattr(paths, "_look", look_once)
-    monkeypatch.setattr(turn_changes, "real_paths", paths)
-    changes = TurnChanges(is_enabled=True)
-    await changes.open()
-    await asyncio.gather(*(changes.begin(f"s{number}", "k", [str(project)]) for number in range(20)))
-    assert len(looks) < 10, "a look may end just when somebody asks for it"
-    await changes.aclose()
