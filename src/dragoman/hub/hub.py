@@ -115,7 +115,6 @@ class Hub:
         self.making: dict[str, Made] = {}
         """Sessions that are being made under a key."""
         self.pending_descriptions: dict[str, dict[str, str]] = {}
-        self._describing: dict[str, asyncio.Task[None]] = {}  # whoever writes them, by stream
         """Streams of which something is being written for listings, and what is to be written next."""
 
     def _far_side(self, session_id: str) -> FarSide | None:
@@ -403,15 +402,8 @@ class Hub:
             session.dispatch(ev.Draining())
 
     async def will_run(self, session: LiveSession) -> None:
-        """After a crash the next hub looks for sessions that run; one of a cluster has a list of its own. A
-        session that is listed so is not described again.
-        """
-        if self.ownership.is_shared:
-            return
-        describing = self._describing.get(session.stream)
-        if describing is not None and session.listed_state == "running":
-            await asyncio.wait([describing])
-        if session.listed_state != "running":
+        """After a crash the next hub looks for sessions that run; one of a cluster has a list of its own."""
+        if not self.ownership.is_shared:
             await self.journal.describe(session.stream, state="running")
 
     def describe(self, session: LiveSession, **fields: str) -> None:
@@ -421,21 +413,18 @@ class Hub:
             waiting |= fields
         else:
             self.pending_descriptions[session.stream] = fields
-            self._describing[session.stream] = self.owner.start(self._describe(session))
+            self.owner.start(self._describe(session.stream))
 
-    async def _describe(self, session: LiveSession) -> None:
-        stream = session.stream
+    async def _describe(self, stream: str) -> None:
         try:
             while fields := self.pending_descriptions[stream]:
                 self.pending_descriptions[stream] = {}
                 try:
                     await self.journal.describe(stream, **fields)
                 except JournalError as error:
-                    if "state" in fields:
-                        session.listed_state = ""  # nobody knows what the list says
                     log.warning("session %s could not be described: %s", stream, error)
         finally:
-            del self.pending_descriptions[stream], self._describing[stream]
+            del self.pending_descriptions[stream]
 
     def check_rate(self, client: HubClient) -> None:
         wait = self.options.prompt_rate(client.grant.name) if self.options.prompt_rate else 0.0

@@ -107,34 +107,3 @@ async def test_a_title_of_an_agent_is_no_longer_than_a_list_can_bear() -> None:
         await client.answer(client.prompt(session, "go"))
         (listed,) = (await client.call("_dragoman/hub/sessions"))["sessions"]
         assert listed["title"] == ("long " * 200)[:LONGEST_TITLE]
-
-
-async def test_a_session_that_begins_to_run_is_listed_so_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with staged({"one": obedient}) as stage:
-        client = await stage.client().begin()
-        session = await client.new()
-        held = Held(stage.journal)
-        held.go.set()
-        monkeypatch.setattr(stage.journal, "describe", held)
-        await client.answer(client.prompt(session, "say 1"))
-        await settled(stage.hub)
-        states = [fields["state"] for fields in held.written if "state" in fields]
-        assert states == ["running", "idle"]
-
-
-async def test_a_session_of_which_the_list_could_not_be_told_that_it_runs_is_listed_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    async with staged({"one": obedient}) as stage:
-        client = await stage.client().begin()
-        name = await client.new()
-        session, held = stage.hub.sessions[name], Held(stage.journal)
-        held.refused = ["odd"]
-        monkeypatch.setattr(stage.journal, "describe", held)
-        session.listed_state = "running"
-        stage.hub.describe(session, state="running", title="odd")
-        starting = asyncio.get_running_loop().create_task(stage.hub.will_run(session))
-        await asyncio.sleep(0)
-        held.go.set()
-        await starting
-        assert held.written == [{"state": "running", "title": "odd"}, {"state": "running"}]
