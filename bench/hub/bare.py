@@ -6,6 +6,7 @@ What a hub can give at best is seen with it, because it costs less than any SDK.
 from __future__ import annotations
 
 import json
+import time
 from types import TracebackType
 from typing import Any
 
@@ -22,6 +23,8 @@ class BareClient:
         )
         self._connection: ClientConnection | None = None
         self._id = 0
+        self.first_message_at = 0.0
+        """When the first message came before the answer to the last call, by `time.perf_counter`."""
 
     async def __aenter__(self) -> BareClient:
         self._connection = await self._opening
@@ -65,4 +68,6 @@ class BareClient:
                 if "error" in answer:
                     raise RuntimeError(f"{method}: {answer['error']}")
                 return answer["result"], before
+            if not before:
+                self.first_message_at = time.perf_counter()
             before += 1

@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from dragoman import Client, connect
+from hub.bare import BareClient
 from hub.place import HubProcess, running_hub
 
 FILES_OF_FOLDER = 50
@@ -35,12 +35,12 @@ def fill(folder: Path, count: int) -> None:
 
 async def first_words(hub: HubProcess, folder: Path, turns: int) -> list[dict[str, Any]]:
     found = []
-    async with connect(hub.url, client=Client("bench"), headers=hub.headers) as agent:
-        session = await agent.new_session(cwd=str(folder))
+    async with BareClient(hub.url, hub.headers, cwd=str(folder)) as client:
+        session = await client.new_session()
         for _ in range(turns):
-            cpu, begun, first = hub.cpu(), time.perf_counter(), 0.0
-            async for _ in session.prompt("a word"):
-                first = first or time.perf_counter() - begun
+            cpu, begun = hub.cpu(), time.perf_counter()
+            await client.prompt(session, "a word")
+            first = client.first_message_at - begun
             await asyncio.sleep(REST_SECONDS)
             found.append({"ms": first * 1e3, "cpu_ms": (hub.cpu() - cpu) * 1e3})
     return found

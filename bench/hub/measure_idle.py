@@ -1,8 +1,8 @@
-"""What an open, idle session costs a hub, line by line: sessions of one turn that a client follows.
+"""What an open, idle session costs a hub: sessions of one turn that a client follows.
 
-Argument: how many sessions. The hub, its agent and its client are in this process, and agent and client keep
-nothing. Printed as JSON: by how many bytes the resident set has grown for each session; or with `--lines`,
-what `tracemalloc` sees for each, and the lines that hold most.
+Argument: how many sessions. Printed as JSON: by how many bytes the resident set of `dragoman hub`, as it is
+shipped, has grown for each session. With `--lines`, what `tracemalloc` sees for each, and the lines that hold
+most: for that the hub, an agent and a client that keep nothing are in this process.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ from dragoman.hub.gate.admission import Grant
 from dragoman.hub.hub import Hub
 from dragoman.journal.sqlite import open_journal
 from dragoman.transport.memory import MemoryTransport, memory_pair
+from hub.bare import BareClient
+from hub.measure_memory import open_sessions
+from hub.place import running_hub
 
 WARM = 100
 SHOWN = 30
@@ -98,11 +101,6 @@ async def open_agent() -> AgentChannel:
     return DirectChannel(here)
 
 
-def resident_kb() -> int:
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * 4
-
-
 @asynccontextmanager
 async def hub_with_sessions(count: int) -> AsyncIterator[Callable[[int], Awaitable[None]]]:
     """A hub with so many sessions; the function that it gives opens more of them."""
@@ -145,12 +143,17 @@ async def print_lines(count: int) -> None:
 
 
 async def print_resident(count: int) -> None:
-    async with hub_with_sessions(WARM) as open_sessions:
-        gc.collect()
-        before = resident_kb()
-        await open_sessions(count)
-        gc.collect()
-        print(json.dumps({"bytes": round((resident_kb() - before) * 1024 / count)}))
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:
+        folder = Path(place, "project")
+        folder.mkdir()
+        async with (
+            running_hub(Path(place)) as hub,
+            BareClient(hub.url, hub.headers, cwd=str(folder)) as client,
+        ):
+            await open_sessions(client, WARM)
+            before = hub.memory_kb()
+            await open_sessions(client, count)
+            print(json.dumps({"bytes": round((hub.memory_kb() - before) * 1024 / count)}))
 
 
 if __name__ == "__main__":

@@ -77,3 +77,16 @@ def test_what_another_process_has_written_is_kept_by_the_next_description(
     assert info is not None
     assert (info.title, info.state, info.last) == ("by another", "idle", 2)
     assert append(connection, ends, 2.0) == 3
+
+
+@pytest.mark.parametrize(("count", "inserts"), [(1, 1), (7, 1), (40, 1), (41, 2)])
+def test_rows_of_one_append_take_one_statement_for_forty(
+    connection: sqlite3.Connection, count: int, inserts: int
+) -> None:
+    statements: list[str] = []
+    connection.set_trace_callback(statements.append)
+    entries = [Entry("to_client", ENTRY.frame, float(moment)) for moment in range(count)]
+    assert streams.append(connection, "s", entries, after=None, redact=None, now=1.0) == count
+    assert sum(statement.startswith("insert into entries") for statement in statements) == inserts
+    page, damage = streams.page(connection, "s", 0, None)
+    assert ([entry.time for entry in page], damage) == ([entry.time for entry in entries], None)

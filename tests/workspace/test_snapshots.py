@@ -19,6 +19,7 @@ from dragoman.workspace.change_set import in_revert_order
 from dragoman.workspace.lent_terminals import TerminalRequest
 from dragoman.workspace.snapshot_entries import TICK, SnapshotSettings, TurnStart
 from dragoman.workspace.snapshots import RevertRefused, take_snapshot
+from dragoman.workspace.store import Store
 from dragoman.workspace.workspace import Workspace
 from tests.runtime.raw import until
 from tests.workspace.turns import commit_all, git, picture, told
@@ -450,3 +451,26 @@ async def test_a_file_of_the_kernel_that_has_nothing_to_read_is_compared_by_date
     monkeypatch.setattr(snapshot_entries, "open", open_later, raising=False)
     async with await take_snapshot([str(project)]) as snapshot:
         assert (await snapshot.compare()).files == []
+
+
+async def test_a_folder_of_which_nothing_is_kept_costs_no_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Store] = []
+
+    def make(base: str | None) -> Store:
+        made.append(Store(base))
+        return made[-1]
+
+    monkeypatch.setattr("dragoman.workspace.snapshots.Store", make)
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    async with await take_snapshot([str(folder)]) as before:
+        assert not made
+        (folder / "new.txt").write_text("new")
+        async with await before.retake() as after:
+            assert [change.path for change in (await before.compare(after)).files] == [
+                str(folder / "new.txt")
+            ]
+            assert len(made) == 1
+    assert not made[0].path.exists()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import repeat
 
 import msgspec
 from msgspec import Raw, Struct
@@ -46,12 +45,11 @@ class FrameShape(Struct, frozen=True, gc=False):
         """The text of each frame; None if one of them is of another shape."""
         head, tail = self.head, self.tail
         begin, end = len(head), -len(tail)
-        is_alike = (
-            min(map(len, frames), default=0) >= begin - end
-            and all(map(bytes.startswith, frames, repeat(head)))
-            and all(map(bytes.endswith, frames, repeat(tail)))
-        )
+        if min(map(len, frames), default=0) < begin - end:
+            return None
         texts = [frame[begin:end] for frame in frames]
+        # To put the frames together once more takes half as long as to look at both ends of each.
+        is_alike = b"".join((head, (tail + head).join(texts), tail)) == b"".join(frames)
         return texts if is_alike and _are_strings(texts) else None
 
 

@@ -98,13 +98,22 @@ def is_redacted(frame: bytes) -> bool:
 
 
 def redact_runs(entries: EntryBatch, how: Callable[[bytes], bytes]) -> Sequence[FrameRun]:
-    """The runs with redacted frames. All frames are redacted together, because that costs less."""
-    frames = entries.frames
-    redacted_frames = redact_all(frames, how)
-    if redacted_frames == frames:
-        return entries.runs
-    rest = iter(redacted_frames)
-    return [FrameRun(run.direction, list(islice(rest, len(run.frames))), run.time) for run in entries.runs]
+    """The runs with redacted frames, of which many cost less together. Those of long runs are mostly of one
+    shape, which notes between them would hide: they are apart from the others.
+    """
+    long_frames: list[bytes] = []
+    other_frames: list[bytes] = []
+    for run in entries.runs:
+        frames = long_frames if len(run.frames) >= FEW else other_frames
+        frames += run.frames
+    long_rest, other_rest = iter(redact_all(long_frames, how)), iter(redact_all(other_frames, how))
+    runs: list[FrameRun] = []
+    for run in entries.runs:
+        rest = long_rest if len(run.frames) >= FEW else other_rest
+        redacted_frames = list(islice(rest, len(run.frames)))
+        is_same = redacted_frames == list(run.frames)
+        runs.append(run if is_same else FrameRun(run.direction, redacted_frames, run.time))
+    return runs
 
 
 def _redact_block(frames: Sequence[bytes], shape: FrameShape) -> Sequence[bytes]:

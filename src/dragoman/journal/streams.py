@@ -61,9 +61,8 @@ DIRECTION_NUMBERS = {name: number for number, name in enumerate(DIRECTIONS)}
 INSERT = "insert into entries (number, sequence, direction, time, frame, sum) values (?, ?, ?, ?, ?, ?)"
 ROWS = 40
 """Rows of one statement; with more it is no faster, and some builds allow no more than 999 values."""
-INSERT_ROWS = INSERT + ", (?, ?, ?, ?, ?, ?)" * (ROWS - 1)
-INSERT_FEW = (INSERT, INSERT + ", (?, ?, ?, ?, ?, ?)")
-"""Statements for one row and for two: an update, and what the hub notes beside it."""
+INSERTS = [INSERT + ", (?, ?, ?, ?, ?, ?)" * (count - 1) for count in range(1, ROWS + 1)]
+"""Statements by their count of rows, less one."""
 ENDS = 1024
 """Streams whose end is remembered: as many as may stream at once."""
 
@@ -211,13 +210,9 @@ def _moment(run: FrameRun) -> float:
 
 def _insert(connection: sqlite3.Connection, rows: Sequence[tuple[object, ...]]) -> None:
     """Many rows with one statement: each statement lets other threads run, and then waits for its turn."""
-    if 0 < len(rows) <= len(INSERT_FEW):
-        connection.execute(INSERT_FEW[len(rows) - 1], [value for row in rows for value in row])
-        return
-    full_count = len(rows) - len(rows) % ROWS
-    for first in range(0, full_count, ROWS):
-        connection.execute(INSERT_ROWS, [value for row in rows[first : first + ROWS] for value in row])
-    connection.executemany(INSERT, rows[full_count:])
+    for first in range(0, len(rows), ROWS):
+        some = rows[first : first + ROWS]
+        connection.execute(INSERTS[len(some) - 1], [value for row in some for value in row])
 
 
 def page(

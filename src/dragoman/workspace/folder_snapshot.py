@@ -10,7 +10,7 @@ import os
 import stat
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeAlias
 
@@ -47,10 +47,18 @@ class PlainFolder:
 
     algorithm = "sha256"
 
-    def __init__(self, root: str, store: Path, settings: SnapshotSettings, stop: threading.Event) -> None:
+    def __init__(
+        self,
+        root: str,
+        make_store: Callable[[], Path],
+        settings: SnapshotSettings,
+        stop: threading.Event,
+    ) -> None:
+        """`make_store` makes the folder for contents, which is called when there is one to be kept."""
         self.root = root
         self._stop = stop
-        self._store = store
+        self._make_store = make_store
+        self._store: Path | None = None
         self._settings = settings
         self._read: dict[str, tuple[_Record, SnapshotEntry]] = {}
         """By path: the system's record, and what it stood for."""
@@ -94,6 +102,8 @@ class PlainFolder:
 
     def content(self, entry: SnapshotEntry) -> bytes:
         """What was kept under this digest; FileNotFoundError if nothing was."""
+        if self._store is None:
+            raise FileNotFoundError(entry.digest)
         return (self._store / entry.digest).read_bytes()
 
     def _known_entry(self, path: str, record: _Record, *, keep: bool) -> SnapshotEntry | None:
@@ -135,6 +145,8 @@ class PlainFolder:
 
     def _keep(self, entry: SnapshotEntry, data: bytes) -> None:
         if entry.digest not in self._stored_digests:
+            if self._store is None:
+                self._store = self._make_store()
             (self._store / entry.digest).write_bytes(data)
             self._stored_digests.add(entry.digest)
             self.kept_bytes += len(data)

@@ -9,10 +9,10 @@
 `later = await snapshot.retake()` looks again and shares what is kept; `snapshot.compare(later)` tells what
 changed between the two, whatever happened since.
 
-In a git work tree git does the looking (`git_ground`), elsewhere we do (`plain_ground`). Both are bounded in
-time and size, and what they did not cover is in the notes. Nothing in the folders is written, not even in
-`.git`; what is kept lies in a private store that is gone with the snapshot, or with the next one if we are
-killed.
+In a git work tree git does the looking (`git_snapshot`), elsewhere we do (`folder_snapshot`). Both are
+bounded in time and size, and what they did not cover is in the notes. Nothing in the folders is written, not
+even in `.git`; what is kept lies in a private store that is gone with the snapshot, or with the next one if
+we are killed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -87,8 +88,10 @@ class _Archive:
     """The contents of some folders, for all snapshots that were taken of them one after the other."""
 
     def __init__(self, roots: Sequence[str], settings: SnapshotSettings, store: str | None) -> None:
-        self.roots = tuple(dict.fromkeys(os.path.realpath(root) for root in roots))
+        self.roots: tuple[str, ...] = ()
+        """Without links, once it is open."""
         self.settings = settings
+        self._given_roots = roots
         self.stop = threading.Event()
         self.working = threading.Lock()  # a thread goes on although nobody waits for it any more
         self.grounds: list[SnapshotFolder] = []
@@ -98,16 +101,36 @@ class _Archive:
         self.first_bytes: int | None = None  # what the first snapshot kept
 
     def open(self) -> None:
-        """In a thread: stores of the dead are removed first, which may take a while."""
-        if self._store is None:
-            self._store = Store(self._base)
+        """In a thread: a disk may take a while."""
+        if self.stop.is_set():  # before its thread began
+            raise LocalMistake("this snapshot is closed")
+        if not self.roots:
+            self.roots = tuple(dict.fromkeys(map(os.path.realpath, self._given_roots)))
         for number, root in enumerate(self.roots):
             if not os.path.isdir(root):
                 raise LocalMistake(f"{root!r} is no folder")
             if number == len(self.grounds):
-                folder = self._store.path / str(number)
-                folder.mkdir()
-                self.grounds.append(_ground(root, folder, self.settings, self.stop))
+                self.grounds.append(self._ground(root, partial(self._make_folder, str(number))))
+
+    def _ground(self, root: str, make_folder: Callable[[], Path]) -> SnapshotFolder:
+        try:
+            repository = find_repository(root, self.settings.seconds)
+            return GitFolder(root, repository, make_folder(), self.settings, self.stop)
+        except (GitFailed, GitTimeout, OutOfTime):
+            return PlainFolder(root, make_folder, self.settings, self.stop)
+
+    def _make_folder(self, name: str) -> Path:
+        """The folder for what one root keeps. Many keep nothing: an empty folder, and one of large files."""
+        if self._store is None:
+            self._store = Store(self._base)  # stores of the dead are removed first
+        folder = self._store.path / name
+        folder.mkdir(exist_ok=True)
+        return folder
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether there is nothing to remove, and nobody who may be making it."""
+        return self._store is None and not self.working.locked()
 
     def close(self) -> None:
         with self.working:
@@ -119,7 +142,6 @@ class Snapshot:
     """What was there. Made by `take_snapshot`, or from an earlier one; also an `async with`."""
 
     def __init__(self, archive: _Archive) -> None:
-        self.roots = archive.roots
         self.notes: list[str] = []
         """What it does not cover."""
         self._archive = archive
@@ -127,6 +149,11 @@ class Snapshot:
         self._has_twin = False
         self._is_closed = False
         archive.users += 1
+
+    @property
+    def roots(self) -> tuple[str, ...]:
+        """The folders that it is a look at, without links."""
+        return self._archive.roots
 
     @property
     def is_closed(self) -> bool:
@@ -207,7 +234,8 @@ class Snapshot:
         self._archive.users -= 1
         if not self._archive.users:
             self._archive.stop.set()
-            await asyncio.to_thread(self._archive.close)
+            if not self._archive.is_idle:
+                await asyncio.to_thread(self._archive.close)
 
     async def __aenter__(self) -> Snapshot:
         return self
@@ -239,15 +267,6 @@ class Snapshot:
         if room <= 0:
             notes.append("too many changes to show: some are named without a diff")
         return TurnChangeSet(sorted(files, key=lambda change: change.path), notes, differences)
-
-
-def _ground(root: str, folder: Path, settings: SnapshotSettings, stop: threading.Event) -> SnapshotFolder:
-    try:
-        return GitFolder(root, find_repository(root, settings.seconds), folder, settings, stop)
-    except (GitFailed, GitTimeout, OutOfTime):
-        plain = folder / "plain"
-        plain.mkdir()
-        return PlainFolder(root, plain, settings, stop)
 
 
 def _differences(

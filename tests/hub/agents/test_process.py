@@ -10,7 +10,13 @@ import pytest
 
 from dragoman.errors import CallFailed
 from dragoman.hub.agents.channel import AgentChannel
-from dragoman.hub.agents.process import ABANDONED_NAMES, EARLY_BYTES, REFUSED_BYTES, AgentProcess
+from dragoman.hub.agents.process import (
+    ABANDONED_NAMES,
+    EARLY_BYTES,
+    REFUSED_BYTES,
+    SAID_STREAMS,
+    AgentProcess,
+)
 from dragoman.hub.engine.bounds import HubBounds
 from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.engine.ports import Receipt
@@ -309,15 +315,26 @@ class Speaker:
         self.bounds = HubBounds().session("agent")
 
 
-async def test_a_process_remembers_no_stream_that_its_host_has_taken() -> None:
+async def test_a_process_remembers_few_streams_that_its_host_has_and_seldom_walks_through_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     process, line = a_life()
-    for number in range(100):
+    walks: list[int] = []
+    drop = process._drop_taken_numbers
+
+    def drop_and_count() -> None:
+        walks.append(len(process._last_said))
+        drop()
+
+    monkeypatch.setattr(process, "_drop_taken_numbers", drop_and_count)
+    for number in range(1000):
         session = cast(LiveSession, Speaker(f"s{number}"))
         session.bounds.answers.add(2)
         process.say(session, b"{}", 7)
         assert process.last_number(session.stream) == 7
         line.taken_numbers[session.stream] = 7
-    assert len(process._last_said) <= 1
+    assert len(process._last_said) <= SAID_STREAMS
+    assert sum(walks) <= 2 * 1000
     assert process.last_number("s0") == 7
 
 

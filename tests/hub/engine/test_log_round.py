@@ -293,3 +293,31 @@ async def test_a_flush_does_not_wait_until_updates_have_gathered(
             await log.flush(20)
         assert session.stored == [1, 2, 3, 4]
         await log.aclose()
+
+
+def said(text: bytes, number: int, now: float) -> list[NewEntry]:
+    return [NewEntry("to_client", (text,), now), NewEntry("note", (encode_receipt(number),), now)]
+
+
+async def test_updates_that_are_stored_together_have_one_receipt_and_those_of_a_moment_are_one_run() -> None:
+    journal, session, log_round = HeldJournal(), StreamSession(), LogRound()
+    log = log_of(journal, session, log_round)
+    now = 100.0
+    with log_round:
+        assert not log.may_go_on()
+        log.add(said(b"a", 1, now))
+        for number, text, moment in ((2, b"b", now + 0.001), (3, b"c", now + 1)):
+            assert log.may_go_on()
+            log.add(said(text, number, moment), replaces_receipt=True)
+    assert not log.may_go_on(), "the journal has it"
+    ((batch, *_),) = journal.held
+    assert [(run.direction, list(run.frames)) for run in batch.runs] == [
+        ("to_client", [b"a", b"b"]),
+        ("to_client", [b"c"]),
+        ("note", [encode_receipt(3)]),
+    ]
+    log.add(said(b"d", 4, now))
+    assert log.may_go_on()
+    log.add([entry(b"prompt")])
+    assert not log.may_go_on(), "something else came behind it"
+    await log.aclose()

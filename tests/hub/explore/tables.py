@@ -149,7 +149,7 @@ class Tables:
         before = self.states[number]
         event, now = EVENTS[label[0]](*label[1:])
         try:
-            after, entries, effects, verdict = machine.step(before, event, now)
+            after, entries, effects, verdict, _ = machine.step(before, event, now)
         except Exception as error:  # whatever it is, it would end the session's engine
             raise BrokenPromise("no-failure", f"{type(event).__name__} raised {error!r}") from error
         if label[0] == "prompt":

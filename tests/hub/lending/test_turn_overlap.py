@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
+from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dragoman.hub.gate.real_paths import RealPaths
+from dragoman.hub.lending import turn_changes
 from dragoman.hub.lending.named_files import NamedFiles
+from dragoman.hub.lending.turn_changes import TurnChanges
 from dragoman.hub.lending.turn_overlap import TurnOverlap, TurnStay
 
 FOLDERS = ("/", "/a", "/a/b", "/a/b/c", "/a/bc", "/d")
@@ -74,3 +80,23 @@ def test_what_nobody_can_ask_for_any_more_is_gone() -> None:
         last = stay
     gc.collect()
     assert sum(isinstance(item, TurnStay) for item in gc.get_objects()) <= 3
+
+
+async def test_turns_that_begin_at_once_in_one_folder_share_the_look_at_its_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = RealPaths()
+    looks: list[str] = []
+    look = paths._look
+
+    def look_once(path: str) -> None:
+        looks.append(path)
+        look(path)
+
+    monkeypatch.setattr(paths, "_look", look_once)
+    monkeypatch.setattr(turn_changes, "real_paths", paths)
+    changes = TurnChanges(is_enabled=True)
+    await changes.open()
+    await asyncio.gather(*(changes.begin(f"s{number}", "k", [str(tmp_path)]) for number in range(20)))
+    assert len(looks) < 10, "a look may end just when somebody asks for it"
+    await changes.aclose()

@@ -651,6 +651,21 @@ def test_what_was_heard_is_what_its_note_says(state: SessionState, number: int) 
     assert found.state == state
 
 
+@pytest.mark.parametrize("are_chunks", [True, False])
+def test_updates_that_go_on_are_told_apart_from_those_before_by_nothing(are_chunks: bool) -> None:
+    state = replace(RUNNING, last_received=4)
+    first = ev.UpdatesReceived(frames=[UPDATE], number=5, are_chunks=are_chunks)
+    second = ev.UpdatesReceived(frames=[UPDATE, UPDATE], number=7, are_chunks=are_chunks, go_on=True)
+    both = ev.UpdatesReceived(frames=[UPDATE] * 3, number=7, are_chunks=are_chunks)
+    between = step(state, first, NOW)
+    found = step(between.state, second, NOW)
+    assert (between.replaces_receipt, found.replaces_receipt) == (False, True)
+    assert found.state == step(state, both, NOW).state
+    assert found.entries[-1].frames == (encode_receipt(7),)
+    again = step(found.state, second, NOW)
+    assert (again.state, again.verdict, again.replaces_receipt) == (found.state, "ignored", False)
+
+
 @pytest.mark.parametrize("number", [0, 1, 123456789012])
 def test_the_note_of_what_was_heard_is_a_note_like_any_other(number: int) -> None:
     assert encode_receipt(number) == note("heard", n=number)

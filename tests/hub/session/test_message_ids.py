@@ -27,7 +27,7 @@ def test_pieces_of_one_kind_in_a_row_are_one_message() -> None:
     block = BlockLines(chunk("c") + b"\n" + chunk("d") + b"\n")
     second = messages.stamp("s", block, turn="t", sequence=9)
     assert ids(first) == ids(second) == ["message-7"] * 2
-    assert second.text == b"\n".join(second) + b"\n"  # type: ignore[attr-defined]
+    assert messages.go_on([chunk("e")], turn="t") == messages.stamp("s", [chunk("e")], turn="t", sequence=11)
     thought = messages.stamp("s", [chunk("e", "agent_thought_chunk"), chunk("f")], turn="t", sequence=11)
     assert ids(thought) == ["message-11", "message-12"]
 

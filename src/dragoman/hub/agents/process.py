@@ -94,6 +94,10 @@ UNREAD_BYTES = 4 * PIPE_BYTES
 """An agent with more than this to take has to read before it can be expected to go on."""
 
 
+SAID_STREAMS = 64
+"""Streams of which a number is kept although the agent's host has it."""
+
+
 class AgentProcess:
     """Made by the pool, which hears of its end through `on_end`."""
 
@@ -102,6 +106,7 @@ class AgentProcess:
     is_dismissed = False
     """Whether we have ended it ourselves, because nobody needs it."""
     _acknowledged_frame = 0  # frames up to this one are not said again
+    _most_said = SAID_STREAMS  # how many numbers are kept before those that its host has are dropped
     _refused_bytes = 0  # bytes of refusals since it has last taken everything
     _is_leaving = False  # the hub stops, or the process has ended: no session is looked for any more
 
@@ -276,19 +281,22 @@ class AgentProcess:
         untaken, self._untaken = self._untaken, []
         for budget, size in untaken:
             budget.remove(size)
-        if self._last_said:
-            taken_numbers = self.channel.taken_numbers
-            self._last_said = {
-                stream: last
-                for stream, last in self._last_said.items()
-                if last > taken_numbers.get(stream, 0)
-            }
-            for stream in self._closed_streams - self._last_said.keys():
-                self._closed_streams.discard(stream)
-                self.channel.forget(stream)
+        if len(self._last_said) >= self._most_said or self._closed_streams:
+            self._drop_taken_numbers()
         self._refused_bytes = 0
         if self in self._full:
             self.release(self)
+
+    def _drop_taken_numbers(self) -> None:
+        """Now and then: to look at all of them for each frame would cost a walk through all sessions."""
+        taken_numbers = self.channel.taken_numbers
+        self._last_said = {
+            stream: last for stream, last in self._last_said.items() if last > taken_numbers.get(stream, 0)
+        }
+        self._most_said = 2 * len(self._last_said) + SAID_STREAMS
+        for stream in self._closed_streams - self._last_said.keys():
+            self._closed_streams.discard(stream)
+            self.channel.forget(stream)
 
     def expect(self, request_id: int | str, session: LiveSession) -> None:
         """The answer to this request belongs to the session."""

@@ -35,6 +35,7 @@ from dragoman.hub.session.state import (
     ANSWERS,
     OWN_ID,
     SAVED_STATES,
+    TEXT_KINDS,
     OpenRequest,
     PromptAnswer,
     SessionState,
@@ -252,7 +253,7 @@ class LiveSession:
         result = step(before, event, time.time())
         self._state = result.state
         if result.entries:
-            self.log.add(result.entries)
+            self.log.add(result.entries, replaces_receipt=result.replaces_receipt)
         if on_stored is not None:
             self._storage_callbacks.append((result.state.last, on_stored))
         if result.effects:
@@ -359,13 +360,21 @@ class LiveSession:
         if self._state.parent:
             self.used = asyncio.get_running_loop().time()
         turn = self._state.turn
-        if self._messages is None:
-            self._messages = MessageIds()
-        frames = self._messages.stamp(
-            self.id, frames, turn="" if turn is None else turn.key, sequence=self._state.last + 1
+        key = "" if turn is None else turn.key
+        messages = self._messages
+        if messages is None:
+            messages = self._messages = MessageIds()
+        goes_on = process.survives and self.log.may_go_on()
+        pieces = messages.go_on(frames, turn=key)
+        if pieces is None:
+            sequence = self._state.last + (0 if goes_on else 1)
+            frames = messages.stamp(self.id, frames, turn=key, sequence=sequence)
+            is_text = are_chunks(self.id, frames)
+        else:
+            frames, is_text = pieces, messages.kind in TEXT_KINDS
+        verdict = self.dispatch(
+            ev.UpdatesReceived(frames=frames, number=number, are_chunks=is_text, go_on=goes_on)
         )
-        is_text = are_chunks(self.id, frames)
-        verdict = self.dispatch(ev.UpdatesReceived(frames=frames, number=number, are_chunks=is_text))
         if verdict == "done" and not is_text:
             for update in tool_call_updates(self.id, frames):
                 self.calls.hear(self.id, update)

@@ -152,14 +152,26 @@ class Backlog:
     """What waits for the journal. A log has none while its session is idle, as nearly all sessions are."""
 
     __slots__ = (
-        *("runs", "groups", "open", "size", "counted_bytes", "is_unknown", "is_queued", "task", "again"),
+        *(
+            "runs",
+            "groups",
+            "open",
+            "open_count",
+            "size",
+            "counted_bytes",
+            "is_unknown",
+            "is_queued",
+            "task",
+            "again",
+        ),
         "empty_event",
     )
 
     def __init__(self) -> None:
         self.runs: list[FrameRun] = []
         self.groups: list[int] = []  # how many of `runs` stand before the end of each `add`
-        self.open: OpenRun | None = None  # the last of `runs`, if more may be added to it
+        self.open: OpenRun | None = None  # the last of `runs` but its receipt, if more may be added to it
+        self.open_count = 0  # frames of the group that ends with it
         self.size = 0  # bytes of `runs`
         self.counted_bytes = 0  # how many of them are counted as unstored
         self.is_unknown = False  # whether the journal may have some of `runs`
@@ -168,14 +180,32 @@ class Backlog:
         self.again: asyncio.TimerHandle | None = None
         self.empty_event = LazyEvent()
 
+    def may_go_on(self, *, with_receipt: bool) -> bool:
+        """Whether it ends with updates, and with their receipt or without one, and has room for more."""
+        run = self.open
+        if run is None or self.open_count >= AT_ONCE or self.size >= AT_ONCE_BYTES:
+            return False
+        return (self.runs[-1] is not run) is with_receipt
+
+    def grow(self, updates: NewEntry) -> None:
+        """Put updates behind those that are open, in one run with them if they are of one moment."""
+        run = self.open
+        self.open_count += len(updates.frames)
+        if run is not None and updates.time - run.time < MOMENT:
+            run.frames.extend(updates.frames)
+        else:
+            self.open = OpenRun("to_client", list(updates.frames), updates.time)
+            self.runs.append(self.open)
+
     def cut(self) -> int:
         """How many of the runs are stored next: as many as it takes to reach a bound, in whole groups."""
         if len(self.groups) < 2:
             return len(self.runs)
         count = size = 0
+        is_small = self.size < AT_ONCE_BYTES
         for place, run in enumerate(self.runs, 1):
             count += len(run.frames) * (PENDING_ENTRIES if run.pending else 1)
-            size += size_of(run.frames)
+            size += 0 if is_small else size_of(run.frames)
             if count >= AT_ONCE or size >= AT_ONCE_BYTES:
                 return next((end for end in self.groups if end >= place), len(self.runs))
         return len(self.runs)
@@ -204,31 +234,38 @@ class EntryLog:
         self._backlog: Backlog | None = None
         self._is_closed = False
 
-    def add(self, entries: Sequence[NewEntry]) -> None:
-        """Store these together, behind what was added before."""
+    def may_go_on(self) -> bool:
+        """Whether the last entry is the receipt for updates, and more of them may be added in its place."""
+        return self._backlog is not None and self._backlog.may_go_on(with_receipt=True)
+
+    def add(self, entries: Sequence[NewEntry], *, replaces_receipt: bool = False) -> None:
+        """Store these together, behind what was added before, or in the place of the receipt at its end: see
+        `may_go_on`.
+        """
         if not entries:
             return
         if self._backlog is None:
             self._backlog = Backlog()
-        are_updates = _are_updates(entries)
-        if are_updates and len(entries) == 1:
-            self._add_updates(self._backlog, entries[0])
+        if _are_updates(entries):
+            self._add_updates(self._backlog, entries, replaces_receipt=replaces_receipt)
         else:
             self._backlog.open = None
-            runs = [FrameRun(entry.direction, entry.frames, entry.time, entry.pending) for entry in entries]
-            self._add(self._backlog, runs, is_urgent=not are_updates)
+            self._add(self._backlog, _runs_of(entries), is_urgent=True)
 
-    def _add_updates(self, backlog: Backlog, entry: NewEntry) -> None:
-        """What an agent says comes in many small pieces: those of one moment are one run."""
-        last = backlog.open
-        if last is not None and entry.time - last.time < MOMENT and len(last.frames) < AT_ONCE:
-            last.frames.extend(entry.frames)
-            self._resize(backlog, size_of(entry.frames))
-            if backlog.size > GATHER_BYTES:
-                self._round.hurry()
-        else:
-            backlog.open = OpenRun("to_client", list(entry.frames), entry.time)
-            self._add(backlog, [backlog.open], is_urgent=False)
+    def _add_updates(self, backlog: Backlog, entries: Sequence[NewEntry], *, replaces_receipt: bool) -> None:
+        """What an agent says comes in many small pieces: they are one group, with one receipt at its end."""
+        updates, *receipts = entries
+        if not (replaces_receipt or (not receipts and backlog.may_go_on(with_receipt=False))):
+            backlog.open, backlog.open_count = None, 0
+            backlog.groups.append(0)
+        size = size_of(updates.frames) + (len(receipts[0].frames[0]) if receipts else 0)
+        if replaces_receipt:
+            size -= size_of(backlog.runs.pop().frames)
+        backlog.grow(updates)
+        backlog.runs += _runs_of(receipts)
+        backlog.groups[-1] = len(backlog.runs)
+        self._resize(backlog, size)
+        self._go(backlog, is_urgent=backlog.size > GATHER_BYTES)
 
     def _add(self, backlog: Backlog, runs: Sequence[FrameRun], *, is_urgent: bool) -> None:
         backlog.runs += runs
@@ -434,6 +471,10 @@ class EntryLog:
         if size:
             backlog.is_unknown = False
             self._finish_runs(backlog, size, self.last + len(entries))
+
+
+def _runs_of(entries: Sequence[NewEntry]) -> list[FrameRun]:
+    return [FrameRun(entry.direction, entry.frames, entry.time, entry.pending) for entry in entries]
 
 
 def _are_updates(entries: Sequence[NewEntry]) -> bool:

@@ -28,10 +28,10 @@ from weakref import WeakValueDictionary
 from msgspec import Raw
 
 from dragoman.errors import DragomanError, ErrorAnswer
+from dragoman.hub.gate.real_paths import real_paths
 from dragoman.hub.lending.change_owner import attribute, count_lines, describe_change
 from dragoman.hub.lending.far_folder import FarSide
 from dragoman.hub.lending.folder_turn import FolderLook, FolderTurn
-from dragoman.hub.lending.named_files import real_folder
 from dragoman.hub.lending.turn_overlap import TurnOverlap
 from dragoman.hub.session.frames import object_of, value_of
 from dragoman.runtime.owner import TaskOwner
@@ -156,7 +156,7 @@ class TurnChanges:
         if not self._is_enabled:
             return
         turn = FolderTurn(session_id, key, folders[0], far_side=self.far_side(session_id))
-        folders = await asyncio.to_thread(_real_folders, turn.place, folders)
+        folders = await _real_folders(turn.place, folders)
         # Turns that have ended are looked at first: what this one writes is not theirs.
         finishing_tasks = self._overlap.finishing_near(turn.place, folders)
         if finishing_tasks:
@@ -471,8 +471,18 @@ class TurnChanges:
         self._touch(turn)
 
 
-def _real_folders(place: str, folders: Sequence[str]) -> list[str]:
-    return [real_folder(place, folder) for folder in folders if os.path.isabs(folder)]
+async def _real_folders(place: str, folders: Sequence[str]) -> list[str]:
+    """Without links. Where they lead on another machine, nobody here knows. Turns that begin at the same time
+    in one folder share the look at it.
+    """
+    folders = list(filter(os.path.isabs, folders))
+    if not place:
+        await real_paths.look(folders)
+    return [_known_folder(place, folder) for folder in folders]
+
+
+def _known_folder(place: str, folder: str) -> str:
+    return (None if place else real_paths.get(folder)) or os.path.normpath(folder)
 
 
 def _is_large(base: FolderLook | None) -> bool:

@@ -151,12 +151,14 @@ class FrameForClients(_Event, frozen=True):
 
 class UpdatesReceived(_Event, frozen=True):
     """A run of notifications; `number` is that of the last one among the process's frames. `are_chunks` says
-    that all are pieces of text (see `state.are_chunks`), if that is known.
+    that all are pieces of text (see `state.are_chunks`), if that is known. `go_on` says that the last entry
+    is the receipt for updates, and that the journal has not been given it: these go in its place.
     """
 
     frames: Sequence[bytes]
     number: int
     are_chunks: bool = False
+    go_on: bool = False
 
 
 class RequestReceived(_Event, frozen=True):

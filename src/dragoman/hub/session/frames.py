@@ -139,14 +139,19 @@ class BlockLines(list[bytes]):
 
 def all_begin(frames: Sequence[bytes], *heads: bytes) -> bool:
     """Whether each frame begins with one of these, none of which begins with another. Much faster than to
-    look at one after the other.
+    ask one after the other. What has a text is searched as a whole, and not taken apart.
     """
     if len(frames) == 1:
         return frames[0].startswith(heads)
-    block = b"\n" + text_of(frames)
+    text: bytes | None = getattr(frames, "text", None)
+    block = None if text is None else b"\n" + text
     remaining = len(frames)
     for head in heads:
-        remaining -= block.count(b"\n" + head)
+        if block is None:
+            size = len(head)
+            remaining -= [frame[:size] for frame in frames].count(head)
+        else:
+            remaining -= block.count(b"\n" + head)
         if not remaining:
             return True
     return False

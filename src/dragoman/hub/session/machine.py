@@ -62,6 +62,8 @@ class StepResult(NamedTuple):
     entries: tuple[NewEntry, ...] = ()
     effects: tuple[Effect, ...] = ()
     verdict: Verdict = "done"
+    replaces_receipt: bool = False
+    """Whether the entries begin in the place of the last one before them, a receipt."""
 
 
 def step(state: SessionState, event: Event, now: float) -> StepResult:
@@ -74,7 +76,7 @@ def step(state: SessionState, event: Event, now: float) -> StepResult:
         return StepResult(state, verdict="known" if has_answer else "closing")
     work = _StepWork(state, now)
     verdict = _HANDLERS[type(event)](work, event)
-    return StepResult(work.state, tuple(work.entries), tuple(work.effects), verdict)
+    return StepResult(work.state, tuple(work.entries), tuple(work.effects), verdict, work.replaces_receipt)
 
 
 def prompt_verdict(state: SessionState, key: str, most: int) -> Verdict:
@@ -104,11 +106,12 @@ def steer_verdict(state: SessionState, key: str) -> Verdict:
 class _StepWork:
     """One step while it is made."""
 
-    __slots__ = ("effects", "entries", "now", "state")
+    __slots__ = ("effects", "entries", "now", "replaces_receipt", "state")
 
     def __init__(self, state: SessionState, now: float) -> None:
         self.state = state
         self.now = now
+        self.replaces_receipt = False
         self.entries: list[NewEntry] = []
         self.effects: list[Effect] = []
 
@@ -366,6 +369,10 @@ def _updates_received(work: _StepWork, event: ev.UpdatesReceived) -> Verdict:
     fresh = event.number - state.last_received if state.survives else len(frames)
     if fresh <= 0:
         return "ignored"
+    if event.go_on and state.survives:
+        # One receipt for all that is stored together: what the first one says, the last one says too.
+        work.replaces_receipt = True
+        work.state = replace(state, last=state.last - 1)
     if event.are_chunks:  # they change nothing but the count of entries
         fresh_frames = frames if fresh >= len(frames) else frames[-fresh:]
         work.append_known("to_client", fresh_frames)

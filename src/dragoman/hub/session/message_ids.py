@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from msgspec import Raw, Struct
 
 from dragoman.hub.session.frames import (
-    BlockLines,
     all_begin,
     encode_json,
     object_of,
@@ -65,18 +64,21 @@ class MessageIds(Struct):
 
     def stamp(self, session_id: str, frames: Sequence[bytes], *, turn: str, sequence: int) -> Sequence[bytes]:
         """The same updates, each piece of a message with an id; `sequence` is the number of the first."""
-        if turn != self.turn:
-            self.turn, self.kind = turn, b""
-        begin, member = self.begin, self.member
-        if self.kind and all_begin(frames, begin):  # a message goes on, as nearly always
-            if len(frames) == 1 and _MEMBER not in frames[0]:
-                return [begin + member + frames[0][len(begin) :]]
-            text = text_of(frames)
-            if _MEMBER not in text:
-                block = (b"\n" + text).replace(b"\n" + begin, b"\n" + begin + member)
-                return BlockLines(block[1:])
+        pieces = self.go_on(frames, turn=turn)
+        if pieces is not None:
+            return pieces
         start = update_start(session_id)
         return [self._stamp(frame, start, number) for number, frame in enumerate(frames, sequence)]
+
+    def go_on(self, frames: Sequence[bytes], *, turn: str) -> list[bytes] | None:
+        """`stamp` for pieces that all go on with the message, as nearly all do; None if they do not."""
+        if turn != self.turn:
+            self.turn, self.kind = turn, b""
+        if not self.kind or not all_begin(frames, self.begin) or _MEMBER in text_of(frames):
+            return None
+        # Put together one by one: to replace such a long beginning in a text takes many times as long.
+        head, size = self.begin + self.member, len(self.begin)
+        return [head + frame[size:] for frame in frames]
 
     def _stamp(self, frame: bytes, start: bytes, sequence: int) -> bytes:
         kind = update_kind(frame, start)

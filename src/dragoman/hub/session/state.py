@@ -45,8 +45,8 @@ Phase: TypeAlias = Literal["open", "closing", "closed", "lost"]
 another node has the session.
 """
 
-CHUNKS = (b'agent_message_chunk"', b'agent_thought_chunk"')
-"""How the kinds of nearly all updates end; none of them changes the state."""
+TEXT_KINDS = (b"agent_message_chunk", b"agent_thought_chunk")
+"""The kinds of nearly all updates; none of them changes the state."""
 
 KEPT_KINDS = frozenset(
     {
@@ -438,7 +438,7 @@ def are_chunks(session_id: str, frames: Sequence[bytes]) -> bool:
 @lru_cache(8)  # few sessions stream at a time, and thousands are idle
 def _chunk_starts(session_id: str) -> tuple[bytes, ...]:
     start = update_start(session_id)
-    return tuple(start + kind for kind in CHUNKS)
+    return tuple(start + kind + b'"' for kind in TEXT_KINDS)
 
 
 def tool_call_updates(session_id: str, frames: Sequence[bytes]) -> Iterator[Raw]:

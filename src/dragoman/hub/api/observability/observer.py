@@ -18,7 +18,6 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import repeat
 from sys import intern
 from typing import Any, TypeVar
 
@@ -45,6 +44,7 @@ from dragoman.hub.api.observability.spans import NoSpans, TurnSpans
 from dragoman.hub.api.observability.status import Status, StatusSource, status_of
 from dragoman.hub.api.observability.usage import AgentUsage, Tokens, UsageTotals, usage_of
 from dragoman.hub.clients.client import ClientHub
+from dragoman.hub.session.frames import all_begin
 from dragoman.hub.session.notes import HEARD
 from dragoman.journal import Entry, Journal, Page, StoredEntry
 from dragoman.journal.entry_runs import FrameRun, RunPage, runs_of_entries, size_of, text_of
@@ -201,7 +201,7 @@ class Observer:
             self._frames[direction].add(len(frames))
             self._bytes[direction].add(size_of(frames))
         tools, chunks = self._tools, self._chunks_of(stream) if direction == "to_client" else ()
-        if chunks and all(map(bytes.startswith, frames, repeat(chunks))):
+        if chunks and all_begin(frames, *chunks):
             return
         for sequence, frame in enumerate(frames, first):
             if frame.startswith(chunks) or (direction == "to_client" and is_dull(frame, tools=tools)):
