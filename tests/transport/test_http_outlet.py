@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from dragoman.errors import LinkClosed
-from dragoman.transport.http_outlet import AT_ONCE, Backlog, SseOutlet
+from dragoman.transport.http_outlet import AT_ONCE, EVENT_BYTES, Backlog, SseOutlet
 
 
 async def never() -> None:
@@ -64,7 +64,7 @@ async def test_a_reader_that_comes_back_gets_what_it_missed_of_its_own_stream_on
 
 
 async def test_what_is_kept_is_bounded_for_all_streams_together() -> None:
-    backlog = Backlog(kept_limit=10)
+    backlog = Backlog(kept_limit=2 * EVENT_BYTES)
     old, new = SseOutlet(backlog), SseOutlet(backlog)
     reader, other = Reader(old), Reader(new)
     with old.reading(""), new.reading(""):
@@ -101,3 +101,12 @@ async def test_not_all_that_waits_is_taken_at_once() -> None:
     with outlet.reading(""):
         assert [len(await reader.take()) for _ in range(2)] == [2, 2]
     await reader.leave()
+
+
+async def test_short_messages_count_for_what_they_take_in_memory() -> None:
+    backlog = Backlog(unread=100_000, patience=0.05)
+    outlet = SseOutlet(backlog)
+    for _ in range(100_000 // (8 + EVENT_BYTES)):
+        await outlet.put(b"12345678")
+    with pytest.raises(LinkClosed):
+        await outlet.put(b"one more")

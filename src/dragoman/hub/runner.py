@@ -48,6 +48,7 @@ from dragoman.runtime.owner import TaskOwner
 from dragoman.system.replacement import replace_file
 from dragoman.transport.contract import TransportLimits
 from dragoman.transport.http_connection import Bounds
+from dragoman.transport.http_outlet import UNREAD
 from dragoman.workspace.policy.policy_paths import policy_paths
 
 log = logging.getLogger(__name__)
@@ -344,7 +345,7 @@ def _app(
         observed_app=pages,
         observed_paths=PATHS if settings.telemetry.metrics else frozenset({HEALTH}),
         limits=TransportLimits(frame=settings.limits.message, high=AHEAD, low=AHEAD // 4),
-        bounds=Bounds(unread=settings.limits.unread),
+        bounds=Bounds(unread=min(settings.limits.unread, UNREAD)),
         connections=settings.limits.connections,
         connect_rate=Buckets(settings.limits.connect_rate),
         on_refused=observer.on_refused,

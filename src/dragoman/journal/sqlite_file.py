@@ -27,8 +27,10 @@ BUSY_SECONDS = 10.0
 PAUSE_SECONDS = 0.01
 """Between two looks at a file that another process is just making."""
 
-CACHE_KIB = 16 * 1024
-"""What the writer keeps of the file at most: the ends of the streams to which a thousand sessions append."""
+CACHE_KIB = 8 * 1024
+"""What the writer keeps of the file at most: the ends of the streams to which a thousand sessions append take
+five megabytes. More would be filled by what one session says, and never be given back.
+"""
 
 SYNCHRONOUS: dict[Durability, str] = {"full": "full", "normal": "normal", "off": "off"}
 

@@ -13,10 +13,13 @@ from dragoman.errors import LinkClosed
 from dragoman.transport.waiters import Waiters
 from dragoman.wire.sse import encode_event
 
-UNREAD = 8 * 1024 * 1024
+UNREAD = 2 * 1024 * 1024
 """Bytes that may wait for the readers of one connection; then its agent waits. A stream that is not read yet
 must not stop the others at once, so it is much more than one stream needs.
 """
+
+EVENT_BYTES = 128
+"""What an event costs beside its message while it waits, or is kept: most messages are as short as a word."""
 
 KEPT = 1024 * 1024
 """Bytes of delivered events that are kept for readers that come back."""
@@ -26,6 +29,11 @@ PATIENCE = 60.0
 
 AT_ONCE = 64 * 1024
 """Bytes that are handed to the system together; more would only wait there, and be lost with its reader."""
+
+
+def cost(message: bytes) -> int:
+    """What a message takes in memory as an event."""
+    return len(message) + EVENT_BYTES
 
 
 class Backlog:
@@ -53,11 +61,11 @@ class Backlog:
     def on_delivery(self, outlet: SseOutlet, events: list[tuple[int, bytes]]) -> None:
         """They wait no more; they are kept for a while, because a wire may break behind them."""
         for number, message in events:
-            self.waiting -= len(message)
+            self.waiting -= cost(message)
             self._delivered_events.append((outlet, number, message))
-            self._kept_bytes += len(message)
+            self._kept_bytes += cost(message)
         while self._kept_bytes > self._most_kept:
-            self._kept_bytes -= len(self._delivered_events.popleft()[2])
+            self._kept_bytes -= cost(self._delivered_events.popleft()[2])
         self._room.wake()
 
     def take_back(self, outlet: SseOutlet, last: int) -> list[tuple[int, bytes]]:
@@ -70,7 +78,7 @@ class Backlog:
         self._delivered_events = deque(
             entry for entry in self._delivered_events if entry[0] is not outlet or entry[1] <= last
         )
-        self._kept_bytes -= (size := sum(len(message) for _, message in again))
+        self._kept_bytes -= (size := sum(cost(message) for _, message in again))
         self.waiting += size
         return again
 
@@ -113,7 +121,7 @@ class SseOutlet:
         """Append a message; returns when there is room for the next."""
         self._number += 1
         self._waiting.append((self._number, message))
-        self._backlog.waiting += len(message)
+        self._backlog.waiting += cost(message)
         self._news.set()
         await self._backlog.wait_for_room()
 
@@ -128,7 +136,7 @@ class SseOutlet:
 
     def discard(self) -> None:
         """Nobody will read it: what waits here counts no more."""
-        self._backlog.forget(sum(len(message) for _, message in self._waiting))
+        self._backlog.forget(sum(cost(message) for _, message in self._waiting))
         self._waiting.clear()
 
     def evict(self) -> None:

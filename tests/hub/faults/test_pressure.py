@@ -116,10 +116,11 @@ async def test_nbp_07_a_reader_that_stops_costs_a_bounded_amount(stage: Stage) -
         session = await one.new_session()
         writer = await begin_to_read(one, stage, session)
         await one.post(prompt(3, session, "flood"), acp_session_id=session)
-        await until(lambda: stage.said >= 8 * MEBIBYTE)
+        # A hub lets its agent go on: what is not read yet is in the journal.
+        await until(lambda: stage.said >= (2 if stage.kind == "serve" else 8) * MEBIBYTE)
         await survives(stage)
-        if stage.kind == "serve":  # a hub lets its agent go on: what is not read yet is in the journal
-            assert stage.said <= 24 * MEBIBYTE
+        if stage.kind == "serve":
+            assert stage.said <= 16 * MEBIBYTE
         assert memory() - before <= 32 * MEBIBYTE
         await drop(writer)
     await until(stage.ended.is_set)
