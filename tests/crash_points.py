@@ -1,12 +1,13 @@
 """Runs an act in a fork of this process and kills it on the way: at one of its steps, or at any moment.
 
-A step is whatever changes something on disk: a file that is opened, moved, removed or synced, a folder, a
-statement of SQLite. The fork ends just before it, as if it was killed: nothing is cleaned up, and nothing is
-flushed. What the kernel was given stays, as after a kill and unlike after a power cut.
+A step is whatever changes something outside: a file that is opened, moved, removed or synced, a folder, a
+statement of SQLite, words to a server. The fork ends just before it, as if it was killed: nothing is cleaned
+up, and nothing is flushed. What the kernel was given stays, as after a kill and unlike after a power cut.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import random
 import signal
@@ -84,7 +85,16 @@ def _in_fork(
         step()
         fsync(descriptor)
 
+    def counted(write: Callable[..., None]) -> Callable[..., None]:
+        def counted_write(writer: asyncio.StreamWriter, data: Any) -> None:
+            step()
+            write(writer, data)
+
+        return counted_write
+
     try:
+        writer: Any = asyncio.StreamWriter
+        writer.write, writer.writelines = counted(writer.write), counted(writer.writelines)
         sqlite3.connect, os.fsync = traced_connect, counted_fsync  # type: ignore[assignment]
         sys.addaudithook(lambda event, _: step() if event in EVENTS else None)
         act()

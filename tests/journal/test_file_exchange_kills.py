@@ -85,9 +85,12 @@ def try_kills(
     make: Callable[[Path], object],
     act: Callable[[Path], object],
     check: Callable[[Path], object],
+    *,
+    is_exchange: bool = True,
 ) -> None:
     """Kill the act at steps spread over all of it, and at random moments, in a new folder each; sometimes
-    kill what comes after it, too. Then look at what is there.
+    kill what comes after it, too. Then look at what is there. An exchange is at the end, and short beside the
+    rest: half of the steps are there.
     """
     model = tmp_path / "model"
     model.mkdir()
@@ -98,8 +101,7 @@ def try_kills(
     steps, seconds = count_steps(lambda: act(trial))
     check(trial)
     at_steps = KILLS - KILLS // 3
-    # The exchange is at the end, and short beside the rest.
-    chosen_steps = [*range(max(steps - at_steps // 2 + 1, 1), steps + 1)]
+    chosen_steps = [*range(max(steps - at_steps // 2 + 1, 1), steps + 1)] if is_exchange else []
     chosen_steps += [dice.randint(1, steps) for _ in range(at_steps - len(chosen_steps))]
     killed = 0
     for number in range(KILLS):
