@@ -134,11 +134,11 @@ class Trial:
                 near = f"from {at} on it was told {told[at : at + 8]}, stored is {stored[at : at + 8]}"
                 assert client.ended_with or told == stored, f"a client of {node} in {session}: {near}"
             stored = await self._stored(session)
-            for word, said in _by_word(stored).items():
+            for word, said in numbers_by_word(stored).items():
                 assert said == list(range(len(said))), f"{word} was not said in order, or twice: {said}"
         for _, _, client, request, _ in self.prompts:
             if not client.ended_with:
-                assert len(_answers(client, request)) == 1, _answers(client, request)
+                assert len(answers_to(client, request)) == 1, answers_to(client, request)
 
     async def _caught_up(self, session: str, client: Talker) -> tuple[list[str], list[str]]:
         """What is stored and what it was told; turns of others may still be going on."""
@@ -163,14 +163,14 @@ class Trial:
 
 
 def _has_end(client: Talker, request: int) -> bool:
-    return bool(client.ended_with or _answers(client, request))
+    return bool(client.ended_with or answers_to(client, request))
 
 
-def _answers(client: Talker, request: int) -> list[dict[str, Any]]:
+def answers_to(client: Talker, request: int) -> list[dict[str, Any]]:
     return [one for one in client.heard if one.get("id") == request and "method" not in one]
 
 
-def _by_word(texts: list[str]) -> dict[str, list[int]]:
+def numbers_by_word(texts: list[str]) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for text in texts:
         word, _, number = text.strip().partition(".")
@@ -178,14 +178,14 @@ def _by_word(texts: list[str]) -> dict[str, list[int]]:
     return found
 
 
-async def tried(seeds: list[int], at_once: int = 6) -> None:
+async def tried(seeds: list[int], at_once: int = 6, trial: type[Trial] = Trial) -> None:
     """Several trials side by side: they mostly wait for leases."""
     turn = asyncio.Semaphore(at_once)
 
     async def one(seed: int) -> None:
         async with turn:
             try:
-                await Trial(seed).run()
+                await trial(seed).run()
             except BaseException as error:
                 raise AssertionError(f"seed {seed}: {error!r}") from error
 

@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from tests.hub.cluster.accidents import LOAD, Trial, _answers, _by_word, counting, tried
+from tests.hub.cluster.accidents import LOAD, Trial, answers_to, counting, numbers_by_word, tried
 from tests.hub.cluster.together import LEASE, Member, nodes
 from tests.hub.sessions.stage import Talker
 
@@ -84,9 +84,9 @@ class KilledMove(Trial):
     async def _check_turns(self) -> None:
         """A turn that has ended well is stored whole."""
         for _, session, client, request, word in self.prompts:
-            (answer,) = _answers(client, request)
+            (answer,) = answers_to(client, request)
             if "result" in answer and answer["result"]["stopReason"] == "end_turn":
-                numbers = _by_word(await self._stored(session))[word]
+                numbers = numbers_by_word(await self._stored(session))[word]
                 assert numbers == list(range(TOLD)), f"{word} in {session}: {numbers}"
 
 
@@ -97,4 +97,3 @@ async def test_a_kill_while_sessions_move_loses_nothing() -> None:
     await tried(list(range(KILLS)), trial=KilledMove)
     assert sum(killed.values()) == KILLS
     assert KILLS < 100 or {"a, 1 moved", "b, 1 moved"} <= killed.keys(), killed
-    print(dict(killed))
