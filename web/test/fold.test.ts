@@ -234,3 +234,10 @@ test("updates of an unknown kind are named once in a row, however the pages are 
     assert.deepEqual(fold.items.map((item) => item.kind === "note" && [item.unknown, item.text]), [[{ kind: "hologram", count: 3 }, "hologram"]]);
   }
 });
+
+test("an agent that notifies what looks like a question has asked nothing", () => {
+  const forged = { method: "session/request_permission", params: { sessionId: S, toolCall: { title: "Run ls docs" }, options: [], _meta: { dragoman: { request: "7" } } } };
+  const fold = folded([started("k1", "go"), forged]);
+  assert.ok(!JSON.stringify(fold.items).includes("ls docs"));
+  assert.ok(JSON.stringify(folded([started("k1", "go"), { id: 1, ...forged }]).items).includes("ls docs"));
+});

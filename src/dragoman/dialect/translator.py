@@ -21,8 +21,10 @@ from msgspec import UNSET, Raw, Struct
 from dragoman.dialect.edge import Edge, Out, Signs, Toward
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import Message, decode_block, encode, encode_all, refusal
+from dragoman.schema.own_names import UNREADABLE, may_hold, stripped
+from dragoman.wire import MalformedFrame, decode
 from dragoman.wire.codes import INTERNAL_ERROR
-from dragoman.wire.decode import count_lines
+from dragoman.wire.decode import count_lines, without_half_pairs
 from dragoman.wire.glance import Glance, glance_block
 
 
@@ -41,17 +43,26 @@ class Translator:
     name: ClassVar[str] = "translator"
 
     def __init__(
-        self, edges: Sequence[Edge], ledger: Ledger, *, on_mistake: Callable[[Exception], None] | None = None
+        self,
+        edges: Sequence[Edge],
+        ledger: Ledger,
+        *,
+        on_mistake: Callable[[Exception], None] | None = None,
+        guards_names: bool = False,
     ) -> None:
+        """`guards_names` is whether the peer is kept from writing what edges tell each other in `_meta`."""
         self.edges = list(edges)
         self.ledger = ledger
         self._on_mistake = on_mistake
+        self._guards_names = guards_names
         self.active = _active(self.edges)
         """The positions of the edges that do anything."""
         self._plain_run: _TextRun | None = None
         self._plain_signs: list[Signs] = []  # that are not in the run
 
     def from_peer(self, block: bytes) -> TranslatedFrames:
+        if self._guards_names and may_hold(block):
+            block = b"\n".join(map(_without_words_of_edges, block.split(b"\n")))
         signs = [self.edges[at].signs_from_peer for at in self.active]
         run = self._plain_run if signs == self._plain_signs else None
         if signs and not (run is not None and run.holds(block)):
@@ -129,6 +140,16 @@ class Translator:
         self.ledger.note_loss("a message", "it could not be translated: a mistake of ours", dialect=self.name)
         if self._on_mistake is not None:
             self._on_mistake(error)
+
+
+def _without_words_of_edges(line: bytes) -> bytes:
+    """Empty if it has values that cannot be read. What is no JSON-RPC goes on as it is, as everywhere."""
+    if not may_hold(line) or isinstance(decode(line), MalformedFrame):
+        return line
+    try:
+        return stripped(without_half_pairs(line), keep=None)
+    except UNREADABLE:
+        return b""
 
 
 class _BlockTranslation:

@@ -43,7 +43,7 @@ from dragoman.hub.lending.far_folder import FarSide
 from dragoman.hub.lending.turn_changes import TurnChanges
 from dragoman.hub.push.notifier import PushNotifier
 from dragoman.hub.session import events as ev
-from dragoman.hub.session.frames import encode_json, value_of
+from dragoman.hub.session.frames import encode_json, value_of, without_ours
 from dragoman.journal import Journal
 from dragoman.runtime.locks import KeyedLock
 from dragoman.runtime.owner import TaskOwner
@@ -336,7 +336,7 @@ class Hub:
         """A request of a client's to the session's agent, stored before and after."""
         process = await self.pool.bind(session)
         number = process.next_id()
-        frame = request(number, method, encode_json(params))[:-1]
+        frame = request(number, method, encode_json(without_ours(params)))[:-1]
         async with asyncio.timeout(CALL_SECONDS):
             held = await session.bounds.answers.take(len(frame))
         with held:
@@ -351,7 +351,7 @@ class Hub:
 
     def pass_on(self, session: LiveSession, method: str, params: dict[str, Raw]) -> None:
         """A notification that nobody waits for: it is dropped when its agent does not read."""
-        frame = notification(method, encode_json(params))[:-1]
+        frame = notification(method, encode_json(without_ours(params)))[:-1]
         if session.bounds.answers.fits(len(frame)):
             session.dispatch(ev.FrameForAgent(frame=frame))
         else:

@@ -245,7 +245,7 @@ async def test_a_message_that_waits_for_the_agent_over_a_kill_of_the_hub_gets_it
         number = (await stage.journal.info(session)).last + 1  # type: ignore[union-attr]
         frame = {"jsonrpc": "2.0", "id": 77, "method": "_session/steering", "params": {"sessionId": session}}
         entries = [
-            Entry("note", note("steering", key="m", by="ann", request="77"), 1.0),
+            Entry("note", note("steering", key="m", by="owner", request="77"), 1.0),
             Entry("to_agent", json.dumps(frame).encode(), 1.0),
         ]
         await stage.journal.append(session, entries)

@@ -104,12 +104,36 @@ def test_every_cell_of_the_table_is_as_its_row_says(record_property: Callable[[s
     for method, is_request, row, scopes, paths in cells():
         grant = Grant("g", scopes, roots=("/in",))
         allowed = not row.scopes or bool(includes(scopes) & set(row.scopes))
+        allowed &= not row.shows or "observe" in includes(scopes)
         expected = allowed and "/out" not in paths.values()
         params = params_of(method, row, paths)
         assert may_pass(grant, method, params, is_request=is_request) is expected, (method, scopes, paths)
         count += 1
     record_property(COUNTED, f"gate as values: {count} cells of methods × scopes × places")
     assert count > 16 * len(ROWS)
+
+
+@pytest.mark.parametrize("method", [name for name, row in REQUESTS.items() if row.names_agent])
+def test_a_token_for_some_agents_names_no_other(method: str) -> None:
+    """The names are written down here once more: each of these methods does something with an agent."""
+    row = REQUESTS[method]
+    grant = Grant("limited", agents=("one",))
+    for agent in ("two", "one"):
+        named = {row.agent_param: agent} if row.agent_param else {"_meta": {"dragoman": {"agent": agent}}}
+        params = raw({**named, "": "one"})
+        assert may_pass(grant, method, params, is_request=True) is (agent == "one")
+        if agent == "one":
+            assert check(grant, method, params, agent="two").agent == "one", "what was judged is passed on"
+
+
+def test_every_method_that_names_an_agent_is_judged_by_it() -> None:
+    named = {name for name, row in REQUESTS.items() if row.names_agent}
+    assert named == {
+        *("initialize", "authenticate", "logout", "auth/status", "providers/list", "providers/set"),
+        *("providers/disable", "session/new"),
+        *(f"{HUB}agents/{act}" for act in ("check", "install", "uninstall")),
+        f"{HUB}handover",
+    }
 
 
 def test_scopes_are_those_that_were_written_down_twice() -> None:

@@ -37,6 +37,8 @@ class RawAgent:
         self.capabilities: dict[str, Any] = {}
         self.introduction: dict[str, Any] = {}
         """What it says of itself besides, in its answer to `initialize`."""
+        self.raw_text = ""
+        """All that it was told, to the byte."""
         self._sessions = 0
 
     async def open(self) -> AgentChannel:
@@ -45,6 +47,7 @@ class RawAgent:
         return DirectChannel(self.hub_end)
 
     def feed(self, block: bytes) -> None:
+        self.raw_text += block.decode()
         for line in block.splitlines():
             self._hear(json.loads(line))
 
@@ -91,10 +94,10 @@ class RawStage:
         self.hub = hub
         self.agents = agents
 
-    def client(self) -> Talker:
+    def client(self, grant: Grant | None = None, **ours: Any) -> Talker:
         here, there = memory_pair()
-        talker = Talker(here)
-        self.hub.accept(there, Grant("owner"))
+        talker = Talker(here, **ours)
+        self.hub.accept(there, grant or Grant("owner"))
         return talker
 
 

@@ -266,10 +266,10 @@ async def test_a_key_of_somebody_else_opens_no_session_beyond_ones_roots(tmp_pat
     (tmp_path / "in").mkdir()
     async with staged({"one": obedient}) as stage:
         owner = await stage.client().begin()
-        await owner.new("/usr", key="the-key")
+        session = await owner.new("/usr", key="the-key")
         narrow = await stage.client(Grant("narrow", roots=(str(tmp_path / "in"),))).begin()
         inside = {"cwd": str(tmp_path / "in"), "mcpServers": []}
-        assert (await narrow.refusal("session/new", inside, key="the-key"))["code"] == -32003
+        assert (await narrow.call("session/new", inside, key="the-key"))["sessionId"] != session
         wider = {**inside, "additionalDirectories": ["/usr"]}
         assert (await narrow.refusal("session/new", wider))["code"] == -32003
 

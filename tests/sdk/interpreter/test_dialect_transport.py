@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from typing import Any
 
@@ -46,5 +47,23 @@ async def test_a_mistake_of_an_edge_is_logged_by_its_place_and_not_by_what_was_s
     assert "test_dialect_transport.py" in caplog.text
     assert "ValueError" in caplog.text
     assert "hunter2" not in caplog.text + repr(ledger.entries) + heard.stream.decode()
+    await transport.aclose()
+    await theirs.aclose()
+
+
+@pytest.mark.parametrize(
+    "key", ["dragoman/credentials", "dr\\u0061goman/credentials", "dragoman\\/credentials"]
+)
+async def test_an_agent_does_not_say_in_place_of_its_edge_that_it_takes_credentials(key: str) -> None:
+    theirs, ours = memory_pair()
+    heard = SinkRecorder()
+    transport = spoken("v1", ours, Ledger(), quirks=True)
+    transport.start(heard)
+    theirs.start(SinkRecorder())
+    meta = f'{{"{key}":true,"dragoman":{{"tools":[]}},"vendor":1}}'
+    theirs.write(f'{{"jsonrpc":"2.0","id":1,"result":{{"protocolVersion":1,"_meta":{meta}}}}}\n'.encode())
+    await heard.until(lambda: bool(heard.blocks))
+    result = json.loads(heard.stream)["result"]
+    assert result["_meta"] == {"dragoman": {"tools": []}, "vendor": 1}
     await transport.aclose()
     await theirs.aclose()

@@ -96,7 +96,8 @@ export class Fold {
     this.touched = null;
     if (message.method === "session/update") this.update(params.update, at);
     else if (message.method === "_dragoman/hub/event") this.event(params, at);
-    else if (message.method === "session/request_permission" || message.method === "elicitation/create") {
+    // A question is a request of the hub's, with an id: an agent may notify what it likes.
+    else if (message.id !== undefined && (message.method === "session/request_permission" || message.method === "elicitation/create")) {
       const request = params._meta?.dragoman?.request;
       if (typeof request === "string") this.ask({ sessionId: this.sessionId, request, method: message.method, params }, at);
     }

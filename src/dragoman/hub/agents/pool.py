@@ -68,6 +68,8 @@ class AgentSpec(Struct, frozen=True, kw_only=True):
     """The machine or the container that it runs on, with its sessions' folders; empty for this machine."""
     secrets: tuple[str, ...] = ()
     """Values of its environment that must not be shown with its last words."""
+    is_interpreted: bool = False
+    """Whether an interpreter of ours stands before it, whose words to other edges (`dragoman/…`) stay."""
     examine: Callable[[], Awaitable[dict[str, Any]]] | None = None
     """Says step by step whether it starts and works, in a process of its own; None if nobody can say."""
 
@@ -194,6 +196,7 @@ class AgentPool:
             find=self.find,
             secrets=seat.spec.secrets,
             invalid=seat.invalid,
+            is_interpreted=seat.spec.is_interpreted,
         )
 
     def renew(self, lasting: LeaseTerm) -> None:

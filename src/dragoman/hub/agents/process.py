@@ -43,6 +43,7 @@ from dragoman.hub.session.frames import (
 )
 from dragoman.hub.session.state import SessionState
 from dragoman.runtime.budget import ByteBudget
+from dragoman.schema.own_names import METHOD, UNREADABLE, may_hold, stripped
 from dragoman.schema.v1.methods import METHODS
 from dragoman.schema.waits import bound
 from dragoman.wire import (
@@ -121,9 +122,10 @@ class AgentProcess:
         find: Callable[[AgentProcess, str], Awaitable[None]],
         secrets: Iterable[str] = (),
         invalid: InvalidFrames | None = None,
+        is_interpreted: bool = False,
     ) -> None:
         """`secrets` are values of the agent's environment that nobody is shown; `invalid` counts its lines
-        that are no messages.
+        that are no messages; `is_interpreted` as in `AgentSpec`.
         """
         self.agent = agent
         self.channel = channel
@@ -154,14 +156,14 @@ class AgentProcess:
         self._receipts: deque[Receipt] = deque()
         self._kept_answers: dict[Id, tuple[int, Receipt] | None] = {}  # see `keep_answer`
         self._invalid = InvalidFrames(agent) if invalid is None else invalid
+        self._is_interpreted = is_interpreted
         self._full: set[object] = set()  # whoever cannot take more now
         self._lent: set[object] = set()  # those among them that count requests which we carry out
         self._untaken: list[tuple[ByteBudget, int]] = []  # what its pipe has not taken, and who is charged
         self._refusals = Refusals(channel.taken_numbers)
         self._draining: asyncio.Task[None] | None = None
-        self._making = 0
         self._early: dict[str, list[tuple[bytes, int, Receipt]]] = {}  # by session
-        self._early_count = self._early_bytes = 0
+        self._making = self._early_count = self._early_bytes = 0
         self._on_end = on_end
         self._sessionless = SessionlessNotifications(agent, self.sessions)
         self._find = find
@@ -485,8 +487,11 @@ class AgentProcess:
 
     def feed(self, first: int, block: bytes) -> None:
         """Notifications of one session that follow each other stay together. Every line has its number, also
-        one that is blank or dropped, and numbers of a run have no gaps.
+        one that is blank or dropped, and numbers of a run have no gaps. Names of the hub's end here: nothing
+        behind this line, and no client, has to ask whether an agent wrote them.
         """
+        if may_hold(block):
+            block = b"\n".join(map(self._without_our_names, block.split(b"\n")))
         lines = BlockLines(block)
         receipt = Receipt(first + len(lines) - 1)
         self.last_frame = receipt.last
@@ -500,6 +505,21 @@ class AgentProcess:
                 begin, place = place, place + len(list(run))
                 self._take(name, lines[begin:place], first + begin, receipt)
         self.on_stored(receipt)
+
+    def _without_our_names(self, line: bytes) -> bytes:
+        """Empty if all of it is said in the hub's name. A request stays: it is the hub that answers it."""
+        if not may_hold(line) or isinstance(decode(line), MalformedFrame):
+            return line
+        try:
+            line = stripped(passable(line), edges=self._is_interpreted)
+        except UNREADABLE:
+            self._invalid.add(len(line), "it has values that cannot be read, or too many")
+            return b""
+        message = decode(line)
+        if isinstance(message, Notification) and message.method.startswith(METHOD):
+            self._invalid.add(len(line), f"{METHOD} begins methods of the hub")
+            return b""
+        return line
 
     def _take(self, name: str, lines: list[bytes], first: int, receipt: Receipt) -> None:
         """Lines that are all notifications of one session, or all something else if it has no name."""

@@ -130,6 +130,7 @@ def _spec(
         open=reach if settings.url else start,
         adopt=None if settings.url else adopt,
         secrets=_secrets(settings),
+        is_interpreted=not settings.url and needs_interpreter(name, settings),
         examine=examine,
     )
 
@@ -156,11 +157,16 @@ def command_of(name: str, settings: AgentSettings, *, policy: str = "") -> list[
         names = (*settings.env, *settings.allow)
         place = parse_place(settings.place)
         command = [*command_in(place, command, variables=names, maps=settings.map, cwd=settings.cwd)]
-    if settings.dialect == "v1" or (settings.dialect == "auto" and name in BUILT_IN_NAMES):
+    if not needs_interpreter(name, settings):
         return command
     ours = [sys.executable, "-m", "dragoman", "translate", "--client", "v1"]
     rules = ["--policy", os.path.abspath(policy)] if policy else []
     return [*ours, "--agent", settings.dialect, *rules, "--", *command]
+
+
+def needs_interpreter(name: str, settings: AgentSettings) -> bool:
+    """Whether the agent is not known to speak version 1."""
+    return settings.dialect != "v1" and (settings.dialect != "auto" or name not in BUILT_IN_NAMES)
 
 
 async def open_remote(url: str) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 from math import ceil
 from typing import Any
 
@@ -26,6 +27,7 @@ from dragoman.hub.api.pairing import PAIR, PairingDoor
 from dragoman.hub.api.push_answer import PUSH_ANSWER, PushAnswerDoor
 from dragoman.hub.api.rule_page import RULES, show_rules
 from dragoman.hub.clients.client import ClientHub
+from dragoman.hub.engine.session_reach import in_reach
 from dragoman.hub.gate.admission import Admission, AdmissionRefusal, Grant
 from dragoman.hub.gate.rates import Buckets
 from dragoman.journal import StreamInfo
@@ -158,16 +160,14 @@ class HubApp:
         dialect = dialect_of(visit)
         if dialect == "v1":
             return transport
-        history = HistoryApi(self.hub.journal, may_see=lambda info: _may_see(visit.grant, info))
+        history = HistoryApi(self.hub.journal, may_see=partial(self._may_see, visit.grant))
         door = HistoryDoor(transport, history, self.hub.owner, grant=visit.grant)
         # Other clients may be in its sessions: what becomes of a question is for the hub to say.
         settings = EdgeSettings(cwd=visit.query.get("cwd", "/"), answers_for_peer=False, as_written=None)
         return speaking(dialect, door, position="client", settings=settings, ledger=Ledger())
 
-
-async def _may_see(grant: Grant, info: StreamInfo) -> bool:
-    await grant.look_at((info.cwd,))
-    return grant.may_use(info.agent) and grant.may_open(info.cwd)
+    async def _may_see(self, grant: Grant, info: StreamInfo) -> bool:
+        return bool(await in_reach(self.hub, grant, [info]))
 
 
 async def _refuse(transport: MessageTransport) -> None:

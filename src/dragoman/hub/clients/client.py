@@ -25,9 +25,10 @@ from dragoman.hub.clients.request_checks import check_version
 from dragoman.hub.engine.bounds import size_of_request
 from dragoman.hub.engine.live_session import EngineHub, LiveSession, SessionFollower
 from dragoman.hub.engine.ports import BrokerPort, Position
+from dragoman.hub.engine.session_reach import reaches
 from dragoman.hub.gate.admission import Grant
 from dragoman.hub.gate.pairing import Pairings
-from dragoman.hub.gate.table import check, check_session
+from dragoman.hub.gate.table import PassedParams, check, session_refusal
 from dragoman.hub.lending.turn_changes import TurnChanges
 from dragoman.hub.push.notifier import PushNotifier
 from dragoman.hub.session.frames import object_of, value_of
@@ -35,6 +36,7 @@ from dragoman.hub.session.state import OpenRequest
 from dragoman.runtime.budget import HeldBytes
 from dragoman.runtime.locks import LazyEvent
 from dragoman.runtime.owner import TaskOwner
+from dragoman.schema.own_names import UNREADABLE, may_hold, strip, stripped
 from dragoman.schema.v1.methods import METHODS
 from dragoman.text.json_values import encode_with_names
 from dragoman.transport.contract import Transport
@@ -67,6 +69,10 @@ LENT = {
     "terminal/release": ("terminal",),
 }
 """What clients lend to agents, and where they announce it."""
+
+
+OF_LENT_FILES = frozenset({"version", "conflict"})
+"""What a client says of its files in `_meta.dragoman` of an answer: it goes on to the agent."""
 
 
 class ClientSeat(Protocol):
@@ -222,16 +228,16 @@ class HubClient:
             case Notification(method, params):
                 self._told_by(method, params)
             case Response(request_id, result):
-                self._on_answer(request_id, result=Raw(bytes(result)))
+                self._on_answer(request_id, result=_answered_by_guest(bytes(result)))
             case Failure(request_id, error):
+                strip(error.data, edges=True)
                 self._on_answer(request_id, error=error_object(error.code, error.message, error.data))
             case MalformedFrame(code=int(code), why=why, id=request_id):
                 self.send(failure(request_id, error_object(code, f"{NAMES[code]}: {why}")))
 
     def _asked_by(self, request_id: Id, method: str, params: Raw | None) -> None:
-        members = object_of(params)
         try:
-            self._pass_gate(method, members)
+            members = self._pass_gate(method, params)
         except ErrorAnswer as error:
             self.send(failure(request_id, error_object(error.code, error.message, error.data)))
             return
@@ -244,14 +250,15 @@ class HubClient:
         else:
             self._owner.start(self._answer(request_id, method, members, self.unanswered_bytes.charge(size)))
 
-    def _pass_gate(self, method: str, params: dict[str, Raw], *, is_request: bool = True) -> None:
+    def _pass_gate(self, method: str, raw: Raw | None, *, is_request: bool = True) -> PassedParams:
         """Raises the answer to what its token does not allow, or what comes before `initialize`."""
+        params = object_of(raw)
         if method == "initialize":
             check_version(params)
         elif not self.is_initialized:
             raise invalid_request("initialize comes first")
         agent = self.agent or self.hub.default_agent
-        check(self.grant, method, params, agent=agent, is_request=is_request)
+        return check(self.grant, method, params, agent=agent, is_request=is_request)
 
     def _try(self, request_id: Id, work: Any) -> None:
         try:
@@ -267,7 +274,7 @@ class HubClient:
         else:
             self.tell(failure(request_id, error_object(INTERNAL_ERROR, f"Internal error: {error}")))
 
-    async def _answer(self, request_id: Id, method: str, params: dict[str, Raw], charge: HeldBytes) -> None:
+    async def _answer(self, request_id: Id, method: str, params: PassedParams, charge: HeldBytes) -> None:
         try:
             with charge:
                 result = await self.hub.methods.call(self, method, params, request_id)
@@ -292,9 +299,8 @@ class HubClient:
         self.tell(answer)
 
     def _told_by(self, method: str, params: Raw | None) -> None:
-        members = object_of(params)
         try:
-            self._pass_gate(method, members, is_request=False)
+            members = self._pass_gate(method, params, is_request=False)
         except ErrorAnswer as error:  # a notification has no answer
             log.info("%s: the notification %s was refused: %s", self.grant.name, method[:80], error.message)
             return
@@ -364,15 +370,16 @@ class HubClient:
         return self.knows_children or self.events
 
     def may_reach(self, session: LiveSession) -> None:
-        """Whether the session is among those that its token is for."""
-        check_session(self.grant, agent=session.state.agent, cwd=session.state.cwd)
+        """Raises the answer for a session that is not among those that its token is for."""
+        if not reaches(self.grant, session.state):
+            raise session_refusal()
 
     async def session(self, params: dict[str, Raw], *, may_load: bool = False) -> LiveSession:
         """The session that a request names; `may_load` as with `Hub.session`."""
         session_id = self.text(params, "sessionId")
         session = await self.hub.session(session_id, may_load=may_load)
-        if self.grant.paths_to_look_at((session.state.cwd,)):
-            await self.grant.look_at((session.state.cwd,))
+        if self.grant.paths_to_look_at(session.state.places):
+            await self.grant.look_at(session.state.places)
             session = await self.hub.session(session_id, may_load=may_load)  # it may be another one by now
         self.may_reach(session)
         return session
@@ -400,6 +407,16 @@ def _without_result(method: str) -> tuple[Raw | None, Any]:
     return Raw(b"{}"), None
 
 
+def _answered_by_guest(result: bytes) -> Raw:
+    """A client's answer to an agent, without what only the hub may say; null if it cannot be read."""
+    if not may_hold(result):
+        return Raw(result)
+    try:
+        return Raw(stripped(result, edges=True, keep=OF_LENT_FILES))
+    except UNREADABLE:
+        return Raw(b"null")
+
+
 def _has(capabilities: object, path: tuple[str, ...]) -> bool:
     for name in path:
         capabilities = capabilities.get(name) if isinstance(capabilities, dict) else None
@@ -417,13 +434,13 @@ class ClientMethods(Protocol):
     """What answers a client's messages (`methods.Methods`)."""
 
     async def call(
-        self, client: HubClient, method: str, params: dict[str, Raw], request_id: Id
+        self, client: HubClient, method: str, params: PassedParams, request_id: Id
     ) -> JsonObject | bytes | None: ...
-    def introduce(self, client: HubClient, params: dict[str, Raw]) -> JsonObject: ...
-    def prompt(self, client: HubClient, request_id: Id, params: dict[str, Raw]) -> None: ...
-    def cancel(self, client: HubClient, params: dict[str, Raw]) -> None: ...
-    def cancel_request(self, client: HubClient, params: dict[str, Raw]) -> None: ...
-    def on_notification(self, client: HubClient, method: str, params: dict[str, Raw]) -> None: ...
+    def introduce(self, client: HubClient, params: PassedParams) -> JsonObject: ...
+    def prompt(self, client: HubClient, request_id: Id, params: PassedParams) -> None: ...
+    def cancel(self, client: HubClient, params: PassedParams) -> None: ...
+    def cancel_request(self, client: HubClient, params: PassedParams) -> None: ...
+    def on_notification(self, client: HubClient, method: str, params: PassedParams) -> None: ...
 
 
 class ClientBroker(BrokerPort[LiveSession], Protocol):

@@ -67,8 +67,8 @@ class ClientView(Protocol):
     def waits_for(self, key: str, /) -> tuple[Id, ...]:
         """The ids under which it waits for the end of this turn."""
 
-    def wrote(self, key: str, /) -> bool:
-        """Whether the prompt is its own, so that it need not be told."""
+    def wrote(self, key: str, by: str, /) -> bool:
+        """Whether the prompt, which the token `by` sent, is its own, so that it need not be told."""
 
     def asks(self, sequence: int, method: str, /) -> Id | UnsetType:
         """The id under which it is to be asked; UNSET if it is not."""
@@ -241,12 +241,13 @@ def _to_agent(session: str, entry: StoredEntry, view: ClientView) -> Iterator[Cl
         return
     params = object_of(message.params)
     ours = ours_in(params)
-    key, prompt = str(ours.get("key", "")), _blocks(params.get("prompt"))
-    if not view.wrote(key):
+    key, by = str(ours.get("key", "")), str(ours.get("by", ""))
+    prompt = _blocks(params.get("prompt"))
+    if not view.wrote(key, by):
         for echo in echoes(session, prompt, key):
             yield ClientMessage(echo)
     if view.events:
-        members = {"key": key, "by": str(ours.get("by", "")), "prompt": prompt}
+        members = {"key": key, "by": by, "prompt": prompt}
         yield _event(session, entry, {"event": "turn_started", **members})
 
 
@@ -335,7 +336,7 @@ class HistoryView:
     def waits_for(self, key: str, /) -> tuple[Id, ...]:
         return ()
 
-    def wrote(self, key: str, /) -> bool:
+    def wrote(self, key: str, by: str, /) -> bool:
         return False
 
     def asks(self, sequence: int, method: str, /) -> UnsetType:

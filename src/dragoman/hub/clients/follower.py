@@ -80,7 +80,7 @@ class ClientFollower:
         """The session in whose name it is asked: one that it knows."""
         self.cursors = client.cursors and not self.is_silent
         self.events = client.events
-        self.own: frozenset[str] = NONE  # keys of prompts that it wrote
+        self.own: frozenset[str] = NONE  # keys of prompts that it says it wrote: see `wrote`
         self.expected_keys: frozenset[str] = (
             NONE  # keys of prompts that are about to come again, to be answered
         )
@@ -312,8 +312,8 @@ class ClientFollower:
             self._old_answers.pop(key, None)
         self.own = self.own - {key} or NONE
 
-    def wrote(self, key: str, /) -> bool:
-        return key in self.own
+    def wrote(self, key: str, by: str, /) -> bool:
+        return key in self.own and by == self.client.grant.name
 
     def asks(self, sequence: int, method: str, /) -> Id | UnsetType:
         if sequence in self._question_ids:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from msgspec import Raw
+from msgspec import Raw, to_builtins
 
 from dragoman.errors import Elsewhere, ErrorAnswer
 from dragoman.hub.clients.client import ClientHub, HubClient
@@ -14,7 +14,7 @@ from dragoman.hub.clients.install_methods import InstallMethods
 from dragoman.hub.clients.pairing_methods import PairingMethods
 from dragoman.hub.clients.push_methods import PushMethods
 from dragoman.hub.clients.questions import is_answer
-from dragoman.hub.clients.request_checks import check_no_child, checked_cursor, checked_key
+from dragoman.hub.clients.request_checks import check_no_child, checked_cursor, making_key, named_agent
 from dragoman.hub.clients.session_history import SessionHistory
 from dragoman.hub.clients.session_list import archive_filter
 from dragoman.hub.clients.session_progress import SessionProgress
@@ -25,16 +25,17 @@ from dragoman.hub.engine.lifecycle import is_made
 from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.engine.log import STORE_SECONDS
 from dragoman.hub.engine.ports import Position
-from dragoman.hub.gate.table import HUB, agent_in, check_session
+from dragoman.hub.engine.session_reach import reaches
+from dragoman.hub.gate.table import HUB, PassedParams
 from dragoman.hub.lending.file_search import complete_folder, find_files
 from dragoman.hub.lending.file_view import read_file
-from dragoman.hub.session.frames import ours_in, value_of
+from dragoman.hub.session.frames import value_of
 from dragoman.hub.session.state import OpenRequest
 from dragoman.sdk.known.lookup import missing_agents
 from dragoman.wire.codes import invalid_params, invalid_request, method_not_found
 from dragoman.wire.envelope import JsonObject
 
-Params = dict[str, Raw]
+Params = PassedParams
 HubHandler = Callable[[HubClient, Params], Awaitable[JsonObject]]
 
 PAGE = 500
@@ -124,7 +125,8 @@ class HubMethods:
     async def _look_at_sessions(self, client: HubClient) -> None:
         """Before it hears of sessions that are open: of which it may, their folders say."""
         if client.grant.roots:
-            await client.grant.look_at({session.state.cwd for session in self._hub.sessions.values()})
+            sessions = self._hub.sessions.values()
+            await client.grant.look_at({place for session in sessions for place in session.state.places})
 
     async def _attach(self, client: HubClient, params: Params) -> JsonObject:
         session = await client.session(params)
@@ -199,7 +201,7 @@ class HubMethods:
 
     async def _check_agent(self, client: HubClient, params: Params) -> JsonObject:
         """Examine an agent; one at a time, because each starts a process."""
-        name = agent_in(params) or client.agent
+        name = params.agent
         seat = self._hub.pool.seats.get(name)
         if seat is None:
             raise invalid_params(f"the hub has no agent {name!r}")
@@ -240,7 +242,17 @@ class HubMethods:
 
     async def _status(self, client: HubClient, params: Params) -> JsonObject:
         status: JsonObject = await self._hub.status()
-        return status
+        grant, sessions = client.grant, self._hub.sessions
+        if not (grant.agents or grant.roots):
+            return status
+        await self._look_at_sessions(client)
+        status = to_builtins(status)
+        visible = {name for name, session in sessions.items() if reaches(grant, session.state)}
+        return {
+            **status,
+            "agents": [agent for agent in status["agents"] if grant.may_use(agent["name"])],
+            "sessions": [session for session in status["sessions"] if session["sessionId"] in visible],
+        }
 
     # Acting.
 
@@ -280,10 +292,9 @@ class HubMethods:
     async def _handover(self, client: HubClient, params: Params) -> JsonObject:
         source = await client.session(params)
         check_no_child(source)
-        agent, text = client.text(params, "agent"), _text(params, "text")
-        await client.grant.look_at(source.state.folders)
-        check_session(client.grant, agent=agent, cwd=source.state.cwd, folders=source.state.folders)
-        key, by = checked_key(ours_in(params)), client.grant.name
+        agent, text = named_agent(params), _text(params, "text")
+        by = client.grant.name
+        key = making_key(by, params)
         is_forced = value_of(params.get("force")) is True
         if source.state.is_busy and not is_forced and not await is_made(self._hub, key):
             raise invalid_request(
@@ -292,6 +303,7 @@ class HubMethods:
         if text:
             self._hub.check_rate(client)
         session, is_new = await hand_to_agent(self._hub, source, agent=agent, by=by, key=key)
+        await client.grant.look_at(session.state.places)
         client.may_reach(session)
         if is_new:  # whoever asks again gets the same session; what runs in this one since then goes on
             for waiting in source.state.queue:  # the other agent is told of them: nobody does them twice

@@ -10,7 +10,8 @@ from msgspec import Raw
 from dragoman.errors import ErrorAnswer, LocalMistake
 from dragoman.hub.agents.installation import AgentInstaller
 from dragoman.hub.clients.client import ClientHub, HubClient
-from dragoman.hub.gate.table import FORBIDDEN
+from dragoman.hub.clients.request_checks import named_agent
+from dragoman.hub.gate.table import FORBIDDEN, PassedParams
 from dragoman.wire.codes import invalid_request
 from dragoman.wire.envelope import JsonObject
 
@@ -38,9 +39,9 @@ class InstallMethods:
             "job": self._job(client),
         }
 
-    async def install(self, client: HubClient, params: dict[str, Raw]) -> JsonObject:
+    async def install(self, client: HubClient, params: PassedParams) -> JsonObject:
         """`agents/install`: begins what the plan says; `agents/install/status` says how it goes."""
-        agent, plan = client.text(params, "agent"), client.text(params, "plan")
+        agent, plan = named_agent(params), client.text(params, "plan")
         installer = await self._installer(client, "install", agent)
         job = await _mistakes(installer.begin(agent, plan=plan, by=client.grant.name))
         if job is not None:
@@ -57,9 +58,9 @@ class InstallMethods:
             await self._hub.installer.cancel()
         return {"job": self._job(client)}
 
-    async def uninstall(self, client: HubClient, params: dict[str, Raw]) -> JsonObject:
+    async def uninstall(self, client: HubClient, params: PassedParams) -> JsonObject:
         """`agents/uninstall`: with all its versions."""
-        agent = client.text(params, "agent")
+        agent = named_agent(params)
         installer = await self._installer(client, "uninstall", agent)
         pool = self._hub.pool
         version = await _mistakes(

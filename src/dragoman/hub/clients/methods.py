@@ -24,16 +24,18 @@ from dragoman.hub.clients.request_checks import (
     check_open,
     checked_cursor,
     checked_key,
+    making_key,
 )
 from dragoman.hub.clients.session_list import SessionList
 from dragoman.hub.clients.steering import STEER_MEMBERS, steer
 from dragoman.hub.clients.views import SessionViews
 from dragoman.hub.engine.forks import fork
-from dragoman.hub.engine.key_lookup import IncomingPrompt, prompt_refusal
+from dragoman.hub.engine.key_lookup import IncomingPrompt, check_owner, prompt_refusal
 from dragoman.hub.engine.lifecycle import load, made_once, make, widen
 from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.engine.ports import Position, read_cursor
-from dragoman.hub.gate.table import HUB, agent_in
+from dragoman.hub.engine.session_reach import look_and_reach, reaches
+from dragoman.hub.gate.table import HUB, PassedParams
 from dragoman.hub.session.frames import encode_json, ours_in, texts_in, value_of, without_ours
 from dragoman.runtime.budget import HeldBytes
 from dragoman.schema import v1
@@ -44,7 +46,7 @@ from dragoman.wire import error_object, failure, response
 from dragoman.wire.codes import INTERNAL_ERROR, invalid_params, invalid_request, method_not_found
 from dragoman.wire.envelope import Id
 
-Params = dict[str, Raw]
+Params = PassedParams
 Result = dict[str, Any] | bytes | None
 Handler = Callable[[HubClient, Params, Id], Awaitable[Result]]
 
@@ -93,7 +95,7 @@ class Methods:
             return await self._ours.call(client, method, params)
         if method in OF_AGENT:
             check_kinds(params)
-            return await self._ask_agent(client, method, params)
+            return await self._ask_agent(method, params)
         handler = self._handlers.get(method)
         if handler is not None:
             check_kinds(params)
@@ -102,10 +104,10 @@ class Methods:
             session = await client.session(params)
             if method in STEER_MEMBERS:
                 self._hub.check_rate(client)
-                return await steer(self._hub, session, method, params, client.grant.name)
+                return await steer(self._hub, session, method, params, client.grant)
             return bytes(await self._hub.ask(session, method, params))
         if method.startswith("_"):
-            return await self._ask_agent(client, method, params)
+            return await self._ask_agent(method, params)
         raise method_not_found(method)
 
     # Introductions.
@@ -122,8 +124,7 @@ class Methods:
     def introduce(self, client: HubClient, params: Params) -> dict[str, Any]:
         """Learn who the client is."""
         ours = ours_in(params)
-        agent = ours.get("agent")
-        client.agent = agent if isinstance(agent, str) and agent else client.agent or self._hub.default_agent
+        client.agent = params.agent
         client.cursors = ours.get("cursors") is True
         client.events = ours.get("events") is True
         name = ours.get("client")
@@ -163,17 +164,17 @@ class Methods:
             },
         }
 
-    async def _ask_agent(self, client: HubClient, method: str, params: Params) -> Result:
-        process = await self._hub.pool.ensure_process(agent_in(params) or client.agent)
-        return bytes(await process.call(method, params))
+    async def _ask_agent(self, method: str, params: Params) -> Result:
+        process = await self._hub.pool.ensure_process(params.agent)
+        return bytes(await process.call(method, without_ours(params)))
 
     # Sessions.
 
     async def _new(self, client: HubClient, params: Params, request_id: Id) -> Result:
-        agent = agent_in(params) or client.agent
+        agent = params.agent
         cwd = client.text(params, "cwd")
         check_folders(params)
-        key = checked_key(ours_in(params))
+        key = making_key(client.grant.name, params)
 
         async def new() -> LiveSession:
             await self._hub.broker.permit_servers(params, agent=agent, cwd=cwd)
@@ -181,7 +182,7 @@ class Methods:
 
         session, is_new = await made_once(self._hub, key, new)
         if not is_new:
-            await client.grant.look_at((session.state.cwd,))
+            await client.grant.look_at(session.state.places)
             client.may_reach(session)
         session = await self._hub.session(session.id)  # its agent may have died, and it been forgotten since
         # Behind the note that made it: what the agent has said of it meanwhile follows the answer.
@@ -247,6 +248,14 @@ class Methods:
         if "after" not in ours_in(params):  # who comes back has brought its folders already
             folders = value_of(params.get("additionalDirectories"), [])
             widen(session, folders if isinstance(folders, list) else [])
+            await self._part_from_confined(session)
+
+    async def _part_from_confined(self, session: LiveSession) -> None:
+        """The session may have a folder now that is outside of the roots of some who follow it."""
+        for follower in list(session.followers):
+            grant = follower.client.grant
+            if grant.roots and not await look_and_reach(grant, session.state):
+                follower.detach()
 
     async def _permit_servers(self, session: LiveSession, params: Params) -> None:
         state = session.state
@@ -256,12 +265,11 @@ class Methods:
         check_folders(params)
         source = await client.session(params)
         await self._permit_servers(source, params)
-        ours = ours_in(params)
-        key = checked_key(ours)
-        new = partial(fork, self._hub, source, without_ours(params), ours.get("before"), key=key)
+        key, before = making_key(client.grant.name, params), ours_in(params).get("before")
+        new = partial(fork, self._hub, source, without_ours(params), before, key=key)
         session, is_new = await made_once(self._hub, key, new)
         if not is_new:
-            await client.grant.look_at((session.state.cwd,))
+            await client.grant.look_at(session.state.places)
             client.may_reach(session)
         session = await self._hub.session(session.id)
         self._hub.attach(client, session, Position(session.log.last))
@@ -312,15 +320,15 @@ class Methods:
         if (
             session is None
             or session.state.is_incomplete
-            or (not is_followed and client.grant.paths_to_look_at((session.state.cwd,)))
+            or (not is_followed and client.grant.paths_to_look_at(session.state.places))
         ):
             if not client.unanswered_bytes.fits(_size(params)):
                 raise invalid_request("too many requests wait for an answer already")
             charge = client.unanswered_bytes.charge(_size(params))
             self._hub.owner.start(self._prompt_later(client, request_id, params, charge))
         else:
+            client.may_reach(session)  # also who follows it: it may have got other folders since
             if not is_followed:
-                client.may_reach(session)
                 check_open(session)
             self._prompt(client, request_id, params, session)
 
@@ -347,7 +355,8 @@ class Methods:
             raise invalid_params("prompt is missing")
         check_no_child(session)
         given_key = checked_key(ours_in(params))
-        key = given_key or uuid.uuid4().hex
+        key, grant = given_key or uuid.uuid4().hex, client.grant
+        check_owner(session.lookups.owner_of(key) or session.state.owner_of(key), grant)
         follower = client.followers.get(session.id)
         if follower is None:
             follower = self._hub.attach(client, session, Position(session.log.last))
@@ -364,7 +373,12 @@ class Methods:
         else:
             is_fresh = not given_key or not session.state.has_old_answers
             prompt = IncomingPrompt(
-                params=params, key=key, by=client.grant.name, lends=client.lends(), is_fresh=is_fresh
+                params=without_ours(params),
+                key=key,
+                by=grant.name,
+                lends=client.lends(),
+                is_fresh=is_fresh,
+                may_claim=grant.may("admin"),
             )
             refusal = prompt_refusal(session.lookups.add(prompt))
             if refusal is not None:
@@ -414,9 +428,10 @@ class Methods:
             self._hub.pass_on(session, method, params)
 
     def _followed_session(self, client: HubClient, params: Params) -> LiveSession | None:
-        """The session that a notification is about."""
+        """The session that a notification is about, if its client follows it and still reaches it."""
         follower = client.followers.get(str(value_of(params.get("sessionId"), "")))
-        return None if follower is None else follower.session
+        is_reached = follower is not None and reaches(client.grant, follower.session.state)
+        return follower.session if follower is not None and is_reached else None
 
 
 def _size(params: Params) -> int:

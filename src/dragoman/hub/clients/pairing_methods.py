@@ -23,7 +23,7 @@ class _PairParams(Struct, frozen=True, kw_only=True):
     seconds: float = 600.0
     """How long the code is good."""
     tokenSeconds: float | None = None
-    """How long the device's token is good; None: until it is revoked."""
+    """How long the device's token is good, at most; None: as long as the token that began it."""
 
 
 class PairingMethods:

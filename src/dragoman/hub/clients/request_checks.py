@@ -9,7 +9,8 @@ from msgspec import Raw
 from dragoman.hub.engine.key_lookup import CHILD
 from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.engine.ports import Position, read_cursor
-from dragoman.hub.session.frames import KEY_LENGTH, key_in, value_of
+from dragoman.hub.gate.table import PassedParams
+from dragoman.hub.session.frames import KEY_LENGTH, key_in, ours_in, value_of
 from dragoman.hub.session.state import SAVED_STATES
 from dragoman.schema.scalars import is_absolute
 from dragoman.wire.codes import invalid_params, invalid_request, session_not_found
@@ -58,6 +59,21 @@ def checked_key(ours: Mapping[str, object]) -> str:
     if ours.get("key") and not key_in(ours):
         raise invalid_params(f"_meta.dragoman.key is a text of at most {KEY_LENGTH} characters")
     return key_in(ours)
+
+
+def making_key(by: str, params: Mapping[str, Raw]) -> str:
+    """The key of a request that makes a session; empty if it has none. Each token, here `by`,
+    has keys of its own.
+    """
+    key = checked_key(ours_in(params))
+    return f"{by}\n{key}" if key else ""
+
+
+def named_agent(params: PassedParams) -> str:
+    """The agent that a request is about which has to name one."""
+    if not params.agent:
+        raise invalid_params("agent is missing")
+    return params.agent
 
 
 def checked_cursor(session: LiveSession, cursor: str, name: str) -> Position:

@@ -16,7 +16,8 @@ from dragoman.hub.clients.client import ClientHub, HubClient
 from dragoman.hub.clients.request_checks import check_no_child
 from dragoman.hub.clients.views import ArchiveFilter, SessionViews
 from dragoman.hub.engine.live_session import LiveSession
-from dragoman.hub.gate.table import check_session
+from dragoman.hub.engine.session_reach import in_reach
+from dragoman.hub.gate.table import session_refusal
 from dragoman.hub.session.frames import value_of
 from dragoman.hub.session.state import LONGEST_TITLE, SAVED_STATES, is_name
 from dragoman.wire.codes import invalid_params, session_not_found
@@ -108,8 +109,8 @@ class SessionList:
         info = await self._hub.journal.info(session_id) if is_name(session_id) else None
         if info is None or not info.state or session_id.startswith("@"):
             raise session_not_found(session_id[:200])
-        await client.grant.look_at((info.cwd,))
-        check_session(client.grant, agent=info.agent, cwd=info.cwd)
+        if not await in_reach(self._hub, client.grant, [info]):
+            raise session_refusal()
         session = self._hub.sessions.get(session_id)
         return info.state if session is None else session.shown_state
 

@@ -17,8 +17,9 @@ from dragoman.errors import ErrorAnswer
 from dragoman.hub.clients.client import ClientHub
 from dragoman.hub.clients.request_checks import check_no_child, checked_key
 from dragoman.hub.engine.agent_answers import answer_within
-from dragoman.hub.engine.key_lookup import prompt_refusal, read_steer_outcome
+from dragoman.hub.engine.key_lookup import check_owner, prompt_refusal, read_steer_outcome
 from dragoman.hub.engine.live_session import LiveSession
+from dragoman.hub.gate.admission import Grant
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import encode_json, object_of, ours_in, value_of, without_ours
 from dragoman.hub.session.machine import Verdict, steer_verdict
@@ -35,7 +36,9 @@ STEER_MEMBERS = {STEERING: "prompt", INJECT: "content"}
 """The methods, each with the member that has the message."""
 
 
-async def steer(hub: ClientHub, session: LiveSession, method: str, params: dict[str, Raw], by: str) -> bytes:
+async def steer(
+    hub: ClientHub, session: LiveSession, method: str, params: dict[str, Raw], grant: Grant
+) -> bytes:
     """The agent's answer, once the message is stored if the agent has it."""
     check_no_child(session)
     member = STEER_MEMBERS[method]
@@ -46,11 +49,13 @@ async def steer(hub: ClientHub, session: LiveSession, method: str, params: dict[
     if given_key and not session.state.knows_steer(given_key):  # a session has the latest alone in mind
         outcome = await read_steer_outcome(hub.journal, session.stream, given_key)
         if outcome is not None:
+            check_owner(outcome.by, grant)
             return _result(outcome)
     key = given_key or uuid.uuid4().hex
+    check_owner(session.state.owner_of_steer(key), grant)
     try:
         async with asyncio.timeout(STEER_SECONDS):
-            await _submit(hub, session, method, params, key=key, by=by)
+            await _submit(hub, session, method, params, key=key, by=grant.name)
         waiting = asyncio.ensure_future(session.wait_for_steer(key))
         answer = await answer_within(
             waiting, STEER_SECONDS, waits_for_person=lambda: session.state.waits_for_person

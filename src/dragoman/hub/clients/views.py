@@ -10,6 +10,7 @@ from weakref import WeakSet
 
 from dragoman.hub.clients.client import ClientHub, HubClient
 from dragoman.hub.engine.live_session import LiveSession
+from dragoman.hub.engine.session_reach import in_reach, look_and_reach, reaches
 from dragoman.hub.session.frames import encode_json, object_of, value_of
 from dragoman.hub.session.notes import parent_in
 from dragoman.journal import StreamInfo
@@ -41,7 +42,8 @@ class SessionViews:
         self._parents: dict[str, str] = {}  # of streams that are not open
 
     def shown_to(self, client: HubClient) -> JsonObject:
-        """What a client learns of the hub when it introduces itself."""
+        """What a client learns of the hub when it introduces itself: who only answers learns of no place."""
+        is_observer = client.grant.may("observe")
         agents = [
             {
                 "name": seat.spec.name,
@@ -50,13 +52,17 @@ class SessionViews:
                 **({"place": seat.spec.place} if seat.spec.place else {}),
             }
             for seat in self._hub.pool.seats.values()
-            if client.grant.may_use(seat.spec.name)
+            if is_observer and client.grant.may_use(seat.spec.name)
         ]
         scopes = sorted(client.grant.scopes)
         most = client.transport.limits.frame
         shown: JsonObject = {"hub": VERSION, "agent": client.agent, "agents": agents, "scopes": scopes}
         folders = {"folder": self._hub.options.folder, "home": self._hub.options.home}
-        places = {name: path for name, path in folders.items() if path and client.grant.may_open(path)}
+        places = {
+            name: path
+            for name, path in folders.items()
+            if path and is_observer and client.grant.may_open(path)
+        }
         return {
             **shown,
             **places,
@@ -159,23 +165,26 @@ class SessionViews:
         self._watching.add(client)
 
     def on_change(self, session: LiveSession) -> None:
-        """It has changed: whoever watches is told."""
+        """It has changed: whoever watches and may observe is told. Who only answers hears of questions."""
         if not self._watching:
             return
         # Those alone, because this is said of every session whenever it changes, and few of many clients ask.
-        watching = [client for client in self._watching if client.watches and client in self._hub.clients]
+        watching = [
+            client
+            for client in self._watching
+            if client.watches and client in self._hub.clients and client.grant.may("observe")
+        ]
         if not watching:
             return
         block = self._session_news(session)
         for client in watching:
-            if client.grant.paths_to_look_at((session.state.cwd,)):
+            if client.grant.paths_to_look_at(session.state.places):
                 self._hub.owner.start(self._tell_later(client, session))
-            elif self._may(client, session.state.agent, session.state.cwd):
+            elif reaches(client.grant, session.state):
                 client.tell(block)
 
     async def _tell_later(self, client: HubClient, session: LiveSession) -> None:
-        await client.grant.look_at((session.state.cwd,))
-        if self._may(client, session.state.agent, session.state.cwd):
+        if await look_and_reach(client.grant, session.state):
             client.tell(self._session_news(session))
 
     def _session_news(self, session: LiveSession) -> bytes:
@@ -200,12 +209,10 @@ class SessionViews:
             listing = await self._hub.journal.list(
                 cursor=cursor, limit=limit - len(sessions), agent=agent, cwd=cwd, state=state
             )
-            await client.grant.look_at({info.cwd for info in listing.streams})
             infos = [
                 info
-                for info in listing.streams
-                if self._may_list(client, info)
-                and (archived == "include" or (archived == "only") == (info.state == "archived"))
+                for info in await in_reach(self._hub, client.grant, filter(_is_listed, listing.streams))
+                if (archived == "include" or (archived == "only") == (info.state == "archived"))
             ]
             parents = await self._parents_of([info.stream for info in infos])
             for info, parent in zip(infos, parents, strict=True):
@@ -248,18 +255,10 @@ class SessionViews:
             "updatedAt": _when(info.updated),
         }
 
-    def _may_list(self, client: HubClient, info: StreamInfo) -> bool:
-        return bool(info.state) and info.stream[0] != "@" and self._may(client, info.agent, info.cwd)
-
-    def _may(self, client: HubClient, agent: str, cwd: str) -> bool:
-        return client.grant.may_use(agent) and client.grant.may_open(cwd)
-
     async def may_see(self, client: HubClient, session_id: str) -> bool:
         info = await self._hub.journal.info(session_id)
-        if info is None:
-            return False
-        await client.grant.look_at((info.cwd,))
-        return self._may_list(client, info)
+        is_listed = info is not None and _is_listed(info)
+        return info is not None and is_listed and bool(await in_reach(self._hub, client.grant, [info]))
 
     # Agents and the whole.
 
@@ -312,6 +311,10 @@ class SessionViews:
             for client in self._hub.clients
         ]
         return {"version": VERSION, "agents": self._agents(), "sessions": sessions, "connections": clients}
+
+
+def _is_listed(info: StreamInfo) -> bool:
+    return bool(info.state) and info.stream[0] != "@"
 
 
 def _when(seconds: float) -> str:

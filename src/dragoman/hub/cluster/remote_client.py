@@ -18,6 +18,7 @@ from dragoman.hub.cluster.link_messages import ClientOpening, ReroutedRequest, W
 from dragoman.hub.cluster.links import NodeLink
 from dragoman.hub.engine.ports import Position
 from dragoman.hub.gate.admission import Grant
+from dragoman.hub.gate.table import PassedParams, agent_in
 from dragoman.transport.contract import Sink, TransportLimits
 from dragoman.wire.envelope import Id
 
@@ -139,7 +140,8 @@ def take_guest(hub: ClientHub, link: NodeLink, word: Word, limits: TransportLimi
     client.since -= opening.age
     hub.clients.add(client)
     client.start()
-    hub.methods.introduce(client, params)
+    agent = agent_in(params) or opening.agent or hub.default_agent  # its own node has judged it
+    hub.methods.introduce(client, PassedParams(params, agent))
     client.is_initialized = True
     hub.broker.on_client_arrival(client)
     return transport

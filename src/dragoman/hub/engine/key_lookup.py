@@ -15,6 +15,8 @@ from typing import Protocol
 from msgspec import Raw, Struct
 
 from dragoman.errors import ErrorAnswer, JournalError
+from dragoman.hub.gate.admission import Grant
+from dragoman.hub.gate.table import FORBIDDEN
 from dragoman.hub.session.machine import Verdict
 from dragoman.hub.session.notes import read_note
 from dragoman.hub.session.state import REDACTED, PromptAnswer, SessionState
@@ -30,6 +32,8 @@ log = logging.getLogger(__name__)
 UNREADABLE = "Internal error: the journal cannot be read, so the prompt was not accepted; send it again"
 
 
+KEY_OF_OTHERS = "Forbidden: another token has used this key already; send the message with a new one"
+
 CHILD = "its agent alone works in it; send this to the parent session"
 
 
@@ -43,6 +47,8 @@ class IncomingPrompt(Struct, kw_only=True, eq=False):
     """The methods that its client answers for the agent."""
     is_fresh: bool
     """Whether nobody can have used its key: the hub has just made it, or knows all of the session."""
+    may_claim: bool = False
+    """Whether it may be answered with what came of another token's prompt: see `check_owner`."""
     is_cancelled: bool = False
 
 
@@ -80,6 +86,11 @@ class KeyLookups:
 
     def __contains__(self, key: object) -> bool:
         return key in self._prompts
+
+    def owner_of(self, key: str) -> str:
+        """The token that sent the prompt with this key; empty if none is looked up."""
+        prompt = self._prompts.get(key)
+        return "" if prompt is None else prompt.by
 
     def add(self, prompt: IncomingPrompt) -> Verdict:
         """Whoever waits for its key gets its answer, unless it is refused at once."""
@@ -128,6 +139,8 @@ class KeyLookups:
         if problem is not None:
             log.error("session %s: a key could not be looked up: %s", session.id, problem)
             session.refuse_prompt(key, error_object(INTERNAL_ERROR, UNREADABLE))
+        elif answer is not None and not prompt.may_claim and answer.by not in ("", prompt.by):
+            session.refuse_prompt(key, error_object(FORBIDDEN, KEY_OF_OTHERS))
         elif answer is not None:
             session.answer_prompt(key, answer)
         else:
@@ -143,6 +156,14 @@ class KeyLookups:
 
     def _submit(self, prompt: IncomingPrompt) -> Verdict:
         return self._session.submit(prompt.params, key=prompt.key, by=prompt.by, lends=prompt.lends)
+
+
+def check_owner(owner: str, grant: Grant) -> None:
+    """A key belongs to the token that used it first, and to administrators. Whoever watches learns it, and
+    has no part in what was sent with it. An empty `owner` is not known.
+    """
+    if owner and owner != grant.name and not grant.may("admin"):
+        raise ErrorAnswer(FORBIDDEN, KEY_OF_OTHERS)
 
 
 def prompt_refusal(verdict: Verdict) -> ErrorAnswer | None:

@@ -313,14 +313,23 @@ async def made_once(
 
 async def is_made(hub: EngineHub, key: str) -> bool:
     """Whether a session was made under this key, or is being made."""
-    return bool(key) and (key in hub.making or await hub.journal.find_stream_by_key(key) is not None)
+    return bool(key) and (key in hub.making or await _find_made(hub, key) is not None)
+
+
+async def _find_made(hub: EngineHub, key: str) -> str | None:
+    """The stream that was made under this key, with the token's name before it (`making_key`), which older
+    versions did not write.
+    """
+    _, _, bare = key.partition("\n")
+    stream = await hub.journal.find_stream_by_key(key)
+    return stream if stream or not bare or "\n" in bare else await hub.journal.find_stream_by_key(bare)
 
 
 async def _make_under(
     hub: EngineHub, key: str, make: Callable[[], Awaitable[LiveSession]], session_future: Made
 ) -> None:
     try:
-        stream = await hub.journal.find_stream_by_key(key)
+        stream = await _find_made(hub, key)
         session = await (make() if stream is None else hub.session(stream))
     except Exception as error:  # noqa: BLE001  # everybody who waits is told
         session_future.set_exception(error)
@@ -351,7 +360,7 @@ async def _load(
     if session_id in hub.sessions or await hub.journal.info(session_id) is not None:
         return None
     cwd = value_of(params.get("cwd"), "")
-    if not (grant.may("prompt") and grant.may_open(str(cwd))):
+    if grant.roots or not grant.may("prompt"):  # in which folders its agent has it, nobody here knows
         return None
     await hub.broker.permit_servers(params, agent=agent, cwd=str(cwd))
     process = await hub.pool.ensure_process(agent)

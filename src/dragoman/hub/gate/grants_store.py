@@ -88,6 +88,15 @@ class Token(Struct, frozen=True, kw_only=True, omit_defaults=True):
         # The beginning of a hash of 256 random bits tells tokens apart and leads nowhere.
         return Grant(self.name, frozenset(self.scopes), self.agents, self.roots, digest[:12])
 
+    def ends_of(self, token: str) -> Iterator[float]:
+        """When the token ends that `Grant.token` names, if it is this one, or the one that it took the place
+        of.
+        """
+        digests = (self.hash, self.former) if self.former else (self.hash,)
+        if any(digest[:12] == token for digest in digests):
+            yield from () if self.expires is None else (self.expires,)
+            yield from (self.former_until,) if self.hash[:12] != token else ()
+
 
 class _TokenFile(Struct, frozen=True):
     tokens: tuple[Token, ...] = ()
@@ -181,15 +190,17 @@ class TokenStore:
         agents: Iterable[str] = (),
         roots: Iterable[str] = (),
         expires: float | None = None,
+        giver: str = "",
     ) -> tuple[str, str]:
         """A token for a device that was paired, and its name: with a number behind it if there is one of
-        that name already. Roots are resolved.
+        that name already. Roots are resolved. It does not outlive `giver`, a token (see `Grant.token`).
         """
         token = new_token()
         with self._editing() as tokens:
             names = {token.name for token in tokens}
             numbered = (f"{name[:58]}-{number}" for number in itertools.count(2))
             free = next(each for each in itertools.chain([name], numbered) if each not in names)
+            ends = [end for entry in tokens for end in entry.ends_of(giver)]
             entry = Token(
                 name=free,
                 hash=hash_token(token),
@@ -197,7 +208,7 @@ class TokenStore:
                 agents=tuple(agents),
                 roots=tuple(roots),
                 created=self._clock(),
-                expires=expires,
+                expires=min(ends if expires is None else (expires, *ends), default=None),
                 device=device,
             )
             tokens.append(entry)

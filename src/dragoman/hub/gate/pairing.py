@@ -5,8 +5,8 @@
 
 A code is `ID.SECRET`. Only a hash of the secret is kept, in memory: a hub that is started again knows no
 pairing. The first device that brings the code gets the token; a second one, a late one and a guesser are
-refused. A pairing gives no more than the token that began it may do, and ends with that token. Time is the
-hub's own, and monotonic: no clock that is set back makes a pairing longer.
+refused. A pairing gives no more than the token that began it may do, for no longer than that token lasts, and
+ends with it. Time is the hub's own, and monotonic: no clock that is set back makes a pairing longer.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Pairing(Struct, kw_only=True):
     scopes: tuple[Scope, ...]
     until: float
     token_seconds: float | None
-    """How long the device's token is good; None: until it is revoked."""
+    """How long the device's token is good, at most; None: as long as the token that began it."""
     state: PairingState = "open"
     wrong: int = 0
     device: str = ""
@@ -174,6 +174,7 @@ class Pairings:
                 agents=pairing.giver.agents,
                 roots=pairing.giver.roots,
                 expires=expires,
+                giver=pairing.giver.token,
             )
         except (LocalMistake, OSError):
             pairing.state = "open"

@@ -6,23 +6,23 @@ dialect, before it is handled and before anything of it reaches an agent. What a
 hub does not (extensions, and unknown methods about a session) is a row too, under which every parameter
 that looks like a place is checked. What no row covers is refused.
 
-Which sessions a token reaches depends on the session, which has to be found first: see `check_session`.
+Which sessions a token reaches depends on the session, which is found first: see `engine.session_reach`.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal, TypeAlias
 from urllib.parse import unquote
 
-import msgspec
 from msgspec import Raw, Struct
 
 from dragoman.errors import ErrorAnswer
 from dragoman.hub.gate.admission import Grant, Scope
 from dragoman.hub.session.frames import ours_in, value_of
+from dragoman.schema.own_names import UNREADABLE, may_hold, stripped
 from dragoman.schema.steering import INJECT, STEERING
 from dragoman.wire.codes import invalid_params, method_not_found
 
@@ -42,6 +42,8 @@ class GateRow(Struct, frozen=True, kw_only=True):
     scopes: tuple[Scope, ...]
     """Any of these is enough; none: nothing is needed but to have come in."""
     effect: Effect
+    shows: bool = False
+    """Whether `observe` is needed besides: its answer tells more of a session than a question does."""
     places: tuple[tuple[str, Place], ...] = ()
     """The parameters that name places, and how."""
     names_agent: bool = False
@@ -119,8 +121,8 @@ REQUESTS: dict[str, GateRow] = {
     f"{HUB}answer": GateRow(scopes=("approve",), effect="answer"),
     f"{HUB}revert": GateRow(scopes=("approve",), effect="answer"),
     # Files of the session's folder alone; that the token may use the repository is seen there.
-    f"{HUB}commit/preview": GateRow(scopes=("approve",), effect="look"),
-    f"{HUB}commit": GateRow(scopes=("approve",), effect="answer"),
+    f"{HUB}commit/preview": GateRow(scopes=("approve",), effect="look", shows=True),
+    f"{HUB}commit": GateRow(scopes=("approve",), effect="answer", shows=True),
     f"{HUB}queue/edit": GateRow(scopes=("prompt",), effect="drive", places=(("prompt", "blocks"),)),
     f"{HUB}queue/withdraw": GateRow(scopes=("prompt",), effect="drive"),
     # It names another agent than the session's; the folders are the session's.
@@ -166,16 +168,32 @@ def row_of(method: str, params: Mapping[str, Raw], *, is_request: bool = True) -
     return SESSION_EXTENSION if "sessionId" in params else AGENT_EXTENSION
 
 
+class PassedParams(dict[str, Raw]):
+    """The params of a message that has passed the gate. Handlers and agents get the values that were judged:
+    what a parser could read in another way, such as a member that is there twice, was written anew.
+    """
+
+    __slots__ = ("agent",)
+
+    def __init__(self, members: Mapping[str, Raw], agent: str) -> None:
+        super().__init__(members)
+        self.agent = agent
+        """Which agent it is about, if it is about one: named in it, or the client's."""
+
+
 def check(
     grant: Grant, method: str, params: Mapping[str, Raw], *, agent: str = "", is_request: bool = True
-) -> GateRow:
+) -> PassedParams:
     """Let a token's request or notification pass, or raise the answer that says why not.
 
     `agent` is the one that the client means unless the request names another.
     """
     row = row_of(method, params, is_request=is_request)
     _check_scopes(grant, row)
-    name = _text(value_of(params.get(row.agent_param), ""), row.agent_param) or agent_in(params) or agent
+    if row.agent_param:
+        name = _text(value_of(params.get(row.agent_param), ""), row.agent_param)
+    else:
+        name = agent_in(params) or agent
     if row.names_agent and not grant.may_use(name):
         raise ErrorAnswer(FORBIDDEN, f"Forbidden: this token may not use {name}", {"scope": "agents"})
     if grant.roots:
@@ -184,7 +202,26 @@ def check(
                 raise ErrorAnswer(
                     FORBIDDEN, "Forbidden: this token may not use that folder", {"scope": "roots"}
                 )
-    return row
+    return PassedParams(_as_judged(grant, row, params), name)
+
+
+def _as_judged(grant: Grant, row: GateRow, params: Mapping[str, Raw]) -> dict[str, Raw]:
+    """The params without the hub's names but in their own `_meta`, which is said to the hub. Those that name
+    places are written as they were read, and for a token with roots so are all, which may.
+    """
+    places = {name for name, kind in row.places if kind != "blocks"}
+    members: dict[str, Raw] = {}
+    for name, raw in params.items():
+        if name == "_meta" or row.effect == "introduce":
+            members[name] = raw
+        elif grant.roots or name in places or may_hold(bytes(raw)):
+            try:
+                members[name] = Raw(stripped(bytes(raw), edges=True, anew=True))
+            except UNREADABLE:
+                raise invalid_params(f"{name} has a value that cannot be read") from None
+        else:
+            members[name] = raw
+    return members
 
 
 def check_history(grant: Grant, method: str) -> None:
@@ -206,15 +243,16 @@ def places_named(
         return []  # `check` raises it
 
 
-def check_session(grant: Grant, *, agent: str, cwd: str, folders: Iterable[str] = ()) -> None:
-    """Whether a session is among those that the token is for."""
-    if not (grant.may_use(agent) and all(map(grant.may_open, (cwd, *folders)))):
-        raise ErrorAnswer(FORBIDDEN, "Forbidden: this token may not use this session", {"scope": "sessions"})
+def session_refusal() -> ErrorAnswer:
+    """For a session that is not among those that the token is for (`engine.session_reach`)."""
+    return ErrorAnswer(FORBIDDEN, "Forbidden: this token may not use this session", {"scope": "sessions"})
 
 
 def _check_scopes(grant: Grant, row: GateRow) -> None:
     if row.scopes and not any(grant.may(scope) for scope in row.scopes):
         raise forbidden(row.scopes[0])
+    if row.shows and not grant.may("observe"):
+        raise forbidden("observe")
 
 
 def forbidden(scope: str) -> ErrorAnswer:
@@ -308,10 +346,3 @@ def _file(uri: str) -> str:
         host, slash, path = rest[2:].partition("/")
         rest = slash + path if host in ("", "localhost") else "//"
     return unquote(rest.partition("#")[0].partition("?")[0]) or os.sep
-
-
-def table() -> list[dict[str, Any]]:
-    """The rows as plain values, for the documentation and for tests."""
-    notifications = {f"{name} (notification)": row for name, row in NOTIFICATIONS.items()}
-    rows = {**REQUESTS, **HISTORY, **notifications}
-    return [{"method": name, **msgspec.to_builtins(row)} for name, row in rows.items()]

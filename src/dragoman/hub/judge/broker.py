@@ -20,6 +20,8 @@ from dragoman.hub.engine.bounds import WORK_BYTES
 from dragoman.hub.engine.live_session import LiveSession, SessionFollower
 from dragoman.hub.engine.pending_entries import REDACTED_REQUEST
 from dragoman.hub.engine.ports import ClientPort
+from dragoman.hub.engine.session_reach import reaches
+from dragoman.hub.gate.admission import Grant
 from dragoman.hub.judge.hub_judge import HubJudge, about_of, check_question, refusal_of
 from dragoman.hub.judge.risks import RiskAssessor
 from dragoman.hub.judge.servers import permit_servers
@@ -165,9 +167,9 @@ class ApprovalBroker:
 
     def inbox(self, client: HubClient) -> list[JsonObject]:
         questions = [
-            (request.time, self.describe(session, request))
+            (request.time, _for_grant(client.grant, self.describe(session, request)))
             for session in self._hub.sessions.values()
-            if client.grant.may_use(session.state.agent) and client.grant.may_open(session.state.cwd)
+            if reaches(client.grant, session.state)
             for request in session.state.requests.values()
             if request.is_question
         ]
@@ -201,10 +203,14 @@ class ApprovalBroker:
             session.dispatch(event)
 
     def _announce(self, what: str, members: JsonObject, session: LiveSession) -> None:
-        block = notification(f"_dragoman/hub/{what}", encode_json(members))
+        blocks: dict[bool, bytes] = {}  # by whether it may observe
         for client in self._hub.clients:
-            if client.watches and _may_hear(client, session):
-                client.tell(block)
+            if client.watches and reaches(client.grant, session.state):
+                is_observer = client.grant.may("observe")
+                if is_observer not in blocks:
+                    shown = encode_json(_for_grant(client.grant, members))
+                    blocks[is_observer] = notification(f"_dragoman/hub/{what}", shown)
+                client.tell(blocks[is_observer])
 
     # Files and terminals.
 
@@ -290,10 +296,12 @@ class ApprovalBroker:
         session.settle(request.sequence, outcome="answered", by="hub", error=error_members)
 
     def _has_turn(self, client: ClientPort, session: LiveSession) -> bool:
-        """Whether the turn that runs is this client's; a child works for the turn of another session."""
+        """Whether the turn that runs is this client's, sent with its token; a child works for the turn of
+        another session.
+        """
         session = session.root
         turn, follower = session.state.turn, session.follower_of(client)
-        if turn is None or follower is None:
+        if turn is None or follower is None or turn.by != client.grant.name:
             return False
         return turn.key in follower.own or (session.id, turn.key) in client.waiting
 
@@ -431,8 +439,15 @@ def _refuse_redacted(session: LiveSession) -> None:
         session.settle(request.sequence, outcome="cancelled", by="hub", reason=REDACTED_REQUEST, **answer)
 
 
-def _may_hear(client: HubClient, session: LiveSession) -> bool:
-    return client.grant.may_use(session.state.agent) and client.grant.may_open(session.state.cwd)
+def _for_grant(grant: Grant, question: JsonObject) -> JsonObject:
+    """Who only answers sees the question, and not what its session is called."""
+    if grant.may("observe"):
+        return question
+    return {
+        name: _for_grant(grant, value) if name == "request" and isinstance(value, dict) else value
+        for name, value in question.items()
+        if name != "title"
+    }
 
 
 _KINDS: dict[type[JournalError], str] = {

@@ -25,6 +25,7 @@ from dragoman.decoders import decode_json
 from dragoman.errors import LocalMistake
 from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.engine.log import STORE_SECONDS
+from dragoman.hub.engine.session_reach import look_and_reach, reaches
 from dragoman.hub.gate.admission import Grant
 from dragoman.hub.push.answers import PERMISSION, AnswerTicket, AnswerTickets, options_of, sentence_of
 from dragoman.hub.push.endpoints import BadEndpoint, PushAnswer, parse_endpoint, post, resolve
@@ -251,10 +252,10 @@ class PushNotifier:
         for subscription in list(self.store):
             grant = self._grant_of(subscription.token)
             if grant is not None:
-                await grant.look_at((state.cwd,))
+                await grant.look_at(state.places)
             if grant is None:
                 self._remove(subscription, "its token is good no more")
-            elif not _may_hear(grant, kind) or not (grant.may_use(state.agent) and grant.may_open(state.cwd)):
+            elif not _may_hear(grant, kind) or not reaches(grant, state):
                 continue
             elif len(self._owner) >= MOST_WAITING:
                 log.warning("push: too many messages wait, so %s is not told", subscription.id)
@@ -295,8 +296,7 @@ class PushNotifier:
         session = session_of(ticket.session)
         if session is None or grant is None or not grant.may("approve"):
             return None
-        await grant.look_at((session.state.cwd,))
-        if not (grant.may_use(session.state.agent) and grant.may_open(session.state.cwd)):
+        if not await look_and_reach(grant, session.state):
             return None
         return PushedAnswer(ticket, session, grant.name)
 

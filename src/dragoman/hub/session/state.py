@@ -135,6 +135,8 @@ class OpenSteer(Struct, frozen=True):
     """The entry that has the frame for the agent."""
     method: str = ""
     params: Raw = Raw(b"{}")
+    by: str = ""
+    """The token that sent it."""
 
 
 class OpenRequest(Struct, frozen=True):
@@ -193,21 +195,24 @@ class PromptAnswer(Struct, frozen=True, gc=False):
     is_error: bool
     content: bytes
     """The result or the error; empty if the entry has neither."""
+    by: str = ""
+    """The token that sent the prompt; empty if the entry does not say it."""
 
     @classmethod
     def read(cls, sequence: int, note: StreamNote) -> PromptAnswer:
-        result, error = note.result, note.error
+        result, error, by = note.result, note.error, intern(note.by)
         if isinstance(result, Raw):
             content = bytes(result)
-            return cls(sequence, note.key, False, _RESULTS.get(content, content))
-        return cls(sequence, note.key, True, bytes(error) if isinstance(error, Raw) else b"")
+            return cls(sequence, note.key, False, _RESULTS.get(content, content), by)
+        return cls(sequence, note.key, True, bytes(error) if isinstance(error, Raw) else b"", by)
 
     @property
     def note(self) -> StreamNote:
         """As the entry says it."""
         if not self.is_error:
-            return StreamNote("turn_ended", key=self.key, result=Raw(self.content))
-        return StreamNote("turn_ended", key=self.key, error=Raw(self.content) if self.content else UNSET)
+            return StreamNote("turn_ended", key=self.key, by=self.by, result=Raw(self.content))
+        error = Raw(self.content) if self.content else UNSET
+        return StreamNote("turn_ended", key=self.key, by=self.by, error=error)
 
     def to(self, request_id: Id, *, usage: bool) -> bytes:
         """As the answer to whoever waits under this id, and may want the usage."""
@@ -352,6 +357,23 @@ class SessionState(Struct, frozen=True, kw_only=True):
     def knows_key(self, key: str) -> bool:
         """Whether a prompt with this key is open, or its answer at hand."""
         return key in self.answers or self.has_open_prompt(key)
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """All its folders, its working folder first."""
+        return (self.cwd, *self.folders)
+
+    def owner_of(self, key: str) -> str:
+        """The token whose prompt has this key; empty if that is not at hand."""
+        prompts = (*((self.turn,) if self.turn is not None else ()), *self.queue)
+        owner = next((prompt.by for prompt in prompts if prompt.key == key), "")
+        return owner or (self.answers[key].by if key in self.answers else "")
+
+    def owner_of_steer(self, key: str) -> str:
+        """The same for a message into a turn."""
+        if key in self.steers:
+            return self.steers[key].by
+        return self.steer_answers[key].by if key in self.steer_answers else ""
 
     def knows_steer(self, key: str) -> bool:
         """Whether a message into a turn with this key is with the agent, or its outcome at hand."""
@@ -568,7 +590,7 @@ def _apply_to_agent(state: SessionState, frame: bytes) -> SessionState:
 
 
 def _apply_steering(state: SessionState, note: StreamNote) -> SessionState:
-    steer = OpenSteer(note.key, int(note.request or "0"), state.last + 1)
+    steer = OpenSteer(note.key, int(note.request or "0"), state.last + 1, by=note.by)
     return replace(state, steers={**state.steers, note.key: steer})
 
 

@@ -70,6 +70,8 @@ def doubt_steer(work: SteerWork, key: str, reason: str, data: object = None) -> 
 
 def end_steer(work: SteerWork, key: str, **ending: Any) -> None:
     """The one outcome of a message."""
+    if by := work.state.owner_of_steer(key):
+        ending["by"] = by
     work.do(ev.SteerEnded(after=work.note("steered", key=key, **ending), key=key))
 
 

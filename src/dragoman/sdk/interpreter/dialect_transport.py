@@ -46,7 +46,8 @@ def interpreter_for(
     edges: list[Edge] = [Quirks(position, settings, ledger)] if quirks else []
     if dialect != "v1":
         edges.append(make_edge(dialect, position, settings, ledger))
-    return Translator(edges, ledger, on_mistake=_report) if edges else None
+    guards = position == "agent"  # our edge for it speaks for it to other edges, and it does not
+    return Translator(edges, ledger, on_mistake=_report, guards_names=guards) if edges else None
 
 
 def agent_in_v1(

@@ -1,0 +1,105 @@
+"""Names in messages that are ours alone: methods `_dragoman/…`, and in `_meta` the key `dragoman`, and
+`dragoman/…` for what one edge of an interpreter tells the other.
+
+A client believes what stands under them, so nobody else may write them. Whoever takes in the messages of a
+guest asks `may_hold` of each block, which is a search of bytes, and rewrites only what holds such a name. A
+name may be spelled with escapes (`\\u0064ragoman`): no encoder writes letters so, and such a text counts as
+one that may hold it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container
+from typing import Any
+
+import msgspec
+
+METHOD = "_dragoman/"
+"""How our methods begin."""
+
+META = "dragoman"
+EDGES = "dragoman/"
+
+UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError, OverflowError)
+"""What `stripped` raises for a text that cannot be read or written."""
+
+MOST_VALUES = 250_000
+"""Values in a text that may hold our names, about: it is read as a whole, and a line of brackets could take
+seconds.
+"""
+
+_find_name = re.compile(rb"dragoman").search
+_find_escape = re.compile(rb"\\u00[67]").search  # of a letter
+_BACKSLASH = ord("\\")  # a number is found several times as fast as a text of one character
+_ASCII_ESCAPE = re.compile(rb"\\u00([2-7][0-9a-fA-F])")
+
+_VERBATIM = frozenset({"rawInput", "rawOutput"})
+"""What a tool got and gave, to the byte: it is judged and shown as it is, and nobody reads `_meta` there."""
+
+
+def may_hold(text: bytes) -> bool:
+    """Whether one of our names may be in the text. Asked of all that agents say, so it is told by the fastest
+    searches that there are: of a byte, and of patterns that begin with plain bytes.
+    """
+    if _find_name(text) and (b'"dragoman' in text or b'"_dragoman' in text):
+        return True
+    return _BACKSLASH in text and _find_escape(text) is not None
+
+
+def strip(value: Any, *, edges: bool = False, keep: Container[str] | None = ()) -> bool:
+    """Take our names out of every `_meta` in the value, in place; whether there was one. `edges` is whether
+    `dragoman/…` stays, because an interpreter of ours stands before the guest, and `keep` are the members of
+    `dragoman` that stay; None: all of it.
+    """
+    is_changed = False
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            if isinstance(meta := item.get("_meta"), dict):
+                is_changed |= _strip_meta(item, meta, edges=edges, keep=keep)
+            waiting += [inner for name, inner in item.items() if name not in _VERBATIM]
+        elif isinstance(item, list):
+            waiting += item
+    return is_changed
+
+
+def _strip_meta(
+    item: dict[str, Any], meta: dict[str, Any], *, edges: bool, keep: Container[str] | None
+) -> bool:
+    rest = {name: inner for name, inner in meta.items() if edges or not name.startswith(EDGES)}
+    if keep is not None and META in rest:
+        ours = rest.pop(META)
+        kept = {name: inner for name, inner in ours.items() if name in keep} if isinstance(ours, dict) else {}
+        if kept:
+            rest[META] = kept
+    if rest == meta:
+        return False
+    if rest:
+        item["_meta"] = rest
+    else:
+        del item["_meta"]
+    return True
+
+
+def stripped(
+    text: bytes, *, edges: bool = False, keep: Container[str] | None = (), anew: bool = False
+) -> bytes:
+    """The same for a JSON text, which is written anew only if it has changed, or if `anew` says so. Raises
+    `UNREADABLE`, without `anew` also for too many values.
+    """
+    if not anew and text.count(b"[") + text.count(b"{") + text.count(b",") > MOST_VALUES:
+        raise ValueError("too many values")
+    value = msgspec.json.decode(text)
+    is_changed = strip(value, edges=edges, keep=keep)
+    written = msgspec.json.encode(value)
+    # A member that is there twice: our parser takes the last, and another one may take the first.
+    is_hidden = _count_names(text) > _count_names(written)
+    return written if anew or is_changed or is_hidden else text
+
+
+def _count_names(text: bytes) -> int:
+    if b"\\u00" in text:
+        text = _ASCII_ESCAPE.sub(lambda found: bytes.fromhex(found[1].decode()), text)
+    return text.count(b'"dragoman') + text.count(b'"_dragoman')
