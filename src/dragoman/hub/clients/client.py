@@ -310,7 +310,7 @@ class HubClient:
         if call is None:
             return  # too late, or never asked
         session, sequence = call.context
-        request = session.state.requests.get(sequence)
+        request = session.state.visible_request(sequence)
         if request is None:
             return  # somebody else was first
         if request_id in self._dismissed_ids and is_cancelled(result):
@@ -321,7 +321,10 @@ class HubClient:
         if request.is_question and (error is not None or not is_answer(request, result)):
             self._on_no_answer(request, error)
             return
-        session.settle(sequence, outcome="answered", by=self.grant.name, result=result, error=error)
+        if request.is_question:
+            self.hub.owner.start(session.answer(sequence, by=self.grant.name, result=result))
+        else:
+            session.settle(sequence, outcome="answered", by=self.grant.name, result=result, error=error)
 
     def _on_no_answer(self, request: OpenRequest, error: ErrorObject | None) -> None:
         """Whoever cannot answer decides nothing: the question stays open for others and for the inbox."""

@@ -130,7 +130,7 @@ class HubMethods:
         session = await client.session(params)
         after = _text(params, "after")
         is_end = after is None or after == "end"
-        position = Position(session.log.last) if is_end else checked_cursor(session, after or "", "after")
+        position = Position(session.last_visible) if is_end else checked_cursor(session, after or "", "after")
         follower = self._hub.attach(client, session, position)
         # The answer must come first; what follows it is told from the next turn of the loop on.
         follower.catch_up(follower.ask_again)
@@ -250,14 +250,12 @@ class HubMethods:
         name, result = client.text(params, "request"), params.get("result")
         if not (name.isascii() and name.isdigit()) or result is None:
             raise invalid_params("request is a number in digits, and result is needed")
-        question = session.state.requests.get(int(name))
-        if question is not None and _is_other_question(question, params):
+        question = session.state.visible_request(int(name))
+        if question is None or not question.is_question or _is_other_question(question, params):
             return {"settled": False}
-        if question is not None and not is_answer(question, result):
+        if not is_answer(question, result):
             raise invalid_params("the result is no answer to this request")
-        is_settled = session.settle(
-            int(name), outcome="answered", by=client.grant.name, result=Raw(bytes(result))
-        )
+        is_settled = await session.answer(int(name), by=client.grant.name, result=Raw(bytes(result)))
         if is_settled:  # said when it is stored: until then it may still come to nothing
             await session.log.flush(STORE_SECONDS)
             if self._hub.sessions.get(session.id) is not session:

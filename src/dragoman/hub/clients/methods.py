@@ -220,7 +220,7 @@ class Methods:
         await self._bring(client, session, params)
         session = await self._hub.session(session.id)
         ours = ours_in(params)
-        position = Position(session.log.last)
+        position = Position(session.last_visible)
         if isinstance(ours.get("after"), str):
             position = checked_cursor(session, ours["after"], "after")
         prompts = texts_in(ours, "prompts")
@@ -264,7 +264,7 @@ class Methods:
             await client.grant.look_at((session.state.cwd,))
             client.may_reach(session)
         session = await self._hub.session(session.id)
-        self._hub.attach(client, session, Position(session.log.last))
+        self._hub.attach(client, session, Position(session.last_visible))
         return {**self._views.standing(session), "sessionId": session.id}
 
     async def _close(self, client: HubClient, params: Params, request_id: Id) -> Result:
@@ -350,7 +350,7 @@ class Methods:
         key = given_key or uuid.uuid4().hex
         follower = client.followers.get(session.id)
         if follower is None:
-            follower = self._hub.attach(client, session, Position(session.log.last))
+            follower = self._hub.attach(client, session, Position(session.last_visible))
         follower.own |= {key}
         answer = session.state.answers.get(key)
         if answer is not None and (follower.is_ended or follower.position.sequence >= answer.sequence):

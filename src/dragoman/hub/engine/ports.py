@@ -7,7 +7,16 @@ stands for `LiveSession`, which uses this module and therefore cannot be importe
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Container,
+    Coroutine,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -201,6 +210,7 @@ class FollowerPort(Protocol[Session]):
     ) -> None: ...
     def came_again(self, key: str) -> None: ...
     def ask_again(self) -> None: ...
+    def on_judged(self) -> None: ...
     def ask_anew(self, sequence: int) -> None: ...
     def waits_for(self, key: str, /) -> tuple[Id, ...]: ...
     def on_answered(self, key: str, /) -> None: ...
@@ -216,9 +226,12 @@ class FollowerPort(Protocol[Session]):
 class JudgePort(Protocol[SessionIn]):
     """The decisions about what agents do (`judge.hub_judge.HubJudge`)."""
 
-    def on_answer(
-        self, session: SessionIn, request: OpenRequest, *, outcome: str, by: str, result: Raw | None
-    ) -> Raw | None: ...
+    def answer(
+        self, session: SessionIn, request: OpenRequest, *, by: str, result: Raw | None
+    ) -> Coroutine[object, None, bool]: ...
+    def on_end(
+        self, session: SessionIn, request: OpenRequest, *, outcome: str, result: Raw | None
+    ) -> None: ...
     def end_turn(self, session: SessionIn) -> None: ...
 
 
