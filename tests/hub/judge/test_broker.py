@@ -16,6 +16,7 @@ from dragoman.hub.gate.admission import Grant
 from dragoman.hub.judge import hub_judge
 from dragoman.journal import Entry
 from dragoman.journal.memory import MemoryJournal
+from dragoman.system.files import open_regular
 from dragoman.testing.pace import patience
 from dragoman.workspace.policy import policy_files
 from dragoman.workspace.policy.audit import AuditEntry, AuditLog
@@ -33,8 +34,13 @@ def nobodys_own_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def lines_of(audit: Path) -> list[tuple[str, str, str]]:
+    """What was decided about acts of agents."""
     lines = [json.loads(line) for line in audit.read_text().splitlines()]
-    return [(line["outcome"], line["by"], line.get("person", "")) for line in lines]
+    return [
+        (line["outcome"], line["by"], line.get("person", ""))
+        for line in lines
+        if line["method"] == "permission"
+    ]
 
 
 class HeldJournal(MemoryJournal):
@@ -61,14 +67,13 @@ class SlowDisk:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *, slow: Callable[[str], bool]) -> None:
         self.is_asked, self.is_open = threading.Event(), threading.Event()
         self.threads: set[int] = set()
-        original = policy_files.open_regular
 
         def open_late(path: Any) -> Any:
             self.threads.add(threading.get_ident())
             if slow(str(path)) and not self.is_open.is_set():
                 self.is_asked.set()
                 self.is_open.wait(patience(5))
-            return original(path)
+            return open_regular(path)
 
         monkeypatch.setattr(policy_files, "open_regular", open_late)
 
@@ -94,9 +99,8 @@ async def see_nothing(poller: Talker, onlooker: Talker, session: str) -> None:
     attached = await onlooker.call("_dragoman/hub/attach", {"sessionId": session})
     assert attached["snapshot"]["requests"] == []
     assert (attached["session"]["asking"], attached["session"]["state"]) == (0, "running")
-    after = {"sessionId": session, "after": "0"}
-    for params in ({"sessionId": session}, after):
-        history = await onlooker.call("_dragoman/hub/history", params)
+    for place in ({}, {"after": "0"}):
+        history = await onlooker.call("_dragoman/hub/history", {"sessionId": session, **place})
         assert not [told for told in history["messages"] if "request_permission" in json.dumps(told)]
     for client in (poller, onlooker):
         assert not [told for told in client.heard if "request_permission" in json.dumps(told)]

@@ -105,6 +105,7 @@ async def test_writes_to_a_pipe_that_nobody_reads_hold_up_nobody(tmp_path: Path)
     (tmp_path / "other.txt").write_text("there")
     async with staged({"one": obedient}, files="hub") as stage:
         client = await stage.client().begin()
+        session = ""
         for _ in range((os.cpu_count() or 1) + 5):  # as many as asyncio has threads
             session = await client.new(str(tmp_path))
             client.prompt(session, f"write {tmp_path}/pipe words")

@@ -252,7 +252,7 @@ class HubMethods:
             raise invalid_params("request is a number in digits, and result is needed")
         question = session.state.visible_request(int(name))
         if question is None or not question.is_question or _is_other_question(question, params):
-            return {"settled": False}
+            return self._on_stale_answer(client, session)
         if not is_answer(question, result):
             raise invalid_params("the result is no answer to this request")
         is_settled = await session.answer(int(name), by=client.grant.name, result=Raw(bytes(result)))
@@ -260,7 +260,16 @@ class HubMethods:
             await session.log.flush(STORE_SECONDS)
             if self._hub.sessions.get(session.id) is not session:
                 raise Elsewhere(session.id, "")
-        return {"settled": is_settled}
+            return {"settled": True}
+        return self._on_stale_answer(client, session)
+
+    def _on_stale_answer(self, client: HubClient, session: LiveSession) -> JsonObject:
+        """It decides nothing, and the audit log says who gave it."""
+        why = "there is no such question, or it has its answer"
+        self._hub.broker.attempts.write_refusal(
+            f"{HUB}answer", why, person=client.grant.name, session=session
+        )
+        return {"settled": False}
 
     async def _edit(self, client: HubClient, params: Params) -> JsonObject:
         session, key = await self._own(client, params)

@@ -223,6 +223,23 @@ class FollowerPort(Protocol[Session]):
     def end(self) -> None: ...
 
 
+class AttemptsPort(Protocol[SessionIn]):
+    """Changes of modes, and people who were refused (`judge.attempts.AttemptLog`)."""
+
+    def write_refusal(
+        self,
+        method: str,
+        why: str,
+        *,
+        person: str = ...,
+        session: SessionIn | None = ...,
+        title: str = ...,
+    ) -> None: ...
+    async def write_change(
+        self, session: SessionIn, method: str, title: str, *, person: str, error: str = ...
+    ) -> None: ...
+
+
 class JudgePort(Protocol[SessionIn]):
     """The decisions about what agents do (`judge.hub_judge.HubJudge`)."""
 
@@ -240,6 +257,8 @@ class BrokerPort(Protocol[SessionIn]):
 
     @property
     def judge(self) -> JudgePort[SessionIn]: ...
+    @property
+    def attempts(self) -> AttemptsPort[SessionIn]: ...
     def on_request(self, session: SessionIn, request: OpenRequest) -> None: ...
     def on_settled(self, session: SessionIn, request: OpenRequest, outcome: str) -> None: ...
     def on_recovery(self, session: SessionIn) -> None: ...

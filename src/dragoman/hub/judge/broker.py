@@ -21,6 +21,7 @@ from dragoman.hub.engine.bounds import WORK_BYTES
 from dragoman.hub.engine.live_session import LiveSession, SessionFollower
 from dragoman.hub.engine.pending_entries import REDACTED_REQUEST
 from dragoman.hub.engine.ports import ClientPort
+from dragoman.hub.judge.attempts import AttemptLog
 from dragoman.hub.judge.hub_judge import (
     PERMISSION,
     AgentQuestion,
@@ -59,6 +60,7 @@ class ApprovalBroker:
         self._hub = hub
         audit = AuditLog(hub.options.audit) if hub.options.audit else None
         self.judge = HubJudge(hub, file=hub.options.policy, audit=audit)
+        self.attempts = AttemptLog(audit, self.judge.threads)
         self._lending = HubLender(guard=self.judge.guard)
         self._terminals: set[tuple[str, str]] = set()  # sessions and terminals that we lend ourselves
         self._lenders: dict[tuple[str, int], ClientPort] = {}  # by session and request

@@ -105,20 +105,20 @@ class HubJudge:
         )
         self._agents: dict[tuple[str, int], AgentQuestion] = {}  # by session and sequence
         self._own: dict[tuple[str, int], HubQuestion] = {}
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="dragoman judge")
+        self.threads = ThreadPoolExecutor(THREADS, thread_name_prefix="dragoman judge")
 
     async def in_thread(self, work: Callable[..., Result], *args: Any, **options: Any) -> Result:
         """Do something that may wait for a disk."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, partial(work, *args, **options))
+        return await loop.run_in_executor(self.threads, partial(work, *args, **options))
 
     def _start(self, work: Callable[..., None], *args: Any, **options: Any) -> None:
         """The same for what nobody waits for."""
-        asyncio.get_running_loop().run_in_executor(self._threads, partial(work, *args, **options))
+        asyncio.get_running_loop().run_in_executor(self.threads, partial(work, *args, **options))
 
     async def aclose(self) -> None:
         """Let lines be written that are on their way."""
-        closing = asyncio.to_thread(self._threads.shutdown)
+        closing = asyncio.to_thread(self.threads.shutdown)
         try:
             await asyncio.wait_for(closing, CLOSE_SECONDS)
         except TimeoutError:

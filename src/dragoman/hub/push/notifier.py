@@ -117,6 +117,11 @@ class PushedAnswer(Struct, frozen=True):
         if is_settled:
             await self.session.log.flush(STORE_SECONDS)
             log.info("push: %s answered in session %s from a notification", self.by, self.session.id)
+        else:
+            why = "the question had its answer already"
+            self.session.hub.broker.attempts.write_refusal(
+                PERMISSION, why, person=self.by, session=self.session
+            )
         return is_settled
 
 

@@ -1,0 +1,46 @@
+"""What `dragoman audit verify` says of a log, and with which status."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dragoman.cli import main
+from dragoman.workspace.policy.audit import AuditLog
+from dragoman.workspace.policy.policy_paths import policy_paths
+from tests.workspace.policy.makers import audit_line
+
+
+@pytest.fixture
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    log = AuditLog(policy_paths().audit)
+    for number in range(3):
+        log.append(audit_line(f"git {number}"))
+    return Path(log.path)
+
+
+def test_a_whole_log_is_said_to_be_whole_and_what_that_does_not_show(
+    log: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["audit", "verify"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("whole: 3 of 3 lines are chained")
+    assert "no chain shows that" in shown
+    assert main(["audit", "verify", str(log), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["broken"], report["chained"]) == ("", 3)
+    assert report["last_digest"] in shown
+
+
+def test_a_changed_log_is_named_with_its_line(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log.write_bytes(log.read_bytes().replace(b"git 1", b"git 7"))
+    assert main(["audit", "verify"]) == 1
+    assert f"broken: {log}, line 3: it does not follow" in capsys.readouterr().out
+
+
+def test_a_log_that_is_not_there_is_said_so(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["audit", "verify", str(tmp_path / "none.jsonl")]) == 1
+    assert "cannot be read" in capsys.readouterr().err
