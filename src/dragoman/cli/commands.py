@@ -500,7 +500,7 @@ examples:
 examples:
   dragoman audit verify                                your log, with the older files beside it
   dragoman audit verify /srv/dragoman/audit.jsonl      the log of a hub
-  dragoman audit verify --json | jq -r .last_digest    keep it elsewhere, and compare it later
+  dragoman audit verify --json                         with the digest of the last line: keep that elsewhere
 
 `dragoman help policy` describes the log.
 """,
