@@ -95,7 +95,8 @@ class ApprovalBroker:
 
     def on_request(self, session: LiveSession, request: OpenRequest) -> None:
         """Called when it is stored, before anybody hears of it."""
-        place = self._place_of(session)
+        seat = self._hub.pool.seats.get(session.state.agent)
+        place = "" if seat is None else seat.spec.place
         if request.is_question or not (place or self._is_for_us(session, request)):
             self._hub.owner.start(self._judge_in_order(session, request))
         elif place and request.method != PERMIT_METHOD:
@@ -103,11 +104,6 @@ class ApprovalBroker:
             self._refuse(session, request, ErrorAnswer(METHOD_NOT_FOUND, why))
         else:
             self._lend_ourselves(session, request)
-
-    def _place_of(self, session: LiveSession) -> str:
-        """The other machine that its agent works on; empty if it works here."""
-        seat = self._hub.pool.seats.get(session.state.agent)
-        return "" if seat is None else seat.spec.place
 
     async def _judge_in_order(self, session: LiveSession, request: OpenRequest) -> None:
         """What agents ask in one session is judged in the order in which they ask."""
@@ -131,12 +127,9 @@ class ApprovalBroker:
         except Exception:  # a mistake of ours must not leave the agent without an answer
             log.exception("session %s: %s cannot be judged", session.id, request.method)
             error = {"code": INTERNAL_ERROR, "message": "Internal error"}
-            event, question = _answered(request, by="hub", error=error), None
+            event, question = _ended(request, by="hub", error=error), None
         if not event.outcome and self._nobody_knows_how(session, request):
-            cancelled = Raw(b'{"action":"cancel"}')
-            event = ev.RequestJudged(
-                sequence=request.sequence, outcome="cancelled", by="hub", result=cancelled
-            )
+            event = _ended(request, by="hub", outcome="cancelled", result=Raw(b'{"action":"cancel"}'))
         if question is not None:
             self.judge.open(session, request, question)
         if session.dispatch(event) != "done":  # it has ended meanwhile
@@ -152,12 +145,12 @@ class ApprovalBroker:
             check_question(request)
         except ErrorAnswer as error:
             log.warning("session %s: %s is refused: %s", session.id, request.method, error.message)
-            return _answered(request, by="hub", error=_members(error)), None
+            return _ended(request, by="hub", error=_members(error)), None
         question: AgentQuestion | None = None
         if request.method == PERMISSION and not request.is_own:
             verdict = self.judge.decide(session, request, calls)
             if isinstance(verdict, Raw):
-                return _answered(request, by="policy", result=verdict), None
+                return _ended(request, by="policy", result=verdict), None
             question = verdict
         seconds = self._hub.options.expire
         how = refusal_of(request, cancel=self._hub.options.on_expiry == "cancel")
@@ -473,11 +466,9 @@ def _members(error: ErrorAnswer) -> JsonObject:
     return {"code": error.code, "message": error.message, "data": error.data}
 
 
-def _answered(
-    request: OpenRequest, *, by: str, result: Raw | None = None, error: JsonObject | None = None
-) -> ev.RequestJudged:
-    """A question that nobody needs to see."""
-    return ev.RequestJudged(sequence=request.sequence, outcome="answered", by=by, result=result, error=error)
+def _ended(request: OpenRequest, *, by: str, outcome: str = "answered", **answer: Any) -> ev.RequestJudged:
+    """A question that nobody needs to see; `answer` is a result or an error."""
+    return ev.RequestJudged(sequence=request.sequence, outcome=outcome, by=by, **answer)
 
 
 def _refuse_redacted(session: LiveSession) -> None:
