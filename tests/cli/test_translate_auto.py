@@ -97,7 +97,7 @@ async def test_two_dialects_are_found_out_and_a_policy_consents_where_nobody_can
         " frame 1: a method of the thread protocol (perhaps threads)",
         "the agent speaks crow: frame 2: its refusal asks for protocol_version (crow)",
     ]
-    (logged,) = (tmp_path / "state" / "dragoman").glob("*audit*")
+    (logged,) = (tmp_path / "state" / "dragoman").glob("*audit.jsonl")
     assert '"approve"' in logged.read_text()
 
 

@@ -11,6 +11,7 @@ import asyncio
 import json
 import os
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -242,7 +243,8 @@ async def test_each_effect_is_done_or_refused_as_it_was_decided(
             Path(policy_paths().remembered_file).unlink(missing_ok=True)
             before = len(logged(audit))
             done, questions = await effects.perform(method, lender)
-            lines = logged(audit)[before:]
+            while (lines := logged(audit)[before:]) and lines[-1]["outcome"] == "ask":
+                await asyncio.to_thread(time.sleep, 0)  # the line of a question that nobody answered comes
             by = lines[-1]["by"] if lines else ""
             wanted = expected(method, lender, decided)
             if (done, questions, by) != wanted or not all(fits(line, wanted[0]) for line in lines[-1:]):

@@ -193,7 +193,8 @@ async def test_an_effect_is_done_or_refused_whoever_lends(
     assert said.startswith("403 policy ") is not is_done
     is_asked = rules == ASK_ALL or (rules == ALLOW_ALL and name == "policy file")
     assert len(witness.questions) == is_asked
-    line = logged(audit)[0]
+    *questions, line = logged(audit)
+    assert [question["outcome"] for question in questions] == ["ask"] * is_asked
     assert (line["session"], line["agent"], line["outcome"]) == (
         session,
         "user",
@@ -346,7 +347,10 @@ async def test_a_cancelled_turn_takes_the_question_of_the_hub_back(project: Path
         client.allow(asked)  # too late
         assert (await client.call("_dragoman/hub/inbox"))["requests"] == []
     assert not (project / "made.txt").exists()
-    assert [(line["outcome"], line["by"]) for line in logged(audit)] == [("deny", "cancel")]
+    assert [(line["outcome"], line["by"]) for line in logged(audit)] == [
+        ("ask", "policy"),
+        ("deny", "cancel"),
+    ]
 
 
 async def test_after_a_crash_what_nobody_had_permitted_is_asked_anew_and_done_once(project: Path) -> None:

@@ -492,6 +492,26 @@ examples:
         options="agents",
     ),
     CommandRow(
+        name="audit",
+        group="agents and what they may do",
+        help="check the log of what agents asked and what was decided",
+        metavar="ACTION",
+        examples="""\
+examples:
+  dragoman audit verify                                your log, with the older files beside it
+  dragoman audit verify /srv/dragoman/audit.jsonl      the log of a hub
+  dragoman audit verify --json                         with the digest of the last line: keep that elsewhere
+
+`dragoman help policy` describes the log.
+""",
+    ),
+    CommandRow(
+        name="audit verify",
+        help="whether every line is there, as it was written",
+        run="dragoman.cli.audit:run_verify",
+        options="agents",
+    ),
+    CommandRow(
         name="hub",
         group="over the network",
         help="the server: sessions that survive every disconnect and restart, and a web page",

@@ -10,9 +10,11 @@ import asyncio
 import contextvars
 import logging
 from collections.abc import Coroutine
-from typing import TypeVar
+from typing import Any, TypeVar
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 class TaskOwner:
@@ -23,14 +25,14 @@ class TaskOwner:
     def __init__(self, name: str) -> None:
         self._name = name
         self._loop = asyncio.get_running_loop()
-        self._tasks: dict[asyncio.Task[None], None] = {}  # an empty dict takes a third of an empty set
+        self._tasks: dict[asyncio.Task[Any], None] = {}  # an empty dict takes a third of an empty set
 
     def __len__(self) -> int:
         return len(self._tasks)
 
     def start(
-        self, work: Coroutine[object, None, None], *, context: contextvars.Context | None = None
-    ) -> asyncio.Task[None]:
+        self, work: Coroutine[object, None, T], *, context: contextvars.Context | None = None
+    ) -> asyncio.Task[T]:
         task = self._loop.create_task(work, name=self._name, context=context)
         self._tasks[task] = None
         task.add_done_callback(self._tasks.pop)
@@ -61,9 +63,6 @@ class TaskOwner:
     def _other_tasks(self) -> set[asyncio.Task[None]]:
         # Closing from inside one of our own handlers is legal: it cannot wait for itself.
         return {task for task in self._tasks if task is not asyncio.current_task()}
-
-
-T = TypeVar("T")
 
 
 async def run_to_end(work: Coroutine[object, None, T]) -> T:

@@ -309,7 +309,7 @@ async def test_a_child_s_requests_end_with_the_parent_s_turn(tmp_path: Path) -> 
         await eventually(lambda: "r" in home.agent.answers)
         assert home.agent.answers["r"]["result"] == CANCELLED
         ask(home.agent, "s", "kid")
-        await eventually(lambda: home.state("kid").requests)
+        await eventually(lambda: home.state("kid").questions)
         home.agent.end_turn()
         await eventually(lambda: "s" in home.agent.answers)
         assert home.agent.answers["s"]["result"] == CANCELLED

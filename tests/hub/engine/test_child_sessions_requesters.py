@@ -40,7 +40,7 @@ async def begin(home: Family, words: str) -> list[dict[str, Any]]:
     for parent, child in zip((home.session, *FAMILY), FAMILY, strict=False):
         tell_of(home, parent, child, words)
         ask(home.agent, f"ask {child}", child)
-    await eventually(lambda: all(name in home.hub.sessions and home.state(name).requests for name in FAMILY))
+    await eventually(lambda: all(name in home.hub.sessions and home.state(name).questions for name in FAMILY))
     return list((await home.client.call("_dragoman/hub/inbox"))["requests"])
 
 

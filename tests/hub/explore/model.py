@@ -124,7 +124,8 @@ class Model:
         if state.phase == "closing" and state.turn is not None:
             must.append(("timeout",))
         if world.asked:
-            must.append(("settle", world.asked[0]))
+            sequence, is_judged = world.asked[0]
+            must.append(("settle" if is_judged else "judge", sequence))
         acts: tuple[tuple[int, Action], ...] = (
             (budget.cancel, ("cancel",)),
             (budget.handover, ("handover",)),

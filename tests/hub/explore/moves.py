@@ -38,7 +38,7 @@ class Move:
     outbox: tuple[Item, ...]
     starts: tuple[str, ...]
     is_loading: bool
-    asked: tuple[int, ...]
+    asked: tuple[tuple[int, bool], ...]
     closing: bool
     closers: int
     process: ProcessModel
@@ -248,10 +248,10 @@ class Move:
         if item[2] in state.requests:
             if state.phase != "open":
                 raise BrokenPromise("closing-asks-nobody", f"people are asked request {item[2]}")
-            self.asked = (*self.asked, item[2])
+            self.asked = (*self.asked, (item[2], False))
 
     def _on_unask(self, item: Item) -> None:
-        self.asked = tuple(sequence for sequence in self.asked if sequence != item[2])
+        self.asked = tuple(question for question in self.asked if question[0] != item[2])
 
     def _on_drop(self, item: Item) -> None:
         self.dropped = tuple(sorted({*self.dropped, *item[2]}))
@@ -400,6 +400,13 @@ class Move:
         self.step("released")
         self.outbox = (*self.outbox, (self.tables.states[self.session].last, "release"))
 
+    def judge(self, sequence: int) -> None:
+        """A question is judged, and that is written down. Who guessed its number before had no success."""
+        if self.tables.step(self.session, ("settle", sequence)).verdict != "ignored":
+            raise BrokenPromise("judged-before-open", f"request {sequence} was answered before it was judged")
+        self.step("judge", sequence)
+        self.asked = tuple((number, is_judged or number == sequence) for number, is_judged in self.asked)
+
     def settle(self, sequence: int) -> bool:
         """A person answers."""
         return self.step("settle", sequence) != "ignored"
@@ -530,7 +537,7 @@ class Move:
             self.outbox = tables.for_agent(self.journal, max(process.taken, state.bound_at))
             self.process = process._replace(delivered=process.acknowledged, since=state.bound_at)
             self._bind("")
-            self.asked = tuple(state.requests)
+            self.asked = tuple((sequence, False) for sequence in state.requests)
             self.is_loading = bool(state.loading)
         else:
             self.step("gone")

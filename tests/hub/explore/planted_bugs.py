@@ -377,6 +377,20 @@ PLANTED = (
         ),
     ),
     PlantedBug(
+        "a question is answered before it is judged",
+        "judged-before-open",
+        Scope(clients=1, ask=1),
+        _in_machine("_request_answered", "and not open_request.is_visible", "and False"),
+    ),
+    PlantedBug(
+        "a question counts as judged after a crash",
+        "judged-before-open",
+        Scope(clients=1, ask=1, crash=1),
+        _in_state(
+            "_apply_from_agent", "method, raw_params, time)", "method, raw_params, time, is_judged=True)"
+        ),
+    ),
+    PlantedBug(
         "a settled request stays open",
         "settled-once",
         Scope(clients=1, ask=1),
@@ -513,7 +527,7 @@ PLANTED = (
         "open requests are not asked again after a crash",
         "answered-once",
         Scope(clients=1, ask=1, crash=1),
-        _in_engine("Move._open", "self.asked = tuple(state.requests)"),
+        _in_engine("Move._open", "self.asked = tuple((sequence, False) for sequence in state.requests)"),
     ),
     PlantedBug(
         "the original of a prompt is dropped while it waits",

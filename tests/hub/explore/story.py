@@ -28,6 +28,7 @@ SENTENCES = {
     "closed": "the agent has closed the session",
     "timeout": "the time for the turn to end is over",
     "release": "nobody needs the agent: the hub lets go of it",
+    "judge": "the hub judges the agent's request",
     "settle": "a person answers the agent's request",
     "answer_steer": "the agent says whether it has the message",
     "handover": "a client hands the session to another agent",

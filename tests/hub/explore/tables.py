@@ -93,6 +93,7 @@ class Tables:
                 tuple(state.answers.values()),
             ),
             tuple(prompt.is_whole for prompt in state.queue),
+            tuple(request.is_judged for request in state.requests.values()),
         )
         number = self._state_numbers.get(whole)
         if number is None:
@@ -311,6 +312,7 @@ EVENTS: Mapping[str, Callable[..., tuple[Event, float]]] = {
     "steer reply": lambda number, outcome, at: (_steer_answer(number, outcome, at), 0.0),
     "continued": lambda: (ev.ContinuedElsewhere(session="t", agent="other", by="client"), 0.0),
     "close": lambda deletes: (ev.CloseReceived(by=CLOSE_BY, deletes=deletes), 0.0),
+    "judge": lambda sequence: (ev.RequestJudged(sequence=sequence), 0.0),
     "settle": lambda sequence: (_settle(sequence), 0.0),
     "updates": lambda process, counts, number: (_updates(process, counts, number), 0.0),
     "request": lambda process, number: (_request(process, number), 0.0),

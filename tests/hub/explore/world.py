@@ -103,7 +103,8 @@ class HubWorld(NamedTuple):
     """Prompts for which the agent is being brought there."""
     is_loading: bool
     """The hub waits for a process that was asked to load the session."""
-    asked: tuple[int, ...]
+    asked: tuple[tuple[int, bool], ...]
+    """Questions of the agent, and whether this hub has judged them."""
     closing: bool
     """The agent was told to close the session."""
     closers: int

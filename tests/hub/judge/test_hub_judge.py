@@ -105,6 +105,7 @@ async def test_writes_to_a_pipe_that_nobody_reads_hold_up_nobody(tmp_path: Path)
     (tmp_path / "other.txt").write_text("there")
     async with staged({"one": obedient}, files="hub") as stage:
         client = await stage.client().begin()
+        session = ""
         for _ in range((os.cpu_count() or 1) + 5):  # as many as asyncio has threads
             session = await client.new(str(tmp_path))
             client.prompt(session, f"write {tmp_path}/pipe words")
@@ -113,3 +114,27 @@ async def test_writes_to_a_pipe_that_nobody_reads_hold_up_nobody(tmp_path: Path)
             "pipe",
             "other.txt",
         ]
+
+
+async def test_a_project_whose_policy_is_broken_keeps_what_the_hub_denies(tmp_path: Path) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text(DENY)
+    (tmp_path / "project/.dragoman").mkdir(parents=True)
+    (tmp_path / "project/.dragoman/policy.toml").write_text("nonsense = 1\n")
+    async with staged({"one": obedient}, policy=str(policy)) as stage:
+        client = await stage.client().begin()
+        session = await client.new(str(tmp_path / "project"))
+        assert await answered(client, session) == "no"
+
+
+async def test_a_question_of_the_hub_names_the_files_that_it_is_about(tmp_path: Path) -> None:
+    """Editors open what `locations` names, so that a person sees what the question is about."""
+    file = tmp_path / "notes.txt"
+    file.write_text("old")
+    async with staged({"one": obedient}, files="hub") as stage:
+        client = await stage.client().begin()
+        session = await client.new(str(tmp_path))
+        client.prompt(session, f"write {file} words")
+        call = (await client.asked())["params"]["toolCall"]
+        assert call["locations"] == [{"path": str(file)}]
+        assert call["content"] == [{"type": "diff", "path": str(file), "oldText": "old", "newText": "words"}]

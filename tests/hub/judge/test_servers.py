@@ -74,7 +74,8 @@ async def test_people_are_asked_about_an_mcp_server_before_there_is_a_session(
             assert listed == []
             assert made["error"]["code"] == -32003
             assert "'other' is not permitted: a person said so" in made["error"]["message"]
-    (line,) = logged(audit)
+    question, line = logged(audit)
+    assert (question["outcome"], question["by"]) == ("ask", "policy")
     assert (line["outcome"], line["by"], line["person"]) == (
         "allow" if says == "allow" else "deny",
         "person",
@@ -94,7 +95,7 @@ async def test_people_are_asked_about_an_mcp_server_in_the_session_that_it_is_fo
             number = client.ask("session/load", params)
             client.allow(await client.asked(after=before), says)
             assert ("result" in await client.answer(number)) is (says == "allow")
-    assert [line["outcome"] for line in logged(audit)] == ["deny", "allow"]
+    assert [line["outcome"] for line in logged(audit)] == ["ask", "deny", "ask", "allow"]
 
 
 async def test_a_question_about_an_mcp_server_ends_with_its_time_or_its_client(
@@ -115,7 +116,9 @@ async def test_a_question_about_an_mcp_server_ends_with_its_time_or_its_client(
         while (await person.call("session/list"))["sessions"]:
             pass  # it is deleted when its end is stored
     assert [(line["outcome"], line["by"]) for line in logged(audit)] == [
+        ("ask", "policy"),
         ("deny", "deadline"),
+        ("ask", "policy"),
         ("deny", "cancel"),
     ]
 

@@ -69,8 +69,10 @@ IDLE = after(*MADE)
 STARTING = after(*MADE, prompt("k"))
 RUNNING = after(*MADE, prompt("k"), ev.AgentReady(key="k", id=1))
 TWO = after(*MADE, prompt("k"), ev.AgentReady(key="k", id=1), prompt("l"))
-ASKED = after(*MADE, prompt("k"), ev.AgentReady(key="k", id=1), asks())
-REQUEST = ASKED.last - 1  # its mark follows it
+UNJUDGED = after(*MADE, prompt("k"), ev.AgentReady(key="k", id=1), asks())
+REQUEST = UNJUDGED.last - 1  # its mark follows it
+JUDGED = ev.RequestJudged(sequence=REQUEST, rule="r")
+ASKED = step(UNJUDGED, JUDGED, NOW).state
 CLOSING = after(*MADE, prompt("k"), ev.AgentReady(key="k", id=1), ev.CloseReceived(by=LATE))
 CLOSED = after(*MADE, ev.CloseReceived(by=LATE), ev.AgentClosed())
 DRAINING = after(*MADE, ev.Draining())
@@ -235,8 +237,29 @@ CASES = [
         "< answer, > answer, settled, turn_ended k, heard",
         "SendToAgent, DropOriginals, RequestSettled, TurnEnded k",
     ),
-    Case("what is known of a request is kept", ASKED, ev.RequestAnnotated(sequence=REQUEST, rule="r")),
-    Case("of none it is nothing", IDLE, ev.RequestAnnotated(sequence=9, rule="r"), verdict="ignored"),
+    Case("a question is judged", UNJUDGED, JUDGED),
+    Case("once", ASKED, JUDGED, verdict="ignored"),
+    Case("of none nothing is known", IDLE, ev.RequestJudged(sequence=9), verdict="ignored"),
+    Case(
+        "a rule answers before anybody is asked",
+        UNJUDGED,
+        ev.RequestJudged(sequence=REQUEST, outcome="answered", by="policy", result=ALLOWED),
+        "> answer, settled",
+        "SendToAgent, DropOriginals, RequestSettled",
+    ),
+    Case(
+        "nobody answers what is not judged",
+        UNJUDGED,
+        ev.RequestAnswered(sequence=REQUEST, outcome="answered", by="ann", result=ALLOWED),
+        verdict="ignored",
+    ),
+    Case(
+        "it ends with its turn all the same",
+        UNJUDGED,
+        answers(number=2),
+        "< answer, > answer, settled, turn_ended k, heard",
+        "SendToAgent, DropOriginals, RequestSettled, TurnEnded k",
+    ),
     Case(
         "what the reviewer says of it is told",
         ASKED,
@@ -572,8 +595,8 @@ def fold_again(state: SessionState) -> SessionState:
 
 
 def test_an_expired_request_gets_the_answer_that_was_set_for_it() -> None:
-    event = ev.RequestAnnotated(sequence=REQUEST, expires=LATE, expiry=ALLOWED)
-    state = step(ASKED, event, NOW).state
+    event = ev.RequestJudged(sequence=REQUEST, expires=LATE, expiry=ALLOWED)
+    state = step(UNJUDGED, event, NOW).state
     assert step(state, ev.TimePassed(), NOW).entries == ()
     found = step(state, ev.TimePassed(), LATE)
     assert entries_of(found) == "> answer, settled"
@@ -581,16 +604,16 @@ def test_an_expired_request_gets_the_answer_that_was_set_for_it() -> None:
 
 
 def test_a_request_expires_also_if_the_clock_was_set_back() -> None:
-    event = ev.RequestAnnotated(sequence=REQUEST, expires=LATE, expiry=ALLOWED)
-    state = step(ASKED, event, NOW).state
+    event = ev.RequestJudged(sequence=REQUEST, expires=LATE, expiry=ALLOWED)
+    state = step(UNJUDGED, event, NOW).state
     assert step(state, ev.TimePassed(), NOW).state.requests
     assert not step(state, ev.TimePassed(due=LATE), NOW - 3600).state.requests
 
 
 def test_two_requests_that_expire_at_once_are_both_settled() -> None:
-    state = step(ASKED, asks(number=2, request_id="r2"), NOW).state
+    state = step(UNJUDGED, asks(number=2, request_id="r2"), NOW).state
     for sequence in state.requests:
-        state = step(state, ev.RequestAnnotated(sequence=sequence, expires=LATE, expiry=ALLOWED), NOW).state
+        state = step(state, ev.RequestJudged(sequence=sequence, expires=LATE, expiry=ALLOWED), NOW).state
     assert step(state, ev.TimePassed(), LATE).state.requests == {}
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from dragoman.testing.pace import patience
 from dragoman.workspace.policy.audit import AuditLog, read_entries
+from dragoman.workspace.policy.audit_chain import verify_audit_log
 from tests.forks import forked
 from tests.workspace.policy.makers import audit_line
 
@@ -31,6 +32,8 @@ def test_a_line_says_what_was_wanted_and_what_was_decided(tmp_path: Path) -> Non
         "why": "because",
         "by": "person",
         "option": "no",
+        "n": 1,
+        "prev": "0" * 64,
     }
 
 
@@ -55,6 +58,7 @@ def test_a_large_log_is_renamed_and_the_oldest_is_dropped(tmp_path: Path) -> Non
         "audit.jsonl",
         "audit.jsonl.1",
         "audit.jsonl.2",
+        "audit.jsonl.head",
     ]
     texts = [(tmp_path / name).read_text() for name in ("audit.jsonl.2", "audit.jsonl.1", "audit.jsonl")]
     commands = [found["command"] for text in texts for found in read_entries(text)]
@@ -106,7 +110,8 @@ def test_lines_of_several_processes_never_mix_nor_get_lost(tmp_path: Path) -> No
     command = forked([sys.executable, "-c", WRITER, path])
     writers = [subprocess.Popen([*command, name], cwd=root) for name in "abc"]
     assert [writer.wait(patience(30)) for writer in writers] == [0, 0, 0]
-    found = [
-        json.loads(text)["command"] for log in tmp_path.iterdir() for text in log.read_text().splitlines()
-    ]
+    logs = [log for log in tmp_path.iterdir() if log.suffix != ".head"]
+    found = [json.loads(text)["command"] for log in logs for text in log.read_text().splitlines()]
     assert sorted(found) == sorted(f"git {name} {number}" for name in "abc" for number in range(100))
+    report = verify_audit_log(path)
+    assert (report.broken, report.chained, report.notes) == ("", 300, [])

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from dragoman.apps.chat.risk_notes import RiskNotes
 from dragoman.apps.run.plan import load_chosen_policy
 from dragoman.tui.ports import ChatUser, PermissionQuestion
-from dragoman.workspace.policy.audit import AuditEntry, AuditLog
+from dragoman.workspace.policy.audit import AuditEntry, AuditLog, write_approve_mode
 from dragoman.workspace.policy.permission_prompt import PermissionPrompt
 from dragoman.workspace.policy.permission_service import PermissionService
 from dragoman.workspace.policy.policy import Approve
@@ -44,6 +44,7 @@ class ChatRules:
         requester_of: Callable[[str], str],
     ) -> PermissionService:
         """Needs a running loop."""
+        write_approve_mode("chat", self.approve, agent=agent)
         return PermissionService(
             load_chosen_policy(roots, file=self.policy, approve=self.approve),
             asker=_Asker(person, risk_notes),

@@ -38,7 +38,7 @@ from dragoman.transport.contract import Transport
 from dragoman.transport.file_outlet import stderr_writer
 from dragoman.version import VERSION
 from dragoman.workspace.lent_files import Access
-from dragoman.workspace.policy.audit import AuditLog
+from dragoman.workspace.policy.audit import AuditLog, write_approve_mode
 from dragoman.workspace.policy.elicitation import ElicitationService
 from dragoman.workspace.policy.options import select_option
 from dragoman.workspace.policy.permission_service import PermissionService, policy_refusal
@@ -240,6 +240,7 @@ class Gateway:
     def _make_session(self, cwd: str, owner: Hashable, user: GatewayUser) -> GatewaySession:
         approve = self.rules.approve or (None if user.permissions is not None else "reads")
         name = self.target.agent.name
+        write_approve_mode("gateway", self.rules.approve, agent=name)
         desk = PermissionService(
             load_chosen_policy([cwd], file=self.rules.policy, approve=approve),
             asker=user.permissions,

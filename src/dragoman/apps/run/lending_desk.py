@@ -14,6 +14,7 @@ from dragoman.apps.run.plan import RunPlan
 from dragoman.apps.run.questions import ElicitationReport, at_terminal
 from dragoman.apps.run.reporter import RunReporter
 from dragoman.sdk.client.subagents import SubagentTree
+from dragoman.workspace.policy.audit import write_approve_mode
 from dragoman.workspace.policy.permission_service import PermissionService
 from dragoman.workspace.policy.policy_paths import policy_paths
 from dragoman.workspace.policy.remembered_rules import RememberedRules
@@ -39,6 +40,7 @@ class LendingDesk:
         rules, agent = plan.rules, plan.target.agent.identity
         person = at_terminal(reporter) if rules.ask else None
         self.decisions = DecisionLog(policy_paths().audit, reporter, cwd=plan.roots[0])
+        write_approve_mode("run", rules.approve, agent=agent)
 
         def requester_of(session_id: str) -> str:
             return find_subagents().requester(session_id)

@@ -1,4 +1,4 @@
-"""The options of `dragoman agent`, `agents`, `new`, `doctor` and `policy`."""
+"""The options of `dragoman agent`, `agents`, `new`, `doctor`, `policy` and `audit`."""
 
 from __future__ import annotations
 
@@ -225,6 +225,11 @@ def add_policy_list(parser: Parser) -> None:
 
 def add_policy_forget(parser: Parser) -> None:
     parser.add_argument("line", metavar="LINE", type=int, help="the line that `list` shows for it")
+
+
+def add_audit_verify(parser: Parser) -> None:
+    parser.add_argument("file", metavar="FILE", nargs="?", help="a log; yours if none is named")
+    add_json(parser)
 
 
 def _add_place(parser: argparse.ArgumentParser) -> None:

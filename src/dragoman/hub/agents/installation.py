@@ -14,7 +14,6 @@ import logging
 import sys
 import time
 from collections.abc import Callable, Container
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct
@@ -22,7 +21,7 @@ from msgspec import Struct
 from dragoman.errors import LocalMistake
 from dragoman.runtime.deferred_module import DeferredModule
 from dragoman.runtime.owner import run_to_end
-from dragoman.workspace.policy.audit import AuditEntry, AuditLog
+from dragoman.workspace.policy.audit import AuditLog, attempt_entry
 from dragoman.workspace.policy.redaction import redact
 
 if TYPE_CHECKING:
@@ -226,22 +225,16 @@ class AgentInstaller:
         """One line of the audit log. Raises `LocalMistake` if it cannot be written: then nothing is done."""
         if not self._audit:
             return
-        entry = AuditEntry(
-            time=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-            agent=agent,
-            session="",
-            method=f"_dragoman/hub/agents/{act}",
-            kind="execute",
-            tool="",
-            title=title,
-            paths=(),
-            command=f"dragoman agents {act} {agent}",
+        entry = attempt_entry(
+            f"_dragoman/hub/agents/{act}",
+            title,
             outcome="allow" if is_allowed else "deny",
-            rule="",
             why="an administrator asked for it" if is_allowed else self.refusal,
             by="person" if is_allowed else "policy",
-            option=None,
             person=by,
+            agent=agent,
+            kind="execute",
+            command=f"dragoman agents {act} {agent}",
         )
         try:
             await asyncio.to_thread(AuditLog(self._audit).append, entry)

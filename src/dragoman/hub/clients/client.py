@@ -20,7 +20,7 @@ from dragoman.errors import AgentFailed, CallFailed, DragomanError, Elsewhere, E
 from dragoman.hub.agents.installation import AgentInstaller
 from dragoman.hub.agents.pool import AgentPool
 from dragoman.hub.clients.confined_intake import ConfinedIntake
-from dragoman.hub.clients.questions import can_be_asked, is_answer, is_cancelled
+from dragoman.hub.clients.questions import PERMISSION, can_be_asked, is_answer, is_cancelled
 from dragoman.hub.clients.request_checks import check_version
 from dragoman.hub.engine.bounds import size_of_request
 from dragoman.hub.engine.live_session import EngineHub, LiveSession, SessionFollower
@@ -28,7 +28,7 @@ from dragoman.hub.engine.ports import BrokerPort, Position
 from dragoman.hub.engine.session_reach import reaches
 from dragoman.hub.gate.admission import Grant
 from dragoman.hub.gate.pairing import Pairings
-from dragoman.hub.gate.table import PassedParams, check, session_refusal
+from dragoman.hub.gate.table import FORBIDDEN, PassedParams, check, session_refusal
 from dragoman.hub.lending.turn_changes import TurnChanges
 from dragoman.hub.push.notifier import PushNotifier
 from dragoman.hub.session.frames import object_of, value_of
@@ -239,6 +239,8 @@ class HubClient:
         try:
             members = self._pass_gate(method, params)
         except ErrorAnswer as error:
+            if error.code == FORBIDDEN:
+                self.hub.broker.attempts.write_refusal(method[:80], error.message, person=self.grant.name)
             self.send(failure(request_id, error_object(error.code, error.message, error.data)))
             return
         size = size_of_request(params or b"")
@@ -316,9 +318,11 @@ class HubClient:
         if call is None:
             return  # too late, or never asked
         session, sequence = call.context
-        request = session.state.requests.get(sequence)
-        if request is None:
-            return  # somebody else was first
+        request = session.state.visible_request(sequence)
+        if request is None:  # somebody else was first
+            if not is_cancelled(result):
+                self._on_late_answer(session)
+            return
         if request_id in self._dismissed_ids and is_cancelled(result):
             self.followers[session.id].ask_anew(sequence)
             return
@@ -327,7 +331,14 @@ class HubClient:
         if request.is_question and (error is not None or not is_answer(request, result)):
             self._on_no_answer(request, error)
             return
-        session.settle(sequence, outcome="answered", by=self.grant.name, result=result, error=error)
+        if request.is_question:
+            self.hub.owner.start(session.answer(sequence, by=self.grant.name, result=result))
+        else:
+            session.settle(sequence, outcome="answered", by=self.grant.name, result=result, error=error)
+
+    def _on_late_answer(self, session: LiveSession) -> None:
+        why = "the question had its answer already"
+        self.hub.broker.attempts.write_refusal(PERMISSION, why, person=self.grant.name, session=session)
 
     def _on_no_answer(self, request: OpenRequest, error: ErrorObject | None) -> None:
         """Whoever cannot answer decides nothing: the question stays open for others and for the inbox."""

@@ -43,13 +43,15 @@ class CommitMethods:
         """`commit/preview`: which files, which difference, which message, and the identity of all that."""
         session = await self._session(client, params)
         folder = session.state.cwd
-        own_paths = _within(folder, await self._hub.changes.own_paths(session.id))
+        changed_paths = await self._hub.changes.own_paths(session.id)
+        own_paths = await asyncio.to_thread(_within, folder, changed_paths)
         paths = None if value_of(params.get("paths")) is None else _paths(params)
         preview = await asyncio.to_thread(preview_commit, folder, paths=paths, own_paths=own_paths)
-        prompt = await self._last_prompt(session)
+        prompt, title = await self._last_prompt(session), session.state.title
+        message = await asyncio.to_thread(_proposal, preview, prompt=prompt, title=title, folder=folder)
         return {
             **_describe(preview, own_paths),
-            "message": _proposal(preview, prompt=prompt, title=session.state.title, folder=folder),
+            "message": message,
             "warnings": [*preview.warnings, *await self._hook_warnings(session, preview)],
         }
 

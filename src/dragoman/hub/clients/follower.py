@@ -99,7 +99,14 @@ class ClientFollower:
         if self._task is not None or not entries:
             return
         is_behind = self.position.sequence + 1 != first_of(entries)
-        if self.client.is_full or self.expected_keys or is_behind or self._seeking_process(entries):
+        is_early = last_of(entries) > self.session.last_visible
+        if (
+            self.client.is_full
+            or self.expected_keys
+            or is_behind
+            or is_early
+            or self._seeking_process(entries)
+        ):
             self.catch_up()
         else:
             self._tell(entries)
@@ -122,10 +129,15 @@ class ClientFollower:
         again = [
             repeat_request(request, self)
             for request in self.session.state.requests.values()
-            if request.sequence <= self.position.sequence
+            if request.is_visible and request.sequence <= self.position.sequence
         ]
         if any(again):
             self.client.send(b"".join(again))
+
+    def on_judged(self) -> None:
+        """A question may be known to people, or needs none any more: tell what was withheld because of it."""
+        self.ask_again()
+        self.catch_up()
 
     def ask_anew(self, sequence: int) -> None:
         """Its answer does not count: it is asked under another id."""
@@ -191,7 +203,7 @@ class ClientFollower:
     ) -> None:
         session = self.session
         try:
-            while (remaining := session.log.last - self.position.sequence) > 0:
+            while (remaining := session.last_visible - self.position.sequence) > 0:
                 # The journal may know of more than the session has acted upon: that is told when it has.
                 pages = session.hub.journal.replay(
                     session.stream, after=self.position.sequence, limit=remaining
@@ -318,7 +330,7 @@ class ClientFollower:
     def asks(self, sequence: int, method: str, /) -> Id | UnsetType:
         if sequence in self._question_ids:
             return UNSET
-        open_request = self.session.state.requests.get(sequence)
+        open_request = self.session.state.visible_request(sequence)
         if open_request is None:
             return UNSET
         if not open_request.is_question:
@@ -333,12 +345,13 @@ class ClientFollower:
         return number
 
     def notice(self, sequence: int, method: str, /) -> dict[str, Any] | None:
-        open_request = self.session.state.requests.get(sequence)
-        is_new = open_request is not None and sequence not in self._notices
-        if not is_new or method != PERMISSION or not is_told(self.client.capabilities):
+        open_request = self.session.state.visible_request(sequence)
+        if open_request is None or sequence in self._notices:
+            return None
+        if method != PERMISSION or not is_told(self.client.capabilities):
             return None
         self._notices = (*self._notices, sequence)
-        return self.session.hub.broker.describe(self.session, self.session.state.requests[sequence])
+        return self.session.hub.broker.describe(self.session, open_request)
 
     def assessment_of(self, sequence: int, /) -> dict[str, Any]:
         request = self.session.state.requests.get(sequence)

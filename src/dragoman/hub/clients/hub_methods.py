@@ -132,7 +132,7 @@ class HubMethods:
         session = await client.session(params)
         after = _text(params, "after")
         is_end = after is None or after == "end"
-        position = Position(session.log.last) if is_end else checked_cursor(session, after or "", "after")
+        position = Position(session.last_visible) if is_end else checked_cursor(session, after or "", "after")
         follower = self._hub.attach(client, session, position)
         # The answer must come first; what follows it is told from the next turn of the loop on.
         follower.catch_up(follower.ask_again)
@@ -262,19 +262,26 @@ class HubMethods:
         name, result = client.text(params, "request"), params.get("result")
         if not (name.isascii() and name.isdigit()) or result is None:
             raise invalid_params("request is a number in digits, and result is needed")
-        question = session.state.requests.get(int(name))
-        if question is not None and _is_other_question(question, params):
-            return {"settled": False}
-        if question is not None and not is_answer(question, result):
+        question = session.state.visible_request(int(name))
+        if question is None or not question.is_question or _is_other_question(question, params):
+            return self._on_stale_answer(client, session)
+        if not is_answer(question, result):
             raise invalid_params("the result is no answer to this request")
-        is_settled = session.settle(
-            int(name), outcome="answered", by=client.grant.name, result=Raw(bytes(result))
-        )
+        is_settled = await session.answer(int(name), by=client.grant.name, result=Raw(bytes(result)))
         if is_settled:  # said when it is stored: until then it may still come to nothing
             await session.log.flush(STORE_SECONDS)
             if self._hub.sessions.get(session.id) is not session:
                 raise Elsewhere(session.id, "")
-        return {"settled": is_settled}
+            return {"settled": True}
+        return self._on_stale_answer(client, session)
+
+    def _on_stale_answer(self, client: HubClient, session: LiveSession) -> JsonObject:
+        """It decides nothing, and the audit log says who gave it."""
+        why = "there is no such question, or it has its answer"
+        self._hub.broker.attempts.write_refusal(
+            f"{HUB}answer", why, person=client.grant.name, session=session
+        )
+        return {"settled": False}
 
     async def _edit(self, client: HubClient, params: Params) -> JsonObject:
         session, key = await self._own(client, params)

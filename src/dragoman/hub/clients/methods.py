@@ -221,7 +221,7 @@ class Methods:
         await self._bring(client, session, params)
         session = await self._hub.session(session.id)
         ours = ours_in(params)
-        position = Position(session.log.last)
+        position = Position(session.last_visible)
         if isinstance(ours.get("after"), str):
             position = checked_cursor(session, ours["after"], "after")
         prompts = texts_in(ours, "prompts")
@@ -272,7 +272,7 @@ class Methods:
             await client.grant.look_at(session.state.places)
             client.may_reach(session)
         session = await self._hub.session(session.id)
-        self._hub.attach(client, session, Position(session.log.last))
+        self._hub.attach(client, session, Position(session.last_visible))
         return {**self._views.standing(session), "sessionId": session.id}
 
     async def _close(self, client: HubClient, params: Params, request_id: Id) -> Result:
@@ -292,18 +292,30 @@ class Methods:
     async def _set_mode(self, client: HubClient, params: Params, request_id: Id) -> Result:
         session = await client.session(params)
         check_no_child(session)
-        result = await self._hub.ask(session, "session/set_mode", params)
+        result = await self._change(client, session, "session/set_mode", params)
         self._tell_change(session, "current_mode_update", "currentModeId", value_of(params.get("modeId")))
         return bytes(result)
 
     async def _set_option(self, client: HubClient, params: Params, request_id: Id) -> Result:
         session = await client.session(params)
         check_no_child(session)
-        result = await self._hub.ask(session, "session/set_config_option", params)
+        result = await self._change(client, session, "session/set_config_option", params)
         options = value_of(result, {})
         if isinstance(options, dict) and isinstance(options.get("configOptions"), list):
             self._tell_change(session, "config_option_update", "configOptions", options["configOptions"])
         return bytes(result)
+
+    async def _change(self, client: HubClient, session: LiveSession, method: str, params: Params) -> Raw:
+        """What may change how much the agent asks is in the audit log before the agent hears of it."""
+        members = {name: value_of(raw) for name, raw in params.items() if name not in ("sessionId", "_meta")}
+        title = " ".join(f"{name}={value}" for name, value in members.items())[:200]
+        attempts, person = self._hub.broker.attempts, client.grant.name
+        await attempts.write_change(session, method, title, person=person)
+        try:
+            return await self._hub.ask(session, method, params)
+        except (DragomanError, TimeoutError) as error:
+            await attempts.write_change(session, method, title, person=person, error=str(error))
+            raise
 
     def _tell_change(self, session: LiveSession, kind: str, name: str, value: object) -> None:
         """Tell everybody of what one client has changed, unless the agent has told it by itself."""
@@ -359,7 +371,7 @@ class Methods:
         check_owner(session.lookups.owner_of(key) or session.state.owner_of(key), grant)
         follower = client.followers.get(session.id)
         if follower is None:
-            follower = self._hub.attach(client, session, Position(session.log.last))
+            follower = self._hub.attach(client, session, Position(session.last_visible))
         follower.own |= {key}
         answer = session.state.answers.get(key)
         if answer is not None and (follower.is_ended or follower.position.sequence >= answer.sequence):

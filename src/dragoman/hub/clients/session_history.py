@@ -51,10 +51,10 @@ class SessionHistory:
 
     async def page_before(self, session: LiveSession, before: str | None, *, limit: int) -> JsonObject:
         """The last entries before a place, as an onlooker would have been told of them."""
-        end = session.log.last
+        end = session.last_visible
         if before is not None:
             position = checked_cursor(session, before, "before")
-            end = position.sequence - (0 if position.part else 1)
+            end = min(end, position.sequence - (0 if position.part else 1))
         start = max(0, end - limit)
         entries: list[StoredEntry] = []
         size = 0
@@ -70,6 +70,7 @@ class SessionHistory:
         last = checked_cursor(session, after, "after").sequence
         entries: list[StoredEntry] = []
         size = 0
+        limit = min(limit, max(0, session.last_visible - last))
         async for page in self._hub.journal.replay(session.stream, after=last, limit=limit):
             for entry in page:
                 size += len(entry.frame)
@@ -81,7 +82,7 @@ class SessionHistory:
                 break
         return {
             "messages": _told(session, entries),
-            "more": last < session.log.last,
+            "more": last < session.last_visible,
             "cursor": str(last),
         }
 

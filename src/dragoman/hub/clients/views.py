@@ -110,11 +110,7 @@ class SessionViews:
             "turn": None if turn is None else {"key": turn.key, "by": turn.by},
             "queue": queue,
             "children": self._hub.children.tree(session),
-            "requests": [
-                self._hub.broker.describe(session, request)
-                for request in session.state.requests.values()
-                if request.is_question
-            ],
+            "requests": [self._hub.broker.describe(session, request) for request in session.state.questions],
         }
 
     def _prompts(self, agent: str) -> Any:
@@ -144,9 +140,9 @@ class SessionViews:
             "cwd": state.cwd,
             "title": title_without_secrets(state.title),
             "state": session.shown_state,
-            "cursor": str(session.log.last),
+            "cursor": str(session.last_visible),
             "queue": len(state.queue),
-            "asking": sum(request.is_question for request in session.state.requests.values()),
+            "asking": len(state.questions),
             "updatedAt": datetime.now(UTC).isoformat(timespec="seconds"),
             **more,
         }

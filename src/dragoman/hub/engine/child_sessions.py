@@ -267,14 +267,14 @@ class ChildSessions:
         made_at = self.entry_of(parent, child).made_at
         for follower in parent.followers:
             if made_at and follower.position.sequence >= made_at:
-                follower.follow_child(child, Position(child.log.last))
+                follower.follow_child(child, Position(child.last_visible))
 
     def on_attached(self, follower: SessionFollower) -> None:
         """A client follows a session from the middle: it follows those of its children that are open."""
         for child in list(self.open_children(follower.session)):
             made_at = self.entry_of(follower.session, child).made_at
             if 0 < made_at <= follower.position.sequence:
-                follower.follow_child(child, Position(child.log.last))
+                follower.follow_child(child, Position(child.last_visible))
 
     async def attach(self, parent: SessionFollower, session_id: str) -> None:
         """A client has been told of a child: it is told what happens there, from its beginning. One that
@@ -319,7 +319,7 @@ class ChildSessions:
                 "title": child.state.title,
                 "state": record.work,
                 "stopReason": record.stop_reason,
-                "asking": sum(request.is_question for request in child.state.requests.values()),
+                "asking": len(child.state.questions),
             }
             lines += [{name: value for name, value in line.items() if value}, *self.tree(child)]
         return lines

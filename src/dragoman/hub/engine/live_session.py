@@ -25,7 +25,7 @@ from dragoman.hub.engine.bounds import TOO_MANY_REQUESTS, SessionBounds, size_of
 from dragoman.hub.engine.key_lookup import KeyLookups
 from dragoman.hub.engine.log import EntryLog
 from dragoman.hub.engine.ownership import SessionLease
-from dragoman.hub.engine.pending_entries import PendingEntries
+from dragoman.hub.engine.pending_entries import PendingEntries, unstored_error
 from dragoman.hub.engine.ports import AgentPort, ClientPort, FollowerPort, HubPort, Receipt
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import encode_json, merge_ours, no_result, object_of, value_of
@@ -257,12 +257,12 @@ class LiveSession:
         if on_stored is not None:
             self._storage_callbacks.append((result.state.last, on_stored))
         if result.effects:
-            self._plan(event, result)
+            self._plan(result)
         self._compare(before, result.state)
         self._do_until(self._acted_upon)
         return result.verdict
 
-    def _plan(self, event: ev.Event, result: StepResult) -> None:
+    def _plan(self, result: StepResult) -> None:
         """Some of it cannot wait for the journal."""
         for effect in result.effects:
             match effect:
@@ -273,17 +273,11 @@ class LiveSession:
                 case _:
                     if type(effect) is ev.SendToAgent:
                         self.bounds.answers.add(len(effect.frame))
-                    if type(effect) is ev.RequestSettled and type(event) is not ev.RequestAnswered:
-                        self._record(effect)
+                    if type(effect) is ev.RequestSettled and effect.outcome != "answered":
+                        self.hub.broker.judge.on_end(
+                            self, effect.request, outcome=effect.outcome, result=effect.result
+                        )
                     self._effects.append(effect)
-
-    def _record(self, effect: ev.RequestSettled) -> None:
-        """What becomes of a question is in the audit log before anybody hears of it."""
-        request = effect.request
-        if request.is_question:
-            self.hub.broker.judge.on_answer(
-                self, request, outcome=effect.outcome, by=effect.by, result=effect.result
-            )
 
     def _compare(self, before: SessionState, after: SessionState) -> None:
         if after.title is not before.title and after.title != before.title:
@@ -294,6 +288,9 @@ class LiveSession:
             self._count_bytes()
         if after.requests is not before.requests or after.phase is not before.phase:
             self._set_timer()
+        if after.requests is not before.requests and after.withheld_from != before.withheld_from:
+            for follower in self.followers:
+                follower.on_judged()
         if (
             after.turn is not before.turn
             or after.queue is not before.queue
@@ -311,6 +308,12 @@ class LiveSession:
         if state.queue or state.requests or self._bounds is not None:
             self.bounds.count_prompts([prompt.params for prompt in state.queue])
             self.bounds.count_requests([request.params for request in state.requests.values()])
+
+    @property
+    def last_visible(self) -> int:
+        """The last entry that clients may be told: nothing from a question on that is not judged yet."""
+        withheld_from = self._state.withheld_from
+        return min(self.log.last, withheld_from - 1) if withheld_from else self.log.last
 
     @property
     def shown_state(self) -> str:
@@ -655,16 +658,21 @@ class LiveSession:
         error: object = None,
         reason: str = "",
     ) -> bool:
-        """The first to say what comes of a request decides it."""
-        request = self._state.requests.get(sequence)
-        if request is None:
-            return False
-        if request.is_question:
-            result = self.hub.broker.judge.on_answer(self, request, outcome=outcome, by=by, result=result)
+        """The first to say what comes of a request decides it. What people answer comes by `answer`."""
         event = ev.RequestAnswered(
             sequence=sequence, outcome=outcome, by=by, result=result, error=error, reason=reason
         )
         return self.dispatch(event) == "done"
+
+    async def answer(self, sequence: int, *, by: str, result: Raw | None) -> bool:
+        """A person's answer to a question. The first one counts, once it is in the audit log; whoever gave it
+        may leave meanwhile.
+        """
+        request = self._state.visible_request(sequence)
+        if request is None or not request.is_question:
+            return False
+        work = self.hub.broker.judge.answer(self, request, by=by, result=result)
+        return await asyncio.shield(self.hub.owner.start(work))
 
     # Ends.
 
@@ -854,9 +862,7 @@ class LiveSession:
         if not self.hub.on_failed_append(self, error):
             return False
         if certain:
-            self.dispatch(
-                ev.NotStored(last_stored=self.log.last, error=self.hub.broker.unstored_error(error))
-            )
+            self.dispatch(ev.NotStored(last_stored=self.log.last, error=unstored_error(error)))
         return True
 
     # Effects.

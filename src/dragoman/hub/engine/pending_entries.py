@@ -15,11 +15,13 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable
 
-from dragoman.errors import JournalError
+from dragoman.errors import JournalBusy, JournalError, JournalFull, JournalGone
 from dragoman.hub.engine.ports import AgentPort, Session
 from dragoman.hub.session.state import SessionState
 from dragoman.journal import Journal
 from dragoman.runtime.owner import TaskOwner
+from dragoman.wire import ErrorObject, error_object
+from dragoman.wire.codes import INTERNAL_ERROR
 
 log = logging.getLogger(__name__)
 
@@ -123,3 +125,16 @@ class PendingEntries:
         finally:
             self._task = None
             self._on_idle()
+
+
+_STORE_FAILURES: dict[type[JournalError], str] = {
+    JournalFull: "no room is left",
+    JournalBusy: "another process holds the journal",
+    JournalGone: "its file was deleted or replaced: restart the hub",
+}
+
+
+def unstored_error(error: JournalError) -> ErrorObject:
+    """What a client is told, without the names of files."""
+    why = _STORE_FAILURES.get(type(error), "the journal refuses it")
+    return error_object(INTERNAL_ERROR, f"Internal error: the session could not be stored ({why})")

@@ -1,8 +1,9 @@
 """What agents ask, and who answers: people, a policy, a client that lends its files, or the hub itself.
 
-Permissions and questions go to every client that may answer; the first answer counts, whoever gives it, and a
-policy may give it before anybody is asked. Files and terminals are the business of the client whose turn it
-is, if it lends them, and else of the hub. A client that lends and is cut off has a while to come back.
+Permissions and questions are judged, one after the other in each session, and nobody knows of them before.
+What no rule answers goes to every client that may answer; the first answer counts, whoever gives it. Files
+and terminals are the business of the client whose turn it is, if it lends them, and else of the hub. A client
+that lends and is cut off has a while to come back.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 
 from msgspec import Raw
 
-from dragoman.errors import ErrorAnswer, JournalBusy, JournalError, JournalFull, JournalGone
+from dragoman.errors import ErrorAnswer
 from dragoman.hub.clients.client import ClientHub, HubClient
 from dragoman.hub.engine.bounds import WORK_BYTES
 from dragoman.hub.engine.live_session import LiveSession, SessionFollower
@@ -22,7 +23,15 @@ from dragoman.hub.engine.pending_entries import REDACTED_REQUEST
 from dragoman.hub.engine.ports import ClientPort
 from dragoman.hub.engine.session_reach import reaches
 from dragoman.hub.gate.admission import Grant
-from dragoman.hub.judge.hub_judge import HubJudge, about_of, check_question, refusal_of
+from dragoman.hub.judge.attempts import AttemptLog
+from dragoman.hub.judge.hub_judge import (
+    PERMISSION,
+    AgentQuestion,
+    HubJudge,
+    about_of,
+    check_question,
+    refusal_of,
+)
 from dragoman.hub.judge.risks import RiskAssessor
 from dragoman.hub.judge.servers import permit_servers
 from dragoman.hub.lending.lender import HubLender, LentWork
@@ -30,12 +39,14 @@ from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import encode_json, object_of, value_of
 from dragoman.hub.session.state import OpenRequest, PromptAnswer
 from dragoman.runtime.budget import HeldBytes
-from dragoman.wire import ErrorObject, error_object, failure, notification
+from dragoman.runtime.locks import KeyedLock
+from dragoman.wire import failure, notification
 from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND
 from dragoman.wire.envelope import JsonObject
 from dragoman.workspace.policy.audit import AuditLog
 from dragoman.workspace.policy.permission_service import policy_refusal
 from dragoman.workspace.policy.policy_parser import PolicyError
+from dragoman.workspace.policy.tool_calls import ToolCalls
 from dragoman.workspace.remote_access import PERMIT_METHOD
 
 log = logging.getLogger(__name__)
@@ -51,12 +62,14 @@ class ApprovalBroker:
         self._hub = hub
         audit = AuditLog(hub.options.audit) if hub.options.audit else None
         self.judge = HubJudge(hub, file=hub.options.policy, audit=audit)
+        self.attempts = AttemptLog(audit, self.judge.threads)
         self._lending = HubLender(guard=self.judge.guard)
         self._terminals: set[tuple[str, str]] = set()  # sessions and terminals that we lend ourselves
         self._lenders: dict[tuple[str, int], ClientPort] = {}  # by session and request
         self._timers: dict[tuple[str, int], asyncio.TimerHandle] = {}
         self._holds: dict[tuple[str, int], HeldBytes] = {}  # for answers that clients make
         self._senders: dict[tuple[str, str], set[HubClient]] = {}  # by session and prompt, who waits for it
+        self._turnstiles: dict[str, KeyedLock] = {}  # by session
         self._risks = RiskAssessor(hub, on_late=self.on_assessment)
 
     async def aclose(self) -> None:
@@ -64,6 +77,7 @@ class ApprovalBroker:
             timer.cancel()
         await self._lending.aclose()
         await self._risks.aclose()
+        await self.judge.aclose()
 
     def load_policy(self, file: str) -> str:
         """Take over the policy as it is now; says why it stays as it was, if it does."""
@@ -83,40 +97,86 @@ class ApprovalBroker:
 
     def on_request(self, session: LiveSession, request: OpenRequest) -> None:
         """Called when it is stored, before anybody hears of it."""
-        if not request.is_question:
-            self._lend(session, request)
-            return
-        if not self._is_readable(session, request):
-            return
-        if request.method == "session/request_permission" and not request.is_own:
-            answer = self.judge.decide(session, request)
-            if answer is not None:
-                session.settle(request.sequence, outcome="answered", by="policy", result=answer)
-                return
-        if request.method == "elicitation/create" and self._nobody_knows_how(session, request):
-            session.settle(
-                request.sequence, outcome="cancelled", by="hub", result=Raw(b'{"action":"cancel"}')
-            )
-            return
-        self._risks.look(session, request)
-        self._expire(session, request)
-        open_request = session.state.requests[request.sequence]
-        self._announce("asked", {"request": self.describe(session, open_request)}, session)
+        seat = self._hub.pool.seats.get(session.state.agent)
+        place = "" if seat is None else seat.spec.place
+        if request.is_question or not (place or self._is_for_us(session, request)):
+            self._hub.owner.start(self._judge_in_order(session, request))
+        elif place and request.method != PERMIT_METHOD:
+            why = f"Method not found: the files and terminals of this agent are on {place}"
+            self._refuse(session, request, ErrorAnswer(METHOD_NOT_FOUND, why))
+        else:
+            self._lend_ourselves(session, request)
 
-    def _is_readable(self, session: LiveSession, request: OpenRequest) -> bool:
-        """Whether a question can be put to anybody; if not, the agent is told so."""
+    async def _judge_in_order(self, session: LiveSession, request: OpenRequest) -> None:
+        """What agents ask in one session is judged in the order in which they ask."""
+        turnstile = self._turnstiles.setdefault(session.id, KeyedLock())
+        try:
+            async with turnstile:
+                if request.is_question:
+                    await self._judge(session, request)
+                else:
+                    await self._lend(session, request)
+        finally:
+            if not turnstile.in_use:
+                self._turnstiles.pop(session.id, None)
+
+    async def _judge(self, session: LiveSession, request: OpenRequest) -> None:
+        """Judge a question, and open it for people if they are to answer it."""
+        if request.sequence not in session.state.requests:
+            return
+        try:
+            event, question = await self.judge.in_thread(self._look, session, request, session.calls)
+        except Exception:  # a mistake of ours must not leave the agent without an answer
+            log.exception("session %s: %s cannot be judged", session.id, request.method)
+            error = {"code": INTERNAL_ERROR, "message": "Internal error"}
+            event, question = _ended(request, by="hub", error=error), None
+        if not event.outcome and self._nobody_knows_how(session, request):
+            event = _ended(request, by="hub", outcome="cancelled", result=Raw(b'{"action":"cancel"}'))
+        if question is not None:
+            self.judge.open(session, request, question)
+        if session.dispatch(event) != "done":  # it has ended meanwhile
+            self.judge.on_end(session, request, outcome="cancelled", result=None)
+        elif not event.outcome:
+            self._open(session, session.state.requests[request.sequence])
+
+    def _look(
+        self, session: LiveSession, request: OpenRequest, calls: ToolCalls
+    ) -> tuple[ev.RequestJudged, AgentQuestion | None]:
+        """What comes of a question, and what people are asked by it. Called in a thread."""
         try:
             check_question(request)
         except ErrorAnswer as error:
             log.warning("session %s: %s is refused: %s", session.id, request.method, error.message)
-            self._refuse(session, request, error)
-            return False
-        return True
+            return _ended(request, by="hub", error=_members(error)), None
+        question: AgentQuestion | None = None
+        if request.method == PERMISSION and not request.is_own:
+            verdict = self.judge.decide(session, request, calls)
+            if isinstance(verdict, Raw):
+                return _ended(request, by="policy", result=verdict), None
+            question = verdict
+        seconds = self._hub.options.expire
+        how = refusal_of(request, cancel=self._hub.options.on_expiry == "cancel")
+        event = ev.RequestJudged(
+            sequence=request.sequence,
+            rule="" if question is None else question.rule,
+            assessment=self._risks.look(session, request),
+            expires=request.time + seconds if seconds > 0 else 0.0,
+            expiry=Raw(how) if seconds > 0 else None,
+        )
+        return event, question
+
+    def _open(self, session: LiveSession, request: OpenRequest) -> None:
+        """It is judged, and that is written down: tell people."""
+        self._announce("asked", {"request": self.describe(session, request)}, session)
+        if request.assessment is None and request.method == PERMISSION:
+            self._hub.owner.start(self._risks.look_longer(session, request))
 
     def _nobody_knows_how(self, session: LiveSession, request: OpenRequest) -> bool:
         """Whether people are there, and none of their clients can show a form. When nobody is there, somebody
         may come.
         """
+        if request.method == PERMISSION:
+            return False
         clients = [follower.client for follower in session.followers]
         able = any(client.can_answer(request) or client.events for client in clients)
         is_watched = any(client.watches and client.grant.may("approve") for client in self._hub.clients)
@@ -145,15 +205,12 @@ class ApprovalBroker:
         for request in list(session.state.requests.values()):
             if request.is_own:
                 session.settle(request.sequence, outcome="cancelled", by="hub")
-            elif request.is_question:
-                if not self._is_readable(session, request):
-                    continue
-                if request.method == "session/request_permission":
-                    self.judge.keep_open(session, request)
-                self._risks.look(session, request)
-                self._expire(session, request)
-            elif request.sequence in undecided_ids or not self._is_for_us(session, request):
-                self._lend(session, request)  # nobody had permitted it, or a client has it to do
+            elif (
+                request.is_question  # whoever saw it may see it again once it is judged again
+                or request.sequence in undecided_ids  # nobody had permitted it
+                or not self._is_for_us(session, request)  # a client has it to do
+            ):
+                self.on_request(session, request)
             else:
                 self._lend_after_crash(session, request)
 
@@ -170,8 +227,7 @@ class ApprovalBroker:
             (request.time, _for_grant(client.grant, self.describe(session, request)))
             for session in self._hub.sessions.values()
             if reaches(client.grant, session.state)
-            for request in session.state.requests.values()
-            if request.is_question
+            for request in session.state.questions
         ]
         return [question for _, question in sorted(questions, key=lambda pair: pair[0])]
 
@@ -194,14 +250,6 @@ class ApprovalBroker:
             **(request.assessment or {}),
         }
 
-    def _expire(self, session: LiveSession, request: OpenRequest) -> None:
-        seconds = self._hub.options.expire
-        if seconds > 0:
-            how = refusal_of(request, cancel=self._hub.options.on_expiry == "cancel")
-            expires = request.time + seconds
-            event = ev.RequestAnnotated(sequence=request.sequence, expires=expires, expiry=Raw(how))
-            session.dispatch(event)
-
     def _announce(self, what: str, members: JsonObject, session: LiveSession) -> None:
         blocks: dict[bool, bytes] = {}  # by whether it may observe
         for client in self._hub.clients:
@@ -214,18 +262,15 @@ class ApprovalBroker:
 
     # Files and terminals.
 
-    def _lend(self, session: LiveSession, request: OpenRequest) -> None:
-        seat = self._hub.pool.seats.get(session.state.agent)
-        if seat is not None and seat.spec.place and request.method != PERMIT_METHOD:
-            why = f"Method not found: the files and terminals of this agent are on {seat.spec.place}"
-            self._refuse(session, request, ErrorAnswer(METHOD_NOT_FOUND, why))
+    async def _lend(self, session: LiveSession, request: OpenRequest) -> None:
+        """Let a client do what its agent wants of it."""
+        decision = await self.judge.in_thread(self.judge.decide_for_client, session, request)
+        if request.sequence not in session.state.requests:
             return
-        if self._is_for_us(session, request):
-            self._lend_ourselves(session, request)
-            return
-        match self.judge.decide_for_client(session, request):
+        match decision:
             case "allow":
                 self._give_to_client(session, request)
+                self._ask_lender(session, request)
             case "deny":
                 self._refuse(session, request, policy_refusal())
             case "ask":
@@ -292,8 +337,7 @@ class ApprovalBroker:
             self._ask_lender(session, request)
 
     def _refuse(self, session: LiveSession, request: OpenRequest, error: ErrorAnswer) -> None:
-        error_members = {"code": error.code, "message": error.message, "data": error.data}
-        session.settle(request.sequence, outcome="answered", by="hub", error=error_members)
+        session.settle(request.sequence, outcome="answered", by="hub", error=_members(error))
 
     def _has_turn(self, client: ClientPort, session: LiveSession) -> bool:
         """Whether the turn that runs is this client's, sent with its token; a child works for the turn of
@@ -413,17 +457,21 @@ class ApprovalBroker:
                     if answer is not None:
                         client.send(answer.to(request_id, usage=client.usage))
 
-    def unstored_error(self, error: JournalError) -> ErrorObject:
-        return error_object(
-            INTERNAL_ERROR, f"Internal error: the session could not be stored ({_kind(error)})"
-        )
-
     def on_failed_append(self, session: LiveSession) -> None:
         """The agent need not go on with what nobody can keep."""
         process = session.process
         if process is not None and session.state.turn is not None:
             own = process.own_ids.get(session.id, session.id)
             process.notify("session/cancel", encode_json({"sessionId": own}))
+
+
+def _members(error: ErrorAnswer) -> JsonObject:
+    return {"code": error.code, "message": error.message, "data": error.data}
+
+
+def _ended(request: OpenRequest, *, by: str, outcome: str = "answered", **answer: Any) -> ev.RequestJudged:
+    """A question that nobody needs to see; `answer` is a result or an error."""
+    return ev.RequestJudged(sequence=request.sequence, outcome=outcome, by=by, **answer)
 
 
 def _refuse_redacted(session: LiveSession) -> None:
@@ -448,15 +496,3 @@ def _for_grant(grant: Grant, question: JsonObject) -> JsonObject:
         for name, value in question.items()
         if name != "title"
     }
-
-
-_KINDS: dict[type[JournalError], str] = {
-    JournalFull: "no room is left",
-    JournalBusy: "another process holds the journal",
-    JournalGone: "its file was deleted or replaced: restart the hub",
-}
-
-
-def _kind(error: JournalError) -> str:
-    """What went wrong, without the names of files."""
-    return _KINDS.get(type(error), "the journal refuses it")

@@ -1,25 +1,29 @@
 """What an agent may do through the hub: decided by the judge that `run` and `chat` use (docs/policy.md).
 
-An agent's request for permission is answered by a rule, or stays open for people; their answer is in the
-audit log before the agent hears it. What an agent wants of lent files and terminals is decided before it is
-done, whoever lends. Where the judge says `ask`, the hub asks people itself: its question is a request for
-permission in the session's stream, which every client and the inbox show like one of the agent's. The effect
-waits until the answer is stored, so an open question means that nothing was done.
+An agent's request for permission is answered by a rule, or opened for people; either is in the audit log
+before anybody hears of it, and so is what people answer. What an agent wants of lent files and terminals is
+decided before it is done, whoever lends. Where the judge says `ask`, the hub asks people itself: its question
+is a request for permission in the session's stream, which every client and the inbox show like one of the
+agent's. The effect waits until the answer is stored, so an open question means that nothing was done.
+
+Policies are read, paths looked up, rules applied and lines written in threads of the judge's own: a slow disk
+holds up the session whose question needs it, and nobody else.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from msgspec import Raw, Struct
 
 from dragoman.errors import ErrorAnswer
 from dragoman.hub.engine.live_session import EngineHub, LiveSession
 from dragoman.hub.lending.lender import lent_request, waiting_for_people
-from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import encode_json, object_of, value_of
 from dragoman.hub.session.state import OpenRequest
 from dragoman.schema import v1
@@ -41,12 +45,20 @@ from dragoman.workspace.policy.policy_files import load_policy, read_file
 from dragoman.workspace.policy.policy_parser import PolicyError
 from dragoman.workspace.policy.policy_paths import policy_paths
 from dragoman.workspace.policy.remembered_rules import RememberedRules
+from dragoman.workspace.policy.tool_calls import ToolCalls
 from dragoman.workspace.remote_access import PERMIT_METHOD
 
 log = logging.getLogger(__name__)
 
-_BY: Final[dict[str, By]] = {"answered": "person", "expired": "deadline"}
-"""Who decides when a request is settled so; everything else takes the question back."""
+PERMISSION: Final = "session/request_permission"
+
+THREADS: Final = 8
+"""Questions that are judged at a time. One that waits for a disk takes one of them."""
+
+CLOSE_SECONDS: Final = 5.0
+"""How long the end of a hub waits for lines of the audit log."""
+
+Result = TypeVar("Result")
 
 Lender: TypeAlias = Literal["hub", "client", "other side"]
 LENDERS: Final[dict[Lender, str]] = {
@@ -63,6 +75,11 @@ class AgentQuestion(Struct, frozen=True, kw_only=True):
     decision: PolicyDecision
     """Why it is asked."""
     options: list[v1.PermissionOption]
+
+    @property
+    def rule(self) -> str:
+        """The rule by which people are asked, if one of a file says so."""
+        return "" if self.decision.rule.startswith(BUILT_IN) else self.decision.rule
 
 
 class HubQuestion(Struct, kw_only=True):
@@ -88,6 +105,24 @@ class HubJudge:
         )
         self._agents: dict[tuple[str, int], AgentQuestion] = {}  # by session and sequence
         self._own: dict[tuple[str, int], HubQuestion] = {}
+        self.threads = ThreadPoolExecutor(THREADS, thread_name_prefix="dragoman judge")
+
+    async def in_thread(self, work: Callable[..., Result], *args: Any, **options: Any) -> Result:
+        """Do something that may wait for a disk."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self.threads, partial(work, *args, **options))
+
+    def _start(self, work: Callable[..., None], *args: Any, **options: Any) -> None:
+        """The same for what nobody waits for."""
+        asyncio.get_running_loop().run_in_executor(self.threads, partial(work, *args, **options))
+
+    async def aclose(self) -> None:
+        """Let lines be written that are on their way."""
+        closing = asyncio.to_thread(self.threads.shutdown)
+        try:
+            await asyncio.wait_for(closing, CLOSE_SECONDS)
+        except TimeoutError:
+            log.warning("the audit log, or a policy, could not be reached: some decisions may have no line")
 
     def load(self, file: str) -> None:
         """Read the hub's policy anew. Raises `PolicyError`, and then the old one holds."""
@@ -96,73 +131,90 @@ class HubJudge:
 
     # What agents ask themselves.
 
-    def decide(self, session: LiveSession, request: OpenRequest) -> Raw | None:
-        """The answer of the rules to a request for permission; None if people are to answer."""
-        agent_question = self.keep_open(session, request)
-        if agent_question.decision.outcome == "ask":
-            return None
-        outcome: Literal["allow", "deny"] = "allow" if agent_question.decision.outcome == "allow" else "deny"
-        option = choose_option(outcome, agent_question.options)
-        if option is None and outcome == "allow":
-            return None  # no option says yes for once: which one is meant, people decide
-        del self._agents[session.id, request.sequence]
-        settlement = self._judge.settle(
-            agent_question.act, agent_question.decision, agent_question.options, option, by="policy"
-        )
-        return Raw(write(select_option(settlement.option)))
-
-    def keep_open(self, session: LiveSession, request: OpenRequest) -> AgentQuestion:
-        """Take note of a request for permission that people may answer. `check_question` has read it."""
+    def decide(self, session: LiveSession, request: OpenRequest, calls: ToolCalls) -> Raw | AgentQuestion:
+        """The answer of the rules to a request for permission, or the question for people; either is in the
+        audit log then. `check_question` has read the request. Called in a thread.
+        """
         permission = read(request.params, v1.RequestPermissionRequest)
-        call = permission.tool_call
-        known_call = session.calls.find_call(session.id, call)
+        call, options = permission.tool_call, permission.options
+        known_call = calls.find_call(session.id, call)
         act = act_of_call(call, _setting(session), session_id=session.id, known_call=known_call)
         act = resolve(act)
         decision = self._judge.decide(act, self._policy(session))
-        rule = "" if decision.rule.startswith(BUILT_IN) else decision.rule
-        session.dispatch(ev.RequestAnnotated(sequence=request.sequence, rule=rule))
-        agent_question = AgentQuestion(act=act, decision=decision, options=permission.options)
-        self._agents[session.id, request.sequence] = agent_question
-        return agent_question
+        if decision.outcome != "ask":
+            option = choose_option("allow" if decision.outcome == "allow" else "deny", options)
+            # Where no option says yes for once, people decide which one is meant.
+            if option is not None or decision.outcome == "deny":
+                settlement = self._judge.settle(act, decision, options, option, by="policy")
+                return Raw(write(select_option(settlement.option)))
+        self.write(act, decision, outcome="ask", why=decision.why, by="policy")
+        return AgentQuestion(act=act, decision=decision, options=options)
 
-    def on_answer(
-        self, session: LiveSession, request: OpenRequest, *, outcome: str, by: str, result: Raw | None
-    ) -> Raw | None:
-        """Write down what comes of a question, before it takes effect; what the agent is told instead of
-        `result` if that cannot be written.
+    def open(self, session: LiveSession, request: OpenRequest, question: AgentQuestion) -> None:
+        """People are about to hear of it."""
+        self._agents[session.id, request.sequence] = question
+
+    async def answer(
+        self, session: LiveSession, request: OpenRequest, *, by: str, result: Raw | None
+    ) -> bool:
+        """Write a person's answer down, then let it take effect; whether it was the first. If it cannot be
+        written, the agent hears that nothing is permitted.
         """
-        how = _BY.get(outcome, "cancel")
+        settle = partial(session.settle, request.sequence, outcome="answered", by=by)
+        key = (session.id, request.sequence)
+        own = self._own.get(key)
+        if own is not None:
+            own.choice = PermissionChoice(option_id=_option_in(result), by="person", person=by)
+        if request.method != PERMISSION or request.is_own:
+            return settle(result=result)
+        question = self._agents.pop(key, None)
+        if question is None:
+            return False  # the answer of somebody else is being written
         option = _option_in(result)
-        person = by if how == "person" else ""
+        usable = usable_options(question.options)
+        kind = next((candidate.kind for candidate in usable if candidate.option_id == option), None)
+        verdict: Literal["allow", "deny"] = "allow" if kind in ("allow_once", "allow_always") else "deny"
+        decision = PolicyDecision(outcome=verdict, rule=question.decision.rule, why=why_of(kind, "person"))
+        settlement = await self.in_thread(
+            self._judge.settle,
+            question.act,
+            decision,
+            question.options,
+            option if kind is not None else None,
+            by="person",
+            person=by,
+        )
+        is_written = settlement.decision.outcome == verdict
+        if not settle(result=result if is_written else Raw(write(select_option(settlement.option)))):
+            self._judge.take_back(question.act)  # it ended meanwhile
+            await self.in_thread(self._write_end, question, "cancel")
+            return False
+        if is_written and kind in ("allow_always", "reject_always"):
+            await self.in_thread(self._judge.remember, question.act, verdict)
+        return True
+
+    def on_end(self, session: LiveSession, request: OpenRequest, *, outcome: str, result: Raw | None) -> None:
+        """A question has ended, or is about to, without an answer of a person."""
+        by: By = "deadline" if outcome == "expired" else "cancel"
         own = self._own.get((session.id, request.sequence))
         if own is not None:
-            own.choice = PermissionChoice(option_id=option, by=how, person=person)
-            return result
-        agent_question = self._agents.pop((session.id, request.sequence), None)
-        if agent_question is None:  # a rule has decided it, or it is no request for permission
-            return result
-        kind = next(
-            (
-                candidate.kind
-                for candidate in usable_options(agent_question.options)
-                if candidate.option_id == option
-            ),
-            None,
-        )
-        verdict: Literal["allow", "deny"] = "allow" if kind in ("allow_once", "allow_always") else "deny"
-        decision = PolicyDecision(outcome=verdict, rule=agent_question.decision.rule, why=why_of(kind, how))
-        option_id = option if kind is not None else None
-        settlement = self._judge.settle(
-            agent_question.act, decision, agent_question.options, option_id, by=how, person=person
-        )
-        if settlement.decision.outcome != verdict:
-            return Raw(write(select_option(settlement.option)))
-        if kind in ("allow_always", "reject_always"):
-            self._hub.owner.start(self._remember(agent_question.act, verdict))
-        return result
+            own.choice = PermissionChoice(option_id=_option_in(result), by=by)
+        question = self._agents.pop((session.id, request.sequence), None)
+        if question is not None:
+            self._start(self._write_end, question, by)
 
-    async def _remember(self, act: Act, outcome: Literal["allow", "deny"]) -> None:
-        await asyncio.to_thread(self._judge.remember, act, outcome)
+    def _write_end(self, question: AgentQuestion, by: By) -> None:
+        self.write(question.act, question.decision, outcome="deny", why=why_of(None, by), by=by)
+
+    def write(
+        self, act: Act, decision: PolicyDecision, *, outcome: Literal["ask", "deny"], why: str, by: By
+    ) -> None:
+        """Write down what permits nothing: it holds also where it cannot be written."""
+        try:
+            line = PolicyDecision(outcome=outcome, rule=decision.rule, why=why)
+            self._judge.write(act, line, by=by, option=None)
+        except OSError:
+            log.exception("the audit log cannot be written; nothing is permitted until it can")
 
     # What agents want of lent files and terminals.
 
@@ -173,7 +225,8 @@ class HubJudge:
         if session is None:  # it was closed meanwhile
             raise policy_refusal()
         lender: Lender = "other side" if request.method == PERMIT_METHOD else "hub"
-        await self._desk(session, request, lender=lender).guard(access)
+        desk = await self.in_thread(self._desk, session, request, lender=lender)
+        await desk.guard(access)
         if request.sequence not in session.state.requests:  # its turn has ended meanwhile
             raise policy_refusal()
 
@@ -181,7 +234,7 @@ class HubJudge:
         self, session: LiveSession, request: OpenRequest
     ) -> Literal["allow", "ask", "deny"]:
         """What holds for files and terminals that a client lends: rules that deny, and rules that ask. What
-        no rule names is left to the client, which has a person of its own.
+        no rule names is left to the client, which has a person of its own. Called in a thread.
         """
         act = _lent_act(session, request)
         if act is None:
@@ -195,9 +248,10 @@ class HubJudge:
 
     async def permit_for_client(self, session: LiveSession, request: OpenRequest) -> None:
         """Ask people about something that a client lends; raises if they do not permit it."""
-        act = _lent_act(session, request)
+        act = await self.in_thread(_lent_act, session, request)
         assert act is not None  # else nothing was to be asked
-        await self._desk(session, request, lender="client").permit(act)
+        desk = await self.in_thread(self._desk, session, request, lender="client")
+        await desk.permit(act)
 
     def _desk(self, session: LiveSession, request: OpenRequest, *, lender: Lender) -> PermissionService:
         setting = _setting(session)
@@ -231,7 +285,9 @@ class HubJudge:
     # What clients bring along.
 
     def decide_about_server(self, act: Act, *, cwd: str) -> PolicyDecision:
-        """What the rules about MCP servers say of one that a client names; what none names is allowed."""
+        """What the rules about MCP servers say of one that a client names; what none names is allowed. Called
+        in a thread.
+        """
         return self._judge.decide(act, self._policy_in([cwd]).about_servers())
 
     async def settle_server(
@@ -242,7 +298,7 @@ class HubJudge:
         options: Sequence[v1.PermissionOption],
     ) -> bool:
         """Write down what was decided about it; whether it is permitted."""
-        settlement = await asyncio.to_thread(
+        settlement = await self.in_thread(
             self._judge.settle,
             act,
             decision,
@@ -255,11 +311,8 @@ class HubJudge:
 
     def take_back(self, act: Act, decision: PolicyDecision) -> None:
         """Whoever named the server has left, and nobody needs an answer."""
-        taken_back = PolicyDecision(outcome="deny", rule=decision.rule, why=why_of(None, "cancel"))
-        try:
-            self._judge.write(act, taken_back, by="cancel", option=None)
-        except OSError:  # nothing was permitted; the cancellation must go on
-            log.exception("the audit log cannot be written")
+        why = why_of(None, "cancel")
+        self._start(self.write, act, decision, outcome="deny", why=why, by="cancel")
 
     # Questions of the hub's own.
 
@@ -310,13 +363,14 @@ class SessionAsker:
         self._request = request
         self._lender = lender
 
-    async def ask(self, act: PermissionPrompt) -> PermissionChoice:
-        params = await asyncio.to_thread(self._params, act)
+    async def ask(self, prompt: PermissionPrompt) -> PermissionChoice:
+        params = await self._judge.in_thread(self._params, prompt)
         async with waiting_for_people():
             return await self._judge.ask_people(self._session, params, about=self._request)
 
     def _params(self, prompt: PermissionPrompt) -> bytes:
-        act = prompt.act
+        act, decision = prompt.act, prompt.decision
+        self._judge.write(act, decision, outcome="ask", why=decision.why, by="policy")
         call: dict[str, Any] = {
             "toolCallId": f"hub-{self._request.sequence}",
             "title": _title(act, LENDERS[self._lender]),
@@ -358,7 +412,7 @@ def check_question(request: OpenRequest) -> None:
 
 def refusal_of(request: OpenRequest, *, cancel: bool) -> bytes:
     """How a request is answered that nobody answers."""
-    if request.method != "session/request_permission":
+    if request.method != PERMISSION:
         return encode_json({"action": "cancel" if cancel else "decline"})
     if not cancel:
         try:

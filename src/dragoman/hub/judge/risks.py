@@ -1,16 +1,16 @@
 """What the reviewer's rules find in something that an agent asks permission for, beside the request.
 
-Nobody waits for it. A command is judged before anybody is told of the request, because that takes no time;
-a change, and a call of which the request names no more than the id, are judged while people already look at
-it, and what was found is stored and told behind it. What cannot be judged is said to be so. Whatever is found
-decides nothing: a policy does that (`judging`), or a person.
+A command, or a small text, is looked at before anybody is told of the request. A change, and a call of which
+the request names no more than the id, are looked at while people already see the request, and what was found
+is stored and told behind it. What cannot be judged is said to be so. Whatever is found decides nothing: a
+policy does that (`hub_judge`), or a person.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, Raw
@@ -83,40 +83,36 @@ class RiskAssessor:
             self._is_warming = True
             self._hub.owner.start(asyncio.to_thread(warm))
 
-    def look(self, session: LiveSession, request: OpenRequest) -> None:
-        """Called before anybody is told; what takes longer is told later."""
+    def look(self, session: LiveSession, request: OpenRequest) -> dict[str, Raw] | None:
+        """What can be said before anybody is told of a request; None if `look_longer` is to be called then.
+        Called in a thread.
+        """
         if request.assessment is not None or request.method != "session/request_permission":
-            return
+            return None
         try:
-            call = read(request.params, v1.RequestPermissionRequest).tool_call
+            call = _call_in(request)
             proposal = _proposal(session, call, most=AT_ONCE)
             if not (_says_what(call) and proposal.names_deeds):
-                self._hub.owner.start(
-                    self._later(session, request, lambda: self._judge_by_announcement(session, request, call))
-                )
-                return
+                return None
             judgement = at_once(proposal)
             if judgement is None:
-                self._start(session, request, lambda: self._judge(session, call))
-                return
+                return None
         except SchemaError:
             judgement = judgement_failed("the request cannot be read")
         except Exception:  # a mistake in a rule must not cost the request
             log.exception("the rules failed")
             judgement = judgement_failed("the rules failed")
-        members = {name: Raw(encode_json(value)) for name, value in _members(judgement).items()}
-        session.dispatch(ev.RequestAnnotated(sequence=request.sequence, assessment=members))
+        return {name: Raw(encode_json(value)) for name, value in _members(judgement).items()}
 
-    def _start(
-        self, session: LiveSession, request: OpenRequest, judge: Callable[[], Awaitable[RiskJudgement | None]]
-    ) -> None:
-        self._hub.owner.start(self._later(session, request, judge))
-
-    async def _later(
-        self, session: LiveSession, request: OpenRequest, judge: Callable[[], Awaitable[RiskJudgement | None]]
-    ) -> None:
+    async def look_longer(self, session: LiveSession, request: OpenRequest) -> None:
+        """While people already see it."""
         try:
-            judgement = await judge()
+            call = await asyncio.to_thread(_call_in, request)
+            proposal = await asyncio.to_thread(_proposal, session, call, most=AT_ONCE)
+            if _says_what(call) and proposal.names_deeds:
+                judgement = await self._judge(session, call)
+            else:
+                judgement = await self._judge_by_announcement(session, request, call)
         except JournalError as error:
             log.warning("session %s: a request is not judged: %s", session.id, error)
             judgement = judgement_failed("the session's journal could not be read")
@@ -161,6 +157,10 @@ class RiskAssessor:
                     if progress is not None and progress.tool_call_id == call.tool_call_id:
                         known_call = _over(progress, known_call)
         return await self._judge(session, _over(call, known_call))
+
+
+def _call_in(request: OpenRequest) -> v1.ToolCallUpdate:
+    return read(request.params, v1.RequestPermissionRequest).tool_call
 
 
 def _members(judgement: RiskJudgement) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import asyncio
 import uuid
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Raw
 
@@ -58,17 +58,18 @@ async def permit_servers(
 ) -> None:
     """Raise the answer to a request that names an MCP server which is not permitted."""
     servers = value_of(params.get("mcpServers"))
-    setting = ActContext(agent=agent, roots=with_real_paths([cwd]), home=policy_paths().home)
     for server in servers if isinstance(servers, list) else []:
         if not isinstance(server, dict):
             continue
-        act = act_of_server(server, setting)
-        decision = judge.decide_about_server(act, cwd=cwd)
+        act, decision = await judge.in_thread(_decide, judge, server, agent=agent, cwd=cwd)
         choice = PermissionChoice(
             option_id=choose_option("allow" if decision.outcome == "allow" else "deny", OPTIONS), by="policy"
         )
         if decision.outcome == "ask":
             try:
+                await judge.in_thread(
+                    judge.write, act, decision, outcome="ask", why=decision.why, by="policy"
+                )
                 choice = await _ask(hub, judge, act, session)
             except asyncio.CancelledError:
                 judge.take_back(act, decision)
@@ -77,6 +78,12 @@ async def permit_servers(
         if not await judge.settle_server(act, decision, choice, OPTIONS):
             why = f"Forbidden: the MCP server {act.tool!r} is not permitted: {decision.why}"
             raise ErrorAnswer(FORBIDDEN, why, {"reason": "policy"})
+
+
+def _decide(judge: HubJudge, server: dict[str, Any], *, agent: str, cwd: str) -> tuple[Act, PolicyDecision]:
+    setting = ActContext(agent=agent, roots=with_real_paths([cwd]), home=policy_paths().home)
+    act = act_of_server(server, setting)
+    return act, judge.decide_about_server(act, cwd=cwd)
 
 
 def _decide_by_answer(decision: PolicyDecision, choice: PermissionChoice) -> PolicyDecision:

@@ -28,7 +28,7 @@ from dragoman.runtime.budget import HeldBytes
 from dragoman.runtime.locks import KeyedLock
 from dragoman.workspace.lent_files import Guard
 from dragoman.workspace.method_handlers import MethodHandlers
-from dragoman.workspace.refusals import session_unknown
+from dragoman.workspace.refusals import reason_of, session_unknown
 from dragoman.workspace.remote_access import PERMIT_METHOD, read_access
 from dragoman.workspace.roots import Roots
 from dragoman.workspace.settings import DEFAULT_SETTINGS
@@ -157,6 +157,11 @@ class HubLender:
                 self._keep(session.id, str(value_of(object_of(request.params).get("terminalId"))))
             result = await self._handlers.answer(request.method, request.params)
         except ErrorAnswer as error:
+            if reason_of(error) == "outside":
+                path = str(value_of(object_of(request.params).get("path"), ""))[:200]
+                session.hub.broker.attempts.write_refusal(
+                    request.method, error.message, session=session, title=path
+                )
             details = {"code": error.code, "message": error.message} | (
                 {} if error.data is None else {"data": error.data}
             )

@@ -105,7 +105,7 @@ class PushedAnswer(Struct, frozen=True):
 
     async def settle(self) -> bool:
         """Whether it was the first answer to a question that still has buttons; it is stored then."""
-        request = self.session.state.requests.get(self.ticket.request)
+        request = self.session.state.visible_request(self.ticket.request)
         if request is None or self.ticket.option not in options_of(request).values():
             return False
         if (
@@ -113,12 +113,16 @@ class PushedAnswer(Struct, frozen=True):
         ):  # the session was deleted, loaded again, and asks something else
             return False
         outcome = {"outcome": {"outcome": "selected", "optionId": self.ticket.option}}
-        is_settled = self.session.settle(
-            request.sequence, outcome="answered", by=self.by, result=Raw(encode_json(outcome))
-        )
+        result = Raw(encode_json(outcome))
+        is_settled = await self.session.answer(request.sequence, by=self.by, result=result)
         if is_settled:
             await self.session.log.flush(STORE_SECONDS)
             log.info("push: %s answered in session %s from a notification", self.by, self.session.id)
+        else:
+            why = "the question had its answer already"
+            self.session.hub.broker.attempts.write_refusal(
+                PERMISSION, why, person=self.by, session=self.session
+            )
         return is_settled
 
 
@@ -215,11 +219,11 @@ class PushNotifier:
             return
         state = session.state
         before = self._progress.get(session.id) or _SessionGlance()
-        questions = frozenset(number for number, request in state.requests.items() if request.is_question)
+        questions = frozenset(request.sequence for request in state.questions)
         for number in sorted(questions - before.questions):
             self._owner.start(self._ask(session, number))
         turn = state.current.key if state.current is not None else ""
-        is_busy = bool(turn or state.queue or questions)
+        is_busy = bool(turn or state.queue or state.requests)
         if before.turn and not is_busy:
             self._on_turn_end(session, before.turn)
         if is_busy:
@@ -231,7 +235,7 @@ class PushNotifier:
         await asyncio.sleep(self._ask_delay)
         if any(subscription.answers for subscription in self.store):
             await _wait_for_rules(session, number, self._rules_seconds)
-        request = session.state.requests.get(number)
+        request = session.state.visible_request(number)
         if request is not None and request.is_question:
             kind = QUESTION_KINDS.get(request.method, "question")
             await self._tell(session, kind, about=str(number), request=request)

@@ -3,7 +3,7 @@
 Events are what `step` is given. Effects are what it gives back beside entries: each names the entry that
 must be stored before it is done (`after`), so that nothing happens that a crash could undo. An effect that
 was stored and not done before a crash is done again, and whoever has had it drops it: an agent host knows
-the number of the last frame that it took, a start finds its prompt in the queue, a question is asked again.
+the number of the last frame that it took, a start finds its prompt in the queue, a question is judged again.
 """
 
 from __future__ import annotations
@@ -266,14 +266,20 @@ class QuestionAsked(_Event, frozen=True):
     """As with `RequestReceived`."""
 
 
-class RequestAnnotated(_Event, frozen=True):
-    """What is known of a request beside what the agent says; None changes nothing."""
+class RequestJudged(_Event, frozen=True):
+    """What the rules say of a question, as the audit log has it by now. People may know of the question from
+    here on, unless an `outcome` says that it needs no people any more.
+    """
 
     sequence: int
-    rule: str | None = None
+    rule: str = ""
     assessment: dict[str, Raw] | None = None
     expires: float = 0.0
     expiry: Raw | None = None
+    outcome: str = ""
+    by: str = ""
+    result: Raw | None = None
+    error: Any = None
 
 
 class RequestAssessed(_Event, frozen=True):
@@ -350,7 +356,7 @@ Event: TypeAlias = (
     | TurnFailed
     | AgentClosed
     | QuestionAsked
-    | RequestAnnotated
+    | RequestJudged
     | RequestAssessed
     | CheckpointTaken
     | Draining
@@ -398,7 +404,7 @@ class SendToAgent(_Effect, frozen=True):
 
 
 class OpenRequestReceived(_Effect, frozen=True):
-    """Entry `after` is a request: decide it, lend what it needs, or ask people."""
+    """Entry `after` is a request: lend what it needs, or judge it and say `RequestJudged`."""
 
 
 class RequestSettled(_Effect, frozen=True):

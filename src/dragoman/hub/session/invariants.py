@@ -35,6 +35,7 @@ PROMISES = {
     "continued-once": "A hand-over to a session is written once, however often it is asked for.",
     "request-answered-once": "A request of an agent gets one answer, or ends with its process or session.",
     "settled-once": "A request is settled once.",
+    "judged-before-open": "Nobody can answer a question before it is judged and that is written down.",
     "updates-in-order": "Updates are stored in the order in which the agent sent them, each once.",
     "updates-complete": "Every update of an agent that lives is stored.",
     "frames-for-their-process": "An agent gets what was stored for its own process, once and in order.",

@@ -3,7 +3,8 @@
 The state of a step is the fold of all entries so far, stored or not. Entries of one step are stored
 together, and its effects are done when they are. So whatever a session promises is decided here, in one
 place and without waiting for anything: a prompt has one end, one prompt at a time is with the agent, a
-request gets one answer, and a session that is being closed takes nothing new.
+request gets one answer, a question is open for nobody before it is judged, and a session that is being closed
+takes nothing new.
 """
 
 from __future__ import annotations
@@ -422,7 +423,9 @@ def _question_asked(work: _StepWork, event: ev.QuestionAsked) -> Verdict:
 
 
 def _request_answered(work: _StepWork, event: ev.RequestAnswered) -> Verdict:
-    if event.sequence not in work.state.requests:
+    open_request = work.state.requests.get(event.sequence)
+    # Nobody answers what is not judged yet; it may end without an answer.
+    if open_request is None or (event.outcome == "answered" and not open_request.is_visible):
         return "ignored"
     _settle(
         work,
@@ -472,16 +475,27 @@ def _cancel_request(work: _StepWork, open_request: OpenRequest) -> None:
         _settle(work, sequence, outcome="cancelled", result=CANCELLED_ELICITATION)
 
 
-def _request_annotated(work: _StepWork, event: ev.RequestAnnotated) -> Verdict:
+def _request_judged(work: _StepWork, event: ev.RequestJudged) -> Verdict:
     open_request = work.state.requests.get(event.sequence)
-    if open_request is None:
+    if open_request is None or open_request.is_visible:
         return "ignored"
+    if event.outcome:
+        _settle(
+            work,
+            event.sequence,
+            outcome=event.outcome,
+            by=event.by,
+            result=event.result,
+            error=event.error,
+        )
+        return "done"
     open_request = replace(
         open_request,
-        rule=open_request.rule if event.rule is None else event.rule,
+        is_judged=True,
+        rule=event.rule,
         assessment=open_request.assessment if event.assessment is None else event.assessment,
-        expires=event.expires or open_request.expires,
-        expiry=event.expiry or open_request.expiry,
+        expires=event.expires,
+        expiry=event.expiry,
     )
     work.state = with_request(work.state, open_request)
     return "done"
@@ -762,7 +776,7 @@ _HANDLERS: Mapping[type[Event], Callable[[_StepWork, Any], Verdict]] = {
     ev.TurnFailed: _turn_failed,
     ev.AgentClosed: _agent_closed,
     ev.QuestionAsked: _question_asked,
-    ev.RequestAnnotated: _request_annotated,
+    ev.RequestJudged: _request_judged,
     ev.RequestAssessed: _request_assessed,
     ev.CheckpointTaken: _checkpoint_taken,
     ev.Draining: _draining,

@@ -156,6 +156,10 @@ class OpenRequest(Struct, frozen=True):
     """What the reviewer's rules say of it, as clients are told; None as long as they have said nothing."""
     is_whole: bool = True
     """As with `QueuedPrompt`."""
+    is_judged: bool = False
+    """Whether a question is judged, and that is written down. It ends with the hub: the next one judges the
+    question again before anybody sees it.
+    """
 
     @property
     def is_own(self) -> bool:
@@ -165,6 +169,11 @@ class OpenRequest(Struct, frozen=True):
     @property
     def is_question(self) -> bool:
         return self.method in QUESTIONS
+
+    @property
+    def is_visible(self) -> bool:
+        """Whether anybody may know of it and answer it: of a question nobody may before it is judged."""
+        return self.is_judged or not self.is_question
 
 
 class ChildSession(Struct, frozen=True):
@@ -341,9 +350,30 @@ class SessionState(Struct, frozen=True, kw_only=True):
         return any(is_for_person(request.method) for request in self.requests.values())
 
     @property
+    def questions(self) -> Sequence[OpenRequest]:
+        """What people are asked now. Questions that are not judged yet are not among them."""
+        if not self.requests:
+            return ()
+        return [request for request in self.requests.values() if request.is_question and request.is_judged]
+
+    def visible_request(self, sequence: int) -> OpenRequest | None:
+        """The open request with this number, if anybody may know of it."""
+        request = self.requests.get(sequence)
+        return request if request is not None and request.is_visible else None
+
+    @property
+    def withheld_from(self) -> int:
+        """The first question that is not judged yet: clients are told nothing from there on; 0 if there is
+        none.
+        """
+        if not self.requests:
+            return 0
+        return min((number for number, request in self.requests.items() if not request.is_visible), default=0)
+
+    @property
     def listed_state(self) -> str:
         """One word for listings."""
-        if self.requests and any(request.is_question for request in self.requests.values()):
+        if self.questions:
             return "waiting"
         if not self.is_calm:
             return "running"  # the next hub looks for it after a crash: the agent waits for something

@@ -2,19 +2,23 @@
 
 JSON lines, only ever appended to, readable by their owner alone. Each line is one write, so that lines of
 several processes never mix. A log that has grown large is renamed (`audit.jsonl.1` is the latest) and a new
-one is begun. Secrets are covered as far as they can be told; file contents are never written here.
+one is begun. Each line has the number and the digest of the one before it, also across files, and a small
+file beside the log (`audit.jsonl.head`) has those of the last one: `audit_chain` checks them. Secrets are
+covered as far as they can be told; file contents are never written here.
 
 A line holds: `time`, `agent`, `session`, `method`, `kind`, `tool`, `title`, `paths`, `command`, `outcome`,
 `rule`, `why`, `by` (`policy`, `person`, `deadline` or `cancel`), `option` and, at a hub, `person`: the name
 of the token whose holder answered. What a subagent wanted has `requester`: its name, and for whom it works.
+At its end a line has `n`, its number, and `prev`, the SHA-256 of the line before it without its newline.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Any, Final, Literal, TypeAlias
 
@@ -24,6 +28,7 @@ from msgspec import Struct
 from dragoman.system.files import CAREFUL, lock
 from dragoman.workspace.policy.act import Act
 from dragoman.workspace.policy.decision import PolicyDecision
+from dragoman.workspace.policy.policy_paths import policy_paths
 from dragoman.workspace.policy.redaction import redact
 
 MOST_BYTES: Final = 16 * 1024 * 1024
@@ -32,6 +37,13 @@ By: TypeAlias = Literal["policy", "person", "deadline", "cancel"]
 
 KEPT: Final = 3
 """How many older logs are kept."""
+
+BEGINNING: Final = "0" * 64
+"""What the first line of all has in the place of the digest of the one before it."""
+
+HEAD_BYTES: Final = 256
+BLOCK_BYTES: Final = 64 * 1024
+"""How much of a head, and of the end of a log, is read at once."""
 
 
 class AuditEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -65,7 +77,7 @@ def audit_entry(
     time: datetime,
 ) -> AuditEntry:
     return AuditEntry(
-        time=time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        time=_timestamp(time),
         agent=act.agent,
         session=act.session_id,
         method=act.method,
@@ -82,6 +94,55 @@ def audit_entry(
         person=person,
         requester=redact(act.requester),
     )
+
+
+def attempt_entry(
+    method: str,
+    title: str,
+    *,
+    outcome: Literal["allow", "deny"],
+    why: str,
+    by: By = "person",
+    person: str = "",
+    agent: str = "",
+    session: str = "",
+    kind: str = "other",
+    paths: tuple[str, ...] = (),
+    command: str | None = None,
+) -> AuditEntry:
+    """What somebody did, or tried to do, to what decides: a mode, a question that is not theirs to answer."""
+    return AuditEntry(
+        time=_timestamp(datetime.now(UTC)),
+        agent=agent,
+        session=session,
+        method=method,
+        kind=kind,
+        tool="",
+        title=redact(title),
+        paths=paths,
+        command=command,
+        outcome=outcome,
+        rule="",
+        why=redact(why),
+        by=by,
+        option=None,
+        person=person,
+    )
+
+
+def write_approve_mode(door: str, approve: str | None, *, agent: str) -> None:
+    """One line where a command allows what the policy would ask about. If it cannot be written, nothing
+    else can, and so nothing is permitted.
+    """
+    if approve in ("all", "reads"):
+        why = "what no rule covers is allowed" + (", if it only reads" if approve == "reads" else "")
+        entry = attempt_entry(door, f"approve {approve}", outcome="allow", why=why, agent=agent, kind="mode")
+        with suppress(OSError):
+            AuditLog(policy_paths().audit).append(entry)
+
+
+def _timestamp(time: datetime) -> str:
+    return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 class AuditLog:
@@ -105,16 +166,29 @@ class AuditLog:
 
     def append(self, line: AuditEntry) -> None:
         """Write one line; raises `OSError` if that is not possible."""
-        data = msgspec.json.encode(line) + b"\n"
-        with self._lock, self._open_locked() as descriptor:
-            byte_count = os.write(descriptor, data)
-            if byte_count != len(
-                data
-            ):  # a full disk took a part: end the line, so that the next one is whole
+        entry = msgspec.json.encode(line)
+        with self._lock, self._open_locked() as descriptor, self._open_head() as head_descriptor:
+            head = _last_line(descriptor, read_head(os.read(head_descriptor, HEAD_BYTES)))
+            text = b'%b,"n":%d,"prev":"%b"}' % (entry[:-1], head.number + 1, head.digest.encode())
+            byte_count = os.write(descriptor, text + b"\n")
+            if byte_count != len(text) + 1:
+                # A full disk took a part: end the line, so that the next one is whole.
                 os.write(descriptor, b"\n")
                 raise OSError("the audit log took only a part of a line")
             if self._sync:
                 os.fsync(descriptor)
+            size = os.fstat(descriptor).st_size
+            os.lseek(head_descriptor, 0, os.SEEK_SET)
+            os.write(head_descriptor, write_head(AuditHead(head.number + 1, digest_of(text), size)))
+
+    @contextmanager
+    def _open_head(self) -> Iterator[int]:
+        """Whoever has locked the log has it alone."""
+        descriptor = os.open(head_path(self.path), os.O_RDWR | os.O_CREAT | CAREFUL, 0o600)
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
 
     @contextmanager
     def _open_locked(self) -> Iterator[int]:
@@ -134,7 +208,7 @@ class AuditLog:
                 os.close(descriptor)
 
     def _open(self) -> int:
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | CAREFUL
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | CAREFUL
         try:
             return os.open(self.path, flags, 0o600)
         except FileNotFoundError:
@@ -157,6 +231,77 @@ class AuditLog:
             os.replace(self.path, f"{self.path}.1")
         else:
             os.unlink(self.path)
+
+
+# The chain.
+
+
+class AuditHead(Struct, frozen=True, array_like=True):
+    """The last line of a log: its number, its digest, and how large the file was with it."""
+
+    number: int
+    digest: str
+    size: int
+
+
+def head_path(path: str) -> str:
+    return f"{path}.head"
+
+
+def digest_of(line: bytes) -> str:
+    """Of a line without its newline."""
+    return hashlib.sha256(line).hexdigest()
+
+
+def read_head(data: bytes) -> AuditHead | None:
+    """None for what is no head: there was none, or somebody has spoiled it."""
+    try:
+        return msgspec.json.decode(data, type=AuditHead)
+    except msgspec.MsgspecError:
+        return None
+
+
+def write_head(head: AuditHead) -> bytes:
+    """Always of the same length, so that one write replaces another."""
+    return b'[%20d,"%b",%20d]\n' % (head.number, head.digest.encode(), head.size)
+
+
+def chain_of(line: bytes) -> tuple[int, str] | None:
+    """The number of a line, and the digest of the one before it; None for a line without them."""
+    try:
+        place = msgspec.json.decode(line, type=_ChainMembers)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+    return place.n, place.prev
+
+
+class _ChainMembers(Struct):
+    n: int
+    prev: str
+
+
+def _last_line(descriptor: int, head: AuditHead | None) -> AuditHead:
+    """What the next line follows. The file tells, where the head does not know of all of it: it was killed
+    before it was written, or an older version has written lines since.
+    """
+    size = os.fstat(descriptor).st_size
+    if head is not None and (head.size == size or not size):  # an empty log is new, and goes on
+        return head
+    if not size:
+        return AuditHead(0, BEGINNING, 0)
+    line, number = _read_last_line(descriptor, size), 0 if head is None else head.number
+    place = chain_of(line)
+    return AuditHead(number if place is None else place[0], digest_of(line), size)
+
+
+def _read_last_line(descriptor: int, size: int) -> bytes:
+    data, start = b"", size
+    while start and b"\n" not in data.rstrip(b"\n"):
+        count = min(start, BLOCK_BYTES)
+        start -= count
+        os.lseek(descriptor, start, os.SEEK_SET)
+        data = os.read(descriptor, count) + data
+    return data.rstrip(b"\n").rpartition(b"\n")[2]
 
 
 def read_entries(text: str) -> Iterator[dict[str, Any]]:

@@ -1,11 +1,12 @@
 """Permissions for one act: allowed when an agent asked, and not asked again when it then acts through us.
 
-Pure. A grant holds what was shown: the command with its folder and variables, or the change of a file. It is
+A grant holds what was shown: the command with its folder and variables, or the change of a file. It is
 used up by one act and ends with its turn. A No to the same act ends it, too.
 """
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Callable
 from typing import Final
@@ -31,14 +32,16 @@ class Grant(Struct, frozen=True, kw_only=True):
 
 
 class Grants:
-    """The grants of any number of sessions that are not used yet."""
+    """The grants of any number of sessions that are not used yet. Several threads may use them."""
 
     def __init__(self) -> None:
         self._grants: deque[Grant] = deque(maxlen=MOST_GRANTS)
+        self._lock = threading.Lock()
 
     def add(self, act: Act) -> None:
         """An agent's request for permission was answered with yes."""
-        self._grants.extend(_grants_in(act))
+        with self._lock:
+            self._grants.extend(_grants_in(act))
 
     def take_back(self, act: Act) -> None:
         """The same was answered with no."""
@@ -48,24 +51,26 @@ class Grants:
     def use(self, act: Act) -> bool:
         """Whether something lent was granted before. A granted command or change is used up by this."""
         wanted = _grants_in(act)
-        found = [self._find(grant) for grant in wanted]
-        if not wanted or any(grant is None for grant in found):
-            return False
-        for want, grant in zip(wanted, found, strict=True):
-            # Whoever may change a file may look at it first, and then still change it.
-            if grant is not None and grant.verb == want.verb and grant in self._grants:
-                self._grants.remove(grant)
+        with self._lock:
+            found = [self._find(grant) for grant in wanted]
+            if not wanted or any(grant is None for grant in found):
+                return False
+            for want, grant in zip(wanted, found, strict=True):
+                # Whoever may change a file may look at it first, and then still change it.
+                if grant is not None and grant.verb == want.verb and grant in self._grants:
+                    self._grants.remove(grant)
         return True
 
     def sessions(self) -> frozenset[str]:
-        return frozenset(grant.session_id for grant in self._grants)
+        with self._lock:
+            return frozenset(grant.session_id for grant in self._grants)
 
     def forget(self, session_id: str) -> None:
         """The turn of a session has ended."""
         self._keep(lambda grant: grant.session_id != session_id)
 
     def clear(self) -> None:
-        self._grants.clear()
+        self._keep(lambda _: False)
 
     def _find(self, want: Grant) -> Grant | None:
         near = [
@@ -78,9 +83,10 @@ class Grants:
         return next((grant for grant in near if grant.verb == want.verb and _gives(grant, want)), None)
 
     def _keep(self, is_kept: Callable[[Grant], bool]) -> None:
-        kept = [grant for grant in self._grants if is_kept(grant)]
-        self._grants.clear()
-        self._grants.extend(kept)
+        with self._lock:
+            kept = [grant for grant in self._grants if is_kept(grant)]
+            self._grants.clear()
+            self._grants.extend(kept)
 
 
 def _gives(grant: Grant, want: Grant) -> bool:

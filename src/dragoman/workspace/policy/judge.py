@@ -142,6 +142,10 @@ class PermissionJudge:
         """A session's turn has ended, and with it what was granted for one act and not used."""
         self._grants.forget(session_id)
 
+    def take_back(self, act: Act) -> None:
+        """What was granted has no effect any more."""
+        self._grants.take_back(act)
+
     def granted_sessions(self) -> frozenset[str]:
         """The sessions that were granted something for one act and have not used it."""
         return self._grants.sessions()

@@ -85,7 +85,7 @@ class ToolCalls:
         if fields is None:
             return unreadable if self._has_forgotten and not _tells_what(call) else None
         try:
-            members = {member: Raw(value) for member, value in fields.items()}
+            members = {member: Raw(value) for member, value in tuple(fields.items())}
             return read(msgspec.json.encode({"toolCallId": call.tool_call_id, **members}), v1.ToolCallUpdate)
         except SchemaError:
             return unreadable

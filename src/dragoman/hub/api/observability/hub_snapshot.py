@@ -28,8 +28,6 @@ from dragoman.version import VERSION
 FRAME = 240
 """Bytes of an entry, before any was counted."""
 
-LENT = ("fs/", "terminal/")
-
 _KINDS = {"AsgiWebSocket": "websocket", "HttpConnection": "http"}
 
 
@@ -94,9 +92,7 @@ def _state(seat: AgentSlot) -> AgentState:
 
 def _session(session: LiveSession) -> SeenSession:
     session_state = session.state
-    question_times = [
-        request.time for request in session.state.requests.values() if not request.method.startswith(LENT)
-    ]
+    question_times = [request.time for request in session_state.questions]
     state: Any = session.state.listed_state  # one of the states of docs/hub-protocol.md
     return SeenSession(
         session_id=session.id,
