@@ -19,6 +19,7 @@ from dragoman.core.connection import Connection
 from dragoman.errors import AgentFailed, CallFailed, DragomanError, Elsewhere, ErrorAnswer, LinkClosed
 from dragoman.hub.agents.installation import AgentInstaller
 from dragoman.hub.agents.pool import AgentPool
+from dragoman.hub.clients.client_answers import answer_of_guest, has_capability, missing_result, why_of_error
 from dragoman.hub.clients.confined_intake import ConfinedIntake
 from dragoman.hub.clients.questions import PERMISSION, can_be_asked, is_answer, is_cancelled
 from dragoman.hub.clients.request_checks import check_version
@@ -36,8 +37,7 @@ from dragoman.hub.session.state import OpenRequest
 from dragoman.runtime.budget import HeldBytes
 from dragoman.runtime.locks import LazyEvent
 from dragoman.runtime.owner import TaskOwner
-from dragoman.schema.own_names import UNREADABLE, may_hold, strip, stripped
-from dragoman.schema.v1.methods import METHODS
+from dragoman.schema.own_names import strip
 from dragoman.text.json_values import encode_with_names
 from dragoman.transport.contract import Transport
 from dragoman.wire import (
@@ -69,10 +69,6 @@ LENT = {
     "terminal/release": ("terminal",),
 }
 """What clients lend to agents, and where they announce it."""
-
-
-OF_LENT_FILES = frozenset({"version", "conflict"})
-"""What a client says of its files in `_meta.dragoman` of an answer: it goes on to the agent."""
 
 
 class ClientSeat(Protocol):
@@ -228,7 +224,7 @@ class HubClient:
             case Notification(method, params):
                 self._told_by(method, params)
             case Response(request_id, result):
-                self._on_answer(request_id, result=_answered_by_guest(bytes(result)))
+                self._on_answer(request_id, result=answer_of_guest(bytes(result)))
             case Failure(request_id, error):
                 strip(error.data, edges=True)
                 self._on_answer(request_id, error=error_object(error.code, error.message, error.data))
@@ -294,7 +290,9 @@ class HubClient:
             answer = failure(request_id, error_object(INTERNAL_ERROR, why, error.details))
         except (DragomanError, TimeoutError) as error:
             log.info("%s failed: %s", method, error)
-            answer = failure(request_id, error_object(INTERNAL_ERROR, f"Internal error: {_why(error)}"))
+            answer = failure(
+                request_id, error_object(INTERNAL_ERROR, f"Internal error: {why_of_error(error)}")
+            )
         except Exception:  # a mistake of ours must not leave a client waiting
             log.exception("%s failed", method)
             answer = failure(request_id, error_object(INTERNAL_ERROR))
@@ -327,7 +325,7 @@ class HubClient:
             self.followers[session.id].ask_anew(sequence)
             return
         if result is not None and bytes(result) == b"null":
-            result, error = _without_result(request.method)
+            result, error = missing_result(request.method)
         if request.is_question and (error is not None or not is_answer(request, result)):
             self._on_no_answer(request, error)
             return
@@ -358,7 +356,7 @@ class HubClient:
 
     def lends(self) -> list[str]:
         """The methods that it announced to answer for agents."""
-        return [method for method, path in LENT.items() if _has(self.capabilities, path)]
+        return [method for method, path in LENT.items() if has_capability(self.capabilities, path)]
 
     def can_answer(self, request: OpenRequest) -> bool:
         """Whether it may decide what an agent asks people, and can put the question to a person."""
@@ -368,7 +366,7 @@ class HubClient:
     @property
     def usage(self) -> bool:
         """Whether it asked for the usage in answers to prompts."""
-        return _has(self.capabilities, ("_meta", "dragoman", "usage"))
+        return has_capability(self.capabilities, ("_meta", "dragoman", "usage"))
 
     @property
     def knows_children(self) -> bool:
@@ -405,40 +403,6 @@ class HubClient:
         await self._owner.aclose()
         self.unanswered_bytes.close()
         await self.transport.aclose()
-
-
-def _without_result(method: str) -> tuple[Raw | None, Any]:
-    """What an answer without a result means: an empty one where nothing must be in it, an error elsewhere."""
-    row = METHODS.get(method, kind="request", receiver="client")
-    if row is None:
-        return Raw(b"null"), None  # an extension: null may be what it means
-    if row.needs_result:
-        why = f"Internal error: the client's answer to {method} holds neither a result nor an error"
-        return None, error_object(INTERNAL_ERROR, why)
-    return Raw(b"{}"), None
-
-
-def _answered_by_guest(result: bytes) -> Raw:
-    """A client's answer to an agent, without what only the hub may say; null if it cannot be read."""
-    if not may_hold(result):
-        return Raw(result)
-    try:
-        return Raw(stripped(result, edges=True, keep=OF_LENT_FILES))
-    except UNREADABLE:
-        return Raw(b"null")
-
-
-def _has(capabilities: object, path: tuple[str, ...]) -> bool:
-    for name in path:
-        capabilities = capabilities.get(name) if isinstance(capabilities, dict) else None
-    return capabilities is True
-
-
-def _why(error: BaseException) -> str:
-    """What a client may know of a mistake on our side: its kind."""
-    if isinstance(error, TimeoutError):
-        return "the agent did not answer in time"
-    return str(error) if isinstance(error, LinkClosed) else str(error).split("\n")[0][:300]
 
 
 class ClientMethods(Protocol):

@@ -1,0 +1,50 @@
+"""What passes between a client and its agent in answers, in the form in which either may have it. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Raw
+
+from dragoman.errors import LinkClosed
+from dragoman.schema.own_names import UNREADABLE, may_hold, stripped
+from dragoman.schema.v1.methods import METHODS
+from dragoman.wire import error_object
+from dragoman.wire.codes import INTERNAL_ERROR
+
+OF_LENT_FILES = frozenset({"version", "conflict"})
+"""What a client says of its files in `_meta.dragoman` of an answer: it goes on to the agent."""
+
+
+def missing_result(method: str) -> tuple[Raw | None, Any]:
+    """What an answer without a result means: an empty one where nothing must be in it, an error elsewhere."""
+    row = METHODS.get(method, kind="request", receiver="client")
+    if row is None:
+        return Raw(b"null"), None  # an extension: null may be what it means
+    if row.needs_result:
+        why = f"Internal error: the client's answer to {method} holds neither a result nor an error"
+        return None, error_object(INTERNAL_ERROR, why)
+    return Raw(b"{}"), None
+
+
+def answer_of_guest(result: bytes) -> Raw:
+    """A client's answer to an agent, without what only the hub may say; null if it cannot be read."""
+    if not may_hold(result):
+        return Raw(result)
+    try:
+        return Raw(stripped(result, edges=True, keep=OF_LENT_FILES))
+    except UNREADABLE:
+        return Raw(b"null")
+
+
+def has_capability(capabilities: object, path: tuple[str, ...]) -> bool:
+    for name in path:
+        capabilities = capabilities.get(name) if isinstance(capabilities, dict) else None
+    return capabilities is True
+
+
+def why_of_error(error: BaseException) -> str:
+    """What a client may know of a mistake on our side: its kind."""
+    if isinstance(error, TimeoutError):
+        return "the agent did not answer in time"
+    return str(error) if isinstance(error, LinkClosed) else str(error).split("\n")[0][:300]
