@@ -21,7 +21,11 @@ _GUARDED: Final = """
     .zshrc .zshenv .zprofile .zlogin .zlogout
 """
 _NAMES: Final = frozenset(_GUARDED.split())
+"""Names of files, and of folders with all that is in them, wherever they are."""
+
 _PAIRS: Final = frozenset({(".config", "git"), (".config", "fish")})
+"""Folders of settings whose own names say too little:
+each says what a program runs when it starts."""
 
 
 def is_guarded(path: str, *, roots: Sequence[str], knows_head: bool = True) -> bool:
