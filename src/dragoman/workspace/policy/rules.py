@@ -231,7 +231,9 @@ def _runs(rule: PolicyRule, part: ActPart) -> Certainty:
     """Whether one of a rule's commands is, or might be, run."""
     if part.act.script is None:
         return _may_run(rule, part.act)
-    certainty = Certainty.PERHAPS if part.act.runs_other_code else Certainty.NO
+    # Whoever names an MCP server sets its variables in person; they hold keys more often than programs.
+    is_changed = part.act.runs_other_code and part.act.method != "mcp"
+    certainty = Certainty.PERHAPS if is_changed else Certainty.NO
     for pattern in rule.command:
         if any(commands.restricts_roughly(pattern, words) for words in part.guesses):
             # In a line that cannot be read, its words are enough; what a program is given may be text.
