@@ -18,7 +18,8 @@ from typing import Any, Final
 import msgspec
 
 from dragoman.schema import v1
-from dragoman.workspace.policy.act import Act, ActContext, act_of_call, act_of_request
+from dragoman.workspace.policy.act import Act, ActContext
+from dragoman.workspace.policy.act_reader import act_of_call, act_of_request
 from dragoman.workspace.policy.policy import Policy, PolicyLayer
 from dragoman.workspace.policy.policy_files import load_policy
 from dragoman.workspace.policy.policy_parser import read_policy
