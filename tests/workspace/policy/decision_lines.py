@@ -27,6 +27,7 @@ def decision_lines() -> Iterator[tuple[str, str, str]]:
     """Rule set, command line, decision; `deny or ask` where both are right."""
     for rules, decision, name in (
         ("everyday", "allow", "everyday-allow"),
+        ("everyday", "ask", "everyday-ask"),
         ("nothing-denied", "ask", "nothing-denied-ask"),
         ("all-but", "deny or ask", "all-but-never-allow"),
         ("all-but", "deny", "all-but-deny"),

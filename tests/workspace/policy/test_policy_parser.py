@@ -64,7 +64,6 @@ RULE = '# one\n[[rule]]\ndecision = "allow"\n'
         (RULE + "command = ''\n", 4, "command must be text"),
         (RULE + "path = '../x'\n", 4, "holds '..'"),
         (RULE + "unreadable = 1\n", 4, "true or false"),
-        (RULE + "command = 'x'\nunreadable = true\n", 5, "cannot stand beside command"),
         ("[[rule]]\ndecision = 'deny'\nunreadable = true\n", 3, "for rules that allow"),
         (RULE + "name = 5\n", 4, "name must be text"),
         ("rule = [{decision = 'allow', kind = 'x'}]\n", 1, "'x' is no kind"),

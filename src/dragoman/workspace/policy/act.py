@@ -93,7 +93,7 @@ class Act(Struct, frozen=True, kw_only=True):
 
     @property
     def is_inside(self) -> bool:
-        return all(is_plain(path) and self._is_in_roots(path) for path in self.paths)
+        return all(is_plain(path) and self.is_in_roots(path) for path in self.paths)
 
     def objection(self) -> str | None:
         """Why its command must not be permitted by a rule, however well it reads."""
@@ -103,9 +103,9 @@ class Act(Struct, frozen=True, kw_only=True):
             return self.doubts[0]
         if self.script.objection is not None:
             return self.script.objection
-        if self.cwd and self.roots and not (is_plain(self.cwd) and self._is_in_roots(self.cwd)):
+        if self.cwd and self.roots and not (is_plain(self.cwd) and self.is_in_roots(self.cwd)):
             return "it would start outside the folders of the session"
-        if self.roots and any(not self._is_in_roots(folder) for folder in self.folders()[1:]):
+        if self.roots and any(not self.is_in_roots(folder) for folder in self.folders()[1:]):
             return "it goes to a folder outside the session"
         names = [variable.partition("=")[0] for variable in self.variables]
         for name in names:
@@ -144,7 +144,7 @@ class Act(Struct, frozen=True, kw_only=True):
                 # Each `-C` counts from the one before.
                 yield from (flag.value for flag in read_call(words).flags if flag.text == "-C" and flag.value)
 
-    def _is_in_roots(self, path: str) -> bool:
+    def is_in_roots(self, path: str) -> bool:
         return any(is_beneath(path, root) for root in self.roots)
 
 

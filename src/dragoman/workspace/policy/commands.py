@@ -6,6 +6,7 @@ is no flag, `**` at the end for any number of words, and in a word `*`, `?` and 
 To be forbidden or asked about, it is enough that its program is the pattern's, whatever its folder or case,
 that the pattern's words come in this order, and that its flags are there, anywhere and in any spelling that
 the table of programs knows. Where a part of a command is not known, it might be so: `Certainty.PERHAPS`.
+Whether a command that fits a pattern is understood, so that it may be permitted, `program_calls` says.
 """
 
 from __future__ import annotations
@@ -19,17 +20,17 @@ from itertools import islice
 
 from dragoman.workspace.policy.decision import Certainty
 from dragoman.workspace.policy.partial_words import has_unknown_part, is_known, may_be
-from dragoman.workspace.policy.program_calls import ProgramCall, commands_within, program_name, read_call
-from dragoman.workspace.policy.program_table import has_subcommands
+from dragoman.workspace.policy.program_calls import ProgramCall, program_name, read_call
 from dragoman.workspace.policy.programs import name_of
 
 REST = "**"
 
-_DEEPEST = 4
-"""How many commands in commands are looked at."""
-
 _MOST_STARTS = 4
 """How often the program of a pattern is looked for in a guess."""
+
+_MAGIC = re.compile(r"[*?\[]")
+_SINGLE = re.compile(r"\[([*?\[])\]")
+"""How `literal_pattern` writes a character that would stand for others."""
 
 _NEEDS_NO_QUOTES = re.compile(r"[\w@%+=:,./*?\[\]!^~-]+", re.ASCII)
 
@@ -61,8 +62,16 @@ def pattern_text(words: Sequence[str]) -> str:
     return " ".join(word if _NEEDS_NO_QUOTES.fullmatch(word) else shlex.quote(word) for word in words)
 
 
+def spells(pattern: Sequence[str], words: Sequence[str]) -> bool:
+    """Whether a pattern writes a command out to its last word, so that nothing in it is left open."""
+    fixed_words = pattern[:-1] if pattern[-1] == REST else pattern
+    if any(_MAGIC.search(_SINGLE.sub("", word)) for word in fixed_words):
+        return False
+    return tuple(_SINGLE.sub(r"\1", word) for word in fixed_words) == tuple(words)
+
+
 def permits(pattern: Sequence[str], words: Sequence[str]) -> bool:
-    """Whether a command is exactly what a pattern describes."""
+    """Whether a command is what a pattern describes, word by word."""
     has_rest = pattern[-1] == REST
     fixed_words = pattern[:-1] if has_rest else pattern
     if len(words) < len(fixed_words) or (len(words) > len(fixed_words) and not has_rest):
@@ -77,29 +86,17 @@ def _is(word: str, pattern_word: str) -> bool:
     return fnmatchcase(word, pattern_word)
 
 
-def restricts(pattern: Sequence[str], words: Sequence[str]) -> Certainty:
-    """Whether a command is, or might be, what a pattern forbids; so are the commands that it runs."""
-    return _restricts(pattern, tuple(words), depth=0)
-
-
 def restricts_roughly(pattern: Sequence[str], words: Sequence[str]) -> bool:
     """Whether a pattern's words stand somewhere in a guess: the program may be anywhere in it."""
     starts = (at for at, word in enumerate(words) if _could_start(word, pattern[0]))
     # What is found from a later start is found from the first as well, but for values of options.
-    return any(_restricts_from(pattern, words[at:]) is Certainty.YES for at in islice(starts, _MOST_STARTS))
+    return any(restricts(pattern, words[at:]) is Certainty.YES for at in islice(starts, _MOST_STARTS))
 
 
-def _restricts(pattern: Sequence[str], words: tuple[str, ...], *, depth: int) -> Certainty:
+def restricts(pattern: Sequence[str], words: Sequence[str]) -> Certainty:
+    """Whether a command is, or might be, what a pattern forbids."""
     if not words:
         return Certainty.NO
-    certainty = _restricts_from(pattern, words)
-    if depth < _DEEPEST:
-        for inner in commands_within(words):
-            certainty = max(certainty, _restricts(pattern, inner, depth=depth + 1))
-    return certainty
-
-
-def _restricts_from(pattern: Sequence[str], words: Sequence[str]) -> Certainty:
     program = Certainty.YES if pattern[0] == REST else _is_program(words[0], pattern[0])
     if program is Certainty.NO:
         return program
@@ -108,7 +105,7 @@ def _restricts_from(pattern: Sequence[str], words: Sequence[str]) -> Certainty:
     pattern_words = [word for word in pattern[1:] if word != REST]
     flags = [word for word in pattern_words if word.startswith("-")]
     operands = [word for word in pattern_words if not word.startswith("-")]
-    certainty = min(program, _in_order(operands, words[1:]) or _may_be_shortened(operands, tuple(words)))
+    certainty = min(program, _in_order(operands, words[1:]))
     if certainty is not Certainty.NO and flags:
         certainty = min(certainty, *(_has_flag(flag, tuple(words)) for flag in flags))
     return certainty
@@ -137,21 +134,6 @@ def _in_order(operands: list[str], words: Sequence[str]) -> Certainty:
     rest = iter(words)
     is_possible = all(any(may_be(word, operand) for word in rest) for operand in operands)
     return Certainty.PERHAPS if is_possible else Certainty.NO
-
-
-def _may_be_shortened(operands: list[str], words: tuple[str, ...]) -> Certainty:
-    """Whether a subcommand might be a pattern's first word, cut short: npm and others take `publ` for it."""
-    if not has_subcommands(program_name(words[0])):
-        return Certainty.NO
-    call = read_call(words)
-    subcommand = call.subcommand or ""
-    is_short = (
-        len(subcommand) > 1
-        and call.program != "git"
-        and bool(operands)
-        and operands[0].startswith(subcommand)
-    )
-    return Certainty.PERHAPS if is_short else Certainty.NO
 
 
 def _has_flag(flag: str, words: tuple[str, ...]) -> Certainty:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from itertools import takewhile
 from typing import Final
 
@@ -21,7 +22,7 @@ from dragoman.workspace.policy.partial_words import ANY, has_unknown_part, is_kn
 Parts = tuple[str, ...]
 
 _MAGIC: Final = frozenset("*?[")
-_MOST_CHARACTERS: Final = 4096
+_MOST_CHARACTERS: Final = 512
 _MOST_READINGS: Final = 8
 """In how many ways a path of which only parts are known is read; beyond that it may be anything."""
 
@@ -176,6 +177,11 @@ def _at_home(glob: str, home: str) -> str:
     return home + glob[1:] if home and glob.startswith("~/") else glob
 
 
+def names_below(path: str, roots: Sequence[str]) -> Parts:
+    """The names in a path: those below the root that it is in, or all of them."""
+    return next(iter(_below(path, roots)), _parts(path))
+
+
 def _below(path: str, roots: Sequence[str]) -> Iterable[Parts]:
     names = _parts(path)
     for root in roots:
@@ -184,6 +190,7 @@ def _below(path: str, roots: Sequence[str]) -> Iterable[Parts]:
             yield names[len(above) :]
 
 
+@lru_cache(maxsize=4096)
 def _parts(path: str) -> Parts:
     # Two spellings of one letter are one name to some file systems.
     normal_path = unicodedata.normalize("NFC", path)
@@ -192,6 +199,9 @@ def _parts(path: str) -> Parts:
 
 def _match(glob_parts: Parts, names: Parts) -> bool:
     """Whether names match a glob's parts; `**` stands for any number of them, none included."""
+    last = glob_parts[-1] if glob_parts else ""
+    if last and not _MAGIC & set(last) and names[-1:] != (last,):
+        return False  # most globs end in a plain name, and most paths in another
     positions = {0}  # how many parts of the glob may be used up
     positions = _skip(glob_parts, positions)
     for name in names:
@@ -203,6 +213,8 @@ def _match(glob_parts: Parts, names: Parts) -> bool:
                 forward.add(at)
             elif fnmatchcase(name, glob_parts[at]):
                 forward.add(at + 1)
+        if not forward:
+            return False
         positions = _skip(glob_parts, forward)
     return len(glob_parts) in positions
 

@@ -20,8 +20,9 @@ from typing import Final, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dragoman.workspace.policy.act import Act
+from dragoman.workspace.policy.act import READS, Act
 from dragoman.workspace.policy.decision import STRICTNESS, Certainty, Outcome, PolicyDecision, strictest
+from dragoman.workspace.policy.guarded_files import is_guarded
 from dragoman.workspace.policy.rules import ActPart, PolicyRule, Relevance, parts_of, relevance
 
 Approve: TypeAlias = Literal["all", "reads", "none"]
@@ -91,7 +92,7 @@ class Policy(Struct, frozen=True, kw_only=True):
         for layer in self.layers:
             if layer.only_stricter:
                 decision = strictest(decision, *_stricter(layer, part))
-        guards = self._touches_policy(part)
+        guards = self._guards(part)
         if guards is not None:
             decision = strictest(decision, guards)
         if decision.outcome != "ask":
@@ -120,14 +121,19 @@ class Policy(Struct, frozen=True, kw_only=True):
     def _trusted_layers(self) -> Sequence[PolicyLayer]:
         return [layer for layer in self.layers if not layer.only_stricter]
 
-    def _touches_policy(self, part: ActPart) -> PolicyDecision | None:
-        if not self.protected_paths or part.act.kinds <= {"read", "search", "think"}:
+    def _guards(self, part: ActPart) -> PolicyDecision | None:
+        """The question about files that decide what agents may do, or what allowed commands run."""
+        act = part.act
+        if act.method == "mcp" or act.kinds <= READS or part.only_reads:
             return None
         rule = PolicyRule(decision="ask", path=self.protected_paths)
         # A word that may be anything is no reason: else nothing with a variable in it could be approved.
-        if relevance(rule, part, is_sure=True).certainty is Certainty.NO:
+        if self.protected_paths and relevance(rule, part, is_sure=True).certainty is not Certainty.NO:
+            why = "it touches files that decide what agents may do"
+        elif any(is_guarded(path, roots=act.roots, knows_head=not part.is_git) for path in part.paths):
+            why = "it touches files that make programs run something, such as .git or an agent's settings"
+        else:
             return None
-        why = "it touches files that decide what agents may do"
         return PolicyDecision(outcome="ask", rule=BUILT_IN, why=why, needs_person=True)
 
     def _apply_approval(
@@ -201,4 +207,4 @@ def _about(part: ActPart, why: str) -> str:
 
 
 def _with_doubt(why: str, part: ActPart) -> str:
-    return why if part.doubt is None else f"{why}; no rule that names commands could allow it: {part.doubt}"
+    return why if part.reason is None else f"{why}; a rule with a * cannot allow it: {part.reason}"

@@ -173,8 +173,6 @@ def _wrong_unreadable(data: Mapping[str, object]) -> str | None:
         return "unreadable must be true or false"
     if data.get("unreadable") and data["decision"] != "allow":
         return "unreadable is for rules that allow"
-    if data.get("unreadable") and "command" in data:
-        return "unreadable cannot stand beside command: what cannot be read cannot be compared"
     return None
 
 

@@ -10,15 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Final
 
 from dragoman.workspace.policy.partial_words import ANY, ONE, RUN, has_unknown_part, is_known, without_marks
-from dragoman.workspace.policy.program_calls import (
-    commands_within,
-    read_call,
-    reason_not_to_allow,
-    texts_that_run,
-)
+from dragoman.workspace.policy.program_calls import read_call
 from dragoman.workspace.policy.programs import (
     BUILTINS,
     LOOKED_THROUGH,
@@ -31,9 +27,10 @@ from dragoman.workspace.policy.programs import (
 
 LooseWords = tuple[str, ...]
 
-MOST_COMMANDS: Final = 400
-MOST_WORDS: Final = 4000
-"""In all of them together. Beyond that, a line may run anything."""
+MOST_CHARACTERS: Final = 4096
+MOST_COMMANDS: Final = 100
+MOST_WORDS: Final = 1000
+"""In a line, and in all its commands together. Beyond that, a line may run anything."""
 
 _DEEPEST: Final = 5
 _MOST_STARTS: Final = 48
@@ -60,11 +57,15 @@ _CLOSERS: Final = frozenset(("fi", "done", "esac", "}", ";;", "in"))
 def possible_commands(line: str) -> tuple[LooseWords, ...]:
     """What a line for a shell might run."""
     command_set = _CommandSet()
-    _LooseReader(without_marks(line), command_set, depth=0).read()
+    if len(line) > MOST_CHARACTERS:
+        command_set.add_anything()
+    else:
+        _LooseReader(without_marks(line), command_set, depth=0).read()
     return command_set.commands()
 
 
-def possible_in_arguments(words: Sequence[str]) -> tuple[LooseWords, ...]:
+@lru_cache(maxsize=64)
+def possible_in_arguments(words: LooseWords) -> tuple[LooseWords, ...]:
     """What a program might run that is started with these words, without a shell."""
     command_set = _CommandSet()
     _add(tuple(without_marks(word) for word in words), command_set, depth=0)
@@ -376,23 +377,16 @@ def _add(
         return
     if name in SHELLS or is_interpreter(name):
         _add_interpreted(words, commands, depth=depth, is_piped=is_piped, bodies=bodies)
-    if name in RUNNERS or name in BUILTINS or name in LOOKED_THROUGH:
+    call = read_call(words)
+    if call.carried is not None:
+        _add(call.operands, commands, depth=depth + 1)
+    if name in BUILTINS or name in LOOKED_THROUGH or (name in RUNNERS and call.doubt is not None):
         _add_carried(words, commands, depth=depth, bodies=bodies)
-    for inner in commands_within(words):
-        _add(inner, commands, depth=depth + 1)
-    if name in ("find", "fd", "fdfind"):
-        _add_from_find(words, commands, depth=depth)
-    elif name in _CHANGERS:
+    if name.startswith("git-"):
+        _add(("git", name[4:], *words[1:]), commands, depth=depth + 1)
+    # An option or an alias that nobody knows may run anything; so may a word that changes what others mean.
+    if name in _CHANGERS or (call.is_known and call.doubt is not None and name not in SHELLS):
         commands.add_anything()
-    elif name not in SHELLS and name not in RUNNERS and reason_not_to_allow(words) is not None:
-        _add_texts((*texts_that_run(words), *read_call(words).operands), commands, depth=depth)
-        commands.add_anything()
-
-
-def _add_from_find(words: LooseWords, commands: _CommandSet, *, depth: int) -> None:
-    for at, word in enumerate(words[1:], 1):
-        if word.startswith(("-exec", "-ok", "-x", "-X", "--exec")):
-            _add((*words[at + 1 :], ANY), commands, depth=depth + 1)
 
 
 def _add_interpreted(
@@ -400,7 +394,8 @@ def _add_interpreted(
 ) -> None:
     """A shell or an interpreter: what it reads, what it is given as text, what is fed to it."""
     is_shell = name_of(words[0]) in SHELLS
-    if is_piped or bodies or (is_shell and all(word.startswith(("-", "+")) for word in words[1:])):
+    flags = [word.startswith(("-", "+")) for word in words[1:]]
+    if is_piped or bodies or (all(flags) if is_shell else any(flags) and read_call(words).doubt is not None):
         commands.add_anything()
     _add_texts([*bodies, *(word for word in words[1:] if is_shell)], commands, depth=depth)
     if is_shell:

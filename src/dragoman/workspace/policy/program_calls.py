@@ -1,22 +1,18 @@
-"""A command read with the table of programs: its options, its operands, and what it would run besides itself.
+"""A command's words as its program reads them, and whether all of them are understood.
 
-Pure. `read_call` takes a command's words apart as its program would: bundled letters, values that are
-attached or follow, long options with `=` or shortened, and `--`. `reason_not_to_allow` says why no rule may
-allow a command, though its words are clear: it makes its program run or load something. `commands_within` are
-the commands that a command runs for sure (`uv run git push`) or may run (an alias of git).
+Pure. `read_call` takes a command apart with the table of programs: bundled letters, values that are attached
+or follow, and `--`. A program, a subcommand, an option or a spelling that the table does not hold is not
+understood: `doubt` says so, and then no rule with a `*` in it allows the command.
 """
 
 from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from fnmatch import fnmatchcase
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from dragoman.workspace.policy.git_options import GIT_SUBCOMMANDS
-from dragoman.workspace.policy.partial_words import ANY
 from dragoman.workspace.policy.program_table import (
     ALIASES,
     ProgramEntry,
@@ -24,12 +20,16 @@ from dragoman.workspace.policy.program_table import (
     entry_for,
     has_subcommands,
 )
-from dragoman.workspace.policy.programs import CODE_MODULES, SAFE_GIT_SETTINGS, name_of
+from dragoman.workspace.policy.programs import name_of
 
-_NOTHING: Final = ProgramEntry({}, frozenset())
+_FOLDERS: Final = frozenset(("", "/bin", "/usr/bin", "/usr/local/bin"))
+"""Where a program is what its name says; elsewhere an agent may have written it."""
 
-MOST_INNER: Final = 32
-"""How many words of a command are looked at as the beginning of another one."""
+MOST_LETTERS: Final = 20
+"""Options that are taken for letters of one word."""
+
+_VERSIONED: Final = re.compile(r"(python|pip|node)[\d.]+")
+_NUMBER: Final = re.compile(r"-\d+")
 
 
 class GivenFlag(NamedTuple):
@@ -45,312 +45,186 @@ class ProgramCall(NamedTuple):
     """A command, taken apart."""
 
     program: str
-    subcommand: str | None
+    subcommand: str
     entry: ProgramEntry | None
     flags: tuple[GivenFlag, ...]
     operands: tuple[str, ...]
     """Without the subcommand."""
+    doubt: str | None
+    """Why it is not understood; None if it is."""
+    carried: ProgramCall | None = None
+    """The command that it runs, if that is one of its operands."""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the table holds its program, if not these words."""
+        return self.entry is not None or has_subcommands(self.program)
+
+    @property
+    def only_reads(self) -> bool:
+        return self.doubt is None and self.entry is not None and "reads" in self.entry.marks
+
+    def code_places(self) -> Iterator[str]:
+        """What it may run code from, as far as its words name places."""
+        if self.carried is not None:
+            yield from self.carried.code_places()
+        elif self.entry is not None and not self.entry.marks.isdisjoint(("project", "script")):
+            yield from (*self.operands, *(flag.value for flag in self.flags if flag.value))
 
 
 @lru_cache(maxsize=4096)
 def program_name(word: str) -> str:
-    """The name under which the table knows a program."""
-    name = name_of(word)
-    if entry_for(name) is None and not has_subcommands(name):
-        name = name.casefold()
-    name = ALIASES.get(name, name)
-    # `python3.11` and `pip3` are what they are without their version.
-    bare = name.rstrip("0123456789.-")
-    is_in_table = entry_for(name) is not None or has_subcommands(name)
-    return (
-        bare if not is_in_table and bare and (entry_for(bare) is not None or has_subcommands(bare)) else name
-    )
+    """The name under which the table knows a program, whatever its folder, case or version."""
+    name = name_of(word).casefold()
+    if version := _VERSIONED.fullmatch(name):
+        name = version[1]
+    return ALIASES.get(name, name)
 
 
 @lru_cache(maxsize=256)
 def read_call(words: tuple[str, ...]) -> ProgramCall:
     """What a command's words mean to its program."""
-    name = program_name(words[0])
-    return _Parser(name, words[1:]).parse()
+    return _CallReader(words).read()
 
 
-class _Parser:
-    def __init__(self, name: str, words: Sequence[str]) -> None:
-        self._name = name
-        self._words = deque(words)
-        self._entry = entry_for(name)
-        self._wants_subcommand = has_subcommands(name)
-        self._subcommand: str | None = None
+class _CallReader:
+    def __init__(self, words: tuple[str, ...]) -> None:
+        self._name = program_name(words[0])
+        self._words = deque(words[1:])
+        self._entry = entry_for(self._name)
+        self._wants_subcommand = has_subcommands(self._name)
+        self._subcommand = ""
         self._flags: list[GivenFlag] = []
         self._operands: list[str] = []
+        self._carried: ProgramCall | None = None
+        self._doubt: str | None = None
+        folder, _, name = words[0].rpartition("/")
+        if folder not in _FOLDERS or name != name.casefold():
+            self._object(f"{words[0]} is not a program of the system")
 
-    def parse(self) -> ProgramCall:
-        if self._name == "tar" and self._words and not self._words[0].startswith("-"):
-            self._words[0] = f"-{self._words[0]}"  # its oldest form has no dash
+    def read(self) -> ProgramCall:
         while self._words:
             word = self._words.popleft()
-            if word == "--":
-                self._operands += self._words
-                break
-            if word.startswith("-") and len(word) > 1:
-                self._flag(word)
+            if word.startswith("-") and len(word) > 1 and not self._has("any"):
+                self._read_flag(word)
+            elif self._wants_subcommand:
+                self._wants_subcommand, self._subcommand = False, word
+                self._entry = entry_for(self._name, word)
             else:
-                self._operand(word)
-            if self._is_over():
-                self._operands += self._words
-                break
+                self._operands.append(word)
+                if self._has("script") or self._has("carries"):
+                    self._take_rest()
+        is_carrier = self._has("carries") or any(
+            flag.option and flag.option.takes == ">" for flag in self._flags
+        )
+        if is_carrier and self._operands:
+            self._carried = read_call(tuple(self._operands))
+        self._doubt = self._doubt or self._check()
         return ProgramCall(
-            self._name, self._subcommand, self._entry, tuple(self._flags), tuple(self._operands)
+            self._name,
+            self._subcommand,
+            self._entry,
+            tuple(self._flags),
+            tuple(self._operands),
+            self._doubt,
+            self._carried,
         )
 
-    def _operand(self, word: str) -> None:
-        if not self._wants_subcommand:
-            self._operands.append(word)
-            return
-        self._wants_subcommand = False
-        self._subcommand = word
-        # After its subcommand, git no longer takes the options of its own.
-        below = entry_for(self._name, word)
-        self._entry = (
-            (below if below is not entry_for(self._name) else _NOTHING) if self._name == "git" else below
-        )
+    def _has(self, mark: str) -> bool:
+        return self._entry is not None and mark in self._entry.marks
 
-    def _is_over(self) -> bool:
-        if self._entry is None or "first" not in self._entry.marks or self._wants_subcommand:
-            return False
-        module = self._name in ("python", "pypy") and any(flag.text == "-m" for flag in self._flags)
-        return bool(self._operands) or module
+    def _object(self, doubt: str) -> None:
+        self._doubt = self._doubt or doubt
 
-    def _flag(self, word: str) -> None:
+    def _take_rest(self) -> None:
+        self._operands += self._words
+        self._words.clear()
+
+    def _read_flag(self, word: str) -> None:
         options = self._entry.options if self._entry is not None else {}
-        if self._entry is not None and "onedash" in self._entry.marks:
-            self._one_dash(word, options)
-        elif word.startswith("--"):
-            self._long(word, options)
+        name, equals, value = word.partition("=")
+        if word == "--":
+            self._take_rest()
+            if self._has("project"):
+                self._object(f"{self._name} hands on what stands behind --")
         elif word in options:
             self._take(word, options[word], None)
+        elif word.startswith("--") or self._has("onedash"):
+            self._take(name, options.get(name), value if equals else None)
+        elif self._has("digits") and _NUMBER.fullmatch(word):
+            self._flags.append(GivenFlag(word, ProgramOption((word,), "")))
         else:
-            self._letters(word, options)
+            self._take_letters(word, options)
 
-    def _long(self, word: str, options: dict[str, ProgramOption]) -> None:
-        name, equals, value = word.partition("=")
-        option = options.get(name)
-        if option is None:
-            # Most programs take a long option shortened. If it could be one that runs something, it is.
-            candidates = [
-                options[full] for full in options if full.startswith(name) and full.startswith("--")
-            ]
-            option = max(candidates, key=lambda each: each.runs, default=None)
-            if len(set(candidates)) > 1 and option is not None and not option.runs:
-                option = None
-        self._take(name, option, value if equals else None)
-
-    def _one_dash(self, word: str, options: dict[str, ProgramOption]) -> None:
-        name, equals, value = word.partition("=")
-        for spelling in (name, name.replace("--", "-", 1)):
-            if spelling in options:
-                self._take(spelling, options[spelling], value if equals else None)
-                return
-        prefixes = [
-            option for option in options if word.startswith(option) and options[option].takes != "nothing"
-        ]
-        if prefixes:
-            longest = max(prefixes, key=len)
-            self._take(longest, options[longest], word[len(longest) :])
-        else:
-            self._flags.append(GivenFlag(name, None, value if equals else None))
-
-    def _letters(self, word: str, options: dict[str, ProgramOption]) -> None:
-        for at in range(1, len(word)):
-            name = f"-{word[at]}"
+    def _take_letters(self, word: str, options: dict[str, ProgramOption]) -> None:
+        for at in range(1, min(len(word), MOST_LETTERS)):
+            name, rest = f"-{word[at]}", word[at + 1 :] or None
             option = options.get(name)
-            if option is not None and option.takes != "nothing":
-                self._take(name, option, word[at + 1 :] or None)
+            if option is not None and option.takes:
+                self._take(name, option, rest)
                 return
-            self._take(name, option, None)
-            if option is None and self._entry is None:
-                continue
-            if option is None and word[at + 1 :]:
-                # What follows a letter that nobody knows may be its value, and may be more letters.
-                self._flags[-1] = GivenFlag(name, None, word[at + 1 :])
+            # What follows a letter that nobody knows may be its value, and may be more letters.
+            self._take(name, option, rest if option is None else None)
+        if len(word) > MOST_LETTERS:
+            self._object(f"{self._title} is given more than {MOST_LETTERS} letters at once")
 
     def _take(self, name: str, option: ProgramOption | None, value: str | None) -> None:
-        if option is not None and option.takes == "value" and value is None and self._words:
-            value = self._words.popleft()
+        if option is None:
+            self._object(f"the option {name} of {self._title} is not in the table of harmless options")
+        elif option.takes == ">":
+            self._operands += [value] if value is not None else []
+            self._take_rest()
+        elif option.takes == "=" and value is None:
+            follows = self._words[0] if self._words else None
+            if follows is None or (follows.startswith("-") and not _NUMBER.fullmatch(follows)):
+                self._object(f"the option {name} of {self._title} has no value")
+            else:
+                value = self._words.popleft()
+        elif not option.takes and value is not None:
+            self._object(f"the option {name} of {self._title} takes no value")
         self._flags.append(GivenFlag(name, option, value))
 
+    @property
+    def _title(self) -> str:
+        return f"{self._name} {self._subcommand}".rstrip()
 
-# What a command runs.
+    def _check(self) -> str | None:
+        """What the operands leave open, when all options are known."""
+        if self._entry is None:
+            return f"{self._title} is not in the table of programs"
+        operands, texts = self._operands, [flag.text for flag in self._flags]
+        if self._carried is not None:
+            return self._carried.doubt
+        starts = self._has("script") or self._has("carries")
+        if starts and len(operands) != 1 and not (texts and texts[-1] in ("-V", "-v", "--version")):
+            return f"nobody knows what {self._title} would run, or with which options"
+        if (self._has("0") and operands) or (self._has("1") and len(operands) > 1):
+            return f"{self._title} is given {operands[-1]}"
+        if self._has("plain") and any("=" in word for word in operands):
+            return f"{self._title} is given a setting"
+        if self._name == "git" and any("::" in word for word in operands):
+            return "git is given an address that it may run"
+        return _check_sed(self._flags, operands) if self._has("sed") else None
 
 
-def reason_not_to_allow(words: tuple[str, ...]) -> str | None:
-    """Why no rule may allow this command by its words, or None."""
-    call = read_call(words)
-    if call.entry is not None and "runs" in call.entry.marks:
-        return f"{_command_name(call)} runs what it is given, or what a person tells it"
-    for flag in call.flags:
-        if flag.option is not None and flag.option.runs and not _is_harmless(call, flag):
-            return f"{_command_name(call)} is given {flag.text}, which makes it run or load something"
-        if flag.option is None and call.entry is None and _SUSPECT.fullmatch(flag.text):
-            return f"{_command_name(call)} is given {flag.text}, which sounds as if it ran something"
-    check = _CHECKS.get(call.program)
-    return check(call) if check is not None else None
-
-
-_SUSPECT = re.compile(
-    r"--([a-z-]+-)?(exec|execute|eval|shell|pager|editor|rsh|preload|command|program|cmd|askpass)"
+_PIECE: Final = r"\\[^\n]|[^\\\[\n{0}]|\[[^\]\\\n{0}]+\]"
+_ADDRESS: Final = rf"(?:\d+|\$|/(?:{_PIECE.format('/')})*/)"
+_SUBSTITUTION: Final = "|".join(
+    rf"s{end}(?:{_PIECE.format(end)})*{end}(?:{_PIECE.format(end)})*{end}[gpI0-9]*"
+    for end in ("/", r"\|", "#", ",", ":", "@")
+)
+_SED_COMMAND: Final = re.compile(
+    rf"\s*+(?:{_ADDRESS}(?:,{_ADDRESS})?)?+\s*+!?(?:[pdq=]|{_SUBSTITUTION})\s*+(?:[;\n]|$)"
 )
 
 
-def _command_name(call: ProgramCall) -> str:
-    return call.program if call.subcommand is None else f"{call.program} {call.subcommand}"
-
-
-def _is_harmless(call: ProgramCall, flag: GivenFlag) -> bool:
-    value = flag.value or ""
-    return call.program == "pytest" and flag.text == "-p" and value.startswith("no:")
-
-
-def commands_within(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Commands that this one runs, or may run: rules that deny look at them as well."""
-    call = read_call(words)
-    marks = call.entry.marks if call.entry is not None else frozenset()
-    if call.program in ("python", "pypy"):
-        module = next((flag.value for flag in call.flags if flag.text == "-m" and flag.value), None)
-        if module is not None:
-            yield (module, *call.operands)
-    if call.program.startswith("git-") and call.program[4:] in GIT_SUBCOMMANDS:
-        yield ("git", call.program[4:], *words[1:])
-    if "carries" in marks:
-        for at in range(min(len(call.operands), MOST_INNER)):
-            yield call.operands[at:]
-    if call.program == "git" and call.subcommand is not None and call.subcommand not in GIT_SUBCOMMANDS:
-        yield (ANY,)  # an alias: nobody knows what it stands for
-
-
-def texts_that_run(words: tuple[str, ...]) -> Iterator[str]:
-    """What a command's options hand to something that runs it, as text."""
-    call = read_call(words)
-    for flag in call.flags:
-        if flag.option is not None and flag.option.runs and flag.value:
-            yield flag.value
-            # A setting is a name and a value; an alias of git that runs a line begins with `!`.
-            yield flag.value.partition("=")[2].removeprefix("!")
-            if call.program == "git" and re.match(r"alias\.", flag.value, re.IGNORECASE):
-                yield "git " + flag.value.partition("=")[2].removeprefix("!")
-
-
-# Programs whose operands decide.
-
-_ADDRESS = r"(?:\d+|\$|/(?:\\.|[^/\\])*/I?)"
-_UP_TO_END = r"(?:\\.|(?!(?P=end))[^\\])*(?P=end)"
-_SUBSTITUTION = rf"s(?P<end>[/|#,:@!_%~]){_UP_TO_END}{_UP_TO_END}[gpiIM0-9]*"
-_SED_COMMAND = re.compile(
-    rf"\s*(?:{_ADDRESS}(?:,(?:{_ADDRESS}|[+~]\d+)|~\d+)?)?\s*!?\s*"
-    rf"(?:[pdqQ=lhHgGxnND]\d*|{_SUBSTITUTION})\s*(?:[;\n]|$)"
-)
-_AWK_RUNS = re.compile(r"system|getline|[|>@]|\bclose\b|\bfflush\b|\bload\b|\binclude\b")
-_SQLITE_RUNS = re.compile(r"^\s*\.|load_extension|writefile|readfile|edit\s*\(|fts3_tokenizer", re.IGNORECASE)
-_HARMLESS_MAKE = re.compile(r"(?:V|VERBOSE|DEBUG|CI|NO_COLOR|Q)=\w*|[A-Za-z_]\w*:?=\d*")
-
-
-def _check_sed(call: ProgramCall) -> str | None:
-    scripts = [flag.value or "" for flag in call.flags if flag.text in ("-e", "--expression")]
-    for script in scripts or call.operands[:1]:
+def _check_sed(flags: list[GivenFlag], operands: list[str]) -> str | None:
+    scripts = [flag.value or "" for flag in flags if flag.text in ("-e", "--expression")] or operands[:1]
+    for script in scripts:
         at = 0
         while at < len(script):
             match = _SED_COMMAND.match(script, at)
-            if match is None or match.end() == at:
-                return "sed's script may run commands or write files"
+            if match is None:
+                return "sed's script may do more than print, delete and replace"
             at = match.end()
     return None
-
-
-def _check_awk(call: ProgramCall) -> str | None:
-    if call.operands and _AWK_RUNS.search(call.operands[0]):
-        return "awk's program may run commands or write files"
-    return None
-
-
-def _check_make(call: ProgramCall) -> str | None:
-    for word in call.operands:
-        if "=" in word and not _HARMLESS_MAKE.fullmatch(word):
-            return f"make is given {word.partition('=')[0]}, which may be run"
-    return None
-
-
-def _check_git(call: ProgramCall) -> str | None:
-    operands = call.operands
-    if any(word.startswith(("ext::", "fd::")) for word in operands):
-        return "git is given an address that is run"
-    marks = call.entry.marks if call.entry is not None else frozenset()
-    for verb in ("run", "foreach"):
-        if f"runs-{verb}" in marks and verb in operands:
-            return f"git {call.subcommand} {verb} runs a command"
-    if "runs-config" in marks:
-        return _check_git_config(call)
-    return None
-
-
-def _check_git_config(call: ProgramCall) -> str | None:
-    reading = {"--get", "--get-all", "--get-regexp", "--get-urlmatch", "-l", "--list"}
-    if any(flag.text in reading for flag in call.flags) or call.operands[:1] in (("get",), ("list",)):
-        return None
-    operands = call.operands[1:] if call.operands[:1] == ("set",) else call.operands
-    if len(operands) < 2 and not any(flag.text in ("--add", "--replace-all") for flag in call.flags):
-        return None  # it reads one
-    if operands and any(fnmatchcase(operands[0].lower(), pattern) for pattern in SAFE_GIT_SETTINGS):
-        return None
-    return "git config changes a setting, and some settings run commands"
-
-
-def _check_sqlite(call: ProgramCall) -> str | None:
-    if any(_SQLITE_RUNS.search(word) for word in call.operands[1:]):
-        return "sqlite3 is given a command of its own, which may run others"
-    return None
-
-
-def _check_python(call: ProgramCall) -> str | None:
-    module = next((flag.value for flag in call.flags if flag.text == "-m"), None)
-    if module is None:
-        return None
-    if module.partition(".")[0] in CODE_MODULES:
-        return f"the module {module} runs what it is given"
-    return reason_not_to_allow((module, *call.operands)) if module else None
-
-
-def _check_compose(call: ProgramCall) -> str | None:
-    if call.subcommand == "compose" and not {"run", "exec"}.isdisjoint(call.operands[:1]):
-        return "docker compose runs a command"
-    return None
-
-
-def _check_java(call: ProgramCall) -> str | None:
-    if any(flag.text.startswith(("-XX:On", "-XX:Flags")) for flag in call.flags):
-        return "java is given a command to run"
-    return None
-
-
-_CHECKS: Final[dict[str, Callable[[ProgramCall], str | None]]] = {
-    "sed": _check_sed,
-    "awk": _check_awk,
-    "make": _check_make,
-    "git": _check_git,
-    "sqlite3": _check_sqlite,
-    "python": _check_python,
-    "pypy": _check_python,
-    "docker": _check_compose,
-    "podman": _check_compose,
-    "java": _check_java,
-}
-
-
-def goes_below(words: tuple[str, ...]) -> bool:
-    """Whether a folder among the operands stands for all that is in it."""
-    call = read_call(words)
-    if call.entry is None:
-        return False
-    recursive = any(flag.option is not None and "-r" in flag.option.names for flag in call.flags) or any(
-        flag.text in ("-R", "-a", "--archive") for flag in call.flags
-    )
-    return "below" in call.entry.marks or ("below-r" in call.entry.marks and recursive)

@@ -12,16 +12,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
-from typing import NamedTuple
+from itertools import islice
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 
 from dragoman.workspace.policy import commands, globs
-from dragoman.workspace.policy.act import Act
+from dragoman.workspace.policy.act import MOST_FOLDERS, Act
 from dragoman.workspace.policy.decision import Certainty, Outcome
 from dragoman.workspace.policy.partial_words import ANY, RUN, has_unknown_part
-from dragoman.workspace.policy.program_calls import goes_below, read_call
-from dragoman.workspace.policy.shell import Words, unknown_command
+from dragoman.workspace.policy.possible_commands import possible_in_arguments
+from dragoman.workspace.policy.program_calls import read_call
+from dragoman.workspace.policy.programs import TREE_PROGRAMS, name_of
+from dragoman.workspace.policy.shell import Words, guess_words
 
 
 class PolicyRule(Struct, frozen=True, kw_only=True):
@@ -41,7 +44,7 @@ class PolicyRule(Struct, frozen=True, kw_only=True):
     command_line: tuple[str, ...] = ()
     """Whole command lines, to the letter: for commands that are made of several."""
     unreadable: bool = False
-    """Whether it also allows commands that cannot be read."""
+    """Whether it also allows commands that are not understood; beside `command`, those whose words fit."""
     name: str = ""
     source: str = ""
     line: int = 0
@@ -57,19 +60,71 @@ class ActPart(Struct, frozen=True, kw_only=True):
 
     act: Act
     words: Words | None = None
-    folders: tuple[str, ...] = ()
-    """Where its commands may run."""
     doubt: str | None = None
-    """Why the command must not be allowed by a rule that names commands."""
+    """Why a rule must not allow it, however well it reads."""
+    nested: str | None = None
+    """Why only a rule that names its folder may allow it."""
+    unknown: str | None = None
+    """Why only a rule that writes it out to its last word may allow it."""
+    only_reads: bool = False
+    is_git: bool = False
+    possible: Sequence[Words] = ()
+    """The commands that it might run, itself included."""
+    guesses: Sequence[Words] = ()
+    """Words that stand in it somewhere, quoted or not."""
+    paths: Sequence[str] = ()
+    """What its words would be if they were paths, wherever it may have gone before."""
+    trees: Sequence[str] = ()
+    """Folders that it changes or copies with all that is in them."""
+
+    @property
+    def reason(self) -> str | None:
+        return self.doubt or self.nested or self.unknown
 
 
 def parts_of(act: Act) -> Sequence[ActPart]:
     """Every command of a question by itself: each must be allowed."""
-    doubt = act.objection()
-    folders = tuple(act.folders())
-    if act.script is None or act.script.objection is not None:
-        return (ActPart(act=act, doubt=doubt, folders=folders),)
-    return [ActPart(act=act, words=words, doubt=doubt, folders=folders) for words in act.script.commands]
+    script = act.script
+    if script is None:
+        return (ActPart(act=act, paths=act.paths),)
+    doubt, folders = act.objection(), tuple(act.folders())
+    places = _Places(act.home)
+    if script.objection is not None:
+        possible = tuple(filter(None, script.possible))
+        paths = [*act.paths, *places.of(filter(None, (*script.commands, *possible)), folders)]
+        trees = places.trees(possible, folders)
+        return (
+            ActPart(
+                act=act, doubt=doubt, possible=possible, guesses=script.commands, paths=paths, trees=trees
+            ),
+        )
+    return [_part(act, words, doubt, folders, places) for words in script.commands]
+
+
+def _part(act: Act, words: Words, doubt: str | None, folders: Sequence[str], places: _Places) -> ActPart:
+    call = read_call(words)
+    possible = tuple(filter(None, possible_in_arguments(words)))
+    outside = act.roots and any(
+        not act.is_in_roots(globs.absolute(place, folder, home=act.home))
+        for place in call.code_places()
+        for folder in folders
+    )
+    return ActPart(
+        act=act,
+        words=words,
+        doubt=doubt,
+        nested=_NESTED if call.program == "git" and not set(folders) <= set(act.roots or folders) else None,
+        unknown=call.doubt or ("it runs code from outside the session's folders" if outside else None),
+        only_reads=call.only_reads,
+        is_git=call.program == "git",
+        possible=possible,
+        guesses=() if call.doubt is None else guess_words(" ".join(words)),
+        paths=[*act.paths, *places.of(possible, folders)],
+        trees=places.trees(possible, folders),
+    )
+
+
+_NESTED: Final = "git would run below the session's folder, where another repository may say what it runs"
 
 
 class Relevance(NamedTuple):
@@ -106,17 +161,17 @@ def _allows(rule: PolicyRule, part: ActPart) -> str | None:
         return "it is for other command lines"
     if rule.path and (why := _paths_not_allowed(rule, act)):
         return why
-    if rule.command and part.words is not None and not _any_permits(rule, part.words):
-        return "it is for other commands"
     if rule.command and act.script is None:
         return "it is for commands"
-    if part.doubt is not None and not rule.unreadable:
-        return f"the command cannot be allowed by a rule: {part.doubt}"
-    return None
-
-
-def _any_permits(rule: PolicyRule, words: Words) -> bool:
-    return any(commands.permits(pattern, words) for pattern in rule.command)
+    words = part.words
+    if rule.command and words is not None and not any(commands.permits(each, words) for each in rule.command):
+        return "it is for other commands"
+    if rule.unreadable and (words is not None or not rule.command):
+        return None
+    is_spelled = words is not None and any(commands.spells(each, words) for each in rule.command)
+    why = part.doubt or (None if rule.folder else part.nested)
+    why = why or (None if is_spelled or rule.command_line else part.unknown)
+    return None if why is None else f"the command cannot be allowed by a rule: {why}"
 
 
 def _paths_not_allowed(rule: PolicyRule, act: Act) -> str | None:
@@ -151,7 +206,7 @@ def _restricts(rule: PolicyRule, part: ActPart, *, is_sure: bool) -> Relevance:
     if certainty is Certainty.NO:
         return Relevance(Certainty.NO, "it is for other commands")
     if certainty is Certainty.PERHAPS:
-        return Relevance(certainty, f"it might mean this: {part.doubt or 'not every word of it is known'}")
+        return Relevance(certainty, f"it might mean this: {part.reason or 'not every word of it is known'}")
     return Relevance(certainty)
 
 
@@ -174,24 +229,24 @@ def _any_glob(patterns: Iterable[str], name: str, *, fold: bool = False) -> bool
 
 def _runs(rule: PolicyRule, part: ActPart) -> Certainty:
     """Whether one of a rule's commands is, or might be, run."""
-    script = part.act.script
-    if script is None:
+    if part.act.script is None:
         return _may_run(rule, part.act)
-    possible = (part.words,) if part.words is not None else script.possible
-    guesses = () if part.words is not None else script.commands
-    certainty = Certainty.NO
+    # Whoever names an MCP server sets its variables in person; they hold keys more often than programs.
+    is_changed = part.act.runs_other_code and part.act.method != "mcp"
+    certainty = Certainty.PERHAPS if is_changed else Certainty.NO
     for pattern in rule.command:
-        if any(commands.restricts_roughly(pattern, words) for words in guesses):
-            return Certainty.YES
-        certainty = max(certainty, *(commands.restricts(pattern, words) for words in possible), Certainty.NO)
-    if certainty is Certainty.NO and part.act.runs_other_code:
-        return Certainty.PERHAPS
+        if any(commands.restricts_roughly(pattern, words) for words in part.guesses):
+            # In a line that cannot be read, its words are enough; what a program is given may be text.
+            certainty = max(certainty, Certainty.YES if part.words is None else Certainty.PERHAPS)
+        certainty = max(
+            certainty, *(commands.restricts(pattern, words) for words in part.possible), Certainty.NO
+        )
     return certainty
 
 
 def _may_run(rule: PolicyRule, act: Act) -> Certainty:
     """Whether a text in a tool's input, read as a command, is one of a rule's."""
-    guesses = [words for text in act.unknown_texts for words in unknown_command(text).commands]
+    guesses = [words for text in act.unknown_texts for words in guess_words(text)]
     found = any(
         commands.restricts_roughly(pattern, words) for words in guesses if words for pattern in rule.command
     )
@@ -202,7 +257,7 @@ def _touches(rule: PolicyRule, part: ActPart, *, is_sure: bool) -> Certainty:
     """Whether one of a rule's paths is, or might be, named."""
     act = part.act
     certainty = Certainty.NO
-    for path in (*act.paths, *_words_as_paths(part)):
+    for path in part.paths:
         if is_sure:
             path = "/".join(
                 "\0" if name.strip(ANY + RUN) == "" and name else name for name in path.split("/")
@@ -214,12 +269,12 @@ def _touches(rule: PolicyRule, part: ActPart, *, is_sure: bool) -> Certainty:
         globs.restricts(rule.path, globs.absolute(text, base), roots=act.roots, home=act.home)
         is not Certainty.NO
         for text in act.unknown_texts
-        if len(text) <= _MOST_PATH
+        if len(text) <= LONGEST_PATH
         for base in act.roots or ("/",)
     ):
         return Certainty.PERHAPS
     if certainty is Certainty.NO and any(
-        globs.is_above(rule.path, path, roots=act.roots, home=act.home) for path in _trees(part)
+        globs.is_above(rule.path, path, roots=act.roots, home=act.home) for path in part.trees
     ):
         return Certainty.PERHAPS
     return (
@@ -227,50 +282,80 @@ def _touches(rule: PolicyRule, part: ActPart, *, is_sure: bool) -> Certainty:
     )
 
 
-def _commands_of(part: ActPart) -> Sequence[Words]:
-    if part.words is not None:
-        return (part.words,)
-    script = part.act.script
-    return tuple(filter(None, (*script.commands, *script.possible))) if script is not None else ()
+class _Places:
+    """What the words of an act's commands would be as paths: at most so many that nobody waits for them."""
+
+    def __init__(self, home: str) -> None:
+        self._home = home
+        self._left = MOST_PLACES
+
+    def of(self, possible: Iterable[Words], folders: Sequence[str]) -> Sequence[str]:
+        found: dict[str, None] = {}
+        for words in possible:
+            if has_unknown_part(words[0]):
+                found[f"/{words[0]}"] = None
+            going = list(islice(_goes_to(words), MOST_FOLDERS))
+            bases = [
+                *folders,
+                *(globs.absolute(value, base, home=self._home) for value in going for base in folders),
+            ]
+            if len(bases) > MOST_FOLDERS:
+                return [*found, f"/{ANY}"]
+            for word in words if words[0].startswith(".") or "/" in words[0] else words[1:]:
+                for value in _values_in(word):
+                    for base in bases if len(value) <= LONGEST_PATH else ():
+                        if self._left == 0:
+                            return [*found, f"/{ANY}"]
+                        self._left -= 1
+                        found[globs.absolute(value, base, home=self._home)] = None
+        return list(found)
+
+    def trees(self, possible: Iterable[Words], folders: Sequence[str]) -> Sequence[str]:
+        return [
+            globs.absolute(word, base, home=self._home)
+            for words in possible
+            if name_of(words[0]) in TREE_PROGRAMS
+            for word in words[1:MOST_FOLDERS]
+            for base in folders
+        ]
 
 
-def _words_as_paths(part: ActPart) -> Iterable[str]:
-    """What a command's words would be if they were paths, wherever the command may have gone before."""
-    act = part.act
-    for words in _commands_of(part):
-        words = tuple(dict.fromkeys(words))
-        if len(words) > _MANY:
-            yield f"/{ANY}"  # nobody should wait until each of them is compared
-            continue
-        bases = part.folders
-        if has_unknown_part(words[0]):
-            yield f"/{words[0]}"
-        folder_values = [
-            flag.value for flag in read_call(words).flags if flag.text in _FOLDER_FLAGS and flag.value
-        ]
-        here = [
-            *bases,
-            *(globs.absolute(value, base, home=act.home) for value in folder_values for base in bases),
-        ]
-        for word in words if words[0].startswith(".") or "/" in words[0] else words[1:]:
-            for value in _values_in(word):
-                yield from (globs.absolute(value, base, home=act.home) for base in here)
+LONGEST_PATH: Final = 4096
+"""No system opens a longer one."""
+
+MOST_PLACES: Final = 300
+"""Paths that are compared with rules for one act; of an act that names more, any might be one."""
+
+
+def _goes_to(words: Words) -> Iterable[str]:
+    """Folders after whose mention relative paths count from there."""
+    for word, after in zip(words, (*words[1:], ""), strict=True):
+        name, _, value = word.partition("=")
+        if name in _FOLDER_FLAGS:
+            yield value or after
+        elif word.startswith("-C"):
+            yield word[2:]
 
 
 _FOLDER_FLAGS = frozenset(("-C", "--directory", "--chdir", "--cwd", "--dir", "--prefix"))
-"""Options after whose value relative paths count from there."""
 
 _MAGIC_PATH = re.compile(r":\([^)]*\)")
 """How git lets a path say more than where it is."""
 
-_JOINTS = re.compile(r"[=@:,]+")
+_JOINTS = re.compile(r"[=@:,;]+")
 
 
 def _values_in(word: str) -> Iterable[str]:
-    """A word, and every end of it that a program may take for a path: `--file=x`, `-d@x`, `HEAD:x`, `-ox`."""
+    """A word, and what may be a path in it: `--file=x`, `-d@x`, `HEAD:x`, `-F f=@x;y`, `-ox`."""
     yield word
-    for joint in _JOINTS.finditer(word):
-        yield word[joint.end() :]
+    pieces = _JOINTS.split(word, MOST_PIECES)
+    if len(pieces) > MOST_PIECES:
+        yield f"/{ANY}"
+        return
+    rest = word
+    for piece in pieces[:-1]:
+        rest = rest[len(piece) :].lstrip("=@:,;")
+        yield from (piece, rest)
     if word.startswith("-") and not word.startswith("--"):
         yield from (word[at:] for at in range(2, min(len(word), _MOST_LETTERS)))
     if word.startswith("file://"):
@@ -279,19 +364,8 @@ def _values_in(word: str) -> Iterable[str]:
         yield word[match.end() :]
 
 
-_MOST_PATH = 4096
-
-_MANY = 2000
-"""Different words of a guess that are compared with paths; of more than that, any might be one."""
+MOST_PIECES: Final = 40
+"""Pieces of a word that are taken for paths; a word of more might be any."""
 
 _MOST_LETTERS = 8
 """How many letters may be bundled before a value that is attached to the last."""
-
-
-def _trees(part: ActPart) -> Iterable[str]:
-    """Folders that a command changes or copies with all that is in them."""
-    act = part.act
-    for words in _commands_of(part):
-        if goes_below(words):
-            for operand in read_call(words).operands:
-                yield from (globs.absolute(operand, base, home=act.home) for base in part.folders)

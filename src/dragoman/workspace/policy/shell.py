@@ -1,10 +1,10 @@
-"""Reads a command before it is run: what it is made of, or why that cannot be told.
+"""Reads a command line before it is run: the programs that it starts, or why that cannot be told.
 
 Pure. A line is split at `;`, `&&`, `||`, `|` and line ends; `sh -c LINE` and a few programs that do no more
-than run another one are looked through. `CommandScript.commands` then are exactly the programs that would be
-started, with exactly their arguments. What cannot be read for sure has an `objection` instead, and so has
-what makes a program run another one; then `commands` are a rough guess that holds too much, and `possible`
-is what `loose` finds: good for finding what is forbidden, never for permitting.
+than run another one are looked through. `CommandScript.commands` then are exactly the programs that the shell
+would start, with exactly their arguments; what those do with them, `program_calls` says. What cannot be read
+for sure has an `objection` instead; then `commands` are a rough guess that holds too much, and `possible` is
+what `possible_commands` finds: good for finding what is forbidden, never for permitting.
 """
 
 from __future__ import annotations
@@ -18,33 +18,31 @@ from msgspec import Struct
 
 from dragoman.workspace.policy.partial_words import ANY
 from dragoman.workspace.policy.possible_commands import possible_commands, possible_in_arguments
-from dragoman.workspace.policy.program_calls import commands_within, reason_not_to_allow
+from dragoman.workspace.policy.program_calls import read_call
 from dragoman.workspace.policy.programs import (
     BUILTINS,
     LOOKED_THROUGH,
     POSIX_SHELLS,
     RESERVED,
-    RUNNERS,
     SHELLS,
     is_harmless,
-    is_interpreter,
     name_of,
 )
 from dragoman.workspace.policy.tokens import MOST_CHARACTERS, ShellWord, UnreadableCommand, tokens
 
 Words: TypeAlias = tuple[str, ...]
 
-MOST_COMMANDS: Final = 200
-MOST_WORDS: Final = 1000
-"""In a line and in a command. Nobody would read more before allowing it, and nobody should wait for it."""
+MOST_COMMANDS: Final = 30
+MOST_WORDS: Final = 300
+"""In a line. Nobody would read more before allowing it, and nobody should wait for it."""
 
 DEEPEST: Final = 3
 """How many shells in shells are looked through."""
 
 _DURATION = re.compile(r"[0-9]+(\.[0-9]+)?[smhd]?")
-_BREAKS = re.compile(r"[\s;&|()<>{}$`'\"\\=]+")
+_BREAKS = re.compile(r"[\s;&|()<>{}$!`'\"\\=]+")
 _GLUE = re.compile(r"['\"\\]+")
-_SEPARATORS = re.compile(r"[\s;&|()<>{}$`=]+")
+_SEPARATORS = re.compile(r"[\s;&|()<>{}$!`=]+")
 
 
 class CommandScript(Struct, frozen=True, kw_only=True):
@@ -65,9 +63,9 @@ def read_line(line: str) -> CommandScript:
     except UnreadableCommand as error:
         return CommandScript(
             text=line,
-            commands=_guesses(line),
+            commands=guess_words(line),
             objection=str(error),
-            possible=((ANY,),) if len(line) > MOST_CHARACTERS else possible_commands(line),
+            possible=possible_commands(line),
         )
     return CommandScript(text=line, commands=commands)
 
@@ -78,16 +76,20 @@ def read_arguments(arguments: Sequence[str]) -> CommandScript:
     try:
         commands = tuple(_command(tuple(arguments), is_piped=False, depth=0))
     except UnreadableCommand as error:
-        guesses = (tuple(arguments), *(guess for word in arguments for guess in _guesses(word)))
-        possible = ((ANY,),) if len(text) > MOST_CHARACTERS else possible_in_arguments(arguments)
-        return CommandScript(text=text, commands=guesses, objection=str(error), possible=possible)
+        guesses = (tuple(arguments[:MOST_WORDS]), *guess_words(text))
+        return CommandScript(
+            text=text,
+            commands=guesses,
+            objection=str(error),
+            possible=possible_in_arguments(tuple(arguments)),
+        )
     return CommandScript(text=text, commands=commands)
 
 
 def unknown_command(title: str) -> CommandScript:
     """A command that nobody told us; its title is no more than a hint."""
     objection = "the agent does not say what it would run"
-    return CommandScript(text=title, commands=_guesses(title), objection=objection, possible=((ANY,),))
+    return CommandScript(text=title, commands=guess_words(title), objection=objection, possible=((ANY,),))
 
 
 def _line(line: str, *, depth: int) -> Iterable[Words]:
@@ -96,7 +98,9 @@ def _line(line: str, *, depth: int) -> Iterable[Words]:
     commands: list[Words] = []
     words: list[ShellWord] = []
     is_piped, wants = False, False  # whether we are behind a |, and whether something must still come
-    for part in tokens(line):
+    for count, part in enumerate(tokens(line)):
+        if count > MOST_WORDS:
+            raise UnreadableCommand(f"it has more than {MOST_WORDS} words")
         if isinstance(part, ShellWord):
             words.append(part)
             continue
@@ -131,7 +135,7 @@ def _simple(words: list[ShellWord], *, is_piped: bool, depth: int) -> Iterable[W
 def _command(words: Words, *, is_piped: bool, depth: int) -> Iterable[Words]:
     """What is really run by one command."""
     # A line that begins with a flag would be a flag of the shell that it is given to.
-    if not words or not words[0] or words[0].startswith(("-", "+")):
+    if not words or not words[0] or words[0].startswith(("-", "+", "%")):
         raise UnreadableCommand("it names no program")
     if len(words) > MOST_WORDS:
         raise UnreadableCommand(f"it has more than {MOST_WORDS} words")
@@ -140,20 +144,12 @@ def _command(words: Words, *, is_piped: bool, depth: int) -> Iterable[Words]:
     name = name_of(words[0])
     if name in SHELLS:
         return _shell(words, is_piped=is_piped, depth=depth)
-    if name in RUNNERS or name in BUILTINS:
-        how = "runs another command" if name in RUNNERS else "changes what the shell does"
-        raise UnreadableCommand(f"{name} {how}")
-    if is_piped and is_interpreter(name):
-        raise UnreadableCommand(f"something is piped into {name}, which would run it")
+    if name in BUILTINS:
+        raise UnreadableCommand(f"{name} changes what the shell does")
     if name in LOOKED_THROUGH:
         return _looked_through(words, is_piped=is_piped, depth=depth)
-    why = reason_not_to_allow(words)
-    if why is not None:
-        raise UnreadableCommand(why)
-    inner = next(iter(commands_within(words)), None)
-    # A rule allows both by the outer one's words. An alias of git is allowed by its name, as a script is.
-    if inner and inner != (ANY,) and list(_command(inner, is_piped=is_piped, depth=depth)) != [inner]:
-        raise UnreadableCommand(f"{name} runs {name_of(inner[0])}, which runs something else")
+    if is_piped and read_call(words).doubt is not None:
+        raise UnreadableCommand(f"something is piped into {name}, which may run it")
     return [words]
 
 
@@ -185,9 +181,9 @@ def _shell(words: Words, *, is_piped: bool, depth: int) -> Iterable[Words]:
     raise UnreadableCommand(f"{name} is called in a way that cannot be looked through")
 
 
-def _guesses(line: str) -> tuple[Words, ...]:
+def guess_words(line: str) -> tuple[Words, ...]:
     """What the line's words may be: with quotes taken for joints, and with quotes taken for breaks."""
-    line = line[: 4 * MOST_CHARACTERS]
-    joined_words = tuple(filter(None, _SEPARATORS.split(_GLUE.sub("", line))))
-    broken_words = tuple(filter(None, _BREAKS.split(line)))
+    line = line[:MOST_CHARACTERS]
+    joined_words = tuple(filter(None, _SEPARATORS.split(_GLUE.sub("", line), MOST_WORDS)))[:MOST_WORDS]
+    broken_words = tuple(filter(None, _BREAKS.split(line, MOST_WORDS)))[:MOST_WORDS]
     return (joined_words, broken_words) if joined_words != broken_words else (joined_words,)
