@@ -1,5 +1,5 @@
 # Every target sets up what it needs by itself. A second call does nothing twice: stamp files remember what is done.
-# uv is used when it is on PATH; plain python3 and pip are enough.
+# Plain python3 and pip are enough: they fetch uv, which is faster, where it is not on PATH.
 
 # No rule here makes a file from its name: make need not look for one for each of thousands.
 MAKEFLAGS += --no-builtin-rules
@@ -38,11 +38,20 @@ setup: $(READY_PY) $(READY_TS) $(READY_SDK) $(READY_ACPX) $(READY_BROWSER) $(REA
 # pip compiles on one core, and what it installed is compiled on all of them afterwards; some of it is no Python.
 PIP_OPTIONS := --quiet --disable-pip-version-check --no-compile
 
+# uv takes a sixth of the time that pip takes. Where it is not on PATH, pip fetches it into build. Where that fails, or where
+# packages come from a place that only pip has been told of, pip installs everything. Tests want a pip in the environment.
+UV := 0.13.8
+fetch_uv = $(PYTHON) -m pip install $(PIP_OPTIONS) --target build/uv uv==$(UV) >/dev/null 2>&1
+uv_install = \
+	uv=$$(command -v uv || echo build/uv/bin/uv) && \
+	    { test -x $$uv || $(fetch_uv); } && \
+	    { test -x $(PY) || $$uv venv --quiet --seed --python $(PYTHON) $(VENV); } && \
+	    $$uv pip install --quiet --python $(PY) -e '.[$(1)]'
+
 # Debian without python3-venv has no ensurepip: then the pip outside fills the environment.
 install = \
-	if command -v uv >/dev/null 2>&1; then \
-	    { test -x $(PY) || uv venv --quiet --python $(PYTHON) $(VENV); } && \
-	    uv pip install --quiet --compile-bytecode --python $(PY) -e '.[$(1)]'; \
+	if $(uv_install); then \
+	    true; \
 	elif $(PY) -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv $(VENV) >/dev/null 2>&1; then \
 	    $(PY) -m pip install $(PIP_OPTIONS) -e '.[$(1)]'; \
 	else \
@@ -50,10 +59,13 @@ install = \
 	    $(PYTHON) -m pip --python $(PY) install $(PIP_OPTIONS) -e '.[$(1)]'; \
 	fi
 
+# What no test imports, and mypy, whose modules are machine code.
+UNUSED := /(pip|setuptools|pkg_resources|mypyc?|pydantic_ai/(realtime|ui)|playwright/async_api)/|/pygments/lexers/_(?!mapping)
+
 $(READY_PY): pyproject.toml
 	@echo "installing what development needs, which can take minutes"
 	@$(call install,dev)
-	@$(PY) -m compileall -q -j 0 $(VENV)/lib >/dev/null 2>&1 || true
+	@$(PY) -m compileall -q -j 0 -x '$(UNUSED)' $(VENV)/lib >/dev/null 2>&1 || true
 	@touch $@ $(READY_RUN)
 
 # What running needs and no more: the hub with its page, the reviewer, and agents on the network.
@@ -153,9 +165,13 @@ build/ready/examples: $(READY_PY) $(READY_TS) $(READY_WEB) $(filter src/% exampl
 # Nobody starts the tests themselves: pytest keeps them in a form of its own.
 bytecode: build/ready/bytecode
 
-build/ready/bytecode: $(READY_PY) $(filter src/% tests/%,$(SOURCES))
-	@$(PY) -m compileall -q -j 0 -x '/(test_[^/]*|node_modules/.*)$$' src tests
+build/ready/bytecode: $(READY_PY) build/ready/compiled $(filter tests/%,$(SOURCES))
 	@$(PY) tools/rewrite_tests.py || true
+	@mkdir -p $(@D) && touch $@
+
+# Needs nothing that is installed: meanwhile packages come over the network.
+build/ready/compiled: $(filter src/% tests/%,$(SOURCES))
+	@$(PYTHON) -m compileall -q -j 0 -x '/(test_[^/]*|node_modules/.*)$$' src tests
 	@mkdir -p $(@D) && touch $@
 
 check-tests: setup bytecode

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.dialect import Message, Position
@@ -199,7 +199,6 @@ METHODS = st.sampled_from(
 )
 
 
-@settings(max_examples=30)
 @given(
     st.lists(
         st.tuples(

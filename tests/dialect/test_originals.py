@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.dialect.message import Object
@@ -83,7 +83,6 @@ def test_what_only_sounds_like_the_environment_is_no_secret() -> None:
 
 
 @given(values, st.dictionaries(st.sampled_from(["a", "b", "_meta"]), values, max_size=3))
-@settings(max_examples=60)
 def test_keeping_changes_nothing_but_meta_and_can_be_undone(original: Any, fields: Object) -> None:
     before = repr(fields)
     with_it = keep(fields, "haven", original)

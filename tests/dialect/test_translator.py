@@ -7,7 +7,7 @@ import re
 from typing import Any, ClassVar
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.dialect import Edge, EdgeSettings, Ledger, Message, Out, TranslatedFrames, Translator
@@ -266,7 +266,6 @@ def test_frames_of_the_peer_are_counted_however_they_pass() -> None:
 
 
 @given(st.lists(st.binary(max_size=30) | st.sampled_from([ODD, ASKED, note("fail"), note("twice")])))
-@settings(max_examples=60)
 def test_no_block_makes_it_raise_and_untouched_lines_keep_their_order(lines: list[bytes]) -> None:
     block = b"\n".join(lines)
     translator = Translator([Watched(), Plainly()], Ledger())

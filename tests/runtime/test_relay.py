@@ -8,7 +8,7 @@ import logging
 import os
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.runtime.relay import Direction, Relay
@@ -42,7 +42,6 @@ class Ends:
 
 
 @given(st.lists(frames.filter(lambda frame: bool(frame.strip())), min_size=1, max_size=8))
-@settings(max_examples=60)
 async def test_every_frame_passes_byte_for_byte_both_ways(sent: list[bytes]) -> None:
     ends = Ends()
     stream = b"".join(frame + b"\n" for frame in sent)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.dialect.crow.frames import Frame, update
@@ -64,7 +64,6 @@ json = st.recursive(
 )
 
 
-@settings(max_examples=60)
 @given(sayable)
 def test_what_an_agent_can_say_comes_back_from_v1_and_is_v1_there(fields: Frame) -> None:
     ((toward, canonical),) = crow_agent().hear(update(fields))
@@ -74,7 +73,6 @@ def test_what_an_agent_can_say_comes_back_from_v1_and_is_v1_there(fields: Frame)
     assert (toward, back) == ("peer", update(fields))
 
 
-@settings(max_examples=60)
 @given(
     st.sampled_from(["session/new", "session/load", "session/prompt", "initialize"]),
     words,
@@ -122,7 +120,6 @@ def bent(fields: st.SearchStrategy[Frame]) -> st.SearchStrategy[Frame]:
     )
 
 
-@settings(max_examples=100)
 @given(bent(sayable))
 def test_whatever_an_agent_says_the_client_hears_v1_or_nothing(fields: Frame) -> None:
     side = crow_agent()
@@ -162,7 +159,6 @@ frames = st.one_of(
 )
 
 
-@settings(max_examples=60)
 @given(st.sampled_from([crow_client, crow_agent]), st.lists(st.tuples(st.booleans(), frames), max_size=8))
 def test_no_edge_raises_and_nobody_is_answered_twice(make: Any, talk: list[tuple[bool, Frame]]) -> None:
     side: Side = make()
@@ -183,7 +179,6 @@ def count(owed: dict[tuple[str, Any], int], toward: str, said: Frame) -> None:
         owed[toward, said["id"]] -= 1
 
 
-@settings(max_examples=40)
 @given(st.lists(st.tuples(names, texts | starts | changes), max_size=8))
 def test_order_and_sessions_are_kept(talk: list[tuple[str, Frame]]) -> None:
     front, behind = crow_client(), crow_agent()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.dialect import EdgeSettings, Ledger, Message, make_edge
@@ -61,7 +61,6 @@ def as_legacy(update: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("dialect", ["haven", "haven-legacy"])
 @given(st.lists(st.tuples(sessions, updates), max_size=6))
-@settings(max_examples=60)
 def test_what_an_agent_can_say_comes_back_as_it_was(dialect: str, told: list[tuple[str, Any]]) -> None:
     pair = Pair(dialect)
     for session, update in told:
@@ -76,7 +75,6 @@ def test_what_an_agent_can_say_comes_back_as_it_was(dialect: str, told: list[tup
 
 
 @given(st.lists(blocks, max_size=4))
-@settings(max_examples=60)
 def test_what_a_client_can_ask_comes_back_as_it_was(prompt: list[Any]) -> None:
     params = {"sessionId": "s", "prompt": prompt}
     asked = {"jsonrpc": "2.0", "id": 1, "method": "session/prompt", "params": params}
@@ -95,7 +93,6 @@ odd_frames = odd(NAMES.split(), WORDS.split(), METHODS.split())
 @pytest.mark.parametrize("dialect", ["haven", "haven-legacy"])
 @pytest.mark.parametrize("position", ["client", "agent"])
 @given(st.lists(st.tuples(st.booleans(), odd_frames), max_size=6))
-@settings(max_examples=30)
 def test_no_message_makes_an_edge_raise(dialect: str, position: Any, frames: list[tuple[bool, Any]]) -> None:
     edge = make_edge(dialect, position, EdgeSettings(consent=lambda params: "c1"), Ledger())
     for from_peer, frame in frames:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.dialect import EdgeSettings, Ledger, Message, make_edge
@@ -41,7 +41,6 @@ updates = st.one_of(
 
 
 @given(st.lists(st.tuples(st.sampled_from(["s", "t"]), updates), max_size=8))
-@settings(max_examples=60)
 def test_what_an_agent_can_say_comes_back_as_it_was(told: list[tuple[str, Any]]) -> None:
     pair = Pair("koog")
     for session, update in told:
@@ -61,7 +60,6 @@ odd_frames = odd(NAMES.split(), WORDS.split(), METHODS.split())
 
 @pytest.mark.parametrize("position", ["client", "agent"])
 @given(st.lists(st.tuples(st.booleans(), odd_frames), max_size=6))
-@settings(max_examples=30)
 def test_no_message_makes_an_edge_raise(position: Any, frames: list[tuple[bool, Any]]) -> None:
     edge = make_edge("koog", position, EdgeSettings(), Ledger())
     for from_peer, frame in frames:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.dialect import EdgeSettings, Message
@@ -24,7 +24,6 @@ reads = st.fixed_dictionaries({"type": st.just("readFile"), "path": names, "cont
 threads = st.fixed_dictionaries({"id": names, "title": st.text(min_size=1, max_size=8), "modifiedAt": names})
 
 
-@settings(max_examples=40)
 @given(
     st.lists(messages | reads, max_size=5),
     st.lists(threads, max_size=3, unique_by=lambda one: one["id"]),
@@ -72,7 +71,6 @@ frames = (
 )
 
 
-@settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.sampled_from(["from_peer", "from_inside", "from_host"]), frames), max_size=8),
     st.sampled_from(["client", "agent"]),

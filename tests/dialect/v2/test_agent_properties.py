@@ -6,7 +6,7 @@ from collections import Counter
 from random import Random
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET
 
@@ -84,7 +84,6 @@ class Nonsense:
         return Message("2.0", id if shape % 2 else UNSET, method, params)
 
 
-@settings(max_examples=60)
 @given(st.integers(0, 2**32), st.booleans())
 def test_no_frame_of_anybody_makes_it_fail(seed: int, lends: bool) -> None:
     random = Random(seed)
@@ -103,7 +102,6 @@ STEPS = st.sampled_from(
 )
 
 
-@settings(max_examples=120)
 @given(st.lists(STEPS, max_size=25), st.randoms(use_true_random=False))
 def test_each_request_gets_exactly_one_answer(steps: list[str], random: Any) -> None:
     stage = Stage(open=True)

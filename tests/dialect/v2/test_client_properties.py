@@ -8,7 +8,7 @@ from collections import Counter
 from random import Random
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.dialect.message import Message, update_of
@@ -104,7 +104,6 @@ MODES = {"currentModeId": "ask", "availableModes": [{"id": "ask", "name": "Ask"}
 
 
 @given(st.integers(0, 2**32), st.booleans())
-@settings(max_examples=40)
 def test_whatever_is_said_the_client_gets_v2(seed: int, met: bool) -> None:
     play = begun(new={"modes": MODES}) if met else Play()
     asked, _ = talk(seed, play)
@@ -112,7 +111,6 @@ def test_whatever_is_said_the_client_gets_v2(seed: int, met: bool) -> None:
 
 
 @given(st.integers(0, 2**32))
-@settings(max_examples=40)
 def test_no_request_is_answered_twice(seed: int) -> None:
     play = begun()
     asked, of_agent = talk(seed, play)
@@ -128,7 +126,6 @@ BLOCKS = st.lists(
 
 
 @given(st.lists(st.tuples(BLOCKS, st.sampled_from(["say", "fail", "quiet"])), max_size=6))
-@settings(max_examples=40)
 def test_prompts_sent_at_once_are_answered_and_said_one_after_the_other(turns: list[tuple[Any, str]]) -> None:
     play = begun()
     for number, (blocks, _) in enumerate(turns):

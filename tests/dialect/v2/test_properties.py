@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.dialect.v2.to_v1 import config as commands_in_v1
@@ -66,7 +66,6 @@ calls = st.fixed_dictionaries(
 
 
 @given(blocks)
-@settings(max_examples=60)
 def test_content_comes_back_as_it_was(value: dict[str, Any]) -> None:
     plain = content_in_v1.block(value, Notes())
     assert plain is not None
@@ -75,7 +74,6 @@ def test_content_comes_back_as_it_was(value: dict[str, Any]) -> None:
 
 
 @given(calls)
-@settings(max_examples=60)
 def test_a_tool_call_comes_back_as_it_was(value: dict[str, Any]) -> None:
     plain = calls_in_v1.changes(value, lambda terminal: "", Notes())
     back = tool_call({"toolCallId": value["toolCallId"], **plain}, make_writer()[0])
@@ -111,7 +109,6 @@ switches = st.builds(
 
 
 @given(st.lists(selects | switches, max_size=3, unique_by=lambda one: one["configId"]))
-@settings(max_examples=40)
 def test_options_come_back_as_they_were(value: list[dict[str, Any]]) -> None:
     plain = config_in_v1.options(value, booleans=True, report=Notes())
     assert config.options(plain, make_writer()[0]) == value
@@ -131,7 +128,6 @@ commands = st.builds(
 
 
 @given(st.lists(commands, max_size=3, unique_by=lambda one: one["name"]))
-@settings(max_examples=40)
 def test_commands_come_back_as_they_were(value: list[dict[str, Any]]) -> None:
     plain = {"sessionUpdate": "available_commands_update"}
     told = {**plain, "availableCommands": commands_in_v1.commands(value, Notes())}

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -358,7 +358,6 @@ def raw_notes(values: list[dict[str, Any]], separators: tuple[str, str], *, asci
     separators=st.sampled_from([(",", ":"), (" , ", " :\t")]),
     ascii_only=st.booleans(),
 )
-@settings(max_examples=40)
 async def test_params_pass_two_proxies_byte_for_byte(
     values: list[dict[str, Any]], separators: tuple[str, str], ascii_only: bool
 ) -> None:

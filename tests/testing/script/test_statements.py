@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.testing.script.statements import ScriptError, Statement, parse, render
@@ -32,7 +32,6 @@ def without_lines(block: tuple[Statement, ...]) -> tuple[Statement, ...]:
 
 
 @given(statements())
-@settings(max_examples=40)
 def test_what_is_rendered_reads_as_the_same(block: tuple[Statement, ...]) -> None:
     assert without_lines(parse(render(block))) == block
 

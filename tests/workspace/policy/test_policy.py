@@ -77,7 +77,7 @@ def test_a_rule_may_say_that_it_means_what_cannot_be_read_too() -> None:
     assert policy(f"{named}unreadable = true\n").decide(command("tox $x")).outcome == "ask"
 
 
-@settings(max_examples=80)
+@settings(max_examples=max(80, settings().max_examples))
 @given(LINES)
 def test_nothing_that_is_allowed_runs_what_is_denied(line: str) -> None:
     if policy(NO_PUSH).decide(command(line)).outcome != "allow":

@@ -81,7 +81,7 @@ def test_shells_run_what_was_read(
     assert really <= mine if "||" in line else really == mine
 
 
-@settings(max_examples=80)
+@settings(max_examples=max(80, settings().max_examples))
 @given(LINES)
 def test_whatever_is_read_is_what_shells_run(line: str) -> None:
     script = read_line(line)

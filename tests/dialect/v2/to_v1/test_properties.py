@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.dialect.v2.to_v1 import config as config_in_v1
@@ -55,7 +55,6 @@ def options(draw: st.DrawFn) -> dict[str, Any]:
     return {"type": "select", **common, "category": "mode", **chosen}
 
 
-@settings(max_examples=60)
 @given(blocks)
 def test_content_comes_back(value: dict[str, Any]) -> None:
     told = Told()
@@ -63,7 +62,6 @@ def test_content_comes_back(value: dict[str, Any]) -> None:
     assert told.losses == []
 
 
-@settings(max_examples=60)
 @given(options())
 def test_config_options_come_back(value: dict[str, Any]) -> None:
     told = Told()
@@ -72,7 +70,6 @@ def test_config_options_come_back(value: dict[str, Any]) -> None:
     assert told.losses == []
 
 
-@settings(max_examples=60)
 @given(st.sampled_from(["/a", "/a b", "/é", '/"']), st.text("ab\n\r+-@\\ ", min_size=1, max_size=20))
 def test_a_new_file_comes_back(path: str, text: str) -> None:
     told = Told()

@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.dialect.v2.to_v2 import diff as module
@@ -50,7 +50,6 @@ def _lines(text: str) -> list[str]:
 
 
 @given(texts, texts)
-@settings(max_examples=100)
 def test_a_patch_leads_from_the_old_text_to_the_new(old: str, new: str) -> None:
     assert applied(old, git_patch("/f", old, new)) == new
 
