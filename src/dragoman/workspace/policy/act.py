@@ -11,9 +11,7 @@ from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
-from dragoman.workspace.policy.changes import (
-    FileChange,
-)
+from dragoman.workspace.policy.changes import FileChange
 from dragoman.workspace.policy.globs import absolute, is_beneath, is_plain
 from dragoman.workspace.policy.partial_words import ANY
 from dragoman.workspace.policy.program_calls import read_call
@@ -55,8 +53,10 @@ class Act(Struct, frozen=True, kw_only=True):
     """What it shows of that; of a lent write, what it does."""
     unknown_texts: tuple[str, ...] = ()
     """Texts of its input that may be places or commands."""
+    possible_places: tuple[str, ...] = ()
+    """Paths that could be read in its texts, or to which links in its command lead."""
     doubts: tuple[str, ...] = ()
-    """What the agent said in two ways that do not agree."""
+    """What leaves open what it would do: two things that do not agree, or more than can be read."""
     roots: tuple[str, ...] = ()
     cwd: str = ""
     """Where a command would start; nothing if nobody says."""
@@ -70,13 +70,10 @@ class Act(Struct, frozen=True, kw_only=True):
     @property
     def kinds(self) -> frozenset[str]:
         """What it really is, with what it says it is if that is no less."""
-        if self.script is not None:
-            real = "execute"
-        elif self.writes:
-            real = "edit"
-        else:
-            return frozenset({self.kind})
-        return frozenset({real} if self.kind in READS or self.kind == "other" else {real, self.kind})
+        real = {"execute"} if self.script is not None else set()
+        real |= {"edit"} if self.writes else set()
+        claimed = {self.kind} if not real or self.kind not in (*READS, "other") else set()
+        return frozenset(real | claimed)
 
     @property
     def written_paths(self) -> tuple[str, ...]:
@@ -88,8 +85,12 @@ class Act(Struct, frozen=True, kw_only=True):
         """Whether it changes nothing, and stays where the session lives. A read that names no place, or has
         an input that we do not understand, may be anything.
         """
-        is_clear = not self.unknown_texts and not self.doubts and (bool(self.paths) or self.kind != "read")
-        return self.kinds <= READS and is_clear and self.is_inside
+        return self.kinds <= READS and self.is_clear and self.is_inside
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether we understand all of its input, and a read says what it reads."""
+        return not self.unknown_texts and not self.doubts and (bool(self.paths) or self.kind != "read")
 
     @property
     def is_inside(self) -> bool:

@@ -8,39 +8,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal
-from urllib.parse import unquote
 
+import msgspec
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from dragoman.schema import v1
 from dragoman.schema.v1.tool_call import TOOL_KINDS
 from dragoman.workspace.policy.act import Act, ActContext
-from dragoman.workspace.policy.changes import (
-    EVERYWHERE_KEYS,
-    NEW_KEYS,
-    OLD_KEYS,
-    PATCH_KEYS,
-    PLACE_KEYS,
-    WHOLE_KEYS,
-    FileChange,
-    changes_in,
+from dragoman.workspace.policy.changes import PATCH_KEYS, PLACE_KEYS, FileChange, changes_in
+from dragoman.workspace.policy.input_texts import (
+    COMMAND_KEYS,
+    FOLDER_KEYS,
+    MOST_TEXTS,
+    PATH_LISTS,
+    VARIABLE_KEYS,
+    canonical_paths,
+    is_odd,
+    is_place,
+    patched_paths,
+    possible_places,
+    prose_in,
+    unknown_texts,
 )
-from dragoman.workspace.policy.globs import absolute, is_plain
 from dragoman.workspace.policy.shell import CommandScript, read_arguments, read_line, unknown_command
-
-_PATH_LISTS: Final = ("paths", "file_paths", "files")
-_COMMAND_KEYS: Final = ("command", "cmd")
-_VARIABLE_KEYS: Final = ("env", "environment", "variables")
-_FOLDER_KEYS: Final = ("cwd", "workdir", "working_directory")
-
-_PROSE_KEYS: Final = frozenset(
-    (
-        *(*WHOLE_KEYS, *OLD_KEYS, *NEW_KEYS, *PATCH_KEYS, *EVERYWHERE_KEYS),
-        *("description", "reason", "explanation", "prompt", "query", "pattern", "regex", "message", "title"),
-        *("call_id", "turn_id", "subagent_type", "language", "model", "todos", "plan", "available_decisions"),
-    )
-)
-"""Members of a tool's input whose texts name no place and no command."""
 
 # One well-known editing tool calls its verbs commands.
 _EDITOR_VERBS: Final = frozenset({"view", "create", "str_replace", "insert", "undo_edit"})
@@ -57,28 +48,35 @@ def act_of_call(
     call before: the request may leave that out or repeat it, but it takes no command, path or change back.
     """
     calls = [each for each in (call, known_call) if each is not None]
+    inputs = [_input_of(each) for each in calls]
     raw: dict[Any, Any] = {}
-    for each in reversed(calls):
-        raw |= each.raw_input if isinstance(each.raw_input, Mapping) else {}
+    for each in reversed(inputs):
+        raw |= each if isinstance(each, Mapping) else {}
     kind = _first(calls, "kind", str) or "other"
     title = _first(calls, "title", str) or ""
-    diffs = [item for item in _all(calls, "content") if isinstance(item, v1.Diff)]
-    locations: Sequence[v1.ToolCallLocation] = _all(calls, "locations")
-    runs = any(each.kind == "execute" for each in calls)
-    inputs = [each.raw_input for each in calls if isinstance(each.raw_input, Mapping)]
-    scripts = _scripts_in(inputs, kind="execute" if runs else kind, title=title)
-    folders = _said(inputs, _FOLDER_KEYS)
-    doubts = [f"the agent names {len(scripts)} different commands for it"] if len(scripts) > 1 else []
-    doubts += ["the agent names different folders for it"] if len(folders) > 1 else []
-    script = _join(scripts)
+    content = _all(calls, "content")
+    diffs = [item for item in content if isinstance(item, v1.Diff)]
+    links = [item.content.uri for item in content if _is_link(item)]
+    runs = any(each.kind == "execute" for each in calls) or any(
+        isinstance(item, v1.Terminal) for item in content
+    )
+    tables = [each for each in inputs if isinstance(each, Mapping)]
+    script = _join(scripts := _scripts_in(tables, kind="execute" if runs else kind, title=title))
+    folders = _said(tables, FOLDER_KEYS)
     base = setting.roots[0] if setting.roots else "/"
-    paths = [*(place.path for place in locations), *(diff.path for diff in diffs), *_paths_in(raw)]
-    understood = {*paths, *folders, *((script.text, *_all_words(script)) if script is not None else ())}
-    unknown_texts = [text for text in _unknown_in(raw) if text not in understood]
-    unknown_texts += [each.raw_input for each in calls if isinstance(each.raw_input, str)]
-    places = [text for text in unknown_texts if _is_place(text)]
+    named = [*(place.path for place in _all(calls, "locations")), *(diff.path for diff in diffs), *links]
+    named += [*_paths_in(raw), *patched_paths(raw)]
+    understood = {*named, *folders, *((script.text, *_all_words(script)) if script is not None else ())}
+    texts = [
+        text
+        for each in (raw, *(each for each in inputs if not isinstance(each, Mapping)))
+        for text in unknown_texts(each)
+    ]
+    unknown = [text for text in texts if text not in understood][: MOST_TEXTS + 1]
+    odd = [path for path in named if is_odd(path)]
+    places = [text for text in unknown if is_place(text)]
     changes = [
-        replace(change, path=_canonical_paths([change.path], base, setting.home)[0])
+        replace(change, path=canonical_paths([change.path], base, setting.home)[0])
         for change in changes_in(replace(call, content=diffs, raw_input=raw))
         if change.path
     ]
@@ -89,17 +87,49 @@ def act_of_call(
         kind=kind if kind in TOOL_KINDS else "other",
         tool=_first(calls, "name", str) or "",
         title=title,
-        paths=_canonical_paths([*paths, *places], base, setting.home),
+        paths=canonical_paths([*named, *places], base, setting.home),
         script=script,
-        writes=bool(diffs or changes),
+        writes=bool(diffs or changes) or any(key in raw for key in PATCH_KEYS),
         changes=tuple(changes),
-        unknown_texts=tuple(text for text in unknown_texts if not _is_place(text)),
-        doubts=tuple(doubts),
+        unknown_texts=tuple([*odd, *(text for text in unknown if not is_place(text))][:MOST_TEXTS]),
+        possible_places=possible_places(
+            [*odd, *unknown], [title, *prose_in(raw)], base=base, home=setting.home
+        ),
+        doubts=tuple(_doubts(scripts, folders, unknown)),
         roots=setting.roots,
-        cwd=_canonical_paths(folders[:1], base, setting.home)[0] if folders else "",
+        cwd=canonical_paths(folders[:1], base, setting.home)[0] if folders else "",
         variables=tuple(_variables_in(raw)) if script is not None else (),
         home=setting.home,
     )
+
+
+def _doubts(
+    scripts: Sequence[CommandScript], folders: Sequence[str], unknown: Sequence[str]
+) -> Iterator[str]:
+    """What the agent said of a call that leaves open what it would do."""
+    if len(scripts) > 1:
+        yield f"the agent names {len(scripts)} different commands for it"
+    if len(folders) > 1:
+        yield "the agent names different folders for it"
+    if len(unknown) > MOST_TEXTS:
+        yield "its input is too large to be read"
+    if scripts and unknown:
+        yield f"its input says more than the command: {unknown[0][:200]}"
+
+
+def _input_of(call: v1.ToolCallUpdate) -> object:
+    """A tool's input; some agents send it as the text of its JSON."""
+    if not isinstance(call.raw_input, str):
+        return None if call.raw_input is UNSET else call.raw_input
+    try:
+        value = msgspec.json.decode(call.raw_input)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return call.raw_input
+    return value if isinstance(value, dict | list) else call.raw_input
+
+
+def _is_link(item: object) -> bool:
+    return isinstance(item, v1.Content) and isinstance(item.content, v1.ResourceLink)
 
 
 def act_of_request(
@@ -218,77 +248,13 @@ def _all(calls: Iterable[v1.ToolCallUpdate], field: str) -> list[Any]:
     return [item for each in calls if isinstance(value := getattr(each, field), list) for item in value]
 
 
-def _canonical_paths(paths: Iterable[str], base: str, home: str) -> tuple[str, ...]:
-    whole = [_canonical(path, home) for path in paths if path]
-    whole = [path if path.startswith("/") else f"{base}/{path}" for path in whole]
-    # A path that needs no thought is brought into one spelling; `..` is left for the rules to see.
-    return tuple(dict.fromkeys(absolute(path, "/") if is_plain(path) else path for path in whole))
-
-
-_HOMES: Final = ("~", "$HOME", "${HOME}")
-_FILE_URL: Final = "file://"
-
-
-def _canonical(path: str, home: str) -> str:
-    """A path as the disk spells it: agents also write `file:///x`, `~/x` and `$HOME/x`."""
-    if path[: len(_FILE_URL)].lower() == _FILE_URL:
-        rest = unquote(path[len(_FILE_URL) :])
-        path = rest if rest.startswith("/") else f"/{rest.partition('/')[2]}"
-    for spelling in _HOMES:
-        if home and (path == spelling or path.startswith(f"{spelling}/")):
-            return home + path[len(spelling) :]
-    return path
-
-
-def _is_place(text: str) -> bool:
-    """Whether a text can hardly be anything but a path."""
-    if len(text) > _MOST_PATH or "\n" in text:
-        return False
-    return text.startswith(("/", "./", "../", *(f"{home}/" for home in _HOMES))) or (
-        text[: len(_FILE_URL)].lower() == _FILE_URL
-    )
-
-
-_MOST_PATH: Final = 4096
-
-
 def _paths_in(raw: Mapping[Any, Any]) -> Iterable[str]:
     for key in PLACE_KEYS:
         if isinstance(raw.get(key), str):
             yield raw[key]
-    for key in _PATH_LISTS:
+    for key in PATH_LISTS:
         if isinstance(raw.get(key), list):
             yield from (item for item in raw[key] if isinstance(item, str))
-
-
-_DEEPEST: Final = 32
-
-
-def _unknown_in(raw: Mapping[Any, Any]) -> Iterator[str]:
-    """Every text of a tool's input under a name that does not tell what it is."""
-    known = {*PLACE_KEYS, *_PATH_LISTS, *_COMMAND_KEYS, *_FOLDER_KEYS, *_VARIABLE_KEYS, "args"}
-    waiting: list[tuple[object, int]] = [
-        (value, 0)
-        for key, value in raw.items()
-        if key not in _PROSE_KEYS and not (key in known and _is_text(value))
-    ]
-    while waiting:
-        value, depth = waiting.pop()
-        if isinstance(value, str):
-            if value:
-                yield value
-        elif depth > _DEEPEST:
-            yield "…"
-        elif isinstance(value, Mapping):
-            waiting += [(item, depth + 1) for key, item in value.items() if key not in _PROSE_KEYS]
-        elif isinstance(value, list):
-            waiting += [(item, depth + 1) for item in value]
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) or (
-        isinstance(value, list) and all(isinstance(each, str) for each in value)
-    )
 
 
 def _said(inputs: Sequence[Mapping[Any, Any]], keys: Sequence[str]) -> list[str]:
@@ -301,7 +267,7 @@ def _said(inputs: Sequence[Mapping[Any, Any]], keys: Sequence[str]) -> list[str]
 
 def _variables_in(raw: Mapping[Any, Any]) -> Iterable[str]:
     """What a tool's input sets in the environment: an object, or a list of names and values."""
-    for key in _VARIABLE_KEYS:
+    for key in VARIABLE_KEYS:
         variables = raw.get(key)
         if isinstance(variables, Mapping):
             yield from (f"{name}={value}" for name, value in variables.items())
@@ -316,7 +282,7 @@ def _scripts_in(inputs: Sequence[Mapping[Any, Any]], *, kind: str, title: str) -
     """Every command that an agent has named for a call."""
     scripts: dict[str, CommandScript] = {}
     for raw in inputs:
-        for key in _COMMAND_KEYS:
+        for key in COMMAND_KEYS:
             command = raw.get(key)
             if command is None or (kind != "execute" and "path" in raw and _is_editor_verb(command)):
                 continue

@@ -15,7 +15,7 @@ from dragoman.workspace.policy.globs import names_below
 from dragoman.workspace.policy.partial_words import ANY, RUN, is_known, may_be
 
 _GUARDED: Final = """
-    .git .gitmodules .gitconfig .husky .githooks .pre-commit-config.yaml lefthook.yml .envrc .ssh
+    .dragoman .git .gitmodules .gitconfig .husky .githooks .pre-commit-config.yaml lefthook.yml .envrc .ssh
     .claude .codex .gemini .qwen .opencode .cursor .vscode .zed .mcp.json
     .bashrc .bash_profile .bash_login .bash_logout .profile .kshrc
     .zshrc .zshenv .zprofile .zlogin .zlogout

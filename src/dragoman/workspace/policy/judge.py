@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Final, Literal, NamedTuple
 
@@ -27,6 +27,7 @@ from dragoman.workspace.policy.audit import AuditLog, By, audit_entry
 from dragoman.workspace.policy.decision import PolicyDecision
 from dragoman.workspace.policy.grants import Grants
 from dragoman.workspace.policy.options import choose_option
+from dragoman.workspace.policy.partial_words import is_known
 from dragoman.workspace.policy.policy import Policy
 from dragoman.workspace.policy.policy_parser import PolicyError
 from dragoman.workspace.policy.remembered_rules import RememberedRules, rule_text
@@ -36,6 +37,9 @@ log = logging.getLogger(__name__)
 
 SHOWN_BEFORE: Final = 1024 * 1024
 """Bytes of a file up to which an act that writes it holds what is there now."""
+
+MOST_WORDS: Final = 300
+"""Words of a command that are looked up on the disk."""
 
 LENT_OPTIONS: Final = (
     v1.PermissionOption(option_id="allow", name="Yes, this once", kind="allow_once"),
@@ -180,8 +184,9 @@ def with_real_paths(paths: Sequence[str]) -> tuple[str, ...]:
 
 
 def resolve(act: Act, *, reads: bool = True) -> Act:
-    """An act with what the disk says of it: where its paths really lead, where its command starts, and what a
-    file that it writes holds now, unless the file is another machine's (`reads`). Blocks.
+    """An act with what the disk says of it: where its paths and the links in its command really lead, where
+    the command starts, and what a file that it writes holds now, unless the file is another machine's
+    (`reads`). Blocks.
     """
     real = {path: os.path.realpath(path) for path in act.paths if "\0" not in path}
     is_write = act.method == "fs/write" and reads
@@ -193,13 +198,36 @@ def resolve(act: Act, *, reads: bool = True) -> Act:
         )
         for change in act.changes
     ]
+    links = list(_links_in(act)) if reads else []
+    leaves = [folder for folder in _real_folders(act) if not act.is_in_roots(folder)] if act.roots else []
+    doubts = [f"a link leads to a folder outside the session: {folder}" for folder in leaves[:1]]
     return replace(
         act,
         paths=tuple(dict.fromkeys([*act.paths, *real.values()])),
         real_paths=tuple(dict.fromkeys(real.values())),
         real_start="" if act.script is None else os.path.realpath(act.start),
         changes=tuple(changes),
+        possible_places=(*act.possible_places, *links),
+        doubts=(*act.doubts, *doubts),
     )
+
+
+def _links_in(act: Act) -> Iterator[str]:
+    """Where words of a command really lead that are links, or lead through one."""
+    if act.script is None:
+        return
+    words = [word for command in act.script.commands for word in command if word and "\0" not in word]
+    for word in dict.fromkeys(words[:MOST_WORDS]):
+        path = os.path.join(act.start, os.path.expanduser(word))
+        if os.path.lexists(path) and (real := os.path.realpath(path)) != os.path.normpath(path):
+            yield real
+
+
+def _real_folders(act: Act) -> Iterator[str]:
+    """The folders to which a command goes; those that text alone cannot tell are told by the rules."""
+    for folder in list(act.folders())[1:] if act.script is not None else ():
+        if is_known(folder) and os.path.realpath(folder) != folder:
+            yield os.path.realpath(folder)
 
 
 def _text_of(path: str) -> str | None:

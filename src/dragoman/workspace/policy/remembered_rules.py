@@ -66,8 +66,8 @@ def _conditions(act: Act, decision: Literal["allow", "deny"]) -> dict[str, Seque
         fields["tool"] = [_literal(act.tool)]
     if act.paths:
         return {**fields, "path": [_literal(path) for path in act.paths]}
-    # A tool without a name and without a path could be anything the next time.
-    return fields if act.tool else None
+    # A tool without a name and without a path, or with another input, could be anything the next time.
+    return fields if act.tool and act.is_clear and not act.possible_places else None
 
 
 def _command_conditions(script: CommandScript) -> dict[str, Sequence[str]]:

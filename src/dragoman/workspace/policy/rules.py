@@ -20,7 +20,7 @@ from msgspec import Struct
 from dragoman.workspace.policy import commands, globs
 from dragoman.workspace.policy.act import MOST_FOLDERS, Act
 from dragoman.workspace.policy.decision import Certainty, Outcome
-from dragoman.workspace.policy.partial_words import ANY, RUN, has_unknown_part
+from dragoman.workspace.policy.partial_words import ANY, RUN, has_unknown_part, is_known
 from dragoman.workspace.policy.possible_commands import possible_in_arguments
 from dragoman.workspace.policy.program_calls import read_call
 from dragoman.workspace.policy.programs import TREE_PROGRAMS, name_of
@@ -153,6 +153,8 @@ def _allows(rule: PolicyRule, part: ActPart) -> str | None:
         return "it is for other methods"
     if rule.kind and not act.kinds <= set(rule.kind):
         return "it is for other kinds of tools"
+    if rule.kind and act.script is None and act.method == "permission" and not act.is_clear:
+        return "what the agent says of it does not show that it is of this kind"
     if rule.tool and not _any_glob(rule.tool, act.tool):
         return "it is for other tools"
     if (why := _other_place(rule, act)) is not None:
@@ -246,7 +248,7 @@ def _runs(rule: PolicyRule, part: ActPart) -> Certainty:
 
 def _may_run(rule: PolicyRule, act: Act) -> Certainty:
     """Whether a text in a tool's input, read as a command, is one of a rule's."""
-    guesses = [words for text in act.unknown_texts for words in guess_words(text)]
+    guesses = [words for text in (*act.unknown_texts, act.title) for words in guess_words(text)]
     found = any(
         commands.restricts_roughly(pattern, words) for words in guesses if words for pattern in rule.command
     )
@@ -266,11 +268,9 @@ def _touches(rule: PolicyRule, part: ActPart, *, is_sure: bool) -> Certainty:
         if certainty is Certainty.YES:
             return certainty
     if certainty is Certainty.NO and any(
-        globs.restricts(rule.path, globs.absolute(text, base), roots=act.roots, home=act.home)
-        is not Certainty.NO
-        for text in act.unknown_texts
-        if len(text) <= LONGEST_PATH
-        for base in act.roots or ("/",)
+        globs.restricts(rule.path, path, roots=act.roots, home=act.home) is not Certainty.NO
+        for path in act.possible_places
+        if not is_sure or is_known(path)
     ):
         return Certainty.PERHAPS
     if certainty is Certainty.NO and any(
