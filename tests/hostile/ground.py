@@ -1,0 +1,245 @@
+"""A hub in a process of its own, and what happens to each trick there."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from dragoman.testing.pace import patience
+from tests.forks import Fork, start
+from tests.hostile.raw_client import Person, RawClient
+from tests.hostile.tricks import COPY_OF_REPOSITORY, SECRET, Rule, Trick, Turn, spelled, steps_for
+from tests.nats_servers import free_port
+
+AGENT = Path(__file__).with_name("raw_agent.py")
+AT_ONCE = 6
+"""Tricks side by side: they mostly wait for each other's processes."""
+
+Way = Literal["honest", "cheat", "proof"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a trick."""
+
+    is_cheated: bool
+    is_honest_done: bool
+    is_proven: bool
+    story: str
+
+
+class HostileHub:
+    """A hub whose rules are those of all tricks, each for the folder of its trick alone."""
+
+    def __init__(self, folder: Path, tricks: Sequence[Trick], *, durability: str = "off") -> None:
+        self.base = folder.resolve()
+        self.home = self.base / "home"
+        self.tricks = tricks
+        self.port = free_port()
+        self.token = ""
+        self.process: subprocess.Popen[bytes] | Fork | None = None
+        self._log = (self.base / "log").open("ab")
+        (self.home / ".ssh").mkdir(parents=True)
+        (self.home / ".ssh" / "key").write_text(SECRET)
+        python = sys.executable
+        agents = "".join(
+            f"[agents.{name}]\ncommand = {json.dumps([python, str(AGENT), *words])}\nsessions = 1000\n{more}"
+            for name, words, more in (
+                ("hostile", [], 'dialect = "v1"\n'),
+                ("hostile2", ["v2"], 'dialect = "v2"\n'),
+                ("other", ["other"], 'dialect = "v1"\n'),
+            )
+        )
+        (self.base / "policy.toml").write_text(policy(self.rules()))
+        (self.base / "hub.toml").write_text(
+            f'default_agent = "hostile"\nknown_agents = false\ndurability = "{durability}"\n'
+            '[limits]\nprompt_rate = "100000/min"\nconnect_rate = "100000/min"\n'
+            f'[approvals]\npolicy = "{self.base}/policy.toml"\n{agents}'
+        )
+
+    @functools.cached_property
+    def repository(self) -> Path:
+        """The `.git` of a folder with one commit."""
+        folder = self.base / "repository"
+        (folder / "secret").mkdir(parents=True)
+        (folder / "secret" / "key").write_text(SECRET)
+        line = "git init -q . && rm -r .git/hooks && git config user.email a@b.c && git config user.name a"
+        line += " && git add . && git commit -qm first"
+        subprocess.run(["/bin/bash", "-c", line], cwd=folder, check=True, capture_output=True)
+        return folder / ".git"
+
+    def rules(self) -> Iterable[Rule]:
+        for trick in self.tricks:
+            for rule in trick.rules:
+                place = {"project": f"{self.base}/{slug(trick)}/**"} if "project" not in rule else {}
+                yield spelled_rule({**rule, **place}, self.spell(trick, "cheat"))
+
+    def spell(self, trick: Trick, way: Way, session: str = "main") -> dict[str, str]:
+        beside = self.base / slug(trick) / way
+        here = beside / ("here" if session == "main" else session)
+        return {"here": str(here), "beside": str(beside), "home": str(self.home)}
+
+    def start(self) -> None:
+        env = {name: value for name, value in os.environ.items() if "DRAGOMAN" not in name}
+        env |= {f"XDG_{kind}_HOME": str(self.base / kind.lower()) for kind in ("DATA", "CONFIG", "STATE")}
+        env |= {"HOME": str(self.home)}
+        words = ["--listen", f"127.0.0.1:{self.port}", "--config", str(self.base / "hub.toml"), "--json"]
+        command = [sys.executable, "-m", "dragoman", "hub", *words]
+        self.process = start(command, cwd=self.base, env=env, stderr=self._log.fileno())
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        assert line, (self.base / "log").read_text()
+        self.token = json.loads(line)["token"] or self.token
+
+    def stop(self, how: int = signal.SIGTERM) -> None:
+        if self.process is not None and self.process.stdout is not None:
+            self.process.send_signal(how)
+            self.process.wait(patience(30))
+            self.process.stdout.close()
+            self.process = None
+
+    def close(self) -> None:
+        self.stop()
+        self._log.close()
+
+    async def connect(self, agent: str = "hostile") -> RawClient:
+        return await RawClient.connect(self.port, self.token, agent=agent)
+
+    def play(self, tricks: Sequence[Trick]) -> dict[str, Outcome]:
+        """All of them, a few at a time."""
+        return asyncio.run(self._play(tricks))
+
+    async def _play(self, tricks: Sequence[Trick]) -> dict[str, Outcome]:
+        free = asyncio.Semaphore(AT_ONCE)
+
+        async def one(trick: Trick) -> Outcome:
+            async with free:
+                honest = replace(trick, turns=trick.honest, person=trick.honest_person or trick.person)
+                told = [await self._way(honest, "honest")]
+                told.append(await self._way(trick, "cheat"))
+                return Outcome(
+                    is_cheated=trick.effect.is_there(self.spell(trick, "cheat")),
+                    is_honest_done=trick.honest_effect.is_there(self.spell(trick, "honest")),
+                    is_proven=await self._prove(trick),
+                    story="\n".join(told),
+                )
+
+        clients = {agent: await self.connect(agent) for agent in {trick.agent for trick in tricks}}
+        self.clients = clients
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = {trick.name: group.create_task(one(trick)) for trick in tricks}
+        finally:
+            for client in clients.values():
+                await client.aclose()
+        return {name: task.result() for name, task in tasks.items()}
+
+    async def _way(self, trick: Trick, way: Way) -> str:
+        self.prepare(trick, way)
+        person = Person(trick.person)
+        sessions: dict[str, str] = {}
+        told = []
+        client = self.clients[trick.agent]
+        for turn in trick.turns:
+            told.append(await self._turn(client, trick, way, turn, person, sessions))
+        asked = [f"asked: {question.shown[:1500]}" for question in person.questions]
+        return f"{way}: " + "\n".join([*told, *asked])
+
+    async def _turn(
+        self,
+        client: RawClient,
+        trick: Trick,
+        way: Way,
+        turn: Turn,
+        person: Person,
+        sessions: dict[str, str],
+    ) -> str:
+        spell = self.spell(trick, way, turn.session)
+        if turn.session not in sessions:
+            Path(spell["here"]).mkdir(exist_ok=True)
+            sessions[turn.session] = await client.new_session(spell["here"], person)
+        session = sessions[turn.session]
+        if turn.before == "load":
+            await client.request("session/close", {"sessionId": session})
+            params = {"sessionId": session, "cwd": spell["here"], "mcpServers": []}
+            answer = await client.request("session/load", params)
+            assert "result" in answer, answer
+        first = len(client.heard)
+        answer = await client.prompt(session, steps_for(turn, spell))
+        words = [
+            message["params"]["update"]["content"]["text"]
+            for message in client.heard[first:]
+            if message["method"] == "session/update"
+            and message["params"]["sessionId"] == session
+            and message["params"]["update"].get("sessionUpdate") == "agent_message_chunk"
+        ]
+        return f"{answer.get('result') or answer.get('error')} {' '.join(words)}"
+
+    def prepare(self, trick: Trick, way: Way) -> None:
+        """The folder of the trick, as it is before anything happens."""
+        spell = self.spell(trick, way)
+        here = Path(spell["here"])
+        here.mkdir(parents=True)
+        (here / "secret").mkdir()
+        (here / "secret" / "key").write_text(SECRET)
+        for name, text in trick.files.items():
+            path = here / spelled(name, spell)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            text = spelled(text, spell)
+            if text == COPY_OF_REPOSITORY:
+                shutil.copytree(self.repository, path)
+            elif text.startswith("-> "):
+                path.symlink_to(text[3:])
+            elif text.startswith("= "):
+                path.hardlink_to(here / text[2:])
+            elif text.startswith("!"):
+                subprocess.run(["/bin/bash", "-c", text[1:]], cwd=here, check=True, capture_output=True)
+            else:
+                path.write_text(text)
+                if text.startswith("#!"):
+                    path.chmod(0o755)
+
+    async def _prove(self, trick: Trick) -> bool:
+        if not trick.proof:
+            return True
+        self.prepare(trick, "proof")
+        spell = self.spell(trick, "proof")
+        words = ["/bin/bash", "-c", spelled(trick.proof, spell)]
+        env = os.environ | {"HOME": str(self.home)}
+        nothing = asyncio.subprocess.DEVNULL
+        process = await asyncio.create_subprocess_exec(
+            *words, cwd=spell["here"], env=env, stdin=nothing, stdout=asyncio.subprocess.PIPE, stderr=nothing
+        )
+        out, _ = await process.communicate()
+        leak = Path(spell["here"]) / "leak"
+        if not leak.exists():
+            leak.write_bytes(out)
+        return trick.effect.is_there(spell)
+
+
+def slug(trick: Trick) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", trick.name.lower()).strip("-")
+
+
+def spelled_rule(rule: Rule, spell: Mapping[str, str]) -> Rule:
+    made: Rule = json.loads(spelled(json.dumps(rule), spell))
+    return made
+
+
+def policy(rules: Iterable[Rule]) -> str:
+    """Rules as TOML: its texts and lists are written as in JSON."""
+    return "\n".join(
+        "[[rule]]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in rule.items())
+        for rule in rules
+    )
