@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -49,6 +49,9 @@ class HostileHub:
         self.port = free_port()
         self.token = ""
         self.process: subprocess.Popen[bytes] | Fork | None = None
+        self._shared: dict[str, RawClient] = {}
+        self._others: list[RawClient] = []
+        self._lock = asyncio.Lock()
         self._log = (self.base / "log").open("ab")
         (self.home / ".ssh").mkdir(parents=True)
         (self.home / ".ssh" / "key").write_text(SECRET)
@@ -87,7 +90,7 @@ class HostileHub:
 
     def spell(self, trick: Trick, way: Way, session: str = "main") -> dict[str, str]:
         beside = self.base / slug(trick) / way
-        here = beside / ("here" if session == "main" else session)
+        here = beside / ("here" if session in ("main", "twin") else session)
         return {"here": str(here), "beside": str(beside), "home": str(self.home)}
 
     def start(self) -> None:
@@ -121,70 +124,47 @@ class HostileHub:
         return asyncio.run(self._play(tricks))
 
     async def _play(self, tricks: Sequence[Trick]) -> dict[str, Outcome]:
+        runs = [run for trick in tricks for run in (Run(self, trick, "honest"), Run(self, trick, "cheat"))]
         free = asyncio.Semaphore(AT_ONCE)
 
-        async def one(trick: Trick) -> Outcome:
+        async def advance(run: Run) -> None:
             async with free:
-                honest = replace(trick, turns=trick.honest, person=trick.honest_person or trick.person)
-                told = [await self._way(honest, "honest")]
-                told.append(await self._way(trick, "cheat"))
-                return Outcome(
-                    is_cheated=trick.effect.is_there(self.spell(trick, "cheat")),
-                    is_honest_done=trick.honest_effect.is_there(self.spell(trick, "honest")),
-                    is_proven=await self._prove(trick),
-                    story="\n".join(told),
-                )
+                await run.advance()
 
-        clients = {agent: await self.connect(agent) for agent in {trick.agent for trick in tricks}}
-        self.clients = clients
-        try:
+        while True:
             async with asyncio.TaskGroup() as group:
-                tasks = {trick.name: group.create_task(one(trick)) for trick in tricks}
-        finally:
-            for client in clients.values():
-                await client.aclose()
-        return {name: task.result() for name, task in tasks.items()}
+                for run in runs:
+                    group.create_task(advance(run))
+            await self._disconnect()
+            if not any(run.turns for run in runs):
+                break
+            await asyncio.to_thread(self.stop, signal.SIGKILL)
+            await asyncio.to_thread(self.start)
+        return {
+            honest.trick.name: Outcome(
+                is_cheated=cheat.trick.effect.is_there(cheat.spell()),
+                is_honest_done=honest.trick.honest_effect.is_there(honest.spell()),
+                is_proven=await self._prove(honest.trick),
+                story=f"{honest.story()}\n{cheat.story()}",
+            )
+            for honest, cheat in zip(runs[::2], runs[1::2], strict=True)
+        }
 
-    async def _way(self, trick: Trick, way: Way) -> str:
-        self.prepare(trick, way)
-        person = Person(trick.person)
-        sessions: dict[str, str] = {}
-        told = []
-        client = self.clients[trick.agent]
-        for turn in trick.turns:
-            told.append(await self._turn(client, trick, way, turn, person, sessions))
-        asked = [f"asked: {question.shown[:1500]}" for question in person.questions]
-        return f"{way}: " + "\n".join([*told, *asked])
+    async def client(self, agent: str, *, is_new: bool = False) -> RawClient:
+        """The connection that tricks of this agent share, or one of its own."""
+        if is_new:
+            self._others.append(await self.connect(agent))
+            return self._others[-1]
+        async with self._lock:
+            if agent not in self._shared:
+                self._shared[agent] = await self.connect(agent)
+        return self._shared[agent]
 
-    async def _turn(
-        self,
-        client: RawClient,
-        trick: Trick,
-        way: Way,
-        turn: Turn,
-        person: Person,
-        sessions: dict[str, str],
-    ) -> str:
-        spell = self.spell(trick, way, turn.session)
-        if turn.session not in sessions:
-            Path(spell["here"]).mkdir(exist_ok=True)
-            sessions[turn.session] = await client.new_session(spell["here"], person)
-        session = sessions[turn.session]
-        if turn.before == "load":
-            await client.request("session/close", {"sessionId": session})
-            params = {"sessionId": session, "cwd": spell["here"], "mcpServers": []}
-            answer = await client.request("session/load", params)
-            assert "result" in answer, answer
-        first = len(client.heard)
-        answer = await client.prompt(session, steps_for(turn, spell))
-        words = [
-            message["params"]["update"]["content"]["text"]
-            for message in client.heard[first:]
-            if message["method"] == "session/update"
-            and message["params"]["sessionId"] == session
-            and message["params"]["update"].get("sessionUpdate") == "agent_message_chunk"
-        ]
-        return f"{answer.get('result') or answer.get('error')} {' '.join(words)}"
+    async def _disconnect(self) -> None:
+        for client in (*self._shared.values(), *self._others):
+            await client.aclose()
+        self._shared.clear()
+        self._others.clear()
 
     def prepare(self, trick: Trick, way: Way) -> None:
         """The folder of the trick, as it is before anything happens."""
@@ -226,6 +206,59 @@ class HostileHub:
         if not leak.exists():
             leak.write_bytes(out)
         return trick.effect.is_there(spell)
+
+
+class Run:
+    """One way of a trick: its turns that are still to come, its sessions, and who answers in them."""
+
+    def __init__(self, hub: HostileHub, trick: Trick, way: Literal["honest", "cheat"]) -> None:
+        is_honest = way == "honest"
+        self.hub, self.trick, self.way = hub, trick, way
+        self.turns = list(trick.honest if is_honest else trick.turns)
+        self.person = Person((trick.honest_person or trick.person) if is_honest else trick.person)
+        self._sessions: dict[str, str] = {}
+        self._told: list[str] = []
+        self._client: RawClient | None = None
+        self._is_restarted = False
+        hub.prepare(trick, way)
+
+    def spell(self, session: str = "main") -> dict[str, str]:
+        return self.hub.spell(self.trick, self.way, session)
+
+    def story(self) -> str:
+        asked = [f"asked: {question.shown[:1500]}" for question in self.person.questions]
+        return "\n  ".join([f"{self.way}:", *self._told, *asked])
+
+    async def advance(self) -> None:
+        """Up to the end, or to where the hub is killed."""
+        self._client = None
+        while self.turns:
+            turn = self.turns[0]
+            if turn.before == "restart" and not self._is_restarted:
+                self._is_restarted = True
+                return
+            await self._play(self.turns.pop(0))
+
+    async def _play(self, turn: Turn) -> None:
+        spell = self.spell(turn.session)
+        client = self._client or await self.hub.client(turn.agent or self.trick.agent)
+        if turn.session not in self._sessions:
+            Path(spell["here"]).mkdir(exist_ok=True, parents=True)
+            self._sessions[turn.session] = await client.new_session(spell["here"], self.person)
+        session = self._sessions[turn.session]
+        if turn.before:
+            if turn.before == "load":
+                await client.request("session/close", {"sessionId": session})
+            if turn.before == "reconnect":
+                client = self._client = await self.hub.client(turn.agent or self.trick.agent, is_new=True)
+            client.people[session] = self.person
+            params = {"sessionId": session, "cwd": spell["here"], "mcpServers": []}
+            answer = await client.request("session/load", params)
+            assert "result" in answer, answer
+        first = len(client.heard)
+        answer = await client.prompt(session, steps_for(turn, spell))
+        words = client.words(session, since=first)
+        self._told.append(f"{answer.get('result') or answer.get('error')} {words}")
 
 
 def slug(trick: Trick) -> str:

@@ -1,7 +1,7 @@
 """A client on raw JSON over a WebSocket, with nothing but the standard library, and the person behind it.
 
-The person reads all of what it is asked. Whatever shows the word `evil` is refused, everything else is
-permitted: so an effect that is called evil was never shown as what it is, or nobody was asked.
+A person is a rule of thumb: one permits nothing, one the first thing alone, one whatever does not show the
+word `evil`. So an effect on disk says that nobody was asked, or that it was shown as something else.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import Any
 from dragoman.testing.pace import deadline
 
 Message = dict[str, Any]
-Answer = Callable[["Question"], str | None]
-"""The id of an option, or None for no answer at all."""
+Answer = Callable[["Question", int], str | None]
+"""The id of an option, or None for no answer at all; it knows how many questions came before."""
 
 EVIL = "evil"
 
@@ -39,22 +39,27 @@ class Question:
         return json.dumps(call, ensure_ascii=False)
 
 
-def careful(question: Question) -> str | None:
-    """Permits what shows nothing evil."""
-    return "no" if EVIL in question.shown.lower() else "yes"
-
-
-def careful_for_good(question: Question) -> str | None:
-    """The same with *always*."""
-    return "no" if EVIL in question.shown.lower() else "always"
-
-
-def never(question: Question) -> str | None:
+def never(question: Question, earlier: int) -> str | None:
     """Permits nothing: an effect was permitted by rules alone."""
     return "no"
 
 
-def silent(question: Question) -> str | None:
+def careful(question: Question, earlier: int) -> str | None:
+    """Permits what shows nothing evil."""
+    return "no" if EVIL in question.shown.lower() else "yes"
+
+
+def first_only(question: Question, earlier: int) -> str | None:
+    """Permits the first thing, once, and nothing after it."""
+    return "no" if earlier else "yes"
+
+
+def first_for_good(question: Question, earlier: int) -> str | None:
+    """Permits the first thing for good, and nothing after it."""
+    return "no" if earlier else "always"
+
+
+def silent(question: Question, earlier: int) -> str | None:
     """Leaves every question open."""
     return None
 
@@ -129,7 +134,8 @@ class RawClient:
         future = self._answers[number] = asyncio.get_running_loop().create_future()
         self.send({"id": number, "method": method, "params": params})
         async with deadline(seconds):
-            return await future
+            answer: Message = await future
+        return answer
 
     async def new_session(self, folder: str, person: Person) -> str:
         answer = await self.request("session/new", {"cwd": folder, "mcpServers": []})
@@ -141,6 +147,16 @@ class RawClient:
     async def prompt(self, session: str, steps: list[Message], *, seconds: float = 60) -> Message:
         text = {"type": "text", "text": json.dumps(steps)}
         return await self.request("session/prompt", {"sessionId": session, "prompt": [text]}, seconds=seconds)
+
+    def words(self, session: str, *, since: int = 0) -> str:
+        """What the agent said there."""
+        updates = [
+            message["params"]["update"]
+            for message in self.heard[since:]
+            if message["method"] == "session/update" and message["params"]["sessionId"] == session
+        ]
+        chunks = [each for each in updates if each["sessionUpdate"] == "agent_message_chunk"]
+        return " ".join(each["content"]["text"] for each in chunks)
 
     async def _listen(self) -> None:
         while True:
@@ -163,8 +179,8 @@ class RawClient:
             return
         person = self.people.get(params["sessionId"], self.anybody)
         question = Question(params["sessionId"], params, message["id"])
+        option = person.answer(question, len(person.questions))
         person.questions.append(question)
-        option = person.answer(question)
         if option is not None:
             self.choose(question, option)
 

@@ -19,6 +19,7 @@ from tests.hostile.raw_client import Answer, never
 
 Step = dict[str, Any]
 Rule = Mapping[str, object]
+Before = Literal["", "load", "reconnect", "restart"]
 
 SECRET = "the-hidden-word"
 OPEN = Path(__file__).with_name("open_tricks.txt")
@@ -53,11 +54,14 @@ LEAK = Effect("@here@/leak", SECRET)
 
 @dataclass(frozen=True, kw_only=True)
 class Turn:
-    """One prompt, in the session `session` of the trick: `main`, or another with a folder of its own."""
+    """One prompt, in the session `session` of the trick: `main`, `twin` in the same
+    folder, or another with a folder of its own."""
 
     steps: tuple[Step, ...]
     session: str = "main"
-    before: Literal["", "load", "reconnect", "restart"] = ""
+    before: Before = ""
+    """What happens first: the session is closed and loaded, or the client comes anew."""
+    agent: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,18 +123,16 @@ def as_parameters(tricks: Iterable[Trick]) -> list[Any]:
     ]
 
 
-def turn(
-    *steps: Step, session: str = "main", before: Literal["", "load", "reconnect", "restart"] = ""
-) -> Turn:
-    return Turn(steps=steps, session=session, before=before)
+def turn(*steps: Step, session: str = "main", before: Before = "", agent: str = "") -> Turn:
+    return Turn(steps=steps, session=session, before=before, agent=agent)
 
 
-def call(kind: str = "execute", *, number: str = "call-1", **fields: object) -> Step:
+def call(kind: str = "execute", *, number: str = "call-1", **fields: Any) -> Step:
     """A tool call as it stands in a request."""
     return {"toolCallId": number, "title": "Look around", "kind": kind, "status": "pending", **fields}
 
 
-def announce(kind: str = "execute", *, number: str = "call-1", **fields: object) -> Step:
+def announce(kind: str = "execute", *, number: str = "call-1", **fields: Any) -> Step:
     """A step that announces a tool call."""
     return {"update": {"sessionUpdate": "tool_call", **call(kind, number=number, **fields)}}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
 from tests.hostile.tricks import (
     ANYTHING,
@@ -31,7 +32,7 @@ def told(
     *,
     opens: str = "secret/key",
     files: Mapping[str, str] | None = None,
-    **fields: object,
+    **fields: Any,
 ) -> Trick:
     """A denied file, named in the request in some way; the agent reads it if it may."""
     asked = call("read", rawInput=raw, **fields)
@@ -87,7 +88,7 @@ def written(
     )
 
 
-def edited(name: str, **fields: object) -> Trick:
+def edited(name: str, **fields: Any) -> Trick:
     """A request that names a file below src, and another one somewhere."""
     asked = call("edit", **fields)
     plain = call("edit", rawInput={"file_path": "@here@/src/a"}, locations=[{"path": "@here@/src/a"}])
