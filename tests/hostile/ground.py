@@ -11,15 +11,16 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from dragoman.testing.pace import patience
 from tests.forks import Fork, start
-from tests.hostile.raw_client import Person, RawClient
-from tests.hostile.tricks import COPY_OF_REPOSITORY, SECRET, Rule, Trick, Turn, spelled, steps_for
+from tests.hostile.raw_client import Person, RawClient, first_for_good
+from tests.hostile.tricks import COPY_OF_REPOSITORY, SECRET, Heard, Rule, Trick, Turn, spelled, steps_for
 from tests.nats_servers import free_port
 
 AGENT = Path(__file__).with_name("raw_agent.py")
@@ -142,7 +143,7 @@ class HostileHub:
             await asyncio.to_thread(self.start)
         return {
             honest.trick.name: Outcome(
-                is_cheated=cheat.trick.effect.is_there(cheat.spell()),
+                is_cheated=cheat.is_cheated(),
                 is_honest_done=honest.trick.honest_effect.is_there(honest.spell()),
                 is_proven=await self._prove(honest.trick),
                 story=f"{honest.story()}\n{cheat.story()}",
@@ -159,6 +160,15 @@ class HostileHub:
             if agent not in self._shared:
                 self._shared[agent] = await self.connect(agent)
         return self._shared[agent]
+
+    async def wait_for_memory(self, folder: str) -> None:
+        """Until an answer for good is kept, or was not: the agent has its answer a moment before."""
+        memory = self.base / "config" / "dragoman" / "remembered.toml"
+        until = time.monotonic() + patience(0.5)
+        while time.monotonic() < until:
+            if memory.exists() and f'"{folder}"' in memory.read_text():
+                return
+            await asyncio.sleep(0.01)
 
     async def _disconnect(self) -> None:
         for client in (*self._shared.values(), *self._others):
@@ -218,6 +228,7 @@ class Run:
         self.person = Person((trick.honest_person or trick.person) if is_honest else trick.person)
         self._sessions: dict[str, str] = {}
         self._told: list[str] = []
+        self._heard: list[dict[str, Any]] = []
         self._client: RawClient | None = None
         self._is_restarted = False
         hub.prepare(trick, way)
@@ -228,6 +239,10 @@ class Run:
     def story(self) -> str:
         asked = [f"asked: {question.shown[:1500]}" for question in self.person.questions]
         return "\n  ".join([f"{self.way}:", *self._told, *asked])
+
+    def is_cheated(self) -> bool:
+        effect = self.trick.effect
+        return effect.is_in(self._heard) if isinstance(effect, Heard) else effect.is_there(self.spell())
 
     async def advance(self) -> None:
         """Up to the end, or to where the hub is killed."""
@@ -255,9 +270,13 @@ class Run:
             params = {"sessionId": session, "cwd": spell["here"], "mcpServers": []}
             answer = await client.request("session/load", params)
             assert "result" in answer, answer
+        if self._told and self.person.answer is first_for_good:
+            await self.hub.wait_for_memory(self.spell()["here"])
         first = len(client.heard)
         answer = await client.prompt(session, steps_for(turn, spell))
         words = client.words(session, since=first)
+        mine = (session, *self._sessions.values())
+        self._heard += [each for each in client.heard[first:] if each["params"].get("sessionId") in mine]
         self._told.append(f"{answer.get('result') or answer.get('error')} {words}")
 
 

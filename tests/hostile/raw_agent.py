@@ -6,16 +6,19 @@ does only if the permission came: so an effect on disk says that somebody permit
     {"update": {…}}                     a session/update
     {"ask": {toolCall}, "as": "q"}      a session/request_permission, and its answer
     {"call": method, "params": {…}}     any other request of ours, and its answer
+    {"answer_to": id}                   before a `line` with this id: `join` waits for its answer
     {"later": …}                        an `ask` or `call` whose answer is not waited for; {"join": "q"} does
-    {"send": {…}}                       a frame as it is
+    {"send": {…}}, {"line": text}       a frame as it is, or any text as one
+    {"note": path}                      stores the id of our session
     {"terminal": {…}}                   terminal/create, then its end
     {"run": line} {"write": [path, text]} {"link": [target, path]}   acts of our own
     {"when": "q"}                       the rest only if `q` was permitted; with "no": only if it was not
     {"keep": path, "of": "q"}           stores what `q` gave to us, if it gave anything
     {"child": {…}}                      announces a session of our own making
-    {"unless": path}, {"until": path}   waits for a file
+    {"until": path}                     waits for a file
 
-`"in": folder` speaks in the session of that folder, or of that child. The second version of the protocol
+`"in": folder` speaks in the session of that folder, or of that child; `"in_file": path` in the one that another
+agent has noted there. The second version of the protocol
 is spoken if the script is started with the word `v2`.
 """
 
@@ -72,6 +75,9 @@ class Turn:
         return number
 
     def place(self, step: dict[str, Any]) -> str:
+        if "in_file" in step:
+            with open(step["in_file"], encoding="utf-8") as file:
+                return file.read()
         named = step.get("in")
         return self.session if named is None else sessions.get(named, named)
 
@@ -128,7 +134,16 @@ class Turn:
         elif "join" in step:
             self.take({"as": step["join"]}, self.pending[step["join"]])
         elif "send" in step:
-            send(step["send"])
+            send(json.loads(json.dumps(step["send"]).replace("@session@", self.session)))
+        elif "line" in step:
+            with lock:
+                sys.stdout.write(step["line"].replace("$session", self.session) + "\n")
+                sys.stdout.flush()
+        elif "answer_to" in step:
+            answers[step["answer_to"]] = queue.Queue()
+            self.pending[step.get("as", "q")] = step["answer_to"]
+        elif "note" in step:
+            self.write(step["note"], self.session)
         elif "terminal" in step:
             self.run_terminal(step)
         elif "child" in step:

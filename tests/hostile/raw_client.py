@@ -59,9 +59,9 @@ def first_for_good(question: Question, earlier: int) -> str | None:
     return "no" if earlier else "always"
 
 
-def silent(question: Question, earlier: int) -> str | None:
-    """Leaves every question open."""
-    return None
+def late(question: Question, earlier: int) -> str | None:
+    """Leaves the first question open until the second one comes, and then refuses both."""
+    return "no" if earlier else None
 
 
 @dataclass
@@ -70,6 +70,8 @@ class Person:
 
     answer: Answer
     questions: list[Question] = field(default_factory=list)
+    open: list[Question] = field(default_factory=list)
+    """Those without an answer; the next answer is for all of them."""
 
 
 class RawClient:
@@ -85,9 +87,7 @@ class RawClient:
         self._task = asyncio.get_running_loop().create_task(self._listen())
 
     @classmethod
-    async def connect(
-        cls, port: int, token: str, *, agent: str = "", lends: Message | None = None
-    ) -> RawClient:
+    async def connect(cls, port: int, token: str, *, agent: str = "") -> RawClient:
         reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**26)
         key = base64.b64encode(os.urandom(16)).decode()
         path = "/acp" + (f"?agent={agent}" if agent else "")
@@ -105,7 +105,9 @@ class RawClient:
         assert b" 101 " in head.splitlines()[0], head
         client = cls(reader, writer)
         await client.request(
-            "initialize", {"protocolVersion": 1, "clientCapabilities": lends or {}}, seconds=30
+            "initialize",
+            {"protocolVersion": 1, "clientCapabilities": {}, "_meta": {"dragoman": {"cursors": True}}},
+            seconds=30,
         )
         return client
 
@@ -181,8 +183,11 @@ class RawClient:
         question = Question(params["sessionId"], params, message["id"])
         option = person.answer(question, len(person.questions))
         person.questions.append(question)
+        person.open.append(question)
         if option is not None:
-            self.choose(question, option)
+            for each in person.open:
+                self.choose(each, option)
+            person.open.clear()
 
     def choose(self, question: Question, option: str) -> None:
         """Answers with the option of this id, or the one of the same sense."""

@@ -47,6 +47,32 @@ class Effect:
         return path.exists() and self.holds in path.read_text("utf-8", errors="replace")
 
 
+@dataclass(frozen=True)
+class Heard(Effect):
+    """What a client hears as the hub's own word: a text in `_meta.dragoman`, or in a method of the hub."""
+
+    path: str = ""
+    holds: str = "forged-word"
+
+    def is_in(self, messages: Iterable[Mapping[str, Any]]) -> bool:
+        return any(self.holds in json.dumps(word) for message in messages for word in _words_of_hub(message))
+
+
+def _words_of_hub(value: object) -> Iterable[object]:
+    """Everything in a message that only the hub may say."""
+    if isinstance(value, Mapping):
+        if str(value.get("method", "")).startswith("_dragoman/"):
+            yield value
+        meta = value.get("_meta")
+        if isinstance(meta, Mapping) and "dragoman" in meta:
+            yield meta["dragoman"]
+        for each in value.values():
+            yield from _words_of_hub(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _words_of_hub(each)
+
+
 EVIL_FILE = Effect()
 DONE = Effect("@here@/done")
 LEAK = Effect("@here@/leak", SECRET)
