@@ -20,7 +20,7 @@ from typing import Any, Literal
 from dragoman.testing.pace import patience
 from tests.forks import Fork, start
 from tests.hostile.raw_client import Person, RawClient, first_for_good
-from tests.hostile.tricks import COPY_OF_REPOSITORY, SECRET, Heard, Rule, Trick, Turn, spelled, steps_for
+from tests.hostile.tricks import COPY_OF_REPOSITORY, SECRET, Heard, Rule, Trick, Turn, spelled, spelled_steps
 from tests.nats_servers import free_port
 
 AGENT = Path(__file__).with_name("raw_agent.py")
@@ -273,7 +273,7 @@ class Run:
         if self._told and self.person.answer is first_for_good:
             await self.hub.wait_for_memory(self.spell()["here"])
         first = len(client.heard)
-        answer = await client.prompt(session, steps_for(turn, spell))
+        answer = await client.prompt(session, spelled_steps(turn, spell))
         words = client.words(session, since=first)
         mine = (session, *self._sessions.values())
         self._heard += [each for each in client.heard[first:] if each["params"].get("sessionId") in mine]

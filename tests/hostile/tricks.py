@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import pytest
 
@@ -122,6 +122,13 @@ class Trick:
         return "succeeded" if self.name in names_in(AT_FIRST) else "never did"
 
 
+class Named(Protocol):
+    """What has a name that the list of open tricks may hold."""
+
+    @property
+    def name(self) -> str: ...
+
+
 def spelled(text: str, spell: Mapping[str, str]) -> str:
     """The text with the places of this run in it."""
     for name, value in spell.items():
@@ -129,7 +136,7 @@ def spelled(text: str, spell: Mapping[str, str]) -> str:
     return text
 
 
-def steps_for(turn: Turn, spell: Mapping[str, str]) -> list[Step]:
+def spelled_steps(turn: Turn, spell: Mapping[str, str]) -> list[Step]:
     made: list[Step] = json.loads(spelled(json.dumps(turn.steps), spell))
     return made
 
@@ -139,7 +146,7 @@ def names_in(list_file: Path) -> frozenset[str]:
     return frozenset(list_file.read_text("utf-8").split("\n")) - {""}
 
 
-def as_parameters(tricks: Iterable[Trick]) -> list[Any]:
+def as_parameters(tricks: Iterable[Named]) -> list[Any]:
     """For `pytest.mark.parametrize`: those that still succeed are expected to fail."""
     still_open = names_in(OPEN)
     mark = pytest.mark.xfail(strict=True, reason="the trick still succeeds")
