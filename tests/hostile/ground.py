@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,13 +85,14 @@ class HostileHub:
         return folder / ".git"
 
     def rules(self) -> Iterable[Rule]:
-        for trick in self.tricks:
+        """Tricks with the same rules lie in one folder, for which they are said once: each costs the judge."""
+        for trick in {world(trick): trick for trick in self.tricks}.values():
             for rule in trick.rules:
-                place = {"project": f"{self.base}/{slug(trick)}/**"} if "project" not in rule else {}
+                place = {"project": f"{self.base}/{world(trick)}/**"} if "project" not in rule else {}
                 yield spelled_rule({**rule, **place}, self.spell(trick, "cheat"))
 
     def spell(self, trick: Trick, way: Way, session: str = "main") -> dict[str, str]:
-        beside = self.base / slug(trick) / way
+        beside = self.base / world(trick) / slug(trick) / way
         here = beside / ("here" if session in ("main", "twin") else session)
         return {"here": str(here), "beside": str(beside), "home": str(self.home)}
 
@@ -125,7 +127,10 @@ class HostileHub:
         return asyncio.run(self._play(tricks))
 
     async def _play(self, tricks: Sequence[Trick]) -> dict[str, Outcome]:
-        runs = [run for trick in tricks for run in (Run(self, trick, "honest"), Run(self, trick, "cheat"))]
+        firsts = {honest_key(trick): trick for trick in reversed(tricks)}
+        honest = {key: Run(self, trick, "honest") for key, trick in firsts.items()}
+        cheats = [Run(self, trick, "cheat") for trick in tricks]
+        runs = [*honest.values(), *cheats]
         free = asyncio.Semaphore(AT_ONCE)
 
         async def advance(run: Run) -> None:
@@ -141,14 +146,15 @@ class HostileHub:
                 break
             await asyncio.to_thread(self.stop, signal.SIGKILL)
             await asyncio.to_thread(self.start)
+        done = {key: run.trick.honest_effect.is_there(run.spell()) for key, run in honest.items()}
         return {
-            honest.trick.name: Outcome(
-                is_cheated=cheat.is_cheated(),
-                is_honest_done=honest.trick.honest_effect.is_there(honest.spell()),
-                is_proven=await self._prove(honest.trick),
-                story=f"{honest.story()}\n{cheat.story()}",
+            run.trick.name: Outcome(
+                is_cheated=run.is_cheated(),
+                is_honest_done=done[honest_key(run.trick)],
+                is_proven=await self._prove(run.trick),
+                story=f"{honest[honest_key(run.trick)].story()}\n{run.story()}",
             )
-            for honest, cheat in zip(runs[::2], runs[1::2], strict=True)
+            for run in cheats
         }
 
     async def client(self, agent: str, *, is_new: bool = False) -> RawClient:
@@ -278,6 +284,19 @@ class Run:
         mine = (session, *self._sessions.values())
         self._heard += [each for each in client.heard[first:] if each["params"].get("sessionId") in mine]
         self._told.append(f"{answer.get('result') or answer.get('error')} {words}")
+
+
+def honest_key(trick: Trick) -> str:
+    """Equal for tricks whose honest way is the same: it is tried once for all of them."""
+    person = trick.honest_person or trick.person
+    return repr((trick.rules, trick.honest, trick.honest_effect, trick.files, trick.agent, person, world(trick)))
+
+
+def world(trick: Trick) -> str:
+    """The name of the folder of all tricks with these rules."""
+    text = json.dumps(trick.rules)
+    alone = slug(trick) if "@" in text else ""
+    return f"w{zlib.crc32((text + alone).encode()):08x}"
 
 
 def slug(trick: Trick) -> str:
