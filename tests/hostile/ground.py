@@ -85,7 +85,7 @@ class HostileHub:
         return folder / ".git"
 
     def rules(self) -> Iterable[Rule]:
-        """Tricks with the same rules lie in one folder, for which they are said once: each costs the judge."""
+        """Tricks with the same rules lie in one folder: each rule costs time, and is said once."""
         for trick in {world(trick): trick for trick in self.tricks}.values():
             for rule in trick.rules:
                 place = {"project": f"{self.base}/{world(trick)}/**"} if "project" not in rule else {}
@@ -289,7 +289,9 @@ class Run:
 def honest_key(trick: Trick) -> str:
     """Equal for tricks whose honest way is the same: it is tried once for all of them."""
     person = trick.honest_person or trick.person
-    return repr((trick.rules, trick.honest, trick.honest_effect, trick.files, trick.agent, person, world(trick)))
+    return repr(
+        (trick.rules, trick.honest, trick.honest_effect, trick.files, trick.agent, person, world(trick))
+    )
 
 
 def world(trick: Trick) -> str:

@@ -17,9 +17,9 @@ does only if the permission came: so an effect on disk says that somebody permit
     {"child": {…}}                      announces a session of our own making
     {"until": path}                     waits for a file
 
-`"in": folder` speaks in the session of that folder, or of that child; `"in_file": path` in the one that another
-agent has noted there. The second version of the protocol
-is spoken if the script is started with the word `v2`.
+`"in": folder` speaks in the session of that folder, or of that child; `"in_file": path` in the one that
+another agent has noted there. The script speaks the second version of the protocol if it is started with the
+word `v2`.
 """
 
 from __future__ import annotations

@@ -18,9 +18,12 @@ import pytest
 
 from tests.hostile.ground import HostileHub, Outcome
 from tests.hostile.raw_client import Person, RawClient, never
-from tests.hostile.tricks import AT_FIRST, OPEN, Trick, as_parameters, names_in, spelled_steps, turn
+from tests.hostile.tricks import AT_FIRST, OPEN, Named, Trick, as_parameters, names_in, spelled_steps, turn
 from tests.hostile.tricks_always import ALWAYS
+from tests.hostile.tricks_claims import CLAIMS
 from tests.hostile.tricks_commands import COMMANDS
+from tests.hostile.tricks_denied import DENIED
+from tests.hostile.tricks_faces import FACES, RENAMED
 from tests.hostile.tricks_places import PLACES
 from tests.hostile.tricks_questions import QUESTIONS, RESTARTED
 from tests.hostile.tricks_speech import SPEECH
@@ -28,7 +31,7 @@ from tests.hostile.tricks_weight import RULES, WEIGHTS, Weight
 
 pytestmark = pytest.mark.timeout(600)  # the first test waits for all tricks
 
-ALL = (*COMMANDS, *PLACES, *QUESTIONS, *ALWAYS, *SPEECH, *RESTARTED)
+ALL = (*COMMANDS, *DENIED, *PLACES, *QUESTIONS, *CLAIMS, *ALWAYS, *SPEECH, *RESTARTED)
 TRICKS = [trick for trick in ALL if not trick.needs or shutil.which(trick.needs)]
 STAGE = Trick(name="weight", axis="G", said="", does="", turns=(), honest=(), rules=RULES)
 
@@ -74,7 +77,8 @@ def test_nobody_else_waits_for_a_judgement(weight: Weight, seconds: dict[str, fl
 
 
 def test_every_name_is_there_once_and_the_lists_name_tricks() -> None:
-    names = [trick.name for trick in (*ALL, *WEIGHTS)]
+    tricks: list[Named] = [*ALL, *WEIGHTS, *FACES, *RENAMED]
+    names = [trick.name for trick in tricks]
     assert len(names) == len(set(names))
     assert names_in(AT_FIRST) <= set(names)
     assert names_in(OPEN) <= names_in(AT_FIRST)

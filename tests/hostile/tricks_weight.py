@@ -41,22 +41,45 @@ def nested(depth: int) -> Any:
 WEIGHTS: tuple[Weight, ...] = (
     line("a word of many paths and commas", "ls " + "a/," * 450),
     line("a word of many signs", "ls " + "a=b/,c:@" * 300),
-    line("a word that is a table in JSON", f"echo '{json.dumps([{'path': 'x/y,z', 'n': n} for n in range(180)])}'"),
+    line(
+        "a word that is a table in JSON",
+        f"echo '{json.dumps([{'path': 'x/y,z', 'n': n} for n in range(180)])}'",
+    ),
     line("a line of many words", "ls " + " ".join(f"a/b{n}" for n in range(3000))),
     line("a line of many commands", "ls;" * 6000),
     line("a line of many substitutions", "echo " + "$(" * 1500 + "ls" + ")" * 1500),
     line("a line of many braces", "ls " + "{a,b}" * 2500),
     line("a line of many stars", "ls " + "a*" * 2500 + "b"),
     line("a line of many variables", "A=1 " * 5000 + "ls"),
-    line("a line of doubled variables", "a0=xxxxxxxx;" + "".join(f"a{n}=$a{n - 1}$a{n - 1};" for n in range(1, 60)) + "$a59"),
-    line("a line of functions that call each other twice", "".join(f"f{n}() {{ f{n + 1}; f{n + 1}; }};" for n in range(60)) + "f60() { ls; };f0"),
-    line("a line of loops in loops", "".join(f"for i{n} in a b c d e f g h; do " for n in range(14)) + "$i1$i2$i3$i4$i5$i6;" + "done;" * 14),
+    line(
+        "a line of doubled variables",
+        "a0=xxxxxxxx;" + "".join(f"a{n}=$a{n - 1}$a{n - 1};" for n in range(1, 60)) + "$a59",
+    ),
+    line(
+        "a line of functions that call each other twice",
+        "".join(f"f{n}() {{ f{n + 1}; f{n + 1}; }};" for n in range(60)) + "f60() { ls; };f0",
+    ),
+    line(
+        "a line of loops in loops",
+        "".join(f"for i{n} in a b c d e f g h; do " for n in range(14))
+        + "$i1$i2$i3$i4$i5$i6;"
+        + "done;" * 14,
+    ),
     line("a line of programs that run others", "timeout 1 " * 1600 + "ls"),
     line("a line of settings of git", "git " + "-c alias.x='!git x' " * 700 + "x"),
     line("a path of many dots", "ls " + "../" * 5000),
-    Weight("many paths in one request", call("edit", rawInput={"paths": [f"@here@/src/a{n}/../b{n}" for n in range(500)]})),
-    Weight("many places in one request", call("edit", locations=[{"path": f"@here@/src/a{n}"} for n in range(500)])),
-    Weight("a path that fits a pattern almost", call("edit", rawInput={"path": "/" + "a" * 200 + "/" + "a" * 3000 + "/c"})),
+    Weight(
+        "many paths in one request",
+        call("edit", rawInput={"paths": [f"@here@/src/a{n}/../b{n}" for n in range(500)]}),
+    ),
+    Weight(
+        "many places in one request",
+        call("edit", locations=[{"path": f"@here@/src/a{n}"} for n in range(500)]),
+    ),
+    Weight(
+        "a path that fits a pattern almost",
+        call("edit", rawInput={"path": "/" + "a" * 200 + "/" + "a" * 3000 + "/c"}),
+    ),
     Weight("a request of many keys", call("edit", rawInput={f"k{n}": "src/a" for n in range(3000)})),
     Weight("a request that is deeply nested", call("edit", rawInput=nested(300))),
 )
