@@ -39,18 +39,18 @@ def nested(depth: int) -> Any:
 
 
 WEIGHTS: tuple[Weight, ...] = (
-    line("a word of many paths and commas", "ls " + "a/," * 450),
-    line("a word of many signs", "ls " + "a=b/,c:@" * 300),
+    line("a word of many paths and commas", "ls " + "a/," * 400),
+    line("a word of many signs", "ls " + "a=b/,c:@" * 250),
     line(
         "a word that is a table in JSON",
-        f"echo '{json.dumps([{'path': 'x/y,z', 'n': n} for n in range(180)])}'",
+        f"echo '{json.dumps([{'path': 'x/y,z', 'n': n} for n in range(150)])}'",
     ),
     line("a line of many words", "ls " + " ".join(f"a/b{n}" for n in range(3000))),
     line("a line of many commands", "ls;" * 6000),
     line("a line of many substitutions", "echo " + "$(" * 1500 + "ls" + ")" * 1500),
     line("a line of many braces", "ls " + "{a,b}" * 2500),
     line("a line of many stars", "ls " + "a*" * 2500 + "b"),
-    line("a line of many variables", "A=1 " * 5000 + "ls"),
+    line("a line of many variables", "A=1 " * 4500 + "ls"),
     line(
         "a line of doubled variables",
         "a0=xxxxxxxx;" + "".join(f"a{n}=$a{n - 1}$a{n - 1};" for n in range(1, 60)) + "$a59",
