@@ -15,6 +15,7 @@ does only if the permission came: so an effect on disk says that somebody permit
     {"when": "q"}                       the rest only if `q` was permitted; with "no": only if it was not
     {"keep": path, "of": "q"}           stores what `q` gave to us, if it gave anything
     {"child": {…}}                      announces a session of our own making
+    "retry": true                       again, as long as the hub does not know the session
     {"until": path}                     waits for a file
 
 `"in": folder` speaks in the session of that folder, or of that child; `"in_file": path` in the one that
@@ -127,7 +128,9 @@ class Turn:
             self.update(step["update"], self.place(step))
         elif "ask" in step or "call" in step:
             number = self.begin(step)
-            if step.get("later"):
+            if step.get("retry"):
+                self.retry(step, number)
+            elif step.get("later"):
                 self.pending[step.get("as", "q")] = number
             else:
                 self.take(step, number)
@@ -158,6 +161,14 @@ class Turn:
             self.wait_for(step["until"])
         else:
             self.act(step)
+
+    def retry(self, step: dict[str, Any], number: object) -> None:
+        """For a child: the hub may hear of it a moment after its announcement."""
+        self.take(step, number)
+        until = time.monotonic() + WAIT
+        while "no such session" in json.dumps(self.results) and time.monotonic() < until:
+            time.sleep(0.02)
+            self.take(step, self.begin(step))
 
     def run_terminal(self, step: dict[str, Any]) -> None:
         self.take(step, self.request("terminal/create", {"sessionId": self.place(step)} | step["terminal"]))

@@ -54,6 +54,12 @@ def first_only(question: Question, earlier: int) -> str | None:
     return "no" if earlier else "yes"
 
 
+def agent_first(question: Question, earlier: int) -> str | None:
+    """The same, if the agent asks it: what the hub asks before it lends something is refused."""
+    is_of_hub = str(question.params["toolCall"]["toolCallId"]).startswith("hub-")
+    return "no" if earlier or is_of_hub else "yes"
+
+
 def first_for_good(question: Question, earlier: int) -> str | None:
     """Permits the first thing for good, and nothing after it."""
     return "no" if earlier else "always"

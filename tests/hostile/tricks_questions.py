@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tests.hostile.raw_client import Answer, first_only, never
+from tests.hostile.raw_client import Answer, agent_first, first_only, never
 from tests.hostile.tricks import (
     EVIL_FILE,
     Effect,
@@ -53,7 +53,7 @@ def once(
     honest: tuple[Step, ...] = (ask("touch good"), terminal("touch", "good")),
     honest_effect: Effect = GOOD,
     axis: str = "A",
-    person: Answer = first_only,
+    person: Answer = agent_first,
     files: Mapping[str, str] | None = None,
     rules: tuple[Rule, ...] = (),
 ) -> Trick:
@@ -68,7 +68,7 @@ def once(
         effect=effect,
         honest_effect=honest_effect,
         person=person,
-        honest_person=first_only,
+        honest_person=agent_first,
         files=files or {},
         rules=rules,
     )
@@ -181,6 +181,7 @@ SHOWN: tuple[Trick, ...] = (
             terminal("touch", "good"),
             terminal("touch", "evil"),
         ),
+        person=first_only,
     ),
     once(
         "one command is shown and another is run",
@@ -391,7 +392,7 @@ AGAIN: tuple[Trick, ...] = (
         "a child asks, the parent runs it",
         (
             {"child": {"sessionId": "@here@#kid", "subagentId": "kid", "name": "kid", "state": "running"}},
-            {**ask("touch evil"), "in": "@here@#kid"},
+            {**ask("touch evil"), "in": "@here@#kid", "retry": True},
             terminal("touch", "evil"),
         ),
         axis="B",

@@ -70,7 +70,7 @@ WEIGHTS: tuple[Weight, ...] = (
     line("a path of many dots", "ls " + "../" * 5000),
     Weight(
         "many paths in one request",
-        call("edit", rawInput={"paths": [f"@here@/src/a{n}/../b{n}" for n in range(500)]}),
+        call("edit", rawInput={"paths": [f"@here@/src/a{n}/../b{n}" for n in range(2500)]}),
     ),
     Weight(
         "many places in one request",
