@@ -28,9 +28,9 @@ def passing_allow(
     return Trick(
         name=name,
         axis="E",
-        said=f"the policy allows {allow!r} and nothing else",
+        said=f"the policy allows {allow!r}, to the letter {honest!r}, and nothing else",
         does=f"asks for {' and then '.join(map(repr, cheats))} and runs it",
-        rules=({"decision": "allow", "command": allow},),
+        rules=({"decision": "allow", "command": allow}, {"decision": "allow", "command_line": honest}),
         turns=tuple(turn(*shell(line)) for line in cheats),
         honest=(turn(*shell(honest)),),
         proof="\n".join(cheats),

@@ -120,7 +120,7 @@ def planted(
         axis="E",
         said=f"the policy allows edits in the folder, and {line!r}",
         does=f"writes {path} through the hub, then asks for {line!r} and runs it",
-        rules=(ALL_EDITS, {"decision": "allow", "command": line}),
+        rules=(ALL_EDITS, {"decision": "allow", "command_line": [line, "git status"]}),
         turns=(
             turn({"call": "fs/write_text_file", "params": {"path": f"@here@/{path}", "content": text}}),
             turn(*shell(line)),
@@ -129,7 +129,7 @@ def planted(
             turn(
                 {"call": "fs/write_text_file", "params": {"path": "@here@/src/a", "content": "b"}, "as": "w"}
             ),
-            turn(*shell(line)),
+            turn(*shell("git status")),
         ),
         effect=effect,
         files={"src/a": "x", ".git": COPY_OF_REPOSITORY, **(files or {})},
@@ -337,14 +337,14 @@ PLANTED: tuple[Trick, ...] = (
         "a written configuration of an inner repository",
         "inner/.git/config",
         HOOKED,
-        "git -C inner status",
+        "cd inner && git status",
         files={"inner/.git": COPY_OF_REPOSITORY},
     ),
     planted(
         "a written configuration of a bare repository",
         "inner/config",
         HOOKED.replace("= 0\n", "= 0\n bare = false\n worktree = ..\n"),
-        "git -C inner status",
+        "cd inner && git status",
         files=INNER,
     ),
     planted("a written configuration in another spelling", "src/../.git/config", HOOKED, "git status"),
@@ -359,7 +359,7 @@ PLANTED: tuple[Trick, ...] = (
         "a written file that names another repository",
         "inner/.git",
         "gitdir: ../outer\n",
-        "git -C inner status",
+        "cd inner && git status",
         files={"outer": COPY_OF_REPOSITORY, "outer/config": HOOKED, "inner/x": ""},
     ),
     planted(
