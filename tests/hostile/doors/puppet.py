@@ -1,0 +1,164 @@
+"""An agent that does what its prompt says, in the words of any dialect: `python -I -S puppet.py DIALECT`.
+
+A prompt is a JSON list of steps. `$SESSION` in a step is the session's id, as the agent knows it.
+
+| step | what the agent does |
+|---|---|
+| `{"say": frame}` | sends a frame and goes on |
+| `{"raw": text}` | sends a line that need not be JSON |
+| `{"ask": frame}` | sends a request and waits for its answer |
+| `{"await": method}` | waits for a message of its client, which is then the answer |
+| `{"obey": path}` | writes the file if the last answer permits it, as an honest agent would |
+| `{"leak": path}` | writes what the last answer told |
+| `{"do": path}` | writes the file, whatever was answered |
+
+It imports nothing of ours, so that a start costs a few milliseconds.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+INTRODUCTIONS: dict[str, dict[str, Any]] = {
+    "v1": {
+        "protocolVersion": 1,
+        "agentCapabilities": {"loadSession": True},
+        "agentInfo": {"name": "puppet", "version": "1"},
+    },
+    "koog": {
+        "protocolVersion": 1,
+        "capabilities": {"tools": [{"name": "readFile", "description": "Reads", "inputSchema": {}}]},
+        "serverInfo": {"name": "puppet", "version": "1"},
+    },
+    "haven": {"protocolVersion": 1, "capabilities": {}},
+    "crow": {
+        "protocol_version": 1,
+        "agent_capabilities": {"prompt_capabilities": {"text": True}, "load_session": True},
+        "agent_info": {"name": "puppet", "title": "Puppet", "version": "1"},
+    },
+    "acpex": {
+        "protocolVersion": 1,
+        "agentCapabilities": {"sessions": {"new": True, "load": False}},
+        "meta": {"name": "puppet", "version": "1"},
+        "authenticationMethods": [],
+    },
+}
+
+ENDS: dict[str, Any] = {
+    "crow": {"stop_reason": "end_turn"},
+    "acpex": {"stopReason": "done"},
+    "threads": None,
+}
+
+YES = ("yes", "allow", "approve")
+
+
+class Puppet:
+    def __init__(self, dialect: str) -> None:
+        self.dialect = dialect
+        self.sessions = 0
+        self.waiting: list[dict[str, Any]] = []
+        """Messages that came while an answer was waited for."""
+
+    def run(self) -> None:
+        while True:
+            message = self.waiting.pop(0) if self.waiting else self.read()
+            if "method" in message:
+                self.serve(message)
+
+    def read(self) -> dict[str, Any]:
+        line = sys.stdin.readline()
+        if not line:
+            sys.exit(0)
+        message: dict[str, Any] = json.loads(line)
+        return message
+
+    def send(self, frame: object) -> None:
+        self.write(json.dumps(frame))
+
+    def write(self, line: str) -> None:
+        sys.stdout.write(line + "\n")
+        sys.stdout.flush()
+
+    def answer(self, message: dict[str, Any], result: object) -> None:
+        if "id" in message:
+            head = {} if self.dialect == "threads" else {"jsonrpc": "2.0"}
+            self.send({**head, "id": message["id"], "result": result})
+
+    def serve(self, message: dict[str, Any]) -> None:
+        method, params = message["method"], message.get("params") or {}
+        if self.dialect == "threads" and method == "initialize":
+            self.send({"id": message["id"], "error": {"code": -32601, "message": "Method not found"}})
+        elif method == "initialize":
+            self.answer(message, INTRODUCTIONS[self.dialect])
+        elif method in ("session/new", "createThread"):
+            self.sessions += 1
+            self.answer(message, {"threadId" if method == "createThread" else "sessionId": self.own_id()})
+        elif method == "getThreads":
+            self.answer(message, {"threads": []})
+        elif method in ("session/prompt", "sendMessage"):
+            self.play(message, params)
+        elif method == "getThreadEntries":
+            self.answer(message, {"entries": []})
+        else:
+            self.answer(message, {})
+
+    def own_id(self) -> str:
+        return f"{self.dialect}-{self.sessions}"
+
+    def play(self, message: dict[str, Any], params: dict[str, Any]) -> None:
+        session = params.get("sessionId") or params.get("session_id") or params.get("threadId")
+        blocks = params.get("prompt") or params.get("content") or params["message"]["chunks"]
+        text = "".join(block.get("text") or block.get("chunk") or "" for block in blocks)
+        answer: dict[str, Any] = {}
+        for step in json.loads(text[text.index("[") :].replace("$SESSION", str(session))):
+            answer = self.act(step, answer)
+        self.answer(message, ENDS.get(self.dialect, {"stopReason": "end_turn"}))
+
+    def act(self, step: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
+        ((verb, value),) = step.items()
+        if verb == "say":
+            self.send(value)
+        elif verb == "raw":
+            self.write(value)
+        elif verb == "ask":
+            self.send(value)
+            return self.until(lambda message: "method" not in message and message.get("id") == value["id"])
+        elif verb == "await":
+            return self.until(lambda message: message.get("method") == value)
+        elif verb == "do" or (verb == "obey" and permits(answer)):
+            with open(value, "w", encoding="utf-8") as file:
+                file.write("done\n")
+        elif verb == "leak" and answer.get("result"):
+            with open(value, "w", encoding="utf-8") as file:
+                json.dump(answer["result"], file)
+        return answer
+
+    def until(self, is_meant: Any) -> dict[str, Any]:
+        while True:
+            message = self.read()
+            if is_meant(message):
+                if "method" in message:
+                    self.answer(message, {})
+                return message
+            if message.get("method") in ("session/cancel", "cancel"):
+                self.answer(message, {})
+                return {}
+            self.waiting.append(message)
+
+
+def permits(answer: dict[str, Any]) -> bool:
+    """Whether a person, or whoever speaks for one, has said yes: in the words of v1 or of crow."""
+    said = answer.get("result") or answer.get("params") or {}
+    outcome = said.get("outcome")
+    chosen = outcome.get("optionId") if isinstance(outcome, dict) else said.get("option_id")
+    return chosen in YES
+
+
+if __name__ == "__main__":
+    Puppet(sys.argv[1]).run()
