@@ -1,4 +1,4 @@
-"""An agent that does what its prompt says, in the words of any dialect: `python -I -S puppet.py DIALECT`.
+"""An agent that does what its prompt says, in any dialect: `python -I -S puppet.py DIALECT [LOG]`.
 
 A prompt is a JSON list of steps. `$SESSION` in a step is the session's id, as the agent knows it.
 
@@ -11,13 +11,17 @@ A prompt is a JSON list of steps. `$SESSION` in a step is the session's id, as t
 | `{"obey": path}` | writes the file if the last answer permits it, as an honest agent would |
 | `{"leak": path}` | writes what the last answer told |
 | `{"do": path}` | writes the file, whatever was answered |
+| `{"shell": line}` | has a shell run the line, without a word to anybody |
 
-It imports nothing of ours, so that a start costs a few milliseconds.
+What it is told goes into the file LOG, line by line. In a mode or an option that asks nobody it leaves a file
+`loose` in the session's folder, as a sign of what it would do there. It imports nothing of ours, so that a
+start costs a few milliseconds.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 
 TYPE_CHECKING = False
@@ -55,13 +59,45 @@ ENDS: dict[str, Any] = {
     "threads": None,
 }
 
+MODES = {
+    "currentModeId": "default",
+    "availableModes": [
+        {"id": "default", "name": "Always ask"},
+        {"id": "bypassPermissions", "name": "Bypass permissions", "description": "Asks nobody"},
+        {"id": "turbo", "name": "Turbo", "description": "Runs every command without approval"},
+    ],
+}
+
+OPTIONS = [
+    {
+        "id": "approval",
+        "name": "Approval policy",
+        "type": "select",
+        "currentValue": "on-request",
+        "options": [{"value": "on-request", "name": "On request"}, {"value": "never", "name": "Never ask"}],
+    },
+    {
+        "id": "sandbox",
+        "name": "Sandbox",
+        "type": "select",
+        "currentValue": "read-only",
+        "options": [
+            {"value": "read-only", "name": "Read only"},
+            {"value": "danger-full-access", "name": "Full access"},
+        ],
+    },
+]
+
+LOOSE = {"bypassPermissions", "turbo", "never", "danger-full-access"}
+
 YES = ("yes", "allow", "approve")
 
 
 class Puppet:
-    def __init__(self, dialect: str) -> None:
+    def __init__(self, dialect: str, log: str = "") -> None:
         self.dialect = dialect
-        self.sessions = 0
+        self.log = log
+        self.folders: dict[str, str] = {}
         self.waiting: list[dict[str, Any]] = []
         """Messages that came while an answer was waited for."""
 
@@ -75,6 +111,9 @@ class Puppet:
         line = sys.stdin.readline()
         if not line:
             sys.exit(0)
+        if self.log:
+            with open(self.log, "a", encoding="utf-8") as file:
+                file.write(line)
         message: dict[str, Any] = json.loads(line)
         return message
 
@@ -97,19 +136,29 @@ class Puppet:
         elif method == "initialize":
             self.answer(message, INTRODUCTIONS[self.dialect])
         elif method in ("session/new", "createThread"):
-            self.sessions += 1
-            self.answer(message, {"threadId" if method == "createThread" else "sessionId": self.own_id()})
+            self.answer(message, self.new_session(params))
         elif method == "getThreads":
             self.answer(message, {"threads": []})
         elif method in ("session/prompt", "sendMessage"):
             self.play(message, params)
         elif method == "getThreadEntries":
             self.answer(message, {"entries": []})
+        elif method in ("session/set_mode", "session/set_config_option"):
+            if {params.get("modeId"), params.get("value")} & LOOSE:
+                with open(self.folders[params["sessionId"]] + "/loose", "w", encoding="utf-8") as file:
+                    file.write(json.dumps(params))
+            self.answer(message, {} if method == "session/set_mode" else {"configOptions": OPTIONS})
         else:
             self.answer(message, {})
 
-    def own_id(self) -> str:
-        return f"{self.dialect}-{self.sessions}"
+    def new_session(self, params: dict[str, Any]) -> dict[str, Any]:
+        session = f"{self.dialect}-{len(self.folders) + 1}"
+        self.folders[session] = params.get("cwd", ".")
+        if self.dialect == "threads":
+            return {"threadId": session}
+        if self.dialect != "v1":
+            return {"sessionId": session}
+        return {"sessionId": session, "modes": MODES, "configOptions": OPTIONS}
 
     def play(self, message: dict[str, Any], params: dict[str, Any]) -> None:
         session = params.get("sessionId") or params.get("session_id") or params.get("threadId")
@@ -133,7 +182,9 @@ class Puppet:
             return self.until(lambda message: message.get("method") == value)
         elif verb == "do" or (verb == "obey" and permits(answer)):
             with open(value, "w", encoding="utf-8") as file:
-                file.write("done\n")
+                file.write(f"{self.dialect}\n")
+        elif verb == "shell":
+            os.system(value)
         elif verb == "leak" and answer.get("result"):
             with open(value, "w", encoding="utf-8") as file:
                 json.dump(answer["result"], file)
@@ -161,4 +212,4 @@ def permits(answer: dict[str, Any]) -> bool:
 
 
 if __name__ == "__main__":
-    Puppet(sys.argv[1]).run()
+    Puppet(*sys.argv[1:]).run()

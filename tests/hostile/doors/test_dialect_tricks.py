@@ -8,7 +8,7 @@ import pytest
 
 from tests.hostile.doors.dialect_tricks import DIALECT_TRICKS, AgentTrick
 from tests.hostile.doors.stage import found, hub_of_puppets, make_folder, play
-from tests.hostile.doors.tricks import parameters
+from tests.hostile.doors.tricks import must_not, parameters
 from tests.hub.outside.process import HubProcess
 
 
@@ -23,4 +23,4 @@ def test_no_agent_of_a_dialect_does_what_nobody_decided(hub: HubProcess, trick: 
     folder = make_folder(hub, trick.name, policy=trick.policy)
     visitor = play(hub, folder, [*trick.honest, *trick.steps], agent=trick.dialect, person=trick.person)
     assert (folder / "honest").exists(), visitor.heard
-    assert not found(folder, trick.traces), visitor.questions
+    must_not(found(folder, trick.traces), visitor.questions)

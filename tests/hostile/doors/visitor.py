@@ -18,7 +18,7 @@ from dragoman.testing.pace import patience
 
 Person = Literal["yes", "no", "away"]
 
-WAIT = 20.0
+WAIT = 4.0
 
 
 class Visitor:
@@ -28,8 +28,10 @@ class Visitor:
         self.socket = self._door.enter_context(
             connect(f"ws://{place}/acp{query}", additional_headers=headers, max_size=None)
         )
+        self.token = token
         self.person = person
         self.heard: list[dict[str, Any]] = []
+        self.said: list[str] = []
         self.questions: list[dict[str, Any]] = []
         """The params of each request for permission that this client was shown."""
         self._last_id = 0
@@ -51,6 +53,7 @@ class Visitor:
         self.send_text(json.dumps(frame))
 
     def send_text(self, text: str) -> None:
+        self.said.append(text)
         self.socket.send(text)
 
     def call(self, method: str, params: object = None) -> dict[str, Any]:
