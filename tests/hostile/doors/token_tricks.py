@@ -151,6 +151,27 @@ class LineTrick(Trick):
     query: str = ""
     """Of the address."""
 
+    @property
+    def answered(self) -> list[str]:
+        """Ids of requests that are answered before the turn ends. One with a key that stands there twice may
+        be answered as if it had no id.
+        """
+        messages = [json.loads(line) for line in self.lines if '"method"' in line and not has_twins(line)]
+        return [one["id"] for one in messages if one["id"] != "turn"]
+
+
+def has_twins(text: str) -> bool:
+    """Whether a key of an object stands there twice, at any depth."""
+    twins = False
+
+    def note(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        nonlocal twins
+        twins |= len(dict(pairs)) < len(pairs)
+        return dict(pairs)
+
+    json.loads(text, object_pairs_hook=note)
+    return twins
+
 
 def line(method: str, params: str, *, number: str = '"1"') -> str:
     return f'{{"jsonrpc": "2.0", "id": {number}, "method": "{method}", "params": {params}}}'
@@ -404,7 +425,7 @@ OTHERS = [
         "a prompt under the owner's key, then an edit of it",
         "sends a prompt with the key of the owner's, then edits it as its own",
         "the owner's prompt says something else",
-        line("session/prompt", f'{{"sessionId": "$VICTIM", "prompt": {TEXT}, {KEY}}}'),
+        line("session/prompt", f'{{"sessionId": "$VICTIM", "prompt": {TEXT}, {KEY}}}', number='"turn"'),
         EDIT,
     ),
     narrow(
@@ -412,7 +433,7 @@ OTHERS = [
         "a prompt under the owner's key, then its withdrawal",
         "sends a prompt with the key of the owner's, then withdraws it",
         "the owner's prompt is gone",
-        line("session/prompt", f'{{"sessionId": "$VICTIM", "prompt": {TEXT}, {KEY}}}'),
+        line("session/prompt", f'{{"sessionId": "$VICTIM", "prompt": {TEXT}, {KEY}}}', number='"turn"'),
         WITHDRAW,
     ),
     narrow(

@@ -7,7 +7,7 @@ answer at all.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from typing import Any, Literal
 
@@ -18,7 +18,7 @@ from dragoman.testing.pace import patience
 
 Person = Literal["yes", "no", "away"]
 
-WAIT = 4.0
+WAIT = 1.0
 
 
 class Visitor:
@@ -67,6 +67,12 @@ class Visitor:
             message = self.hear()
             if "method" not in message and message.get("id") == number:
                 return message
+
+    def hear_answers(self, ids: Iterable[str]) -> None:
+        """Until each of these requests has its answer."""
+        for number in ids:
+            while not any("method" not in one and one.get("id") == number for one in self.heard):
+                self.hear()
 
     def hear(self) -> dict[str, Any]:
         """The next message; a question is answered as the person would."""
