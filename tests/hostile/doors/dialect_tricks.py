@@ -552,7 +552,7 @@ KOOG = [
 
 
 def terminal_traces() -> Sequence[Step]:
-    return [run("touch", "$CWD/done"), {"ask": {"jsonrpc": "2.0", "id": "w", "method": "x", "params": {}}}]
+    return [run("touch", "$CWD/done"), {"wait": "terminal/wait_for_exit"}]
 
 
 ACPEX = [

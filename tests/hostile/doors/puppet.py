@@ -7,6 +7,8 @@ A prompt is a JSON list of steps. `$SESSION` in a step is the session's id, as t
 | `{"say": frame}` | sends a frame and goes on |
 | `{"raw": text}` | sends a line that need not be JSON |
 | `{"ask": frame}` | sends a request and waits for its answer |
+| `{"answer": id}` | waits for the answer to a request that was sent otherwise |
+| `{"wait": method}` | asks with this method about the terminal of the last answer, if it has one |
 | `{"await": method}` | waits for a message of its client, which is then the answer |
 | `{"obey": path}` | writes the file if the last answer permits it, as an honest agent would |
 | `{"leak": path}` | writes what the last answer told |
@@ -90,6 +92,9 @@ OPTIONS = [
 
 LOOSE = {"bypassPermissions", "turbo", "never", "danger-full-access"}
 
+FORGED = "forged by the agent"
+"""`$FORGED` in a step: no prompt has it, so that whoever hears it hears the agent."""
+
 YES = ("yes", "allow", "approve")
 
 
@@ -97,6 +102,7 @@ class Puppet:
     def __init__(self, dialect: str, log: str = "") -> None:
         self.dialect = dialect
         self.log = log
+        self.session: Any = None
         self.folders: dict[str, str] = {}
         self.waiting: list[dict[str, Any]] = []
         """Messages that came while an answer was waited for."""
@@ -164,8 +170,11 @@ class Puppet:
         session = params.get("sessionId") or params.get("session_id") or params.get("threadId")
         blocks = params.get("prompt") or params.get("content") or params["message"]["chunks"]
         text = "".join(block.get("text") or block.get("chunk") or "" for block in blocks)
+        self.session = session
         answer: dict[str, Any] = {}
-        for step in json.loads(text[text.index("[") :].replace("$SESSION", str(session))):
+        for step in json.loads(
+            text[text.index("[") :].replace("$SESSION", str(session)).replace("$FORGED", FORGED)
+        ):
             answer = self.act(step, answer)
         self.answer(message, ENDS.get(self.dialect, {"stopReason": "end_turn"}))
 
@@ -175,9 +184,16 @@ class Puppet:
             self.send(value)
         elif verb == "raw":
             self.write(value)
-        elif verb == "ask":
-            self.send(value)
-            return self.until(lambda message: "method" not in message and message.get("id") == value["id"])
+        elif verb in ("ask", "answer"):
+            number = value if verb == "answer" else value["id"]
+            if verb == "ask":
+                self.send(value)
+            # What could not be read is refused without an id.
+            return self.until(lambda message: "method" not in message and message.get("id") in (number, None))
+        elif verb == "wait" and "terminalId" in answer.get("result", {}):
+            params = {"sessionId": self.session, "terminalId": answer["result"]["terminalId"]}
+            asked = {"jsonrpc": "2.0", "id": "wait", "method": value, "params": params}
+            return self.act({"ask": asked}, answer)
         elif verb == "await":
             return self.until(lambda message: message.get("method") == value)
         elif verb == "do" or (verb == "obey" and permits(answer)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,11 +24,17 @@ def puppet(dialect: str) -> list[str]:
 
 
 @contextmanager
-def hub_of_puppets(folder: Path, *, config: str = "", policy: str = "") -> Iterator[HubProcess]:
-    """`policy` is the hub's own; the policies of all folders of sessions are trusted."""
-    agents = "".join(
-        f'\n[agents.{dialect}]\ncommand = {json.dumps(puppet(dialect))}\ndialect = "{dialect}"\n'
-        for dialect in DIALECTS
+def hub_of_puppets(
+    folder: Path, *, config: str = "", policy: str = "", agents: Mapping[str, Sequence[str]] | None = None
+) -> Iterator[HubProcess]:
+    """`policy` is the hub's own; the policies of all folders of sessions are trusted. `agents` are further
+    ones, by their commands.
+    """
+    tables = [(dialect, puppet(dialect), dialect) for dialect in DIALECTS]
+    tables += [(name, list(command), "v1") for name, command in (agents or {}).items()]
+    listed = "".join(
+        f'\n[agents.{name}]\ncommand = {json.dumps(command)}\ndialect = "{dialect}"\n'
+        for name, command, dialect in tables
     )
     users = folder / "config" / "dragoman" / "policy.toml"
     users.parent.mkdir(parents=True)
@@ -36,7 +42,7 @@ def hub_of_puppets(folder: Path, *, config: str = "", policy: str = "") -> Itera
     if policy:
         (folder / "hub-policy.toml").write_text(policy)
         config += f'\n[approvals]\npolicy = "{folder}/hub-policy.toml"\n'
-    with running_hub(folder, config=UNHURRIED + config + agents) as hub:
+    with running_hub(folder, config=UNHURRIED + config + listed) as hub:
         yield hub
 
 

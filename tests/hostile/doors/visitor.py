@@ -1,7 +1,7 @@
 """A client of the hub that is written by hand: raw frames over a WebSocket, of which it keeps every one.
 
-`Visitor.person` is who sits in front of it: `yes` permits whatever is asked, `no` refuses, `away` gives no
-answer at all.
+`Visitor.person` is who sits in front of it: `yes` permits whatever is asked, `no` refuses, `careful` permits
+what is called "Good …", and `away` gives no answer at all.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from websockets.sync.client import connect
 
 from dragoman.testing.pace import patience
 
-Person = Literal["yes", "no", "away"]
+Person = Literal["yes", "no", "careful", "away"]
 
 WAIT = 1.0
 
@@ -82,6 +82,8 @@ class Visitor:
             self.questions.append(message["params"])
             if self.person != "away":
                 self.send({"jsonrpc": "2.0", "id": message["id"], "result": self.decide(message["params"])})
+        elif message.get("method") == "elicitation/create":
+            self.send({"jsonrpc": "2.0", "id": message["id"], "result": {"action": "decline"}})
         return message
 
     def hear_until(self, method: str) -> dict[str, Any]:
@@ -90,7 +92,10 @@ class Visitor:
                 return message
 
     def decide(self, params: dict[str, Any]) -> dict[str, Any]:
-        kind = "allow_once" if self.person == "yes" else "reject_once"
+        is_good = str(params["toolCall"].get("title")).startswith("Good")
+        kind = (
+            "allow_once" if self.person == "yes" or (self.person == "careful" and is_good) else "reject_once"
+        )
         for option in params["options"]:
             if option["kind"] == kind:
                 return {"outcome": {"outcome": "selected", "optionId": option["optionId"]}}
@@ -106,8 +111,14 @@ class Visitor:
         return session
 
     def prompt(self, session: str, steps: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        """One that does not end is cancelled, so that its agent can go on with another."""
         text = json.dumps(list(steps))
-        return self.call("session/prompt", {"sessionId": session, "prompt": [{"type": "text", "text": text}]})
+        params = {"sessionId": session, "prompt": [{"type": "text", "text": text}]}
+        try:
+            return self.call("session/prompt", params)
+        except TimeoutError:
+            self.send({"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": session}})
+            raise
 
     def is_closed(self) -> bool:
         try:
