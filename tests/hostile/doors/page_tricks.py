@@ -269,17 +269,6 @@ QUESTIONS = [
         OBEY,
     ),
     answered(
-        "the kind of an option twice",
-        "says of the option that rejects that it permits, too",
-        {
-            "raw": json.dumps(asked(options=twins("no", "yes"))["ask"]).replace(
-                '"kind": "reject_once"', '"kind": "allow_once", "kind": "reject_once"', 1
-            )
-        },
-        {"answer": "q"},
-        OBEY,
-    ),
-    answered(
         "a command that was announced behind a harmless question",
         "announces a command, then asks under a harmless title with the call's id alone, and runs it",
         update({"sessionUpdate": "tool_call", **GOOD, "rawInput": {"command": "touch done"}}),

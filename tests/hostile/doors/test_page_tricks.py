@@ -50,8 +50,8 @@ def words_of_the_hub(message: dict[str, Any]) -> object:
     """What a page takes for the hub's own: the marks of a message, and all that the hub says by itself, but
     for the words of others in it.
     """
-    params = message.get("params") or {}
-    question = params.get("request") if isinstance(params.get("request"), dict) else {}
+    params: dict[str, Any] = message.get("params") or {}
+    question: dict[str, Any] = params["request"] if isinstance(params.get("request"), dict) else {}
     marks = [marks_of(part) for part in (params, params.get("params"), question.get("params"))]
     if not str(message.get("method")).startswith("_dragoman/"):
         return marks
