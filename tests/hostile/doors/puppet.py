@@ -15,9 +15,9 @@ A prompt is a JSON list of steps. `$SESSION` in a step is the session's id, as t
 | `{"do": path}` | writes the file, whatever was answered |
 | `{"shell": line}` | has a shell run the line, without a word to anybody |
 
-What it is told goes into the file LOG, line by line. In a mode or an option that asks nobody it leaves a file
-`loose` in the session's folder, as a sign of what it would do there. It imports nothing of ours, so that a
-start costs a few milliseconds.
+Its environment and what it is told go into the file LOG, line by line. In a mode or an option that asks
+nobody it leaves a file `loose` in the session's folder, as a sign of what it would do there. It imports
+nothing of ours, so that a start costs a few milliseconds.
 """
 
 from __future__ import annotations
@@ -90,6 +90,8 @@ OPTIONS = [
     },
 ]
 
+LOGIN = [{"id": "api_key", "name": "API key", "type": "env_var", "vars": [{"name": "PUPPET_KEY"}]}]
+
 LOOSE = {"bypassPermissions", "turbo", "never", "danger-full-access"}
 
 FORGED = "forged by the agent"
@@ -120,8 +122,8 @@ class Puppet:
         if self.log:
             with open(self.log, "a", encoding="utf-8") as file:
                 file.write(line)
-        message: dict[str, Any] = json.loads(line)
-        return message
+        message = json.loads(line)
+        return message if isinstance(message, dict) else {}
 
     def send(self, frame: object) -> None:
         self.write(json.dumps(frame))
@@ -140,7 +142,8 @@ class Puppet:
         if self.dialect == "threads" and method == "initialize":
             self.send({"id": message["id"], "error": {"code": -32601, "message": "Method not found"}})
         elif method == "initialize":
-            self.answer(message, INTRODUCTIONS[self.dialect])
+            login = {"authMethods": LOGIN} if self.log and self.dialect == "v1" else {}
+            self.answer(message, {**INTRODUCTIONS[self.dialect], **login})
         elif method in ("session/new", "createThread"):
             self.answer(message, self.new_session(params))
         elif method == "getThreads":
@@ -188,8 +191,7 @@ class Puppet:
             number = value if verb == "answer" else value["id"]
             if verb == "ask":
                 self.send(value)
-            # What could not be read is refused without an id.
-            return self.until(lambda message: "method" not in message and message.get("id") in (number, None))
+            return self.until(lambda message: is_answer(message, number))
         elif verb == "wait" and "terminalId" in answer.get("result", {}):
             params = {"sessionId": self.session, "terminalId": answer["result"]["terminalId"]}
             asked = {"jsonrpc": "2.0", "id": "wait", "method": value, "params": params}
@@ -219,6 +221,12 @@ class Puppet:
             self.waiting.append(message)
 
 
+def is_answer(message: dict[str, Any], number: object) -> bool:
+    """What could not be read is refused without an id."""
+    is_refusal = message.get("id") is None and "error" in message
+    return "method" not in message and (message.get("id") == number or is_refusal)
+
+
 def permits(answer: dict[str, Any]) -> bool:
     """Whether a person, or whoever speaks for one, has said yes: in the words of v1 or of crow."""
     said = answer.get("result") or answer.get("params") or {}
@@ -228,4 +236,7 @@ def permits(answer: dict[str, Any]) -> bool:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) > 2:
+        with open(sys.argv[2], "a", encoding="utf-8") as log:
+            log.write(json.dumps(dict(os.environ)) + "\n")
     Puppet(*sys.argv[1:]).run()

@@ -1,0 +1,128 @@
+"""Clients of which nobody knows yet what they speak, and that say something that is not meant for the agent.
+
+Credentials are for an agent that takes them. A client that is not known to speak the dialect that has them
+must not get them to any other agent by being early, ambiguous or odd.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tests.hostile.doors.tricks import Trick
+
+KEY = "sk-hidden-0123456789abcdef0123456789abcdef"
+"""It must be neither in the agent's environment nor in what the agent is told."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class UndecidedTrick(Trick):
+    lines: Sequence[str]
+    options: Sequence[str] = ()
+    """Of `dragoman translate`."""
+    is_patient: bool = False
+    """Whether the client waits for the answer to `initialize`."""
+
+
+def request(number: int, method: str, params: dict[str, Any]) -> str:
+    return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+
+
+BARE = request(1, "initialize", {"protocolVersion": 1})
+EMPTY = request(1, "initialize", {"protocolVersion": 1, "capabilities": {}})
+CROW = request(1, "initialize", {"protocol_version": 1, "client_capabilities": {}})
+LOGIN = {"methodId": "api_key", "data": {"apiKey": KEY}}
+
+
+def undecided(name: str, does: str, *lines: str, options: Sequence[str] = (), **more: Any) -> UndecidedTrick:
+    said = "the person said --credentials" if options else "the person gave no leave to hand credentials on"
+    return UndecidedTrick(
+        name=f"an undecided client{' with --credentials' if options else ''}: {name}",
+        axis="undecided clients",
+        said=said,
+        does=does,
+        effect="the agent has the key",
+        lines=lines,
+        options=options,
+        **more,
+    )
+
+
+AUTH = request(2, "authenticate", LOGIN)
+
+UNDECIDED_TRICKS = [
+    undecided("a key before the introduction", "sends authenticate first of all", AUTH, BARE),
+    undecided(
+        "a key at once", "sends initialize and authenticate together, and says nothing of itself", BARE, AUTH
+    ),
+    undecided("a key of a client that may speak two dialects", "has empty capabilities", EMPTY, AUTH),
+    undecided("a key of a client of crow", "is a client of crow and sends data", CROW, AUTH),
+    undecided(
+        "a key as a notification",
+        "sends authenticate without an id",
+        BARE,
+        json.dumps({"jsonrpc": "2.0", "method": "authenticate", "params": LOGIN}),
+    ),
+    undecided(
+        "data twice",
+        "has an empty data and then a key",
+        BARE,
+        AUTH.replace('"data": {', '"data": {}, "data": {'),
+    ),
+    undecided(
+        "data in an escaped key", "writes data with an escape", BARE, AUTH.replace('"data"', '"\\u0064ata"')
+    ),
+    undecided(
+        "a method with an escape",
+        "writes authenticate with an escape",
+        EMPTY,
+        AUTH.replace('"authenticate"', '"\\u0061uthenticate"'),
+    ),
+    undecided("a key in a batch", "sends the login in an array", BARE, f"[{AUTH}]"),
+    undecided(
+        "a key without jsonrpc", "leaves the version out", BARE, AUTH.replace('"jsonrpc": "2.0", ', "")
+    ),
+    undecided(
+        "a key before the introduction",
+        "sends authenticate first of all",
+        AUTH,
+        BARE,
+        options=["--credentials"],
+    ),
+    undecided(
+        "a prompt with a key before anything is known",
+        "sends a prompt first of all",
+        request(2, "session/prompt", {"sessionId": "s", "prompt": [{"type": "text", "text": f"{KEY} []"}]}),
+        BARE,
+    ),
+    undecided(
+        "a key behind the answer",
+        "waits to be answered, and says nothing of itself",
+        BARE,
+        AUTH,
+        is_patient=True,
+    ),
+    undecided(
+        "a key behind the answer, of a client that may speak two dialects",
+        "waits to be answered",
+        EMPTY,
+        AUTH,
+        is_patient=True,
+    ),
+]
+
+HONEST = [
+    request(
+        1,
+        "initialize",
+        {
+            "protocolVersion": 1,
+            "capabilities": {"fileSystem": {"readTextFile": True}},
+            "clientInfo": {"name": "x", "version": "1"},
+        },
+    ),
+    AUTH,
+]
+"""A client of acpex, which has a word for credentials: with `--credentials` the agent gets them."""
