@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from tests.remote.other_side import make_fake_docker
 
 LENT = ("fs/read_text_file", "fs/write_text_file", "terminal/create")
 
-HONEST = [
+HONEST: Sequence[dict[str, Any]] = [
     {
         "ask": {
             "jsonrpc": "2.0",
