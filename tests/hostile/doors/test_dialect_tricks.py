@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.hostile.doors.dialect_tricks import DIALECT_TRICKS, AgentTrick
+from tests.hostile.doors.agent_steps import AgentTrick
+from tests.hostile.doors.dialect_tricks import DIALECT_TRICKS
 from tests.hostile.doors.stage import found, hub_of_puppets, make_folder, play
 from tests.hostile.doors.tricks import must_not, parameters
 from tests.hub.outside.process import HubProcess

@@ -14,7 +14,7 @@ import pytest
 
 from dragoman.testing.pace import patience
 from tests.forks import forked
-from tests.hostile.doors.dialect_tricks import request
+from tests.hostile.doors.agent_steps import request
 from tests.hostile.doors.page_tricks import PAGE_TRICKS, SCREEN_TRICKS, PageTrick, ScreenTrick
 from tests.hostile.doors.puppet import FORGED
 from tests.hostile.doors.stage import hub_of_puppets, make_folder, placed

@@ -4,29 +4,36 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from websockets.exceptions import InvalidStatus
 
 from dragoman.testing.pace import patience
-from tests.hostile.doors.dialect_tricks import read
+from tests.hostile.doors.agent_steps import question, read
+from tests.hostile.doors.line_tricks import LINE_TRICKS, LineTrick
 from tests.hostile.doors.stage import hub_of_puppets, make_folder, placed
 from tests.hostile.doors.token_tricks import (
     ADMINISTERING,
+    ALLOW,
     APPROVING,
     EITHER,
-    LINE_TRICKS,
+    FAST_TRICKS,
     METHOD_TRICKS,
     OBSERVE,
+    PAIR_TRICKS,
     PROMPTING,
     SECRET_WORD,
-    LineTrick,
     MethodTrick,
+    PairTrick,
 )
-from tests.hostile.doors.tricks import must_not, parameters
+from tests.hostile.doors.tricks import Trick, must_not, parameters
 from tests.hostile.doors.victim import Victim
 from tests.hostile.doors.visitor import Visitor
 from tests.hub.outside.process import HubProcess
@@ -35,6 +42,8 @@ SCOPES = {
     "watcher": ["--scope", "observe"],
     "approver": ["--scope", "approve"],
     "prompter": ["--scope", "prompt"],
+    "keeper": ["--scope", "admin"],
+    "brief": ["--expires", "8s"],
 }
 
 
@@ -50,8 +59,15 @@ class Holders:
             name: json.loads(hub.command("hub", "token", "add", name, *words, "--json"))["token"]
             for name, words in {**SCOPES, "cornered": corner}.items()
         }
-        for token in self.tokens.values():
-            wait_for_token(hub, token)
+        self.codes: dict[str, str] = {}
+        """Of devices, by their trick: a code for each while its giver is there."""
+        for trick in PAIR_TRICKS:
+            wait_for_token(hub, self.tokens[trick.token])
+            with Visitor(hub.place, self.tokens[trick.token]) as giver:
+                giver.introduce(agent="haven", lazy=True)
+                self.codes[trick.name] = (
+                    giver.call("_dragoman/hub/pair", trick.params).get("result", {}).get("code", "")
+                )
         self.victims = 1
         (self.corner / "way-out").symlink_to(hub.work / f"{SECRET_WORD}-1")
         self.victim = Victim(hub, 1)
@@ -162,6 +178,111 @@ def without_echo(text: str, visitor: Visitor) -> str:
     for folder in re.findall(rf"/[^\s\"]*{SECRET_WORD}-\d+", text):
         text = text.replace(folder, "") if folder in said else text
     return text
+
+
+@pytest.mark.parametrize("trick", parameters(PAIR_TRICKS))
+def test_no_device_gets_more_than_its_giver_has(holders: Holders, trick: PairTrick) -> None:
+    code = holders.codes[trick.name]
+    device = exchange(holders.hub, {"code": code, "device": "a phone", **trick.body}) if code else ""
+    if trick.outlives:
+        assert device
+        wait_until_refused(holders.hub, holders.tokens[trick.token])
+    if not device or not is_let_in(holders.hub, device):
+        return
+    is_confined = trick.token == "cornered"
+    with Visitor(holders.hub.place, device, person="away") as visitor:
+        visitor.introduce(agent="haven" if is_confined else "v1")
+        for method, params in {**APPROVING, **(OBSERVE if is_confined else {})}.items():
+            visitor.call(method, json.loads(holders.victim.fill(json.dumps(params))))
+    answers = [one for one in visitor.heard[1:] if "result" in one]
+    results = [] if is_confined else answers
+    must_not(*holders.harm(visitor, results=results, outlives=trick.outlives))
+    assert visitor.heard
+
+
+def exchange(hub: HubProcess, body: dict[str, Any]) -> str:
+    """The token of a device for its code."""
+    headers = {"content-type": "application/json"}
+    asked = urllib.request.Request(f"http://{hub.place}/pair", json.dumps(body).encode(), headers)
+    try:
+        with urllib.request.urlopen(asked, timeout=patience(20)) as answer:
+            return str(json.load(answer)["token"])
+    except urllib.error.HTTPError as error:
+        with error:
+            return ""
+
+
+def is_let_in(hub: HubProcess, token: str) -> bool:
+    try:
+        with Visitor(hub.place, token):
+            return True
+    except InvalidStatus:
+        return False
+
+
+def wait_until_refused(hub: HubProcess, token: str) -> None:
+    ends = time.monotonic() + patience(20)
+    while is_let_in(hub, token):
+        assert time.monotonic() < ends
+        time.sleep(0.2)
+
+
+def test_a_device_of_the_owner_reads_the_session(holders: Holders) -> None:
+    with Visitor(holders.hub.place, holders.hub.token) as giver:
+        giver.introduce(agent="v1")
+        code = giver.call("_dragoman/hub/pair", {"scopes": ["observe"]})["result"]["code"]
+    with Visitor(holders.hub.place, exchange(holders.hub, {"code": code, "device": "x"})) as device:
+        device.introduce(agent="v1")
+        assert SECRET_WORD in json.dumps(
+            device.call("_dragoman/hub/history", {"sessionId": holders.victim.session})
+        )
+
+
+DENY = """
+[[rule]]
+decision = "deny"
+command = "git push"
+"""
+
+ROUNDS = 24
+
+
+@pytest.mark.parametrize("trick", parameters(FAST_TRICKS))
+def test_no_answer_comes_before_the_rules(holders: Holders, trick: Trick) -> None:
+    folder = make_folder(holders.hub, trick.name, policy=DENY)
+    call = {"toolCallId": "c", "title": "Push", "kind": "execute", "rawInput": {"command": "git push"}}
+    asked = [step for number in range(ROUNDS) for step in question(call, number=f"q{number}")]
+    ended = threading.Event()
+    with Visitor(holders.hub.place, holders.hub.token, person="no") as owner:
+        owner.introduce(agent="koog")  # the other one waits for an answer
+        session = owner.open(str(folder))
+
+        def answer_all() -> None:
+            with Visitor(holders.hub.place, holders.tokens["approver"]) as hasty:
+                hasty.introduce(agent="v1")
+                while not ended.is_set():
+                    for number in range(3, 3 + 3 * ROUNDS):
+                        params = {"sessionId": session, "request": str(number), "result": ALLOW}
+                        hasty.send(
+                            {
+                                "jsonrpc": "2.0",
+                                "id": number,
+                                "method": "_dragoman/hub/answer",
+                                "params": params,
+                            }
+                        )
+                    hasty.call("nothing/of/the/kind")
+
+        with ThreadPoolExecutor(1) as pool:
+            hasty = pool.submit(answer_all)
+            try:
+                answer = owner.prompt(session, placed([*asked, {"do": "$CWD/honest"}], folder))
+            finally:
+                ended.set()
+            hasty.result()
+    assert "result" in answer
+    assert (folder / "honest").exists()
+    must_not((folder / "done").exists())
 
 
 def is_new_session(message: dict[str, Any]) -> bool:
