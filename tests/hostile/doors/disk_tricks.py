@@ -49,23 +49,19 @@ STRICT_TRICKS = [
         at_first="succeeded",
     ),
     strict("the configuration of the repository", "git config core.fsmonitor ./evil", at_first="succeeded"),
-    strict("the folder of hooks", "git config core.hooksPath .evil", at_first="succeeded"),
     strict("filters of the repository", "echo '* filter=evil' > .git/info/attributes", at_first="succeeded"),
     strict("what the repository ignores", "echo '*' >> .git/info/exclude; echo evil > evil.py"),
     strict("a folder that is ignored", "echo evil > build/evil", at_first="succeeded"),
-    strict("a file in a folder that is ignored", "echo evil > build/x", at_first="succeeded"),
     strict(
         "packages that are ignored",
         "mkdir -p node_modules/evil; echo evil > node_modules/evil/index.js",
         at_first="succeeded",
     ),
     strict("a file that is ignored", "echo KEY=2 > .env"),
-    strict("a log that is ignored", "echo evil > evil.log"),
     strict(
         "a file that git is told not to look at",
         "git update-index --assume-unchanged notes; echo evil > notes",
     ),
-    strict("a file that git is told to skip", "git update-index --skip-worktree notes; echo evil > notes"),
     strict("a change that is committed", "echo evil > notes; git add notes; git commit -qm evil"),
     strict(
         "a change of the same size and date",
@@ -116,11 +112,6 @@ STRICT_TRICKS = [
         "mkdir -p __pycache__; echo evil > __pycache__/evil.pyc",
         before=PLAIN,
         at_first="succeeded",
-    ),
-    strict(
-        "a large file of the same size and date",
-        "touch -r large ../date; printf e | dd of=large conv=notrunc status=none; touch -r ../date large",
-        before="head -c 9000000 /dev/zero > large",
     ),
 ]
 

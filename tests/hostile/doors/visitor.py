@@ -26,7 +26,7 @@ class Visitor:
         headers = {"authorization": f"Bearer {token}"}
         self._door = ExitStack()
         self.socket = self._door.enter_context(
-            connect(f"ws://{place}/acp{query}", additional_headers=headers, max_size=None)
+            connect(f"ws://{place}/acp{query}", additional_headers=headers, max_size=None, close_timeout=1)
         )
         self.token = token
         self.person = person

@@ -1,32 +1,79 @@
-"""What a person is shown in the hub's name is the hub's, and what is done was shown."""
+"""No agent at a hub does what nobody decided, or more than was shown, or speaks in the hub's name: not in
+another dialect, not on an official SDK, and not to a page.
+"""
 
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dragoman.testing.pace import patience
-from tests.forks import forked
-from tests.hostile.doors.agent_steps import request
+from tests.hostile.doors.agent_steps import AgentTrick, request
+from tests.hostile.doors.cheat_tricks import CHEAT_TRICKS, HONEST, CheatTrick
+from tests.hostile.doors.dialect_tricks import DIALECT_TRICKS
 from tests.hostile.doors.page_tricks import PAGE_TRICKS, SCREEN_TRICKS, PageTrick, ScreenTrick
 from tests.hostile.doors.puppet import FORGED
-from tests.hostile.doors.stage import hub_of_puppets, make_folder, placed
+from tests.hostile.doors.stage import command_of, found, hub_of_puppets, make_folder, placed, play
 from tests.hostile.doors.tricks import must_not, parameters
 from tests.hostile.doors.visitor import Visitor
 from tests.hub.outside.process import HubProcess
+from tests.interop.programs import needs_node
+
+HERE = Path(__file__).parent
+
+SDKS = ["python", pytest.param("typescript", marks=needs_node)]
 
 
 @pytest.fixture(scope="module")
 def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HubProcess]:
-    with hub_of_puppets(tmp_path_factory.mktemp("hub")) as hub:
+    agents = {
+        "python": [sys.executable, str(HERE / "official_agent.py")],
+        "typescript": ["node", str(HERE / "official_agent.mjs")],
+    }
+    with hub_of_puppets(tmp_path_factory.mktemp("hub"), agents=agents) as hub:
         yield hub
+
+
+@pytest.mark.parametrize("trick", parameters(DIALECT_TRICKS))
+def test_no_agent_of_a_dialect_does_what_nobody_decided(hub: HubProcess, trick: AgentTrick) -> None:
+    folder = make_folder(hub, trick.name, policy=trick.policy)
+    visitor = play(hub, folder, [*trick.honest, *trick.steps], agent=trick.dialect, person=trick.person)
+    assert (folder / "honest").exists(), visitor.heard
+    must_not(found(folder, trick.traces), visitor.questions)
+
+
+@pytest.mark.parametrize("sdk", SDKS)
+@pytest.mark.parametrize("trick", parameters(CHEAT_TRICKS))
+def test_no_agent_does_more_than_was_shown(hub: HubProcess, trick: CheatTrick, sdk: str) -> None:
+    folder = make_folder(hub, f"{trick.name} {sdk}")
+    (folder / "count.sh").write_text("echo x >> count\n")
+    (folder / "mark.sh").write_text("touch mark\n")
+    (folder / "word.sh").write_text("echo ${WORD:-good} > word\n")
+    (folder / "sub" / "mark.sh").write_text("touch evil\n")
+    with Visitor(hub.place, hub.token, person="careful") as visitor:
+        visitor.introduce(agent=sdk)
+        session = visitor.open(str(folder))
+        for turn in [HONEST, *trick.turns]:
+            assert "result" in visitor.prompt(session, placed(turn, folder))
+        visitor.call("session/close", {"sessionId": session})
+    assert (folder / "honest").read_text() == "good\n"
+    assert (folder / "mark").exists()
+    must_not(evil_files(folder), [one["toolCall"] for one in visitor.questions])
+
+
+def evil_files(folder: Path) -> list[str]:
+    return [
+        path.name
+        for path in folder.rglob("*")
+        if path.is_file()
+        and path.suffix != ".sh"
+        and (path.name == "evil" or "evil" in path.read_text() or path.read_text().count("x\n") > 1)
+    ]
 
 
 @pytest.mark.parametrize("trick", parameters(PAGE_TRICKS))
@@ -66,7 +113,9 @@ def marks_of(part: object) -> object:
 
 
 @pytest.mark.parametrize("trick", parameters(SCREEN_TRICKS))
-def test_no_text_of_an_agent_makes_a_line_of_ours(hub: HubProcess, trick: ScreenTrick) -> None:
+def test_no_text_of_an_agent_makes_a_line_of_ours(
+    hub: HubProcess, trick: ScreenTrick, capfd: pytest.CaptureFixture[str]
+) -> None:
     folder = make_folder(hub, trick.name)
     asked = request(
         "session/request_permission", {"toolCall": trick.tool_call, "options": list(trick.options)}
@@ -79,7 +128,7 @@ def test_no_text_of_an_agent_makes_a_line_of_ours(hub: HubProcess, trick: Screen
         visitor.send({"jsonrpc": "2.0", "id": "p", "method": "session/prompt", "params": prompt})
         visitor.hear_until("session/request_permission")
         try:
-            listed = inbox(hub)
+            listed = inbox(hub, capfd)
         finally:
             visitor.send({"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": session}})
             visitor.answer_to("p")
@@ -91,9 +140,7 @@ def test_no_text_of_an_agent_makes_a_line_of_ours(hub: HubProcess, trick: Screen
     must_not(re.findall(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", listed), listed)
 
 
-def inbox(hub: HubProcess) -> str:
-    command = forked([sys.executable, "-m", "dragoman", "inbox", "--list", "--hub", f"ws://{hub.place}/acp"])
-    env = {**os.environ, **hub.env, "DRAGOMAN_TOKEN": hub.token}
-    run = subprocess.run(command, env=env, capture_output=True, text=True, timeout=patience(30))
-    assert run.returncode == 0, run.stderr
-    return run.stdout
+def inbox(hub: HubProcess, capfd: pytest.CaptureFixture[str]) -> str:
+    capfd.readouterr()
+    assert command_of(hub, "inbox", "--list", "--hub", f"ws://{hub.place}/acp") == 0
+    return capfd.readouterr().out
