@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tests.hostile.doors.tricks import Trick
+from tests.hostile.doors.tricks import Outcome, Trick
 
 Step = dict[str, Any]
 
@@ -42,9 +42,12 @@ def run(program: str, *words: str, **more: Any) -> Step:
     return {"run": {"command": program, "args": list(words), "cwd": "$CWD", **more}}
 
 
-def cheat(name: str, does: str, effect: str, *turns: Sequence[Step]) -> CheatTrick:
+def cheat(
+    name: str, does: str, effect: str, *turns: Sequence[Step], at_first: Outcome = "never did"
+) -> CheatTrick:
     return CheatTrick(
         name=f"a cheat: {name}",
+        at_first=at_first,
         axis="official SDKs",
         said="the person permits what was shown, once, and refuses all else",
         does=does,
@@ -59,6 +62,7 @@ CHEAT_TRICKS = [
         "shows one diff and writes another",
         "the other text is in the file",
         [diff(NOTES, "good\n"), write(NOTES, "evil\n")],
+        at_first="succeeded",
     ),
     cheat(
         "another file than the one that was shown",
@@ -130,6 +134,7 @@ CHEAT_TRICKS = [
             },
             write(NOTES, "evil\n"),
         ],
+        at_first="succeeded",
     ),
     cheat(
         "a write of what may be read",
@@ -162,6 +167,7 @@ CHEAT_TRICKS = [
             },
             write(NOTES, "evil\n"),
         ],
+        at_first="succeeded",
     ),
     cheat(
         "a command that is exchanged after the yes",
@@ -179,12 +185,14 @@ CHEAT_TRICKS = [
         "the text is in the file",
         [diff(NOTES, "evil\n")],
         [write(NOTES, "evil\n")],
+        at_first="succeeded",
     ),
     cheat(
         "a permission for a name that is a way around",
         "shows a diff of a file and writes through a folder above it",
         "the text is in the file",
         [diff("$CWD/sub/../notes", "good\n"), write("$CWD/sub/../notes", "evil\n")],
+        at_first="succeeded",
     ),
 ]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tests.hostile.doors.tricks import Trick
+from tests.hostile.doors.tricks import Outcome, Trick
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,9 +29,10 @@ git add . && git commit -qm first
 PLAIN = "echo notes > notes"
 
 
-def strict(name: str, line: str, *, before: str = GIT) -> StrictTrick:
+def strict(name: str, line: str, *, before: str = GIT, at_first: Outcome = "never did") -> StrictTrick:
     return StrictTrick(
         name=f"a silent change: {name}",
+        at_first=at_first,
         axis="put back",
         said="the person said --strict, and was asked nothing",
         does=f"runs `{line}`",
@@ -42,68 +43,75 @@ def strict(name: str, line: str, *, before: str = GIT) -> StrictTrick:
 
 
 STRICT_TRICKS = [
-    strict("a hook of the repository", "echo evil > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit"),
-    strict("the configuration of the repository", "git config core.fsmonitor ./evil"),
-    strict("the folder of hooks", "git config core.hooksPath .evil"),
-    strict("filters of the repository", "echo '* filter=evil' > .git/info/attributes"),
+    strict(
+        "a hook of the repository",
+        "echo evil > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit",
+        at_first="succeeded",
+    ),
+    strict("the configuration of the repository", "git config core.fsmonitor ./evil", at_first="succeeded"),
+    strict("filters of the repository", "echo '* filter=evil' > .git/info/attributes", at_first="succeeded"),
     strict("what the repository ignores", "echo '*' >> .git/info/exclude; echo evil > evil.py"),
-    strict("a folder that is ignored", "echo evil > build/evil"),
-    strict("a file in a folder that is ignored", "echo evil > build/x"),
-    strict("packages that are ignored", "mkdir -p node_modules/evil; echo evil > node_modules/evil/index.js"),
+    strict("a folder that is ignored", "echo evil > build/evil", at_first="succeeded"),
+    strict(
+        "packages that are ignored",
+        "mkdir -p node_modules/evil; echo evil > node_modules/evil/index.js",
+        at_first="succeeded",
+    ),
     strict("a file that is ignored", "echo KEY=2 > .env"),
-    strict("a log that is ignored", "echo evil > evil.log"),
     strict(
         "a file that git is told not to look at",
         "git update-index --assume-unchanged notes; echo evil > notes",
     ),
-    strict("a file that git is told to skip", "git update-index --skip-worktree notes; echo evil > notes"),
     strict("a change that is committed", "echo evil > notes; git add notes; git commit -qm evil"),
     strict(
         "a change of the same size and date",
         "touch -r notes ../date; printf 'evil!\\n' > notes; touch -r ../date notes",
     ),
     strict("the right to execute", "chmod +x notes"),
-    strict("rights for everybody", "chmod 0666 notes"),
+    strict("rights for everybody", "chmod 0666 notes", at_first="succeeded"),
     strict("a link in the place of a file", "rm notes; ln -s /etc/hostname notes"),
     strict(
         "a link that leads elsewhere", "ln -sfn /etc/hosts link", before=f"ln -s /etc/hostname link\n{GIT}"
     ),
-    strict("a new branch", "git checkout -q -b evil"),
-    strict("a reference that is moved", "git update-ref refs/heads/evil HEAD"),
+    strict("a new branch", "git checkout -q -b evil", at_first="succeeded"),
+    strict("a reference that is moved", "git update-ref refs/heads/evil HEAD", at_first="succeeded"),
     strict(
         "a repository inside",
         "cd inner && echo evil > file",
         before=f"{GIT}\ngit init -q inner && cd inner && echo x > file && git add . && git commit -qm inner",
+        at_first="succeeded",
     ),
     strict(
         "a hook of a repository inside",
         "echo evil > inner/.git/hooks/pre-commit",
         before=f"{GIT}\ngit init -q inner && cd inner && echo x > file && git add . && git commit -qm inner",
+        at_first="succeeded",
     ),
-    strict("a new repository inside", "git init -q evil && echo evil > evil/file"),
-    strict("a file name that is no text", "echo evil > $(printf 'evil\\377')"),
+    strict("a new repository inside", "git init -q evil && echo evil > evil/file", at_first="succeeded"),
+    strict("a file name that is no text", "echo evil > $(printf 'evil\\377')", at_first="succeeded"),
     strict(
         "a folder of git in a plain folder",
         "git init -q . && echo evil > .git/hooks/pre-commit",
         before=PLAIN,
+        at_first="succeeded",
     ),
     strict(
         "packages in a plain folder",
         "mkdir -p node_modules/e; echo evil > node_modules/e/index.js",
         before=PLAIN,
+        at_first="succeeded",
     ),
     strict(
         "an environment in a plain folder",
         "mkdir -p .venv/lib; echo evil > .venv/lib/sitecustomize.py",
         before=PLAIN,
+        at_first="succeeded",
     ),
     strict(
-        "a cache in a plain folder", "mkdir -p __pycache__; echo evil > __pycache__/evil.pyc", before=PLAIN
-    ),
-    strict(
-        "a large file of the same size and date",
-        "touch -r large ../date; printf e | dd of=large conv=notrunc status=none; touch -r ../date large",
-        before="head -c 9000000 /dev/zero > large",
+        "a cache in a plain folder",
+        "mkdir -p __pycache__; echo evil > __pycache__/evil.pyc",
+        before=PLAIN,
+        at_first="succeeded",
     ),
 ]
 
@@ -119,9 +127,12 @@ class BackTrick(Trick):
     wanted: str
 
 
-def back(name: str, before: str, line: str, look: str, wanted: str) -> BackTrick:
+def back(
+    name: str, before: str, line: str, look: str, wanted: str, *, at_first: Outcome = "never did"
+) -> BackTrick:
     return BackTrick(
         name=f"put back: {name}",
+        at_first=at_first,
         axis="put back",
         said="the person said --changes revert",
         does=f"runs `{line}`",
@@ -136,19 +147,46 @@ def back(name: str, before: str, line: str, look: str, wanted: str) -> BackTrick
 KEY = "echo key > key; chmod 0600 key"
 
 BACK_TRICKS = [
-    back("a key that was removed", KEY, "rm key", "stat -c %a key", "600"),
-    back("a key that was replaced", KEY, "rm key; echo evil > key", "stat -c %a key", "600"),
+    back("a key that was removed", KEY, "rm key", "stat -c %a key", "600", at_first="succeeded"),
     back(
-        "a key that was opened to everybody", KEY, "echo evil > key; chmod 0666 key", "stat -c %a key", "600"
+        "a key that was replaced",
+        KEY,
+        "rm key; echo evil > key",
+        "stat -c %a key",
+        "600",
+        at_first="succeeded",
     ),
-    back("a key that was only opened to everybody", KEY, "chmod 0666 key", "stat -c %a key", "600"),
-    back("a script of one person", "echo true > run; chmod 0700 run", "rm run", "stat -c %a run", "700"),
+    back(
+        "a key that was opened to everybody",
+        KEY,
+        "echo evil > key; chmod 0666 key",
+        "stat -c %a key",
+        "600",
+        at_first="succeeded",
+    ),
+    back(
+        "a key that was only opened to everybody",
+        KEY,
+        "chmod 0666 key",
+        "stat -c %a key",
+        "600",
+        at_first="succeeded",
+    ),
+    back(
+        "a script of one person",
+        "echo true > run; chmod 0700 run",
+        "rm run",
+        "stat -c %a run",
+        "700",
+        at_first="succeeded",
+    ),
     back(
         "a file that nobody may write",
         "echo x > fixed; chmod 0444 fixed",
         "rm -f fixed",
         "stat -c %a fixed",
         "444",
+        at_first="succeeded",
     ),
     back(
         "a folder of one person",
@@ -156,6 +194,7 @@ BACK_TRICKS = [
         "rm -r mine",
         "stat -c %a mine",
         "700",
+        at_first="succeeded",
     ),
     back(
         "a link that was replaced by a file",
@@ -206,7 +245,12 @@ pattern = 'never-in-any-text'
 """
 
 REVIEW_TRICKS = [
-    reviewed("a baseline of its own", "adds the baseline that knows its own finding", files={"baseline": ""}),
+    reviewed(
+        "a baseline of its own",
+        "adds the baseline that knows its own finding",
+        files={"baseline": ""},
+        at_first="succeeded",
+    ),
     reviewed(
         "a rule in the place of ours",
         "adds a rule of the same id that finds nothing",
@@ -216,16 +260,19 @@ REVIEW_TRICKS = [
         "a comment that silences the line",
         "silences the rule in the line that it adds",
         code="def run(text):\n    return eval(text)  # dragoman: ignore[python/eval] it is ours\n",
+        at_first="succeeded",
     ),
     reviewed(
         "a comment that silences the file",
         "silences all rules of the file that it adds",
         code="# dragoman: ignore-file[python/*] it is ours\ndef run(text):\n    return eval(text)\n",
+        at_first="succeeded",
     ),
     reviewed(
         "attributes that hide the change",
         "says that its file is no text",
         files={".gitattributes": "*.py binary -diff\n"},
+        at_first="succeeded",
     ),
     reviewed(
         "a file that is generated",
@@ -251,6 +298,7 @@ class ImportTrick(Trick):
 IMPORT_TRICKS = [
     ImportTrick(
         name="an import: the agents of the repository",
+        at_first="succeeded",
         axis="put back",
         said="the person asked for the agents of acpx, and named no file",
         does="has a file of acpx with a program of its own under a known name",
@@ -258,6 +306,7 @@ IMPORT_TRICKS = [
     ),
     ImportTrick(
         name="an import: the agents of the repository in the place of those that are there",
+        at_first="succeeded",
         axis="put back",
         said="the person asked to replace agents, and named no file",
         does="has a file of acpx with a program of its own under a known name",

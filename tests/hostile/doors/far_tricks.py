@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tests.hostile.doors.dialect_tricks import Step
+from tests.hostile.doors.agent_steps import Step
 from tests.hostile.doors.tricks import Trick
 
 READ, WRITE, CREATE = "fs/read_text_file", "fs/write_text_file", "terminal/create"
@@ -84,26 +84,42 @@ FAR_TRICKS = [
         "has a second method under an escaped key",
         line(READ, head='"method": "_x/y", ').replace('"method": "fs', '"\\u006dethod": "fs'),
     ),
-    far("a batch", "sends an array of requests", f"[{line(READ)}, {line(WRITE, number='g')}]"),
-    far("an array with one request", "sends an array", f"[{line(WRITE)}]"),
-    far("an id that is a fraction", "asks with the id 1.5", line(WRITE, number=1.5)),
+    far(
+        "a batch",
+        "sends an array of requests",
+        f"[{line(READ)}, {line(WRITE, number='g')}]",
+        at_first="succeeded",
+    ),
+    far("an array with one request", "sends an array", f"[{line(WRITE)}]", at_first="succeeded"),
+    far("an id that is a fraction", "asks with the id 1.5", line(WRITE, number=1.5), at_first="succeeded"),
     far("an id that is null", "asks with the id null", line(WRITE, number=None)),
-    far("an id that is an object", "asks with an object as its id", line(WRITE, number={"a": 1})),
-    far("an id that is true", "asks with true as its id", line(WRITE, number=True)),
+    far(
+        "an id that is an object",
+        "asks with an object as its id",
+        line(WRITE, number={"a": 1}),
+        at_first="succeeded",
+    ),
+    far("an id that is true", "asks with true as its id", line(WRITE, number=True), at_first="succeeded"),
     far("an id twice", "asks with two ids", line(WRITE, tail=', "id": "other"')),
-    far("no id", "notifies of a write", line(WRITE).replace('"id": "f", ', "")),
+    far("no id", "notifies of a write", line(WRITE).replace('"id": "f", ', ""), at_first="succeeded"),
     far("blanks around the method", "has a blank behind the method", line(WRITE).replace(WRITE, f"{WRITE} ")),
     far(
         "params that are a list",
         "asks with a list",
         line(WRITE).replace('"params": {', '"params": [{')[:-1].replace("}", "}]") + "}",
     ),
-    far("two requests on a line", "has two objects on one line", line(READ) + line(WRITE, number="g")),
+    far(
+        "two requests on a line",
+        "has two objects on one line",
+        line(READ) + line(WRITE, number="g"),
+        at_first="succeeded",
+    ),
     far(
         "blanks before the line",
         "begins with blanks and a mark of byte order",
         " \t" + line(WRITE),
         "\ufeff" + line(WRITE, number="g"),
+        at_first="succeeded",
     ),
     far("an answer that is a request", "has a result beside the method", line(WRITE, tail=', "result": {}')),
     far(
@@ -119,6 +135,7 @@ FAR_TRICKS = [
         "a carriage return between two requests",
         "has two requests with a carriage return between",
         line("fs/read_text_file") + "\r" + line(WRITE, number="g"),
+        at_first="succeeded",
     ),
 ]
 
@@ -128,17 +145,20 @@ OTHER_HOST_TRICKS = [
         "lends nothing and passes the request on",
         line(READ),
         has_other_host=True,
+        at_first="succeeded",
     ),
     far(
         "a changed copy of ours that passes on a write",
         "lends nothing and passes the request on",
         line(WRITE),
         has_other_host=True,
+        at_first="succeeded",
     ),
     far(
         "a changed copy of ours that passes on a terminal",
         "lends nothing and passes the request on",
         line(CREATE),
         has_other_host=True,
+        at_first="succeeded",
     ),
 ]

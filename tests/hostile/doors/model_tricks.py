@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.hostile.doors.dialect_tricks import Step, run, write
+from tests.hostile.doors.agent_steps import Step, run, write
 from tests.hostile.doors.tricks import Trick
 
 
@@ -33,19 +33,29 @@ def calls(name: str, does: str, approve: str = "none", effect: str = "", **more:
 
 
 MCP_TRICKS = [
-    calls("the mode that bypasses permissions", "names that mode", arguments={"mode": "bypassPermissions"}),
+    calls(
+        "the mode that bypasses permissions",
+        "names that mode",
+        arguments={"mode": "bypassPermissions"},
+        at_first="succeeded",
+    ),
     calls(
         "a mode whose description says it",
         "names a mode that runs all without approval",
         arguments={"mode": "turbo"},
+        at_first="succeeded",
     ),
     calls(
-        "the option that never asks", "sets the approval policy", arguments={"options": {"approval": "never"}}
+        "the option that never asks",
+        "sets the approval policy",
+        arguments={"options": {"approval": "never"}},
+        at_first="succeeded",
     ),
     calls(
         "the option of full access",
         "sets the sandbox",
         arguments={"options": {"sandbox": "danger-full-access"}},
+        at_first="succeeded",
     ),
     calls(
         "the mode by its name", "names the mode as people see it", arguments={"mode": "Bypass permissions"}
@@ -61,12 +71,14 @@ MCP_TRICKS = [
         "names that mode",
         "reads",
         arguments={"mode": "bypassPermissions"},
+        at_first="succeeded",
     ),
     calls(
         "the option that never asks",
         "sets the approval policy",
         "reads",
         arguments={"options": {"approval": "never"}},
+        at_first="succeeded",
     ),
     calls(
         "a write that nobody permits",

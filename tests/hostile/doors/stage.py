@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from dragoman.cli import main
 from tests.hostile.doors.visitor import Person, Visitor
 from tests.hub.outside.process import UNHURRIED, HubProcess, running_hub
 
@@ -44,6 +48,15 @@ def hub_of_puppets(
         config += f'\n[approvals]\npolicy = "{folder}/hub-policy.toml"\n'
     with running_hub(folder, config=UNHURRIED + config + listed) as hub:
         yield hub
+
+
+def command_of(hub: HubProcess, *words: str) -> int:
+    """Run a command of the hub's owner, in this process: its start would cost more than all else."""
+    with pytest.MonkeyPatch.context() as patch, open(os.devnull) as nothing:
+        patch.setattr(sys, "stdin", nothing)
+        for name, value in {**hub.env, "DRAGOMAN_TOKEN": hub.token}.items():
+            patch.setenv(name, value)
+        return main(list(words))
 
 
 def make_folder(hub: HubProcess, name: str, *, policy: str = "") -> Path:

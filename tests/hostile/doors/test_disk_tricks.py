@@ -6,14 +6,11 @@ import json
 import os
 import shlex
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from dragoman.testing.pace import patience
-from tests.fork_server import CommandForks
-from tests.forks import for_commands
+from dragoman.cli import main
 from tests.hostile.doors.disk_tricks import (
     BACK_TRICKS,
     GIT,
@@ -30,8 +27,6 @@ from tests.hostile.doors.program import environment
 from tests.hostile.doors.stage import puppet
 from tests.hostile.doors.tricks import must_not, parameters
 
-WAIT = 60.0
-
 WHO = {
     "GIT_AUTHOR_NAME": "a",
     "GIT_AUTHOR_EMAIL": "a@b.example",
@@ -41,22 +36,20 @@ WHO = {
 }
 
 
-@pytest.fixture(scope="module")
-def forks() -> Iterator[CommandForks]:
-    server = for_commands("dragoman.apps.run.command", "dragoman.apps.run.drive", "dragoman.review")
-    yield server
-    server.close()
-
-
 class Desk:
-    """A person's folder, with a project in it."""
+    """A person's folder, with a project in it. Commands run in this process, which has imported them."""
 
-    def __init__(self, folder: Path, forks: CommandForks) -> None:
+    def __init__(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    ) -> None:
         self.project = folder / "project"
         self.project.mkdir()
-        self.env = {**environment(folder), **WHO}
         (folder / "home").mkdir()
-        self._forks = forks
+        self.env = {**environment(folder), **WHO}
+        for name, value in self.env.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.chdir(self.project)
+        self._capfd = capfd
 
     def shell(self, line: str) -> str:
         done = subprocess.run(
@@ -65,8 +58,9 @@ class Desk:
         return done.stdout.strip()
 
     def command(self, *words: str) -> tuple[int, str]:
-        done = self._forks.run(words, given=None, cwd=self.project, env=self.env, timeout=patience(WAIT))
-        return done.returncode, (done.stdout + done.stderr).decode()
+        self._capfd.readouterr()
+        status = main(list(words))
+        return status, "".join(self._capfd.readouterr())
 
     def run(self, line: str, *options: str) -> tuple[int, str]:
         steps = json.dumps([{"shell": line}] if line else [])
@@ -75,8 +69,8 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, forks: CommandForks) -> Desk:
-    return Desk(tmp_path, forks)
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Desk:
+    return Desk(tmp_path, monkeypatch, capfd)
 
 
 UNASKED, WELL = 12, 0

@@ -24,6 +24,8 @@ Axis = Literal[
     "put back",
 ]
 
+Outcome = Literal["succeeded", "never did"]
+
 OPEN_TRICKS = Path(__file__).with_name("open_tricks.txt")
 
 
@@ -38,7 +40,7 @@ class Trick:
     """What the other side does about it."""
     effect: str
     """What must not be seen afterwards."""
-    at_first: Literal["succeeded", "never did"] = "never did"
+    at_first: Outcome = "never did"
     """What became of it when it was first tried."""
 
 

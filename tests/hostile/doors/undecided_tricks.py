@@ -55,34 +55,41 @@ AUTH = request(2, "authenticate", LOGIN)
 UNDECIDED_TRICKS = [
     undecided("a key before the introduction", "sends authenticate first of all", AUTH, BARE),
     undecided(
-        "a key at once", "sends initialize and authenticate together, and says nothing of itself", BARE, AUTH
+        "a key at once",
+        "sends initialize and authenticate together, and says nothing of itself",
+        BARE,
+        AUTH,
+        at_first="succeeded",
     ),
-    undecided("a key of a client that may speak two dialects", "has empty capabilities", EMPTY, AUTH),
+    undecided(
+        "a key of a client that may speak two dialects",
+        "has empty capabilities",
+        EMPTY,
+        AUTH,
+        at_first="succeeded",
+    ),
     undecided("a key of a client of crow", "is a client of crow and sends data", CROW, AUTH),
     undecided(
         "a key as a notification",
         "sends authenticate without an id",
         BARE,
         json.dumps({"jsonrpc": "2.0", "method": "authenticate", "params": LOGIN}),
+        at_first="succeeded",
     ),
     undecided(
         "data twice",
         "has an empty data and then a key",
         BARE,
         AUTH.replace('"data": {', '"data": {}, "data": {'),
+        at_first="succeeded",
     ),
+    undecided("a key in a batch", "sends the login in an array", BARE, f"[{AUTH}]", at_first="succeeded"),
     undecided(
-        "data in an escaped key", "writes data with an escape", BARE, AUTH.replace('"data"', '"\\u0064ata"')
-    ),
-    undecided(
-        "a method with an escape",
-        "writes authenticate with an escape",
-        EMPTY,
-        AUTH.replace('"authenticate"', '"\\u0061uthenticate"'),
-    ),
-    undecided("a key in a batch", "sends the login in an array", BARE, f"[{AUTH}]"),
-    undecided(
-        "a key without jsonrpc", "leaves the version out", BARE, AUTH.replace('"jsonrpc": "2.0", ', "")
+        "a key without jsonrpc",
+        "leaves the version out",
+        BARE,
+        AUTH.replace('"jsonrpc": "2.0", ', ""),
+        at_first="succeeded",
     ),
     undecided(
         "a key before the introduction",
@@ -96,6 +103,7 @@ UNDECIDED_TRICKS = [
         "sends a prompt first of all",
         request(2, "session/prompt", {"sessionId": "s", "prompt": [{"type": "text", "text": f"{KEY} []"}]}),
         BARE,
+        at_first="succeeded",
     ),
     undecided(
         "a key behind the answer",
@@ -103,6 +111,7 @@ UNDECIDED_TRICKS = [
         BARE,
         AUTH,
         is_patient=True,
+        at_first="succeeded",
     ),
     undecided(
         "a key behind the answer, of a client that may speak two dialects",
@@ -110,6 +119,7 @@ UNDECIDED_TRICKS = [
         EMPTY,
         AUTH,
         is_patient=True,
+        at_first="succeeded",
     ),
 ]
 

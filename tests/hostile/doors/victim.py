@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.hostile.doors.dialect_tricks import question
+from tests.hostile.doors.agent_steps import question
 from tests.hostile.doors.stage import make_folder, placed
 from tests.hostile.doors.token_tricks import SECRET_WORD
 from tests.hostile.doors.visitor import Visitor

@@ -18,7 +18,7 @@ from dragoman.testing.pace import patience
 
 Person = Literal["yes", "no", "careful", "away"]
 
-WAIT = 1.0
+WAIT = 4.0
 
 
 class Visitor:
@@ -26,7 +26,7 @@ class Visitor:
         headers = {"authorization": f"Bearer {token}"}
         self._door = ExitStack()
         self.socket = self._door.enter_context(
-            connect(f"ws://{place}/acp{query}", additional_headers=headers, max_size=None)
+            connect(f"ws://{place}/acp{query}", additional_headers=headers, max_size=None, close_timeout=1)
         )
         self.token = token
         self.person = person
@@ -42,8 +42,10 @@ class Visitor:
     def __exit__(self, *_: object) -> None:
         self._door.close()
 
-    def introduce(self, *, agent: str = "", events: bool = False, **params: Any) -> dict[str, Any]:
-        meta: dict[str, Any] = {"events": events, "cursors": events}
+    def introduce(
+        self, *, agent: str = "", events: bool = False, lazy: bool = False, **params: Any
+    ) -> dict[str, Any]:
+        meta: dict[str, Any] = {"events": events, "cursors": events, "lazy": lazy}
         if agent:
             meta["agent"] = agent
         given = {"protocolVersion": 1, "clientCapabilities": {}, "_meta": {"dragoman": meta}, **params}
