@@ -61,8 +61,8 @@ class Translator:
         self._plain_signs: list[Signs] = []  # that are not in the run
 
     def from_peer(self, block: bytes) -> TranslatedFrames:
-        if self._guards_names and may_hold(block):
-            block = b"\n".join(map(_without_words_of_edges, block.split(b"\n")))
+        if self._guards_names:
+            block = without_words_of_edges(block)
         signs = [self.edges[at].signs_from_peer for at in self.active]
         run = self._plain_run if signs == self._plain_signs else None
         if signs and not (run is not None and run.holds(block)):
@@ -142,7 +142,12 @@ class Translator:
             self._on_mistake(error)
 
 
-def _without_words_of_edges(line: bytes) -> bytes:
+def without_words_of_edges(block: bytes) -> bytes:
+    """What a peer says, without what edges tell each other in `_meta`."""
+    return b"\n".join(map(_guarded, block.split(b"\n"))) if may_hold(block) else block
+
+
+def _guarded(line: bytes) -> bytes:
     """Empty if it has values that cannot be read. What is no JSON-RPC goes on as it is, as everywhere."""
     if not may_hold(line) or isinstance(decode(line), MalformedFrame):
         return line

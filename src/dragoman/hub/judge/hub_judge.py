@@ -13,6 +13,7 @@ holds up the session whose question needs it, and nobody else.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -185,12 +186,12 @@ class HubJudge:
             person=by,
         )
         is_written = settlement.decision.outcome == verdict
+        if is_written and kind in ("allow_always", "reject_always"):
+            await self.in_thread(self._judge.remember, question.act, verdict)
         if not settle(result=result if is_written else Raw(write(select_option(settlement.option)))):
             self._judge.take_back(question.act)  # it ended meanwhile
             await self.in_thread(self._write_end, question, "cancel")
             return False
-        if is_written and kind in ("allow_always", "reject_always"):
-            await self.in_thread(self._judge.remember, question.act, verdict)
         return True
 
     def on_end(self, session: LiveSession, request: OpenRequest, *, outcome: str, result: Raw | None) -> None:
@@ -406,8 +407,15 @@ def check_question(request: OpenRequest) -> None:
         return
     try:
         read(request.params, entry.params)
-    except SchemaError as error:
+        json.loads(bytes(request.params), object_pairs_hook=_each_once)
+    except (SchemaError, ValueError, RecursionError) as error:
         raise ErrorAnswer(INVALID_PARAMS, f"Invalid params: {error}") from None
+
+
+def _each_once(pairs: list[tuple[str, object]]) -> None:
+    """Of two members of one name, a client might show the one and the rules judge the other."""
+    if len({name for name, _ in pairs}) < len(pairs):
+        raise ValueError("a member of an object appears twice")
 
 
 def refusal_of(request: OpenRequest, *, cancel: bool) -> bytes:

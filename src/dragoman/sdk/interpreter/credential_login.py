@@ -33,6 +33,7 @@ from dragoman.dialect.message import (
     refusal,
     with_params,
 )
+from dragoman.dialect.translator import without_words_of_edges
 from dragoman.errors import DragomanError
 from dragoman.runtime.owner import TaskOwner
 from dragoman.sdk.login import read_env_methods
@@ -135,6 +136,7 @@ class LoginTransport:
     def on_block(self, child: ChildTransport, block: bytes) -> None:
         if child is not self.child or self._sink is None:
             return  # it has been replaced
+        block = without_words_of_edges(block)
         if self._greeting is None or b'"id"' not in block:
             self._sink.feed(block)
             return

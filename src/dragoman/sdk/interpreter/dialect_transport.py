@@ -46,7 +46,8 @@ def interpreter_for(
     edges: list[Edge] = [Quirks(position, settings, ledger)] if quirks else []
     if dialect != "v1":
         edges.append(make_edge(dialect, position, settings, ledger))
-    guards = position == "agent"  # our edge for it speaks for it to other edges, and it does not
+    # Our edge for an agent speaks for it to other edges, and it does not. `LoginTransport` looks itself.
+    guards = position == "agent" and not settings.credentials
     return Translator(edges, ledger, on_mistake=_report, guards_names=guards) if edges else None
 
 

@@ -65,7 +65,7 @@ def act_of_call(
     folders = _said(tables, FOLDER_KEYS)
     base = setting.roots[0] if setting.roots else "/"
     named = [*(place.path for place in _all(calls, "locations")), *(diff.path for diff in diffs), *links]
-    named += [*_paths_in(raw), *patched_paths(raw)]
+    named += [*_paths_in(raw), *patched_paths(raw), *(folders if script is None else ())]
     understood = {*named, *folders, *((script.text, *_all_words(script)) if script is not None else ())}
     texts = [
         text
@@ -87,7 +87,7 @@ def act_of_call(
         kind=kind if kind in TOOL_KINDS else "other",
         tool=_first(calls, "name", str) or "",
         title=title,
-        paths=canonical_paths([*named, *places], base, setting.home),
+        paths=canonical_paths([*named, *places, *_places_in_title(title, script)], base, setting.home),
         script=script,
         writes=bool(diffs or changes) or any(key in raw for key in PATCH_KEYS),
         changes=tuple(changes),
@@ -95,7 +95,7 @@ def act_of_call(
         possible_places=possible_places(
             [*odd, *unknown], [title, *prose_in(raw)], base=base, home=setting.home
         ),
-        doubts=tuple(_doubts(scripts, folders, unknown)),
+        doubts=tuple(_doubts(scripts, folders, unknown, raw, title)),
         roots=setting.roots,
         cwd=canonical_paths(folders[:1], base, setting.home)[0] if folders else "",
         variables=tuple(_variables_in(raw)) if script is not None else (),
@@ -104,7 +104,11 @@ def act_of_call(
 
 
 def _doubts(
-    scripts: Sequence[CommandScript], folders: Sequence[str], unknown: Sequence[str]
+    scripts: Sequence[CommandScript],
+    folders: Sequence[str],
+    unknown: Sequence[str],
+    raw: Mapping[Any, Any],
+    title: str,
 ) -> Iterator[str]:
     """What the agent said of a call that leaves open what it would do."""
     if len(scripts) > 1:
@@ -113,8 +117,14 @@ def _doubts(
         yield "the agent names different folders for it"
     if len(unknown) > MOST_TEXTS:
         yield "its input is too large to be read"
-    if scripts and unknown:
-        yield f"its input says more than the command: {unknown[0][:200]}"
+    if not scripts:
+        return
+    flags = [str(key) for key, value in raw.items() if value is True]
+    beside = [*unknown, *flags, *_paths_in(raw)]
+    if beside:
+        yield f"its input says more than the command: {beside[0][:200]}"
+    if len(title) > 2 and title[0] == title[-1] == "`" and title[1:-1] != scripts[0].text:
+        yield "its title names another command"
 
 
 def _input_of(call: v1.ToolCallUpdate) -> object:
@@ -126,6 +136,11 @@ def _input_of(call: v1.ToolCallUpdate) -> object:
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return call.raw_input
     return value if isinstance(value, dict | list) else call.raw_input
+
+
+def _places_in_title(title: str, script: CommandScript | None) -> list[str]:
+    """Whole paths in a title count as those of the input do; a command's title shows the command."""
+    return [] if script is not None else [word for word in title.split() if is_place(word) and len(word) > 1]
 
 
 def _is_link(item: object) -> bool:

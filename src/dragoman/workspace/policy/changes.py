@@ -17,7 +17,7 @@ from msgspec import Struct
 from dragoman.schema import v1
 
 FILE_KEYS: Final = ("path", "file_path", "filePath", "filepath", "filename", "file", "target_file")
-PLACE_KEYS: Final = (*FILE_KEYS, "abs_path", "absolute_path", "notebook_path", "directory", "dir_path")
+PLACE_KEYS: Final = (*FILE_KEYS, "abs_path", "absolute_path", "notebook_path")
 WHOLE_KEYS: Final = ("content", "newText", "new_text", "file_text", "new_source")
 OLD_KEYS: Final = ("old_string", "oldString", "old_str", "oldText", "old_text")
 NEW_KEYS: Final = ("new_string", "newString", "new_str", "newText", "new_text")

@@ -26,7 +26,7 @@ from dragoman.workspace.policy.partial_words import ANY, ONE, RUN, without_marks
 PATH_LISTS: Final = ("paths", "file_paths", "files")
 COMMAND_KEYS: Final = ("command", "cmd")
 VARIABLE_KEYS: Final = ("env", "environment", "variables")
-FOLDER_KEYS: Final = ("cwd", "workdir", "working_directory")
+FOLDER_KEYS: Final = ("cwd", "workdir", "working_directory", "directory", "dir_path")
 
 _CONTENT_KEYS: Final = frozenset((*WHOLE_KEYS, *OLD_KEYS, *NEW_KEYS, *PATCH_KEYS, *EVERYWHERE_KEYS))
 _PROSE_KEYS: Final = frozenset(

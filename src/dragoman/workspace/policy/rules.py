@@ -151,10 +151,8 @@ def _allows(rule: PolicyRule, part: ActPart) -> str | None:
         return "it is for other agents"
     if rule.method and act.method not in rule.method:
         return "it is for other methods"
-    if rule.kind and not act.kinds <= set(rule.kind):
-        return "it is for other kinds of tools"
-    if rule.kind and act.script is None and act.method == "permission" and not act.is_clear:
-        return "what the agent says of it does not show that it is of this kind"
+    if rule.kind and (why := _other_kind(rule, act)):
+        return why
     if rule.tool and not _any_glob(rule.tool, act.tool):
         return "it is for other tools"
     if (why := _other_place(rule, act)) is not None:
@@ -165,6 +163,8 @@ def _allows(rule: PolicyRule, part: ActPart) -> str | None:
         return why
     if rule.command and act.script is None:
         return "it is for commands"
+    if rule.command and act.writes:
+        return "it is for commands, and this one shows a change of files, too"
     words = part.words
     if rule.command and words is not None and not any(commands.permits(each, words) for each in rule.command):
         return "it is for other commands"
@@ -174,6 +174,14 @@ def _allows(rule: PolicyRule, part: ActPart) -> str | None:
     why = part.doubt or (None if rule.folder else part.nested)
     why = why or (None if is_spelled or rule.command_line else part.unknown)
     return None if why is None else f"the command cannot be allowed by a rule: {why}"
+
+
+def _other_kind(rule: PolicyRule, act: Act) -> str | None:
+    if not act.kinds <= set(rule.kind):
+        return "it is for other kinds of tools"
+    if act.script is None and act.method == "permission" and not act.is_clear:
+        return "what the agent says of it does not show that it is of this kind"
+    return None
 
 
 def _paths_not_allowed(rule: PolicyRule, act: Act) -> str | None:
