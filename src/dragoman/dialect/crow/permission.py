@@ -23,6 +23,9 @@ from dragoman.dialect.originals import drop_original, restore
 from dragoman.schema.v1.permission import PERMISSION_OPTION_KINDS
 from dragoman.schema.v1.tool_call import TOOL_CALL_STATUSES, TOOL_KINDS
 
+TERMINAL = "terminal"
+"""The tool that runs commands, in crow's document."""
+
 _KINDS = {"approve": "allow_once", "allow": "allow_once", "reject": "reject_once", "deny": "reject_once"}
 """What crow's option ids mean. v1's own words for the kinds are understood too."""
 
@@ -42,7 +45,9 @@ def read_question(update: Object, session: str, note: Note) -> Object | None:
         call["status"] = update["status"]
     rest = read_rest({name: value for name, value in update.items() if name != "_meta"}, note)
     if update.get("arguments") is not None:
-        call["rawInput"] = read_input(update["arguments"])
+        call["rawInput"] = read_input(update["arguments"], tool=title)
+        if title == TERMINAL:
+            call["kind"] = "execute"
     call |= rest
     params: Object = {"sessionId": session, "toolCall": call, "options": known_options}
     if not readable(params, "RequestPermissionRequest"):
@@ -53,13 +58,17 @@ def read_question(update: Object, session: str, note: Note) -> Object | None:
     return with_original(params, update)
 
 
-def read_input(arguments: Json) -> Json:
-    """A tool's input. Crow's is a text, and most often the text of a JSON object."""
+def read_input(arguments: Json, *, tool: Json = None) -> Json:
+    """A tool's input. Crow's is a text, and most often the text of a JSON object; that of its terminal is the
+    command.
+    """
     try:
         value = msgspec.json.decode(arguments) if type(arguments) is str else arguments
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         value = None
-    return value if type(value) is dict else {"arguments": arguments}
+    if type(value) is dict:
+        return value
+    return {"command" if tool == TERMINAL and arguments else "arguments": arguments}
 
 
 def has_kinds(update: Object) -> bool:
@@ -101,6 +110,8 @@ def write_question(params: Object, call_id: str, note: Note) -> Object | None:
     rest = {name: value for name, value in call.items() if name not in ("toolCallId", "title")}
     if _is_arguments(call.get("rawInput")):
         del rest["rawInput"]
+    if call.get("title") == TERMINAL and rest.get("kind") == "execute":
+        del rest["kind"]
     if rest:
         note(BESIDE)
     beside = {name: value for name, value in to_snake(drop_original(rest)).items() if name not in _ASKED}
@@ -138,7 +149,7 @@ def _write_options(options: list[Json]) -> list[Object]:
 
 
 def _is_arguments(raw: Json) -> bool:
-    return type(raw) is dict and raw.keys() == {"arguments"} and type(raw["arguments"]) is str
+    return type(raw) is dict and len(raw) == 1 and type(raw.get("arguments", raw.get("command"))) is str
 
 
 def _arguments(raw: Json) -> str:
@@ -148,7 +159,7 @@ def _arguments(raw: Json) -> str:
     if type(raw) is str:
         return raw
     if _is_arguments(raw):
-        return as_text(raw["arguments"])
+        return as_text(raw.get("arguments", raw.get("command")))
     return msgspec.json.encode(raw).decode()
 
 

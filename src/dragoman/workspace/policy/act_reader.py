@@ -65,7 +65,8 @@ def act_of_call(
     folders = _said(tables, FOLDER_KEYS)
     base = setting.roots[0] if setting.roots else "/"
     named = [*(place.path for place in _all(calls, "locations")), *(diff.path for diff in diffs), *links]
-    named += [*_paths_in(raw), *patched_paths(raw), *(folders if script is None else ())]
+    named += [*_paths_in(raw), *patched_paths(raw), *_only_argument(raw, kind)]
+    named += folders if script is None else []
     understood = {*named, *folders, *((script.text, *_all_words(script)) if script is not None else ())}
     texts = [
         text
@@ -270,6 +271,13 @@ def _paths_in(raw: Mapping[Any, Any]) -> Iterable[str]:
     for key in PATH_LISTS:
         if isinstance(raw.get(key), list):
             yield from (item for item in raw[key] if isinstance(item, str))
+
+
+def _only_argument(raw: Mapping[Any, Any], kind: str) -> list[str]:
+    """What a tool reads that is given one word and nothing else."""
+    word = raw.get("arguments")
+    is_word = kind == "read" and isinstance(word, str) and len(word.split()) == 1
+    return [word] if is_word and isinstance(word, str) else []
 
 
 def _said(inputs: Sequence[Mapping[Any, Any]], keys: Sequence[str]) -> list[str]:
