@@ -104,14 +104,14 @@ HARMLESS: dict[str, Sequence[Step]] = {
         mark="honest",
         number="h",
     ),
+    # Haven has one kind for all that is done with files: only a search says that nothing is changed.
     "haven": question(
         {
             "id": "h",
-            "name": "Read",
-            "kind": "file",
+            "name": "Search",
+            "kind": "search",
             "status": "pending",
-            "rawInput": {"file_path": "$CWD/notes"},
-            "locations": [{"path": "$CWD/notes"}],
+            "rawInput": {"pattern": "notes"},
         },
         mark="honest",
         number="h",
@@ -127,7 +127,7 @@ HARMLESS: dict[str, Sequence[Step]] = {
                 "raw_input": {"path": "$CWD/notes"},
             }
         ),
-        *crow_question({"tool_call_id": "h", "title": "read_file", "arguments": "notes"}, mark="honest"),
+        *crow_question({"tool_call_id": "h", "title": "read_file"}, mark="honest"),
     ],
     "acpex": read("$CWD/notes", mark="honest"),
     "threads": [
