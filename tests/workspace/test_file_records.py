@@ -13,7 +13,7 @@ def records(*roots: Path) -> dict[str, file_records.FileRecord]:
 
 
 def test_every_way_to_touch_a_file_is_seen(tmp_path: Path) -> None:
-    for name in ("same", "written", "gone", "moved", "private", "x.kept"):
+    for name in ("same", "written", "gone", "moved", "private", "x.kept", "y.kept"):
         (tmp_path / name).write_text("text")
     before = records(tmp_path)
     (tmp_path / "written").write_text("TEXT")
@@ -21,10 +21,11 @@ def test_every_way_to_touch_a_file_is_seen(tmp_path: Path) -> None:
     (tmp_path / "moved").rename(tmp_path / "there")
     (tmp_path / "private").chmod(0o777)
     (tmp_path / "x.kept").write_text("other")
+    (tmp_path / "y.kept").chmod(0o777)
     (tmp_path / "link").symlink_to("same")
     os.mkfifo(tmp_path / "pipe")
     names = [os.path.basename(path) for path in touched_paths(before, records(tmp_path))]
-    assert names == ["gone", "link", "moved", "pipe", "private", "there", "written"]
+    assert names == ["gone", "link", "moved", "pipe", "private", "there", "written", "y.kept"]
 
 
 def test_looking_at_a_repository_touches_nothing(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ seconds.
 """
 
 _find_name = re.compile(rb"dragoman").search
-_find_escape = re.compile(rb"\\u00[67]").search  # of a letter
+_find_escape = re.compile(rb"\\u00[5-7]").search  # of a letter, or of the line below at the beginning
 _BACKSLASH = ord("\\")  # a number is found several times as fast as a text of one character
 _ASCII_ESCAPE = re.compile(rb"\\u00([2-7][0-9a-fA-F])")
 

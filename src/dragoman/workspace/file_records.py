@@ -33,16 +33,21 @@ class RecordsIncomplete(Exception):
 
 
 def take_records(roots: Sequence[str], *, is_kept: Callable[[str], bool]) -> dict[str, FileRecord]:
-    """The record of each file, by its path; those that a snapshot keeps are left out."""
+    """The record of each file, by its path; of those that a snapshot keeps, the mode alone."""
     records: dict[str, FileRecord] = {}
     end = time.monotonic() + SECONDS
     for path, status in _files([*roots, *_shared_git_folders(roots)]):
         if len(records) >= MOST_FILES or time.monotonic() > end:
             raise RecordsIncomplete(f"there are more files below {roots[0]} than can be looked at in time")
-        if not is_kept(path):
-            records[path] = FileRecord(
-                status.st_ino, status.st_size, status.st_mode, status.st_mtime_ns, status.st_ctime_ns
-            )
+        # Of a file that a snapshot keeps, its content is compared; who may read and write it is not.
+        is_whole = not is_kept(path)
+        records[path] = FileRecord(
+            status.st_ino if is_whole else 0,
+            status.st_size if is_whole else 0,
+            status.st_mode,
+            status.st_mtime_ns if is_whole else 0,
+            status.st_ctime_ns if is_whole else 0,
+        )
     return records
 
 

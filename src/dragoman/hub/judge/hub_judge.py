@@ -406,10 +406,18 @@ def check_question(request: OpenRequest) -> None:
     if entry is None:
         return
     try:
-        read(request.params, entry.params)
+        params = read(request.params, entry.params)
         json.loads(bytes(request.params), object_pairs_hook=_each_once)
+        if isinstance(params, v1.RequestPermissionRequest):
+            _check_options(params.options)
     except (SchemaError, ValueError, RecursionError) as error:
         raise ErrorAnswer(INVALID_PARAMS, f"Invalid params: {error}") from None
+
+
+def _check_options(options: Sequence[v1.PermissionOption]) -> None:
+    """A no that has the id of a yes would reach the agent as the yes."""
+    if len({option.option_id for option in options}) < len(options):
+        raise ValueError("two options have one id")
 
 
 def _each_once(pairs: list[tuple[str, object]]) -> None:
