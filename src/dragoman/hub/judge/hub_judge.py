@@ -186,12 +186,12 @@ class HubJudge:
             person=by,
         )
         is_written = settlement.decision.outcome == verdict
-        if is_written and kind in ("allow_always", "reject_always"):
-            await self.in_thread(self._judge.remember, question.act, verdict)
         if not settle(result=result if is_written else Raw(write(select_option(settlement.option)))):
             self._judge.take_back(question.act)  # it ended meanwhile
             await self.in_thread(self._write_end, question, "cancel")
             return False
+        if is_written and kind in ("allow_always", "reject_always"):
+            await self.in_thread(self._judge.remember, question.act, verdict)
         return True
 
     def on_end(self, session: LiveSession, request: OpenRequest, *, outcome: str, result: Raw | None) -> None:

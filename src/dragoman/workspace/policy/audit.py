@@ -25,6 +25,7 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
+from dragoman.decoders import json_decoder
 from dragoman.system.files import CAREFUL, lock
 from dragoman.workspace.policy.act import Act
 from dragoman.workspace.policy.decision import PolicyDecision
@@ -256,7 +257,7 @@ def digest_of(line: bytes) -> str:
 def read_head(data: bytes) -> AuditHead | None:
     """None for what is no head: there was none, or somebody has spoiled it."""
     try:
-        return msgspec.json.decode(data, type=AuditHead)
+        return _heads.decode(data)
     except msgspec.MsgspecError:
         return None
 
@@ -269,7 +270,7 @@ def write_head(head: AuditHead) -> bytes:
 def chain_of(line: bytes) -> tuple[int, str] | None:
     """The number of a line, and the digest of the one before it; None for a line without them."""
     try:
-        place = msgspec.json.decode(line, type=_ChainMembers)
+        place = _chains.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
     return place.n, place.prev
@@ -278,6 +279,10 @@ def chain_of(line: bytes) -> tuple[int, str] | None:
 class _ChainMembers(Struct):
     n: int
     prev: str
+
+
+_heads = json_decoder(AuditHead)
+_chains = json_decoder(_ChainMembers)
 
 
 def _last_line(descriptor: int, head: AuditHead | None) -> AuditHead:

@@ -179,7 +179,7 @@ def _allows(rule: PolicyRule, part: ActPart) -> str | None:
 def _other_kind(rule: PolicyRule, act: Act) -> str | None:
     if not act.kinds <= set(rule.kind):
         return "it is for other kinds of tools"
-    if act.script is None and act.method == "permission" and not act.is_clear:
+    if "other" not in rule.kind and act.script is None and act.method == "permission" and not act.is_clear:
         return "what the agent says of it does not show that it is of this kind"
     return None
 

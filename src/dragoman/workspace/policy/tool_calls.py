@@ -23,6 +23,11 @@ MOST_CALLS: Final = 256
 MOST_BYTES: Final = 1024 * 1024
 """How many calls are kept, and how many bytes of what was said about them."""
 
+MOST_IDS: Final = 4096
+"""Calls of which no more is known than that they were announced."""
+
+FORGOTTEN: Final = "(what the agent announced of this call is not known any more)"
+
 _MEMBERS: Final = ("kind", "title", "name", "content", "locations", "rawInput")
 _EMPTY: Final = frozenset({b"null", b"[]", b"{}", b'""'})
 
@@ -39,6 +44,7 @@ class ToolCalls:
         self._calls: OrderedDict[tuple[str, str], dict[str, bytes]] = OrderedDict()
         self._bytes = 0
         self._has_forgotten = False
+        self._forgotten: set[int] | None = None
 
     def __bool__(self) -> bool:
         """Whether anything was said."""
@@ -74,14 +80,20 @@ class ToolCalls:
             call[member] = after
             self._bytes += len(after)
         while len(self._calls) > MOST_CALLS or self._bytes > MOST_BYTES:
-            _, oldest = self._calls.popitem(last=False)
+            key, oldest = self._calls.popitem(last=False)
             self._bytes -= _size(oldest)
             self._has_forgotten = True
+            if self._forgotten is None or len(self._forgotten) >= MOST_IDS:
+                self._forgotten = set()
+            self._forgotten.add(hash(key))
 
     def find_call(self, session_id: str, call: v1.ToolCallUpdate) -> v1.ToolCallUpdate | None:
         """What was said before about the call of a request."""
         fields = self._calls.get((session_id, call.tool_call_id))
         unreadable = v1.ToolCallUpdate(tool_call_id=call.tool_call_id, kind="execute")
+        is_forgotten = hash((session_id, call.tool_call_id)) in (self._forgotten or ())
+        if fields is None and is_forgotten and _tells_what(call):
+            return msgspec.structs.replace(unreadable, raw_input={"command": FORGOTTEN})
         if fields is None:
             return unreadable if self._has_forgotten and not _tells_what(call) else None
         try:
