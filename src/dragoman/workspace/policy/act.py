@@ -29,6 +29,9 @@ WRITES: Final = frozenset({"edit", "delete", "move"})
 MOST_FOLDERS: Final = 32
 """A command that goes to more folders may be anywhere."""
 
+TOO_LARGE: Final = "its input is too large to be read"
+"""The doubt about an act whose unknown texts are not all here."""
+
 _GOES: Final = frozenset({"cd", "pushd", "popd", "chdir"})
 
 
@@ -56,7 +59,7 @@ class Act(Struct, frozen=True, kw_only=True):
     unknown_texts: tuple[str, ...] = ()
     """Texts of its input that may be places or commands."""
     doubts: tuple[str, ...] = ()
-    """What the agent said in two ways that do not agree."""
+    """What the agent said in two ways that do not agree, or at such length that nobody reads it."""
     roots: tuple[str, ...] = ()
     cwd: str = ""
     """Where a command would start; nothing if nobody says."""

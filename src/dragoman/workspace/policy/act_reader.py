@@ -7,6 +7,7 @@ may hold a place or a command. Where an agent says two things of one call, both 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, Final, Literal
 from urllib.parse import unquote
 
@@ -14,14 +15,10 @@ from msgspec.structs import replace
 
 from dragoman.schema import v1
 from dragoman.schema.v1.tool_call import TOOL_KINDS
-from dragoman.workspace.policy.act import Act, ActContext
+from dragoman.workspace.policy.act import TOO_LARGE, Act, ActContext
 from dragoman.workspace.policy.changes import (
-    EVERYWHERE_KEYS,
-    NEW_KEYS,
-    OLD_KEYS,
-    PATCH_KEYS,
+    CHANGE_KEYS,
     PLACE_KEYS,
-    WHOLE_KEYS,
     FileChange,
     changes_in,
 )
@@ -29,13 +26,13 @@ from dragoman.workspace.policy.globs import absolute, is_plain
 from dragoman.workspace.policy.shell import CommandScript, read_arguments, read_line, unknown_command
 
 _PATH_LISTS: Final = ("paths", "file_paths", "files")
-_COMMAND_KEYS: Final = ("command", "cmd")
-_VARIABLE_KEYS: Final = ("env", "environment", "variables")
+COMMAND_KEYS: Final = ("command", "cmd")
+VARIABLE_KEYS: Final = ("env", "environment", "variables")
 _FOLDER_KEYS: Final = ("cwd", "workdir", "working_directory")
 
 _PROSE_KEYS: Final = frozenset(
     (
-        *(*WHOLE_KEYS, *OLD_KEYS, *NEW_KEYS, *PATCH_KEYS, *EVERYWHERE_KEYS),
+        *(key for key in CHANGE_KEYS if key != "edits"),
         *("description", "reason", "explanation", "prompt", "query", "pattern", "regex", "message", "title"),
         *("call_id", "turn_id", "subagent_type", "language", "model", "todos", "plan", "available_decisions"),
     )
@@ -73,12 +70,21 @@ def act_of_call(
     script = _join(scripts)
     base = setting.roots[0] if setting.roots else "/"
     paths = [*(place.path for place in locations), *(diff.path for diff in diffs), *_paths_in(raw)]
-    understood = {*paths, *folders, *((script.text, *_all_words(script)) if script is not None else ())}
-    unknown_texts = [text for text in _unknown_in(raw) if text not in understood]
-    unknown_texts += [each.raw_input for each in calls if isinstance(each.raw_input, str)]
+    variables = tuple(_variables_in(raw)) if script is not None else ()
+    understood = {
+        *paths,
+        *(variable.partition("=")[2] for variable in variables),
+        *folders,
+        *((script.text, *_all_words(script)) if script is not None else ()),
+    }
+    whole_texts = [each.raw_input for each in calls if isinstance(each.raw_input, str) and each.raw_input]
+    unknown_texts, is_whole = _bounded(
+        text for text in chain(whole_texts, _unknown_in(raw)) if text not in understood
+    )
+    doubts += [] if is_whole else [TOO_LARGE]
     places = [text for text in unknown_texts if _is_place(text)]
     changes = [
-        replace(change, path=_canonical_paths([change.path], base, setting.home)[0])
+        replace(change, path=canonical_paths([change.path], base, setting.home)[0])
         for change in changes_in(replace(call, content=diffs, raw_input=raw))
         if change.path
     ]
@@ -89,15 +95,15 @@ def act_of_call(
         kind=kind if kind in TOOL_KINDS else "other",
         tool=_first(calls, "name", str) or "",
         title=title,
-        paths=_canonical_paths([*paths, *places], base, setting.home),
+        paths=canonical_paths([*paths, *places], base, setting.home),
         script=script,
         writes=bool(diffs or changes),
         changes=tuple(changes),
         unknown_texts=tuple(text for text in unknown_texts if not _is_place(text)),
         doubts=tuple(doubts),
         roots=setting.roots,
-        cwd=_canonical_paths(folders[:1], base, setting.home)[0] if folders else "",
-        variables=tuple(_variables_in(raw)) if script is not None else (),
+        cwd=canonical_paths(folders[:1], base, setting.home)[0] if folders else "",
+        variables=variables,
         home=setting.home,
     )
 
@@ -200,14 +206,22 @@ def fold_calls(call: v1.ToolCallUpdate, known_call: v1.ToolCallUpdate | None) ->
         return call
     calls = (call, known_call)
     raw = [each.raw_input for each in calls if isinstance(each.raw_input, Mapping)]
-    items: list[Any] = []
-    for item in _all(calls, "content"):
-        items += [item] if item not in items else []
     return replace(
         call,
-        content=items,
+        kind=call.kind or known_call.kind,
+        title=call.title or known_call.title,
+        name=call.name or known_call.name,
+        content=_each_once(_all(calls, "content")),
+        locations=_each_once(_all(calls, "locations")),
         raw_input={**raw[-1], **raw[0]} if raw else call.raw_input or known_call.raw_input,
     )
+
+
+def _each_once(items: Sequence[Any]) -> list[Any]:
+    found: list[Any] = []
+    for item in items:
+        found += [item] if item not in found else []
+    return found
 
 
 def _first(calls: Iterable[v1.ToolCallUpdate], field: str, kind: type) -> Any:
@@ -218,7 +232,7 @@ def _all(calls: Iterable[v1.ToolCallUpdate], field: str) -> list[Any]:
     return [item for each in calls if isinstance(value := getattr(each, field), list) for item in value]
 
 
-def _canonical_paths(paths: Iterable[str], base: str, home: str) -> tuple[str, ...]:
+def canonical_paths(paths: Iterable[str], base: str, home: str) -> tuple[str, ...]:
     whole = [_canonical(path, home) for path in paths if path]
     whole = [path if path.startswith("/") else f"{base}/{path}" for path in whole]
     # A path that needs no thought is brought into one spelling; `..` is left for the rules to see.
@@ -263,10 +277,26 @@ def _paths_in(raw: Mapping[Any, Any]) -> Iterable[str]:
 
 _DEEPEST: Final = 32
 
+_MOST_TEXTS: Final = 256
+_MOST_CHARACTERS: Final = 65_536
+"""How many texts are kept that nobody understands, and how many characters of them."""
 
-def _unknown_in(raw: Mapping[Any, Any]) -> Iterator[str]:
-    """Every text of a tool's input under a name that does not tell what it is."""
-    known = {*PLACE_KEYS, *_PATH_LISTS, *_COMMAND_KEYS, *_FOLDER_KEYS, *_VARIABLE_KEYS, "args"}
+
+def _bounded(texts: Iterable[str | None]) -> tuple[list[str], bool]:
+    """The texts up to the bound, and whether those are all; None is one that cannot be read."""
+    kept: list[str] = []
+    left = _MOST_CHARACTERS
+    for text in texts:
+        if text is None or len(kept) == _MOST_TEXTS or len(text) > left:
+            return kept, False
+        kept.append(text)
+        left -= len(text)
+    return kept, True
+
+
+def _unknown_in(raw: Mapping[Any, Any]) -> Iterator[str | None]:
+    """Every text of a tool's input under a name that does not tell what it is; None for what is too deep."""
+    known = {*PLACE_KEYS, *_PATH_LISTS, *COMMAND_KEYS, *_FOLDER_KEYS, *VARIABLE_KEYS, "args"}
     waiting: list[tuple[object, int]] = [
         (value, 0)
         for key, value in raw.items()
@@ -278,7 +308,7 @@ def _unknown_in(raw: Mapping[Any, Any]) -> Iterator[str]:
             if value:
                 yield value
         elif depth > _DEEPEST:
-            yield "…"
+            yield None
         elif isinstance(value, Mapping):
             waiting += [(item, depth + 1) for key, item in value.items() if key not in _PROSE_KEYS]
         elif isinstance(value, list):
@@ -301,7 +331,7 @@ def _said(inputs: Sequence[Mapping[Any, Any]], keys: Sequence[str]) -> list[str]
 
 def _variables_in(raw: Mapping[Any, Any]) -> Iterable[str]:
     """What a tool's input sets in the environment: an object, or a list of names and values."""
-    for key in _VARIABLE_KEYS:
+    for key in VARIABLE_KEYS:
         variables = raw.get(key)
         if isinstance(variables, Mapping):
             yield from (f"{name}={value}" for name, value in variables.items())
@@ -316,7 +346,7 @@ def _scripts_in(inputs: Sequence[Mapping[Any, Any]], *, kind: str, title: str) -
     """Every command that an agent has named for a call."""
     scripts: dict[str, CommandScript] = {}
     for raw in inputs:
-        for key in _COMMAND_KEYS:
+        for key in COMMAND_KEYS:
             command = raw.get(key)
             if command is None or (kind != "execute" and "path" in raw and _is_editor_verb(command)):
                 continue
