@@ -27,6 +27,7 @@ from dragoman.wire.envelope import Request, id_key
 from dragoman.wire.glance import Glance
 from dragoman.workspace.policy.act import ActContext
 from dragoman.workspace.policy.act_reader import act_of_call
+from dragoman.workspace.policy.act_view import lent_call
 from dragoman.workspace.policy.audit import AuditLog
 from dragoman.workspace.policy.decision import PolicyDecision
 from dragoman.workspace.policy.judge import PermissionJudge
@@ -157,20 +158,10 @@ class AccessDecider:
     async def ask(self, question: PermissionPrompt) -> str | None:
         """An `Asker`: the client."""
         act = question.act
-        subject = act.title if act.script is None else f"`{act.script.text}`"
-        verb = "Run" if act.script is not None else {"edit": "Write"}.get(act.kind, "Read")
+        call_id = f"access-{next(self._numbers)}"
         params = {
             "sessionId": act.session_id,
-            "toolCall": {
-                "toolCallId": f"access-{next(self._numbers)}",
-                "title": f"{verb} {subject} on the other side",
-                "kind": act.kind,
-                "status": "pending",
-                "locations": [{"path": path} for path in act.paths],
-                "content": [
-                    {"type": "diff", "path": diff.path, "newText": diff.new_text} for diff in question.texts
-                ],
-            },
+            "toolCall": lent_call(act, question.texts, call_id=call_id, place="on the other side"),
             "options": [msgspec.Raw(write(option)) for option in question.options],
         }
         answer = await self._calls.call(ASK, msgspec.json.encode(params))

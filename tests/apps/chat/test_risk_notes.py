@@ -6,6 +6,7 @@ from dragoman.apps.chat.risk_notes import RiskNotes, cautions_in
 from dragoman.schema import v1
 from dragoman.workspace.policy.act import ActContext
 from dragoman.workspace.policy.act_reader import act_of_call
+from dragoman.workspace.policy.act_view import view_of
 from dragoman.workspace.policy.decision import PolicyDecision
 from dragoman.workspace.policy.permission_prompt import PermissionPrompt
 
@@ -16,7 +17,11 @@ def asked(command: str) -> PermissionPrompt:
     call = v1.ToolCallUpdate(tool_call_id="c", kind="execute", raw_input={"command": command})
     act = act_of_call(call, ActContext(roots=("/work",)))
     return PermissionPrompt(
-        act=act, decision=PolicyDecision(outcome="ask", rule="", why=""), text="", options=()
+        act=act,
+        decision=PolicyDecision(outcome="ask", rule="", why=""),
+        view=view_of(act),
+        text="",
+        options=(),
     )
 
 

@@ -307,7 +307,7 @@ class Schedule:
         decisions = [one for one in self._decisions(number) if one.tick < tick]
         assert decisions, f"question {number} was answered before anybody did"
         told = [one for one in self.settled_in_inbox if one.number == number]
-        # An answer is written down before it counts. A cancel that comes meanwhile wins: nothing is permitted.
+        # An answer is written down before it counts. A cancel that comes meanwhile wins.
         since = self.asked_at[number]
         decisions += [one for one in self.inputs if one.number is None and since < one.tick < tick]
         expected = [self._expected(number, one) for one in (*told, *decisions)]

@@ -9,9 +9,14 @@ from typing import Any
 
 import pytest
 
+from dragoman import Agent, Turn
+from dragoman.hub.judge.hub_judge import PERMISSION
+from dragoman.schema import v1
+from dragoman.schema.codec import read
 from dragoman.workspace.policy.policy_parser import PolicyError
-from tests.hub.sessions.agents import obedient
-from tests.hub.sessions.stage import Talker, staged
+from dragoman.workspace.policy.remembered_rules import NOT_KEPT
+from tests.hub.sessions.agents import OPTIONS, obedient
+from tests.hub.sessions.stage import Stage, Talker, staged
 
 DENY = '[[rule]]\ndecision = "deny"\nname = "nothing is deleted"\nkind = "delete"\n'
 ALLOW = '[[rule]]\ndecision = "allow"\nkind = "delete"\n'
@@ -138,3 +143,119 @@ async def test_a_question_of_the_hub_names_the_files_that_it_is_about(tmp_path: 
         call = (await client.asked())["params"]["toolCall"]
         assert call["locations"] == [{"path": str(file)}]
         assert call["content"] == [{"type": "diff", "path": str(file), "oldText": "old", "newText": "words"}]
+
+
+ALWAYS = [*OPTIONS, v1.PermissionOption(option_id="always", name="Always", kind="allow_always")]
+
+
+def announcing() -> Agent:
+    """Each prompt is what it announces of a call, and what it then asks about it."""
+    agent = Agent("announcing")
+
+    @agent.prompt
+    async def ask(turn: Turn) -> None:
+        said = json.loads(turn.text)
+        for update in said["announced"]:
+            await turn.update(read(json.dumps({"toolCallId": "c", **update}).encode(), v1.ToolCall))
+        call = read(json.dumps({"toolCallId": "c", **said["asked"]}).encode(), v1.ToolCallUpdate)
+        await turn.ask(call, ALWAYS)
+
+    return agent
+
+
+async def question_about(stage: Stage, folder: Path, *announced: Any, **asked: Any) -> dict[str, Any]:
+    """What the inbox and a plain client are shown of a call: the entry, and the request as `plain`."""
+    watcher = await stage.client(cursors=True, events=True).begin()
+    await watcher.call("_dragoman/hub/watch", {"on": True})
+    session = await watcher.new(str(folder))
+    watcher.prompt(session, json.dumps({"announced": announced, "asked": asked}))
+    ours = (await watcher.asked())["params"]["_meta"]["dragoman"]
+    told = await watcher.until(lambda one: one.get("method") == "_dragoman/hub/asked")
+    plain = await stage.client().begin()
+    await plain.call("_dragoman/hub/attach", {"sessionId": session})
+    request = await plain.asked()
+    (event,) = watcher.events("asked")
+    (entry,) = (await watcher.call("_dragoman/hub/inbox"))["requests"]
+    assert entry["act"] == told["params"]["request"]["act"] == ours["act"] == event["act"]
+    assert entry["params"]["toolCall"] == request["params"]["toolCall"] == event["params"]["toolCall"]
+    assert "_meta" not in request["params"]
+    plain.allow(request)
+    return dict(entry)
+
+
+async def test_people_are_shown_what_was_announced_and_judged(tmp_path: Path) -> None:
+    announced = {
+        "title": "Fix it",
+        "kind": "edit",
+        "locations": [{"path": f"{tmp_path}/a"}],
+        "content": [{"type": "diff", "path": f"{tmp_path}/a", "oldText": "x", "newText": "y"}],
+        "rawInput": {"command": "git push", "cwd": "/etc", "env": {"A": "b"}, "where": "b.txt"},
+    }
+    async with staged({"one": announcing}) as stage:
+        entry = await question_about(stage, tmp_path, announced, title="All is well")
+    act, call = entry["act"], entry["params"]["toolCall"]
+    assert (act["agent"], act["title"]) == ("one", "All is well")
+    assert act["deed"] == "change a file and run a command"
+    assert (act["command"], act["folder"], act["isFolderOutside"]) == ("git push", "/etc", True)
+    assert (act["variables"], act["unknownTexts"]) == (["A=b"], ["b.txt"])
+    assert act["places"] == [{"path": f"{tmp_path}/a"}]
+    assert act["changes"] == [{"path": f"{tmp_path}/a", "old": "x", "new": "y"}]
+    assert "it would start outside the folders of the session" in act["doubts"]
+    assert act["why"]
+    assert act["always"] == NOT_KEPT
+    # Any editor shows the whole act, though it knows nothing of the hub.
+    assert {name: call[name] for name in ("kind", "locations", "content", "rawInput")} == {
+        name: announced[name] for name in ("kind", "locations", "content", "rawInput")
+    }
+    assert call["title"] == "All is well"
+
+
+async def test_a_request_that_says_all_itself_goes_on_as_it_is(tmp_path: Path) -> None:
+    async with staged({"one": announcing}) as stage:
+        raw = {"command": "make test", "_own": {"x": [1]}}
+        entry = await question_about(stage, tmp_path, kind="execute", title="Test", rawInput=raw)
+    assert entry["params"]["toolCall"]["rawInput"] == raw
+    assert entry["act"]["always"] == f"Always = `make test` in {tmp_path}, for one."
+    assert entry["act"]["input"] == [{"name": "_own", "text": '{\n  "x": [\n    1\n  ]\n}'}]
+
+
+async def test_a_question_of_the_hub_is_shown_by_what_was_judged(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("before")
+    async with staged({"one": obedient}, files="hub") as stage:
+        client = await stage.client(cursors=True).begin()
+        session = await client.new(str(tmp_path))
+        client.prompt(session, f"write {tmp_path}/a.txt after")
+        act = (await client.asked())["params"]["_meta"]["dragoman"]["act"]
+        assert act["changes"] == [{"path": f"{tmp_path}/a.txt", "old": "before", "new": "after"}]
+        assert act["always"] == f"Always = changes of a.txt, in {tmp_path}, for one."
+        (entry,) = (await client.call("_dragoman/hub/inbox"))["requests"]
+        assert entry["act"] == act
+
+
+async def test_always_is_kept_for_what_it_said_and_nothing_more(tmp_path: Path) -> None:
+    async with staged({"one": announcing}) as stage:
+        client = await stage.client().begin()
+        session = await client.new(str(tmp_path))
+
+        async def is_asked(**raw: Any) -> bool:
+            words = json.dumps({"announced": [], "asked": {"kind": "execute", "rawInput": raw}})
+            before, prompt = len(client.heard), client.prompt(session, words)
+            done = await client.until(
+                lambda one: one.get("id") == prompt or one.get("method") == PERMISSION, after=before
+            )
+            if "method" in done:
+                client.allow(done, "always" if raw == {"command": "make a"} else "allow")
+                await client.answer(prompt)
+            return "method" in done
+
+        assert await is_asked(command="make a")
+        assert not await is_asked(command="make a")
+        for other in (
+            {"command": "make a b"},
+            {"command": "make a && make b"},
+            {"command": "make a", "cwd": f"{tmp_path}/sub"},
+            {"command": "make a", "env": {"X": "1"}},
+        ):
+            assert await is_asked(**other), other
+    rules = (tmp_path / "config/dragoman/remembered.toml").read_text()
+    assert rules.count("[[rule]]") == 1

@@ -165,7 +165,7 @@ async def test_a_question_keeps_the_hub_s_words_and_loses_those_that_its_agent_w
         agent.ask("q", "session/request_permission", session, toolCall=call, options=options, _meta=OURS)
         asked = await client.asked()
         ours = asked["params"]["_meta"]["dragoman"]
-        assert set(ours) <= {"request", "cursor", "risks", "risksNote"}
+        assert set(ours) <= {"request", "cursor", "risks", "risksNote", "act"}
         assert asked["params"]["toolCall"]["rawInput"] == call["rawInput"], "what a tool gets is not changed"
         (waiting,) = (await client.call(f"{HUB}inbox"))["requests"]
         assert FORGED not in str(waiting)

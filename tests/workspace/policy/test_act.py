@@ -1,3 +1,4 @@
+import json
 from typing import Any
 
 import pytest
@@ -166,6 +167,26 @@ def test_a_text_under_an_unknown_name_is_kept(raw: object, texts: list[str]) -> 
     act = asked(kind="read", raw_input=raw)
     assert list(act.unknown_texts) == texts
     assert act.is_read is False
+
+
+@every(
+    "raw",
+    [
+        {"a": ["x"] * 100_000},
+        {"a": "x" * 100_000},
+        "x" * 100_000,
+        {"a": json.loads("[" * 100 + '"git push"' + "]" * 100)},
+    ],
+)
+def test_an_input_that_is_too_large_to_be_read_is_doubted(raw: object) -> None:
+    act = asked(kind="other", name="x", raw_input=raw)
+    assert len(act.unknown_texts) <= 256
+    assert sum(map(len, act.unknown_texts)) <= 65_536
+    assert act.doubts == ("its input is too large to be read",)
+    rules = '[[rule]]\ndecision = "deny"\n{}\n[[rule]]\ndecision = "allow"\ntool = "x"\n'
+    assert policy(rules.format('tool = "y"')).decide(act).outcome == "allow"
+    for hidden in ('command = "git push"', 'path = "**/.env"'):
+        assert policy(rules.format(hidden)).decide(act).outcome == "ask"
 
 
 def test_a_read_that_names_no_place_may_be_anything() -> None:

@@ -49,7 +49,7 @@ def test_no_changed_line_is_missing_from_a_diff(old: list[str], new: list[str]) 
     assert {f"+{sanitize(line, exact=True)}" for line in set(new) - set(old)} <= set(come)
 
 
-def test_input_is_shown_whole_where_there_is_no_change() -> None:
+def test_a_change_and_the_rest_of_the_input_are_shown_once() -> None:
     call = v1.ToolCallUpdate(
         tool_call_id="t",
         kind="edit",
@@ -64,14 +64,13 @@ def test_input_is_shown_whole_where_there_is_no_change() -> None:
     )
     text = shown(call)
     for part in (
-        "file_path: x",
-        "old_string:\n  one\n  two",
-        "new_string: ␛[2Jthree",
-        "because",
-        "of that",
+        f"Path: {ROOT}/x",
+        f"Change of {ROOT}/x:\n  @@ -1,2 +1 @@\n  -one\n  -two\n  +␛[2Jthree",
+        "Said:\n  because\n  of that",
+        '"a": null',
     ):
-        assert part in text
-    assert '"a": null' in text
+        assert text.count(part) == 1
+    assert "old_string" not in text
 
 
 def test_paths_outside_the_session_are_marked() -> None:
@@ -80,7 +79,45 @@ def test_paths_outside_the_session_are_marked() -> None:
 
 
 def test_what_would_be_written_is_shown() -> None:
-    assert "New text:\n  one\n  two" in render_act(write(f"{ROOT}/x", text="one\ntwo"))
+    assert f"New text of {ROOT}/x:\n  one\n  two" in render_act(write(f"{ROOT}/x", text="one\ntwo"))
+    assert f"Change of {ROOT}/x: its content is not known" in render_act(tool("edit", "x"))
+
+
+def test_texts_that_nobody_understands_are_named() -> None:
+    text = render_act(tool("read", "a", raw_input={"path": "a", "where": "b.txt", "also": ["git push\nls"]}))
+    assert "It also says: b.txt" in text
+    assert "It also says:\n  git push\n  ls" in text
+    assert "where: b.txt" not in text
+
+
+def test_whatever_keeps_a_rule_from_allowing_a_command_is_said() -> None:
+    lines = render_act(command("make --eval=x", variables=("LD_X=1",))).split("\n")
+    doubts = [line for line in lines if line.startswith("Take care: ")]
+    assert len(doubts) == 2
+    assert "LD_X" in doubts[0]
+    assert "--eval" in render_act(command("make --eval=x")).rpartition("Take care: ")[2]
+    assert "Take care" not in render_act(command("git status"))
+
+
+def test_a_command_that_is_not_told_is_no_title() -> None:
+    call = v1.ToolCallUpdate(tool_call_id="t", kind="execute", title="ls", raw_input={"command": {"x": "rm"}})
+    text = shown(call)
+    assert "Command: not told" in text
+    assert '"x": "rm"' in text
+    assert "  “ls”" in text
+
+
+def test_ways_to_show_a_change_that_do_not_agree_are_all_shown() -> None:
+    raw = {"file_path": "x", "old_string": "a", "new_string": "c"}
+    other = v1.Diff(path="x", old_text="a", new_text="b")
+    text = shown(v1.ToolCallUpdate(tool_call_id="t", content=[other], raw_input=raw))
+    assert "+b" in text
+    assert "+c" in text
+    assert "in ways that may not agree" in text
+    same = v1.Diff(path="x", old_text="1\na\n", new_text="1\nc\n")
+    text = shown(v1.ToolCallUpdate(tool_call_id="t", content=[same], raw_input=raw))
+    assert text.count("+c") == 1
+    assert "may not agree" not in text
 
 
 @given(st.text())

@@ -1,5 +1,6 @@
 import asyncio
 import json
+import threading
 from collections.abc import AsyncIterable
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,16 @@ from dragoman import Agent, Client, Turn
 from dragoman.errors import ErrorAnswer
 from dragoman.schema import v1
 from dragoman.testing import talking_to
+from dragoman.testing.pace import patience
 from dragoman.workspace.commands import PlannedCommand
 from dragoman.workspace.lent_files import Access
+from dragoman.workspace.policy.act import Act
 from dragoman.workspace.policy.audit import AuditLog
+from dragoman.workspace.policy.decision import PolicyDecision
 from dragoman.workspace.policy.permission_prompt import NoAsker, PermissionPrompt
 from dragoman.workspace.policy.permission_service import PermissionService
-from dragoman.workspace.policy.remembered_rules import RememberedRules
+from dragoman.workspace.policy.policy import Policy
+from dragoman.workspace.policy.remembered_rules import NOT_KEPT, RememberedRules
 from dragoman.workspace.refusals import reason_of
 from tests.workspace.policy.makers import OFFERED, ROOT, option, policy
 
@@ -151,6 +156,45 @@ async def test_where_an_agent_has_no_always_we_have_one(tmp_path: Path) -> None:
     assert len(person.asked) == 1
     assert await desk.run("make $(x)", offered) == "yes"
     assert [each.option_id for each in person.asked[1].options] == ["dragoman:always", "yes"]
+
+
+async def test_a_person_reads_what_always_covers_before_choosing_it(tmp_path: Path) -> None:
+    person = Person("once", "once", "always", "always")
+    desk = Desk(tmp_path, asker=person, home="/home/somebody")
+    await desk.run("make test")
+    await desk.run("make $(x)")
+    assert person.asked[0].text.endswith("\nAlways = `make test` in ~/project, for claude.")
+    assert person.asked[1].text.endswith(f"\n{NOT_KEPT}")
+    # Where the policy wants a person each time, a rule would answer nothing.
+    for _ in range(2):
+        await desk.chosen(kind="edit", raw_input={"path": ".git/hooks/pre-commit", "content": "x"})
+    assert person.asked[2].text.endswith(f"\n{NOT_KEPT}")
+    assert desk.kept.rules() == ()
+
+
+class SlowPolicy(Policy, frozen=True, kw_only=True):
+    """A policy whose first decision takes as long as the test wants."""
+
+    begun: threading.Event
+    hold: threading.Event
+
+    def decide(self, act: Act) -> PolicyDecision:
+        self.begun.set()
+        assert self.hold.wait(patience(30)) or "slow" not in act.title
+        return super().decide(act)
+
+
+async def test_rules_are_evaluated_beside_the_loop_and_questions_stay_in_order(tmp_path: Path) -> None:
+    person, begun, hold = Person(*["once"] * 3), threading.Event(), threading.Event()
+    desk = Desk(tmp_path, asker=person)
+    desk.desk.policy = SlowPolicy(begun=begun, hold=hold)
+    lines = ["make slow", "make 2", "make 3"]
+    asking = [asyncio.create_task(desk.run(line)) for line in lines]
+    assert await asyncio.to_thread(begun.wait, patience(30))  # the loop goes on while a rule is evaluated
+    assert person.asked == []
+    hold.set()
+    await asyncio.gather(*asking)
+    assert [each.act.title for each in person.asked] == lines
 
 
 async def test_nothing_is_permitted_that_cannot_be_written_down(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from dragoman.workspace.policy.act import Act
 from dragoman.workspace.policy.policy import Policy
 from dragoman.workspace.policy.policy_parser import PolicyError, read_policy
-from dragoman.workspace.policy.remembered_rules import RememberedRules, rule_text
+from dragoman.workspace.policy.remembered_rules import NOT_KEPT, RememberedRules, cover_text, rule_text
 from dragoman.workspace.policy.shell import read_arguments, read_line
 from tests.workspace.policy.makers import ROOT, command, tool
 
@@ -96,6 +96,10 @@ def test_what_is_not_clear_is_not_kept(kept: RememberedRules) -> None:
     assert not kept.remember(command("git $(x)"), "allow")
     assert not kept.remember(command("git x", cwd="/elsewhere"), "allow")
     assert not kept.remember(tool("other"), "allow")
+    assert not kept.remember(replace(command("make"), agent=""), "allow")
+    assert not kept.remember(replace(command("make"), roots=()), "allow")
+    assert not kept.remember(tool("edit", "x", raw_input={"path": "x", "where": "y"}), "allow")
+    assert not kept.remember(tool("edit", "../x"), "allow")
     assert not os.path.exists(kept.path)
 
 
@@ -132,14 +136,39 @@ def test_a_broken_file_is_not_overwritten(kept: RememberedRules) -> None:
     assert sorted(os.listdir(os.path.dirname(kept.path))) == ["remembered.toml", "remembered.toml.lock"]
 
 
-@given(st.lists(st.text(max_size=10), min_size=1, max_size=4), st.text(max_size=10))
+@given(st.lists(st.text(max_size=10), min_size=1, max_size=4), st.text(min_size=1, max_size=10))
 def test_any_command_and_any_name_make_a_rule_that_answers_exactly_them(words: list[str], agent: str) -> None:
     script = read_arguments(words)
-    act = Act(method="terminal", agent=agent, kind="execute", script=script)
+    act = Act(method="terminal", agent=agent, kind="execute", script=script, roots=("/p",))
     text = rule_text(act, "allow", now=NOON)
     assert (text is None) == (script.objection is not None)
     if text is not None:
         rules = read_policy(text, "r").rules
         assert Policy(remembered_rules=rules).decide(act).outcome == "allow"
-        other = Act(method="terminal", agent=agent, kind="execute", script=read_arguments([*words, "x"]))
+        other = replace(act, script=read_arguments([*words, "x"]))
         assert Policy(remembered_rules=rules).decide(other).outcome == "ask"
+
+
+WORDS = [
+    (command("npm test"), "Always = `npm test` in ~/project, for claude."),
+    (
+        command("cd tmp && make", cwd=f"{ROOT}/a"),
+        "Always = `cd tmp && make` to the letter, in ~/project/a, in sessions of ~/project, for claude.",
+    ),
+    (tool("edit", "src/a.py"), "Always = changes of src/a.py, in ~/project, for claude."),
+    (
+        tool("read", "a", "/etc/x", name="Read"),
+        "Always = reads of a, /etc/x by the tool Read, in ~/project, for claude.",
+    ),
+    (
+        tool("fetch", name="Web"),
+        "Always = every use of the tool Web, whatever its input, in ~/project, for claude.",
+    ),
+    (command("git $(x)"), NOT_KEPT),
+    (replace(command("make"), agent=""), NOT_KEPT),
+]
+
+
+@pytest.mark.parametrize(("act", "words"), WORDS, ids=[words for _, words in WORDS])
+def test_what_always_covers_is_said_in_one_line(act: Act, words: str) -> None:
+    assert cover_text(act) == words

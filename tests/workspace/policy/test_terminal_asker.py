@@ -4,6 +4,7 @@ import re
 import pytest
 
 from dragoman.workspace.policy.act_text import render_act
+from dragoman.workspace.policy.act_view import view_of
 from dragoman.workspace.policy.decision import PolicyDecision
 from dragoman.workspace.policy.permission_prompt import PermissionPrompt
 from dragoman.workspace.policy.terminal_asker import TerminalAsker
@@ -14,7 +15,9 @@ from tests.workspace.policy.typist import Terminal, terminal
 def asked(line: str = "make test") -> PermissionPrompt:
     act = command(line)
     decision = PolicyDecision(outcome="ask", rule="built in", why="no rule")
-    return PermissionPrompt(act=act, decision=decision, text=render_act(act), options=tuple(OFFERED))
+    return PermissionPrompt(
+        act=act, decision=decision, view=view_of(act), text=render_act(act), options=tuple(OFFERED)
+    )
 
 
 def asker(at: Terminal) -> TerminalAsker:
@@ -47,7 +50,9 @@ async def test_what_an_agent_calls_its_options_cannot_touch_the_terminal() -> No
     decision = PolicyDecision(outcome="ask", rule="", why="")
     options = (option("x", "allow_once", "\x1b[2JNo\n 9) Yes"),)
     with terminal("1") as at:
-        asking = PermissionPrompt(act=act, decision=decision, text="make", options=options)
+        asking = PermissionPrompt(
+            act=act, decision=decision, view=view_of(command("make")), text="make", options=options
+        )
         assert await asker(at).ask(asking) == "x"
     assert "1) [allow once] ␛[2JNo␊ 9) Yes" in at.shown
 
@@ -57,7 +62,13 @@ async def test_a_padded_name_makes_no_second_menu() -> None:
     options = (option("x", "allow_once", name), option("n", "reject_once", "No"))
     decision = PolicyDecision(outcome="ask", rule="", why="")
     with terminal("2") as at:
-        asking = PermissionPrompt(act=command("make"), decision=decision, text="make", options=options)
+        asking = PermissionPrompt(
+            act=command("make"),
+            decision=decision,
+            view=view_of(command("make")),
+            text="make",
+            options=options,
+        )
         assert await asker(at).ask(asking) == "n"
     menu = [line for line in at.shown.split("\n") if line.startswith("  ")]
     assert menu == ["  1) [allow once] Yes 2) No, and stop [reject once] 3) x", "  2) [reject] No"]

@@ -28,7 +28,8 @@ from dragoman.tui.ports import BoardQuestion, BoardSession, Caution, ChatRequest
 from dragoman.version import VERSION
 from dragoman.workspace.policy.act import ActContext
 from dragoman.workspace.policy.act_reader import act_of_call
-from dragoman.workspace.policy.act_text import render_act
+from dragoman.workspace.policy.act_text import render_view
+from dragoman.workspace.policy.act_view import ActView, view_of
 from dragoman.workspace.policy.options import usable_options
 
 HUB = "_dragoman/hub/"
@@ -322,20 +323,28 @@ def make_permission(fields: Fields, *, cwd: str) -> PermissionQuestion | None:
         request = read(msgspec.json.encode(fields.get("params")), v1.RequestPermissionRequest)
     except (SchemaError, TypeError):
         return None
-    context = ActContext(agent=_text(fields, "agent"), roots=(cwd,) if cwd else ())
-    act = act_of_call(request.tool_call, context, session_id=request.session_id)
-    act = msgspec.structs.replace(act, requester=_text(fields, "requester"))
+    view = msgspec.structs.replace(_view(fields, request, cwd), requester=_text(fields, "requester"))
     cautions = list(_cautions(fields))
 
     async def known_cautions() -> Sequence[Caution]:
         return cautions
 
     return PermissionQuestion(
-        text=render_act(act, request.tool_call),
-        why=_text(fields, "rule"),
+        text=render_view(view),
+        why=view.why or _text(fields, "rule"),
         options=tuple(usable_options(request.options)),
         cautions=known_cautions if cautions else None,
     )
+
+
+def _view(fields: Fields, request: v1.RequestPermissionRequest, cwd: str) -> ActView:
+    """What the hub has judged; a hub that does not say it has judged the request as it stands."""
+    try:
+        return msgspec.convert(fields.get("act"), ActView)
+    except msgspec.ValidationError:
+        context = ActContext(agent=_text(fields, "agent"), roots=(cwd,) if cwd else ())
+        act = act_of_call(request.tool_call, context, session_id=request.session_id)
+        return view_of(act, request.tool_call)
 
 
 def _cautions(fields: Fields) -> Iterator[Caution]:

@@ -49,8 +49,8 @@ EVENT = "_dragoman/hub/event"
 NOTICE = "_dragoman/hub/asked"
 """How a client hears of a question that it cannot be asked, and one that watches of every question."""
 
-UNJUDGED: JsonObject = {"risks": UNSET, "risksNote": UNSET}
-"""No agent may say in the hub's place what is risky about its request."""
+UNJUDGED: JsonObject = {"act": UNSET, "risks": UNSET, "risksNote": UNSET}
+"""No agent may say in the hub's place what was judged, or what is risky about it."""
 
 
 class ClientView(Protocol):
@@ -76,11 +76,11 @@ class ClientView(Protocol):
     def notice(self, sequence: int, method: str, /) -> JsonObject | None:
         """What it is told of a question that it cannot be asked; None if there is nothing to tell."""
 
-    def assessment_of(self, sequence: int, /) -> JsonObject:
-        """What the reviewer's rules say of a request that is open, as clients are told it."""
+    def judgement_of(self, sequence: int, /) -> JsonObject:
+        """What was judged of a request that is open, and what is risky about it, as clients are told."""
 
     def open_params(self, sequence: int, /) -> bytes | None:
-        """What a request that is open asks for, as the agent said it; None if it is open no more."""
+        """What a request that is open asks for, with all that was judged; None if it is open no more."""
 
     @property
     def stand_in(self) -> str:
@@ -186,7 +186,7 @@ def repeat_request(request: OpenRequest, view: ClientView) -> bytes:
     if isinstance(question_id, UnsetType):
         notice = view.notice(request.sequence, request.method)
         return b"" if notice is None else notification(NOTICE, encode_json({"request": notice}))
-    question = _question(question_id, request.sequence, request.method, bytes(request.params), view)
+    question = _question(question_id, request.sequence, request.method, bytes(request.shown), view)
     if view.cursors and question.member:
         return with_ours(question.message, question.member, question.ours or {}) + b"\n"
     return question.message + b"\n"
@@ -196,7 +196,7 @@ def _question(request_id: Id, sequence: int, method: str, params: bytes, view: C
     """What a client is asked. A question in the name of another session brings no cursor: a cursor of the
     child's stream would be taken for one of the session that is named.
     """
-    ours = {"request": str(sequence), **UNJUDGED, **view.assessment_of(sequence)}
+    ours = {"request": str(sequence), **UNJUDGED, **view.judgement_of(sequence)}
     if not view.stand_in:
         return ClientMessage(request(request_id, method, params)[:-1], ours=ours)
     requester = view.requester
@@ -230,7 +230,7 @@ def _from_agent(session: str, entry: StoredEntry, view: ClientView) -> Iterator[
             "params": Raw(params),
             "askedAt": entry.time,
         }
-        yield _event(session, entry, {"event": "asked", **members, **view.assessment_of(entry.sequence)})
+        yield _event(session, entry, {"event": "asked", **members, **view.judgement_of(entry.sequence)})
 
 
 def _to_agent(session: str, entry: StoredEntry, view: ClientView) -> Iterator[ClientMessage]:
@@ -345,7 +345,7 @@ class HistoryView:
     def notice(self, sequence: int, method: str, /) -> None:
         return None
 
-    def assessment_of(self, sequence: int, /) -> JsonObject:
+    def judgement_of(self, sequence: int, /) -> JsonObject:
         return {}
 
     def open_params(self, sequence: int, /) -> bytes | None:

@@ -353,13 +353,13 @@ class ClientFollower:
         self._notices = (*self._notices, sequence)
         return self.session.hub.broker.describe(self.session, open_request)
 
-    def assessment_of(self, sequence: int, /) -> dict[str, Any]:
+    def judgement_of(self, sequence: int, /) -> dict[str, Any]:
         request = self.session.state.requests.get(sequence)
-        return {} if request is None else dict(request.assessment or {})
+        return {} if request is None else dict(request.judgement)
 
     def open_params(self, sequence: int, /) -> bytes | None:
         request = self.session.state.requests.get(sequence)
-        return None if request is None else bytes(request.params)
+        return None if request is None else bytes(request.shown)
 
     def settles(self, sequence: int, /) -> Id | UnsetType:
         if sequence in self._notices:

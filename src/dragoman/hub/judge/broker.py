@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Raw
+from msgspec.structs import replace
 
 from dragoman.errors import ErrorAnswer
 from dragoman.hub.clients.client import ClientHub, HubClient
@@ -39,7 +40,6 @@ from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import encode_json, object_of, value_of
 from dragoman.hub.session.state import OpenRequest, PromptAnswer
 from dragoman.runtime.budget import HeldBytes
-from dragoman.runtime.locks import KeyedLock
 from dragoman.wire import failure, notification
 from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND
 from dragoman.wire.envelope import JsonObject
@@ -69,7 +69,6 @@ class ApprovalBroker:
         self._timers: dict[tuple[str, int], asyncio.TimerHandle] = {}
         self._holds: dict[tuple[str, int], HeldBytes] = {}  # for answers that clients make
         self._senders: dict[tuple[str, str], set[HubClient]] = {}  # by session and prompt, who waits for it
-        self._turnstiles: dict[str, KeyedLock] = {}  # by session
         self._risks = RiskAssessor(hub, on_late=self.on_assessment)
 
     async def aclose(self) -> None:
@@ -109,16 +108,11 @@ class ApprovalBroker:
 
     async def _judge_in_order(self, session: LiveSession, request: OpenRequest) -> None:
         """What agents ask in one session is judged in the order in which they ask."""
-        turnstile = self._turnstiles.setdefault(session.id, KeyedLock())
-        try:
-            async with turnstile:
-                if request.is_question:
-                    await self._judge(session, request)
-                else:
-                    await self._lend(session, request)
-        finally:
-            if not turnstile.in_use:
-                self._turnstiles.pop(session.id, None)
+        async with self.judge.turnstile(session.id):
+            if request.is_question:
+                await self._judge(session, request)
+            else:
+                await self._lend(session, request)
 
     async def _judge(self, session: LiveSession, request: OpenRequest) -> None:
         """Judge a question, and open it for people if they are to answer it."""
@@ -154,12 +148,15 @@ class ApprovalBroker:
             if isinstance(verdict, Raw):
                 return _ended(request, by="policy", result=verdict), None
             question = verdict
+            request = replace(request, shown_params=question.shown_params)
         seconds = self._hub.options.expire
         how = refusal_of(request, cancel=self._hub.options.on_expiry == "cancel")
         event = ev.RequestJudged(
             sequence=request.sequence,
             rule="" if question is None else question.rule,
             assessment=self._risks.look(session, request),
+            act=self.judge.own_act(session, request) if question is None else question.view,
+            shown_params=request.shown_params,
             expires=request.time + seconds if seconds > 0 else 0.0,
             expiry=Raw(how) if seconds > 0 else None,
         )
@@ -242,12 +239,12 @@ class ApprovalBroker:
             "sessionId": session.id,
             "request": str(request.sequence),
             "method": request.method,
-            "params": request.params,
+            "params": request.shown,
             "askedAt": request.time,
             "agent": session.state.agent,
             "title": session.state.title,
             **more,
-            **(request.assessment or {}),
+            **request.judgement,
         }
 
     def _announce(self, what: str, members: JsonObject, session: LiveSession) -> None:

@@ -34,7 +34,8 @@ from dragoman.schema.v1.methods import METHODS
 from dragoman.wire.codes import INVALID_PARAMS
 from dragoman.workspace.lent_files import Access
 from dragoman.workspace.policy.act import Act, ActContext
-from dragoman.workspace.policy.act_reader import act_of_call, act_of_request
+from dragoman.workspace.policy.act_reader import act_of_call, act_of_request, fold_calls
+from dragoman.workspace.policy.act_view import ActView, lent_call, view_of
 from dragoman.workspace.policy.audit import AuditLog, By
 from dragoman.workspace.policy.decision import PolicyDecision
 from dragoman.workspace.policy.judge import LENT_OPTIONS, PermissionJudge, resolve, with_real_paths
@@ -59,6 +60,8 @@ THREADS: Final = 8
 CLOSE_SECONDS: Final = 5.0
 """How long the end of a hub waits for lines of the audit log."""
 
+EMPTY: Final = frozenset({b"null", b"[]", b"{}"})
+
 Result = TypeVar("Result")
 
 Lender: TypeAlias = Literal["hub", "client", "other side"]
@@ -76,6 +79,10 @@ class AgentQuestion(Struct, frozen=True, kw_only=True):
     decision: PolicyDecision
     """Why it is asked."""
     options: list[v1.PermissionOption]
+    view: Raw
+    """What was judged, as people are shown it."""
+    shown_params: Raw | None
+    """The request with all that was judged in it, if it does not say that itself."""
 
     @property
     def rule(self) -> str:
@@ -87,6 +94,8 @@ class HubQuestion(Struct, kw_only=True):
     """A question of the hub's own, and who waits for its answer."""
 
     future: asyncio.Future[PermissionChoice]
+    view: Raw
+    """What was judged, as people are shown it."""
     choice: PermissionChoice | None = None
     """The answer, which counts when it is stored."""
 
@@ -107,6 +116,14 @@ class HubJudge:
         self._agents: dict[tuple[str, int], AgentQuestion] = {}  # by session and sequence
         self._own: dict[tuple[str, int], HubQuestion] = {}
         self.threads = ThreadPoolExecutor(THREADS, thread_name_prefix="dragoman judge")
+
+    def turnstile(self, session_id: str) -> asyncio.Lock:
+        """Held while something in a session is judged."""
+        return self._judge.turnstile(session_id)
+
+    def asking(self, session_id: str) -> asyncio.Lock:
+        """Held while a question of the hub's own is made ready: they are asked as they were judged."""
+        return self._judge.turnstile(f"{session_id} asks")
 
     async def in_thread(self, work: Callable[..., Result], *args: Any, **options: Any) -> Result:
         """Do something that may wait for a disk."""
@@ -140,8 +157,8 @@ class HubJudge:
         call, options = permission.tool_call, permission.options
         known_call = calls.find_call(session.id, call)
         act = act_of_call(call, _setting(session), session_id=session.id, known_call=known_call)
-        act = resolve(act)
-        decision = self._judge.decide(act, self._policy(session))
+        act, policy = resolve(act), self._policy(session)
+        decision = self._judge.decide(act, policy)
         if decision.outcome != "ask":
             option = choose_option("allow" if decision.outcome == "allow" else "deny", options)
             # Where no option says yes for once, people decide which one is meant.
@@ -149,7 +166,21 @@ class HubJudge:
                 settlement = self._judge.settle(act, decision, options, option, by="policy")
                 return Raw(write(select_option(settlement.option)))
         self.write(act, decision, outcome="ask", why=decision.why, by="policy")
-        return AgentQuestion(act=act, decision=decision, options=options)
+        has_always = any(option.kind == "allow_always" for option in usable_options(options))
+        always = self._judge.cover_of_always(act, policy) if has_always else ""
+        whole_call = fold_calls(call, known_call)
+        return AgentQuestion(
+            act=act,
+            decision=decision,
+            options=options,
+            view=Raw(encode_json(view_of(act, whole_call, why=decision.why, always=always))),
+            shown_params=None if known_call is None else _with_call(request.params, whole_call),
+        )
+
+    def own_act(self, session: LiveSession, request: OpenRequest) -> Raw | None:
+        """What a question of the hub's own is about, as people are shown it."""
+        own = self._own.get((session.id, request.sequence))
+        return None if own is None else own.view
 
     def open(self, session: LiveSession, request: OpenRequest, question: AgentQuestion) -> None:
         """People are about to hear of it."""
@@ -186,12 +217,14 @@ class HubJudge:
             person=by,
         )
         is_written = settlement.decision.outcome == verdict
-        if not settle(result=result if is_written else Raw(write(select_option(settlement.option)))):
-            self._judge.take_back(question.act)  # it ended meanwhile
-            await self.in_thread(self._write_end, question, "cancel")
-            return False
-        if is_written and kind in ("allow_always", "reject_always"):
-            await self.in_thread(self._judge.remember, question.act, verdict)
+        async with self.turnstile(session.id):  # what the agent asks next is judged by this answer, too
+            if not settle(result=result if is_written else Raw(write(select_option(settlement.option)))):
+                self._judge.take_back(question.act)  # it ended meanwhile
+                await self.in_thread(self._write_end, question, "cancel")
+                return False
+            if is_written and kind in ("allow_always", "reject_always"):
+                policy = await self.in_thread(self._policy, session)
+                await self.in_thread(self._judge.remember, question.act, verdict, policy)
         return True
 
     def on_end(self, session: LiveSession, request: OpenRequest, *, outcome: str, result: Raw | None) -> None:
@@ -318,16 +351,16 @@ class HubJudge:
     # Questions of the hub's own.
 
     async def ask_people(
-        self, session: LiveSession, params: bytes, *, about: OpenRequest | None = None
+        self, session: LiveSession, params: bytes, *, view: ActView, about: OpenRequest | None = None
     ) -> PermissionChoice:
-        """Ask in the session, and wait until the answer is stored. `about` is the agent's request that waits
-        for it, if one does: when that is settled meanwhile, nobody needs an answer.
+        """Ask in the session, and wait until the answer is stored. `view` is what was judged; `about` is the
+        agent's request that waits for it, if one does: when that is settled, nobody needs an answer.
         """
         if about is not None and about.sequence not in session.state.requests:
             return PermissionChoice(option_id=None, by="cancel")
         future: asyncio.Future[PermissionChoice] = asyncio.get_running_loop().create_future()
         own = session.ask_people(params)
-        self._own[session.id, own] = HubQuestion(future=future)
+        self._own[session.id, own] = HubQuestion(future=future, view=Raw(encode_json(view)))
         try:
             return await future
         finally:
@@ -365,24 +398,17 @@ class SessionAsker:
         self._lender = lender
 
     async def ask(self, prompt: PermissionPrompt) -> PermissionChoice:
-        params = await self._judge.in_thread(self._params, prompt)
         async with waiting_for_people():
-            return await self._judge.ask_people(self._session, params, about=self._request)
+            async with self._judge.asking(self._session.id):
+                params = await self._judge.in_thread(self._params, prompt)
+            return await self._judge.ask_people(self._session, params, view=prompt.view, about=self._request)
 
     def _params(self, prompt: PermissionPrompt) -> bytes:
         act, decision = prompt.act, prompt.decision
         self._judge.write(act, decision, outcome="ask", why=decision.why, by="policy")
-        call: dict[str, Any] = {
-            "toolCallId": f"hub-{self._request.sequence}",
-            "title": _title(act, LENDERS[self._lender]),
-            "kind": act.kind,
-            "status": "pending",
-            "rawInput": _input(act),
-        }
-        if act.paths:
-            call["locations"] = [{"path": path} for path in act.paths]
-        if prompt.texts:
-            call["content"] = [Raw(write(diff)) for diff in prompt.texts]
+        whose = LENDERS[self._lender]
+        place = f"in {whose} terminal" if act.script is not None else f"through {whose} files"
+        call = lent_call(act, prompt.texts, call_id=f"hub-{self._request.sequence}", place=place)
         return encode_json(
             {
                 "sessionId": self._session.id,
@@ -391,6 +417,14 @@ class SessionAsker:
                 "_meta": {"dragoman": {"about": str(self._request.sequence)}},
             }
         )
+
+
+def _with_call(params: Raw, call: v1.ToolCallUpdate) -> Raw:
+    """A request whose tool call is this one, for clients that show nothing but the request."""
+    members = object_of(params)
+    said = {name: raw for name, raw in object_of(write(call)).items() if bytes(raw) not in EMPTY}
+    tool_call = {**object_of(members.get("toolCall")), **said}
+    return Raw(encode_json({**members, "toolCall": tool_call}))
 
 
 def about_of(request: OpenRequest) -> int:
@@ -464,21 +498,3 @@ def _option_in(result: Raw | None) -> str | None:
     outcome = value_of(object_of(result).get("outcome"))
     option = outcome.get("optionId") if isinstance(outcome, dict) else None
     return option if isinstance(option, str) else None
-
-
-def _title(act: Act, whose: str) -> str:
-    if act.script is not None:
-        return f"Run `{act.script.text}` in {whose} terminal"
-    verb = {"edit": "Write", "search": "Search for"}.get(act.kind, "Read")
-    return f"{verb} {act.title} through {whose} files"
-
-
-def _input(act: Act) -> dict[str, Any]:
-    if act.script is None:
-        return {"path": act.title}
-    variables = dict(variable.partition("=")[::2] for variable in act.variables)
-    return {
-        "command": act.script.text,
-        **({"cwd": act.cwd} if act.cwd else {}),
-        **({"env": variables} if variables else {}),
-    }

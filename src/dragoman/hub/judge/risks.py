@@ -1,9 +1,8 @@
 """What the reviewer's rules find in something that an agent asks permission for, beside the request.
 
-A command, or a small text, is looked at before anybody is told of the request. A change, and a call of which
-the request names no more than the id, are looked at while people already see the request, and what was found
-is stored and told behind it. What cannot be judged is said to be so. Whatever is found decides nothing: a
-policy does that (`hub_judge`), or a person.
+A command, or a small text, is looked at before anybody is told of the request. A change is looked at while
+people already see the request, and what was found is stored and told behind it. What cannot be judged is
+said to be so. Whatever is found decides nothing: a policy does that (`hub_judge`), or a person.
 """
 
 from __future__ import annotations
@@ -14,12 +13,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, Raw
-from msgspec.structs import replace
 
-from dragoman.errors import JournalError
 from dragoman.hub.engine.live_session import EngineHub, LiveSession
 from dragoman.hub.session import events as ev
-from dragoman.hub.session.frames import encode_json, object_of
+from dragoman.hub.session.frames import encode_json
 from dragoman.hub.session.state import OpenRequest
 from dragoman.review.assessor import Assessor
 from dragoman.review.risks import (
@@ -44,9 +41,6 @@ if TYPE_CHECKING:
     from dragoman.review.assessor import Assessor
 
 log = logging.getLogger(__name__)
-
-SOONER = 400
-"""Entries before a request in which its tool call is looked for."""
 
 
 def proposal_of(act: Act, texts: Sequence[v1.Diff], *, most: int = LARGEST) -> Proposal:
@@ -107,15 +101,7 @@ class RiskAssessor:
     async def look_longer(self, session: LiveSession, request: OpenRequest) -> None:
         """While people already see it."""
         try:
-            call = await asyncio.to_thread(_call_in, request)
-            proposal = await asyncio.to_thread(_proposal, session, call, most=AT_ONCE)
-            if _says_what(call) and proposal.names_deeds:
-                judgement = await self._judge(session, call)
-            else:
-                judgement = await self._judge_by_announcement(session, request, call)
-        except JournalError as error:
-            log.warning("session %s: a request is not judged: %s", session.id, error)
-            judgement = judgement_failed("the session's journal could not be read")
+            judgement = await self._judge(session, await asyncio.to_thread(_call_in, request))
         except Exception:  # as above; people see that nothing was judged
             log.exception("the rules failed")
             judgement = judgement_failed("the rules failed")
@@ -138,29 +124,9 @@ class RiskAssessor:
             self._assessor = Assessor()
         return await self._assessor.judge(proposal)
 
-    async def _judge_by_announcement(
-        self, session: LiveSession, request: OpenRequest, call: v1.ToolCallUpdate
-    ) -> RiskJudgement | None:
-        """By what was said of the call before: many agents announce one, then ask by its id alone."""
-        after, encoded_id = max(0, request.sequence - SOONER), encode_json(call.tool_call_id)
-        known_call: v1.ToolCallUpdate | None = None
-        async for page in self._hub.journal.replay(
-            session.stream, after=after, limit=request.sequence - after
-        ):
-            for entry in page:
-                if (
-                    entry.direction == "to_client"
-                    and b'"tool_call' in entry.frame
-                    and encoded_id in entry.frame
-                ):
-                    progress = _progress(entry.frame)
-                    if progress is not None and progress.tool_call_id == call.tool_call_id:
-                        known_call = _over(progress, known_call)
-        return await self._judge(session, _over(call, known_call))
-
 
 def _call_in(request: OpenRequest) -> v1.ToolCallUpdate:
-    return read(request.params, v1.RequestPermissionRequest).tool_call
+    return read(request.shown, v1.RequestPermissionRequest).tool_call
 
 
 def _members(judgement: RiskJudgement) -> dict[str, Any]:
@@ -171,28 +137,6 @@ def _members(judgement: RiskJudgement) -> dict[str, Any]:
 def _says_what(call: v1.ToolCallUpdate) -> bool:
     """Whether more is told than a title."""
     return bool(call.content) or call.raw_input not in (UNSET, None)
-
-
-def _progress(frame: bytes) -> v1.ToolCallUpdate | None:
-    update = object_of(object_of(frame).get("params")).get("update", Raw(b"{}"))
-    try:
-        return read(update, v1.ToolCallUpdate)
-    except SchemaError:
-        return None
-
-
-def _over(call: v1.ToolCallUpdate, before: v1.ToolCallUpdate | None) -> v1.ToolCallUpdate:
-    """What is known of a call after more was said of it."""
-    if before is None:
-        return call
-    raw = call.raw_input if call.raw_input not in (UNSET, None) else before.raw_input
-    return replace(
-        call,
-        content=call.content or before.content,
-        raw_input=raw,
-        kind=call.kind or before.kind,
-        title=call.title or before.title,
-    )
 
 
 def _proposal(session: LiveSession, call: v1.ToolCallUpdate, *, most: int) -> Proposal:

@@ -28,6 +28,7 @@ from dragoman.hub.session.state import new_state
 from dragoman.schema.codec import write
 from dragoman.workspace.policy.act import Act, ActContext
 from dragoman.workspace.policy.act_reader import act_of_server
+from dragoman.workspace.policy.act_view import ActView, view_of
 from dragoman.workspace.policy.decision import PolicyDecision
 from dragoman.workspace.policy.judge import LENT_OPTIONS, with_real_paths
 from dragoman.workspace.policy.options import choose_option
@@ -70,7 +71,7 @@ async def permit_servers(
                 await judge.in_thread(
                     judge.write, act, decision, outcome="ask", why=decision.why, by="policy"
                 )
-                choice = await _ask(hub, judge, act, session)
+                choice = await _ask(hub, judge, act, view_of(act, why=decision.why), session)
             except asyncio.CancelledError:
                 judge.take_back(act, decision)
                 raise
@@ -92,11 +93,13 @@ def _decide_by_answer(decision: PolicyDecision, choice: PermissionChoice) -> Pol
     return PolicyDecision(outcome="allow" if kind == "allow_once" else "deny", rule=decision.rule, why=why)
 
 
-async def _ask(hub: EngineHub, judge: HubJudge, act: Act, session: LiveSession | None) -> PermissionChoice:
+async def _ask(
+    hub: EngineHub, judge: HubJudge, act: Act, view: ActView, session: LiveSession | None
+) -> PermissionChoice:
     if session is not None:
-        return await judge.ask_people(session, _params(act, session.id))
+        return await judge.ask_people(session, _params(act, session.id), view=view)
     async with asking_session(hub, agent=act.agent, cwd=act.roots[0]) as asking:
-        return await judge.ask_people(asking, _params(act, asking.id))
+        return await judge.ask_people(asking, _params(act, asking.id), view=view)
 
 
 def _params(act: Act, session_id: str) -> bytes:

@@ -3,7 +3,7 @@
 A service worker has no token, so the message that it shows brings a ticket for each button: good once, for
 minutes, for the subscription that it was sent to. Using one ends the others of the same question and device.
 Only hashes are kept, in memory: a hub that is started again knows none. A question gets tickets only where
-the page would have an answer ready too: the reviewer's rules have judged it, and found nothing grave.
+the page would have an answer ready too: all of it was judged, and the reviewer's rules found nothing grave.
 """
 
 from __future__ import annotations
@@ -28,17 +28,6 @@ BUTTONS: Mapping[str, str] = {"allow_once": "allow", "reject_once": "reject"}
 """What a button is called, by the kind of the option that it stands for. What holds for ever has none."""
 
 GRAVE = frozenset({"critical", "high"})
-
-DEEDS: Mapping[str, str] = {
-    "read": "read a file",
-    "edit": "change a file",
-    "delete": "delete a file",
-    "move": "move a file",
-    "search": "search",
-    "execute": "run a command",
-    "fetch": "fetch something from the network",
-}
-"""What is asked for, by the protocol's kinds of tool calls: words of ours, none of the agent's."""
 
 
 class AnswerTicket(Struct, frozen=True, kw_only=True):
@@ -98,7 +87,9 @@ def options_of(request: OpenRequest) -> dict[str, str]:
     """From buttons to options; none for a question that has to be read on the page."""
     if request.method != PERMISSION or request.assessment is None or "risksNote" in request.assessment:
         return {}
-    risks = value_of(request.assessment.get("risks"))
+    risks, act = value_of(request.assessment.get("risks")), value_of(request.act, {})
+    if act.get("unknownTexts") or act.get("command") == "":  # nobody could judge that
+        return {}
     if not isinstance(risks, list) or any(_severity(risk) in GRAVE for risk in risks):
         return {}
     options = value_of(object_of(request.params).get("options"))
@@ -115,7 +106,5 @@ def _severity(risk: Any) -> str:
 
 
 def sentence_of(request: OpenRequest) -> str:
-    """What is asked for, so far as the protocol's own words tell it."""
-    call = value_of(object_of(request.params).get("toolCall"))
-    deed = DEEDS.get(str(call.get("kind"))) if isinstance(call, dict) else None
-    return f"An agent asks to {deed or 'use a tool'}."
+    """What is asked for, in words of ours alone."""
+    return f"An agent asks to {value_of(request.act, {}).get('deed', 'use a tool')}."

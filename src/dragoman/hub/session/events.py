@@ -274,6 +274,8 @@ class RequestJudged(_Event, frozen=True):
     sequence: int
     rule: str = ""
     assessment: dict[str, Raw] | None = None
+    act: Raw | None = None
+    shown_params: Raw | None = None
     expires: float = 0.0
     expiry: Raw | None = None
     outcome: str = ""

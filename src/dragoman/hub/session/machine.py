@@ -494,6 +494,8 @@ def _request_judged(work: _StepWork, event: ev.RequestJudged) -> Verdict:
         is_judged=True,
         rule=event.rule,
         assessment=open_request.assessment if event.assessment is None else event.assessment,
+        act=event.act,
+        shown_params=event.shown_params,
         expires=event.expires,
         expiry=event.expiry,
     )

@@ -154,6 +154,10 @@ class OpenRequest(Struct, frozen=True):
     """The rule of the policy by which people are asked."""
     assessment: dict[str, Raw] | None = None
     """What the reviewer's rules say of it, as clients are told; None as long as they have said nothing."""
+    act: Raw | None = None
+    """What was judged, as people are shown it."""
+    shown_params: Raw | None = None
+    """The params with all that was judged in them; None if the agent's own say it all."""
     is_whole: bool = True
     """As with `QueuedPrompt`."""
     is_judged: bool = False
@@ -165,6 +169,16 @@ class OpenRequest(Struct, frozen=True):
     def is_own(self) -> bool:
         """Whether the hub asks it, so that its answer is not for the agent."""
         return is_own_id(self.id)
+
+    @property
+    def shown(self) -> Raw:
+        """The params as clients get them."""
+        return self.params if self.shown_params is None else self.shown_params
+
+    @property
+    def judgement(self) -> dict[str, Raw]:
+        """What clients are told beside the params: what was judged, and what is risky about it."""
+        return {**({} if self.act is None else {"act": self.act}), **(self.assessment or {})}
 
     @property
     def is_question(self) -> bool:

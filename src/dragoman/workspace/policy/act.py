@@ -27,6 +27,9 @@ WRITES: Final = frozenset({"edit", "delete", "move"})
 MOST_FOLDERS: Final = 32
 """A command that goes to more folders may be anywhere."""
 
+TOO_LARGE: Final = "its input is too large to be read"
+"""The doubt about an act whose unknown texts are not all here."""
+
 _GOES: Final = frozenset({"cd", "pushd", "popd", "chdir"})
 
 

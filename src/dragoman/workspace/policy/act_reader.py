@@ -15,11 +15,12 @@ from msgspec.structs import replace
 
 from dragoman.schema import v1
 from dragoman.schema.v1.tool_call import TOOL_KINDS
-from dragoman.workspace.policy.act import Act, ActContext
+from dragoman.workspace.policy.act import TOO_LARGE, Act, ActContext
 from dragoman.workspace.policy.changes import PATCH_KEYS, PLACE_KEYS, FileChange, changes_in
 from dragoman.workspace.policy.input_texts import (
     COMMAND_KEYS,
     FOLDER_KEYS,
+    MOST_CHARACTERS,
     MOST_TEXTS,
     PATH_LISTS,
     VARIABLE_KEYS,
@@ -116,8 +117,8 @@ def _doubts(
         yield f"the agent names {len(scripts)} different commands for it"
     if len(folders) > 1:
         yield "the agent names different folders for it"
-    if len(unknown) > MOST_TEXTS:
-        yield "its input is too large to be read"
+    if len(unknown) > MOST_TEXTS or sum(map(len, unknown)) > MOST_CHARACTERS:
+        yield TOO_LARGE
     if not scripts:
         return
     flags = [str(key) for key, value in raw.items() if value is True]
@@ -246,14 +247,22 @@ def fold_calls(call: v1.ToolCallUpdate, known_call: v1.ToolCallUpdate | None) ->
         return call
     calls = (call, known_call)
     raw = [each.raw_input for each in calls if isinstance(each.raw_input, Mapping)]
-    items: list[Any] = []
-    for item in _all(calls, "content"):
-        items += [item] if item not in items else []
     return replace(
         call,
-        content=items,
+        kind=call.kind or known_call.kind,
+        title=call.title or known_call.title,
+        name=call.name or known_call.name,
+        content=_each_once(_all(calls, "content")),
+        locations=_each_once(_all(calls, "locations")),
         raw_input={**raw[-1], **raw[0]} if raw else call.raw_input or known_call.raw_input,
     )
+
+
+def _each_once(items: Sequence[Any]) -> list[Any]:
+    found: list[Any] = []
+    for item in items:
+        found += [item] if item not in found else []
+    return found
 
 
 def _first(calls: Iterable[v1.ToolCallUpdate], field: str, kind: type) -> Any:

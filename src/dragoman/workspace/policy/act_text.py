@@ -6,69 +6,65 @@ cursor or turn writing around, is shown as an escape, so that what a person read
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
-
-import msgspec
-from msgspec import UNSET
+from collections.abc import Iterable, Iterator
+from typing import Final
 
 from dragoman.schema import v1
-from dragoman.schema.base import Unknown
 from dragoman.text.diff import changed_lines
 from dragoman.text.sanitize import sanitize, sanitize_line
 from dragoman.workspace.policy.act import Act
+from dragoman.workspace.policy.act_view import ActView, ShownChange, ShownInput, view_of
 
 MOST_WORK: Final = 4_000_000
 """Lines times lines that are compared; above that old and new are shown one after the other."""
 
+_OUTSIDE: Final = "  (outside the folders of the session)"
+
 
 def render_act(act: Act, call: v1.ToolCallUpdate | None = None) -> str:
-    """All that is known about it. `call` adds what a tool call shows."""
-    lines = [_exact(_headline(act))]
-    if act.title and act.method == "permission":
-        lines.append(f"  {_exact(act.title)}")
-    if act.script is not None:
-        lines += ["Command:", *_indent_lines(act.script.text)]
-        if act.cwd:
-            lines.append(f"In: {_exact(act.cwd)}")
-        if act.variables:
-            lines += ["With variables:", *(f"  {_exact(variable)}" for variable in act.variables)]
-        objection = act.objection()
-        if objection is not None:
-            lines.append(f"Take care: {_exact(objection)}.")
-    lines += [f"Path: {_exact(path)}{_outside(act, path)}" for path in act.paths]
-    if act.doubts and act.script is None:
-        lines.append(f"Take care: {_exact(act.doubts[0])}.")
-    if call is None:
-        for change in act.changes:
-            lines += ["New text:"] if change.old is None else [f"Change of {_exact(change.path)}:"]
-            lines += (
-                _indent_lines(change.new)
-                if change.old is None
-                else [f"  {line}" for line in diff_lines(change.old, change.new)]
-            )
-    else:
-        shown_texts = {*act.paths, act.script.text} if act.script is not None else {*act.paths}
-        lines += _content(call, shown_texts)
-    return "\n".join(lines)
+    """All that is known about an act. `call` adds what a tool call shows."""
+    return render_view(view_of(act, call))
+
+
+def render_view(view: ActView) -> str:
+    return "\n".join(_lines(view))
+
+
+def _lines(view: ActView) -> Iterator[str]:
+    who = f"{view.requester}: " if view.requester else ""
+    tool = f" ({view.tool})" if view.tool else ""
+    yield _exact(f"{who}{view.agent or 'The agent'} wants to {view.deed}{tool}:")
+    if view.title:
+        yield f"  “{_exact(view.title)}”"
+    if view.command is not None:
+        yield from ("Command:", *_indent_lines(view.command)) if view.command else ("Command: not told",)
+        yield f"In: {_exact(view.folder)}{_OUTSIDE if view.is_folder_outside else ''}"
+    yield from _list("With variables:", view.variables)
+    for place in view.places:
+        yield f"Path: {_exact(place.path)}{_OUTSIDE if place.is_outside else ''}"
+    for change in view.changes:
+        yield from _change(change)
+    for remark in view.remarks:
+        yield from ("Said:", *_indent_lines(remark))
+    for kind in view.attachments:
+        yield f"Also: something of type {_exact(kind)}"
+    for item in view.input:
+        yield from _input(item)
+    for text in view.unknown_texts:
+        yield from _named("It also says", text)
+    for doubt in view.doubts:
+        yield f"Take care: {_exact(doubt)}."
+    if view.always:
+        yield _exact(view.always)
 
 
 def _exact(text: str) -> str:
     return sanitize_line(text, exact=True)
 
 
-def _headline(act: Act) -> str:
-    who = act.agent or "The agent"
-    kinds = " and ".join(sorted(act.kinds - {"other"})) or "use a tool"
-    tool = f" ({act.tool})" if act.tool else ""
-    verb = {"fs/write": "write a file", "fs/read": "read", "terminal": "run a command"}.get(act.method)
-    subagent = f"{act.requester}: " if act.requester else ""
-    return f"{subagent}{who} wants to {verb or kinds}{tool}:"
-
-
-def _outside(act: Act, path: str) -> str:
-    inside = msgspec.structs.replace(act, paths=(path,)).is_inside
-    return "" if inside or not act.roots else "  (outside the folders of the session)"
+def _list(head: str, items: Iterable[str]) -> Iterator[str]:
+    lines = [f"  {_exact(item)}" for item in items]
+    yield from (head, *lines) if lines else ()
 
 
 def _indent_lines(text: str) -> Iterator[str]:
@@ -76,49 +72,26 @@ def _indent_lines(text: str) -> Iterator[str]:
         yield f"  {sanitize(line, exact=True)}"
 
 
-def _content(call: v1.ToolCallUpdate, shown_texts: set[str]) -> Iterator[str]:
-    content: Sequence[Any] = call.content if isinstance(call.content, list) else ()
-    shown_diff = False
-    for item in content:
-        if isinstance(item, v1.Diff):
-            shown_diff = True
-            yield f"Change of {_exact(item.path)}:"
-            old = item.old_text if isinstance(item.old_text, str) else None
-            yield from (f"  {line}" for line in diff_lines(old, item.new_text))
-        elif isinstance(item, v1.Content) and isinstance(item.content, v1.TextContent):
-            yield "Said:"
-            yield from _indent_lines(item.content.text)
-        else:
-            yield f"Also: something of type {_exact(_type_of(item))}"
-    if not shown_diff and call.raw_input not in (UNSET, None):
-        yield from _raw(call.raw_input, shown_texts)
+def _change(change: ShownChange) -> Iterator[str]:
+    path = _exact(change.path)
+    if change.patch is not None:
+        yield from (f"Patch of {path}:", *_indent_lines(change.patch))
+    elif change.new is None:
+        yield f"Change of {path}: its content is not known"
+    elif change.old is None:
+        yield from (f"New text of {path}:", *_indent_lines(change.new))
+    else:
+        yield f"Change of {path}{', everywhere' if change.everywhere else ''}:"
+        yield from (f"  {line}" for line in diff_lines(change.old, change.new))
 
 
-def _type_of(item: Any) -> str:
-    """Its name on the wire."""
-    inner = item.content if isinstance(item, v1.Content) else item
-    return inner.tag if isinstance(inner, Unknown) else str(inner.__struct_config__.tag)
+def _input(item: ShownInput) -> Iterator[str]:
+    yield from _named(_exact(item.name) or "Input", item.text)
 
 
-def _raw(raw: Any, shown_texts: set[str]) -> Iterator[str]:
-    """What the tool gets, as far as it was not shown; strings with several lines are shown as such."""
-    if not isinstance(raw, Mapping):
-        yield "Input:"
-        yield from _indent_lines(raw if isinstance(raw, str) else _json(raw))
-        return
-    for name, value in raw.items():
-        text = value if isinstance(value, str) else _json(value)
-        if text in shown_texts:
-            continue
-        if "\n" in text:
-            yield f"{_exact(str(name))}:"
-            yield from _indent_lines(text)
-        else:
-            yield f"{_exact(str(name))}: {_exact(text)}"
-
-
-def _json(value: object) -> str:
-    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode("utf-8", "replace")
+def _named(name: str, text: str) -> Iterator[str]:
+    """A text behind its name; one of several lines below it."""
+    yield from (f"{name}:", *_indent_lines(text)) if "\n" in text else (f"{name}: {_exact(text)}",)
 
 
 def diff_lines(old: str | None, new: str) -> Iterator[str]:

@@ -38,7 +38,10 @@ _PROSE_KEYS: Final = frozenset(
 )
 """Members whose texts are neither a place nor a command that is carried out."""
 
-MOST_TEXTS: Final = 200
+MOST_TEXTS: Final = 256
+MOST_CHARACTERS: Final = 65_536
+"""How many texts are kept that nobody understands, and how many characters of them."""
+
 MOST_PLACES: Final = 300
 LONGEST_PATH: Final = 4096
 _DEEPEST: Final = 32

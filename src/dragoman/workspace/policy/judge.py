@@ -10,11 +10,13 @@ It blocks for as long as a line of the log takes. It asks nobody and knows no co
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Final, Literal, NamedTuple
+from weakref import WeakValueDictionary
 
 from msgspec.structs import replace
 
@@ -29,8 +31,8 @@ from dragoman.workspace.policy.grants import Grants
 from dragoman.workspace.policy.options import choose_option
 from dragoman.workspace.policy.partial_words import is_known
 from dragoman.workspace.policy.policy import Policy
-from dragoman.workspace.policy.policy_parser import PolicyError
-from dragoman.workspace.policy.remembered_rules import RememberedRules, rule_text
+from dragoman.workspace.policy.policy_parser import PolicyError, read_policy
+from dragoman.workspace.policy.remembered_rules import NOT_KEPT, RememberedRules, cover_text, rule_text
 from dragoman.workspace.policy.rules import PolicyRule
 
 log = logging.getLogger(__name__)
@@ -71,6 +73,8 @@ class PermissionJudge:
         self._remembered_rules = remembered_rules
         self._now = now
         self._grants = Grants()
+        # A lock is there for as long as somebody holds it or waits for it.
+        self._turnstiles: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def decide(self, act: Act, policy: Policy) -> PolicyDecision:
         """What the rules, the remembered answers and the granted permissions say; `ask` if none of them does.
@@ -125,11 +129,13 @@ class PermissionJudge:
 
     # Answers that are given for good.
 
-    def remember(self, act: Act, outcome: Literal["allow", "deny"]) -> tuple[PolicyRule, ...] | None:
+    def remember(
+        self, act: Act, outcome: Literal["allow", "deny"], policy: Policy
+    ) -> tuple[PolicyRule, ...] | None:
         """Keep an answer as a rule; all remembered rules, or None if it was not kept. The answer counts also
         if it was not: the next question of its kind is then asked again.
         """
-        if self._remembered_rules is None:
+        if self._remembered_rules is None or not self._would_hold(act, outcome, policy):
             return None
         try:
             if not self._remembered_rules.remember(act, outcome, now=self._now()):
@@ -139,8 +145,23 @@ class PermissionJudge:
             log.warning("an answer could not be kept: %s", error)
             return None
 
-    def can_remember(self, act: Act) -> bool:
-        return self._remembered_rules is not None and rule_text(act, "allow", now=self._now()) is not None
+    def cover_of_always(self, act: Act, policy: Policy) -> str:
+        """What a yes for good would cover, as a sentence."""
+        return cover_text(act) if self._would_hold(act, "allow", policy) else NOT_KEPT
+
+    def _would_hold(self, act: Act, outcome: Literal["allow", "deny"], policy: Policy) -> bool:
+        """Whether an answer can be kept, and would then answer this act: where the policy wants a person, it
+        asks whatever is remembered.
+        """
+        text = None if self._remembered_rules is None else rule_text(act, outcome, now=self._now())
+        if text is None:
+            return False
+        rules = read_policy(text, "the answer").rules
+        return policy.with_remembered(rules).decide(act).outcome == outcome
+
+    def turnstile(self, session_id: str) -> asyncio.Lock:
+        """Whoever decides beside the loop holds it meanwhile: questions of a session stay in their order."""
+        return self._turnstiles.setdefault(session_id, asyncio.Lock())
 
     def forget(self, session_id: str) -> None:
         """A session's turn has ended, and with it what was granted for one act and not used."""

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from dragoman.schema import v1
 from dragoman.workspace.policy.act import Act
+from dragoman.workspace.policy.act_view import ActView
 from dragoman.workspace.policy.audit import By
 from dragoman.workspace.policy.decision import PolicyDecision
 
@@ -18,8 +19,10 @@ class PermissionPrompt(Struct, frozen=True, kw_only=True):
     act: Act
     decision: PolicyDecision
     """Why it is asked."""
+    view: ActView
+    """All of it, for whoever draws it."""
     text: str
-    """All of it, ready to be shown: the whole command, the whole change."""
+    """The same as text, ready to be shown: the whole command, the whole change, what "always" covers."""
     options: tuple[v1.PermissionOption, ...]
     """What may be answered. Their names are the agent's words."""
     texts: tuple[v1.Diff, ...] = ()

@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Final, Literal, TypeAlias
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from dragoman.errors import ErrorAnswer
@@ -28,7 +28,8 @@ from dragoman.schema import v1
 from dragoman.workspace.lent_files import Access
 from dragoman.workspace.policy.act import Act, ActContext
 from dragoman.workspace.policy.act_reader import act_of_call, fold_calls
-from dragoman.workspace.policy.act_text import render_act
+from dragoman.workspace.policy.act_text import render_view
+from dragoman.workspace.policy.act_view import view_of
 from dragoman.workspace.policy.audit import AuditLog, By
 from dragoman.workspace.policy.changes import texts_in
 from dragoman.workspace.policy.decision import PolicyDecision
@@ -42,7 +43,7 @@ from dragoman.workspace.policy.judge import (
 from dragoman.workspace.policy.options import choose_option, select_option, usable_options
 from dragoman.workspace.policy.permission_prompt import Asker, PermissionChoice, PermissionPrompt
 from dragoman.workspace.policy.policy import Policy
-from dragoman.workspace.policy.remembered_rules import RememberedRules
+from dragoman.workspace.policy.remembered_rules import NOT_KEPT, RememberedRules
 from dragoman.workspace.refusals import FORBIDDEN, refusal
 
 log = logging.getLogger(__name__)
@@ -52,6 +53,18 @@ KnownToolCall: TypeAlias = Callable[[str, v1.ToolCallUpdate], v1.ToolCallUpdate 
 
 MOST_DENIED: Final = 1000
 """How many refusals are kept for whoever looks; the log has all."""
+
+
+class _JudgedQuestion(Struct, frozen=True, kw_only=True):
+    """What the policy says of an act, and what a person is to be asked by it."""
+
+    act: Act
+    decision: PolicyDecision
+    options: Sequence[v1.PermissionOption]
+    """Those of the agent."""
+    prompt: PermissionPrompt | None = None
+    own: v1.PermissionOption | None = None
+    """Our own way to say yes for good, if there is one."""
 
 
 class PermissionService:
@@ -96,36 +109,25 @@ class PermissionService:
         self, request: v1.RequestPermissionRequest, agent: object = None
     ) -> v1.RequestPermissionResponse:
         """Answer `session/request_permission`."""
-        call = request.tool_call
-        known_call = self._tool_calls(request.session_id, call) if self._tool_calls is not None else None
-        setting = self._setting(request.session_id)
-        act = act_of_call(call, setting, session_id=request.session_id, known_call=known_call)
-        act = await asyncio.to_thread(resolve, act)
-        act = replace(act, requester=self._requester_of(request.session_id))
-        shown_call = fold_calls(call, known_call)
-        option = await self._answer(
-            act, request.options, lambda: render_act(act, shown_call), lambda: texts_in(shown_call)
-        )
-        return select_option(option)
+        session_id, call = request.session_id, request.tool_call
+        known_call = self._tool_calls(session_id, call) if self._tool_calls is not None else None
+        requester = self._requester_of(session_id)
+        async with self._judge.turnstile(session_id):
+            question = await asyncio.to_thread(self._judge_request, request, known_call, requester)
+        return select_option(await self._answer(question))
 
     async def guard(self, access: Access) -> None:
         """Permit an access to something that is lent, or raise."""
-        act = await asyncio.to_thread(resolve, act_of_access(access, self._setting(access.session_id)))
-        await self.permit(replace(act, requester=self._requester_of(access.session_id)))
+        requester = self._requester_of(access.session_id)
+        async with self._judge.turnstile(access.session_id):
+            question = await asyncio.to_thread(self._judge_access, access, requester)
+        await self._permit(question)
 
     async def permit(self, act: Act) -> None:
         """Permit the use of something that is lent, or raise."""
-        diffs = tuple(
-            v1.Diff(
-                path=change.path,
-                old_text=UNSET if change.old is None else change.old,
-                new_text=change.new,
-            )
-            for change in act.changes
-        )
-        option = await self._answer(act, LENT_OPTIONS, lambda: render_act(act), lambda: diffs)
-        if option not in ("allow", "always"):
-            raise policy_refusal()
+        async with self._judge.turnstile(act.session_id):
+            question = await asyncio.to_thread(self._judge_lent, act)
+        await self._permit(question)
 
     def end_turn(self) -> None:
         """A turn has ended, and with it what was permitted for one act and not used."""
@@ -134,37 +136,65 @@ class PermissionService:
     def _setting(self, session_id: str) -> ActContext:
         return self._sessions.get(session_id, self._default)
 
-    # Deciding.
+    # Deciding, in a thread.
 
-    async def _answer(
-        self,
-        act: Act,
-        options: Sequence[v1.PermissionOption],
-        render: Callable[[], str],
-        texts: Callable[[], tuple[v1.Diff, ...]],
-    ) -> str | None:
+    def _judge_request(
+        self, request: v1.RequestPermissionRequest, known_call: v1.ToolCallUpdate | None, requester: str
+    ) -> _JudgedQuestion:
+        call, session_id = request.tool_call, request.session_id
+        act = act_of_call(call, self._setting(session_id), session_id=session_id, known_call=known_call)
+        act = replace(resolve(act), requester=requester)
+        return self._judge_act(act, request.options, fold_calls(call, known_call))
+
+    def _judge_access(self, access: Access, requester: str) -> _JudgedQuestion:
+        act = resolve(act_of_access(access, self._setting(access.session_id)))
+        return self._judge_lent(replace(act, requester=requester))
+
+    def _judge_lent(self, act: Act) -> _JudgedQuestion:
+        return self._judge_act(act, LENT_OPTIONS, None)
+
+    def _judge_act(
+        self, act: Act, options: Sequence[v1.PermissionOption], call: v1.ToolCallUpdate | None
+    ) -> _JudgedQuestion:
         decision = self._judge.decide(act, self.policy)
-        if decision.outcome == "ask" and self._asker is not None:
-            return await self._ask(self._asker, act, decision, options, render, texts)
+        if decision.outcome != "ask" or self._asker is None:
+            return _JudgedQuestion(act=act, decision=decision, options=options)
+        offered_options = tuple(usable_options(options))
+        always = self._judge.cover_of_always(act, self.policy)
+        own = None if always == NOT_KEPT else _own_always(offered_options)
+        usable = offered_options if own is None else (*offered_options, own)
+        if not any(option.kind == "allow_always" for option in usable):
+            always = ""
+        view = view_of(act, call, why=decision.why, always=always)
+        prompt = PermissionPrompt(
+            act=act,
+            decision=decision,
+            view=view,
+            text=render_view(view),
+            options=usable,
+            texts=_diffs(act) if call is None else texts_in(call),
+        )
+        return _JudgedQuestion(act=act, decision=decision, options=options, prompt=prompt, own=own)
+
+    # Answering.
+
+    async def _permit(self, question: _JudgedQuestion) -> None:
+        if await self._answer(question) not in ("allow", "always"):
+            raise policy_refusal()
+
+    async def _answer(self, question: _JudgedQuestion) -> str | None:
+        act, decision = question.act, question.decision
+        if question.prompt is not None and self._asker is not None:
+            return await self._ask(self._asker, question, question.prompt)
         if decision.outcome == "ask":
             why = f"{decision.why}; it would be asked, and nobody is there"
             decision = PolicyDecision(outcome="deny", rule=decision.rule, why=why)
-        option = choose_option("allow" if decision.outcome == "allow" else "deny", options)
-        return await self._settle(act, decision, options, option)
+        option = choose_option("allow" if decision.outcome == "allow" else "deny", question.options)
+        return await self._settle(act, decision, question.options, option)
 
-    async def _ask(
-        self,
-        asker: Asker,
-        act: Act,
-        decision: PolicyDecision,
-        options: Sequence[v1.PermissionOption],
-        render: Callable[[], str],
-        texts: Callable[[], tuple[v1.Diff, ...]],
-    ) -> str | None:
-        offered_options = tuple(usable_options(options))
-        own = self._own_always(act, offered_options)
-        usable = offered_options if own is None else (*offered_options, own)
-        prompt = PermissionPrompt(act=act, decision=decision, text=render(), options=usable, texts=texts())
+    async def _ask(self, asker: Asker, question: _JudgedQuestion, prompt: PermissionPrompt) -> str | None:
+        act, decision, own = question.act, question.decision, question.own
+        offered_options = [option for option in prompt.options if option is not own]
         try:
             answer = await asker.ask(prompt) if offered_options else None
         except asyncio.CancelledError:
@@ -175,29 +205,19 @@ class PermissionService:
             self._take_back(act, decision)
             return None
         option = choice.option_id
-        kind = next((each.kind for each in usable if each.option_id == option), None)
+        kind = next((each.kind for each in prompt.options if each.option_id == option), None)
         outcome: Literal["allow", "deny"] = "allow" if kind in ("allow_once", "allow_always") else "deny"
         final_decision = PolicyDecision(outcome=outcome, rule=decision.rule, why=why_of(kind, choice.by))
         if own is not None and option == own.option_id:
             option = choose_option("allow", offered_options)  # the agent hears yes, and we remember
         agent_option = option if kind is not None else None
         settled_option = await self._settle(
-            act, final_decision, options, agent_option, by=choice.by, person=choice.person
+            act, final_decision, question.options, agent_option, by=choice.by, person=choice.person
         )
         if settled_option is not None and kind in ("allow_always", "reject_always"):
-            rules = await asyncio.to_thread(self._judge.remember, act, outcome)
+            rules = await asyncio.to_thread(self._judge.remember, act, outcome, self.policy)
             self.policy = self.policy if rules is None else self.policy.with_remembered(rules)
         return settled_option
-
-    def _own_always(self, act: Act, options: Sequence[v1.PermissionOption]) -> v1.PermissionOption | None:
-        """Our own way to say yes for good, where an agent has none and we could keep it."""
-        kinds = {option.kind for option in options}
-        if "allow_always" in kinds or "allow_once" not in kinds or not self._judge.can_remember(act):
-            return None
-        option_id = "dragoman:always"
-        while any(option.option_id == option_id for option in options):
-            option_id += "+"
-        return v1.PermissionOption(option_id=option_id, name="Yes, and remember it here", kind="allow_always")
 
     def _take_back(self, act: Act, decision: PolicyDecision) -> None:
         """The turn was cancelled, and its answer is on its way; what is left is to say so in the log."""
@@ -223,6 +243,24 @@ class PermissionService:
         if settlement.decision.outcome != "allow":
             self.denials.append((act, settlement.decision))
         return settlement.option
+
+
+def _own_always(options: Sequence[v1.PermissionOption]) -> v1.PermissionOption | None:
+    """Our own way to say yes for good, where an agent has none."""
+    kinds = {option.kind for option in options}
+    if "allow_always" in kinds or "allow_once" not in kinds:
+        return None
+    option_id = "dragoman:always"
+    while any(option.option_id == option_id for option in options):
+        option_id += "+"
+    return v1.PermissionOption(option_id=option_id, name="Yes, and remember it here", kind="allow_always")
+
+
+def _diffs(act: Act) -> tuple[v1.Diff, ...]:
+    return tuple(
+        v1.Diff(path=change.path, old_text=UNSET if change.old is None else change.old, new_text=change.new)
+        for change in act.changes
+    )
 
 
 def policy_refusal() -> ErrorAnswer:

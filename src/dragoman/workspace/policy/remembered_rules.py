@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from dragoman.system.files import CAREFUL, lock
 from dragoman.system.replacement import PRIVATE, replacement_of
@@ -22,6 +22,7 @@ from dragoman.text.sanitize import sanitize_line
 from dragoman.text.toml import toml_skeleton
 from dragoman.workspace.policy.act import Act
 from dragoman.workspace.policy.commands import literal_pattern
+from dragoman.workspace.policy.globs import is_plain
 from dragoman.workspace.policy.policy_files import read_text
 from dragoman.workspace.policy.policy_parser import read_policy
 from dragoman.workspace.policy.redaction import redact
@@ -29,6 +30,50 @@ from dragoman.workspace.policy.rules import PolicyRule
 from dragoman.workspace.policy.shell import CommandScript
 
 _HEAD = "# Answers that were given for good. Delete a rule, and you are asked again.\nversion = 1\n"
+
+
+NOT_KEPT: Final = "Always: this answer cannot be remembered; you will be asked again."
+
+
+def cover_text(act: Act) -> str:
+    """What a remembered yes to this act would cover, as a sentence for whoever is about to say it."""
+    fields = _conditions(act, "allow")
+    if fields is None:
+        return NOT_KEPT
+    project, where = act.roots[0], act.start if act.script is not None else act.roots[0]
+    sessions = "" if where == project else f", in sessions of {_short(project, act)}"
+    return f"Always = {_deed(act, fields)} in {_short(where, act)}{sessions}, for {act.agent}."
+
+
+def _deed(act: Act, fields: Mapping[str, Sequence[str]]) -> str:
+    if act.script is not None:
+        letter = "to the letter, " if "command_line" in fields else ""
+        return f"`{act.script.text}` {letter}".rstrip(" ")
+    kinds = " and ".join(_KINDS.get(kind, f"the kind {kind}") for kind in sorted(act.kinds))
+    tool = f" by the tool {act.tool}" if act.tool else ""
+    if not act.paths:
+        return f"every use of the tool {act.tool}, whatever its input,"
+    return f"{kinds} of {', '.join(_short(path, act) for path in act.paths)}{tool},"
+
+
+_KINDS: Final = {
+    "read": "reads",
+    "edit": "changes",
+    "delete": "deletions",
+    "move": "moves",
+    "search": "searches",
+    "fetch": "fetches",
+    "other": "any use",
+}
+
+
+def _short(path: str, act: Act) -> str:
+    """A path as a shell would let one write it."""
+    root = act.roots[0]
+    if path.startswith(f"{root}/") and act.script is None:
+        return path[len(root) + 1 :]
+    is_at_home = act.home and (path == act.home or path.startswith(f"{act.home}/"))
+    return f"~{path[len(act.home) :]}" if is_at_home else path
 
 
 def rule_text(act: Act, decision: Literal["allow", "deny"], *, now: datetime) -> str | None:
@@ -49,11 +94,10 @@ def rule_text(act: Act, decision: Literal["allow", "deny"], *, now: datetime) ->
 
 
 def _conditions(act: Act, decision: Literal["allow", "deny"]) -> dict[str, Sequence[str]] | None:
-    fields: dict[str, Sequence[str]] = {}
-    if act.agent:
-        fields["agent"] = [_literal(act.agent)]
-    if act.roots:
-        fields["project"] = _place(act.roots[0])
+    """What a rule must name to mean this and nothing else. It belongs to one agent and one project."""
+    if not act.agent or not act.roots or act.doubts:
+        return None
+    fields: dict[str, Sequence[str]] = {"agent": [_literal(act.agent)], "project": _place(act.roots[0])}
     if act.script is not None:
         if act.objection() is not None:
             return None
@@ -65,7 +109,9 @@ def _conditions(act: Act, decision: Literal["allow", "deny"]) -> dict[str, Seque
     if act.tool:
         fields["tool"] = [_literal(act.tool)]
     if act.paths:
-        return {**fields, "path": [_literal(path) for path in act.paths]}
+        # Where a text may name another path, no rule for paths would ever hold.
+        is_clear = decision == "deny" or (not act.unknown_texts and all(map(is_plain, act.paths)))
+        return {**fields, "path": [_literal(path) for path in act.paths]} if is_clear else None
     # A tool without a name and without a path, or with another input, could be anything the next time.
     return fields if act.tool and act.is_clear and not act.possible_places else None
 

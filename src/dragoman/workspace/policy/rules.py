@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from dragoman.workspace.policy import commands, globs
-from dragoman.workspace.policy.act import MOST_FOLDERS, Act
+from dragoman.workspace.policy.act import MOST_FOLDERS, TOO_LARGE, Act
 from dragoman.workspace.policy.decision import Certainty, Outcome
 from dragoman.workspace.policy.partial_words import ANY, RUN, has_unknown_part, is_known
 from dragoman.workspace.policy.possible_commands import possible_in_arguments
@@ -185,8 +185,8 @@ def _other_kind(rule: PolicyRule, act: Act) -> str | None:
 
 
 def _paths_not_allowed(rule: PolicyRule, act: Act) -> str | None:
-    if act.unknown_texts and act.script is None:
-        return f"it is for paths, and its input may name another: {act.unknown_texts[0]}"
+    if act.script is None and (texts := (*act.unknown_texts, *act.doubts)):
+        return f"it is for paths, and its input may name another: {texts[0]}"
     if not act.paths:
         return "it is for paths, and none is named"
     for path in act.paths:
@@ -260,7 +260,7 @@ def _may_run(rule: PolicyRule, act: Act) -> Certainty:
     found = any(
         commands.restricts_roughly(pattern, words) for words in guesses if words for pattern in rule.command
     )
-    return Certainty.PERHAPS if found else Certainty.NO
+    return Certainty.PERHAPS if found or TOO_LARGE in act.doubts else Certainty.NO
 
 
 def _touches(rule: PolicyRule, part: ActPart, *, is_sure: bool) -> Certainty:
@@ -275,6 +275,8 @@ def _touches(rule: PolicyRule, part: ActPart, *, is_sure: bool) -> Certainty:
         certainty = max(certainty, globs.restricts(rule.path, path, roots=act.roots, home=act.home))
         if certainty is Certainty.YES:
             return certainty
+    if certainty is Certainty.NO and TOO_LARGE in act.doubts and not is_sure:
+        return Certainty.PERHAPS
     if certainty is Certainty.NO and any(
         globs.restricts(rule.path, path, roots=act.roots, home=act.home) is not Certainty.NO
         for path in act.possible_places

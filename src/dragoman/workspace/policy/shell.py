@@ -86,10 +86,12 @@ def read_arguments(arguments: Sequence[str]) -> CommandScript:
     return CommandScript(text=text, commands=commands)
 
 
+UNTOLD: Final = "the agent does not say what it would run"
+
+
 def unknown_command(title: str) -> CommandScript:
     """A command that nobody told us; its title is no more than a hint."""
-    objection = "the agent does not say what it would run"
-    return CommandScript(text=title, commands=guess_words(title), objection=objection, possible=((ANY,),))
+    return CommandScript(text=title, commands=guess_words(title), objection=UNTOLD, possible=((ANY,),))
 
 
 def _line(line: str, *, depth: int) -> Iterable[Words]:
