@@ -200,7 +200,7 @@ async def test_people_are_shown_what_was_announced_and_judged(tmp_path: Path) ->
     assert (act["variables"], act["unknownTexts"]) == (["A=b"], ["b.txt"])
     assert act["places"] == [{"path": f"{tmp_path}/a"}]
     assert act["changes"] == [{"path": f"{tmp_path}/a", "old": "x", "new": "y"}]
-    assert "it would start outside the folders of the session" in act["doubts"]
+    assert "its input says more than the command: b.txt" in act["doubts"]
     assert act["why"]
     assert act["always"] == NOT_KEPT
     # Any editor shows the whole act, though it knows nothing of the hub.

@@ -20,10 +20,10 @@ from dragoman.workspace.policy.changes import PATCH_KEYS, PLACE_KEYS, FileChange
 from dragoman.workspace.policy.input_texts import (
     COMMAND_KEYS,
     FOLDER_KEYS,
-    MOST_CHARACTERS,
     MOST_TEXTS,
     PATH_LISTS,
     VARIABLE_KEYS,
+    bounded,
     canonical_paths,
     is_odd,
     is_place,
@@ -69,12 +69,9 @@ def act_of_call(
     named += [*_paths_in(raw), *patched_paths(raw), *_only_argument(raw, kind)]
     named += folders if script is None else []
     understood = {*named, *folders, *((script.text, *_all_words(script)) if script is not None else ())}
-    texts = [
-        text
-        for each in (raw, *(each for each in inputs if not isinstance(each, Mapping)))
-        for text in unknown_texts(each)
-    ]
-    unknown = [text for text in texts if text not in understood][: MOST_TEXTS + 1]
+    others = [each for each in inputs if not isinstance(each, Mapping)]
+    texts = (text for each in (raw, *others) for text in unknown_texts(each))
+    unknown, is_whole = bounded(text for text in texts if text not in understood)
     odd = [path for path in named if is_odd(path)]
     places = [text for text in unknown if is_place(text)]
     changes = [
@@ -97,7 +94,7 @@ def act_of_call(
         possible_places=possible_places(
             [*odd, *unknown], [title, *prose_in(raw)], base=base, home=setting.home
         ),
-        doubts=tuple(_doubts(scripts, folders, unknown, raw, title)),
+        doubts=(*(() if is_whole else (TOO_LARGE,)), *_doubts(scripts, folders, unknown, raw, title)),
         roots=setting.roots,
         cwd=canonical_paths(folders[:1], base, setting.home)[0] if folders else "",
         variables=tuple(_variables_in(raw)) if script is not None else (),
@@ -117,8 +114,6 @@ def _doubts(
         yield f"the agent names {len(scripts)} different commands for it"
     if len(folders) > 1:
         yield "the agent names different folders for it"
-    if len(unknown) > MOST_TEXTS or sum(map(len, unknown)) > MOST_CHARACTERS:
-        yield TOO_LARGE
     if not scripts:
         return
     flags = [str(key) for key, value in raw.items() if value is True]

@@ -58,8 +58,22 @@ _KERNEL_FOLDERS: Final = ("/proc/", "/dev/fd/", "/dev/fd", "//")
 _MARKS: Final = {"**": ANY, "*": RUN, "?": ONE}
 
 
-def unknown_texts(raw: object) -> Iterator[str]:
-    """Every text of an input under a name that does not tell what it is, names of files included."""
+def bounded(texts: Iterable[str | None]) -> tuple[list[str], bool]:
+    """The texts up to the bound, and whether those are all; None is one that cannot be read."""
+    kept: list[str] = []
+    left = MOST_CHARACTERS
+    for text in texts:
+        if text is None or len(kept) == MOST_TEXTS or len(text) > left:
+            return kept, False
+        kept.append(text)
+        left -= len(text)
+    return kept, True
+
+
+def unknown_texts(raw: object) -> Iterator[str | None]:
+    """Every text of an input under a name that does not tell what it is, names of files included; None for
+    what is too deep.
+    """
     known = {*PLACE_KEYS, *PATH_LISTS, *COMMAND_KEYS, *FOLDER_KEYS, *VARIABLE_KEYS, "args"}
     prose = _CONTENT_KEYS | _PROSE_KEYS | set(VARIABLE_KEYS)
     waiting: list[tuple[object, int]] = [(raw, 0)]
@@ -76,7 +90,7 @@ def unknown_texts(raw: object) -> Iterator[str]:
             if value:
                 yield value
         elif depth > _DEEPEST:
-            yield "…"
+            yield None
         elif isinstance(value, Mapping):
             waiting += [(key, depth + 1) for key in value if isinstance(key, str) and _has_slash(key)]
             waiting += [(item, depth + 1) for key, item in value.items() if key not in prose]
