@@ -104,12 +104,11 @@ class SimulatedClient:
 
     async def _begin(self) -> bool:
         ours: dict[str, Any] = {"events": True} if self.events else {}
-        fs = {"fs": {"readTextFile": True}} if self._lends else {}
         while True:
             params = {
                 "protocolVersion": 1,
-                "clientCapabilities": fs,
-                "_meta": {"dragoman": {**ours, "lazy": True}},
+                "clientCapabilities": self._capabilities(),
+                "_meta": {"dragoman": {**ours, **self._introduction(), "lazy": True}},
             }
             attempt = await self.call("initialize", params)
             if attempt.is_lost or attempt.answer is None:
@@ -117,6 +116,13 @@ class SimulatedClient:
             if "result" in attempt.answer:
                 return True
             await asyncio.sleep(0.5)
+
+    def _capabilities(self) -> dict[str, Any]:
+        return {"fs": {"readTextFile": True}} if self._lends else {}
+
+    def _introduction(self) -> dict[str, Any]:
+        """More of what it says of itself to the hub."""
+        return {}
 
     async def _come_back(self) -> None:
         """A plain client on a new connection: load what it worked in, say again what has no answer."""
@@ -285,7 +291,10 @@ class SimulatedClient:
 
     # Acting.
 
-    async def _follow(self, method: str, session: str) -> bool:
+    def _cwd_of(self, session: str) -> str:
+        return self._world.cwd
+
+    async def _follow(self, method: str, session: str, **ours: Any) -> bool:
         segment = self._following.get(session)
         if segment is None and any(place == session for place, _ in self._prompts.values()):
             segment = self._segment(session)  # who prompts in a session hears it from there on
@@ -293,7 +302,9 @@ class SimulatedClient:
             segment = Segment(method, session, self._now(), earlier=segment)
             self.segments.append(segment)
             self._following[session] = segment
-        params = {"sessionId": session, "cwd": self._world.cwd, "mcpServers": []}
+        params: dict[str, Any] = {"sessionId": session, "cwd": self._cwd_of(session), "mcpServers": []}
+        if ours:
+            params["_meta"] = {"dragoman": ours}
         attempt = await self.call(method, params)
         done = attempt.answer is not None and "result" in attempt.answer
         if done:
@@ -510,7 +521,7 @@ class SimulatedClient:
     async def _fork(self) -> None:
         session = self._any_session()
         if session is not None and len(self._world.sessions) < self._world.most_sessions:
-            params = {"sessionId": session, "cwd": self._world.cwd, "mcpServers": []}
+            params = {"sessionId": session, "cwd": self._cwd_of(session), "mcpServers": []}
             self._later(self._make_session("session/fork", params))
 
     async def _look_around(self) -> None:

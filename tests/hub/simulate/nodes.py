@@ -173,6 +173,7 @@ class SimulatedNode:
     async def stop(self) -> None:
         """As SIGTERM does it: drain, then leave the agents to the next hub."""
         self.is_up = False
+        await self.world.before_hub_closes(self)
         if self.cluster is not None:
             await self.cluster.drain()
         else:
@@ -183,6 +184,7 @@ class SimulatedNode:
 
     async def aclose(self) -> None:
         self.is_up = False
+        await self.world.before_hub_closes(self)
         await self.hub.aclose()
         if self.cluster is not None:
             await self.cluster.leave()

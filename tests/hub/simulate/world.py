@@ -138,7 +138,10 @@ class World:
     def on_hub_made(self, node: SimulatedNode) -> None:
         """Before it takes up what another hub has left."""
 
-    def aclose(self) -> None:
+    async def before_hub_closes(self, node: SimulatedNode) -> None:
+        """In its process; not when it is killed."""
+
+    def close(self) -> None:
         """After the run."""
 
     def chance(self, name: str) -> random.Random:
@@ -359,7 +362,7 @@ class World:
         """Somebody who was never there loads every session."""
         streams: dict[str, StreamReading] = {}
         for info in (await self.journal.list(limit=500)).streams:
-            if info.last and info.stream not in self.oracle.deleted:  # an agent may bring a deleted one back
+            if info.last and not self.oracle.is_deleted(info.stream):  # an agent may bring a deleted one back
                 entries = [one async for page in self.journal.replay(info.stream) for one in page]
                 streams[info.stream] = StreamReading(entries)
         observer = SimulatedClient(self, "observer", resumes=False, chance=self.chance("observer"))
@@ -425,7 +428,7 @@ def run_seed(seed: int, *, verbose: bool = False, kind: type[World] = World) -> 
     """One run. `verbose` puts what the hubs log into the story; it changes nothing else."""
     with virtual_time(str(seed)) as loop, ExitStack() as stack:
         world = kind(seed, loop)
-        stack.callback(world.aclose)
+        stack.callback(world.close)
         stack.enter_context(_logged(world.story, verbose=verbose))
         main = world.process.start(world.run())
         try:
