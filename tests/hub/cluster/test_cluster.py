@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from dragoman.errors import JournalError
+from dragoman.hub.gate.admission import Grant
 from tests.hub.cluster.together import LEASE, Group, nodes
 from tests.hub.sessions.agents import Gate, obedient
 from tests.hub.sessions.raw_agents import eventually
@@ -175,6 +178,17 @@ async def test_a_drained_node_gives_its_idle_sessions_away_and_their_clients_not
         assert (await client.answer(client.prompt(session, "say 1")))["result"]
         assert group.owner(session) != owner
         assert client.texts() == ["0 ", "1 ", "0 "]
+
+
+async def test_a_token_with_roots_follows_its_session_to_another_node(tmp_path: Path) -> None:
+    async with nodes("a", "b", agents={"one": obedient}) as group:
+        owner = await group["a"].client().begin()
+        session = await owner.new(str(tmp_path))
+        guest = await group["b"].client(Grant("guest", roots=(os.path.realpath(tmp_path),))).begin()
+        await guest.call("session/load", {"sessionId": session, "cwd": str(tmp_path), "mcpServers": []})
+        await group[group.owner(session)].cluster.drain()
+        await owner.answer(owner.prompt(session, "say 1"))
+        await eventually(lambda: guest.texts() == ["0 "])
 
 
 async def test_prompts_that_wait_at_a_drained_node_go_on_at_another_though_nobody_asks() -> None:

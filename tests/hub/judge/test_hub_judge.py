@@ -132,6 +132,19 @@ async def test_a_project_whose_policy_is_broken_keeps_what_the_hub_denies(tmp_pa
         assert await answered(client, session) == "no"
 
 
+async def test_a_project_whose_policy_is_broken_asks_about_files_of_clients_too(tmp_path: Path) -> None:
+    """What no rule names is left to a client, but nobody knows what the rules of a broken file name."""
+    (tmp_path / ".dragoman").mkdir()
+    (tmp_path / ".dragoman/policy.toml").write_text("nonsense = 1\n")
+    async with staged({"one": obedient}, files="client") as stage:
+        client = await stage.client().begin(fs={"readTextFile": True, "writeTextFile": True})
+        session = await client.new(str(tmp_path))
+        prompt = client.prompt(session, f"write {tmp_path}/notes.txt words")
+        client.allow(await client.asked(), "reject")
+        await client.answer(prompt)
+        assert not [message for message in client.heard if message.get("method") == "fs/write_text_file"]
+
+
 async def test_a_question_of_the_hub_names_the_files_that_it_is_about(tmp_path: Path) -> None:
     """Editors open what `locations` names, so that a person sees what the question is about."""
     file = tmp_path / "notes.txt"

@@ -34,6 +34,7 @@ class AgentHost:
         *,
         can: Mapping[str, bool],
         chance: random.Random,
+        kind: type[ScriptedAgent] = ScriptedAgent,
     ) -> None:
         book.pids += 1
         self.pid = book.pids
@@ -53,7 +54,7 @@ class AgentHost:
         self._is_halted = False
         self._waiting: list[tuple[bytes, str, int]] = []
         self._timer: asyncio.TimerHandle | None = None
-        self.agent = ScriptedAgent(process, book, can=can, chance=chance, write=self._said, die=self.end)
+        self.agent = kind(process, book, can=can, chance=chance, write=self._said, die=self.end)
 
     # Hubs.
 

@@ -321,13 +321,22 @@ class ScriptedAgent:
 
     # Requests.
 
-    def _request(self, turn: Turn, method: str, params: dict[str, Any]) -> None:
+    def _request(
+        self,
+        turn: Turn,
+        method: str,
+        params: dict[str, Any],
+        *,
+        on_answer: Callable[[dict[str, Any]], None] | None = None,
+    ) -> None:
         self._book.numbers += 1
         number = turn.waits_for = self._book.numbers
         name = f"{turn.key}?{number}"
 
         def answered(message: dict[str, Any]) -> None:
             self._note_answer(name, message)
+            if on_answer is not None:
+                on_answer(message)
             turn.waits_for = None
             self._utter(turn)
             self._soon(turn)

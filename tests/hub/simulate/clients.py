@@ -104,12 +104,11 @@ class SimulatedClient:
 
     async def _begin(self) -> bool:
         ours: dict[str, Any] = {"events": True} if self.events else {}
-        fs = {"fs": {"readTextFile": True}} if self._lends else {}
         while True:
             params = {
                 "protocolVersion": 1,
-                "clientCapabilities": fs,
-                "_meta": {"dragoman": {**ours, "lazy": True}},
+                "clientCapabilities": self._capabilities(),
+                "_meta": {"dragoman": {**ours, **self._introduction(), "lazy": True}},
             }
             attempt = await self.call("initialize", params)
             if attempt.is_lost or attempt.answer is None:
@@ -117,6 +116,13 @@ class SimulatedClient:
             if "result" in attempt.answer:
                 return True
             await asyncio.sleep(0.5)
+
+    def _capabilities(self) -> dict[str, Any]:
+        return {"fs": {"readTextFile": True}} if self._lends else {}
+
+    def _introduction(self) -> dict[str, Any]:
+        """More of what it says of itself to the hub."""
+        return {}
 
     async def _come_back(self) -> None:
         """A plain client on a new connection: load what it worked in, say again what has no answer."""
@@ -160,7 +166,7 @@ class SimulatedClient:
             return
         for found in inbox.answer["result"]["requests"]:
             call = found["params"].get("toolCall", {})
-            self._world.oracle.chosen.setdefault(str(call.get("toolCallId")), set()).add("reject")
+            self._choose(found, str(call.get("toolCallId")), "reject")
             chosen = {"outcome": {"outcome": "selected", "optionId": "reject"}}
             members = {name: found[name] for name in ("sessionId", "request", "askedAt")}
             await self.call("_dragoman/hub/answer", {**members, "result": chosen})
@@ -273,15 +279,22 @@ class SimulatedClient:
         if message["method"] == "session/request_permission":
             option = self._chance.choice([one["optionId"] for one in message["params"]["options"]])
             name = self._name(message)
-            self._world.oracle.chosen.setdefault(name, set()).add(option)
+            self._choose(message, name, option)
             self._tell(f"answers {name}: {option}")
             self.say({"id": number, "result": {"outcome": {"outcome": "selected", "optionId": option}}})
         else:
             self.say({"id": number, "result": {"content": "what is in the file"}})
 
+    def _choose(self, question: dict[str, Any], name: str, option: str) -> None:
+        """A person decides; `question` has the `params` of what was asked."""
+        self._world.oracle.chosen.setdefault(name, set()).add(option)
+
     # Acting.
 
-    async def _follow(self, method: str, session: str) -> bool:
+    def _cwd_of(self, session: str) -> str:
+        return self._world.cwd
+
+    async def _follow(self, method: str, session: str, **ours: Any) -> bool:
         segment = self._following.get(session)
         if segment is None and any(place == session for place, _ in self._prompts.values()):
             segment = self._segment(session)  # who prompts in a session hears it from there on
@@ -289,7 +302,9 @@ class SimulatedClient:
             segment = Segment(method, session, self._now(), earlier=segment)
             self.segments.append(segment)
             self._following[session] = segment
-        params = {"sessionId": session, "cwd": "/simulated", "mcpServers": []}
+        params: dict[str, Any] = {"sessionId": session, "cwd": self._cwd_of(session), "mcpServers": []}
+        if ours:
+            params["_meta"] = {"dragoman": ours}
         attempt = await self.call(method, params)
         done = attempt.answer is not None and "result" in attempt.answer
         if done:
@@ -300,7 +315,19 @@ class SimulatedClient:
         return done
 
     async def _act(self) -> None:
-        acts: list[tuple[float, Callable[[], Awaitable[None]]]] = [
+        if self._quiet:
+            return
+        acts = self._acts()
+        await asyncio.sleep(self._chance.uniform(0.0, 1.0))
+        await self._new_session()
+        while not self._world.weather.is_calm:
+            await asyncio.sleep(self._chance.choice((0.01, 0.1, 0.5, 2.0)))
+            (act,) = self._chance.choices([one for _, one in acts], [weight for weight, _ in acts])
+            if self._here.is_set() and not self._world.weather.is_calm:
+                await act()
+
+    def _acts(self) -> list[tuple[float, Callable[[], Awaitable[None]]]]:
+        return [
             (2, self._new_session),
             (2, self._join_session),
             (10, self._new_prompt),
@@ -317,15 +344,6 @@ class SimulatedClient:
             (0.5, self._look_around),
             (1, self._lose_connection),
         ]
-        if self._quiet:
-            return
-        await asyncio.sleep(self._chance.uniform(0.0, 1.0))
-        await self._new_session()
-        while not self._world.weather.is_calm:
-            await asyncio.sleep(self._chance.choice((0.01, 0.1, 0.5, 2.0)))
-            (act,) = self._chance.choices([one for _, one in acts], [weight for weight, _ in acts])
-            if self._here.is_set() and not self._world.weather.is_calm:
-                await act()
 
     async def finish(self) -> None:
         """The world is calm: answer what is asked, and wait for what has no answer."""
@@ -347,7 +365,10 @@ class SimulatedClient:
 
     async def _new_session(self) -> None:
         if len(self._world.sessions) < self._world.most_sessions:
-            self._later(self._make_session("session/new", {"cwd": "/simulated", "mcpServers": []}))
+            self._later(self._make_session("session/new", self._new_session_params()))
+
+    def _new_session_params(self) -> dict[str, Any]:
+        return {"cwd": self._world.cwd, "mcpServers": []}
 
     async def _make_session(self, method: str, params: dict[str, Any]) -> None:
         attempt = await self.call(method, params)
@@ -383,18 +404,23 @@ class SimulatedClient:
             return
         self._keys += 1
         key = f"{self.name}-{self._keys}"
-        steps = self._chance.choices(STEPS, WEIGHTS, k=self._chance.randint(1, 5))
-        self._prompt(session, key, " ".join((key, *steps)))
+        self._prompt(session, key, " ".join((key, *self._steps())))
 
     def _prompt(self, session: str, key: str, text: str) -> None:
         self._prompts[key] = (session, text)
         self._world.prompts.setdefault(key, (session, text))
         params = {
             "sessionId": session,
-            "prompt": [{"type": "text", "text": text}],
+            "prompt": self._blocks(key, text),
             "_meta": {"dragoman": {"key": key}},
         }
         self.ask("session/prompt", params, key=key)
+
+    def _blocks(self, key: str, text: str) -> list[dict[str, Any]]:
+        return [{"type": "text", "text": text}]
+
+    def _steps(self) -> list[str]:
+        return self._chance.choices(STEPS, WEIGHTS, k=self._chance.randint(1, 5))
 
     async def _repeat_prompt(self) -> None:
         """The same key again: the same client by mistake, or another that took its work over."""
@@ -495,7 +521,7 @@ class SimulatedClient:
     async def _fork(self) -> None:
         session = self._any_session()
         if session is not None and len(self._world.sessions) < self._world.most_sessions:
-            params = {"sessionId": session, "cwd": "/simulated", "mcpServers": []}
+            params = {"sessionId": session, "cwd": self._cwd_of(session), "mcpServers": []}
             self._later(self._make_session("session/fork", params))
 
     async def _look_around(self) -> None:

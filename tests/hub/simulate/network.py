@@ -26,9 +26,16 @@ class WireEnd:
     peer: WireEnd
 
     def __init__(
-        self, process: Process, world: Process, *, chance: random.Random, limits: TransportLimits
+        self,
+        process: Process,
+        world: Process,
+        *,
+        chance: random.Random,
+        limits: TransportLimits,
+        splits: bool,
     ) -> None:
         self.limits = limits
+        self._splits = splits
         self.process = process
         self._world = world
         self._chance = chance
@@ -78,7 +85,8 @@ class WireEnd:
 
     def receive(self, block: bytes) -> None:
         self._size += len(block)
-        self._lane.send(self._chance.uniform(self._slow / 20, self._slow), self._arrive, block)
+        for part in block.splitlines(keepends=True) if self._splits else (block,):
+            self._lane.send(self._chance.uniform(self._slow / 20, self._slow), self._arrive, part)
 
     def hang_up(self) -> None:
         """The other end was closed: heard behind all that was written."""
@@ -130,10 +138,19 @@ class WireEnd:
 
 
 def wire(
-    left: Process, right: Process, world: Process, *, chance: random.Random, limits: TransportLimits
+    left: Process,
+    right: Process,
+    world: Process,
+    *,
+    chance: random.Random,
+    limits: TransportLimits,
+    splits: bool = False,
 ) -> tuple[WireEnd, WireEnd]:
-    one = WireEnd(left, world, chance=chance, limits=limits)
-    other = WireEnd(right, world, chance=chance, limits=limits)
+    """`splits` is whether each line travels by itself: a connection that is cut may have brought a part of a
+    block.
+    """
+    one = WireEnd(left, world, chance=chance, limits=limits, splits=splits)
+    other = WireEnd(right, world, chance=chance, limits=limits, splits=splits)
     one.peer, other.peer = other, one
     return one, other
 

@@ -79,10 +79,11 @@ class SimulatedNode:
 
     async def _open(self) -> None:
         world = self.world
-        specs = {"scripted": self._spec("scripted")}
+        specs = {name: self._spec(name) for name in world.agent_names}
         options = world.options
         if world.register is None:
             self.hub = Hub(self.disk, specs, options=options, remember=self._remember)
+            world.on_hub_made(self)
             await self.hub.__aenter__()
             return
         self.network = NetworkNode(
@@ -98,6 +99,7 @@ class SimulatedNode:
         node = Node(name=self.name, life=new_life(), home=self.name)
         self.cluster = Cluster(self.network, self.network, node, lease=LEASE)
         self.hub = Hub(self.disk, specs, options=options, remember=self._remember, ownership=self.cluster)
+        world.on_hub_made(self)
         await self.cluster.join(self.hub)
         await self.hub.__aenter__()
         await self.cluster.open()
@@ -123,6 +125,7 @@ class SimulatedNode:
                 world.book,
                 can=world.agent_can,
                 chance=world.chance("agent"),
+                kind=world.agent_kind,
             )
             self.hosts[name] = host
             return hold(host)
@@ -170,6 +173,7 @@ class SimulatedNode:
     async def stop(self) -> None:
         """As SIGTERM does it: drain, then leave the agents to the next hub."""
         self.is_up = False
+        await self.world.before_hub_closes(self)
         if self.cluster is not None:
             await self.cluster.drain()
         else:
@@ -180,6 +184,7 @@ class SimulatedNode:
 
     async def aclose(self) -> None:
         self.is_up = False
+        await self.world.before_hub_closes(self)
         await self.hub.aclose()
         if self.cluster is not None:
             await self.cluster.leave()

@@ -87,6 +87,9 @@ class Oracle:
         if deletes:
             self.deleted.add(session)
 
+    def is_deleted(self, session: str) -> bool:
+        return session in self.deleted
+
     def on_answer(self, client: SimulatedClient, attempt: Attempt, segment: Segment | None) -> None:
         """Everything of a turn is told before its end is."""
         assert attempt.answer is not None
@@ -174,20 +177,20 @@ class Oracle:
                 self._find(f"message {key} was given to an agent and has no outcome in its stream")
 
     def _judge_handovers(self, streams: dict[str, StreamReading]) -> None:
-        """One key makes one session, and is written once."""
+        """One key of one token makes one session, and is written once."""
         for session, reading in streams.items():
-            attempts = self._attempts(f"handover-{session}")
-            made = {
-                one.answer["result"]["sessionId"]
-                for one in attempts
-                if one.answer is not None and "result" in one.answer
-            }
             if not _is_unique(reading.successors):
                 self._find(f"the hand-over of {session} is written twice: {reading.successors}")
-            if session not in self.deleted and (len(made) > 1 or not made <= set(reading.successors)):
-                self._find(
-                    f"{session} was handed over to {sorted(made)}: its stream says {reading.successors}"
-                )
+            for client in self._world.clients:
+                made = {
+                    one.answer["result"]["sessionId"]
+                    for one in client.attempts
+                    if one.key == f"handover-{session}" and one.answer is not None and "result" in one.answer
+                }
+                if session not in self.deleted and (len(made) > 1 or not made <= set(reading.successors)):
+                    self._find(
+                        f"{session} was handed over to {sorted(made)}: its stream says {reading.successors}"
+                    )
 
     def _attempts(self, key: str) -> list[Attempt]:
         return [one for client in self._world.clients for one in client.attempts if one.key == key]

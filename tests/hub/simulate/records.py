@@ -36,5 +36,7 @@ class Segment:
         """What the same connection followed of this session when it asked for all of it."""
         self.texts: list[str] = []
         self.ended_turns: list[str] = []
+        self.echoes: list[str] = []
+        """Blocks of prompts that it was told."""
         self.is_followed = False
         """Whether the hub has agreed, and nothing has ended it."""

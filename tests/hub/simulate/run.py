@@ -16,8 +16,10 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable
+from functools import partial
 
-from tests.hub.simulate.world import Outcome, run_seed
+from tests.hub.simulate.consent_world import ConsentWorld
+from tests.hub.simulate.world import Outcome, World, run_seed
 
 STORY = 400
 """Events that are told of a failed seed, unless more are wanted."""
@@ -25,17 +27,20 @@ STORY = 400
 PROGRESS_SECONDS = 10.0
 
 
-def _run(seed: int) -> Outcome:
-    outcome = run_seed(seed)
+WORLDS: dict[str, type[World]] = {"sessions": World, "consent": ConsentWorld}
+
+
+def _run(world: str, seed: int) -> Outcome:
+    outcome = run_seed(seed, kind=WORLDS[world])
     return outcome if outcome.findings else outcome._replace(happenings=[])
 
 
-def replay(seed: int, *, last: int, grep: str) -> int:
-    outcome = run_seed(seed, verbose=True)
+def replay(seed: int, *, world: str, last: int, grep: str) -> int:
+    outcome = run_seed(seed, verbose=True, kind=WORLDS[world])
     shown = [one for one in outcome.happenings if grep in str(one)][-last:]
     print(*shown, sep="\n")
     print(f"\nseed {seed}: {len(outcome.happenings)} events in {outcome.seconds:.1f} virtual seconds")
-    print(f"hash {run_seed(seed).digest}")
+    print(f"hash {run_seed(seed, kind=WORLDS[world]).digest}")
     print(*([f"FOUND: {finding}" for finding in outcome.findings] or ["nothing was found"]), sep="\n")
     return 1 if outcome.findings else 0
 
@@ -43,8 +48,9 @@ def replay(seed: int, *, last: int, grep: str) -> int:
 class Tally:
     """What many seeds have come to."""
 
-    def __init__(self, seeds: range) -> None:
+    def __init__(self, seeds: range, world: str) -> None:
         self.seeds = seeds
+        self._world = world
         self.failed: list[Outcome] = []
         self._faults: Counter[str] = Counter()
         self._done = self._turns = self._steps = 0
@@ -78,13 +84,14 @@ class Tally:
 
     def tell(self) -> None:
         for outcome in self.failed[:5]:
-            print(f'\nmake simulate ARGS="--seed {outcome.seed}"  tells this story:')
+            print(f'\nmake simulate ARGS="--world {self._world} --seed {outcome.seed}"  tells this story:')
             print(*outcome.happenings[-40:], sep="\n")
             print(*(f"FOUND: {finding}" for finding in outcome.findings), sep="\n")
         print(*(f"  {count:7} {kind}" for kind, count in self._faults.most_common()), sep="\n")
         rest = len(self.seeds) - self._done
         if rest:
-            print(f'stopped: make simulate ARGS="--first {self.next} --seeds {rest}" goes on from here')
+            again = f"--world {self._world} --first {self.next} --seeds {rest}"
+            print(f'stopped: make simulate ARGS="{again}" goes on from here')
         seconds = time.monotonic() - self._began
         found = ", ".join(str(outcome.seed) for outcome in self.failed)
         print(
@@ -95,15 +102,15 @@ class Tally:
         )
 
 
-def run_many(seeds: range, *, jobs: int, most: int) -> int:
+def run_many(seeds: range, *, world: str, jobs: int, most: int) -> int:
     """Results come in the order of the seeds: a run that was stopped can go on behind the last one."""
-    tally = Tally(seeds)
+    tally = Tally(seeds, world)
     gc.freeze()
     ignore = (signal.SIGINT, signal.SIG_IGN)  # the interrupt key is for us
     context = multiprocessing.get_context("fork")
     with context.Pool(jobs, signal.signal, ignore, maxtasksperchild=500) as pool:
         try:
-            for outcome in pool.imap(_run, seeds, chunksize=4):
+            for outcome in pool.imap(partial(_run, world), seeds, chunksize=4):
                 tally.add(outcome)
                 if len(tally.failed) >= most:
                     break
@@ -116,6 +123,7 @@ def run_many(seeds: range, *, jobs: int, most: int) -> int:
 
 def main(arguments: Iterable[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="make simulate", description=__doc__)
+    parser.add_argument("--world", choices=tuple(WORLDS), default="sessions", help="what is simulated")
     parser.add_argument("--seed", type=int, help="replay this one and tell its story")
     parser.add_argument("--last", type=int, default=STORY, help="events of the story that are told")
     parser.add_argument("--grep", default="", help="tell only events that have this text")
@@ -125,9 +133,9 @@ def main(arguments: Iterable[str] | None = None) -> int:
     parser.add_argument("--findings", type=int, default=20, help="stop after so many failed seeds")
     chosen = parser.parse_args(None if arguments is None else list(arguments))
     if chosen.seed is not None:
-        return replay(chosen.seed, last=chosen.last, grep=chosen.grep)
+        return replay(chosen.seed, world=chosen.world, last=chosen.last, grep=chosen.grep)
     seeds = range(chosen.first, chosen.first + chosen.seeds)
-    return run_many(seeds, jobs=chosen.jobs, most=chosen.findings)
+    return run_many(seeds, world=chosen.world, jobs=chosen.jobs, most=chosen.findings)
 
 
 if __name__ == "__main__":

@@ -28,6 +28,8 @@ class Story:
         self.faults: Counter[str] = Counter()
         self.turns = 0
         self.findings: list[str] = []
+        self.expected_errors: tuple[str, ...] = ()
+        """How messages begin with which hubs may log an exception."""
         self._clock = clock
 
     def tell(self, who: str, what: str) -> None:
@@ -61,7 +63,9 @@ class StoryLog(logging.Handler):
         if process is not None and not process.is_alive:
             return  # its blocks are closed after the end of the run
         who = "?" if process is None else process.name
-        if record.exc_info and record.exc_info[1] is not None:
+        if record.getMessage().startswith(self._story.expected_errors or "\0"):
+            self._story.tell(who, f"log {record.getMessage()}")
+        elif record.exc_info and record.exc_info[1] is not None:
             self._story.find(f"{who} logs an exception: {record.getMessage()}: {record.exc_info[1]!r}")
         elif self._verbose:
             self._story.tell(who, f"log {record.levelname.lower()}: {record.getMessage()}")

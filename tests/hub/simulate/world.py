@@ -19,7 +19,7 @@ from dragoman.hub.engine.options import HubOptions
 from dragoman.hub.gate.admission import Grant
 from dragoman.journal.memory import MemoryJournal
 from dragoman.transport.contract import Transport, TransportLimits
-from tests.hub.simulate.agents import AgentBook
+from tests.hub.simulate.agents import AgentBook, ScriptedAgent
 from tests.hub.simulate.clients import SimulatedClient
 from tests.hub.simulate.disk import SimulatedDisk, Weather
 from tests.hub.simulate.network import SharedRegister, WireEnd, wire
@@ -61,6 +61,11 @@ class World:
 
     node_counts: tuple[int, ...] = (1, 1, 2, 3, 3, 4, 5)
     short_seeds: int = SHORT
+    agent_names: tuple[str, ...] = ("scripted",)
+    agent_kind: type[ScriptedAgent] = ScriptedAgent
+    splits_blocks = False
+    """Whether connections may be cut inside what was written at once."""
+    cwd = "/simulated"
 
     def __init__(self, seed: int, loop: VirtualLoop) -> None:
         self.loop = loop
@@ -69,9 +74,9 @@ class World:
         self.random = random.Random(f"{seed}/world")
         self.story = Story(loop.time)
         self.process = Process(loop, "world")
-        self.book = AgentBook(self.story)
+        self.book = self.make_book()
         self.weather = Weather(self.random)
-        self.oracle = Oracle(self)
+        self.oracle = self.make_oracle()
         self.journal = MemoryJournal(clock=loop.time)
         self.sessions: dict[str, None] = {}
         self.prompts = self.book.prompts
@@ -93,7 +98,19 @@ class World:
             on_last_leave=chance.choice(("go-on", "go-on", "cancel")),
         )
         self.nodes = [SimulatedNode(self, f"node{number}") for number in range(1, count + 1)]
-        self.clients = [
+        self.clients = self.make_clients()
+
+    # What other kinds of worlds have of their own.
+
+    def make_book(self) -> AgentBook:
+        return AgentBook(self.story)
+
+    def make_oracle(self) -> Oracle:
+        return Oracle(self)
+
+    def make_clients(self) -> list[SimulatedClient]:
+        chance = self.random
+        return [
             SimulatedClient(
                 self,
                 f"{name}",
@@ -102,6 +119,30 @@ class World:
             )
             for name in ("ann", "bob", "cleo", "dan")[: chance.randint(2, 4)]
         ]
+
+    def make_faults(self) -> list[Callable[[SimulatedNode], None]]:
+        return [
+            self._crash,
+            self._crash,
+            self._pause,
+            self._cut_off,
+            self._fill_disk,
+            self._set_clock,
+            self._kill_agent,
+            self._restart,
+        ]
+
+    def grant_of(self, client: SimulatedClient) -> Grant:
+        return Grant(client.name)
+
+    def on_hub_made(self, node: SimulatedNode) -> None:
+        """Before it takes up what another hub has left."""
+
+    async def before_hub_closes(self, node: SimulatedNode) -> None:
+        """In its process; not when it is killed."""
+
+    def close(self) -> None:
+        """After the run."""
 
     def chance(self, name: str) -> random.Random:
         """Another stream of random numbers, so that one part does not shift those of another."""
@@ -117,7 +158,12 @@ class World:
             raise LinkClosed("no hub is there")
         node = self.random.choice(up)
         here, there = wire(
-            client.process, node.process, self.process, chance=self.chance("wire"), limits=limits
+            client.process,
+            node.process,
+            self.process,
+            chance=self.chance("wire"),
+            limits=limits,
+            splits=self.splits_blocks,
         )
         node.wires.append((client, here))
         self.story.tell(client.name, f"connects to {node.process.name}")
@@ -126,7 +172,7 @@ class World:
 
     def _accept(self, node: SimulatedNode, there: WireEnd, client: SimulatedClient) -> None:
         if node.is_up and not node.hub.draining:
-            node.hub.accept(there, Grant(client.name))
+            node.hub.accept(there, self.grant_of(client))
         else:
             there.cut()
 
@@ -144,16 +190,7 @@ class World:
         longest = 10.0 if self.seed < self.short_seeds else 20.0
         until = self.loop.time() + chance.uniform(4.0, longest)
         gap = chance.choice((0.5, 2.0, 6.0))
-        faults: list[Callable[[SimulatedNode], None]] = [
-            self._crash,
-            self._crash,
-            self._pause,
-            self._cut_off,
-            self._fill_disk,
-            self._set_clock,
-            self._kill_agent,
-            self._restart,
-        ]
+        faults = self.make_faults()
         if chance.random() < 0.1:
             faults = []  # a fine day
         while self.loop.time() < until:
@@ -325,7 +362,7 @@ class World:
         """Somebody who was never there loads every session."""
         streams: dict[str, StreamReading] = {}
         for info in (await self.journal.list(limit=500)).streams:
-            if info.last and info.stream not in self.oracle.deleted:  # an agent may bring a deleted one back
+            if info.last and not self.oracle.is_deleted(info.stream):  # an agent may bring a deleted one back
                 entries = [one async for page in self.journal.replay(info.stream) for one in page]
                 streams[info.stream] = StreamReading(entries)
         observer = SimulatedClient(self, "observer", resumes=False, chance=self.chance("observer"))
@@ -391,6 +428,7 @@ def run_seed(seed: int, *, verbose: bool = False, kind: type[World] = World) -> 
     """One run. `verbose` puts what the hubs log into the story; it changes nothing else."""
     with virtual_time(str(seed)) as loop, ExitStack() as stack:
         world = kind(seed, loop)
+        stack.callback(world.close)
         stack.enter_context(_logged(world.story, verbose=verbose))
         main = world.process.start(world.run())
         try:

@@ -107,7 +107,8 @@ class SessionMoves:
     async def _resume(self, session: str, route: RoutedSession, node: str, position: Position) -> Branch:
         prompts = [pending.key for pending in self._pending_in(session) if pending.key]
         ours = {"after": str(position), "prompts": prompts, "wrote": route.own}
-        params = {"sessionId": session, "cwd": "/", "_meta": {"dragoman": ours}}
+        # No folder: it is the session's, and a token with roots may not open any other.
+        params = {"sessionId": session, "_meta": {"dragoman": ours}}
         branch = self._client.branch(node)
         before, route.node = route.node, node
         route.is_resuming = True

@@ -47,6 +47,7 @@ from dragoman.workspace.policy.policy_files import load_policy, read_file
 from dragoman.workspace.policy.policy_parser import PolicyError
 from dragoman.workspace.policy.policy_paths import policy_paths
 from dragoman.workspace.policy.remembered_rules import RememberedRules
+from dragoman.workspace.policy.rules import PolicyRule
 from dragoman.workspace.policy.tool_calls import ToolCalls
 from dragoman.workspace.remote_access import PERMIT_METHOD
 
@@ -310,11 +311,9 @@ class HubJudge:
         except (PolicyError, ValueError, OSError) as error:
             log.warning("people are asked about everything in %s: %s", roots[0], error)
             denials = [rule for rule in self._rules.rules if rule.decision == "deny"] if self._rules else []
-            layers = (
-                PolicyLayer(name=self._file, rules=tuple(denials)),
-                PolicyLayer(name=str(error), default="ask"),
-            )
-            return Policy(layers=layers)
+            # A rule, because it also holds for what clients lend: a default would be left to them.
+            everything = PolicyRule(decision="ask", source=str(error))
+            return Policy(layers=(PolicyLayer(name=self._file, rules=(*denials, everything)),))
 
     # What clients bring along.
 
