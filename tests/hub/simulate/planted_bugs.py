@@ -54,8 +54,8 @@ def _note(kind: str, instead: Any) -> Any:
 _plan = LiveSession._plan
 
 
-def _act_at_once(self: LiveSession, event: ev.Event, found: machine.StepResult) -> None:
-    _plan(self, event, found)
+def _act_at_once(self: LiveSession, found: machine.StepResult) -> None:
+    _plan(self, found)
     self._do_until(found.state.last)
 
 
