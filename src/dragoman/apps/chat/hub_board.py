@@ -17,6 +17,7 @@ import msgspec
 
 from dragoman import Client
 from dragoman.apps.chat.risk_notes import cautions_in
+from dragoman.decoders import convert
 from dragoman.errors import CallFailed, DragomanError, LocalMistake, NotAdvertised
 from dragoman.schema import v1
 from dragoman.schema.codec import read
@@ -340,7 +341,7 @@ def make_permission(fields: Fields, *, cwd: str) -> PermissionQuestion | None:
 def _view(fields: Fields, request: v1.RequestPermissionRequest, cwd: str) -> ActView:
     """What the hub has judged; a hub that does not say it has judged the request as it stands."""
     try:
-        return msgspec.convert(fields.get("act"), ActView)
+        return convert(fields.get("act"), ActView)
     except msgspec.ValidationError:
         context = ActContext(agent=_text(fields, "agent"), roots=(cwd,) if cwd else ())
         act = act_of_call(request.tool_call, context, session_id=request.session_id)
