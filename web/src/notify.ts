@@ -1,6 +1,6 @@
 /** Notifications, where the browser and the person allow them, for what waits while nobody looks. */
 
-import { headingOf } from "./model/asked";
+import { titleOf } from "./model/asked";
 import { sessionHash } from "./model/hubs";
 import { recall, remember } from "./model/memory";
 import type { Asked, SessionInfo } from "./model/types";
@@ -26,7 +26,7 @@ export async function switchNotifications(): Promise<boolean> {
 }
 
 export function notifyOf(asked: Asked): void {
-  const title = plain(headingOf(asked), "exact line");
+  const title = plain(titleOf(asked), "exact line");
   notify(title.slice(0, 120), plain(asked.title || asked.agent || ""), asked, asked.request);
 }
 

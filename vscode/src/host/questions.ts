@@ -4,7 +4,7 @@
  */
 
 import * as vscode from "vscode";
-import { orderedOptions, titleOf } from "../../../web/src/model/asked";
+import { orderedOptions, titleOf, wholeCall } from "../../../web/src/model/asked";
 import type { Asked, PermissionOption, ToolCall } from "../../../web/src/model/types";
 import { commandOf, cwdOf } from "../../../web/src/text/command";
 import { plain } from "../../../web/src/text/reveal";
@@ -36,7 +36,7 @@ export async function pickQuestion(questions: Asked[]): Promise<Asked | undefine
 /** Shows what is asked, and takes the answer. `showInView` is for what cannot be answered here. */
 export async function decide(hub: HubModel, documents: TextDocuments, asked: Asked, wish: Wish, showInView: () => void): Promise<void> {
   if (!isPermission(asked) || !hub.may("approve")) return showInView();
-  const call: ToolCall = asked.params.toolCall ?? {};
+  const call = await wholeCall(hub.rpc, asked);
   await showCall(documents, asked, call);
   const option = await chooseOption(hub, asked, call, wish);
   if (option === "view") showInView();
@@ -55,27 +55,13 @@ async function showCall(documents: TextDocuments, asked: Asked, call: ToolCall):
 export function describe(asked: Asked, call: ToolCall): string {
   const command = commandOf(call.rawInput);
   const cwd = cwdOf(call.rawInput);
-  const comments = [titleOf(asked), originOf(asked), cwd ? `in ${cwd}` : "", ...judged(asked), ...risksOf(asked)].filter(Boolean);
+  const comments = [titleOf(asked), originOf(asked), cwd ? `in ${cwd}` : "", ...risksOf(asked)].filter(Boolean);
   const body = command || texts(call) || (call.rawInput === undefined ? "The agent gave no details." : JSON.stringify(call.rawInput, null, 2));
   return [...comments.map((line) => `# ${plain(line, "exact line")}`), "", ...body.split("\n").map((line) => plain(line, "exact line")), ""].join("\n");
 }
 
 function texts(call: ToolCall): string {
   return (call.content ?? []).map((part) => part.content?.text ?? "").filter(Boolean).join("\n\n");
-}
-
-/** What the hub has judged beside the command and the texts. */
-function judged({ act }: Asked): string[] {
-  if (!act) return [];
-  const changes = (act.changes ?? []).filter((change) => change.new === undefined && change.patch === undefined);
-  return [
-    ...(act.variables ?? []).map((variable) => `with ${variable}`),
-    ...(act.places ?? []).map(({ path, isOutside }) => `${path}${isOutside ? " (outside the session)" : ""}`),
-    ...changes.map(({ path }) => `what would be in ${path} is not known`),
-    ...(act.unknownTexts ?? []).map((text) => `it also says: ${text}`),
-    ...(act.doubts ?? []).map((doubt) => `take care: ${doubt}`),
-    act.always ?? "",
-  ];
 }
 
 function risksOf(asked: Asked): string[] {
@@ -95,7 +81,7 @@ function chooseOption(hub: HubModel, asked: Asked, call: ToolCall, wish: Wish): 
   pick.placeholder = plain([...risksOf(asked).slice(0, 1), commandOf(call.rawInput) || originOf(asked)].join(" — "), "exact line");
   pick.ignoreFocusOut = true; // the change is there to be looked at meanwhile
   pick.items = [
-    ...fitting.map((option) => ({ label: `$(${String(option.kind).startsWith("allow") ? "check" : "close"}) ${plain(option.name, "exact line")}`, detail: option.kind === "allow_always" ? plain(asked.act?.always ?? "", "exact line") : undefined, option })),
+    ...fitting.map((option) => ({ label: `$(${String(option.kind).startsWith("allow") ? "check" : "close"}) ${plain(option.name, "exact line")}`, option })),
     { label: "$(comment-discussion) Show the session" },
   ];
   return new Promise((resolve) => {

@@ -6,7 +6,7 @@ shows a change as `edit`, whatever kind it says it is. `act_reader` makes acts. 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
@@ -101,25 +101,24 @@ class Act(Struct, frozen=True, kw_only=True):
 
     def objection(self) -> str | None:
         """Why its command must not be permitted by a rule, however well it reads."""
-        return next(self.objections(), None)
-
-    def objections(self) -> Iterator[str]:
-        """All that a person should know before they permit its command."""
         if self.script is None:
-            return
-        yield from self.doubts
+            return None
+        if self.doubts:
+            return self.doubts[0]
         if self.script.objection is not None:
-            yield self.script.objection
+            return self.script.objection
         if self.cwd and self.roots and not (is_plain(self.cwd) and self.is_in_roots(self.cwd)):
-            yield "it would start outside the folders of the session"
+            return "it would start outside the folders of the session"
         if self.roots and any(not self.is_in_roots(folder) for folder in self.folders()[1:]):
-            yield "it goes to a folder outside the session"
+            return "it goes to a folder outside the session"
         names = [variable.partition("=")[0] for variable in self.variables]
-        for name in filter(runs_code, names):
-            yield f"the agent sets the variable {name} for it, with which programs run or load other code"
         for name in names:
-            if not is_harmless(name) and not runs_code(name):
-                yield f"the agent sets the variable {name} for it"
+            if runs_code(name):
+                return (
+                    f"the agent sets the variable {name} for it, with which programs run or load other code"
+                )
+        unknown = [name for name in names if not is_harmless(name)]
+        return f"the agent sets the variable {unknown[0]} for it" if unknown else None
 
     @property
     def start(self) -> str:

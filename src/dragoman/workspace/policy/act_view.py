@@ -56,7 +56,7 @@ class ShownChange(Struct, frozen=True, kw_only=True, omit_defaults=True, rename=
 
 
 class ShownInput(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A member of a tool's input that nothing else shows, or something that cannot be shown as text."""
+    """A member of a tool's input that nothing else shows."""
 
     name: str = ""
     text: str
@@ -84,6 +84,8 @@ class ActView(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="cam
     changes: tuple[ShownChange, ...] = ()
     remarks: tuple[str, ...] = ()
     """What the agent says beside it."""
+    attachments: tuple[str, ...] = ()
+    """Types of what else it shows."""
     input: tuple[ShownInput, ...] = ()
     unknown_texts: tuple[str, ...] = ()
     """Texts that nobody understood: they may be places or commands."""
@@ -98,7 +100,7 @@ class ActView(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="cam
 def view_of(act: Act, call: v1.ToolCallUpdate | None = None, *, why: str = "", always: str = "") -> ActView:
     """`call` is all that the agent has said of a tool call: it adds remarks and the rest of the input."""
     changes, disagreements = _changes(act)
-    reasons = [*act.objections(), *(why for part in parts_of(act) for why in (part.nested, part.unknown))]
+    reasons = [why for part in parts_of(act) for why in (part.doubt, part.nested, part.unknown)]
     hides_values = act.method == "mcp"  # they are mostly keys
     return ActView(
         agent=act.agent,
@@ -114,7 +116,8 @@ def view_of(act: Act, call: v1.ToolCallUpdate | None = None, *, why: str = "", a
         places=tuple(ShownPlace(path=path, is_outside=_is_outside(act, path)) for path in act.paths),
         changes=tuple(changes),
         remarks=tuple(_remarks(call)),
-        input=(*_input(act, call), *_attachments(call)),
+        attachments=tuple(_attachments(call)),
+        input=tuple(_input(act, call)),
         unknown_texts=act.unknown_texts,
         doubts=tuple(dict.fromkeys(filter(None, (*act.doubts, *reasons, *disagreements)))),
         why=why,
@@ -172,12 +175,11 @@ def _remarks(call: v1.ToolCallUpdate | None) -> Iterator[str]:
             yield item.content.text
 
 
-def _attachments(call: v1.ToolCallUpdate | None) -> Iterator[ShownInput]:
+def _attachments(call: v1.ToolCallUpdate | None) -> Iterator[str]:
     for item in _content(call):
         inner = item.content if isinstance(item, v1.Content) else item
         if not isinstance(inner, v1.Diff | v1.TextContent):
-            kind = inner.tag if isinstance(inner, Unknown) else inner.__struct_config__.tag
-            yield ShownInput(name="It also shows", text=f"something of type {kind}")
+            yield inner.tag if isinstance(inner, Unknown) else str(inner.__struct_config__.tag)
 
 
 def _input(act: Act, call: v1.ToolCallUpdate | None) -> Iterator[ShownInput]:
