@@ -246,6 +246,16 @@ async def _cancel(tasks: set[asyncio.Task[Any]]) -> list[str]:
     return names
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    """A command in the test's own process ignores SIGINT at its end. Later children would inherit that."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        return (yield)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture(autouse=True, scope="module")
 def no_child_left_behind() -> Iterator[None]:
     before = children()
