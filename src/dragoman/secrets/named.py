@@ -1,0 +1,280 @@
+"""Secrets behind a telling name, in every common notation: shell, settings, markup, headers, code, prose.
+
+A name is searched for by a stem that all telling names have, then read backwards and forwards, and what follows
+says which notation it is. Quotes and spaces may be written with any number of backslashes, as in JSON that is
+quoted in a text, so the same search serves as a hint on frames that were not decoded. Pure.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from dragoman.secrets.names import Doubt, is_password, is_placeholder, is_telling, looks_secret, name_parts
+
+LONGEST_NAME = 64
+LONGEST_VALUE = 4096
+
+SPACE = r"(?:[ \t]|\\+t)"
+BREAK = r"(?:[ \t\r\n]|\\+[nrt])"
+QUOTE = r"""\\*["'`]"""
+_WRAPPED = (
+    r"(?:(?:new +)?(?:[\w.]{0,30}secret_?str(?:ing)?|string(?:::from)?|str|bytes|buffer\.from|\[\]byte|some|ok"
+    rf"|textencoder\(\)\.encode)\({SPACE}{{0,4}})?[bru]{{0,2}}(?={QUOTE})"
+)
+
+_FOLLOW = (
+    r"(?P<rest>[\w.-]{0,48}+)"
+    r"(?:"
+    # password: str = "…", password string = "…", password = "…", "password": "…", password => "…", a || "…"
+    rf"(?P<sign>(?:{QUOTE})?+[\])]{{0,2}}+{SPACE}{{0,20}}+(?:"
+    rf":{SPACE}{{0,2}}[&'\w.\[\]<>?| ]{{1,30}}?{SPACE}{{0,2}}=(?![=>])(?={SPACE}{{0,4}}{_WRAPPED})"
+    rf"|(?:string|str|\[\]byte){SPACE}{{0,2}}:?=|=>|:=|\?\?|\|\||={{1,3}}(?![=>~])|:(?![:=])"
+    rf"){SPACE}{{0,20}}(?:{_WRAPPED})?)"
+    # "password", "…"
+    rf"|(?P<comma>{QUOTE}{BREAK}{{0,8}}+,{BREAK}{{0,8}}+(?={QUOTE}))"
+    # <add key="Password" value="…">, {"name": "TOKEN", "value": "…"}, name: TOKEN and value: … in the next line
+    rf"|(?P<pair>(?:{QUOTE})?+{BREAK}{{0,40}}+,?{BREAK}{{0,40}}+(?:{QUOTE})?+value(?:{QUOTE})?+{SPACE}{{0,4}}+[:=]"
+    rf"{SPACE}{{0,4}}+)"
+    # setPassword("…"), .password("…")
+    rf"|(?P<call>\({SPACE}{{0,4}}+(?={QUOTE}))"
+    # the password is …
+    rf"|(?P<said>{SPACE}++(?:is|was|ist|lautet)(?: now| set to)?:?{SPACE}++)"
+    # <password type="x">…</password>
+    r"|(?P<tag>(?: [^<>\n]{0,80}+)?+>)"
+    r")"
+)
+
+STEMS = ("pass", "pwd", "secret", "token", "key", "cred", "auth", "cookie", "sessid", "signature", "sig=")
+"""What telling names have in them; each of these is searched for by itself."""
+
+_SCHEME = re.compile(
+    r"(?:bearer|basic|digest|token|api-?key|negotiate|ntlm|aws4-hmac-sha256|hawk|oauth|geniekey|key|splunk|bot|jwt"
+    r"|sso-key|dpop|hmac|signature|mac|ssws|pat|private|klaviyo-api-key|sharedkey(?:lite)?|sharedaccesssignature)"
+    r"(?:[ \t]|\\+t|%20)+",
+    re.ASCII | re.IGNORECASE,
+)
+_BARE_ENV = re.compile(r"[^\s\"'`\\]+|\\(?![nrt\"'`\\])")
+_BARE = re.compile(r"(?:[^\s\"'`\\;&|,<>(){}\[\]]|\\/)+")
+_BARE_QUERY = re.compile(r"(?:[^\s\"'`\\&#<>;)\]]|\\/)+")
+_LINE = re.compile(r"[^\r\n\"'`\\<>]+")
+_LAST_SETTING = re.compile(r"[\w ]+=[^;=\n]*;[ \t]*$")
+_BLOCK = re.compile(r"[|>][+-]?[ \t]*\r?\n(?P<indent>[ \t]+)(?P<secret>[^\r\n]+(?:\r?\n(?P=indent)[^\r\n]+)*)")
+
+
+_NEEDED = ("=", ":", ">", "(", ",", "|", "?", " is ", " was ")
+"""One of these stands between a name and its value. A single character is looked for in no time."""
+
+
+class NamedHint(NamedTuple):
+    """A telling name, where it begins, and what follows it."""
+
+    name: str
+    start: int
+    match: re.Match[str]
+
+
+@functools.cache
+def _stem_search(stem: str) -> re.Pattern[str]:
+    return re.compile(re.escape(stem.rstrip("=")) + _FOLLOW, re.ASCII)
+
+
+def named_hints(text: str, low: str) -> Iterator[NamedHint]:
+    """Telling names with something behind them. `low` is the text in small letters."""
+    if not any(map(low.__contains__, _NEEDED)):
+        return
+    for stem in STEMS:
+        if stem in low:
+            for match in _stem_search(stem).finditer(low):
+                start = name_start(low, match.start())
+                name = text[start : match.end("rest")]
+                if _is_telling_here(name, text, start, match):
+                    yield NamedHint(name, start, match)
+
+
+def name_start(low: str, at: int) -> int:
+    """Where the name around a place begins."""
+    first, least = at, max(0, at - LONGEST_NAME)
+    while first > least and (low[first - 1] in "_.-" or (low[first - 1].isalnum() and low[first - 1].isascii())):
+        first -= 1
+    if first and low[first - 1] == "\\" and first < at:
+        # The letter of an escape is no letter of the name.
+        first += 5 if low[first] == "u" and first + 5 <= at else 1
+    if first >= 4 and low[first - 1] == " " and low[first:at] == "" and low[first - 4 : first] in ("api ", "ess ", "ret ", "ate "):
+        return name_start(low, first - 1)  # API key, access key, secret key, private key
+    return first
+
+
+def _is_telling_here(name: str, text: str, start: int, match: re.Match[str]) -> bool:
+    if is_telling(name):
+        return True
+    before = text[start - 1 : start]
+    if before in ("?", "&"):
+        return name.lower() in {"key", "sig", "auth", "pass", "pw", "jwt", "code", "signature"} or is_telling(f"x_{name}")
+    is_capital = name.isupper() and match["sign"] is not None
+    return is_capital and name_parts(name)[-1:] == ("key",) and len(name) > 4 and "PUBLIC" not in name
+
+
+def named_spans(text: str, low: str, *, in_settings: bool) -> Iterator[tuple[int, int]]:
+    """The values behind telling names that look like secrets."""
+    for hint in named_hints(text, low):
+        kind = hint.match.lastgroup or ""
+        at = hint.match.end()
+        if kind == "tag":
+            if text[hint.start - 1 : hint.start] in ("<", ":"):
+                yield from _tag_value(text, at, hint.name)
+            continue
+        last = name_parts(hint.name)[-1]
+        if kind == "sign" and last in ("authorization", "cookie"):
+            yield from _header_value(text, at, is_cookie=last == "cookie")
+            continue
+        if opening := _QUOTES.match(text, at):
+            yield from _quoted_value(text, opening, hint, kind, in_settings=in_settings)
+        elif kind in ("sign", "said", "pair"):
+            yield from _bare_value(text, at, hint, kind, in_settings=in_settings)
+
+
+_QUOTES = re.compile(r"""(\\*)(["'`])""")
+
+
+def quote_end(text: str, start: int, opening: re.Match[str]) -> int:
+    """Where a quoted text ends; -1 if its quote is not closed in its line. A quote with more backslashes than
+    the first one is part of the text, and so is one behind an escaped backslash.
+    """
+    slashes, quote = len(opening[1]), opening[2]
+    limit = min(len(text), start + LONGEST_VALUE)
+    line_end = text.find("\n", start, limit)
+    limit = limit if line_end < 0 else line_end
+    at = text.find(quote, start, limit)
+    while at >= 0:
+        run = at - start - len(text[start:at].rstrip("\\"))
+        if run >= slashes and (run - slashes) % (2 * (slashes + 1)) == 0:
+            return at - slashes
+        at = text.find(quote, at + 1, limit)
+    return -1
+
+
+def _quoted_value(
+    text: str, opening: re.Match[str], hint: NamedHint, kind: str, *, in_settings: bool
+) -> Iterator[tuple[int, int]]:
+    start = opening.end()
+    quote = opening[2]
+    if text.startswith(quote * 2, start) and not opening[1]:
+        start += 2
+        end = text.find(quote * 3, start, start + LONGEST_VALUE)
+    else:
+        end = quote_end(text, start, opening)
+    if end < 0:
+        bare = _BARE.match(text, start)
+        end = bare.end() if bare else start
+    value = text[start:end]
+    sign = hint.match["sign"] or ""
+    name = hint.name
+    is_shell = sign.startswith("=") and name.isupper() and not in_settings
+    if _names_the_name(value, name):
+        return
+    if is_shell or in_settings:
+        doubt = Doubt.NONE
+    elif "==" in sign or kind == "said":
+        doubt = Doubt.RANDOM
+    elif is_password(name) or _is_data(text, hint):
+        doubt = Doubt.WORD
+    else:
+        doubt = Doubt.RANDOM
+    if end > start and looks_secret(value, doubt, is_quoted=True):
+        if scheme := _SCHEME.match(text, start, end):
+            start = scheme.end()
+        yield start, end
+
+
+def _is_data(text: str, hint: NamedHint) -> bool:
+    """Whether it is JSON that names its value with one of the plainest names."""
+    return False
+
+
+def _names_the_name(value: str, name: str) -> bool:
+    """`password: "Password"` and `API_KEY = "api_key"` are labels."""
+    parts = name_parts(value)
+    return bool(parts) and set(parts) <= {*name_parts(name), "field", "the", "your", "new", "old", "current"}
+
+
+def _bare_value(
+    text: str, at: int, hint: NamedHint, kind: str, *, in_settings: bool
+) -> Iterator[tuple[int, int]]:
+    name, start = hint.name, hint.start
+    before = text[start - 1 : start]
+    sign = hint.match[kind] or ""
+    line_start = text.rfind("\n", 0, start) + 1
+    head = text[line_start:start].strip()
+    is_tight = sign == "="
+    is_alone = head in ("", "-", "export", "set", "ENV", "ARG", "env", "+", "*", "- -", "declare -x", "$env:")
+    doubt = Doubt.RANDOM
+    pattern = _BARE
+    if block := _BLOCK.match(text, at):
+        if kind == "sign" and sign.strip() == ":" and not is_placeholder(block["secret"]):
+            yield block.span("secret")
+        return
+    if is_tight and before in ("?", "&"):
+        pattern, doubt = _BARE_QUERY, Doubt.NONE
+    elif is_tight and (name.isupper() or name.startswith(("_", "npm_config_", "//")) or ":_" in name):
+        pattern, doubt = (_BARE_ENV if is_alone and head != "env" else _BARE), Doubt.NONE
+        doubt = Doubt.NONE
+    elif "=" in sign and _LAST_SETTING.search(text, line_start, start):
+        pattern, doubt = re.compile(r"[^;\s\"'`\\]+"), Doubt.NONE
+    elif in_settings and is_alone:
+        pattern, doubt = _BARE_ENV, Doubt.NONE
+    elif is_alone and kind != "said" and _ends_line(text, at):
+        pattern = _BARE_ENV
+        doubt = Doubt.WORD if is_password(name) else Doubt.RANDOM
+    value = pattern.match(text, at)
+    if value is None:
+        return
+    end = value.end()
+    if pattern is _BARE and text[end : end + 1] in ("(", "[", "{") and doubt is not Doubt.NONE:
+        return
+    word = value[0].rstrip(".,:;!?)]}") if doubt is not Doubt.NONE else value[0]
+    is_line = pattern is _BARE_ENV and is_alone
+    is_plain = is_line and doubt is Doubt.WORD and word[:1].islower() and word.isalnum()
+    if word and not _names_the_name(word, name) and looks_secret(word, doubt, is_quoted=is_plain):
+        yield at, at + len(word)
+
+
+def _ends_line(text: str, at: int) -> bool:
+    """Whether one word comes, and then the line is over."""
+    match = re.compile(r"[^\s\"'`,;{}()\[\]\\]+[ \t\r]*(?:\n|\\n|\Z|#)").match(text, at)
+    return match is not None
+
+
+def _header_value(text: str, at: int, *, is_cookie: bool) -> Iterator[tuple[int, int]]:
+    """What a header sends to prove who asks: behind its scheme, up to the end of the line or the string."""
+    opening = _QUOTES.match(text, at)
+    start = opening.end() if opening else at
+    line = _LINE.match(text, start)
+    if line is None:
+        return
+    end = start + len(line[0].rstrip())
+    if scheme := _SCHEME.match(text, start, end):
+        start = scheme.end()
+    value = text[start:end]
+    first = value.split(" ", 1)[0].rstrip(",;")
+    if is_cookie:
+        is_secret = "=" in first and not is_placeholder(first.partition("=")[2])
+    elif scheme:
+        is_secret = len(first) >= 4 and not is_placeholder(first) and not first.isalpha() or len(first) > 24
+    else:
+        is_secret = looks_secret(first, Doubt.RANDOM, is_quoted=opening is not None)
+        end = start + len(first)
+    if is_secret and end > start and not is_placeholder(value):
+        yield start, end
+
+
+def _tag_value(text: str, at: int, name: str) -> Iterator[tuple[int, int]]:
+    end = text.find("<", at, at + LONGEST_VALUE)
+    if end > at and text.startswith(("</", "<!", "<\\/"), end):
+        value = text[at:end].strip()
+        doubt = Doubt.WORD if is_password(name) else Doubt.RANDOM
+        if value and not _names_the_name(value, name) and looks_secret(value, doubt, is_quoted=True):
+            start = text.index(value, at)
+            yield start, start + len(value)

@@ -1,0 +1,163 @@
+"""Secrets that are known by where they stand: in an address, in the options of a program, in a manifest. Pure."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import functools
+import re
+from collections.abc import Iterator
+
+from dragoman.secrets.named import BREAK, QUOTE, SPACE
+from dragoman.secrets.names import Doubt, is_placeholder, is_telling, looks_secret
+
+_LOGIN = re.compile(r":(?:\\?/){2}")
+_USER_INFO = re.compile(
+    r"(?P<user>[^\s/\"'`\\:@<>{}()\[\]]{0,200})(?::(?P<secret>(?:[^\s/\"'`\\@<>]|\\/){1,500}))?@(?=[\w\[$%{-])", re.ASCII
+)
+_DSN = re.compile(r"@(?:tcp|unix|udp)\(")
+
+
+def login_spans(text: str, low: str) -> Iterator[tuple[int, int]]:
+    """Passwords in addresses: `scheme://user:password@host`, `https://token@host`, `user:password@tcp(…)`."""
+    if "@" not in text:
+        return
+    for scheme in _LOGIN.finditer(text):
+        match = _USER_INFO.match(text, scheme.end())
+        if match is None:
+            continue
+        if match["secret"] is not None:
+            secret = match["secret"]
+            if not is_placeholder(secret) or secret.lower() in _REAL:
+                yield match.span("secret")
+        elif len(match["user"]) >= 16 and looks_secret(match["user"], Doubt.RANDOM, is_quoted=True):
+            yield match.span("user")
+    if "(" in text:
+        for place in _DSN.finditer(text):
+            user, colon, secret = text[max(0, place.start() - 200) : place.start()].rpartition(":")
+            if colon and user[-1:].isalnum() and secret and not is_placeholder(secret) and " " not in secret:
+                yield place.start() - len(secret), place.start()
+
+
+_REAL = frozenset({"test", "foo", "bar", "user", "name", "login", "id"})
+
+_WORD = r"(?P<secret>[^\s\"'`\\;|&<>]+)"
+_VALUE = rf"(?:{QUOTE})?{_WORD}"
+_LOGIN_PAIR = rf"(?:{QUOTE})?[^\s:\"'`\\]{{1,100}}:(?P<secret>[^\s\"'`\\]+)"
+_ARGS = r"[^\n;|&]{0,300}?"
+
+
+def _option(option: str, *, program: str = r"[\w-]*", gap: str = "+", value: str = _VALUE) -> str:
+    return rf"{program}{_ARGS}{SPACE}{option}{SPACE}{gap}{value}"
+
+
+_COMMANDS: tuple[tuple[str, str, str], ...] = (
+    (" -", "curl", _option("(?:-u|--user|--proxy-user|-U)", gap="*=?", value=_LOGIN_PAIR)),
+    (" -", "http", _option("(?:-a|--auth)", program="https?(?= )", gap="*=?", value=_LOGIN_PAIR)),
+    (" -", "mysql", _option("-p", gap="{0}")),
+    (" -", "mariadb", _option("-p", gap="{0}")),
+    (" -", " login", _option("-p")),
+    (" -", "redis-cli", _option("-a")),
+    (" -", "ldap", _option("-w", gap="*")),
+    (" -", "zip", _option("(?-i:-P)", gap="*")),
+    (" -", "7z", _option("-p", gap="{0}")),
+    (" -", "mongo", _option("(?-i:-p)")),
+    (" -", "sqlcmd", _option("(?-i:-P)", gap="*")),
+    (" -", "smb", _option("(?-i:-U)", gap="*", value=rf"(?:{QUOTE})?[^\s%\"']+%{_WORD}")),
+    (" -", "from-literal", rf"from-literal(?:=|{SPACE}+)(?:{QUOTE})?(?P<name>[\w.-]+)={_WORD}"),
+    ("pass", "sshpass", rf"sshpass{SPACE}+-p{SPACE}*{_VALUE}"),
+    ("pass", "htpasswd", rf"htpasswd{SPACE}+-\w*b\w*{SPACE}+(?:-\w+{SPACE}+)?\S+{SPACE}+\S+{SPACE}+{_VALUE}"),
+    ("pass", "pass:", rf"(?<!\w)pass:{_VALUE}"),
+    ("pass", "password", rf"(?:(?<=with )|(?<=set )|(?<=ypted ))password(?:{BREAK}|=)+{QUOTE}(?P<secret>[^\"'`\\]+)"),
+    ("pass", "login", rf"login{BREAK}+\S+{BREAK}+password{BREAK}+{_VALUE}"),
+    ("", "identified ", rf"identified{BREAK}+(?:with{BREAK}+\S+{BREAK}+)?by{BREAK}+{QUOTE}(?P<secret>[^\"'`\\]+)"),
+    ("_", " set ", rf"(?:(?<=config)|(?<=configure)) set {SPACE}*(?P<name>[\w.:/@-]+)(?:{SPACE}+|=){_VALUE}"),
+    ("_", "env ", rf"(?:(?<=^)|(?<=\n)|(?<=\\n))env{SPACE}+(?P<name>\w+){SPACE}+(?P<secret>[^\s=\"'`\\]\S*)"),
+)
+"""A word that the text has, a word with which the place begins, and the place with its secret. Where there is a
+name, it must be a telling one.
+"""
+
+
+@functools.cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.ASCII | re.IGNORECASE)
+
+
+def command_spans(text: str, low: str) -> Iterator[tuple[int, int]]:
+    """Secrets among the words of commands and statements."""
+    has = {need: need in low for need in ("", " -", "_", "pass")}
+    for need, word, pattern in _COMMANDS:
+        at = low.find(word) if has[need] else -1
+        while at >= 0:
+            if match := _compiled(pattern).match(text, at):
+                name = match.groupdict().get("name")
+                if (name is None or is_telling(name)) and not is_placeholder(match["secret"]):
+                    yield match.span("secret")
+            at = low.find(word, at + len(word))
+
+
+FLAG = re.compile(
+    rf"--?(?P<name>[a-z][\w.-]*+)(?P<gap>=|{SPACE}+|{QUOTE}{BREAK}{{0,8}},{BREAK}{{0,8}})(?:{QUOTE})?(?=[^\s\"'`\\,-])",
+    re.ASCII | re.IGNORECASE,
+)
+_FLAG_VALUE = re.compile(r"(?:[^\s\"'`\\;|&<>]|\\/)+")
+
+
+def flag_spans(text: str, low: str) -> Iterator[tuple[int, int]]:
+    """`--token …`, `--password=…`, `"--api-key", "…"`."""
+    if "-" not in text:
+        return
+    for match in FLAG.finditer(text):
+        if not is_telling(match["name"]) or match["name"].lower().endswith(("-stdin", "-file", "-env")):
+            continue
+        if text[match.start() - 1 : match.start()].isalnum():
+            continue
+        value = _FLAG_VALUE.match(text, match.end())
+        if value is None or is_placeholder(value[0]):
+            continue
+        is_long = match[0].startswith("--")
+        if is_long or looks_secret(value[0], Doubt.RANDOM, is_quoted=True):
+            yield value.span()
+
+
+_BEARER = re.compile(rf"\bbearer(?:{SPACE}|%20|\\u0020)+(?P<secret>(?:[A-Za-z0-9._~+/=:-]|\\/){{8,}})", re.ASCII | re.IGNORECASE)
+_BASIC = re.compile(rf"\bbasic(?:{SPACE}|%20)+(?P<secret>[A-Za-z0-9+/]{{8,}}={{0,2}})", re.ASCII | re.IGNORECASE)
+
+
+def scheme_spans(text: str, low: str) -> Iterator[tuple[int, int]]:
+    """`Bearer …` and `Basic …` wherever they stand."""
+    if "bearer" in low:
+        for match in _BEARER.finditer(text):
+            secret = match["secret"].rstrip(".:")
+            has_digit = any(map(str.isdigit, secret))
+            if (has_digit or len(secret) > 24 and not secret.isalpha()) and not is_placeholder(secret):
+                yield match.start("secret"), match.start("secret") + len(secret)
+    if "auth" in low and "basic" in low:
+        for match in _BASIC.finditer(text):
+            if _is_login(match["secret"]):
+                yield match.span("secret")
+
+
+def _is_login(value: str) -> bool:
+    """Whether it is `user:password` in base64."""
+    try:
+        login = base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return b":" in login and login.isascii() and login.decode("ascii").isprintable()
+
+
+_MANIFEST = re.compile(r"^kind:[ \t]*secret\b", re.MULTILINE | re.IGNORECASE)
+_DATA = re.compile(r"^(?P<indent>[ \t]*)(?:string)?data:[ \t]*\n(?P<rows>(?:(?P=indent)[ \t]+[^\n]*(?:\n|\Z)|[ \t]*\n)+)", re.M | re.I)
+_ROW = re.compile(r"^[ \t]+[\w.\"'-]+:[ \t]+(?:[|>][+-]?[ \t]*\n(?P<deep>[ \t]+)|[\"'])?(?P<secret>[^\s\"'|>][^\n\"']*)", re.M)
+
+
+def manifest_spans(text: str, low: str) -> Iterator[tuple[int, int]]:
+    """The values of a Kubernetes Secret."""
+    if "kind: secret" not in low or _MANIFEST.search(text) is None:
+        return
+    for data in _DATA.finditer(text):
+        for row in _ROW.finditer(text, *data.span("rows")):
+            if not is_placeholder(row["secret"]):
+                yield row.span("secret")
