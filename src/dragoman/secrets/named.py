@@ -56,7 +56,7 @@ _SCHEME = re.compile(
     r"(?:[ \t]|\\+t|%20)+",
     re.ASCII | re.IGNORECASE,
 )
-_BARE_ENV = re.compile(r"[^\s\"'`\\]+|\\(?![nrt\"'`\\])")
+_BARE_ENV = re.compile(r"(?:[^\s\"'`\\;]|;(?![\s\"'`\\]|\Z)|\\/)+")
 _BARE = re.compile(r"(?:[^\s\"'`\\;&|,<>(){}\[\]]|\\/)+")
 _BARE_QUERY = re.compile(r"(?:[^\s\"'`\\&#<>;)\]]|\\/)+")
 _LINE = re.compile(r"[^\r\n\"'`\\<>]+")
@@ -109,7 +109,7 @@ def name_start(low: str, at: int) -> int:
 
 def _is_telling_here(name: str, text: str, start: int, match: re.Match[str]) -> bool:
     if is_telling(name):
-        return True
+        return match["call"] is None or is_telling(name.rpartition(".")[2])
     before = text[start - 1 : start]
     if before in ("?", "&"):
         return name.lower() in {"key", "sig", "auth", "pass", "pw", "jwt", "code", "signature"} or is_telling(f"x_{name}")
@@ -137,6 +137,10 @@ def named_spans(text: str, low: str, *, in_settings: bool) -> Iterator[tuple[int
 
 
 _QUOTES = re.compile(r"""(\\*)(["'`])""")
+_DATA_QUOTES = ('"', "'")
+_LABEL = re.compile(r"[^\W\d]*|.*\s.*|[\w-]+(?:[.:/][\w-]+)+|[a-zA-Z]+(?:[-_][a-zA-Z]+)+")
+"""What data have behind such names that is no secret: a word, words, a dotted name."""
+_CALL_END = re.compile(rf"{QUOTE}{SPACE}{{0,4}}\)")
 
 
 def quote_end(text: str, start: int, opening: re.Match[str]) -> int:
@@ -173,14 +177,16 @@ def _quoted_value(
     sign = hint.match["sign"] or ""
     name = hint.name
     is_shell = sign.startswith("=") and name.isupper() and not in_settings
-    if _names_the_name(value, name):
+    if _names_the_name(value, name) or (kind == "call" and not _CALL_END.match(text, end)):
         return
     if is_shell or in_settings:
         doubt = Doubt.NONE
-    elif "==" in sign or kind == "said":
+    elif "==" in sign or kind in ("said", "comma"):
         doubt = Doubt.RANDOM
-    elif is_password(name) or _is_data(text, hint):
+    elif is_password(name):
         doubt = Doubt.WORD
+    elif sign.lstrip("\\")[:1] in _DATA_QUOTES and ":" in sign and not _LABEL.fullmatch(value):
+        doubt = Doubt.NONE
     else:
         doubt = Doubt.RANDOM
     if end > start and looks_secret(value, doubt, is_quoted=True):
@@ -189,15 +195,11 @@ def _quoted_value(
         yield start, end
 
 
-def _is_data(text: str, hint: NamedHint) -> bool:
-    """Whether it is JSON that names its value with one of the plainest names."""
-    return False
-
-
 def _names_the_name(value: str, name: str) -> bool:
     """`password: "Password"` and `API_KEY = "api_key"` are labels."""
     parts = name_parts(value)
-    return bool(parts) and set(parts) <= {*name_parts(name), "field", "the", "your", "new", "old", "current"}
+    about = {*name_parts(name), "field", "the", "your", "new", "old", "current"}
+    return bool(parts) and all(part in about or (part.isdigit() and len(part) < 2) for part in parts)
 
 
 def _bare_value(
@@ -218,9 +220,8 @@ def _bare_value(
         return
     if is_tight and before in ("?", "&"):
         pattern, doubt = _BARE_QUERY, Doubt.NONE
-    elif is_tight and (name.isupper() or name.startswith(("_", "npm_config_", "//")) or ":_" in name):
+    elif is_tight and (name.isupper() or name.lower() in ("_auth", "_authtoken", "_password")):
         pattern, doubt = (_BARE_ENV if is_alone and head != "env" else _BARE), Doubt.NONE
-        doubt = Doubt.NONE
     elif "=" in sign and _LAST_SETTING.search(text, line_start, start):
         pattern, doubt = re.compile(r"[^;\s\"'`\\]+"), Doubt.NONE
     elif in_settings and is_alone:

@@ -50,7 +50,7 @@ _NOT_AFTER = frozenset(
     | {"template", "param", "params", "args", "arg", "attribute", "attr", "property", "prop", "props", "key", "keys"}
     | {"mask", "char", "chars", "charset", "encoding", "digest", "fingerprint", "checksum", "lifetime", "duration"}
     | {"created", "updated", "at", "in", "of", "for", "is", "not", "was", "or", "and", "the", "context", "keyring"}
-    | {"management", "rotation", "rotate", "scanning", "scan", "agent", "sock", "socket", "cmd", "command"}
+    | {"threshold", "management", "rotation", "rotate", "scanning", "scan", "agent", "sock", "socket", "cmd", "command"}
 )
 """Behind a telling word these say that something about the secret is meant, and not the secret."""
 
@@ -136,7 +136,7 @@ _PLACEHOLDERS = frozenset(
     | {"dict", "map", "set", "const", "let", "var", "return", "if", "for", "in", "is", "not", "the", "a", "an"}
     | {"bearer", "basic", "auto", "missing", "invalid", "omitted", "removed", "disabled", "enabled", "varchar"}
     | {"and", "or", "to", "of", "with", "from", "prompt", "interactive", "stdin", "-", "inherit", "ask"}
-    | {"login", "username", "user", "hash", "date", "time", "id", "type", "pass", "cookie", "anonymous", "binary"}
+    | {"float", "double", "login", "username", "user", "hash", "date", "time", "id", "type", "pass", "cookie", "anonymous", "binary"}
 )
 _REFERENCE = re.compile(
     r"""\$(?:\{|\(|\w+\b(?![!@\#%^&*])|\{\{)|<[^<>]*>?$|\{\{|\{%|%[({]|%\w+%$|%[sdrv]\b|@\{|\#\{|\{[\w.:!$()\[\]'"]*\}$
@@ -153,7 +153,7 @@ _PLACE = re.compile(
     re.IGNORECASE,
 )
 _ORDINARY = re.compile(
-    r"(?:[A-Za-z][A-Za-z]*(?:[-_. :/|,][A-Za-z]+)*[-_.:]?\d{0,1}|[\d.,:/x -]+|v?\d+(?:\.\d+)+[\w.-]*"
+    r"(?:[A-Za-z][A-Za-z]*(?:[-_. :/|,][A-Za-z]+)*|[\d.,:/x -]+|v?\d+(?:\.\d+)+[\w.-]*"
     r"|(?:sha|md|utf|base|aes|rsa|oauth|int|uint|float|hs|rs|es|ps|p|ed|x|http|s|ipv|latin|iso|cp|i|u|f|win|h)"
     r"-?\d{1,5}(?:[-_.]\w+)*|#[0-9a-fA-F]{3,8}|0x[0-9a-fA-F]{1,8})",
     re.ASCII,
@@ -191,7 +191,7 @@ def looks_secret(value: str, doubt: Doubt, *, is_quoted: bool) -> bool:
         return False
     has_digit, has_letter = any(map(str.isdigit, value)), any(map(str.isalpha, value))
     if has_digit and has_letter:
-        return is_quoted or len(value) >= 8
+        return is_quoted or len(value) >= 7
     return has_letter and len(_SIGNS.findall(value)) >= 1 and len(value) >= 8 and is_quoted and value.isascii()
 
 

@@ -70,7 +70,7 @@ _COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("pass", "pass:", rf"(?<!\w)pass:{_VALUE}"),
     ("pass", "password", rf"(?:(?<=with )|(?<=set )|(?<=ypted ))password(?:{BREAK}|=)+{QUOTE}(?P<secret>[^\"'`\\]+)"),
     ("pass", "login", rf"login{BREAK}+\S+{BREAK}+password{BREAK}+{_VALUE}"),
-    ("", "identified ", rf"identified{BREAK}+(?:with{BREAK}+\S+{BREAK}+)?by{BREAK}+{QUOTE}(?P<secret>[^\"'`\\]+)"),
+    ("", "identified ", rf"identified{BREAK}+(?:with{BREAK}+\S+{BREAK}+)?by{BREAK}+\\*[\"'](?P<secret>[^\"'`\\]+)"),
     ("_", " set ", rf"(?:(?<=config)|(?<=configure)) set {SPACE}*(?P<name>[\w.:/@-]+)(?:{SPACE}+|=){_VALUE}"),
     ("_", "env ", rf"(?:(?<=^)|(?<=\n)|(?<=\\n))env{SPACE}+(?P<name>\w+){SPACE}+(?P<secret>[^\s=\"'`\\]\S*)"),
 )
@@ -96,6 +96,9 @@ def command_spans(text: str, low: str) -> Iterator[tuple[int, int]]:
                     yield match.span("secret")
             at = low.find(word, at + len(word))
 
+
+FLAG_NAME = re.compile(r"--?([a-z][\w.-]*+)(?=[=\s\"'`\\]|\Z)", re.ASCII | re.IGNORECASE)
+"""An option, if its value comes; also if that is the next string of a list."""
 
 FLAG = re.compile(
     rf"--?(?P<name>[a-z][\w.-]*+)(?P<gap>=|{SPACE}+|{QUOTE}{BREAK}{{0,8}},{BREAK}{{0,8}})(?:{QUOTE})?(?=[^\s\"'`\\,-])",

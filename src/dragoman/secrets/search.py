@@ -19,7 +19,7 @@ from typing import NamedTuple
 from dragoman.secrets.named import named_hints, named_spans
 from dragoman.secrets.names import REDACTED, is_telling
 from dragoman.secrets.places import (
-    FLAG,
+    FLAG_NAME,
     command_spans,
     flag_spans,
     login_spans,
@@ -44,7 +44,7 @@ _RUN = b"a" * 16
 _RUN_TABLE = bytes(97 if code < 128 and (chr(code).isalnum() or chr(code) in "_-") else 32 for code in range(256))
 _LONG_RUN = re.compile(r"[\w./~:+$=,@%-]{16,}+", re.ASCII)
 _CRYPT = re.compile(r"\$(?:2[aby]|[156y]|apr1|argon2\w{1,2})\$", re.ASCII)
-_ESCAPED = re.compile(r"\\u00(?:2[^67]|3[^ceCE]|[4-7])", re.ASCII)
+_ESCAPED = re.compile(r"\\u00[2-7]", re.ASCII)
 
 
 @functools.cache
@@ -75,7 +75,7 @@ def has_hint(text: str) -> bool:
     return (
         has_shape_hint(text)
         or next(named_hints(text, low), None) is not None
-        or ("-" in text and any(is_telling(match["name"]) for match in FLAG.finditer(text)))
+        or ("-" in text and any(map(is_telling, FLAG_NAME.findall(text))))
         or next(scheme_spans(text, low), None) is not None
         or next(login_spans(text, low), None) is not None
         or next(command_spans(text, low), None) is not None
