@@ -1,8 +1,8 @@
 """Makes known secrets in frames unreadable before they are stored.
 
-What a secret is, `dragoman.secrets` knows: the names of values stay, so that a reader sees what was there. This
-module makes it cheap for frames that come in streams: what many of them share is looked at once. A frame that
-holds no secret is returned as it is, unparsed. A secret that was cut in two by a stream of chunks is not found.
+What a secret is, `dragoman.secrets` knows. The names of values stay, so that a reader sees what was there.
+This module makes it cheap for frames that come in streams: what many of them share is looked at once. A frame
+without a secret is returned as it is, unparsed. A secret that chunks of a stream cut in two is not found.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Secrets of JSON frames: what `search` finds in their strings, and what their structure tells besides. Pure.
 
-A frame is decoded, each of its strings is redacted, and it is encoded again: so it stays JSON, and nothing but
-strings differs. Values under a telling name go whatever they look like, and so do environments, headers of
-requests, and the data of a login. What is no JSON is redacted as text.
+A frame is decoded, each of its strings is redacted, and it is encoded again: so it stays JSON, and nothing
+but strings differs. Values under a telling name go whatever they look like, and so do environments, headers
+of requests, and the data of a login. What is no JSON is redacted as text.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _hide(value: object) -> object:
         return redact(value)
     if isinstance(value, dict):
         fields = {redact(name): _hide_named(name, field) for name, field in value.items()}
-        # {"name": "API_TOKEN", "value": "…"}
+        # A pair: the one field is the name of the other.
         if "value" in value and any(is_telling(str(value.get(name, ""))) for name in ("name", "key")):
             fields["value"] = REDACTED if isinstance(value["value"], str) else fields["value"]
         return fields

@@ -1,8 +1,8 @@
 """Secrets behind a telling name, in every common notation: shell, settings, markup, headers, code, prose.
 
-A name is searched for by a stem that all telling names have, then read backwards and forwards, and what follows
-says which notation it is. Quotes and spaces may be written with any number of backslashes, as in JSON that is
-quoted in a text, so the same search serves as a hint on frames that were not decoded. Pure.
+A name is searched for by a stem that all telling names have, then read backwards and forwards, and what
+follows says which notation it is. Quotes and spaces may be written with any number of backslashes, as in JSON
+that is quoted in a text, so the same search serves as a hint on frames that were not decoded. Pure.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ SPACE = r"(?:[ \t]|\\+t)"
 BREAK = r"(?:[ \t\r\n]|\\+[nrt])"
 QUOTE = r"""\\*["'`]"""
 _WRAPPED = (
-    r"(?:(?:new +)?(?:[\w.]{0,30}secret_?str(?:ing)?|string(?:::from)?|str|bytes|buffer\.from|\[\]byte|some|ok"
-    rf"|textencoder\(\)\.encode)\({SPACE}{{0,4}})?[bru]{{0,2}}(?={QUOTE})"
+    r"(?:(?:new +)?(?:[\w.]{0,30}secret_?str(?:ing)?|string(?:::from)?|str|bytes|buffer\.from|\[\]byte"
+    rf"|some|ok|textencoder\(\)\.encode)\({SPACE}{{0,4}})?[bru]{{0,2}}(?={QUOTE})"
 )
 
 _FOLLOW = (
@@ -33,11 +33,11 @@ _FOLLOW = (
     rf":{SPACE}{{0,2}}[&'\w.\[\]<>?| ]{{1,30}}?{SPACE}{{0,2}}=(?![=>])(?={SPACE}{{0,4}}{_WRAPPED})"
     rf"|(?:string|str|\[\]byte){SPACE}{{0,2}}:?=|=>|:=|\?\?|\|\||={{1,3}}(?![=>~])|:(?![:=])"
     rf"){SPACE}{{0,20}}(?:{_WRAPPED})?)"
-    # "password", "…"
-    rf"|(?P<comma>{QUOTE}{BREAK}{{0,8}}+,{BREAK}{{0,8}}+(?={QUOTE}))"
-    # <add key="Password" value="…">, {"name": "TOKEN", "value": "…"}, name: TOKEN and value: … in the next line
+    # <add key="Password" value="…">, {"name": "TOKEN", "value": "…"}, name: TOKEN with value: … below
     rf"|(?P<pair>(?:{QUOTE})?+{BREAK}{{0,40}}+,?{BREAK}{{0,40}}+(?:{QUOTE})?+value(?:{QUOTE})?+{SPACE}{{0,4}}+[:=]"
     rf"{SPACE}{{0,4}}+)"
+    # "password", "…"
+    rf"|(?P<comma>{QUOTE}{BREAK}{{0,8}}+,{BREAK}{{0,8}}+(?={QUOTE}))"
     # setPassword("…"), .password("…")
     rf"|(?P<call>\({SPACE}{{0,4}}+(?={QUOTE}))"
     # the password is …
@@ -61,7 +61,9 @@ _BARE = re.compile(r"(?:[^\s\"'`\\;&|,<>(){}\[\]]|\\/)+")
 _BARE_QUERY = re.compile(r"(?:[^\s\"'`\\&#<>;)\]]|\\/)+")
 _LINE = re.compile(r"[^\r\n\"'`\\<>]+")
 _LAST_SETTING = re.compile(r"[\w ]+=[^;=\n]*;[ \t]*$")
-_BLOCK = re.compile(r"[|>][+-]?[ \t]*\r?\n(?P<indent>[ \t]+)(?P<secret>[^\r\n]+(?:\r?\n(?P=indent)[^\r\n]+)*)")
+_BLOCK = re.compile(
+    r"[|>][+-]?[ \t]*\r?\n(?P<indent>[ \t]+)(?P<secret>[^\r\n]+(?:\r?\n(?P=indent)[^\r\n]+)*)"
+)
 
 
 _NEEDED = ("=", ":", ">", "(", ",", "|", "?", " is ", " was ")
@@ -97,12 +99,19 @@ def named_hints(text: str, low: str) -> Iterator[NamedHint]:
 def name_start(low: str, at: int) -> int:
     """Where the name around a place begins."""
     first, least = at, max(0, at - LONGEST_NAME)
-    while first > least and (low[first - 1] in "_.-" or (low[first - 1].isalnum() and low[first - 1].isascii())):
+    while first > least and (
+        low[first - 1] in "_.-" or (low[first - 1].isalnum() and low[first - 1].isascii())
+    ):
         first -= 1
     if first and low[first - 1] == "\\" and first < at:
         # The letter of an escape is no letter of the name.
         first += 5 if low[first] == "u" and first + 5 <= at else 1
-    if first >= 4 and low[first - 1] == " " and low[first:at] == "" and low[first - 4 : first] in ("api ", "ess ", "ret ", "ate "):
+    if (
+        first >= 4
+        and low[first - 1] == " "
+        and low[first:at] == ""
+        and low[first - 4 : first] in ("api ", "ess ", "ret ", "ate ")
+    ):
         return name_start(low, first - 1)  # API key, access key, secret key, private key
     return first
 
@@ -112,7 +121,9 @@ def _is_telling_here(name: str, text: str, start: int, match: re.Match[str]) -> 
         return match["call"] is None or is_telling(name.rpartition(".")[2])
     before = text[start - 1 : start]
     if before in ("?", "&"):
-        return name.lower() in {"key", "sig", "auth", "pass", "pw", "jwt", "code", "signature"} or is_telling(f"x_{name}")
+        return name.lower() in {"key", "sig", "auth", "pass", "pw", "jwt", "code", "signature"} or is_telling(
+            f"x_{name}"
+        )
     is_capital = name.isupper() and match["sign"] is not None
     return is_capital and name_parts(name)[-1:] == ("key",) and len(name) > 4 and "PUBLIC" not in name
 
@@ -263,7 +274,7 @@ def _header_value(text: str, at: int, *, is_cookie: bool) -> Iterator[tuple[int,
     if is_cookie:
         is_secret = "=" in first and not is_placeholder(first.partition("=")[2])
     elif scheme:
-        is_secret = len(first) >= 4 and not is_placeholder(first) and not first.isalpha() or len(first) > 24
+        is_secret = (len(first) >= 4 and not is_placeholder(first) and not first.isalpha()) or len(first) > 24
     else:
         is_secret = looks_secret(first, Doubt.RANDOM, is_quoted=opening is not None)
         end = start + len(first)

@@ -10,60 +10,71 @@ REDACTED = "[redacted]"
 
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
-PASSWORDS = frozenset(
-    {"password", "passwd", "pwd", "pass", "passphrase", "passwort", "passcode", "pw", "psw", "passw", "pswd"}
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+PASSWORDS = _words(
+    """
+    pass passcode passphrase passw passwd password passwort psw pswd pw pwd
+    """
 )
-_WORDS = PASSWORDS | frozenset(
-    {"secret", "token", "credential", "credentials", "creds", "cred", "auth", "authorization", "cookie"}
-    | {"apikey", "accesskey", "secretkey", "privatekey", "bearer", "apitoken", "authtoken", "signature", "sig"}
-    | {"authkey", "accountkey", "passkey", "dockerconfigjson", "xapikey", "setcookie", "kennwort", "jwt", "otp"}
+_WORDS = PASSWORDS | _words(
+    """
+    accesskey accountkey apikey apitoken auth authkey authorization authtoken bearer cookie cred
+    credential credentials creds dockerconfigjson jwt kennwort otp passkey privatekey secret secretkey
+    sessid phpsessid setcookie sig signature token xapikey
+    """
 )
-_ENDS = (
-    *("password", "passwd", "passphrase", "secret", "token", "apikey", "accesskey", "secretkey", "privatekey"),
-    *("authkey", "pwd", "passwort", "accountkey"),
+_ENDS = tuple(
+    _words(
+        """
+        password passwd passphrase secret token apikey accesskey secretkey privatekey authkey pwd passwort
+        accountkey
+        """
+    )
 )
-_KEY_OWNERS = frozenset(
-    {"api", "access", "secret", "private", "signing", "encryption", "encrypt", "master", "auth", "account"}
-    | {"shared", "storage", "session", "consumer", "subscription", "deploy", "hmac", "jwt", "aes", "server"}
-    | {"admin", "write", "service", "app", "ssh", "license", "webhook", "cipher", "crypto", "data", "ikm"}
-    | {"cookie", "client", "role", "authorization", "live", "integration", "ingest", "vault", "root", "rest"}
-    | {"symmetric", "host", "functions", "psk", "preshared", "wpa", "sas", "decryption", "signature", "recovery"}
+_KEY_OWNERS = _words(
+    """
+    access account admin aes api app auth authorization cipher client consumer cookie crypto data
+    decryption deploy encrypt encryption functions hmac host ikm ingest integration jwt license live
+    master preshared private psk recovery rest role root sas secret server service session shared
+    signature signing ssh storage subscription symmetric vault webhook wpa write
+    """
 )
 """What stands before `key` where it is a secret. `primary`, `cache` and `public` keys are none."""
 
-_NOT_AFTER = frozenset(
-    {"url", "uri", "urls", "endpoint", "name", "names", "type", "types", "field", "fields", "path", "file", "files"}
-    | {"filename", "dir", "folder", "id", "ids", "len", "length", "size", "count", "counts", "limit", "budget"}
-    | {"expiry", "expires", "expiration", "expire", "ttl", "policy", "hash", "header", "headers", "prefix"}
-    | {"suffix", "regex", "regexp", "pattern", "label", "error", "errors", "message", "msg", "hint", "placeholder"}
-    | {"env", "var", "variable", "format", "status", "state", "manager", "provider", "class", "method", "methods"}
-    | {"scheme", "store", "ref", "arn", "title", "description", "help", "index", "idx", "pos", "position", "start"}
-    | {"end", "kind", "value", "stream", "list", "map", "set", "usage", "handler", "callback", "func", "fn"}
-    | {"function", "version", "algorithm", "alg", "algo", "bits", "mode", "required", "enabled", "disabled"}
-    | {"valid", "length", "strength", "prompt", "input", "output", "info", "config", "configs", "options"}
-    | {"option", "settings", "time", "date", "timeout", "age", "max", "min", "service", "server", "host", "port"}
-    | {"domain", "user", "username", "scope", "scopes", "audience", "issuer", "request", "response", "result"}
-    | {"event", "reset", "change", "changed", "update", "generator", "validator", "parser", "factory", "builder"}
-    | {"source", "cache", "family", "group", "role", "rule", "rules", "column", "table", "flow", "level", "link"}
-    | {"page", "button", "form", "screen", "view", "text", "style", "color", "through", "by", "on", "off", "code"}
-    | {"codes", "session", "sessions", "client", "plugin", "middleware", "backend", "module", "tree", "node"}
-    | {"template", "param", "params", "args", "arg", "attribute", "attr", "property", "prop", "props", "key", "keys"}
-    | {"mask", "char", "chars", "charset", "encoding", "digest", "fingerprint", "checksum", "lifetime", "duration"}
-    | {"created", "updated", "at", "in", "of", "for", "is", "not", "was", "or", "and", "the", "context", "keyring"}
-    | {"threshold", "management", "rotation", "rotate", "scanning", "scan", "agent", "sock", "socket", "cmd", "command"}
+_NOT_AFTER = _words(
+    """
+    age agent alg algo algorithm and arg args arn at attr attribute audience backend bits budget builder
+    button by cache callback change changed char chars charset checksum class client cmd code codes
+    color column command config configs context count counts created date description digest dir
+    disabled domain duration enabled encoding end endpoint env error errors event expiration expire
+    expires expiry factory family field fields file filename files fingerprint flow fn folder for form
+    format func function generator group handler hash header headers help hint host id ids idx in index
+    info input is issuer key keyring keys kind label len length level lifetime limit link list
+    management manager map mask max message method methods middleware min mode module msg name names
+    node not of off on option options or output page param params parser path pattern placeholder plugin
+    policy port pos position prefix prompt prop property props provider ref regex regexp request
+    required reset response result role rotate rotation rule rules scan scanning scheme scope scopes
+    screen server service session sessions set settings size sock socket source start state status store
+    stream strength style suffix table template text the threshold through time timeout title tree ttl
+    type types update updated uri url urls usage user username valid validator value var variable
+    version view was
+    """
 )
 """Behind a telling word these say that something about the secret is meant, and not the secret."""
 
-_NOT_BEFORE = frozenset(
-    {"page", "next", "prev", "previous", "continuation", "cursor", "sync", "max", "min", "num", "n", "eos", "bos"}
-    | {"pad", "unk", "mask", "cls", "sep", "stop", "special", "lexer", "syntax", "parser", "match", "current"}
-    | {"last", "first", "no", "is", "has", "non", "invalid", "unexpected", "expected", "missing", "total"}
-    | {"input", "output", "prompt", "completion", "count", "cancel", "cancellation", "abort", "progress"}
-    | {"by", "low", "high", "bearer", "public", "keyword", "punctuation", "string", "comment", "operator", "type"}
-    | {"function", "method", "class", "single", "multi", "word", "sub", "peek", "consume", "close", "open"}
+_NOT_BEFORE = _words(
+    """
+    abort bearer bos by cancel cancellation class close cls comment completion consume continuation
+    count current cursor eos expected first function has high input invalid is keyword last lexer low
+    mask match max method min missing multi n next no non num open operator output pad page parser peek
+    prev previous progress prompt public punctuation sep single special stop string sub sync syntax
+    total type unexpected unk word
+    """
 )
-
-_PAIR = re.compile(r"[A-Za-z0-9]+")
 
 
 class Doubt(IntEnum):
@@ -101,11 +112,11 @@ def _is_telling_part(parts: tuple[str, ...], at: int) -> bool:
     part = parts[at]
     if part in _WORDS:
         # Alone, these are ordinary words of code.
-        return part not in {"auth", "signature", "sig", "pass", "pw", "bearer", "jwt", "otp"} or len(parts) > 1
+        return (
+            part not in {"auth", "signature", "sig", "pass", "pw", "bearer", "jwt", "otp"} or len(parts) > 1
+        )
     if part == "key" and at:
         return parts[at - 1] in _KEY_OWNERS
-    if part == "id" and at:
-        return parts[at - 1] in {"session", "sess"} and at == len(parts) - 1
     return part.endswith(_ENDS)
 
 
@@ -121,25 +132,26 @@ def is_secret_variable(name: str) -> bool:
     to hide it costs nothing.
     """
     parts = name_parts(name)
-    return is_telling(name) or (
+    return (is_telling(name) and name not in {"PWD", "OLDPWD"}) or (
         parts[-1:] in {("key",), ("pat",), ("auth",), ("pass",), ("pw",), ("bearer",), ("jwt",)}
         and parts[-2:-1] != ("public",)
     )
 
 
-_PLACEHOLDERS = frozenset(
-    {"true", "false", "null", "none", "nil", "undefined", "yes", "no", "on", "off", "required", "optional"}
-    | {"string", "str", "int", "integer", "number", "bool", "boolean", "any", "object", "bytes", "text", "char"}
-    | {"changeme", "change_me", "change-me", "example", "placeholder", "secret", "password", "token", "value"}
-    | {"redacted", "hidden", "masked", "empty", "unset", "default", "todo", "tbd", "test", "dummy", "fake", "foo"}
-    | {"bar", "baz", "name", "key", "file", "env", "self", "this", "void", "unknown", "never", "array", "list"}
-    | {"dict", "map", "set", "const", "let", "var", "return", "if", "for", "in", "is", "not", "the", "a", "an"}
-    | {"bearer", "basic", "auto", "missing", "invalid", "omitted", "removed", "disabled", "enabled", "varchar"}
-    | {"and", "or", "to", "of", "with", "from", "prompt", "interactive", "stdin", "-", "inherit", "ask"}
-    | {"float", "double", "login", "username", "user", "hash", "date", "time", "id", "type", "pass", "cookie", "anonymous", "binary"}
+_PLACEHOLDERS = _words(
+    """
+    - a an and anonymous any array ask auto bar basic baz bearer binary bool boolean bytes change-me
+    change_me changeme char const cookie date default dict disabled double dummy empty enabled env
+    example fake false file float foo for from hash hidden id if in inherit int integer interactive
+    invalid is key let list login map masked missing name never nil no none not null number object of
+    off omitted on optional or pass password placeholder prompt redacted removed required return secret
+    self set stdin str string tbd test text the this time to todo token true type undefined unknown
+    unset user username value var varchar void with yes
+    """
 )
 _REFERENCE = re.compile(
-    r"""\$(?:\{|\(|\w+\b(?![!@\#%^&*])|\{\{)|<[^<>]*>?$|\{\{|\{%|%[({]|%\w+%$|%[sdrv]\b|@\{|\#\{|\{[\w.:!$()\[\]'"]*\}$
+    r"""\$(?:\{|\(|\w+\b(?![!@\#%^&*])|\{\{)|<[^<>]*>?$|\{\{|\{%|%[({]|%\w+%$|%[sdrv]\b|@\{|\#\{
+    |\{[\w.:!$()\[\]'"]*\}$
     |(?:process|os|env|config|settings|self|this|args|opts|options|params|request|req|cfg|secrets|vars|var|local
     |data|ctx|context|user|app|props|state|event|kwargs|options)\s*[.\[(]
     |(?:op|vault|file|keyring|env|secret|secretref|ssm|arn|ref\+\w+|https?|wss?|data|urn)(?::|%3A)|ENC\[|!\w
@@ -148,7 +160,8 @@ _REFERENCE = re.compile(
     re.VERBOSE | re.IGNORECASE | re.ASCII,
 )
 _PLACE = re.compile(
-    r"^(?:your|my|the|insert|enter|replace|put|some|add|paste|use)[-_ ]?\w|(?:_|-|\b)(?:here|goes)$|xxxx|\*\*\*|\.\.\.|…|•"
+    r"^(?:your|insert|enter|replace|paste)[-_ ]?[a-z]|^(?:my|the|some)[-_](?:secret|token|key|password|api)"
+    r"|[-_](?:here|goes)$|xxxx|\*\*\*|\.\.\.|…|•"
     r"|change[-_]?me|placeholder|^example|(?:^|[^a-z])(?:dummy|sample|fake)(?:[^a-z]|$)|redacted|[-_]example$",
     re.IGNORECASE,
 )
@@ -163,16 +176,14 @@ _SIGNS = re.compile(r"[!@#$%^&*+=?~]")
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether it stands for a secret and is none: `<token>`, `${TOKEN}`, `xxx`, `changeme`, a file, nothing."""
+    """Whether it only stands for a secret: `<token>`, `${TOKEN}`, `xxx`, `changeme`, a file, nothing."""
     bare = value.strip().strip("\"'`\\ ")
     if len(set(bare)) < 2 or bare.lower() in _PLACEHOLDERS:
         return True
     return (
-        REDACTED in bare
-        and not any(map(str.isalnum, bare.replace(REDACTED, "")))
+        (REDACTED in bare and not any(map(str.isalnum, bare.replace(REDACTED, ""))))
         or _REFERENCE.match(bare) is not None
-        or _PLACE.search(bare) is not None
-        and REDACTED not in bare
+        or (_PLACE.search(bare) is not None and REDACTED not in bare)
         or "${" in bare
     )
 
@@ -183,16 +194,18 @@ def looks_secret(value: str, doubt: Doubt, *, is_quoted: bool) -> bool:
         return False
     if doubt is Doubt.NONE:
         return True
-    if len(value) < 4 or any(map(str.isspace, value)) or not value.isascii() and doubt is Doubt.RANDOM:
+    if len(value) < 4 or any(map(str.isspace, value)) or (not value.isascii() and doubt is Doubt.RANDOM):
         return False
     if doubt is Doubt.WORD:
         return not _names_itself(value) and (is_quoted or not _is_code(value))
-    if len(value) < 6 or _ORDINARY.fullmatch(value) or not is_quoted and _is_code(value):
+    if len(value) < 6 or _ORDINARY.fullmatch(value) or (not is_quoted and _is_code(value)):
         return False
     has_digit, has_letter = any(map(str.isdigit, value)), any(map(str.isalpha, value))
     if has_digit and has_letter:
-        return is_quoted or len(value) >= 7
-    return has_letter and len(_SIGNS.findall(value)) >= 1 and len(value) >= 8 and is_quoted and value.isascii()
+        return True
+    return (
+        has_letter and len(_SIGNS.findall(value)) >= 1 and len(value) >= 8 and is_quoted and value.isascii()
+    )
 
 
 def _names_itself(value: str) -> bool:

@@ -1,4 +1,4 @@
-"""Secrets that are known by where they stand: in an address, in the options of a program, in a manifest. Pure."""
+"""Secrets known by where they stand: in an address, in the options of a program, in a manifest. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from dragoman.secrets.names import Doubt, is_placeholder, is_telling, looks_secr
 
 _LOGIN = re.compile(r":(?:\\?/){2}")
 _USER_INFO = re.compile(
-    r"(?P<user>[^\s/\"'`\\:@<>{}()\[\]]{0,200})(?::(?P<secret>(?:[^\s/\"'`\\@<>]|\\/){1,500}))?@(?=[\w\[$%{-])", re.ASCII
+    r"(?P<user>[^\s/\"'`\\:@<>{}()\[\]]{0,200})(?::(?P<secret>(?:[^\s/\"'`\\@<>]|\\/){1,500}))?@(?=[\w\[$%{-])",
+    re.ASCII,
 )
 _DSN = re.compile(r"@(?:tcp|unix|udp)\(")
 
@@ -68,14 +69,22 @@ _COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("pass", "sshpass", rf"sshpass{SPACE}+-p{SPACE}*{_VALUE}"),
     ("pass", "htpasswd", rf"htpasswd{SPACE}+-\w*b\w*{SPACE}+(?:-\w+{SPACE}+)?\S+{SPACE}+\S+{SPACE}+{_VALUE}"),
     ("pass", "pass:", rf"(?<!\w)pass:{_VALUE}"),
-    ("pass", "password", rf"(?:(?<=with )|(?<=set )|(?<=ypted ))password(?:{BREAK}|=)+{QUOTE}(?P<secret>[^\"'`\\]+)"),
+    (
+        "pass",
+        "password",
+        rf"(?:(?<=with )|(?<=set )|(?<=ypted ))password(?:{BREAK}|=)+{QUOTE}(?P<secret>[^\"'`\\]+)",
+    ),
     ("pass", "login", rf"login{BREAK}+\S+{BREAK}+password{BREAK}+{_VALUE}"),
-    ("", "identified ", rf"identified{BREAK}+(?:with{BREAK}+\S+{BREAK}+)?by{BREAK}+\\*[\"'](?P<secret>[^\"'`\\]+)"),
+    (
+        "",
+        "identified ",
+        rf"identified{BREAK}+(?:with{BREAK}+\S+{BREAK}+)?by{BREAK}+\\*[\"'](?P<secret>[^\"'`\\]+)",
+    ),
     ("_", " set ", rf"(?:(?<=config)|(?<=configure)) set {SPACE}*(?P<name>[\w.:/@-]+)(?:{SPACE}+|=){_VALUE}"),
     ("_", "env ", rf"(?:(?<=^)|(?<=\n)|(?<=\\n))env{SPACE}+(?P<name>\w+){SPACE}+(?P<secret>[^\s=\"'`\\]\S*)"),
 )
-"""A word that the text has, a word with which the place begins, and the place with its secret. Where there is a
-name, it must be a telling one.
+"""A word that the text has, a word with which the place begins, and the place with its secret. Where there is
+a name, it must be a telling one.
 """
 
 
@@ -124,8 +133,13 @@ def flag_spans(text: str, low: str) -> Iterator[tuple[int, int]]:
             yield value.span()
 
 
-_BEARER = re.compile(rf"\bbearer(?:{SPACE}|%20|\\u0020)+(?P<secret>(?:[A-Za-z0-9._~+/=:-]|\\/){{8,}})", re.ASCII | re.IGNORECASE)
-_BASIC = re.compile(rf"\bbasic(?:{SPACE}|%20)+(?P<secret>[A-Za-z0-9+/]{{8,}}={{0,2}})", re.ASCII | re.IGNORECASE)
+_BEARER = re.compile(
+    rf"\bbearer(?:{SPACE}|%20|\\u0020)+(?P<secret>(?:[A-Za-z0-9._~+/=:-]|\\/){{8,}})",
+    re.ASCII | re.IGNORECASE,
+)
+_BASIC = re.compile(
+    rf"\bbasic(?:{SPACE}|%20)+(?P<secret>[A-Za-z0-9+/]{{8,}}={{0,2}})", re.ASCII | re.IGNORECASE
+)
 
 
 def scheme_spans(text: str, low: str) -> Iterator[tuple[int, int]]:
@@ -134,7 +148,7 @@ def scheme_spans(text: str, low: str) -> Iterator[tuple[int, int]]:
         for match in _BEARER.finditer(text):
             secret = match["secret"].rstrip(".:")
             has_digit = any(map(str.isdigit, secret))
-            if (has_digit or len(secret) > 24 and not secret.isalpha()) and not is_placeholder(secret):
+            if (has_digit or (len(secret) > 24 and not secret.isalpha())) and not is_placeholder(secret):
                 yield match.start("secret"), match.start("secret") + len(secret)
     if "auth" in low and "basic" in low:
         for match in _BASIC.finditer(text):
@@ -152,8 +166,14 @@ def _is_login(value: str) -> bool:
 
 
 _MANIFEST = re.compile(r"^kind:[ \t]*secret\b", re.MULTILINE | re.IGNORECASE)
-_DATA = re.compile(r"^(?P<indent>[ \t]*)(?:string)?data:[ \t]*\n(?P<rows>(?:(?P=indent)[ \t]+[^\n]*(?:\n|\Z)|[ \t]*\n)+)", re.M | re.I)
-_ROW = re.compile(r"^[ \t]+[\w.\"'-]+:[ \t]+(?:[|>][+-]?[ \t]*\n(?P<deep>[ \t]+)|[\"'])?(?P<secret>[^\s\"'|>][^\n\"']*)", re.M)
+_DATA = re.compile(
+    r"^(?P<indent>[ \t]*)(?:string)?data:[ \t]*\n(?P<rows>(?:(?P=indent)[ \t]+[^\n]*(?:\n|\Z)|[ \t]*\n)+)",
+    re.M | re.I,
+)
+_ROW = re.compile(
+    r"^[ \t]+[\w.\"'-]+:[ \t]+(?:[|>][+-]?[ \t]*\n(?P<deep>[ \t]+)|[\"'])?(?P<secret>[^\s\"'|>][^\n\"']*)",
+    re.M,
+)
 
 
 def manifest_spans(text: str, low: str) -> Iterator[tuple[int, int]]:

@@ -1,7 +1,7 @@
 """Finds the secrets of a text: by their looks, by the name before them, by the place in which they stand.
 
-`find` is the one search of the project: journal, audit log, recordings, the reviewer's mask and the hub's views
-differ only in what they put in place of a span. It takes decoded text, with JSON in it or JSON in JSON.
+`find` is the one search of the project: journal, audit log, recordings, the reviewer's mask and the hub's
+views differ only in what they put in place of a span. It takes decoded text, with JSON in it or JSON in JSON.
 
 `has_hint` says whether a closer look can find anything. It takes text as it stands in a frame, too, and costs
 a few microseconds for a kilobyte of prose. Without a hint `find` finds nothing, so callers may stop there.
@@ -29,7 +29,7 @@ from dragoman.secrets.places import (
 from dragoman.secrets.shapes import SHAPES, KnownShape
 
 ROUNDS = 8
-"""How often a text is searched again after something was taken out of it: neighbours may make a new secret."""
+"""How often a text is searched again after something was taken out: what is left may make a new secret."""
 
 
 class SecretSpan(NamedTuple):
@@ -41,7 +41,9 @@ class SecretSpan(NamedTuple):
 
 
 _RUN = b"a" * 16
-_RUN_TABLE = bytes(97 if code < 128 and (chr(code).isalnum() or chr(code) in "_-") else 32 for code in range(256))
+_RUN_TABLE = bytes(
+    97 if code < 128 and (chr(code).isalnum() or chr(code) in "_-") else 32 for code in range(256)
+)
 _LONG_RUN = re.compile(r"[\w./~:+$=,@%-]{16,}+", re.ASCII)
 _CRYPT = re.compile(r"\$(?:2[aby]|[156y]|apr1|argon2\w{1,2})\$", re.ASCII)
 _ESCAPED = re.compile(r"\\u00[2-7]", re.ASCII)
@@ -146,11 +148,30 @@ def redact(text: str, *, in_settings: bool = False, keep_lines: bool = False) ->
     return text
 
 
+_SETTINGS_FILE = re.compile(
+    r"\.env.*|.*\.(?:env|ini|cfg|conf|toml|ya?ml|json|properties|tfvars)|\.(?:npmrc|netrc|pypirc|pgpass)|credentials",
+    re.IGNORECASE,
+)
+
+
+def is_settings_file(name: str) -> bool:
+    """Whether a file of this name holds settings, in which no value is code."""
+    return _SETTINGS_FILE.fullmatch(name) is not None
+
+
+def redact_file(text: str, *, name: str) -> str:
+    """The text of a file with its secrets covered; every line keeps its number."""
+    return redact(text, in_settings=is_settings_file(name), keep_lines=True)
+
+
+_KEY_KIND = r"(?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
 _KEY_BLOCK = re.compile(
-    r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
-    r"(?:[^\"'`-]|-(?!----)){0,40000}(?:-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----)?",
+    rf"-----BEGIN {_KEY_KIND}(?:(?:[^-]|-(?!----)){{0,40000}}-----END {_KEY_KIND}"
+    r"|(?:(?:[ \t\r\n]|\\+[rn])++[A-Za-z0-9+/=]+)?+"
+    r"(?:(?:[ \t\r\n]|\\+[rn])++[A-Za-z0-9+/=]+(?=[ \t]*(?:[\r\n\"'`\\]|\Z)))*)",
     re.ASCII,
 )
+"""A private key from its first line to its last; without an end, all lines that can be part of a key."""
 
 
 def shape_spans(text: str) -> Iterator[SecretSpan]:
@@ -193,7 +214,7 @@ def _is_random(value: str) -> bool:
         return False
     is_hex = re.fullmatch(r"[0-9a-f]+|[0-9A-F]+", value) is not None
     is_mixed = any(map(str.islower, value)) and any(map(str.isupper, value))
-    return (is_hex and len(value) >= 32 or is_mixed) and entropy(value) >= (3.0 if is_hex else 3.7)
+    return ((is_hex and len(value) >= 32) or is_mixed) and entropy(value) >= (3.0 if is_hex else 3.7)
 
 
 def entropy(text: str) -> float:

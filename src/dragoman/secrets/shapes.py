@@ -1,7 +1,7 @@
 """Secrets that are known by their looks alone: one row each, for every room that hides secrets.
 
-A row is the kind, a word that stands in every such secret, and what stands around it. A row is searched for as
-soon as it stands here. The facts are those that the services publish: prefix, alphabet, length. No pattern
+A row is the kind, a word that stands in every such secret, and what stands around it. A row is searched for
+as soon as it stands here. The facts are those that the services publish: prefix, alphabet, length. No pattern
 repeats a repetition, so the time is linear in the text.
 """
 
@@ -196,7 +196,10 @@ _PREFIXES: tuple[tuple[str, str, str], ...] = (
     ("bcrypt", "$2", r"[aby]\$\d\d\$[./A-Za-z0-9]{53}"),
     ("crypt", "$apr1$", r"[./A-Za-z0-9]{1,16}\$[./A-Za-z0-9]{22}"),
     ("crypt", "$argon2", r"(?:id|i|d)\$v=\d+\$[a-z0-9=,]{5,40}\$[A-Za-z0-9+/]{8,}\$[A-Za-z0-9+/]{16,}"),
-    *(("crypt", f"${kind}$", r"(?:rounds=\d+\$)?[./A-Za-z0-9]{1,16}\$[./A-Za-z0-9]{22,90}") for kind in "156"),
+    *(
+        ("crypt", f"${kind}$", r"(?:rounds=\d+\$)?[./A-Za-z0-9]{1,16}\$[./A-Za-z0-9]{22,90}")
+        for kind in "156"
+    ),
     ("crypt", "$y$", r"[./A-Za-z0-9]{2,10}\$[./A-Za-z0-9]{8,40}\$[./A-Za-z0-9]{43}"),
 )
 

@@ -1,4 +1,4 @@
-from dragoman.workspace.policy.redaction import redact
+from dragoman.secrets.search import redact
 from tests.every import every
 
 SECRET = "".join(("s3cr3t", "Value", "0123456789"))
@@ -10,7 +10,7 @@ KEYS = [
     "xoxb-" + "1" * 12,
     "AKIA" + "ABCDEFGHIJKLMNOP",
     "AIza" + "c" * 35,
-    "eyJhbGciOiJI.eyJzdWIiOiIx.abcdefgh",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abcdefgh",
     "hf_" + "d" * 30,
 ]
 
