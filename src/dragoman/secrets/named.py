@@ -29,10 +29,10 @@ _FOLLOW = (
     r"(?P<rest>[\w.-]{0,48}+)"
     r"(?:"
     # password: str = "…", password string = "…", password = "…", "password": "…", password => "…", a || "…"
-    rf"(?P<sign>(?:{QUOTE})?+[\])]{{0,2}}+{SPACE}{{0,20}}+(?:"
+    rf"(?P<sign>(?:{QUOTE})?+[\])*]{{0,2}}+{SPACE}{{0,20}}+(?:"
     rf":{SPACE}{{0,2}}[&'\w.\[\]<>?| ]{{1,30}}?{SPACE}{{0,2}}=(?![=>])(?={SPACE}{{0,4}}{_WRAPPED})"
-    rf"|(?:string|str|\[\]byte){SPACE}{{0,2}}:?=|=>|:=|\?\?|\|\||={{1,3}}(?![=>~])|:(?![:=])"
-    rf"){SPACE}{{0,20}}(?:{_WRAPPED})?)"
+    rf"|(?:string|str|\[\]byte){SPACE}{{0,2}}:?=|=>|:=|\?\?|\|\|?|={{1,3}}(?![=>~])|:(?![:=])|->|→"
+    rf")\*{{0,2}}{SPACE}{{0,20}}(?:{_WRAPPED})?)"
     # <add key="Password" value="…">, {"name": "TOKEN", "value": "…"}, name: TOKEN with value: … below
     rf"|(?P<pair>(?:{QUOTE})?+{BREAK}{{0,40}}+,?{BREAK}{{0,40}}+(?:{QUOTE})?+value(?:{QUOTE})?+{SPACE}{{0,4}}+[:=]"
     rf"{SPACE}{{0,4}}+)"
@@ -41,13 +41,32 @@ _FOLLOW = (
     # setPassword("…"), .password("…")
     rf"|(?P<call>\({SPACE}{{0,4}}+(?={QUOTE}))"
     # the password is …
-    rf"|(?P<said>{SPACE}++(?:is|was|ist|lautet)(?: now| set to)?:?{SPACE}++)"
+    rf"|(?P<said>{SPACE}++(?:is|was|ist|lautet|es|est|to)(?: now| set to)?:?{SPACE}++)"
+    # password "…", {{password, "…"}}
+    rf"|(?P<beside>,?{SPACE}++[bn]?(?={QUOTE}))"
     # <password type="x">…</password>
     r"|(?P<tag>(?: [^<>\n]{0,80}+)?+>)"
     r")"
 )
 
-STEMS = ("pass", "pwd", "secret", "token", "key", "cred", "auth", "cookie", "sessid", "signature", "sig=")
+STEMS = (
+    "pass",
+    "pw",
+    "psw",
+    "psk",
+    "secret",
+    "token",
+    "key",
+    "cred",
+    "auth",
+    "cookie",
+    "sessid",
+    "signature",
+    "sig=",
+    "totp",
+    "contraseña",
+    "passe",
+)
 """What telling names have in them; each of these is searched for by itself."""
 
 _SCHEME = re.compile(
@@ -66,7 +85,7 @@ _BLOCK = re.compile(
 )
 
 
-_NEEDED = ("=", ":", ">", "(", ",", "|", "?", " is ", " was ")
+_NEEDED = ("=", ":", ">", "(", ",", "|", "?", " ")
 """One of these stands between a name and its value. A single character is looked for in no time."""
 
 
@@ -117,7 +136,7 @@ def name_start(low: str, at: int) -> int:
 
 
 def _is_telling_here(name: str, text: str, start: int, match: re.Match[str]) -> bool:
-    if is_telling(name):
+    if is_telling(name) or (match["sign"] is not None and name.lower() in ("pass", "pw", "psk", "pin")):
         return match["call"] is None or is_telling(name.rpartition(".")[2])
     before = text[start - 1 : start]
     if before in ("?", "&"):
@@ -192,7 +211,9 @@ def _quoted_value(
         return
     if is_shell or in_settings:
         doubt = Doubt.NONE
-    elif "==" in sign or kind in ("said", "comma"):
+    elif kind == "comma" and name.isupper() and len(value) >= 32:
+        doubt = Doubt.NONE
+    elif "==" in sign or kind in ("said", "comma", "beside"):
         doubt = Doubt.RANDOM
     elif is_password(name):
         doubt = Doubt.WORD
@@ -248,7 +269,10 @@ def _bare_value(
         return
     word = value[0].rstrip(".,:;!?)]}") if doubt is not Doubt.NONE else value[0]
     is_line = pattern is _BARE_ENV and is_alone
+    if ":" in sign and before == ":":
+        return  # a part of a longer name, such as those of cloud resources
     is_plain = is_line and doubt is Doubt.WORD and word[:1].islower() and word.isalnum()
+    is_plain = is_plain or (kind == "said" and doubt is Doubt.RANDOM) or "|" in sign
     if word and not _names_the_name(word, name) and looks_secret(word, doubt, is_quoted=is_plain):
         yield at, at + len(word)
 
@@ -259,26 +283,34 @@ def _ends_line(text: str, at: int) -> bool:
     return match is not None
 
 
+_COOKIE = re.compile(r"""[\w.%-]+=["']?(?P<secret>[^\s;"'`\\<>]+)""", re.ASCII)
+
+
 def _header_value(text: str, at: int, *, is_cookie: bool) -> Iterator[tuple[int, int]]:
     """What a header sends to prove who asks: behind its scheme, up to the end of the line or the string."""
     opening = _QUOTES.match(text, at)
     start = opening.end() if opening else at
+    if is_cookie:
+        line_end = text.find("\n", start)
+        for cookie in _COOKIE.finditer(text, start, len(text) if line_end < 0 else line_end):
+            if looks_secret(cookie["secret"], Doubt.RANDOM, is_quoted=True):
+                yield cookie.span("secret")
+        return
     line = _LINE.match(text, start)
     if line is None:
         return
     end = start + len(line[0].rstrip())
     if scheme := _SCHEME.match(text, start, end):
         start = scheme.end()
-    value = text[start:end]
-    first = value.split(" ", 1)[0].rstrip(",;")
-    if is_cookie:
-        is_secret = "=" in first and not is_placeholder(first.partition("=")[2])
-    elif scheme:
+        if "=" in text[start:end] and text[end : end + 1] == '"':  # username="…", response="…"
+            end = min(text.find("\n", start) % (len(text) + 1), len(text))
+    first = text[start:end].split(" ", 1)[0].rstrip(",;")
+    if scheme:
         is_secret = (len(first) >= 4 and not is_placeholder(first) and not first.isalpha()) or len(first) > 24
     else:
         is_secret = looks_secret(first, Doubt.RANDOM, is_quoted=opening is not None)
         end = start + len(first)
-    if is_secret and end > start and not is_placeholder(value):
+    if is_secret and end > start and not is_placeholder(text[start:end]):
         yield start, end
 
 

@@ -17,13 +17,13 @@ def _words(text: str) -> frozenset[str]:
 
 PASSWORDS = _words(
     """
-    pass passcode passphrase passw passwd password passwort psw pswd pw pwd
+    pass passcode passphrase passw passwd password passwort psk psw pswd pw pwd contraseña passe
     """
 )
 _WORDS = PASSWORDS | _words(
     """
     accesskey accountkey apikey apitoken auth authkey authorization authtoken bearer cookie cred
-    credential credentials creds dockerconfigjson jwt kennwort otp passkey privatekey secret secretkey
+    credential credentials creds dockerconfigjson jwt kennwort otp totp passkey privatekey secret secretkey
     sessid phpsessid setcookie sig signature token xapikey
     """
 )
@@ -34,6 +34,9 @@ _ENDS = tuple(
         accountkey
         """
     )
+)
+_NO_PASSWORDS = _words(
+    "bypass compass trespass surpass encompass overpass underpass lastpass keepass sshpass"
 )
 _KEY_OWNERS = _words(
     """
@@ -102,8 +105,10 @@ def is_telling(name: str) -> bool:
         if not _is_telling_part(parts, at):
             continue
         after = parts[at + 1 :]
-        return not any(part in _NOT_AFTER for part in after[:2]) and not (
-            at and parts[at - 1] in _NOT_BEFORE and parts[at] in {"token", "secret", "signature"}
+        return (
+            "public" not in parts
+            and not any(part in _NOT_AFTER for part in after[:2])
+            and not (at and parts[at - 1] in _NOT_BEFORE and parts[at] in {"token", "secret", "signature"})
         )
     return False
 
@@ -113,11 +118,12 @@ def _is_telling_part(parts: tuple[str, ...], at: int) -> bool:
     if part in _WORDS:
         # Alone, these are ordinary words of code.
         return (
-            part not in {"auth", "signature", "sig", "pass", "pw", "bearer", "jwt", "otp"} or len(parts) > 1
+            part not in {"auth", "signature", "sig", "pass", "pw", "bearer", "jwt", "otp", "psk", "passe"}
+            or len(parts) > 1
         )
     if part == "key" and at:
         return parts[at - 1] in _KEY_OWNERS
-    return part.endswith(_ENDS)
+    return part.endswith(_ENDS) or (part.endswith("pass") and part not in _NO_PASSWORDS)
 
 
 @functools.lru_cache(4096)
@@ -221,5 +227,6 @@ def _is_code(value: str) -> bool:
     if any(sign in value for sign in "()[]{}<>\\") or "=>" in value:
         return True
     return _IDENTIFIER.fullmatch(value) is not None and (
-        "_" in value or "." in value or not any(map(str.isdigit, value)) or value[0].isupper()
+        not any(map(str.isdigit, value))
+        or (len(value) < 16 and ("_" in value or "." in value or value[0].isupper()))
     )

@@ -45,6 +45,7 @@ _REAL = frozenset({"test", "foo", "bar", "user", "name", "login", "id"})
 _WORD = r"(?P<secret>[^\s\"'`\\;|&<>]+)"
 _VALUE = rf"(?:{QUOTE})?{_WORD}"
 _LOGIN_PAIR = rf"(?:{QUOTE})?[^\s:\"'`\\]{{1,100}}:(?P<secret>[^\s\"'`\\]+)"
+_TWO_WORDS = rf"{QUOTE}[^\"'`\\\n]{{1,64}}{QUOTE}\s*,\s*{QUOTE}(?P<secret>[^\"'`\\\n]+)"
 _ARGS = r"[^\n;|&]{0,300}?"
 
 
@@ -65,6 +66,9 @@ _COMMANDS: tuple[tuple[str, str, str], ...] = (
     (" -", "mongo", _option("(?-i:-p)")),
     (" -", "sqlcmd", _option("(?-i:-P)", gap="*")),
     (" -", "smb", _option("(?-i:-U)", gap="*", value=rf"(?:{QUOTE})?[^\s%\"']+%{_WORD}")),
+    (" -", " -u", rf" -u{SPACE}*\S+{_ARGS}{SPACE}(?:-p|-pw){SPACE}+(?:{QUOTE})?(?!\d+(?:\s|$))(?!-){_WORD}"),
+    (" -", " -pw", rf" -pw{SPACE}+{_VALUE}"),
+    (" -", " login", rf" login{SPACE}+(?P<secret>[a-f0-9]{{40}})\b"),
     (" -", "from-literal", rf"from-literal(?:=|{SPACE}+)(?:{QUOTE})?(?P<name>[\w.-]+)={_WORD}"),
     ("pass", "sshpass", rf"sshpass{SPACE}+-p{SPACE}*{_VALUE}"),
     ("pass", "htpasswd", rf"htpasswd{SPACE}+-\w*b\w*{SPACE}+(?:-\w+{SPACE}+)?\S+{SPACE}+\S+{SPACE}+{_VALUE}"),
@@ -72,7 +76,7 @@ _COMMANDS: tuple[tuple[str, str, str], ...] = (
     (
         "pass",
         "password",
-        rf"(?:(?<=with )|(?<=set )|(?<=ypted ))password(?:{BREAK}|=)+{QUOTE}(?P<secret>[^\"'`\\]+)",
+        rf"(?:(?<=with )|(?<=set )|(?<=ypted ))password(?:{BREAK}|=)+n?{QUOTE}(?P<secret>[^\"'`\\]+)",
     ),
     ("pass", "login", rf"login{BREAK}+\S+{BREAK}+password{BREAK}+{_VALUE}"),
     (
@@ -81,7 +85,7 @@ _COMMANDS: tuple[tuple[str, str, str], ...] = (
         rf"identified{BREAK}+(?:with{BREAK}+\S+{BREAK}+)?by{BREAK}+\\*[\"'](?P<secret>[^\"'`\\]+)",
     ),
     ("_", " set ", rf"(?:(?<=config)|(?<=configure)) set {SPACE}*(?P<name>[\w.:/@-]+)(?:{SPACE}+|=){_VALUE}"),
-    ("_", "env ", rf"(?:(?<=^)|(?<=\n)|(?<=\\n))env{SPACE}+(?P<name>\w+){SPACE}+(?P<secret>[^\s=\"'`\\]\S*)"),
+    ("_", "env ", rf"(?<![\w./$ -])(?-i:ENV){SPACE}+(?P<name>\w+){SPACE}+(?P<secret>[^\s=\"'`\\]\S*)"),
 )
 """A word that the text has, a word with which the place begins, and the place with its secret. Where there is
 a name, it must be a telling one.
@@ -95,7 +99,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def command_spans(text: str, low: str) -> Iterator[tuple[int, int]]:
     """Secrets among the words of commands and statements."""
-    has = {need: need in low for need in ("", " -", "_", "pass")}
+    has = {need: need in low for need in ("", " -", "_", ":", "pass")}
     for need, word, pattern in _COMMANDS:
         at = low.find(word) if has[need] else -1
         while at >= 0:
@@ -106,11 +110,13 @@ def command_spans(text: str, low: str) -> Iterator[tuple[int, int]]:
             at = low.find(word, at + len(word))
 
 
-FLAG_NAME = re.compile(r"--?([a-z][\w.-]*+)(?=[=\s\"'`\\]|\Z)", re.ASCII | re.IGNORECASE)
+_DASHES = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt]))--?"
+FLAG_NAME = re.compile(_DASHES + r"([a-z][\w.-]{0,60}+)(?=[=\s\"'`\\]|\Z)", re.ASCII | re.IGNORECASE)
 """An option, if its value comes; also if that is the next string of a list."""
 
 FLAG = re.compile(
-    rf"--?(?P<name>[a-z][\w.-]*+)(?P<gap>=|{SPACE}+|{QUOTE}{BREAK}{{0,8}},{BREAK}{{0,8}})(?:{QUOTE})?(?=[^\s\"'`\\,-])",
+    _DASHES
+    + rf"(?P<name>[a-z][\w.-]{{0,60}}+)(?P<gap>=|{SPACE}+|{QUOTE}{BREAK}{{0,8}},{BREAK}{{0,8}}(?={QUOTE}))(?:{QUOTE})?(?=[^\s\"'`\\,-])",
     re.ASCII | re.IGNORECASE,
 )
 _FLAG_VALUE = re.compile(r"(?:[^\s\"'`\\;|&<>]|\\/)+")
@@ -122,8 +128,6 @@ def flag_spans(text: str, low: str) -> Iterator[tuple[int, int]]:
         return
     for match in FLAG.finditer(text):
         if not is_telling(match["name"]) or match["name"].lower().endswith(("-stdin", "-file", "-env")):
-            continue
-        if text[match.start() - 1 : match.start()].isalnum():
             continue
         value = _FLAG_VALUE.match(text, match.end())
         if value is None or is_placeholder(value[0]):

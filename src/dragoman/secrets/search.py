@@ -167,11 +167,16 @@ def redact_file(text: str, *, name: str) -> str:
 _KEY_KIND = r"(?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
 _KEY_BLOCK = re.compile(
     rf"-----BEGIN {_KEY_KIND}(?:(?:[^-]|-(?!----)){{0,40000}}-----END {_KEY_KIND}"
-    r"|(?:(?:[ \t\r\n]|\\+[rn])++[A-Za-z0-9+/=]+)?+"
+    r"|(?:[ \t\r\n]|\\+[rn])++[A-Za-z0-9+/=]+"
     r"(?:(?:[ \t\r\n]|\\+[rn])++[A-Za-z0-9+/=]+(?=[ \t]*(?:[\r\n\"'`\\]|\Z)))*)",
     re.ASCII,
 )
 """A private key from its first line to its last; without an end, all lines that can be part of a key."""
+
+
+_PUTTY_KEY = re.compile(
+    r"Private-Lines: \d+(?:[\r\n]|\\+[rn])+(?P<secret>(?:[A-Za-z0-9+/=]+(?:[\r\n]|\\+[rn])*)+)"
+)
 
 
 def shape_spans(text: str) -> Iterator[SecretSpan]:
@@ -179,6 +184,9 @@ def shape_spans(text: str) -> Iterator[SecretSpan]:
     if "PRIVATE KEY" in text:
         for match in _KEY_BLOCK.finditer(text):
             yield SecretSpan(*match.span(), "private-key")
+    if "Private-Lines:" in text:
+        for match in _PUTTY_KEY.finditer(text):
+            yield SecretSpan(*match.span("secret"), "private-key")
     if not _has_run(text) and not ("$" in text and _CRYPT.search(text)):
         return
     words, by_word = _shapes_by_word()
@@ -204,7 +212,9 @@ def _random_spans(text: str, low: str) -> Iterator[tuple[int, int]]:
         for match in _RANDOM.finditer(text):
             if _is_random(match[0]):
                 first = max(text.rfind("\n", 0, match.start()) + 1, match.start() - _BESIDE_REACH)
-                if _BESIDE.search(low, first, match.start()):
+                if _BESIDE.search(low, first, match.start()) and not low.startswith(
+                    "commit", match.start() - 7
+                ):
                     yield match.span()
 
 

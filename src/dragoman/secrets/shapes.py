@@ -32,7 +32,8 @@ class KnownShape:
             self._compiled = re.compile(self.pattern, re.ASCII)
         group = "secret" if self._compiled.groups else 0
         for match in self._compiled.finditer(text, start, end):
-            if not match[0].endswith("EXAMPLE"):  # the key of a vendor's own documentation
+            # Keys of documentation.
+            if not match[0].endswith("EXAMPLE") and "xxxxxxxx" not in match[0].lower():
                 yield match.span(group)
 
 
@@ -43,7 +44,7 @@ _END = "(?![A-Za-z0-9])"
 _PREFIXES: tuple[tuple[str, str, str], ...] = (
     # language models
     ("anthropic", "sk-ant-", _D + "{16,}"),
-    ("openai", "sk-", r"(?=[A-Za-z_-]{0,99}\d)" + _D + "{16,}"),
+    ("openai", "sk-", r"(?!ssh|ecdsa)(?=[A-Za-z_-]{0,99}\d)" + _D + "{16,}"),
     ("openai", "sess-", _W + "{40}"),
     ("huggingface", "hf_", _W + "{20,}"),
     ("huggingface", "api_org_", _W + "{30,}"),
@@ -168,8 +169,8 @@ _PREFIXES: tuple[tuple[str, str, str], ...] = (
     ("square", "EAAA", _D + "{56,}"),
     ("square", "sq0atp-", _D + "{22,}"),
     ("square", "sq0csp-", _D + "{40,}"),
-    ("facebook", "EAAC", _W + "{60,}"),
-    ("facebook", "EAAG", _W + "{60,}"),
+    ("facebook", "EAA", _W + "{100,}"),
+    *(("nats", f"S{kind}", "[A-Z2-7]{56}" + _END) for kind in "UAON"),
     ("braintree", "access_token$production$", "[a-z0-9]{16}[$]" + _H + "{32}"),
     ("plaid", "access-production-", _H + "{8}-[a-fA-F0-9-]{27}"),
     ("plaid", "access-sandbox-", _H + "{8}-[a-fA-F0-9-]{27}"),
