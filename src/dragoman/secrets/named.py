@@ -209,9 +209,7 @@ def _quoted_value(
     is_shell = sign.startswith("=") and name.isupper() and not in_settings
     if _names_the_name(value, name) or (kind == "call" and not _CALL_END.match(text, end)):
         return
-    if is_shell or in_settings:
-        doubt = Doubt.NONE
-    elif kind == "comma" and name.isupper() and len(value) >= 32:
+    if is_shell or in_settings or (kind == "comma" and name.isupper() and len(value) >= 32):
         doubt = Doubt.NONE
     elif "==" in sign or kind in ("said", "comma", "beside"):
         doubt = Doubt.RANDOM

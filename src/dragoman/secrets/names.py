@@ -183,7 +183,7 @@ _SIGNS = re.compile(r"[!@#$%^&*+=?~]")
 
 def is_placeholder(value: str) -> bool:
     """Whether it only stands for a secret: `<token>`, `${TOKEN}`, `xxx`, `changeme`, a file, nothing."""
-    bare = value.strip().strip("\"'`\\ ")
+    bare = value.strip().strip("\"'`\\ ?")
     if len(set(bare)) < 2 or bare.lower() in _PLACEHOLDERS:
         return True
     return (

@@ -66,7 +66,11 @@ _COMMANDS: tuple[tuple[str, str, str], ...] = (
     (" -", "mongo", _option("(?-i:-p)")),
     (" -", "sqlcmd", _option("(?-i:-P)", gap="*")),
     (" -", "smb", _option("(?-i:-U)", gap="*", value=rf"(?:{QUOTE})?[^\s%\"']+%{_WORD}")),
-    (" -", " -u", rf" -u{SPACE}*\S+{_ARGS}{SPACE}(?:-p|-pw){SPACE}+(?:{QUOTE})?(?!\d+(?:\s|$))(?!-){_WORD}"),
+    (
+        " -",
+        " -u",
+        rf" -u{SPACE}*\S+{_ARGS}{SPACE}-p{SPACE}+(?=\S*?[\"'!@\#$%^&*.\d])(?!\d+(?:\s|$)|-){_VALUE}",
+    ),
     (" -", " -pw", rf" -pw{SPACE}+{_VALUE}"),
     (" -", " login", rf" login{SPACE}+(?P<secret>[a-f0-9]{{40}})\b"),
     (" -", "from-literal", rf"from-literal(?:=|{SPACE}+)(?:{QUOTE})?(?P<name>[\w.-]+)={_WORD}"),
@@ -85,7 +89,7 @@ _COMMANDS: tuple[tuple[str, str, str], ...] = (
         rf"identified{BREAK}+(?:with{BREAK}+\S+{BREAK}+)?by{BREAK}+\\*[\"'](?P<secret>[^\"'`\\]+)",
     ),
     ("_", " set ", rf"(?:(?<=config)|(?<=configure)) set {SPACE}*(?P<name>[\w.:/@-]+)(?:{SPACE}+|=){_VALUE}"),
-    ("_", "env ", rf"(?<![\w./$ -])(?-i:ENV){SPACE}+(?P<name>\w+){SPACE}+(?P<secret>[^\s=\"'`\\]\S*)"),
+    ("_", "env ", rf"(?-i:(?<![A-Z_])ENV){SPACE}+(?P<name>\w+){SPACE}+(?P<secret>[^\s=\"'`\\]+)"),
 )
 """A word that the text has, a word with which the place begins, and the place with its secret. Where there is
 a name, it must be a telling one.
@@ -115,8 +119,8 @@ FLAG_NAME = re.compile(_DASHES + r"([a-z][\w.-]{0,60}+)(?=[=\s\"'`\\]|\Z)", re.A
 """An option, if its value comes; also if that is the next string of a list."""
 
 FLAG = re.compile(
-    _DASHES
-    + rf"(?P<name>[a-z][\w.-]{{0,60}}+)(?P<gap>=|{SPACE}+|{QUOTE}{BREAK}{{0,8}},{BREAK}{{0,8}}(?={QUOTE}))(?:{QUOTE})?(?=[^\s\"'`\\,-])",
+    _DASHES + rf"(?P<name>[a-z][\w.-]{{0,60}}+)(?:=|{SPACE}+|{QUOTE}{BREAK}{{0,8}},{BREAK}{{0,8}}(?={QUOTE}))"
+    rf"(?:{QUOTE})?(?=[^\s\"'`\\,-])",
     re.ASCII | re.IGNORECASE,
 )
 _FLAG_VALUE = re.compile(r"(?:[^\s\"'`\\;|&<>]|\\/)+")
