@@ -4,7 +4,7 @@ from tests.every import every
 SECRET = "".join(("s3cr3t", "Value", "0123456789"))
 KEYS = [
     "sk-" + "a1B2" * 6,
-    "sk-ant-api03-" + "x" * 24,
+    "sk-ant-api03-" + "x7" * 12,
     "ghp_" + "a" * 36,
     "github_pat_" + "b" * 30,
     "xoxb-" + "1" * 12,

@@ -69,7 +69,7 @@ _COMMANDS: tuple[tuple[str, str, str], ...] = (
     (
         " -",
         " -u",
-        rf" -u{SPACE}*\S+{_ARGS}{SPACE}-p{SPACE}+(?=\S*?[\"'!@\#$%^&*.\d])(?!\d+(?:\s|$)|-){_VALUE}",
+        rf" -u{SPACE}*\S+{_ARGS}{SPACE}-p{SPACE}+(?=\S*?[\"'!@\#$%.\d])(?!\d+(?:\s|$)|-){_VALUE}",
     ),
     (" -", " -pw", rf" -pw{SPACE}+{_VALUE}"),
     (" -", " login", rf" login{SPACE}+(?P<secret>[a-f0-9]{{40}})\b"),

@@ -140,7 +140,8 @@ def redact(text: str, *, in_settings: bool = False, keep_lines: bool = False) ->
         spans = find(text, in_settings=in_settings)
         if not spans:
             break
-        parts, at = [], 0
+        parts: list[str] = []
+        at = 0
         for start, end, _kind in spans:
             parts += (text[at:start], REDACTED, "\n" * text.count("\n", start, end) if keep_lines else "")
             at = end

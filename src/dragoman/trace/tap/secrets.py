@@ -14,9 +14,9 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from dragoman.journal.frame_shape import FrameShape
-from dragoman.journal.redaction import REDACTED, has_hint_in, is_plain_shape, redact_all
+from dragoman.journal.redaction import has_hint_in, is_plain_shape, redact_all
 from dragoman.secrets.frames import has_frame_hint
-from dragoman.secrets.names import is_secret_variable
+from dragoman.secrets.names import REDACTED, is_secret_variable
 from dragoman.secrets.search import find
 from dragoman.wire.envelope import Json
 
