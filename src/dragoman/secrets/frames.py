@@ -7,8 +7,6 @@ of requests, and the data of a login. What is no JSON is redacted as text.
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 
 from dragoman.secrets.names import REDACTED, is_telling
@@ -17,7 +15,7 @@ from dragoman.secrets.search import has_hint, redact
 PAIRS = frozenset({"env", "headers", "environment", "httpheaders", "dragomancredentials"})
 """Names of lists or tables whose values are never stored, whatever they are called."""
 
-_PAIR_NAME = re.compile(r'(?:env|headers|environment|credentials|"value)"[ \t\r\n]*:', re.IGNORECASE)
+_PAIR_ENDS = ('env"', 'headers"', 'environment"', 'credentials"', '"value"')
 _TEXT_ENCODING = "latin-1"
 
 
@@ -26,7 +24,9 @@ def has_frame_hint(frame: bytes) -> bool:
     that hints at a secret is ASCII, and any other character is none.
     """
     text = frame.decode(_TEXT_ENCODING)
-    if '"' in text and (_PAIR_NAME.search(text) or ('"data"' in text and "authenticate" in text)):
+    if '"' in text and (
+        any(map(text.lower().__contains__, _PAIR_ENDS)) or ('"data"' in text and "authenticate" in text)
+    ):
         return True
     return has_hint(text)
 

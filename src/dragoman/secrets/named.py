@@ -49,24 +49,7 @@ _FOLLOW = (
     r")"
 )
 
-STEMS = (
-    "pass",
-    "pw",
-    "psw",
-    "psk",
-    "secret",
-    "token",
-    "key",
-    "cred",
-    "auth",
-    "cookie",
-    "sessid",
-    "signature",
-    "sig=",
-    "totp",
-    "contraseña",
-    "passe",
-)
+STEMS = ("pass", "pw", "secret", "token", "key", "cred", "auth", "cookie", "signature", "sig=", "sessid")
 """What telling names have in them; each of these is searched for by itself."""
 
 _SCHEME = re.compile(
@@ -85,7 +68,7 @@ _BLOCK = re.compile(
 )
 
 
-_NEEDED = ("=", ":", ">", "(", ",", "|", "?", " ")
+_NEEDED = ("=", ":", ">", "(", ",", "|", "?", " is ")
 """One of these stands between a name and its value. A single character is looked for in no time."""
 
 

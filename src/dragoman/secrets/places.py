@@ -83,8 +83,14 @@ _COMMANDS: tuple[tuple[str, str, str], ...] = (
         rf"(?:(?<=with )|(?<=set )|(?<=ypted ))password(?:{BREAK}|=)+n?{QUOTE}(?P<secret>[^\"'`\\]+)",
     ),
     ("pass", "login", rf"login{BREAK}+\S+{BREAK}+password{BREAK}+{_VALUE}"),
+    ("pass", "requirepass", rf"requirepass{SPACE}+{_VALUE}"),
+    ("(", "basic", rf"basic_?auth\(\s*{_TWO_WORDS}"),
+    ("(", "credential", rf"credentials?\(\s*{_TWO_WORDS}"),
+    ("(", "userpwd", rf"userpwd['\"]?\s*(?:,|=>)\s*{QUOTE}[^\s:\"'`\\]{{1,64}}:(?P<secret>[^\"'`\\\n]+)"),
+    (":", ":*:", r"(?::\*){1,2}:[^:\s]+:(?P<secret>[^\s:\"'`]+)(?!\S*:)"),
+    (":", ":543", r":543\d:[^:\s]+:[^:\s]+:(?P<secret>[^\s\"'`]+)"),
     (
-        "",
+        "'",
         "identified ",
         rf"identified{BREAK}+(?:with{BREAK}+\S+{BREAK}+)?by{BREAK}+\\*[\"'](?P<secret>[^\"'`\\]+)",
     ),
@@ -103,7 +109,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def command_spans(text: str, low: str) -> Iterator[tuple[int, int]]:
     """Secrets among the words of commands and statements."""
-    has = {need: need in low for need in ("", " -", "_", ":", "pass")}
+    has = {need: need in low for need in (" -", "_", ":", "(", "'", "pass")}
     for need, word, pattern in _COMMANDS:
         at = low.find(word) if has[need] else -1
         while at >= 0:
@@ -114,7 +120,7 @@ def command_spans(text: str, low: str) -> Iterator[tuple[int, int]]:
             at = low.find(word, at + len(word))
 
 
-_DASHES = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt]))--?"
+_DASHES = r"-(?:(?<![A-Za-z0-9_-]-)|(?<=\\[nrt]-))-?"
 FLAG_NAME = re.compile(_DASHES + r"([a-z][\w.-]{0,60}+)(?=[=\s\"'`\\]|\Z)", re.ASCII | re.IGNORECASE)
 """An option, if its value comes; also if that is the next string of a list."""
 

@@ -45,17 +45,22 @@ _RUN_TABLE = bytes(
     97 if code < 128 and (chr(code).isalnum() or chr(code) in "_-") else 32 for code in range(256)
 )
 _LONG_RUN = re.compile(r"[\w./~:+$=,@%-]{16,}+", re.ASCII)
+_DIGIT = re.compile(r"\d", re.ASCII)
 _CRYPT = re.compile(r"\$(?:2[aby]|[156y]|apr1|argon2\w{1,2})\$", re.ASCII)
 _ESCAPED = re.compile(r"\\u00[2-7]", re.ASCII)
 
 
 @functools.cache
-def _shapes_by_word() -> tuple[re.Pattern[str], dict[str, list[KnownShape]]]:
-    """The words of all rows as one pattern, and the rows of each word."""
+def _shapes_by_word() -> tuple[
+    re.Pattern[str], re.Pattern[str], re.Pattern[str], dict[str, list[KnownShape]]
+]:
+    """The words of all rows as one pattern, the long and the short ones alone, and the rows of each word."""
     by_word: dict[str, list[KnownShape]] = {}
     for shape in SHAPES:
         by_word.setdefault(shape.word, []).append(shape)
-    return re.compile(_tree(sorted(by_word))), by_word
+    short = [word for word in sorted(by_word) if len(word) <= 3 and word != "hf_"]
+    long = [word for word in sorted(by_word) if word not in short]
+    return re.compile(_tree(sorted(by_word))), re.compile(_tree(long)), re.compile(_tree(short)), by_word
 
 
 def _tree(words: list[str]) -> str:
@@ -190,9 +195,14 @@ def shape_spans(text: str) -> Iterator[SecretSpan]:
             yield SecretSpan(*match.span("secret"), "private-key")
     if not _has_run(text) and not ("$" in text and _CRYPT.search(text)):
         return
-    words, by_word = _shapes_by_word()
+    words, strong, weak, by_word = _shapes_by_word()
+    runs = _LONG_RUN.findall(text)
+    # Short words stand in every program, so what they begin must have a digit.
+    if not strong.search("\n".join(runs)) and not weak.search("\n".join(filter(_DIGIT.search, runs))):
+        return
     for run in _LONG_RUN.finditer(text):
-        for word in set(words.findall(run[0])):
+        found = words.findall(run[0]) if _DIGIT.search(run[0]) else strong.findall(run[0])
+        for word in set(found):
             # A row with a shorter word may fit where one with a longer word does not.
             for size in range(1, len(word) + 1):
                 for shape in by_word.get(word[:size], ()):
