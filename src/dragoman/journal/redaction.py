@@ -7,17 +7,19 @@ without a secret is returned as it is, unparsed. A secret that chunks of a strea
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from itertools import islice, repeat
+from itertools import accumulate, islice, repeat
 
 from dragoman.journal.entry_runs import EntryBatch, FrameRun
 from dragoman.journal.frame_shape import LONGEST_HEAD, VALUE, FrameShape, shape_of_both
-from dragoman.secrets.frames import has_frame_hint, redact_suspect
+from dragoman.secrets.frames import frame_hint_places, has_frame_hint, redact_suspect
 from dragoman.secrets.names import REDACTED
 
 _MARK = REDACTED.encode()
-_BETWEEN = b'\n"'
+_BETWEEN = b'\0\n"'
 TOGETHER = 64
 """Frames that are looked at in one go."""
 
@@ -109,34 +111,23 @@ def redact_runs(entries: EntryBatch, how: Callable[[bytes], bytes]) -> Sequence[
 
 
 def _redact_block(frames: Sequence[bytes], shape: FrameShape) -> Sequence[bytes]:
-    numbers = _suspect_numbers(frames, shape) if is_plain_shape(shape) else range(len(frames))
-    if not numbers:
+    if is_plain_shape(shape) and (texts := shape.texts(frames)) is not None:
+        parts: Sequence[bytes] = texts
+    else:
+        parts = list(map(bytes.removeprefix, frames, repeat(shape.head)))
+    suspects = suspect_numbers(parts)
+    if not suspects:
         return frames
-    redacted_frames = list(frames)
-    for n, frame in zip(numbers, _redact_each([frames[n] for n in numbers], shape.head), strict=True):
-        redacted_frames[n] = frame
-    return redacted_frames
+    return [redact_suspect(frame) if n in suspects else frame for n, frame in enumerate(frames)]
 
 
-def _suspect_numbers(frames: Sequence[bytes], shape: FrameShape) -> Sequence[int]:
-    """Which of the frames need a look: none if all are of the shape and no text is suspicious."""
-    texts = shape.texts(frames)
-    if texts is not None:
-        return range(len(frames) if has_hint_in(texts) else 0)
-    others = [n for n, frame in enumerate(frames) if not shape.fits(frame)]
-    texts = shape.texts([frame for frame in frames if shape.fits(frame)])
-    return range(len(frames)) if texts is None or has_hint_in(texts) else others
-
-
-def has_hint_in(texts: Sequence[bytes]) -> bool:
-    """Whether one of the texts of strings needs a closer look."""
-    return has_frame_hint(b"\n".join(texts))
-
-
-def _redact_each(frames: list[bytes], head: bytes) -> list[bytes]:
-    # The head ends with a quote, which is put before what is left of each frame.
-    parts = map(bytes.removeprefix, frames, repeat(head))
-    return list(map(redact, frames)) if has_frame_hint(_BETWEEN.join((b"", *parts))) else frames
+def suspect_numbers(parts: Sequence[bytes]) -> set[int]:
+    """Which of the parts of frames need a closer look."""
+    places = list(frame_hint_places(_BETWEEN.join((b"", *parts))))
+    if not places:
+        return set()
+    starts = list(accumulate((len(part) + len(_BETWEEN) for part in parts), initial=0))
+    return {bisect_right(starts, place) - 1 for place in places}
 
 
 def _common_shape(frames: Sequence[bytes]) -> FrameShape:
@@ -186,6 +177,10 @@ def _is_plain_head(head: bytes) -> bool:
     return not any(half in low for half in _HALVES) and not has_frame_hint(head + b":")
 
 
+_LIST_GOES_ON = re.compile(rb'"\s*,\s*"(?:[^"\\]|\\.)*+"\s*[,\]]')
+"""What follows an option in a list is its value."""
+
+
 def _is_plain_tail(tail: bytes) -> bool:
     """Whether a frame that ends so can be judged by what stands before: the string with which that ends is
     a value, and nothing in it makes a secret of what comes here.
@@ -194,5 +189,6 @@ def _is_plain_tail(tail: bytes) -> bool:
     return (
         not any(half in low for half in _HALVES)
         and not tail[1:].lstrip().startswith(b":")
+        and not _LIST_GOES_ON.match(tail)
         and not has_frame_hint(tail)
     )

@@ -7,28 +7,38 @@ of requests, and the data of a login. What is no JSON is redacted as text.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
 import msgspec
 
 from dragoman.secrets.names import REDACTED, is_telling
-from dragoman.secrets.search import has_hint, redact
+from dragoman.secrets.search import hint_places, redact
 
 PAIRS = frozenset({"env", "headers", "environment", "httpheaders", "dragomancredentials"})
 """Names of lists or tables whose values are never stored, whatever they are called."""
 
-_PAIR_ENDS = ('env"', 'headers"', 'environment"', 'credentials"', '"value"')
+_ENDS = "|".join(f'(?<=(?i:{end})")' for end in ("env", "headers", "environment", "credentials", '"value'))
+_PAIR_END = re.compile(f'"(?:{_ENDS})', re.ASCII)
 _TEXT_ENCODING = "latin-1"
 
 
 def has_frame_hint(frame: bytes) -> bool:
-    """Whether a frame, or frames with line ends between them, may hold a secret. It is read as Latin-1: all
-    that hints at a secret is ASCII, and any other character is none.
+    """Whether a frame may hold a secret."""
+    return next(frame_hint_places(frame), None) is not None
+
+
+def frame_hint_places(frames: bytes) -> Iterator[int]:
+    """Where something in a frame, or in several with a zero byte between them, needs a closer look. They are
+    read as Latin-1: all that hints at a secret is ASCII, and any other character is none.
     """
-    text = frame.decode(_TEXT_ENCODING)
-    if '"' in text and (
-        any(map(text.lower().__contains__, _PAIR_ENDS)) or ('"data"' in text and "authenticate" in text)
-    ):
-        return True
-    return has_hint(text)
+    text = frames.decode(_TEXT_ENCODING)
+    if '"' in text:
+        for match in _PAIR_END.finditer(text):
+            yield match.start()
+        if '"data"' in text and "authenticate" in text:
+            yield from (match.start() for match in re.finditer('"data"', text))
+    yield from hint_places(text)
 
 
 def redact_frame(frame: bytes) -> bytes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from dragoman.secrets.names import Doubt, is_password, is_placeholder, is_telling, looks_secret, name_parts
@@ -85,17 +85,21 @@ def _stem_search(stem: str) -> re.Pattern[str]:
     return re.compile(re.escape(stem.rstrip("=")) + _FOLLOW, re.ASCII)
 
 
-def named_hints(text: str, low: str) -> Iterator[NamedHint]:
+def stems_of(low: str) -> list[str]:
+    """The stems that a text has. Without one, it has no telling name."""
+    return [stem for stem in STEMS if stem in low]
+
+
+def named_hints(text: str, low: str, stems: Sequence[str]) -> Iterator[NamedHint]:
     """Telling names with something behind them. `low` is the text in small letters."""
-    if not any(map(low.__contains__, _NEEDED)):
+    if not stems or not any(map(low.__contains__, _NEEDED)):
         return
-    for stem in STEMS:
-        if stem in low:
-            for match in _stem_search(stem).finditer(low):
-                start = name_start(low, match.start())
-                name = text[start : match.end("rest")]
-                if _is_telling_here(name, text, start, match):
-                    yield NamedHint(name, start, match)
+    for stem in stems:
+        for match in _stem_search(stem).finditer(low):
+            start = name_start(low, match.start())
+            name = text[start : match.end("rest")]
+            if _is_telling_here(name, text, start, match):
+                yield NamedHint(name, start, match)
 
 
 def name_start(low: str, at: int) -> int:
@@ -130,9 +134,9 @@ def _is_telling_here(name: str, text: str, start: int, match: re.Match[str]) -> 
     return is_capital and name_parts(name)[-1:] == ("key",) and len(name) > 4 and "PUBLIC" not in name
 
 
-def named_spans(text: str, low: str, *, in_settings: bool) -> Iterator[tuple[int, int]]:
+def named_spans(text: str, low: str, stems: Sequence[str], *, in_settings: bool) -> Iterator[tuple[int, int]]:
     """The values behind telling names that look like secrets."""
-    for hint in named_hints(text, low):
+    for hint in named_hints(text, low, stems):
         kind = hint.match.lastgroup or ""
         at = hint.match.end()
         if kind == "tag":

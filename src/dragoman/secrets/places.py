@@ -6,7 +6,7 @@ import base64
 import binascii
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from dragoman.secrets.named import BREAK, QUOTE, SPACE
 from dragoman.secrets.names import Doubt, is_placeholder, is_telling, looks_secret
@@ -53,53 +53,65 @@ def _option(option: str, *, program: str = r"[\w-]*", gap: str = "+", value: str
     return rf"{program}{_ARGS}{SPACE}{option}{SPACE}{gap}{value}"
 
 
-_COMMANDS: tuple[tuple[str, str, str], ...] = (
-    (" -", "curl", _option("(?:-u|--user|--proxy-user|-U)", gap="*=?", value=_LOGIN_PAIR)),
-    (" -", "http", _option("(?:-a|--auth)", program="https?(?= )", gap="*=?", value=_LOGIN_PAIR)),
-    (" -", "mysql", _option("-p", gap="{0}")),
-    (" -", "mariadb", _option("-p", gap="{0}")),
-    (" -", " login", _option("-p")),
-    (" -", "redis-cli", _option("-a")),
-    (" -", "ldap", _option("-w", gap="*")),
-    (" -", "zip", _option("(?-i:-P)", gap="*")),
-    (" -", "7z", _option("-p", gap="{0}")),
-    (" -", "mongo", _option("(?-i:-p)")),
-    (" -", "sqlcmd", _option("(?-i:-P)", gap="*")),
-    (" -", "smb", _option("(?-i:-U)", gap="*", value=rf"(?:{QUOTE})?[^\s%\"']+%{_WORD}")),
-    (
-        " -",
-        " -u",
-        rf" -u{SPACE}*\S+{_ARGS}{SPACE}-p{SPACE}+(?=\S*?[\"'!@\#$%.\d])(?!\d+(?:\s|$)|-){_VALUE}",
+_OPTION = re.compile("-[apuw]")
+
+_PLACES: dict[str, tuple[tuple[str, str], ...]] = {
+    "-u": (
+        ("curl", _option("(?:-u|--user|--proxy-user|-U)", gap="*=?", value=_LOGIN_PAIR)),
+        ("smb", _option("(?-i:-U)", gap="*", value=rf"(?:{QUOTE})?[^\s%\"']+%{_WORD}")),
+        (
+            " -u",
+            rf" -u{SPACE}*\S+{_ARGS}{SPACE}-p{SPACE}+(?=\S*?[\"'!@\#$%.\d])(?!\d+(?:\s|$)|-){_VALUE}",
+        ),
     ),
-    (" -", " -pw", rf" -pw{SPACE}+{_VALUE}"),
-    (" -", " login", rf" login{SPACE}+(?P<secret>[a-f0-9]{{40}})\b"),
-    (" -", "from-literal", rf"from-literal(?:=|{SPACE}+)(?:{QUOTE})?(?P<name>[\w.-]+)={_WORD}"),
-    ("pass", "sshpass", rf"sshpass{SPACE}+-p{SPACE}*{_VALUE}"),
-    ("pass", "htpasswd", rf"htpasswd{SPACE}+-\w*b\w*{SPACE}+(?:-\w+{SPACE}+)?\S+{SPACE}+\S+{SPACE}+{_VALUE}"),
-    ("pass", "pass:", rf"(?<!\w)pass:{_VALUE}"),
-    (
-        "pass",
-        "password",
-        rf"(?:(?<=with )|(?<=set )|(?<=ypted ))password(?:{BREAK}|=)+n?{QUOTE}(?P<secret>[^\"'`\\]+)",
+    "-a": (
+        ("http", _option("(?:-a|--auth)", program="https?(?= )", gap="*=?", value=_LOGIN_PAIR)),
+        ("redis-cli", _option("-a")),
     ),
-    ("pass", "login", rf"login{BREAK}+\S+{BREAK}+password{BREAK}+{_VALUE}"),
-    ("pass", "requirepass", rf"requirepass{SPACE}+{_VALUE}"),
-    ("(", "basic", rf"basic_?auth\(\s*{_TWO_WORDS}"),
-    ("(", "credential", rf"credentials?\(\s*{_TWO_WORDS}"),
-    ("(", "userpwd", rf"userpwd['\"]?\s*(?:,|=>)\s*{QUOTE}[^\s:\"'`\\]{{1,64}}:(?P<secret>[^\"'`\\\n]+)"),
-    (":", ":*:", r"(?::\*){1,2}:[^:\s]+:(?P<secret>[^\s:\"'`]+)(?!\S*:)"),
-    (":", ":543", r":543\d:[^:\s]+:[^:\s]+:(?P<secret>[^\s\"'`]+)"),
+    "-p": (
+        ("mysql", _option("-p", gap="{0}")),
+        ("mariadb", _option("-p", gap="{0}")),
+        (" login", _option("-p")),
+        ("zip", _option("(?-i:-P)", gap="*")),
+        ("7z", _option("-p", gap="{0}")),
+        ("mongo", _option("(?-i:-p)")),
+        ("sqlcmd", _option("(?-i:-P)", gap="*")),
+        (" -pw", rf" -pw{SPACE}+{_VALUE}"),
+    ),
+    "-w": (("ldap", _option("-w", gap="*")),),
+    "pass": (
+        ("sshpass", rf"sshpass{SPACE}+-p{SPACE}*{_VALUE}"),
+        ("htpasswd", rf"htpasswd{SPACE}+-\w*b\w*{SPACE}+(?:-\w+{SPACE}+)?\S+{SPACE}+\S+{SPACE}+{_VALUE}"),
+        ("pass:", rf"(?<!\w)pass:{_VALUE}"),
+        (
+            "password",
+            rf"(?:(?<=with )|(?<=set )|(?<=ypted ))password(?:{BREAK}|=)+n?{QUOTE}(?P<secret>[^\"'`\\]+)",
+        ),
+        ("login", rf"login{BREAK}+\S+{BREAK}+password{BREAK}+{_VALUE}"),
+        ("requirepass", rf"requirepass{SPACE}+{_VALUE}"),
+    ),
+    "auth": (("basic", rf"basic_?auth\(\s*{_TWO_WORDS}"),),
+    "cred": (("credential", rf"credentials?\(\s*{_TWO_WORDS}"),),
+    "pw": (("userpwd", rf"userpwd['\"]?\s*(?:,|=>)\s*{QUOTE}[^\s:\"'`\\]{{1,64}}:(?P<secret>[^\"'`\\\n]+)"),),
+}
+"""By an option or a stem of the text: a word with which a place begins, and the place with its secret."""
+
+_NAMED_PLACES: tuple[tuple[str, str], ...] = (
+    ("from-literal", rf"from-literal(?:=|{SPACE}+)(?:{QUOTE})?(?P<name>[\w.-]+)={_WORD}"),
+    (" set ", rf"(?:(?<=config)|(?<=configure)) set {SPACE}*(?P<name>[\w.:/@-]+)(?:{SPACE}+|=){_VALUE}"),
+    ("env ", rf"(?-i:(?<![A-Z_])ENV){SPACE}+(?P<name>\w+){SPACE}+(?P<secret>[^\s=\"'`\\]+)"),
+)
+"""The same, with a name that must be a telling one."""
+
+_OTHER_PLACES: tuple[tuple[str, str], ...] = (
+    (":*:", r"(?::\*){1,2}:[^:\s]+:(?P<secret>[^\s:\"'`]+)(?!\S*:)"),
+    (":543", r":543\d:[^:\s]+:[^:\s]+:(?P<secret>[^\s\"'`]+)"),
+    (" login", rf" login{SPACE}+(?P<secret>[a-f0-9]{{40}})\b"),
     (
-        "'",
         "identified ",
         rf"identified{BREAK}+(?:with{BREAK}+\S+{BREAK}+)?by{BREAK}+\\*[\"'](?P<secret>[^\"'`\\]+)",
     ),
-    ("_", " set ", rf"(?:(?<=config)|(?<=configure)) set {SPACE}*(?P<name>[\w.:/@-]+)(?:{SPACE}+|=){_VALUE}"),
-    ("_", "env ", rf"(?-i:(?<![A-Z_])ENV){SPACE}+(?P<name>\w+){SPACE}+(?P<secret>[^\s=\"'`\\]+)"),
 )
-"""A word that the text has, a word with which the place begins, and the place with its secret. Where there is
-a name, it must be a telling one.
-"""
 
 
 @functools.cache
@@ -107,11 +119,13 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.ASCII | re.IGNORECASE)
 
 
-def command_spans(text: str, low: str) -> Iterator[tuple[int, int]]:
+def command_spans(text: str, low: str, stems: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Secrets among the words of commands and statements."""
-    has = {need: need in low for need in (" -", "_", ":", "(", "'", "pass")}
-    for need, word, pattern in _COMMANDS:
-        at = low.find(word) if has[need] else -1
+    rows = [*_OTHER_PLACES, *(_NAMED_PLACES if stems else ())]
+    for need in (*stems, *(set(_OPTION.findall(low)) if "-" in low else ())):
+        rows += _PLACES.get(need, ())
+    for word, pattern in rows:
+        at = low.find(word)
         while at >= 0:
             if match := _compiled(pattern).match(text, at):
                 name = match.groupdict().get("name")
@@ -132,7 +146,7 @@ FLAG = re.compile(
 _FLAG_VALUE = re.compile(r"(?:[^\s\"'`\\;|&<>]|\\/)+")
 
 
-def flag_spans(text: str, low: str) -> Iterator[tuple[int, int]]:
+def flag_spans(text: str) -> Iterator[tuple[int, int]]:
     """`--token …`, `--password=…`, `"--api-key", "…"`."""
     if "-" not in text:
         return
@@ -156,7 +170,7 @@ _BASIC = re.compile(
 )
 
 
-def scheme_spans(text: str, low: str) -> Iterator[tuple[int, int]]:
+def scheme_spans(text: str, low: str, stems: Sequence[str]) -> Iterator[tuple[int, int]]:
     """`Bearer …` and `Basic …` wherever they stand."""
     if "bearer" in low:
         for match in _BEARER.finditer(text):
@@ -164,7 +178,7 @@ def scheme_spans(text: str, low: str) -> Iterator[tuple[int, int]]:
             has_digit = any(map(str.isdigit, secret))
             if (has_digit or (len(secret) > 24 and not secret.isalpha())) and not is_placeholder(secret):
                 yield match.start("secret"), match.start("secret") + len(secret)
-    if "auth" in low and "basic" in low:
+    if "auth" in stems and "basic" in low:
         for match in _BASIC.finditer(text):
             if _is_login(match["secret"]):
                 yield match.span("secret")

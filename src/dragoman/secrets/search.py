@@ -12,11 +12,13 @@ from __future__ import annotations
 import functools
 import math
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import NamedTuple
 
-from dragoman.secrets.named import named_hints, named_spans
+from dragoman.secrets.named import named_hints, named_spans, stems_of
 from dragoman.secrets.names import REDACTED, is_telling
 from dragoman.secrets.places import (
     FLAG_NAME,
@@ -26,7 +28,7 @@ from dragoman.secrets.places import (
     manifest_spans,
     scheme_spans,
 )
-from dragoman.secrets.shapes import SHAPES, KnownShape
+from dragoman.secrets.shapes import BEGIN, SHAPES, KnownShape
 
 ROUNDS = 8
 """How often a text is searched again after something was taken out: what is left may make a new secret."""
@@ -40,27 +42,50 @@ class SecretSpan(NamedTuple):
     kind: str
 
 
-_RUN = b"a" * 16
+LEAST = 16
+"""No secret that is known by its looks is shorter."""
+
+_RUN = b"a" * LEAST
 _RUN_TABLE = bytes(
     97 if code < 128 and (chr(code).isalnum() or chr(code) in "_-") else 32 for code in range(256)
 )
-_LONG_RUN = re.compile(r"[\w./~:+$=,@%-]{16,}+", re.ASCII)
+_MASK = bytes(
+    97 if code < 128 and (chr(code).isalnum() or chr(code) in "_./~:+$=,@%-") else 32 for code in range(256)
+)
 _DIGIT = re.compile(r"\d", re.ASCII)
 _CRYPT = re.compile(r"\$(?:2[aby]|[156y]|apr1|argon2\w{1,2})\$", re.ASCII)
 _ESCAPED = re.compile(r"\\u00[2-7]", re.ASCII)
 
 
+class _Words(NamedTuple):
+    """The words of all shapes as patterns, and the shapes of each word."""
+
+    anywhere: re.Pattern[str]
+    outer: re.Pattern[str]
+    """A word with which a secret begins. The group `short` is one that stands in every program."""
+    inner: re.Pattern[str]
+    """A word within a secret."""
+    shapes: dict[str, list[KnownShape]]
+
+
 @functools.cache
-def _shapes_by_word() -> tuple[
-    re.Pattern[str], re.Pattern[str], re.Pattern[str], dict[str, list[KnownShape]]
-]:
-    """The words of all rows as one pattern, the long and the short ones alone, and the rows of each word."""
-    by_word: dict[str, list[KnownShape]] = {}
+def _words() -> _Words:
+    shapes: dict[str, list[KnownShape]] = {}
     for shape in SHAPES:
-        by_word.setdefault(shape.word, []).append(shape)
-    short = [word for word in sorted(by_word) if len(word) <= 3 and word != "hf_"]
-    long = [word for word in sorted(by_word) if word not in short]
-    return re.compile(_tree(sorted(by_word))), re.compile(_tree(long)), re.compile(_tree(short)), by_word
+        shapes.setdefault(shape.word, []).append(shape)
+    inner = {shape.word for shape in SHAPES if not shape.pattern.startswith(BEGIN + re.escape(shape.word))}
+    outer = sorted(shapes.keys() - inner)
+    short = [word for word in outer if len(word) <= 3 and word != "hf_"]
+    long = [word for word in outer if word not in short]
+    # A pattern that begins with one class of characters is the quickest: most places need no closer look.
+    firsts = "".join(sorted({re.escape(word[0]) for word in inner}))
+    inner_words = "|".join(f"(?<={re.escape(word[0])}){re.escape(word[1:])}" for word in sorted(inner))
+    return _Words(
+        re.compile(_tree(sorted(shapes))),
+        re.compile(rf"[^A-Za-z0-9](?:{_tree(long)}|(?P<short>{_tree(short)}))"),
+        re.compile(rf"[{firsts}](?:{inner_words})"),
+        shapes,
+    )
 
 
 def _tree(words: list[str]) -> str:
@@ -78,22 +103,29 @@ def _tree(words: list[str]) -> str:
 
 def has_hint(text: str) -> bool:
     """Whether the text, as it is or as JSON writes it, may hold a secret."""
+    return next(hint_places(text), None) is not None
+
+
+def hint_places(text: str) -> Iterator[int]:
+    """Where something stands that needs a closer look. Cheap signs come before dear ones."""
     low = lower(text)
-    return (
-        has_shape_hint(text)
-        or next(named_hints(text, low), None) is not None
-        or ("-" in text and any(map(is_telling, FLAG_NAME.findall(text))))
-        or next(scheme_spans(text, low), None) is not None
-        or next(login_spans(text, low), None) is not None
-        or next(command_spans(text, low), None) is not None
-        or ("secret" in low and "kind: secret" in low)
-        or ("\\u00" in text and _ESCAPED.search(text) is not None)
-    )
-
-
-def has_shape_hint(text: str) -> bool:
-    """Whether something in it may be a secret by its looks."""
-    return next(shape_spans(text), None) is not None
+    if stems := stems_of(low):
+        for hint in named_hints(text, low, stems):
+            yield hint.start
+        if "-" in text:
+            for flag in FLAG_NAME.finditer(text):
+                if is_telling(flag[1]):
+                    yield flag.start()
+        if "secret" in stems and "kind: secret" in low:
+            yield low.index("kind: secret")
+    for spans in (scheme_spans(text, low, stems), login_spans(text, low), command_spans(text, low, stems)):
+        for start, _ in spans:
+            yield start
+    for span in shape_spans(text):
+        yield span.start
+    if "\\" in text:
+        for escape in _ESCAPED.finditer(text):
+            yield escape.start()
 
 
 def _has_run(text: str) -> bool:
@@ -111,13 +143,14 @@ def find(text: str, *, in_settings: bool = False) -> list[SecretSpan]:
     name counts; in other texts it must not look like code.
     """
     low = lower(text)
+    stems = stems_of(low)
     spans = [
         *shape_spans(text),
-        *(SecretSpan(*span, "named") for span in named_spans(text, low, in_settings=in_settings)),
-        *(SecretSpan(*span, "option") for span in flag_spans(text, low)),
-        *(SecretSpan(*span, "header") for span in scheme_spans(text, low)),
+        *(SecretSpan(*span, "named") for span in named_spans(text, low, stems, in_settings=in_settings)),
+        *(SecretSpan(*span, "option") for span in flag_spans(text)),
+        *(SecretSpan(*span, "header") for span in scheme_spans(text, low, stems)),
         *(SecretSpan(*span, "login") for span in login_spans(text, low)),
-        *(SecretSpan(*span, "command") for span in command_spans(text, low)),
+        *(SecretSpan(*span, "command") for span in command_spans(text, low, stems)),
         *(SecretSpan(*span, "manifest") for span in manifest_spans(text, low)),
         *(SecretSpan(*span, "random") for span in _random_spans(text, low)),
     ]
@@ -187,27 +220,49 @@ _PUTTY_KEY = re.compile(
 
 def shape_spans(text: str) -> Iterator[SecretSpan]:
     """What is known by its looks alone."""
-    if "PRIVATE KEY" in text:
+    if "-" in text and "PRIVATE KEY" in text:
         for match in _KEY_BLOCK.finditer(text):
             yield SecretSpan(*match.span(), "private-key")
-    if "Private-Lines:" in text:
+    if "-" in text and "Private-Lines:" in text:
         for match in _PUTTY_KEY.finditer(text):
             yield SecretSpan(*match.span("secret"), "private-key")
     if not _has_run(text) and not ("$" in text and _CRYPT.search(text)):
         return
-    words, strong, weak, by_word = _shapes_by_word()
-    runs = _LONG_RUN.findall(text)
-    # Short words stand in every program, so what they begin must have a digit.
-    if not strong.search("\n".join(runs)) and not weak.search("\n".join(filter(_DIGIT.search, runs))):
-        return
-    for run in _LONG_RUN.finditer(text):
-        found = words.findall(run[0]) if _DIGIT.search(run[0]) else strong.findall(run[0])
-        for word in set(found):
+    words = _words()
+    for start, end in _candidates(text, words):
+        for word in set(words.anywhere.findall(text, start, end)):
             # A row with a shorter word may fit where one with a longer word does not.
             for size in range(1, len(word) + 1):
-                for shape in by_word.get(word[:size], ()):
-                    for span in shape.spans(text, *run.span()):
+                for shape in words.shapes.get(word[:size], ()):
+                    for span in shape.spans(text, start, end):
                         yield SecretSpan(*span, shape.kind)
+
+
+def _candidates(text: str, words: _Words) -> Iterator[tuple[int, int]]:
+    """The long runs of a text that may be secrets. They alone are searched, which is much cheaper."""
+    runs = list(_long_runs(text))
+    joined = "\n".join(("", *(text[start:end] for start, end in runs)))
+    ends = list(accumulate(end - start + 1 for start, end in runs))
+    places = {match.end() - 1: match.lastgroup for match in words.outer.finditer(joined)}
+    places |= {match.end() - 1: None for match in words.inner.finditer(joined)}
+    found = -1
+    for place, kind in sorted(places.items()):
+        number = bisect_right(ends, place)
+        if number > found and (kind != "short" or _DIGIT.search(text, *runs[number])):
+            found = number
+            yield runs[number]
+
+
+def _long_runs(text: str) -> Iterator[tuple[int, int]]:
+    """Where characters of which keys are made follow each other."""
+    mask = text.encode("latin-1", "replace").translate(_MASK)
+    end = -1
+    while (start := mask.find(_RUN, end + 1)) >= 0:
+        end = mask.find(b" ", start)
+        end = len(mask) if end < 0 else end
+        if start and text[start - 1] == "\\":  # the letter of an escape is none of the run
+            start += 5 if text[start] == "u" else text[start] in "bfnrt"
+        yield start, end
 
 
 _RANDOM = re.compile(r"(?<![\w+/=.-])[A-Za-z0-9+/_-]{20,200}={0,2}(?![\w+/=.(-])", re.ASCII)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from dragoman.journal.frame_shape import FrameShape
-from dragoman.journal.redaction import has_hint_in, is_plain_shape, redact_all
+from dragoman.journal.redaction import is_plain_shape, redact_all, suspect_numbers
 from dragoman.secrets.frames import has_frame_hint
 from dragoman.secrets.names import REDACTED, is_secret_variable
 from dragoman.secrets.search import find
@@ -73,7 +73,7 @@ class SecretFilter:
         """
         whole = b"".join(texts)
         has_part = any(part in whole for part in (*self._escapes, *self._values))
-        return not has_part and not has_frame_hint(whole) and not has_hint_in(texts)
+        return not has_part and not has_frame_hint(whole) and not suspect_numbers(texts)
 
     def hide_split(self, texts: list[str]) -> list[str]:
         """Pieces of one text. A secret that begins in one and ends in another is hidden in all of them."""
