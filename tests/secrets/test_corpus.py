@@ -1,4 +1,9 @@
-"""The corpora are what they say: a secret is in its text, and the stored file is what the templates make."""
+"""Secrets that strangers wrote, and ordinary lines beside them: what stays in clear, what is hidden wrongly.
+
+Who wrote `strangers.jsonl` and `held_out.jsonl` had not seen the search. Both were mended from since, so
+these figures say little about other texts; docs/secrets.md has those of the first meeting. All values are
+made up.
+"""
 
 from __future__ import annotations
 
@@ -7,43 +12,46 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.secrets.frames import has_frame_hint, redact_frame
+from dragoman.secrets.search import find, redact
 from tests.secrets.ordinary_sources import ENOUGH, ordinary_lines
-from tests.secrets.strangers import CORPUS, Stranger, strangers
 
-ORDINARY = Path(__file__).parent / "corpus" / "ordinary.txt"
-
-
-def stored() -> list[Stranger]:
-    return [Stranger(**json.loads(line)) for line in CORPUS.read_text(encoding="utf-8").splitlines()]
+HERE = Path(__file__).parent / "corpus"
+LINES_OF_ONE_ERROR = 5_000
 
 
-def test_the_stored_corpus_is_what_the_templates_make() -> None:
-    assert stored() == list(strangers()), "run: python -m tests.secrets.strangers"
+def texts_of(name: str) -> list[tuple[str, list[str]]]:
+    """Each text, and the parts of it that must not stay in clear, if they can be known by their looks."""
+    rows = [json.loads(line) for line in (HERE / name).read_text(encoding="utf-8").splitlines()]
+    return [(row["text"], row.get("secrets") or [row["secret"]]) for row in rows if row["by_looks"]]
 
 
-def test_each_secret_stands_in_its_text_once() -> None:
-    assert [row for row in stored() if row.text.count(row.secret) != 1] == []
+@pytest.mark.parametrize(("name", "least"), [("strangers.jsonl", 0.89), ("held_out.jsonl", 0.80)])
+def test_secrets_that_can_be_known_by_their_looks_are_hidden(name: str, least: float) -> None:
+    texts = texts_of(name)
+    missed = []
+    for text, secrets in texts:
+        frame = json.dumps({"text": text}, ensure_ascii=False).encode()
+        shown = json.loads(redact_frame(frame))["text"]
+        missed += [text[:200] for secret in secrets[:1] if secret in shown]
+    assert 1 - len(missed) / len(texts) >= least, missed
 
 
-def test_no_mark_of_a_template_is_left_in_a_text() -> None:
-    assert [row.text for row in stored() if not set("«»‹›").isdisjoint(row.text)] == []
+def test_what_is_found_in_a_text_is_hinted_at_in_its_frame() -> None:
+    texts = [text for name in ("strangers.jsonl", "held_out.jsonl") for text, _ in texts_of(name)]
+    for is_ascii in (True, False):
+        frames = ((text, json.dumps(text, ensure_ascii=is_ascii).encode()) for text in texts)
+        assert [text for text, frame in frames if find(text) and not has_frame_hint(frame)] == []
 
 
-def test_there_are_many_kinds_in_many_notations() -> None:
-    rows = stored()
-    assert len({row.kind for row in rows}) >= 200
-    assert len({row.notation for row in rows}) >= 100
-    assert len({(row.text, row.secret) for row in rows}) == len(rows)
+def test_ordinary_lines_stay_as_they_are() -> None:
+    lines = (HERE / "ordinary.txt").read_text(encoding="utf-8").splitlines()
+    assert sum(redact(line) != line for line in lines) <= 1
 
 
-def test_ordinary_lines_hold_no_secret_of_the_strangers() -> None:
-    ordinary = ORDINARY.read_text(encoding="utf-8")
-    assert len(ordinary.splitlines()) >= 600
-    assert [row.secret for row in stored() if len(row.secret) > 9 and row.secret in ordinary] == []
-
-
-def test_installed_packages_give_the_same_lines_twice() -> None:
-    lines = list(ordinary_lines())
+def test_lines_of_installed_packages_stay_as_they_are() -> None:
+    lines = [line.text for line in ordinary_lines()]
     if len(lines) < ENOUGH:
         pytest.skip(f"{len(lines)} lines: packages are missing")
-    assert lines == list(ordinary_lines())
+    wrong = [line[:200] for line in lines if redact(line) != line]
+    assert len(wrong) <= len(lines) / LINES_OF_ONE_ERROR, wrong

@@ -12,10 +12,20 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from dragoman.secrets.names import Doubt, is_password, is_placeholder, is_telling, looks_secret, name_parts
+from dragoman.secrets.names import (
+    Doubt,
+    is_login,
+    is_password,
+    is_placeholder,
+    is_telling,
+    looks_secret,
+    name_parts,
+)
 
 LONGEST_NAME = 64
 LONGEST_VALUE = 4096
+LONGEST_HEAD = 200
+"""So much of a line before a name is looked at."""
 
 SPACE = r"(?:[ \t]|\\+t)"
 BREAK = r"(?:[ \t\r\n]|\\+[nrt])"
@@ -32,24 +42,27 @@ _FOLLOW = (
     rf"(?P<sign>(?:{QUOTE})?+[\])*]{{0,2}}+{SPACE}{{0,20}}+(?:"
     rf":{SPACE}{{0,2}}[&'\w.\[\]<>?| ]{{1,30}}?{SPACE}{{0,2}}=(?![=>])(?={SPACE}{{0,4}}{_WRAPPED})"
     rf"|(?:string|str|\[\]byte){SPACE}{{0,2}}:?=|=>|:=|\?\?|\|\|?|={{1,3}}(?![=>~])|:(?![:=])|->|→"
-    rf")\*{{0,2}}{SPACE}{{0,20}}(?:{_WRAPPED})?)"
+    rf")\*{{0,2}}{SPACE}{{0,20}}(?:{BREAK}{{0,30}}+\(?{BREAK}{{0,30}}+(?={QUOTE}))?(?:{_WRAPPED}|<(?:b|code|strong|tt)>)?)"
     # <add key="Password" value="…">, {"name": "TOKEN", "value": "…"}, name: TOKEN with value: … below
-    rf"|(?P<pair>(?:{QUOTE})?+{BREAK}{{0,40}}+,?{BREAK}{{0,40}}+(?:{QUOTE})?+value(?:{QUOTE})?+{SPACE}{{0,4}}+[:=]"
-    rf"{SPACE}{{0,4}}+)"
+    rf"|(?P<pair>(?:{QUOTE})?+{BREAK}{{0,40}}+(?:,|:{SPACE}{{0,2}}\{{)?{BREAK}{{0,40}}+"
+    rf"(?:{QUOTE})?+value(?:{QUOTE})?+{SPACE}{{0,4}}+[:=]{SPACE}{{0,4}}+)"
     # "password", "…"
     rf"|(?P<comma>{QUOTE}{BREAK}{{0,8}}+,{BREAK}{{0,8}}+(?={QUOTE}))"
     # setPassword("…"), .password("…")
     rf"|(?P<call>\({SPACE}{{0,4}}+(?={QUOTE}))"
     # the password is …
-    rf"|(?P<said>{SPACE}++(?:is|was|ist|lautet|es|est|to)(?: now| set to)?:?{SPACE}++)"
+    rf"|(?P<said>{SPACE}++(?:is|was|ist|lautet|es|est|to|from)(?: now| set to)?:?{SPACE}++"
+    rf"(?=\S*[\d!#$%^&*]|{QUOTE}))"
     # password "…", {{password, "…"}}
     rf"|(?P<beside>,?{SPACE}++[bn]?(?={QUOTE}))"
+    # requirepass …, as a line of its own
+    rf"|(?P<line>{SPACE}++(?=[^\s\"'`\\]{{6,128}};?(?:\s|\\+[nr]|\Z|\")))"
     # <password type="x">…</password>
-    r"|(?P<tag>(?: [^<>\n]{0,80}+)?+>)"
+    rf"|(?P<tag>(?: [^<>\n]{{0,200}}+)?+>(?:<!\[cdata\[|<value>)?|</key>{BREAK}{{0,40}}<string>)"
     r")"
 )
 
-STEMS = ("pass", "pw", "secret", "token", "key", "cred", "auth", "cookie", "signature", "sig=", "sessid")
+STEMS = ("pass", "pw", "secret", "token", "key", "cred", "auth", "cookie", "sig", "sessid", "code=", "otp")
 """What telling names have in them; each of these is searched for by itself."""
 
 _SCHEME = re.compile(
@@ -58,18 +71,19 @@ _SCHEME = re.compile(
     r"(?:[ \t]|\\+t|%20)+",
     re.ASCII | re.IGNORECASE,
 )
-_BARE_ENV = re.compile(r"(?:[^\s\"'`\\;]|;(?![\s\"'`\\]|\Z)|\\/)+")
-_BARE = re.compile(r"(?:[^\s\"'`\\;&|,<>(){}\[\]]|\\/)+")
-_BARE_QUERY = re.compile(r"(?:[^\s\"'`\\&#<>;)\]]|\\/)+")
+_ANY_SCHEME = re.compile(r"[A-Za-z][\w-]{2,30} +(?:auth=)?(?=[^\s\"]{16})(?=[^\s\"]*\d)", re.ASCII)
+_BARE_ENV = re.compile(r"(?:[^\s\"'`\\;]++|;(?![\s\"'`\\]|\Z)|\\/){1,64}+")
+_BARE = re.compile(r"(?:[^\s\"'`\\;&|,<>(){}\[\]]++|\\/){1,64}+")
+_BARE_SETTING = re.compile(r"[^;\s\"'`\\]+")
+_BARE_QUERY = re.compile(r"(?:[^\s\"'`\\&#<>;)\]]++|\\/){1,64}+")
 _LINE = re.compile(r"[^\r\n\"'`\\<>]+")
+_AMONG_SETTINGS = re.compile(r"(?:^|[\s,])[\w.]+=[^\s(){}]+[ ,]$", re.ASCII)
+"""`user=ann password=…`, as in logs and options, and not in a call."""
+
 _LAST_SETTING = re.compile(r"[\w ]+=[^;=\n]*;[ \t]*$")
 _BLOCK = re.compile(
     r"[|>][+-]?[ \t]*\r?\n(?P<indent>[ \t]+)(?P<secret>[^\r\n]+(?:\r?\n(?P=indent)[^\r\n]+)*)"
 )
-
-
-_NEEDED = ("=", ":", ">", "(", ",", "|", "?", " is ")
-"""One of these stands between a name and its value. A single character is looked for in no time."""
 
 
 class NamedHint(NamedTuple):
@@ -92,8 +106,6 @@ def stems_of(low: str) -> list[str]:
 
 def named_hints(text: str, low: str, stems: Sequence[str]) -> Iterator[NamedHint]:
     """Telling names with something behind them. `low` is the text in small letters."""
-    if not stems or not any(map(low.__contains__, _NEEDED)):
-        return
     for stem in stems:
         for match in _stem_search(stem).finditer(low):
             start = name_start(low, match.start())
@@ -123,9 +135,14 @@ def name_start(low: str, at: int) -> int:
 
 
 def _is_telling_here(name: str, text: str, start: int, match: re.Match[str]) -> bool:
-    if is_telling(name) or (match["sign"] is not None and name.lower() in ("pass", "pw", "psk", "pin")):
-        return match["call"] is None or is_telling(name.rpartition(".")[2])
     before = text[start - 1 : start]
+    if match["tag"] is not None and before not in ("<", ":", ">"):
+        return False
+    if match["line"] is not None and not _LINE_HEAD.search(text, max(0, start - 64), start):
+        return False
+    has_sign = match["sign"] is not None or match["tag"] is not None or match["said"] is not None
+    if is_telling(name) or (has_sign and name.lower() in ("pass", "pw", "otp", "totp", "_auth", "auth")):
+        return match["call"] is None or is_telling(name.rpartition(".")[2])
     if before in ("?", "&"):
         return name.lower() in {"key", "sig", "auth", "pass", "pw", "jwt", "code", "signature"} or is_telling(
             f"x_{name}"
@@ -140,22 +157,25 @@ def named_spans(text: str, low: str, stems: Sequence[str], *, in_settings: bool)
         kind = hint.match.lastgroup or ""
         at = hint.match.end()
         if kind == "tag":
-            if text[hint.start - 1 : hint.start] in ("<", ":"):
+            if text[hint.start - 1 : hint.start] in ("<", ":") or "<string>" in hint.match["tag"]:
                 yield from _tag_value(text, at, hint.name)
             continue
         last = name_parts(hint.name)[-1]
-        if kind == "sign" and last in ("authorization", "cookie"):
+        is_header = ":" in (hint.match["sign"] or "") or _QUOTES.match(text, at)
+        if kind == "sign" and last in ("authorization", "cookie") and is_header:
             yield from _header_value(text, at, is_cookie=last == "cookie")
             continue
         if opening := _QUOTES.match(text, at):
             yield from _quoted_value(text, opening, hint, kind, in_settings=in_settings)
+        elif kind == "line":
+            yield from _line_value(text, at, hint)
         elif kind in ("sign", "said", "pair"):
             yield from _bare_value(text, at, hint, kind, in_settings=in_settings)
 
 
 _QUOTES = re.compile(r"""(\\*)(["'`])""")
 _DATA_QUOTES = ('"', "'")
-_LABEL = re.compile(r"[^\W\d]*|.*\s.*|[\w-]+(?:[.:/][\w-]+)+|[a-zA-Z]+(?:[-_][a-zA-Z]+)+")
+_LABEL = re.compile(r"[^\W\d]*|.*\s.*|[.:/]?[\w-]+(?:[.:/][\w-]+)+|[a-zA-Z]+(?:[-_][a-zA-Z]+)+")
 """What data have behind such names that is no secret: a word, words, a dotted name."""
 _CALL_END = re.compile(rf"{QUOTE}{SPACE}{{0,4}}\)")
 
@@ -190,19 +210,30 @@ def _quoted_value(
     if end < 0:
         bare = _BARE.match(text, start)
         end = bare.end() if bare else start
-    value = text[start:end]
+    value = text[start:end].strip()
     sign = hint.match["sign"] or ""
     name = hint.name
     is_shell = sign.startswith("=") and name.isupper() and not in_settings
     if _names_the_name(value, name) or (kind == "call" and not _CALL_END.match(text, end)):
         return
-    if is_shell or in_settings or (kind == "comma" and name.isupper() and len(value) >= 32):
+    is_data = sign.lstrip("\\")[:1] in _DATA_QUOTES and ":" in sign
+    is_constant = name.isupper() and (is_data or (kind == "comma" and len(value) >= 32))
+    if is_shell or in_settings or is_constant or (is_data and "phrase" in name.lower()):
         doubt = Doubt.NONE
-    elif "==" in sign or kind in ("said", "comma", "beside"):
+    elif name.lower() in ("_auth", "auth"):
+        if not is_login(value):
+            return
+        doubt = Doubt.NONE
+    elif (
+        "==" in sign
+        or kind == "said"
+        or (kind == "comma" and not name.isupper())
+        or (kind == "beside" and quote != "'")
+    ):
         doubt = Doubt.RANDOM
     elif is_password(name):
         doubt = Doubt.WORD
-    elif sign.lstrip("\\")[:1] in _DATA_QUOTES and ":" in sign and not _LABEL.fullmatch(value):
+    elif is_data and not _LABEL.fullmatch(value):
         doubt = Doubt.NONE
     else:
         doubt = Doubt.RANDOM
@@ -212,9 +243,24 @@ def _quoted_value(
         yield start, end
 
 
+_LINE_VALUE = re.compile(r"([^\s\"'`\\;]{6,128});?[ \t\r]*(?=\n|\\+[nr]|\Z)")
+_LINE_HEAD = re.compile(
+    r"(?:\A|\n|\\[nr]|\")[ \t-]*(?:(?:setenv|user|username|set)[ \t]+(?:[\w.-]+[ \t]+)?)?\Z"
+)
+
+
+def _line_value(text: str, at: int, hint: NamedHint) -> Iterator[tuple[int, int]]:
+    """A name, a space and a value, which are all of a line."""
+    value = _LINE_VALUE.match(text, at)
+    if value is None or _names_the_name(value[1], hint.name) or not any(map(str.isdigit, value[1])):
+        return
+    if looks_secret(value[1], Doubt.RANDOM, is_quoted="_" not in value[1]):
+        yield value.span(1)
+
+
 def _names_the_name(value: str, name: str) -> bool:
     """`password: "Password"` and `API_KEY = "api_key"` are labels."""
-    parts = name_parts(value)
+    parts = name_parts(value[:LONGEST_NAME])
     about = {*name_parts(name), "field", "the", "your", "new", "old", "current"}
     return bool(parts) and all(part in about or (part.isdigit() and len(part) < 2) for part in parts)
 
@@ -222,44 +268,64 @@ def _names_the_name(value: str, name: str) -> bool:
 def _bare_value(
     text: str, at: int, hint: NamedHint, kind: str, *, in_settings: bool
 ) -> Iterator[tuple[int, int]]:
-    name, start = hint.name, hint.start
-    before = text[start - 1 : start]
-    sign = hint.match[kind] or ""
-    line_start = text.rfind("\n", 0, start) + 1
-    head = text[line_start:start].strip()
-    is_tight = sign == "="
-    is_alone = head in ("", "-", "export", "set", "ENV", "ARG", "env", "+", "*", "- -", "declare -x", "$env:")
-    doubt = Doubt.RANDOM
-    pattern = _BARE
+    name, sign = hint.name, hint.match[kind] or ""
     if block := _BLOCK.match(text, at):
         if kind == "sign" and sign.strip() == ":" and not is_placeholder(block["secret"]):
             yield block.span("secret")
         return
-    if is_tight and before in ("?", "&"):
-        pattern, doubt = _BARE_QUERY, Doubt.NONE
-    elif is_tight and (name.isupper() or name.lower() in ("_auth", "_authtoken", "_password")):
-        pattern, doubt = (_BARE_ENV if is_alone and head != "env" else _BARE), Doubt.NONE
-    elif "=" in sign and _LAST_SETTING.search(text, line_start, start):
-        pattern, doubt = re.compile(r"[^;\s\"'`\\]+"), Doubt.NONE
-    elif in_settings and is_alone:
-        pattern, doubt = _BARE_ENV, Doubt.NONE
-    elif is_alone and kind != "said" and _ends_line(text, at):
-        pattern = _BARE_ENV
-        doubt = Doubt.WORD if is_password(name) else Doubt.RANDOM
-    value = pattern.match(text, at)
+    if ":" in sign and text[hint.start - 1 : hint.start] == ":":
+        return  # a part of a longer name, such as those of cloud resources
+    if name.lower() in ("_auth", "auth") and not is_login(text[at : at + 200].partition("\n")[0].strip()):
+        return
+    pattern, doubt = _bare_place(text, at, hint, kind, in_settings=in_settings)
+    value = pattern.match(text, at, at + LONGEST_VALUE)
     if value is None:
         return
-    end = value.end()
-    if pattern is _BARE and text[end : end + 1] in ("(", "[", "{") and doubt is not Doubt.NONE:
+    if (
+        pattern is _BARE
+        and text[value.end() : value.end() + 1] in ("(", "[", "{")
+        and doubt is not Doubt.NONE
+    ):
         return
     word = value[0].rstrip(".,:;!?)]}") if doubt is not Doubt.NONE else value[0]
-    is_line = pattern is _BARE_ENV and is_alone
-    if ":" in sign and before == ":":
-        return  # a part of a longer name, such as those of cloud resources
-    is_plain = is_line and doubt is Doubt.WORD and word[:1].islower() and word.isalnum()
-    is_plain = is_plain or (kind == "said" and doubt is Doubt.RANDOM) or "|" in sign
+    is_plain = (
+        (kind == "said" and doubt is Doubt.RANDOM)
+        or "|" in sign
+        or (pattern is _BARE_ENV and doubt is Doubt.WORD and word[:1].islower() and word.isalnum())
+        or (is_password(name) and word.isalnum() and not word.isalpha())
+    )
     if word and not _names_the_name(word, name) and looks_secret(word, doubt, is_quoted=is_plain):
         yield at, at + len(word)
+
+
+_ALONE = ("", "-", "export", "set", "ENV", "ARG", "env", "+", "*", "- -", "declare -x", "$env:")
+
+
+def _bare_place(
+    text: str, at: int, hint: NamedHint, kind: str, *, in_settings: bool
+) -> tuple[re.Pattern[str], Doubt]:
+    """How far a value without quotes reaches, and how much it must look like a secret, by its place."""
+    name, start = hint.name, hint.start
+    sign = hint.match[kind] or ""
+    line_start = max(text.rfind("\n", 0, start) + 1, start - LONGEST_HEAD)
+    head = text[line_start:start].strip()
+    is_alone = head in _ALONE
+    if sign == "=":
+        if text[start - 1 : start] in ("?", "&"):
+            return _BARE_QUERY, Doubt.NONE
+        if name.isupper() or name.lower() in ("_auth", "_authtoken", "_password"):
+            return (_BARE_ENV if is_alone and head != "env" else _BARE), Doubt.NONE
+        if is_password(name) and "." not in name and _AMONG_SETTINGS.search(text, line_start, start):
+            return _BARE, Doubt.NONE
+    if "=" in sign and _LAST_SETTING.search(text, line_start, start):
+        return _BARE_SETTING, Doubt.NONE
+    if in_settings and is_alone:
+        return _BARE_ENV, Doubt.NONE
+    if kind == "said":
+        return _BARE_ENV, Doubt.RANDOM
+    if is_alone and _ends_line(text, at):
+        return _BARE_ENV, Doubt.WORD if is_password(name) else Doubt.RANDOM
+    return _BARE, Doubt.RANDOM
 
 
 def _ends_line(text: str, at: int) -> bool:
@@ -285,7 +351,7 @@ def _header_value(text: str, at: int, *, is_cookie: bool) -> Iterator[tuple[int,
     if line is None:
         return
     end = start + len(line[0].rstrip())
-    if scheme := _SCHEME.match(text, start, end):
+    if scheme := _SCHEME.match(text, start, end) or _ANY_SCHEME.match(text, start, end):
         start = scheme.end()
         if "=" in text[start:end] and text[end : end + 1] == '"':  # username="…", response="…"
             end = min(text.find("\n", start) % (len(text) + 1), len(text))
@@ -300,8 +366,9 @@ def _header_value(text: str, at: int, *, is_cookie: bool) -> Iterator[tuple[int,
 
 
 def _tag_value(text: str, at: int, name: str) -> Iterator[tuple[int, int]]:
-    end = text.find("<", at, at + LONGEST_VALUE)
-    if end > at and text.startswith(("</", "<!", "<\\/"), end):
+    is_raw = text.endswith("[CDATA[", 0, at)
+    end = text.find("]]>" if is_raw else "<", at, at + LONGEST_VALUE)
+    if end > at and text.startswith(("</", "<!", "<\\/", "]]>"), end):
         value = text[at:end].strip()
         doubt = Doubt.WORD if is_password(name) else Doubt.RANDOM
         if value and not _names_the_name(value, name) and looks_secret(value, doubt, is_quoted=True):

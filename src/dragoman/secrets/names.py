@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import functools
 import re
 from enum import IntEnum
 
 REDACTED = "[redacted]"
+
+LONGEST_LOOK = 256
+"""By so many of its first characters a value is judged."""
 
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
@@ -42,8 +47,8 @@ _KEY_OWNERS = _words(
     """
     access account admin aes api app auth authorization cipher client consumer cookie crypto data
     decryption deploy encrypt encryption functions hmac host ikm ingest integration jwt license live
-    master preshared private psk recovery rest role root sas secret server service session shared
-    signature signing ssh storage subscription symmetric vault webhook wpa write
+    master preshared private psk recovery rest role root routing sas secret server service session shared
+    signature signing ssh storage subscription symmetric unseal vault wallet webhook wpa write
     """
 )
 """What stands before `key` where it is a secret. `primary`, `cache` and `public` keys are none."""
@@ -116,10 +121,12 @@ def is_telling(name: str) -> bool:
 def _is_telling_part(parts: tuple[str, ...], at: int) -> bool:
     part = parts[at]
     if part in _WORDS:
+        if part == "pw" and parts[at + 1 : at + 2] not in ((), ("1",), ("2",)):
+            return False
         # Alone, these are ordinary words of code.
         return (
             part not in {"auth", "signature", "sig", "pass", "pw", "bearer", "jwt", "otp", "psk", "passe"}
-            or len(parts) > 1
+            or len([part for part in parts if part.isalpha()]) > 1
         )
     if part == "key" and at:
         return parts[at - 1] in _KEY_OWNERS
@@ -167,7 +174,7 @@ _REFERENCE = re.compile(
 )
 _PLACE = re.compile(
     r"^(?:your|insert|enter|replace|paste)[-_ ]?[a-z]|^(?:my|the|some)[-_](?:secret|token|key|password|api)"
-    r"|[-_](?:here|goes)$|xxxx|\*\*\*|\.\.\.|…|•"
+    r"|[-_](?:here|goes)$|xxx|[-_]your[-_]|\*\*\*|\.\.\.|…|•"
     r"|change[-_]?me|placeholder|^example|(?:^|[^a-z])(?:dummy|sample|fake)(?:[^a-z]|$)|redacted|[-_]example$",
     re.IGNORECASE,
 )
@@ -183,7 +190,7 @@ _SIGNS = re.compile(r"[!@#$%^&*+=?~]")
 
 def is_placeholder(value: str) -> bool:
     """Whether it only stands for a secret: `<token>`, `${TOKEN}`, `xxx`, `changeme`, a file, nothing."""
-    bare = value.strip().strip("\"'`\\ ?")
+    bare = value[:LONGEST_LOOK].strip().strip("\"'`\\ ?")
     if len(set(bare)) < 2 or bare.lower() in _PLACEHOLDERS:
         return True
     return (
@@ -196,6 +203,7 @@ def is_placeholder(value: str) -> bool:
 
 def looks_secret(value: str, doubt: Doubt, *, is_quoted: bool) -> bool:
     """Whether a value behind a telling name may be a secret."""
+    value = value[:LONGEST_LOOK]
     if is_placeholder(value):
         return False
     if doubt is Doubt.NONE:
@@ -203,8 +211,13 @@ def looks_secret(value: str, doubt: Doubt, *, is_quoted: bool) -> bool:
     if len(value) < 4 or any(map(str.isspace, value)) or (not value.isascii() and doubt is Doubt.RANDOM):
         return False
     if doubt is Doubt.WORD:
-        return not _names_itself(value) and (is_quoted or not _is_code(value))
-    if len(value) < 6 or _ORDINARY.fullmatch(value) or (not is_quoted and _is_code(value)):
+        return value.isascii() and not _names_itself(value) and (is_quoted or not _is_code(value))
+    if (
+        len(value) < 6
+        or _ORDINARY.fullmatch(value)
+        or value[0] in "[{("
+        or (not is_quoted and _is_code(value))
+    ):
         return False
     has_digit, has_letter = any(map(str.isdigit, value)), any(map(str.isalpha, value))
     if has_digit and has_letter:
@@ -230,3 +243,12 @@ def _is_code(value: str) -> bool:
         not any(map(str.isdigit, value))
         or (len(value) < 16 and ("_" in value or "." in value or value[0].isupper()))
     )
+
+
+def is_login(value: str) -> bool:
+    """Whether it is `user:password` in base64."""
+    try:
+        login = base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return b":" in login and login.isascii() and login.decode("ascii").isprintable()

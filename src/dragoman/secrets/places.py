@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import functools
 import re
 from collections.abc import Iterator, Sequence
 
 from dragoman.secrets.named import BREAK, QUOTE, SPACE
-from dragoman.secrets.names import Doubt, is_placeholder, is_telling, looks_secret
+from dragoman.secrets.names import Doubt, is_login, is_placeholder, is_telling, looks_secret
 
-_LOGIN = re.compile(r":(?:\\?/){2}")
+_LOGIN = re.compile(r":(?:\\{0,4}/){2}")
 _USER_INFO = re.compile(
     r"(?P<user>[^\s/\"'`\\:@<>{}()\[\]]{0,200})(?::(?P<secret>(?:[^\s/\"'`\\@<>]|\\/){1,500}))?@(?=[\w\[$%{-])",
     re.ASCII,
@@ -42,7 +40,7 @@ def login_spans(text: str, low: str) -> Iterator[tuple[int, int]]:
 
 _REAL = frozenset({"test", "foo", "bar", "user", "name", "login", "id"})
 
-_WORD = r"(?P<secret>[^\s\"'`\\;|&<>]+)"
+_WORD = r"(?P<secret>[^\s\"'`\\;|&<>]{1,1024}+)"
 _VALUE = rf"(?:{QUOTE})?{_WORD}"
 _LOGIN_PAIR = rf"(?:{QUOTE})?[^\s:\"'`\\]{{1,100}}:(?P<secret>[^\s\"'`\\]+)"
 _TWO_WORDS = rf"{QUOTE}[^\"'`\\\n]{{1,64}}{QUOTE}\s*,\s*{QUOTE}(?P<secret>[^\"'`\\\n]+)"
@@ -53,11 +51,12 @@ def _option(option: str, *, program: str = r"[\w-]*", gap: str = "+", value: str
     return rf"{program}{_ARGS}{SPACE}{option}{SPACE}{gap}{value}"
 
 
-_OPTION = re.compile("-[apuw]")
+_OPTION = re.compile("-[anpsuwx]")
 
 _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
     "-u": (
         ("curl", _option("(?:-u|--user|--proxy-user|-U)", gap="*=?", value=_LOGIN_PAIR)),
+        ("--user ", rf"--user {_LOGIN_PAIR}"),
         ("smb", _option("(?-i:-U)", gap="*", value=rf"(?:{QUOTE})?[^\s%\"']+%{_WORD}")),
         (
             " -u",
@@ -78,8 +77,20 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
         ("sqlcmd", _option("(?-i:-P)", gap="*")),
         (" -pw", rf" -pw{SPACE}+{_VALUE}"),
     ),
+    "-n": (("ssh-keygen", _option("(?-i:-N)", program="ssh-keygen")),),
+    "-s": (("securestring", rf"(?<=convertto-)securestring{SPACE}+(?:-string{SPACE}+)?{_VALUE}"),),
+    "-x": (
+        ("snmp", _option("(?-i:-A)", program=r"snmp\w*")),
+        ("snmp", _option("(?-i:-X)", program=r"snmp\w*")),
+    ),
     "-w": (("ldap", _option("-w", gap="*")),),
     "pass": (
+        (
+            "pass",
+            rf"pass(?:word|phrase|code|wort)\b[^:\n]{{1,80}}(?<!/):{SPACE}+(?P<random>[^\s\"'`\\]+)(?=\s*(?:\n|\\+[nr]|\"|\Z))",
+        ),
+        ("--pass ", rf"--pass {_VALUE}"),
+        ("passwd", rf"(?<=ch)passwd{SPACE}*<<<{SPACE}*{_LOGIN_PAIR}"),
         ("sshpass", rf"sshpass{SPACE}+-p{SPACE}*{_VALUE}"),
         ("htpasswd", rf"htpasswd{SPACE}+-\w*b\w*{SPACE}+(?:-\w+{SPACE}+)?\S+{SPACE}+\S+{SPACE}+{_VALUE}"),
         ("pass:", rf"(?<!\w)pass:{_VALUE}"),
@@ -90,8 +101,15 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
         ("login", rf"login{BREAK}+\S+{BREAK}+password{BREAK}+{_VALUE}"),
         ("requirepass", rf"requirepass{SPACE}+{_VALUE}"),
     ),
-    "auth": (("basic", rf"basic_?auth\(\s*{_TWO_WORDS}"),),
-    "cred": (("credential", rf"credentials?\(\s*{_TWO_WORDS}"),),
+    "auth": (
+        ("auth", rf"auth\w{{0,12}}(?:=|: *)?[(\[]\s*{_TWO_WORDS}"),
+        ("add-authtoken", rf"add-authtoken{SPACE}+{_VALUE}"),
+    ),
+    "cred": (("credential", rf"credentials?(?:\.basic)?\(\s*{_TWO_WORDS}"),),
+    "secret": (
+        ("secret", rf"secret{_ARGS}--value{SPACE}+{_VALUE}"),
+        ("securestring", rf"securestring{_ARGS}--value{SPACE}+{_VALUE}"),
+    ),
     "pw": (("userpwd", rf"userpwd['\"]?\s*(?:,|=>)\s*{QUOTE}[^\s:\"'`\\]{{1,64}}:(?P<secret>[^\"'`\\\n]+)"),),
 }
 """By an option or a stem of the text: a word with which a place begins, and the place with its secret."""
@@ -103,15 +121,28 @@ _NAMED_PLACES: tuple[tuple[str, str], ...] = (
 )
 """The same, with a name that must be a telling one."""
 
-_OTHER_PLACES: tuple[tuple[str, str], ...] = (
-    (":*:", r"(?::\*){1,2}:[^:\s]+:(?P<secret>[^\s:\"'`]+)(?!\S*:)"),
-    (":543", r":543\d:[^:\s]+:[^:\s]+:(?P<secret>[^\s\"'`]+)"),
-    (" login", rf" login{SPACE}+(?P<secret>[a-f0-9]{{40}})\b"),
-    (
-        "identified ",
-        rf"identified{BREAK}+(?:with{BREAK}+\S+{BREAK}+)?by{BREAK}+\\*[\"'](?P<secret>[^\"'`\\]+)",
+_OTHER_PLACES: dict[str, tuple[tuple[str, str], ...]] = {
+    ":": (
+        (":*:", r"(?::\*){1,2}:[^:\s]+:(?P<secret>[^\s:\"'`]+)(?!\S*:)"),
+        (":543", r":543\d:[^:\s]+:[^:\s]+:(?P<secret>[^\s\"'`]+)"),
     ),
-)
+    "(": (
+        ("login(", rf"login\(\s*{_TWO_WORDS}"),
+        (" pdo(", rf" pdo\(\s*{QUOTE}[^\"'`\\\n]{{1,99}}{QUOTE}\s*,\s*{_TWO_WORDS}"),
+        ("connect", rf"connect\w{{0,12}}\((?:\s*{QUOTE}[^\"'`\\\n]{{1,99}}{QUOTE}\s*,)?\s*{_TWO_WORDS}"),
+    ),
+    "/": ((" /rp ", rf" /rp {_VALUE}"), (" /p:", rf" /p:{_VALUE}")),
+    "_": ((" add_user ", rf" add_user {SPACE}*\S+{SPACE}+{_VALUE}"),),
+    '"': (("kty", rf"kty.{{0,900}}?\bd{QUOTE}{SPACE}{{0,2}}:{SPACE}{{0,2}}{QUOTE}(?P<secret>[\w-]{{20,}})"),),
+    "'": (
+        (
+            "identified ",
+            rf"identified{BREAK}+(?:with{BREAK}+\S+{BREAK}+)?by{BREAK}+\\*[\"'](?P<secret>[^\"'`\\]+)",
+        ),
+    ),
+    "": ((" login", rf" login{SPACE}+(?P<secret>[a-f0-9]{{40}})\b"),),
+}
+"""The same by a sign of the text. One sign is looked for in no time."""
 
 
 @functools.cache
@@ -121,16 +152,20 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def command_spans(text: str, low: str, stems: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Secrets among the words of commands and statements."""
-    rows = [*_OTHER_PLACES, *(_NAMED_PLACES if stems else ())]
+    rows = list(_NAMED_PLACES if stems else ())
+    for sign, places in _OTHER_PLACES.items():
+        rows += places if sign in low else ()
     for need in (*stems, *(set(_OPTION.findall(low)) if "-" in low else ())):
         rows += _PLACES.get(need, ())
     for word, pattern in rows:
         at = low.find(word)
         while at >= 0:
             if match := _compiled(pattern).match(text, at):
-                name = match.groupdict().get("name")
-                if (name is None or is_telling(name)) and not is_placeholder(match["secret"]):
-                    yield match.span("secret")
+                groups = match.groupdict()
+                name, group = groups.get("name"), "random" if "random" in groups else "secret"
+                is_secret = group == "secret" or looks_secret(match[group], Doubt.RANDOM, is_quoted=True)
+                if is_secret and (name is None or is_telling(name)) and not is_placeholder(match[group]):
+                    yield match.span(group)
             at = low.find(word, at + len(word))
 
 
@@ -139,7 +174,8 @@ FLAG_NAME = re.compile(_DASHES + r"([a-z][\w.-]{0,60}+)(?=[=\s\"'`\\]|\Z)", re.A
 """An option, if its value comes; also if that is the next string of a list."""
 
 FLAG = re.compile(
-    _DASHES + rf"(?P<name>[a-z][\w.-]{{0,60}}+)(?:=|{SPACE}+|{QUOTE}{BREAK}{{0,8}},{BREAK}{{0,8}}(?={QUOTE}))"
+    _DASHES + r"(?P<name>[a-z][\w.-]{0,60}+)"
+    rf"(?:=|{SPACE}+|{BREAK}{{1,20}}- |{QUOTE}{BREAK}{{0,8}},{BREAK}{{0,8}}(?={QUOTE}))"
     rf"(?:{QUOTE})?(?=[^\s\"'`\\,-])",
     re.ASCII | re.IGNORECASE,
 )
@@ -154,7 +190,7 @@ def flag_spans(text: str) -> Iterator[tuple[int, int]]:
         if not is_telling(match["name"]) or match["name"].lower().endswith(("-stdin", "-file", "-env")):
             continue
         value = _FLAG_VALUE.match(text, match.end())
-        if value is None or is_placeholder(value[0]):
+        if value is None or is_placeholder(value[0]) or value[0].rstrip("]").isupper():
             continue
         is_long = match[0].startswith("--")
         if is_long or looks_secret(value[0], Doubt.RANDOM, is_quoted=True):
@@ -180,17 +216,8 @@ def scheme_spans(text: str, low: str, stems: Sequence[str]) -> Iterator[tuple[in
                 yield match.start("secret"), match.start("secret") + len(secret)
     if "auth" in stems and "basic" in low:
         for match in _BASIC.finditer(text):
-            if _is_login(match["secret"]):
+            if is_login(match["secret"]):
                 yield match.span("secret")
-
-
-def _is_login(value: str) -> bool:
-    """Whether it is `user:password` in base64."""
-    try:
-        login = base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
-    except (binascii.Error, ValueError):
-        return False
-    return b":" in login and login.isascii() and login.decode("ascii").isprintable()
 
 
 _MANIFEST = re.compile(r"^kind:[ \t]*secret\b", re.MULTILINE | re.IGNORECASE)

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import NamedTuple
 
+from dragoman.secrets.foreign import foreign_hint, foreign_spans
 from dragoman.secrets.named import named_hints, named_spans, stems_of
 from dragoman.secrets.names import REDACTED, is_telling
 from dragoman.secrets.places import (
@@ -109,23 +110,21 @@ def has_hint(text: str) -> bool:
 def hint_places(text: str) -> Iterator[int]:
     """Where something stands that needs a closer look. Cheap signs come before dear ones."""
     low = lower(text)
-    if stems := stems_of(low):
-        for hint in named_hints(text, low, stems):
-            yield hint.start
-        if "-" in text:
-            for flag in FLAG_NAME.finditer(text):
-                if is_telling(flag[1]):
-                    yield flag.start()
-        if "secret" in stems and "kind: secret" in low:
-            yield low.index("kind: secret")
+    stems = stems_of(low)
+    yield from (hint.start for hint in named_hints(text, low, stems))
+    if stems and "-" in text:
+        yield from (flag.start() for flag in FLAG_NAME.finditer(text) if is_telling(flag[1]))
+    if "secret" in stems and "kind: secret" in low:
+        yield low.index("kind: secret")
+    if foreign := foreign_hint(low):
+        yield foreign.start()
     for spans in (scheme_spans(text, low, stems), login_spans(text, low), command_spans(text, low, stems)):
-        for start, _ in spans:
-            yield start
-    for span in shape_spans(text):
-        yield span.start
+        yield from (start for start, _ in spans)
+    yield from (span.start for span in shape_spans(text))
+    if stems:
+        yield from (start for start, _ in _random_spans(text, low))
     if "\\" in text:
-        for escape in _ESCAPED.finditer(text):
-            yield escape.start()
+        yield from (escape.start() for escape in _ESCAPED.finditer(text))
 
 
 def _has_run(text: str) -> bool:
@@ -151,6 +150,7 @@ def find(text: str, *, in_settings: bool = False) -> list[SecretSpan]:
         *(SecretSpan(*span, "header") for span in scheme_spans(text, low, stems)),
         *(SecretSpan(*span, "login") for span in login_spans(text, low)),
         *(SecretSpan(*span, "command") for span in command_spans(text, low, stems)),
+        *(SecretSpan(*span, "named") for span in foreign_spans(low)),
         *(SecretSpan(*span, "manifest") for span in manifest_spans(text, low)),
         *(SecretSpan(*span, "random") for span in _random_spans(text, low)),
     ]
@@ -203,9 +203,9 @@ def redact_file(text: str, *, name: str) -> str:
     return redact(text, in_settings=is_settings_file(name), keep_lines=True)
 
 
-_KEY_KIND = r"(?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+_KEY_KIND = r"(?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
 _KEY_BLOCK = re.compile(
-    rf"-----BEGIN {_KEY_KIND}(?:(?:[^-]|-(?!----)){{0,40000}}-----END {_KEY_KIND}"
+    rf"-{{4,5}} ?BEGIN {_KEY_KIND}(?:(?:[^-]|-(?!---)){{0,40000}}-{{4,5}} ?END {_KEY_KIND}"
     r"|(?:[ \t\r\n]|\\+[rn])++[A-Za-z0-9+/=]+"
     r"(?:(?:[ \t\r\n]|\\+[rn])++[A-Za-z0-9+/=]+(?=[ \t]*(?:[\r\n\"'`\\]|\Z)))*)",
     re.ASCII,
@@ -265,23 +265,29 @@ def _long_runs(text: str) -> Iterator[tuple[int, int]]:
         yield start, end
 
 
-_RANDOM = re.compile(r"(?<![\w+/=.-])[A-Za-z0-9+/_-]{20,200}={0,2}(?![\w+/=.(-])", re.ASCII)
-_BESIDE = re.compile(
-    r"(?:secret|token|password|passwd|api[ _-]?key|access[ _-]?key|private[ _-]?key|credential)s?\b", re.ASCII
-)
+_RANDOM = re.compile(r"(?:[\w-]+=)?(?P<value>[A-Za-z0-9+/_-]{20,200}={0,2})", re.ASCII)
+_BESIDE = re.compile(r"(?:secret|token|password|passwd|credential|\bkey)s?\b", re.ASCII)
 _BESIDE_REACH = 60
+LONG_KEY = 32
+_OWN_NAME = re.compile(r"""([\w.-]+)\\*["'`]?\s*[:=]\s*\\*["'`]?\Z""", re.ASCII)
 
 
 def _random_spans(text: str, low: str) -> Iterator[tuple[int, int]]:
-    """What a machine made, in the same line behind a telling word."""
-    if _has_run(text):
-        for match in _RANDOM.finditer(text):
-            if _is_random(match[0]):
-                first = max(text.rfind("\n", 0, match.start()) + 1, match.start() - _BESIDE_REACH)
-                if _BESIDE.search(low, first, match.start()) and not low.startswith(
-                    "commit", match.start() - 7
-                ):
-                    yield match.span()
+    """What a machine made, in the same line behind a telling word. A name of its own decides alone."""
+    for start, end in _long_runs(text):
+        start = 1 + max(start - 1, *(text.rfind(sign, start, end) for sign in ":,@"))
+        match = _RANDOM.fullmatch(text, start, end)
+        if match is None:
+            continue
+        value = match["value"]
+        place = match.start("value")
+        first = max(text.rfind("\n", 0, place) + 1, place - _BESIDE_REACH)
+        if not _BESIDE.search(low, first, place) or not _is_random(value):
+            continue
+        own_name = _OWN_NAME.search(low, max(first, place - 40), place)
+        is_key = own_name is None or (own_name[1].endswith("key") and len(value) >= LONG_KEY)
+        if is_key and not low.startswith("commit", place - 7):
+            yield match.span("value")
 
 
 def _is_random(value: str) -> bool:

@@ -162,6 +162,8 @@ _PREFIXES: tuple[tuple[str, str, str], ...] = (
     ("hubspot", "pat-eu1-", _H + r"{8}-[a-fA-F0-9-]{27}"),
     ("intra42", "s-s4t2ud-", _H + "{60,}"),
     ("adafruit", "aio_", _W + "{28}" + _END),
+    ("shippo", "shippo_live_", _H + "{40}"),
+    ("cerebras", "csk-", "[a-z0-9]{40,}"),
     ("zuplo", "zpka_", "[a-z0-9_]{30,}"),
     # payment and messages
     *(("stripe", f"{kind}_{mode}_", _W + "{16,}") for kind in ("sk", "rk") for mode in ("live", "test")),
@@ -182,7 +184,7 @@ _PREFIXES: tuple[tuple[str, str, str], ...] = (
     ("mailgun", "key-", _H + "{32}" + _END),
     ("mailjet", "xkeysib-", _H + "{64}-" + _W + "{16}"),
     ("mailjet", "xsmtpsib-", _H + "{64}-" + _W + "{16}"),
-    ("resend", "re_", r"(?=[A-Za-z]{0,8}\d)[A-Za-z0-9]{8}_[A-Za-z0-9]{20,}"),
+    ("resend", "re_", r"(?=[A-Za-z_]{0,30}\d)[A-Za-z0-9]{8}_[A-Za-z0-9]{20,}"),
     ("twilio", "SK", "[a-f0-9]{32}" + _END),
     *(("slack", f"xox{kind}-", "[A-Za-z0-9-]{10,}") for kind in "abeoprsd"),
     *(("slack", f"xoxe.xox{kind}-", "[A-Za-z0-9-]{20,}") for kind in "bp"),
@@ -219,7 +221,7 @@ SHAPES: tuple[KnownShape, ...] = (
     KnownShape("azure", "AZDO", _W + "{4}" + _END, before=BEGIN + _W + "{76}"),
     KnownShape("azure", "+ASt", _B + "{4,10}={0,2}", before=BEGIN + _B + "{60,76}"),
     KnownShape("azure", "AzCa", _B + "{4,10}={0,2}", before=BEGIN + _B + "{32,48}"),
-    KnownShape("telegram", ":AA", _D + "{32,35}" + _END, before=BEGIN + r"\d{8,10}"),
+    KnownShape("telegram", ":AA", _D + "{32,35}" + _END, before=r"(?<!\d)\d{8,10}"),
     *(  # the number of a user in base64
         KnownShape("discord", word, _W + r"{21,25}\." + _D + r"{6}\." + _D + "{27,38}")
         for word in ("MT", "Mj", "Mz", "ND", "NT", "Nj", "Nz", "OD", "OT")
