@@ -41,7 +41,6 @@ REASONS: dict[str, str] = {
     "remote/test_ssh_command.py": "both ends of the line over a real sshd",
     "review/test_room.py": "the `__init__.py` of the package",
     "schema/test_versions.py": "the generated packages of all versions",
-    "secrets/test_corpus.py": "the corpora beside it, and what makes them",
 }
 """Why a test is neither the mirror of a file nor in the folder of a system."""
 

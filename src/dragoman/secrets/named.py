@@ -95,8 +95,8 @@ class NamedHint(NamedTuple):
 
 
 @functools.cache
-def _stem_search(stem: str) -> re.Pattern[str]:
-    return re.compile(re.escape(stem.rstrip("=")) + _FOLLOW, re.ASCII)
+def _follow() -> re.Pattern[str]:
+    return re.compile(_FOLLOW, re.ASCII)
 
 
 def stems_of(low: str) -> list[str]:
@@ -107,11 +107,16 @@ def stems_of(low: str) -> list[str]:
 def named_hints(text: str, low: str, stems: Sequence[str]) -> Iterator[NamedHint]:
     """Telling names with something behind them. `low` is the text in small letters."""
     for stem in stems:
-        for match in _stem_search(stem).finditer(low):
-            start = name_start(low, match.start())
-            name = text[start : match.end("rest")]
-            if _is_telling_here(name, text, start, match):
-                yield NamedHint(name, start, match)
+        stem = stem.rstrip("=")
+        at = low.find(stem)
+        while at >= 0:
+            match = _follow().match(low, at + len(stem))
+            if match is not None:
+                start = name_start(low, at)
+                name = text[start : match.end("rest")]
+                if _is_telling_here(name, text, start, match):
+                    yield NamedHint(name, start, match)
+            at = low.find(stem, match.end() if match else at + len(stem))
 
 
 def name_start(low: str, at: int) -> int:

@@ -59,47 +59,43 @@ _ESCAPED = re.compile(r"\\u00[2-7]", re.ASCII)
 
 
 class _Words(NamedTuple):
-    """The words of all shapes as patterns, and the shapes of each word."""
+    """The words of all shapes, and how they are looked for."""
 
-    anywhere: re.Pattern[str]
-    outer: re.Pattern[str]
-    """A word with which a secret begins. The group `short` is one that stands in every program."""
+    begin: re.Pattern[str]
+    """The first letters of a word with which a secret begins, where one may begin."""
+    outer: dict[str, list[str]]
+    """Those words by their first letters."""
     inner: re.Pattern[str]
     """A word within a secret."""
     shapes: dict[str, list[KnownShape]]
 
 
+_FIRST = 4
+
+
 @functools.cache
 def _words() -> _Words:
     shapes: dict[str, list[KnownShape]] = {}
+    outer: dict[str, list[str]] = {}
+    inner: set[str] = set()
     for shape in SHAPES:
         shapes.setdefault(shape.word, []).append(shape)
-    inner = {shape.word for shape in SHAPES if not shape.pattern.startswith(BEGIN + re.escape(shape.word))}
-    outer = sorted(shapes.keys() - inner)
-    short = [word for word in outer if len(word) <= 3 and word != "hf_"]
-    long = [word for word in outer if word not in short]
+        if shape.pattern.startswith(BEGIN + re.escape(shape.word)):
+            outer.setdefault(shape.word[:_FIRST], []).append(shape.word)
+        else:
+            inner.add(shape.word)
+    for begin, words in outer.items():  # `sk-a` of `sk-ant-` is `sk-`, too
+        words += [word for word in shapes if begin.startswith(word) and word not in words]
     # A pattern that begins with one class of characters is the quickest: most places need no closer look.
     firsts = "".join(sorted({re.escape(word[0]) for word in inner}))
     inner_words = "|".join(f"(?<={re.escape(word[0])}){re.escape(word[1:])}" for word in sorted(inner))
+    begins = "|".join(map(re.escape, sorted(outer, reverse=True)))
     return _Words(
-        re.compile(_tree(sorted(shapes))),
-        re.compile(rf"[^A-Za-z0-9](?:{_tree(long)}|(?P<short>{_tree(short)}))"),
-        re.compile(rf"[{firsts}](?:{inner_words})"),
+        re.compile(f"[^A-Za-z0-9]({begins})"),
+        outer,
+        re.compile(f"[{firsts}](?:{inner_words})"),
         shapes,
     )
-
-
-def _tree(words: list[str]) -> str:
-    """A pattern of the words that looks at each letter once."""
-    branches: dict[str, list[str]] = {}
-    for word in words:
-        branches.setdefault(word[0], []).append(word[1:])
-    parts = []
-    for letter, rests in branches.items():
-        longer = [rest for rest in rests if rest]
-        deeper = f"(?:{_tree(longer)}){'?' if len(longer) < len(rests) else ''}" if longer else ""
-        parts.append(re.escape(letter) + deeper)
-    return "|".join(parts)
 
 
 def has_hint(text: str) -> bool:
@@ -230,10 +226,9 @@ def shape_spans(text: str) -> Iterator[SecretSpan]:
         return
     words = _words()
     for start, end in _candidates(text, words):
-        for word in set(words.anywhere.findall(text, start, end)):
-            # A row with a shorter word may fit where one with a longer word does not.
-            for size in range(1, len(word) + 1):
-                for shape in words.shapes.get(word[:size], ()):
+        for word, shapes in words.shapes.items():
+            if text.find(word, start, end) >= 0:
+                for shape in shapes:
                     for span in shape.spans(text, start, end):
                         yield SecretSpan(*span, shape.kind)
 
@@ -243,12 +238,16 @@ def _candidates(text: str, words: _Words) -> Iterator[tuple[int, int]]:
     runs = list(_long_runs(text))
     joined = "\n".join(("", *(text[start:end] for start, end in runs)))
     ends = list(accumulate(end - start + 1 for start, end in runs))
-    places = {match.end() - 1: match.lastgroup for match in words.outer.finditer(joined)}
-    places |= {match.end() - 1: None for match in words.inner.finditer(joined)}
+    places = [match.start() for match in words.inner.finditer(joined)]
+    places += [
+        match.start(1)
+        for match in words.begin.finditer(joined)
+        if any(joined.startswith(word, match.start(1)) for word in words.outer[match[1]])
+    ]
     found = -1
-    for place, kind in sorted(places.items()):
+    for place in sorted(places):
         number = bisect_right(ends, place)
-        if number > found and (kind != "short" or _DIGIT.search(text, *runs[number])):
+        if number > found:
             found = number
             yield runs[number]
 
