@@ -18,7 +18,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "dragoman"
 
 LIBRARY = frozenset(
     {"errors", "system", "wire", "schema", "core", "dialect", "transport", "journal", "runtime", "workspace"}
-    | {"sdk"}
+    | {"sdk", "secrets"}
 )
 # What people outside write against: the face, and the messages and errors its handlers meet.
 PUBLIC = frozenset({"face", "schema", "errors"})
@@ -33,24 +33,27 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "core": frozenset({"errors", "wire"}),
     "dialect": frozenset({"errors", "wire", "schema"}),
     "transport": frozenset({"errors", "wire"}),
-    "journal": frozenset({"errors", "system"}),
+    "secrets": frozenset(),
+    "journal": frozenset({"errors", "system", "secrets"}),
     "runtime": frozenset({"errors", "wire", "core", "transport"}),
     "text": frozenset({"errors"}),
-    "workspace": frozenset({"errors", "system", "schema", "transport", "text"}),
+    "workspace": frozenset({"errors", "system", "schema", "transport", "text", "secrets"}),
     "sdk": LIBRARY - {"sdk"},
     "blocking": frozenset({"errors", "wire", "schema", "core", "transport", "runtime", "sdk"}),
-    "review": frozenset({"errors", "system", "text"}),
+    "review": frozenset({"errors", "system", "text", "secrets"}),
     "hub": LIBRARY | {"review", "text"},
     "remote": LIBRARY | {"hub"},
     "check": frozenset({"errors", "wire", "schema", "transport", "text"}),
-    "trace": frozenset({"errors", "wire", "schema", "transport", "runtime", "journal", "dialect", "text"}),
+    "trace": frozenset(
+        {"errors", "wire", "schema", "transport", "runtime", "journal", "dialect", "text", "secrets"}
+    ),
     "testing": LIBRARY,
-    "agents": PUBLIC | {"review", "text"},
+    "agents": PUBLIC | {"review", "text", "secrets"},
     "tui": PUBLIC | {"text"},
     "web": PUBLIC,
     "apps": PUBLIC
     | {"text", "sdk", "workspace", "journal", "dialect", "tui"}
-    | {"transport", "review", "system", "wire"},
+    | {"transport", "review", "system", "wire", "secrets"},
     "cli": PUBLIC
     | {"agents", "apps", "web", "transport", "hub", "check", "trace", "testing", "remote"}
     | {"sdk", "workspace", "journal", "review", "dialect", "system", "text"},
@@ -73,7 +76,7 @@ HUB_FLOORS: dict[str, int] = {
 }
 HUB_BASE = frozenset({"settings", "log_rate"})  # modules beside the rooms that any of them may import
 
-PURE = ("errors", "wire", "schema", "core", "dialect", "text")
+PURE = ("errors", "wire", "schema", "core", "dialect", "text", "secrets")
 FORBIDDEN_IN_PURE = frozenset(
     {"asyncio", "socket", "subprocess", "threading", "time", "random", "os", "logging", "sqlite3"}
 )

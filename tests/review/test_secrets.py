@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,3 +34,24 @@ def test_comments_that_silence_a_rule_and_long_lines_do_not_keep_a_secret_readab
     silenced = f'token = "{TOKEN}"  # dragoman: ignore[secrets/github-token, secrets/assigned] it is known'
     text = f'{silenced}\n{"x" * 5000} token = "{TOKEN}"\n'
     assert TOKEN not in mask_secrets(text, path="a.py", rules=own_rules())
+
+
+def test_a_password_that_no_rule_reports_is_masked() -> None:
+    assert (
+        mask_secrets('DEBUG_PASSWORD = "hunter2secret"\n', path="a.py") == f'DEBUG_PASSWORD = "{"*" * 13}"\n'
+    )
+
+
+def test_a_rule_with_the_name_of_ours_does_not_make_a_secret_readable() -> None:
+    ours = [rule for rule in own_rules() if rule.entropy > 0]
+    never = [msgspec.structs.replace(rule, pattern="(?P<secret>never)", keywords=()) for rule in ours]
+    text = f'token = "{TOKEN}"\n'
+    assert mask_secrets(text, path="a.py", rules=never) == text.replace(TOKEN, "*" * len(TOKEN))
+
+
+def test_a_rule_of_a_repository_adds_to_what_is_masked() -> None:
+    rule = next(rule for rule in own_rules() if rule.entropy > 0)
+    more = msgspec.structs.replace(
+        rule, id="house/badge", pattern=r"(?P<secret>badge:\w+)", keywords=(), entropy=1.0
+    )
+    assert mask_secrets("it is badge:q8z1\n", rules=[more]) == f"it is {'*' * 10}\n"

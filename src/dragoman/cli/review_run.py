@@ -36,7 +36,6 @@ from dragoman.review.junit import as_junit
 from dragoman.review.places import BASELINE, default_cache_folder
 from dragoman.review.rule_files import chosen_rules
 from dragoman.review.rule_links import rules_page
-from dragoman.review.rules import secret_rules
 from dragoman.review.secrets import mask_secrets
 from dragoman.review.text_edits import TextLines
 from dragoman.text.sanitize import sanitize
@@ -173,7 +172,7 @@ class _Run:
             if finding.path != path:
                 path = finding.path
                 source_text = self._review_sources.texts.get(path)
-                rules = secret_rules(self._settings.rules)
+                rules = self._settings.rules
                 lines = (
                     TextLines(mask_secrets(source_text.text, path=path, rules=rules)) if source_text else None
                 )

@@ -1,31 +1,25 @@
-"""Makes known secrets in a frame unreadable before it is stored.
+"""Makes known secrets in frames unreadable before they are stored.
 
-What is made unreadable: values of the environment and headers that are given to MCP servers and terminals;
-values under names such as `password` or `apiKey`, at any depth, and in JSON that a text quotes; what looks
-like a key, a token or a private key, wherever it stands; passwords in addresses; `--token …` and `API_KEY=…`
-in commands. The names stay, so that a reader sees what was there.
-
-It errs on the side of storing too little. It does not know a secret that looks like any other word, nor one
-that was cut in two by a stream of chunks. A frame that holds nothing of this is returned as it is, unparsed.
+What a secret is, `dragoman.secrets` knows. The names of values stay, so that a reader sees what was there.
+This module makes it cheap for frames that come in streams: what many of them share is looked at once. A frame
+without a secret is returned as it is, unparsed. A secret that chunks of a stream cut in two is not found.
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate, islice, repeat
 
-import msgspec
-
 from dragoman.journal.entry_runs import EntryBatch, FrameRun
 from dragoman.journal.frame_shape import LONGEST_HEAD, VALUE, FrameShape, shape_of_both
-from dragoman.journal.secret_patterns import AFTER, NAMED, PAIRS, SHAPES, bare_name
-from dragoman.journal.secret_search import has_suspect_text, secret_places
+from dragoman.secrets.frames import frame_hint_places, has_frame_hint, redact_suspect
+from dragoman.secrets.names import REDACTED
 
-REDACTED = "[redacted]"
 _MARK = REDACTED.encode()
-_BETWEEN = b'\n"'
+_BETWEEN = b'\0\n"'
 TOGETHER = 64
 """Frames that are looked at in one go."""
 
@@ -54,7 +48,7 @@ def redact(frame: bytes) -> bytes:
         suspect_part = b'"' + frame[len(head) :]
     else:
         suspect_part = frame
-    return _hide_shapes(_hide_structure(frame)) if secret_places(suspect_part) else frame
+    return redact_suspect(frame) if has_frame_hint(suspect_part) else frame
 
 
 def redact_all(frames: Sequence[bytes], how: Callable[[bytes], bytes] = redact) -> Sequence[bytes]:
@@ -117,34 +111,23 @@ def redact_runs(entries: EntryBatch, how: Callable[[bytes], bytes]) -> Sequence[
 
 
 def _redact_block(frames: Sequence[bytes], shape: FrameShape) -> Sequence[bytes]:
-    numbers = _suspect_numbers(frames, shape) if is_plain_shape(shape) else range(len(frames))
-    if not numbers:
+    if is_plain_shape(shape) and (texts := shape.texts(frames)) is not None:
+        parts: Sequence[bytes] = texts
+    else:
+        parts = list(map(bytes.removeprefix, frames, repeat(shape.head)))
+    suspects = suspect_numbers(parts)
+    if not suspects:
         return frames
-    redacted_frames = list(frames)
-    for n, frame in zip(numbers, _redact_each([frames[n] for n in numbers], shape.head), strict=True):
-        redacted_frames[n] = frame
-    return redacted_frames
+    return [redact_suspect(frame) if n in suspects else frame for n, frame in enumerate(frames)]
 
 
-def _suspect_numbers(frames: Sequence[bytes], shape: FrameShape) -> Sequence[int]:
-    """Which of the frames need a look: none if all are of the shape and no text is suspicious."""
-    texts = shape.texts(frames)
-    if texts is not None:
-        return range(len(frames) if has_suspect_text(b"".join(texts)) else 0)
-    others = [n for n, frame in enumerate(frames) if not shape.fits(frame)]
-    texts = shape.texts([frame for frame in frames if shape.fits(frame)])
-    return range(len(frames)) if texts is None or has_suspect_text(b"".join(texts)) else others
-
-
-def _redact_each(frames: list[bytes], head: bytes) -> list[bytes]:
-    # The head ends with a quote, which is put before what is left of each frame.
-    parts = list(map(bytes.removeprefix, frames, repeat(head)))
-    places = secret_places(_BETWEEN.join((b"", *parts)))
+def suspect_numbers(parts: Sequence[bytes]) -> set[int]:
+    """Which of the parts of frames need a closer look."""
+    places = list(frame_hint_places(_BETWEEN.join((b"", *parts))))
     if not places:
-        return frames
+        return set()
     starts = list(accumulate((len(part) + len(_BETWEEN) for part in parts), initial=0))
-    suspects = {bisect_right(starts, place) - 1 for place in places}
-    return [redact(frame) if n in suspects else frame for n, frame in enumerate(frames)]
+    return {bisect_right(starts, place) - 1 for place in places}
 
 
 def _common_shape(frames: Sequence[bytes]) -> FrameShape:
@@ -182,10 +165,8 @@ def _comes_again(head: bytes) -> bool:
     return False
 
 
-_HALVES = (b"authorization", b"authenticate", b'"data"', b"\\u")
-"""Data of a login are known by the method, and what comes after `Authorization` by that word: wherever the
-other half is, these are looked at together.
-"""
+_HALVES = (b"authenticate", b'"data"', b"\\u")
+"""Data of a login are known by the method: wherever the other half is, these are looked at together."""
 
 
 @lru_cache(MOST_HEADS)
@@ -193,7 +174,11 @@ def _is_plain_head(head: bytes) -> bool:
     """Whether a frame that begins so can be judged by the rest of it."""
     # The colon makes a name of the string with which the head ends, if its quote is the end of a string.
     low = head.lower()
-    return not any(half in low for half in _HALVES) and not secret_places(head + b":")
+    return not any(half in low for half in _HALVES) and not has_frame_hint(head + b":")
+
+
+_LIST_GOES_ON = re.compile(rb'"\s*,\s*"(?:[^"\\]|\\.)*+"\s*[,\]]')
+"""What follows an option in a list is its value."""
 
 
 def _is_plain_tail(tail: bytes) -> bool:
@@ -202,69 +187,8 @@ def _is_plain_tail(tail: bytes) -> bool:
     """
     low = tail.lower()
     return (
-        not any(half in low for half in (*_HALVES, b"basic"))
+        not any(half in low for half in _HALVES)
         and not tail[1:].lstrip().startswith(b":")
-        and not secret_places(tail)
+        and not _LIST_GOES_ON.match(tail)
+        and not has_frame_hint(tail)
     )
-
-
-def _hide_shapes(frame: bytes) -> bytes:
-    low = frame.lower()
-    for word, shape in SHAPES:
-        if word.lower().encode() in low:
-            frame = shape.sub(_MARK, frame)
-    for word, shape in AFTER:
-        if word.encode() in low:
-            frame = shape.sub(rb"\g<1>" + _MARK, frame)
-    return frame
-
-
-def _hide_structure(frame: bytes) -> bytes:
-    """Values that are secret by their name. What is no JSON has no names."""
-    try:
-        message = msgspec.json.decode(frame)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return frame
-    hidden = _hide_login(_hide(message))
-    return frame if hidden == message else msgspec.json.encode(hidden)
-
-
-def _hide(value: object) -> object:
-    """The value with secrets hidden; the same object where there are none."""
-    if isinstance(value, dict):
-        fields = {name: _hide_named(name, field) for name, field in value.items()}
-        return fields if any(fields[name] is not value[name] for name in value) else value
-    if isinstance(value, list):
-        items = [_hide(item) for item in value]
-        return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
-    return value
-
-
-def _hide_login(message: object) -> object:
-    """Some dialects log in with `data` in `authenticate`, under any names."""
-    if not isinstance(message, dict) or message.get("method") != "authenticate":
-        return message
-    params = message.get("params")
-    if not isinstance(params, dict) or not params.get("data"):
-        return message
-    return {**message, "params": {**params, "data": REDACTED}}
-
-
-def _hide_named(name: str, value: object) -> object:
-    bare = bare_name(name)
-    if bare in NAMED and isinstance(value, str) and value:
-        return REDACTED
-    if bare in PAIRS:
-        return _hide_pairs(value)
-    return _hide(value)
-
-
-def _hide_pairs(value: object) -> object:
-    if isinstance(value, dict):
-        return {name: REDACTED if isinstance(field, str) else _hide(field) for name, field in value.items()}
-    if isinstance(value, list):
-        return [
-            {**item, "value": REDACTED} if isinstance(item, dict) and "value" in item else _hide(item)
-            for item in value
-        ]
-    return value

@@ -236,9 +236,11 @@ def _own_secret_rules() -> tuple[ReviewRule, ...]:
 
 
 def secret_rules(more: Iterable[ReviewRule]) -> tuple[ReviewRule, ...]:
-    """The rules that find secrets: ours, which stand in one file, and those of others."""
-    rules = {rule.id: rule for rule in (*_own_secret_rules(), *more)}
-    return tuple(rule for rule in rules.values() if rule.entropy > 0)
+    """The rules that find secrets: all of ours, which stand in one file, and those of others. A rule of the
+    same id does not take the place of ours here: nobody can make a secret readable.
+    """
+    ours = _own_secret_rules()
+    return (*ours, *(rule for rule in more if rule.entropy > 0 and rule not in ours))
 
 
 def all_rules(more: Iterable[ReviewRule]) -> tuple[ReviewRule, ...]:

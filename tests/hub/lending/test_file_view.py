@@ -74,7 +74,7 @@ def test_secrets_are_covered_and_lines_keep_their_numbers(folder: Path) -> None:
     (folder / ".env").write_text("DEBUG=1\nDB_PASSWORD=hunter2\n")
     code = look(folder, "app.py")
     lines = str(code["text"]).split("\n")
-    assert lines[3:] == ['token: str = ""', "API_KEY = [redacted]", "last = 1", ""]
+    assert lines[3:] == ['token: str = ""', 'API_KEY = "[redacted]"', "last = 1", ""]
     assert "MIIabc" not in str(code["text"])
     assert code["isCovered"] is True
     assert look(folder, ".env")["text"] == "DEBUG=1\nDB_PASSWORD=[redacted]\n"

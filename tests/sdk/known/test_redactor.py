@@ -11,7 +11,7 @@ SHAPED = [
     "AIza" + "a1B2" * 9,
     "xoxb-" + "1234567890-" * 2,
     "AKIA" + "ABCD" * 4,
-    "eyJ" + "abcdefgh" + ".eyJabcdefgh." + "x" * 10,
+    "eyJ" + "hbGciOiJIUzI1NiJ9" + ".eyJzdWIiOiIxIn0." + "x7" * 5,
 ]
 
 

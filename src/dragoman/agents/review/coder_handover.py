@@ -26,7 +26,6 @@ from dragoman.agents.review.fix_check import fix_problem
 from dragoman.agents.review.intent import HandOverIntent
 from dragoman.errors import CallFailed
 from dragoman.review import Finding, ReviewSettings
-from dragoman.review.rules import secret_rules
 from dragoman.review.secrets import mask_secrets
 from dragoman.schema import v1
 
@@ -168,7 +167,7 @@ def _prompt(findings: Sequence[NumberedFinding], texts: Mapping[str, str]) -> st
             f"{number}. {finding.path}:{finding.line}: {finding.severity.value}: {finding.title} "
             f"({finding.rule})\n{finding.why}{proposal}"
         )
-        parts.append(mask_secrets(words, path=finding.path, rules=secret_rules(())))
+        parts.append(mask_secrets(words, path=finding.path))
     return "\n\n".join(parts)
 
 

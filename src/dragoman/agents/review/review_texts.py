@@ -17,7 +17,7 @@ from dragoman.agents.review.conversation import ReviewedText
 from dragoman.agents.review.files import TurnFiles, UnreadFile, digest
 from dragoman.agents.review.source_reader import ReviewInput
 from dragoman.agents.review.targets import SessionFolders
-from dragoman.review.rules import ReviewRule, all_rules
+from dragoman.review.rules import ReviewRule
 from dragoman.review.secrets import mask_secrets
 
 LARGEST = 1_000_000
@@ -47,7 +47,7 @@ class ReviewTexts:
 
     def __init__(self, turn: KitTurn[Any], review_input: ReviewInput, rules: Sequence[ReviewRule]) -> None:
         self._files = TurnFiles(turn)
-        self._rules = all_rules(rules)
+        self._rules = rules
         self.folders = SessionFolders(turn.session)
         self._unmasked_texts = {
             source.path: (review_input.paths.get(source.path), source.text) for source in review_input.sources

@@ -34,6 +34,7 @@ from dragoman.sdk.supervision.agent_start import Startable
 from dragoman.sdk.supervision.deadlines import Deadlines
 from dragoman.sdk.supervision.events import SupervisionEvent
 from dragoman.sdk.supervision.supervisor import SupervisedAgent
+from dragoman.secrets.search import redact
 from dragoman.transport.contract import Transport
 from dragoman.transport.file_outlet import stderr_writer
 from dragoman.version import VERSION
@@ -44,7 +45,6 @@ from dragoman.workspace.policy.options import select_option
 from dragoman.workspace.policy.permission_service import PermissionService, policy_refusal
 from dragoman.workspace.policy.policy import Approve
 from dragoman.workspace.policy.policy_paths import policy_paths
-from dragoman.workspace.policy.redaction import redact
 from dragoman.workspace.policy.remembered_rules import RememberedRules
 from dragoman.workspace.policy.tool_calls import ToolCalls
 from dragoman.workspace.remote_access import serve_decisions

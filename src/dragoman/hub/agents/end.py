@@ -18,10 +18,11 @@ from msgspec import Struct
 
 from dragoman.decoders import json_decoder
 from dragoman.hub.session.frames import encode_json
-from dragoman.journal.redaction import redact as redact_json
+from dragoman.secrets.frames import redact_frame
+from dragoman.secrets.names import REDACTED
+from dragoman.secrets.search import redact
 from dragoman.text.sanitize import sanitize
 from dragoman.wire import ErrorObject
-from dragoman.workspace.policy.redaction import REDACTED, redact
 
 LINES = 20
 LINE = 500
@@ -60,7 +61,7 @@ class AgentSecrets:
         text = encode_json(error)
         for value in self._values:
             text = text.replace(encode_json(value)[1:-1], REDACTED.encode())
-        return _error.decode(redact_json(text))
+        return _error.decode(redact_frame(text))
 
 
 class StderrLines:

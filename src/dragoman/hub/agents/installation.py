@@ -21,8 +21,8 @@ from msgspec import Struct
 from dragoman.errors import LocalMistake
 from dragoman.runtime.deferred_module import DeferredModule
 from dragoman.runtime.owner import run_to_end
+from dragoman.secrets.search import redact
 from dragoman.workspace.policy.audit import AuditLog, attempt_entry
-from dragoman.workspace.policy.redaction import redact
 
 if TYPE_CHECKING:
     from dragoman.hub.agents import addable

@@ -27,10 +27,11 @@ from dragoman.sdk.environment import agent_environment
 from dragoman.sdk.known import AgentSource, KnownAgent
 from dragoman.sdk.known.lookup import BUILT_IN
 from dragoman.sdk.remote_place import CLIENT_VARIABLES, command_in, parse_place
+from dragoman.secrets.names import is_secret_variable
+from dragoman.secrets.search import redact
 from dragoman.system.replacement import replace_file
 from dragoman.transport.http_client import open_http
 from dragoman.transport.websocket import open_websocket
-from dragoman.workspace.policy.redaction import is_secret_name, redact
 
 EXAMINE_SECONDS = 30.0
 """How long each step of an examination may take; somebody waits for it."""
@@ -143,7 +144,7 @@ def _allowed_variables(settings: AgentSettings) -> tuple[str, ...]:
 def _secrets(settings: AgentSettings) -> tuple[str, ...]:
     """What the agent is trusted with, and nobody who reads its last words is."""
     environment = agent_environment(allow=settings.allow, explicit=settings.env)
-    return tuple(value for name, value in environment.items() if is_secret_name(name))
+    return tuple(value for name, value in environment.items() if is_secret_variable(name))
 
 
 def command_of(name: str, settings: AgentSettings, *, policy: str = "") -> list[str]:

@@ -14,8 +14,8 @@ from dragoman.hub.engine.session_reach import in_reach, look_and_reach, reaches
 from dragoman.hub.session.frames import encode_json, object_of, value_of
 from dragoman.hub.session.notes import parent_in
 from dragoman.journal import StreamInfo
-from dragoman.journal.redaction import redact
 from dragoman.schema.steering import SteeringWay, steering_way
+from dragoman.secrets.search import redact
 from dragoman.version import VERSION
 from dragoman.wire import notification
 from dragoman.wire.envelope import JsonObject
@@ -30,7 +30,7 @@ ArchiveFilter: TypeAlias = Literal["exclude", "include", "only"]
 @lru_cache(maxsize=1024)
 def title_without_secrets(title: str) -> str:
     """A title as the journal stores it: it is often a prompt, and stands in lists that devices keep."""
-    return redact(title.encode(errors="replace")).decode(errors="replace")
+    return redact(title)
 
 
 class SessionViews:

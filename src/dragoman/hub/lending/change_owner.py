@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dragoman.workspace.policy.redaction import redact_file
+from dragoman.secrets.search import redact_file
 
 if TYPE_CHECKING:
     from dragoman.hub.lending.folder_turn import FolderTurn

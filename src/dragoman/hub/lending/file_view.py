@@ -12,10 +12,10 @@ from collections.abc import Sequence
 
 from dragoman.errors import DragomanError, ErrorAnswer
 from dragoman.hub.gate.admission import Grant
+from dragoman.secrets.search import redact_file
 from dragoman.wire.codes import INTERNAL_ERROR, invalid_params
 from dragoman.wire.envelope import JsonObject
 from dragoman.workspace.file_read import read_text
-from dragoman.workspace.policy.redaction import redact_file
 from dragoman.workspace.refusals import path_outside
 from dragoman.workspace.roots import Roots
 from dragoman.workspace.settings import FileSettings

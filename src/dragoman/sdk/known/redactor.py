@@ -10,26 +10,11 @@ import json
 import re
 from collections.abc import Mapping
 
+from dragoman.secrets.names import is_secret_variable
+from dragoman.secrets.search import redact
+
 SHORTEST = 6
 """Characters a value has at least to be taken for a secret: `true` and `debug` stand everywhere."""
-
-SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH|COOKIE|(^|_)PAT(_|$)", re.IGNORECASE)
-
-SHAPES = re.compile(
-    r"""
-    \b(?: sk-[\w-]{16,} | gh[pousr]_\w{20,} | github_pat_\w{20,} | glpat-[\w-]{16,} | xox[abeprs]-[\w-]{10,}
-      | AIza[\w-]{30,} | AKIA[0-9A-Z]{16} | hf_\w{20,} | eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)? )
-    | -----BEGIN\ [A-Z ]*PRIVATE\ KEY-----.*?(?:-----END\ [A-Z ]*PRIVATE\ KEY-----|\Z)
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-
-NAMED = re.compile(
-    r"""(?ix)
-    ( (?: bearer\s+ | (?: api[_-]?key | token | secret | password | authorization ) ["']? \s*[:=]\s* ["']? ) )
-    ( (?!bearer\b) [^\s"',;}\]\\]{8,} )
-    """
-)
 
 
 class Redactor:
@@ -56,13 +41,12 @@ class Redactor:
     def __call__(self, text: str) -> str:
         if self._values is not None:
             text = self._values.sub(lambda found: f"[{self._names[found[0]]}]", text)
-        text = SHAPES.sub("[redacted]", text)
-        return NAMED.sub(r"\1[redacted]", text)
+        return redact(text)
 
 
 def _is_secret(name: str, value: str) -> bool:
     # Sockets and files that only have to do with keys, such as SSH_AUTH_SOCK, are worth seeing.
-    return SECRET_NAME.search(name) is not None and not value.startswith(("/", "~"))
+    return is_secret_variable(name) and not value.startswith(("/", "~"))
 
 
 redact_shapes = Redactor({})

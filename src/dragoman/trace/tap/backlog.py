@@ -171,7 +171,7 @@ class EntryBacklog:
         if stream.shape is None or not all(piece.stream is stream for piece in pieces):
             return False
         texts = [piece.text for piece in pieces]
-        return all(map(is_utf8, texts)) and self._secrets.is_plain_text(b"".join(texts))
+        return all(map(is_utf8, texts)) and self._secrets.is_plain_text(texts)
 
     def _hide_split(self, held_entries: list[_HeldEntry]) -> None:
         streams: dict[str, list[tuple[_HeldEntry, str]]] = {}

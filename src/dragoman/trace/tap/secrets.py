@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 from dragoman.journal.frame_shape import FrameShape
-from dragoman.journal.redaction import REDACTED, is_plain_shape, redact_all
-from dragoman.journal.secret_patterns import SHAPES
-from dragoman.journal.secret_search import has_key, has_suspect_text
+from dragoman.journal.redaction import is_plain_shape, redact_all, suspect_numbers
+from dragoman.secrets.frames import has_frame_hint
+from dragoman.secrets.names import REDACTED, is_secret_variable
+from dragoman.secrets.search import find
 from dragoman.wire.envelope import Json
-
-_SECRET_NAME = re.compile(r"(?i)(key|token|secret|passw|passphrase|credential|authorization|cookie|bearer)")
 
 SHORTEST = 6
 """Shorter values of the environment are no secrets worth the name, and would hide half of every text."""
@@ -36,7 +35,7 @@ class SecretFilter:
             {
                 form
                 for name, value in environment.items()
-                if _SECRET_NAME.search(name) and len(value.strip()) >= SHORTEST
+                if is_secret_variable(name) and len(value.strip()) >= SHORTEST
                 for form in _forms(value.strip())
             },
             key=len,
@@ -68,10 +67,13 @@ class SecretFilter:
         # A value with a quote may stand across the end of a text.
         return is_plain_shape(shape) and not any(value in frame or b'"' in value for value in self._values)
 
-    def is_plain_text(self, texts: bytes) -> bool:
-        """Whether no secret is in the texts of strings, put together as they are written in JSON."""
-        has_part = any(part in texts for part in (*self._escapes, *self._values))
-        return not has_part and not has_suspect_text(texts)
+    def is_plain_text(self, texts: Sequence[bytes]) -> bool:
+        """Whether no secret is in the texts of strings, as they are written in JSON: neither in one of them,
+        nor in all of them put together.
+        """
+        whole = b"".join(texts)
+        has_part = any(part in whole for part in (*self._escapes, *self._values))
+        return not has_part and not has_frame_hint(whole) and not suspect_numbers(texts)
 
     def hide_split(self, texts: list[str]) -> list[str]:
         """Pieces of one text. A secret that begins in one and ends in another is hidden in all of them."""
@@ -91,9 +93,10 @@ class SecretFilter:
         return line
 
     def _spans(self, whole: bytes) -> Iterable[tuple[int, int]]:
-        if has_key(whole):
-            for _, shape in SHAPES:
-                yield from (match.span() for match in shape.finditer(whole))
+        text = whole.decode(errors="surrogateescape")
+        for start, end, _ in find(text):
+            first = len(text[:start].encode(errors="surrogateescape"))
+            yield first, first + len(text[start:end].encode(errors="surrogateescape"))
         for value in self._values:
             if value in whole:
                 yield from (match.span() for match in re.finditer(re.escape(value), whole))

@@ -80,7 +80,7 @@ class _TappedAgent:
         finally:
             close_all(theirs)
         self.input_fd, self.output_fd, self.error_fd = ours
-        recorder.note({"event": "start", "command": list(command), "cwd": os.getcwd(), "pid": self.tree.pid})
+        self._command = list(command)
 
     async def until_it_ends(self, to_agent: Pump, to_client: Pump, complaints: Pump) -> int:
         began = time.monotonic()
@@ -91,6 +91,8 @@ class _TappedAgent:
             asyncio.create_task(to_client.target_gone.wait()),
         ]
         with _Signals(self.tree):
+            start = {"event": "start", "command": self._command, "cwd": os.getcwd(), "pid": self.tree.pid}
+            self._recorder.note(start)
             try:
                 await asyncio.wait(waiting[1:], return_when=asyncio.FIRST_COMPLETED)
                 if not self._exit_event.is_set():  # nobody reads the agent any more

@@ -26,11 +26,11 @@ import msgspec
 from msgspec import Struct
 
 from dragoman.decoders import json_decoder
+from dragoman.secrets.search import redact
 from dragoman.system.files import CAREFUL, lock
 from dragoman.workspace.policy.act import Act
 from dragoman.workspace.policy.decision import PolicyDecision
 from dragoman.workspace.policy.policy_paths import policy_paths
-from dragoman.workspace.policy.redaction import redact
 
 MOST_BYTES: Final = 16 * 1024 * 1024
 By: TypeAlias = Literal["policy", "person", "deadline", "cancel"]

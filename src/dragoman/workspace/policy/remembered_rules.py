@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, Literal
 
+from dragoman.secrets.search import redact
 from dragoman.system.files import CAREFUL, lock
 from dragoman.system.replacement import PRIVATE, replacement_of
 from dragoman.text.sanitize import sanitize_line
@@ -25,7 +26,6 @@ from dragoman.workspace.policy.commands import literal_pattern
 from dragoman.workspace.policy.globs import is_plain
 from dragoman.workspace.policy.policy_files import read_text
 from dragoman.workspace.policy.policy_parser import read_policy
-from dragoman.workspace.policy.redaction import redact
 from dragoman.workspace.policy.rules import PolicyRule
 from dragoman.workspace.policy.shell import CommandScript
 

@@ -1,16 +1,16 @@
-from dragoman.workspace.policy.redaction import redact
+from dragoman.secrets.search import redact
 from tests.every import every
 
 SECRET = "".join(("s3cr3t", "Value", "0123456789"))
 KEYS = [
     "sk-" + "a1B2" * 6,
-    "sk-ant-api03-" + "x" * 24,
+    "sk-ant-api03-" + "x7" * 12,
     "ghp_" + "a" * 36,
     "github_pat_" + "b" * 30,
     "xoxb-" + "1" * 12,
     "AKIA" + "ABCDEFGHIJKLMNOP",
     "AIza" + "c" * 35,
-    "eyJhbGciOiJI.eyJzdWIiOiIx.abcdefgh",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abcdefgh",
     "hf_" + "d" * 30,
 ]
 

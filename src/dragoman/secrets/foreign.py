@@ -1,0 +1,43 @@
+"""Passwords behind the word for a password in other languages than English. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from dragoman.secrets.names import Doubt, looks_secret
+
+WORDS = (
+    *("kennwort", "contraseña", "senha", "wachtwoord", "hasło", "lösenord", "heslo", "jelszó", "şifre"),
+    *("пароль", "κωδικός", "パスワード", "密码", "密碼", "비밀번호", "clave", "schlüssel"),
+)
+
+# As they are, as UTF-8 that was read as Latin-1, and as JSON may write them.
+_SPELLINGS = {
+    spelling.lower()
+    for small in WORDS
+    for word in (small, small.capitalize())
+    for spelling in (word, word.encode().decode("latin-1"), json.dumps(word)[1:-1])
+}
+_HINT = re.compile("|".join(map(re.escape, sorted(_SPELLINGS))))
+_TOLD = re.compile(
+    rf"(?:{'|'.join(WORDS)})(?: +(?:del?|du|da|der|des|do|la|el) +\S+| \w{{2,3}} \w+)?"
+    r"[\"'`]?\s*(?:[:：=]|(?:es|est|ist|lautet|is|é|è|je)\b|は|是)\s*[\"'`«「]?\s*"
+    r"(?P<secret>[^\s\"'`»」,。、]{4,64})"
+)
+
+
+def foreign_hint(low: str) -> re.Match[str] | None:
+    """Where such a word stands in a text in small letters, also as JSON or another encoding writes it."""
+    if low.isascii() and "\\u" not in low and "kennwort" not in low:
+        return None
+    return _HINT.search(low)
+
+
+def foreign_spans(low: str) -> Iterator[tuple[int, int]]:
+    """The passwords that are told."""
+    if foreign_hint(low):
+        for match in _TOLD.finditer(low):
+            if looks_secret(match["secret"].rstrip("."), Doubt.RANDOM, is_quoted=True):
+                yield match.start("secret"), match.start("secret") + len(match["secret"].rstrip("."))

@@ -1,0 +1,254 @@
+"""Which names tell that a secret follows, and which values are plainly none. Pure values, no search."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import functools
+import re
+from enum import IntEnum
+
+REDACTED = "[redacted]"
+
+LONGEST_LOOK = 256
+"""By so many of its first characters a value is judged."""
+
+_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+PASSWORDS = _words(
+    """
+    pass passcode passphrase passw passwd password passwort psk psw pswd pw pwd contraseña passe
+    """
+)
+_WORDS = PASSWORDS | _words(
+    """
+    accesskey accountkey apikey apitoken auth authkey authorization authtoken bearer cookie cred
+    credential credentials creds dockerconfigjson jwt kennwort otp totp passkey privatekey secret secretkey
+    sessid phpsessid setcookie sig signature token xapikey
+    """
+)
+_ENDS = tuple(
+    _words(
+        """
+        password passwd passphrase secret token apikey accesskey secretkey privatekey authkey pwd passwort
+        accountkey
+        """
+    )
+)
+_NO_PASSWORDS = _words(
+    "bypass compass trespass surpass encompass overpass underpass lastpass keepass sshpass"
+)
+_KEY_OWNERS = _words(
+    """
+    access account admin aes api app auth authorization cipher client consumer cookie crypto data
+    decryption deploy encrypt encryption functions hmac host ikm ingest integration jwt license live
+    master preshared private psk recovery rest role root routing sas secret server service session shared
+    signature signing ssh storage subscription symmetric unseal vault wallet webhook wpa write
+    """
+)
+"""What stands before `key` where it is a secret. `primary`, `cache` and `public` keys are none."""
+
+_NOT_AFTER = _words(
+    """
+    age agent alg algo algorithm and arg args arn at attr attribute audience backend bits budget builder
+    button by cache callback change changed char chars charset checksum class client cmd code codes
+    color column command config configs context count counts created date description digest dir
+    disabled domain duration enabled encoding end endpoint env error errors event expiration expire
+    expires expiry factory family field fields file filename files fingerprint flow fn folder for form
+    format func function generator group handler hash header headers help hint host id ids idx in index
+    info input is issuer key keyring keys kind label len length level lifetime limit link list
+    management manager map mask max message method methods middleware min mode module msg name names
+    node not of off on option options or output page param params parser path pattern placeholder plugin
+    policy port pos position prefix prompt prop property props provider ref regex regexp request
+    required reset response result role rotate rotation rule rules scan scanning scheme scope scopes
+    screen server service session sessions set settings size sock socket source start state status store
+    stream strength style suffix table template text the threshold through time timeout title tree ttl
+    type types update updated uri url urls usage user username valid validator value var variable
+    version view was
+    """
+)
+"""Behind a telling word these say that something about the secret is meant, and not the secret."""
+
+_NOT_BEFORE = _words(
+    """
+    abort bearer bos by cancel cancellation class close cls comment completion consume continuation
+    count current cursor eos expected first function has high input invalid is keyword last lexer low
+    mask match max method min missing multi n next no non num open operator output pad page parser peek
+    prev previous progress prompt public punctuation sep single special stop string sub sync syntax
+    total type unexpected unk word
+    """
+)
+
+
+class Doubt(IntEnum):
+    """How much a value must look like a secret, by how sure its name and its place are."""
+
+    NONE = 0
+    """Any value counts, but for a placeholder and a reference."""
+    WORD = 1
+    """One word that is no word of code."""
+    RANDOM = 2
+    """Letters with digits or signs, as no ordinary word has."""
+
+
+@functools.lru_cache(4096)
+def name_parts(name: str) -> tuple[str, ...]:
+    """`X-Api-Key`, `xApiKey` and `x.api_key` are `x`, `api`, `key`."""
+    return tuple(part.lower() for part in _PARTS.findall(name))
+
+
+@functools.lru_cache(4096)
+def is_telling(name: str) -> bool:
+    """Whether the value under this name is a secret, by the parts of the name."""
+    parts = name_parts(name)
+    for at in range(len(parts) - 1, -1, -1):
+        if not _is_telling_part(parts, at):
+            continue
+        after = parts[at + 1 :]
+        return (
+            "public" not in parts
+            and not any(part in _NOT_AFTER for part in after[:2])
+            and not (at and parts[at - 1] in _NOT_BEFORE and parts[at] in {"token", "secret", "signature"})
+        )
+    return False
+
+
+def _is_telling_part(parts: tuple[str, ...], at: int) -> bool:
+    part = parts[at]
+    if part in _WORDS:
+        if part == "pw" and parts[at + 1 : at + 2] not in ((), ("1",), ("2",)):
+            return False
+        # Alone, these are ordinary words of code.
+        return (
+            part not in {"auth", "signature", "sig", "pass", "pw", "bearer", "jwt", "otp", "psk", "passe"}
+            or len([part for part in parts if part.isalpha()]) > 1
+        )
+    if part == "key" and at:
+        return parts[at - 1] in _KEY_OWNERS
+    return part.endswith(_ENDS) or (part.endswith("pass") and part not in _NO_PASSWORDS)
+
+
+@functools.lru_cache(4096)
+def is_password(name: str) -> bool:
+    """Whether people think it up: then it may be any word."""
+    return any(part in PASSWORDS or part.endswith(("password", "passwd", "pwd")) for part in name_parts(name))
+
+
+@functools.lru_cache(4096)
+def is_secret_variable(name: str) -> bool:
+    """Whether a variable of the environment holds a secret. Wider than `is_telling`: its value is known, and
+    to hide it costs nothing.
+    """
+    parts = name_parts(name)
+    return (is_telling(name) and name not in {"PWD", "OLDPWD"}) or (
+        parts[-1:] in {("key",), ("pat",), ("auth",), ("pass",), ("pw",), ("bearer",), ("jwt",)}
+        and parts[-2:-1] != ("public",)
+    )
+
+
+_PLACEHOLDERS = _words(
+    """
+    - a an and anonymous any array ask auto bar basic baz bearer binary bool boolean bytes change-me
+    change_me changeme char const cookie date default dict disabled double dummy empty enabled env
+    example fake false file float foo for from hash hidden id if in inherit int integer interactive
+    invalid is key let list login map masked missing name never nil no none not null number object of
+    off omitted on optional or pass password placeholder prompt redacted removed required return secret
+    self set stdin str string tbd test text the this time to todo token true type undefined unknown
+    unset user username value var varchar void with yes
+    """
+)
+_REFERENCE = re.compile(
+    r"""\$(?:\{|\(|\w+\b(?![!@\#%^&*])|\{\{)|<[^<>]*>?$|\{\{|\{%|%[({]|%\w+%$|%[sdrv]\b|@\{|\#\{
+    |\{[\w.:!$()\[\]'"]*\}$
+    |(?:process|os|env|config|settings|self|this|args|opts|options|params|request|req|cfg|secrets|vars|var|local
+    |data|ctx|context|user|app|props|state|event|kwargs|options)\s*[.\[(]
+    |(?:op|vault|file|keyring|env|secret|secretref|ssm|arn|ref\+\w+|https?|wss?|data|urn)(?::|%3A)|ENC\[|!\w
+    |(?:\.{0,2}/|~/|[A-Za-z]:\\+)(?:[\w.@~-]+[/\\]+)*[\w.@~-]*$|[\w./-]+\.(?:pem|key|txt|json|ya?ml|crt|cer|pub|env
+    |p12|pfx|jks|sock|py|js|ts|go|rs|md|toml|ini|cfg|html?|css|php|java|rb|sh|kdbx|gpg|asc)$""",
+    re.VERBOSE | re.IGNORECASE | re.ASCII,
+)
+_PLACE = re.compile(
+    r"^(?:your|insert|enter|replace|paste)[-_ ]?[a-z]|^(?:my|the|some)[-_](?:secret|token|key|password|api)"
+    r"|[-_](?:here|goes)$|xxx|[-_]your[-_]|\*\*\*|\.\.\.|…|•"
+    r"|change[-_]?me|placeholder|^example|(?:^|[^a-z])(?:dummy|sample|fake)(?:[^a-z]|$)|redacted|[-_]example$",
+    re.IGNORECASE,
+)
+_ORDINARY = re.compile(
+    r"(?:[A-Za-z][A-Za-z]*(?:[-_. :/|,][A-Za-z]+)*|[\d.,:/x -]+|v?\d+(?:\.\d+)+[\w.-]*"
+    r"|(?:sha|md|utf|base|aes|rsa|oauth|int|uint|float|hs|rs|es|ps|p|ed|x|http|s|ipv|latin|iso|cp|i|u|f|win|h)"
+    r"-?\d{1,5}(?:[-_.]\w+)*|#[0-9a-fA-F]{3,8}|0x[0-9a-fA-F]{1,8})",
+    re.ASCII,
+)
+_IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|->|::)[A-Za-z_$][\w$]*)*[;,]?", re.ASCII)
+_SIGNS = re.compile(r"[!@#$%^&*+=?~]")
+
+
+def is_placeholder(value: str) -> bool:
+    """Whether it only stands for a secret: `<token>`, `${TOKEN}`, `xxx`, `changeme`, a file, nothing."""
+    bare = value[:LONGEST_LOOK].strip().strip("\"'`\\ ?")
+    if len(set(bare)) < 2 or bare.lower() in _PLACEHOLDERS:
+        return True
+    return (
+        (REDACTED in bare and not any(map(str.isalnum, bare.replace(REDACTED, ""))))
+        or _REFERENCE.match(bare) is not None
+        or (_PLACE.search(bare) is not None and REDACTED not in bare)
+        or "${" in bare
+    )
+
+
+def looks_secret(value: str, doubt: Doubt, *, is_quoted: bool) -> bool:
+    """Whether a value behind a telling name may be a secret."""
+    value = value[:LONGEST_LOOK]
+    if is_placeholder(value):
+        return False
+    if doubt is Doubt.NONE:
+        return True
+    if len(value) < 4 or any(map(str.isspace, value)) or (not value.isascii() and doubt is Doubt.RANDOM):
+        return False
+    if doubt is Doubt.WORD:
+        return value.isascii() and not _names_itself(value) and (is_quoted or not _is_code(value))
+    if (
+        len(value) < 6
+        or _ORDINARY.fullmatch(value)
+        or value[0] in "[{("
+        or (not is_quoted and _is_code(value))
+    ):
+        return False
+    has_digit, has_letter = any(map(str.isdigit, value)), any(map(str.isalpha, value))
+    if has_digit and has_letter:
+        return True
+    return (
+        has_letter and len(_SIGNS.findall(value)) >= 1 and len(value) >= 8 and is_quoted and value.isascii()
+    )
+
+
+def _names_itself(value: str) -> bool:
+    """Labels such as `password_field` and `CurrentPassword` are written behind such names, too."""
+    low = value.lower()
+    return any(stem in low for stem in ("pass", "pwd", "secret", "token", "credential")) and not any(
+        map(str.isdigit, value)
+    )
+
+
+def _is_code(value: str) -> bool:
+    """Whether an unquoted value is a name or an expression of code."""
+    if any(sign in value for sign in "()[]{}<>\\") or "=>" in value:
+        return True
+    return _IDENTIFIER.fullmatch(value) is not None and (
+        not any(map(str.isdigit, value))
+        or (len(value) < 16 and ("_" in value or "." in value or value[0].isupper()))
+    )
+
+
+def is_login(value: str) -> bool:
+    """Whether it is `user:password` in base64."""
+    try:
+        login = base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return b":" in login and login.isascii() and login.decode("ascii").isprintable()

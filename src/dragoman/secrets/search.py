@@ -1,0 +1,304 @@
+"""Finds the secrets of a text: by their looks, by the name before them, by the place in which they stand.
+
+`find` is the one search of the project: journal, audit log, recordings, the reviewer's mask and the hub's
+views differ only in what they put in place of a span. It takes decoded text, with JSON in it or JSON in JSON.
+
+`has_hint` says whether a closer look can find anything. It takes text as it stands in a frame, too, and costs
+a few microseconds for a kilobyte of prose. Without a hint `find` finds nothing, so callers may stop there.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator
+from itertools import accumulate
+from typing import NamedTuple
+
+from dragoman.secrets.foreign import foreign_hint, foreign_spans
+from dragoman.secrets.named import named_hints, named_spans, stems_of
+from dragoman.secrets.names import REDACTED, is_telling
+from dragoman.secrets.places import (
+    FLAG_NAME,
+    command_spans,
+    flag_spans,
+    login_spans,
+    manifest_spans,
+    scheme_spans,
+)
+from dragoman.secrets.shapes import BEGIN, SHAPES, KnownShape
+
+ROUNDS = 8
+"""How often a text is searched again after something was taken out: what is left may make a new secret."""
+
+
+class SecretSpan(NamedTuple):
+    """Where a secret stands, and of what kind it is."""
+
+    start: int
+    end: int
+    kind: str
+
+
+LEAST = 16
+"""No secret that is known by its looks is shorter."""
+
+_RUN = b"a" * LEAST
+_RUN_TABLE = bytes(
+    97 if code < 128 and (chr(code).isalnum() or chr(code) in "_-") else 32 for code in range(256)
+)
+_MASK = bytes(
+    97 if code < 128 and (chr(code).isalnum() or chr(code) in "_./~:+$=,@%-") else 32 for code in range(256)
+)
+_DIGIT = re.compile(r"\d", re.ASCII)
+_CRYPT = re.compile(r"\$(?:2[aby]|[156y]|apr1|argon2\w{1,2})\$", re.ASCII)
+_ESCAPED = re.compile(r"\\u00[2-7]", re.ASCII)
+
+
+class _Words(NamedTuple):
+    """The words of all shapes, and how they are looked for."""
+
+    begin: re.Pattern[str]
+    """The first letters of a word with which a secret begins, where one may begin."""
+    outer: dict[str, list[str]]
+    """Those words by their first letters."""
+    inner: re.Pattern[str]
+    """A word within a secret."""
+    shapes: dict[str, list[KnownShape]]
+
+
+_FIRST = 4
+
+
+@functools.cache
+def _words() -> _Words:
+    shapes: dict[str, list[KnownShape]] = {}
+    outer: dict[str, list[str]] = {}
+    inner: set[str] = set()
+    for shape in SHAPES:
+        shapes.setdefault(shape.word, []).append(shape)
+        if shape.pattern.startswith(BEGIN + re.escape(shape.word)):
+            outer.setdefault(shape.word[:_FIRST], []).append(shape.word)
+        else:
+            inner.add(shape.word)
+    for begin, words in outer.items():  # `sk-a` of `sk-ant-` is `sk-`, too
+        words += [word for word in shapes if begin.startswith(word) and word not in words]
+    # A pattern that begins with one class of characters is the quickest: most places need no closer look.
+    firsts = "".join(sorted({re.escape(word[0]) for word in inner}))
+    inner_words = "|".join(f"(?<={re.escape(word[0])}){re.escape(word[1:])}" for word in sorted(inner))
+    begins = "|".join(map(re.escape, sorted(outer, reverse=True)))
+    return _Words(
+        re.compile(f"[^A-Za-z0-9]({begins})"),
+        outer,
+        re.compile(f"[{firsts}](?:{inner_words})"),
+        shapes,
+    )
+
+
+def has_hint(text: str) -> bool:
+    """Whether the text, as it is or as JSON writes it, may hold a secret."""
+    return next(hint_places(text), None) is not None
+
+
+def hint_places(text: str) -> Iterator[int]:
+    """Where something stands that needs a closer look. Cheap signs come before dear ones."""
+    low = lower(text)
+    stems = stems_of(low)
+    yield from (hint.start for hint in named_hints(text, low, stems))
+    if stems and "-" in text:
+        yield from (flag.start() for flag in FLAG_NAME.finditer(text) if is_telling(flag[1]))
+    if "secret" in stems and "kind: secret" in low:
+        yield low.index("kind: secret")
+    if foreign := foreign_hint(low):
+        yield foreign.start()
+    for spans in (scheme_spans(text, low, stems), login_spans(text, low), command_spans(text, low, stems)):
+        yield from (start for start, _ in spans)
+    yield from (span.start for span in shape_spans(text))
+    if stems:
+        yield from (start for start, _ in _random_spans(text, low))
+    if "\\" in text:
+        yield from (escape.start() for escape in _ESCAPED.finditer(text))
+
+
+def _has_run(text: str) -> bool:
+    """Whether it has a long run of letters and digits, as keys are. Ordinary prose has none."""
+    return _RUN in text.encode("latin-1", "replace").translate(_RUN_TABLE)
+
+
+def lower(text: str) -> str:
+    """In small letters, character for character: what would grow or become ASCII by it is left out."""
+    return text.lower() if text.isascii() else text.replace("\u0130", "?").replace("\u212a", "?").lower()
+
+
+def find(text: str, *, in_settings: bool = False) -> list[SecretSpan]:
+    """The secrets of a text, in order, none within another. In a file of settings any value behind a telling
+    name counts; in other texts it must not look like code.
+    """
+    low = lower(text)
+    stems = stems_of(low)
+    spans = [
+        *shape_spans(text),
+        *(SecretSpan(*span, "named") for span in named_spans(text, low, stems, in_settings=in_settings)),
+        *(SecretSpan(*span, "option") for span in flag_spans(text)),
+        *(SecretSpan(*span, "header") for span in scheme_spans(text, low, stems)),
+        *(SecretSpan(*span, "login") for span in login_spans(text, low)),
+        *(SecretSpan(*span, "command") for span in command_spans(text, low, stems)),
+        *(SecretSpan(*span, "named") for span in foreign_spans(low)),
+        *(SecretSpan(*span, "manifest") for span in manifest_spans(text, low)),
+        *(SecretSpan(*span, "random") for span in _random_spans(text, low)),
+    ]
+    return merge(spans)
+
+
+def merge(spans: list[SecretSpan]) -> list[SecretSpan]:
+    """The spans in order; those that overlap become one."""
+    merged: list[SecretSpan] = []
+    for span in sorted(spans):
+        if span.end <= span.start:
+            continue
+        if merged and span.start < merged[-1].end:
+            merged[-1] = merged[-1]._replace(end=max(span.end, merged[-1].end))
+        else:
+            merged.append(span)
+    return merged
+
+
+def redact(text: str, *, in_settings: bool = False, keep_lines: bool = False) -> str:
+    """The text with `[redacted]` in place of each secret; the same object if there is none."""
+    if not has_hint(text):
+        return text
+    for _ in range(ROUNDS):
+        spans = find(text, in_settings=in_settings)
+        if not spans:
+            break
+        parts: list[str] = []
+        at = 0
+        for start, end, _kind in spans:
+            parts += (text[at:start], REDACTED, "\n" * text.count("\n", start, end) if keep_lines else "")
+            at = end
+        text = "".join((*parts, text[at:]))
+    return text
+
+
+_SETTINGS_FILE = re.compile(
+    r"\.env.*|.*\.(?:env|ini|cfg|conf|toml|ya?ml|json|properties|tfvars)|\.(?:npmrc|netrc|pypirc|pgpass)|credentials",
+    re.IGNORECASE,
+)
+
+
+def is_settings_file(name: str) -> bool:
+    """Whether a file of this name holds settings, in which no value is code."""
+    return _SETTINGS_FILE.fullmatch(name) is not None
+
+
+def redact_file(text: str, *, name: str) -> str:
+    """The text of a file with its secrets covered; every line keeps its number."""
+    return redact(text, in_settings=is_settings_file(name), keep_lines=True)
+
+
+_KEY_KIND = r"(?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
+_KEY_BLOCK = re.compile(
+    rf"-{{4,5}} ?BEGIN {_KEY_KIND}(?:(?:[^-]|-(?!---)){{0,40000}}-{{4,5}} ?END {_KEY_KIND}"
+    r"|(?:[ \t\r\n]|\\+[rn])++[A-Za-z0-9+/=]+"
+    r"(?:(?:[ \t\r\n]|\\+[rn])++[A-Za-z0-9+/=]+(?=[ \t]*(?:[\r\n\"'`\\]|\Z)))*)",
+    re.ASCII,
+)
+"""A private key from its first line to its last; without an end, all lines that can be part of a key."""
+
+
+_PUTTY_KEY = re.compile(
+    r"Private-Lines: \d+(?:[\r\n]|\\+[rn])+(?P<secret>(?:[A-Za-z0-9+/=]+(?:[\r\n]|\\+[rn])*)+)"
+)
+
+
+def shape_spans(text: str) -> Iterator[SecretSpan]:
+    """What is known by its looks alone."""
+    if "-" in text and "PRIVATE KEY" in text:
+        for match in _KEY_BLOCK.finditer(text):
+            yield SecretSpan(*match.span(), "private-key")
+    if "-" in text and "Private-Lines:" in text:
+        for match in _PUTTY_KEY.finditer(text):
+            yield SecretSpan(*match.span("secret"), "private-key")
+    if not _has_run(text) and not ("$" in text and _CRYPT.search(text)):
+        return
+    words = _words()
+    for start, end in _candidates(text, words):
+        for word, shapes in words.shapes.items():
+            if text.find(word, start, end) >= 0:
+                for shape in shapes:
+                    for span in shape.spans(text, start, end):
+                        yield SecretSpan(*span, shape.kind)
+
+
+def _candidates(text: str, words: _Words) -> Iterator[tuple[int, int]]:
+    """The long runs of a text that may be secrets. They alone are searched, which is much cheaper."""
+    runs = list(_long_runs(text))
+    joined = "\n".join(("", *(text[start:end] for start, end in runs)))
+    ends = list(accumulate(end - start + 1 for start, end in runs))
+    places = [match.start() for match in words.inner.finditer(joined)]
+    places += [
+        match.start(1)
+        for match in words.begin.finditer(joined)
+        if any(joined.startswith(word, match.start(1)) for word in words.outer[match[1]])
+    ]
+    found = -1
+    for place in sorted(places):
+        number = bisect_right(ends, place)
+        if number > found:
+            found = number
+            yield runs[number]
+
+
+def _long_runs(text: str) -> Iterator[tuple[int, int]]:
+    """Where characters of which keys are made follow each other."""
+    mask = text.encode("latin-1", "replace").translate(_MASK)
+    end = -1
+    while (start := mask.find(_RUN, end + 1)) >= 0:
+        end = mask.find(b" ", start)
+        end = len(mask) if end < 0 else end
+        if start and text[start - 1] == "\\":  # the letter of an escape is none of the run
+            start += 5 if text[start] == "u" else text[start] in "bfnrt"
+        yield start, end
+
+
+_RANDOM = re.compile(r"(?:[\w-]+=)?(?P<value>[A-Za-z0-9+/_-]{20,200}={0,2})", re.ASCII)
+_BESIDE = re.compile(r"(?:secret|token|password|passwd|credential|\bkey)s?\b", re.ASCII)
+_BESIDE_REACH = 60
+LONG_KEY = 32
+_OWN_NAME = re.compile(r"""([\w.-]+)\\*["'`]?\s*[:=]\s*\\*["'`]?\Z""", re.ASCII)
+
+
+def _random_spans(text: str, low: str) -> Iterator[tuple[int, int]]:
+    """What a machine made, in the same line behind a telling word. A name of its own decides alone."""
+    for start, end in _long_runs(text):
+        start = 1 + max(start - 1, *(text.rfind(sign, start, end) for sign in ":,@"))
+        match = _RANDOM.fullmatch(text, start, end)
+        if match is None:
+            continue
+        value = match["value"]
+        place = match.start("value")
+        first = max(text.rfind("\n", 0, place) + 1, place - _BESIDE_REACH)
+        if not _BESIDE.search(low, first, place) or not _is_random(value):
+            continue
+        own_name = _OWN_NAME.search(low, max(first, place - 40), place)
+        is_key = own_name is None or (own_name[1].endswith("key") and len(value) >= LONG_KEY)
+        if is_key and not low.startswith("commit", place - 7):
+            yield match.span("value")
+
+
+def _is_random(value: str) -> bool:
+    digits = sum(map(str.isdigit, value))
+    if digits < 3 or len(value) - digits < 4:
+        return False
+    is_hex = re.fullmatch(r"[0-9a-f]+|[0-9A-F]+", value) is not None
+    is_mixed = any(map(str.islower, value)) and any(map(str.isupper, value))
+    return ((is_hex and len(value) >= 32) or is_mixed) and entropy(value) >= (3.0 if is_hex else 3.7)
+
+
+def entropy(text: str) -> float:
+    """Bits a character, by how often each one occurs."""
+    size = len(text)
+    return -sum(count / size * math.log2(count / size) for count in Counter(text).values())

@@ -1,0 +1,230 @@
+"""Secrets that are known by their looks alone: one row each, for every room that hides secrets.
+
+A row is the kind, a word that stands in every such secret, and what stands around it. A row is searched for
+as soon as it stands here. The facts are those that the services publish: prefix, alphabet, length. No pattern
+repeats a repetition, so the time is linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+BEGIN = r"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{4}))"
+"""Where a word begins, also behind a character that JSON writes as an escape with letters, such as `\\n`."""
+
+
+class KnownShape:
+    """One row. Its pattern is compiled when a text first has its word: all of them together take longer than
+    most commands to start.
+    """
+
+    __slots__ = ("_compiled", "kind", "pattern", "word")
+
+    def __init__(self, kind: str, word: str, rest: str, *, before: str = BEGIN) -> None:
+        self.kind, self.word = kind, word
+        self.pattern = before + re.escape(word) + rest
+        self._compiled: re.Pattern[str] | None = None
+
+    def spans(self, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """Where it stands in a part of a text; the group `secret`, if the pattern has one, else all of it."""
+        if self._compiled is None:
+            self._compiled = re.compile(self.pattern, re.ASCII)
+        group = "secret" if self._compiled.groups else 0
+        for match in self._compiled.finditer(text, start, end):
+            # Keys of documentation.
+            if not match[0].endswith("EXAMPLE") and "xxxxxxxx" not in match[0].lower():
+                yield match.span(group)
+
+
+# Alphabets of keys: any letter, hexadecimal digits, with dashes, base64.
+_W, _H, _D, _B = "[A-Za-z0-9]", "[a-fA-F0-9]", "[A-Za-z0-9_-]", "[A-Za-z0-9+/]"
+_END = "(?![A-Za-z0-9])"
+
+_PREFIXES: tuple[tuple[str, str, str], ...] = (
+    # language models
+    ("anthropic", "sk-ant-", _D + "{16,}"),
+    ("openai", "sk-", r"(?!ssh|ecdsa)(?=[A-Za-z_-]{0,99}\d)" + _D + "{16,}"),
+    ("openai", "sess-", _W + "{40}"),
+    ("huggingface", "hf_", _W + "{20,}"),
+    ("huggingface", "api_org_", _W + "{30,}"),
+    ("groq", "gsk_", _W + "{30,}"),
+    ("replicate", "r8_", _W + "{30,}"),
+    ("xai", "xai-", _D + "{40,}"),
+    ("perplexity", "pplx-", _W + "{32,}"),
+    ("fireworks", "fw_", _W + "{22,}"),
+    ("nvidia", "nvapi-", _D + "{40,}"),
+    ("pinecone", "pcsk_", _D + "{40,}"),
+    ("langsmith", "lsv2_", f"(?:pt|sk)_{_W}{{20,}}"),
+    ("tavily", "tvly-", _D + "{20,}"),
+    # code hosts
+    *(("github", f"gh{kind}_", _W + "{20,}") for kind in "pousr"),
+    ("github", "github_pat_", "[A-Za-z0-9_]{20,}"),
+    ("gitlab", "glpat-", "[A-Za-z0-9_.-]{16,}"),
+    *(
+        ("gitlab", f"gl{kind}-", "[A-Za-z0-9_.-]{20,}")
+        for kind in ("dt", "rt", "ptt", "ft", "soat", "cbt", "oas", "imt", "agent", "ffct")
+    ),
+    ("gitlab", "GR1348941", _D + "{20,}"),
+    ("bitbucket", "ATBB", _W + "{28,}"),
+    ("atlassian", "ATCTT3", "[A-Za-z0-9_=-]{50,}"),
+    ("atlassian", "ATATT3", "[A-Za-z0-9_=-]{50,}"),
+    ("sourcegraph", "sgp_", f"(?:{_H}{{16}}_|local_)?{_H}{{40}}"),
+    ("gitea", "gto_", _W + "{36,}"),
+    # clouds
+    *(("aws", prefix, "[A-Z0-9]{16}" + _END) for prefix in ("AKIA", "ASIA", "ABIA", "ACCA")),
+    ("aws", "ABSK", _B + "{100,}={0,2}"),
+    ("google", "AIza", _D + "{30,}"),
+    ("google", "ya29.", _D + "{20,}"),
+    ("google", "GOCSPX-", _D + "{20,}"),
+    ("google", "1//0", _D + "{30,}"),
+    ("google", "GOOG1E", "[A-Z0-9]{50,}"),
+    ("alibaba", "LTAI", _W + "{16,24}" + _END),
+    ("tencent", "AKID", _W + "{32}" + _END),
+    *(("digitalocean", f"do{kind}_v1_", _H + "{64}") for kind in "opr"),
+    ("heroku", "HRKU-", _D + "{36,}"),
+    ("fly", "fm2_", "[A-Za-z0-9_=/+-]{60,}"),
+    ("render", "rnd_", _W + "{24,}"),
+    ("netlify", "nfp_", _W + "{32,}"),
+    ("vercel", "vcp_", _W + "{24,}"),
+    ("vercel", "vercel_blob_rw_", "[A-Za-z0-9_]{30,}"),
+    ("supabase", "sbp_", _H + "{40}"),
+    ("supabase", "sb_secret_", _D + "{20,}"),
+    ("planetscale", "pscale_tkn_", "[A-Za-z0-9_.=-]{30,}"),
+    ("planetscale", "pscale_pw_", "[A-Za-z0-9_.=-]{30,}"),
+    ("planetscale", "pscale_oauth_", "[A-Za-z0-9_.=-]{30,}"),
+    ("databricks", "dapi", _H + r"{32}(?:-\d)?" + _END),
+    ("scaleway", "SCW", "[A-Z0-9]{17}" + _END),
+    ("ibm", "p-2+", "[A-Za-z0-9+/=]{30,}"),
+    ("tailscale", "tskey-", f"(?:[a-z]+-)?{_D}{{16,}}"),
+    ("cloudflare", "v1.0-", f"{_H}{{24}}-{_H}{{140,}}"),
+    ("vault", "hvs.", _D + "{20,}"),
+    ("vault", "hvb.", _D + "{20,}"),
+    ("vault", "hvr.", _D + "{20,}"),
+    ("doppler", "dp.pt.", _W + "{40,}"),
+    ("doppler", "dp.st.", "[A-Za-z0-9_.-]{40,}"),
+    ("doppler", "dp.ct.", _W + "{40,}"),
+    ("doppler", "dp.sa.", _W + "{40,}"),
+    ("infisical", "st.", f"{_H}{{8}}-{_H}{{4}}-[A-Za-z0-9.-]{{40,}}"),
+    ("1password", "ops_", "eyJ" + _D + "{100,}={0,2}"),
+    ("1password", "A3-", "[A-Z0-9]{6}-[A-Z0-9-]{20,}"),
+    ("age", "AGE-SECRET-KEY-1", "[A-Z0-9]{30,}"),
+    ("pulumi", "pul-", _H + "{40}"),
+    # packages and builds
+    ("npm", "npm_", _W + "{30,}"),
+    ("pypi", "pypi-", _D + "{30,}"),
+    ("rubygems", "rubygems_", _H + "{48}"),
+    ("crates", "cio", _W + "{32}" + _END),
+    ("docker", "dckr_pat_", _D + "{20,}"),
+    ("docker", "dckr_oat_", _D + "{20,}"),
+    ("nuget", "oy2", "[a-z0-9]{43}" + _END),
+    ("clojars", "CLOJARS_", "[a-z0-9]{60}"),
+    ("artifactory", "AKCp", _W + "{60,}"),
+    ("artifactory", "cmVmd", "[A-Za-z0-9=]{50,}"),
+    ("circleci", "CCIPAT_", "[A-Za-z0-9_]{40,}"),
+    ("buildkite", "bkua_", _H + "{40}"),
+    ("sonar", "sqp_", _H + "{40}"),
+    ("sonar", "squ_", _H + "{40}"),
+    ("sonar", "sqa_", _H + "{40}"),
+    ("codeclimate", "qltcw_", _W + "{10,}"),
+    ("postman", "PMAK-", f"{_H}{{24}}-{_H}{{34}}"),
+    ("prefect", "pnu_", _W + "{36}"),
+    ("prefect", "pnb_", _W + "{36}"),
+    ("grafana", "glc_", "[A-Za-z0-9+/=]{32,}"),
+    ("grafana", "glsa_", _W + "{32}_" + _H + "{8}"),
+    ("newrelic", "NRAK-", "[A-Z0-9]{27}"),
+    ("newrelic", "NRJS-", _H + "{19}"),
+    ("newrelic", "NRII-", _D + "{32}"),
+    ("sentry", "sntrys_", "[A-Za-z0-9_+/=-]{40,}"),
+    ("sentry", "sntryu_", _H + "{64}"),
+    ("dynatrace", "dt0c01.", r"[A-Z0-9]{24}\.[A-Z0-9]{64}"),
+    ("honeycomb", "hcaik_", "[a-z0-9]{58}"),
+    ("launchdarkly", "sdk-", f"{_H}{{8}}-{_H}{{4}}-{_H}{{4}}-{_H}{{4}}-{_H}{{12}}"),
+    ("launchdarkly", "api-", f"{_H}{{8}}-{_H}{{4}}-{_H}{{4}}-{_H}{{4}}-{_H}{{12}}"),
+    ("posthog", "phx_", _W + "{40,}"),
+    ("linear", "lin_api_", _W + "{32,}"),
+    ("linear", "lin_oauth_", _W + "{32,}"),
+    ("notion", "ntn_", _W + "{40,}"),
+    ("notion", "secret_", _W + "{43}" + _END),
+    ("airtable", "pat", _W + r"{14}\." + _H + "{64}"),
+    ("figma", "figd_", _D + "{30,}"),
+    ("figma", "figu_", _D + "{30,}"),
+    ("asana", "1/", r"\d{16}:" + _H + "{32}"),
+    ("dropbox", "sl.", _D + "{60,}"),
+    ("contentful", "CFPAT-", _D + "{40,}"),
+    ("readme", "rdme_", "[a-z0-9]{60,}"),
+    ("typeform", "tfp_", "[A-Za-z0-9_.=-]{40,}"),
+    ("duffel", "duffel_live_", _D + "{40,}"),
+    ("easypost", "EZAK", _W + "{54}"),
+    ("easypost", "EZTK", _W + "{54}"),
+    ("frameio", "fio-u-", "[A-Za-z0-9_=-]{60,}"),
+    ("hubspot", "pat-na1-", _H + r"{8}-[a-fA-F0-9-]{27}"),
+    ("hubspot", "pat-eu1-", _H + r"{8}-[a-fA-F0-9-]{27}"),
+    ("intra42", "s-s4t2ud-", _H + "{60,}"),
+    ("adafruit", "aio_", _W + "{28}" + _END),
+    ("shippo", "shippo_live_", _H + "{40}"),
+    ("cerebras", "csk-", "[a-z0-9]{40,}"),
+    ("zuplo", "zpka_", "[a-z0-9_]{30,}"),
+    # payment and messages
+    *(("stripe", f"{kind}_{mode}_", _W + "{16,}") for kind in ("sk", "rk") for mode in ("live", "test")),
+    ("stripe", "whsec_", "[A-Za-z0-9+/=]{24,}"),
+    ("square", "EAAA", _D + "{56,}"),
+    ("square", "sq0atp-", _D + "{22,}"),
+    ("square", "sq0csp-", _D + "{40,}"),
+    ("facebook", "EAA", _W + "{100,}"),
+    *(("nats", f"S{kind}", "[A-Z2-7]{56}" + _END) for kind in "UAON"),
+    ("braintree", "access_token$production$", "[a-z0-9]{16}[$]" + _H + "{32}"),
+    ("plaid", "access-production-", _H + "{8}-[a-fA-F0-9-]{27}"),
+    ("plaid", "access-sandbox-", _H + "{8}-[a-fA-F0-9-]{27}"),
+    ("flutterwave", "FLWSECK-", f"{_H}{{12,}}-X"),
+    ("flutterwave", "FLWSECK_TEST-", f"{_H}{{12,}}-X"),
+    ("razorpay", "rzp_live_", _W + "{14,}"),
+    *(("shopify", f"shp{kind}_", _H + "{32}") for kind in ("at", "ca", "pa", "ss")),
+    ("sendgrid", "SG.", f"{_D}{{16,32}}\\.{_D}{{16,64}}"),
+    ("mailgun", "key-", _H + "{32}" + _END),
+    ("mailjet", "xkeysib-", _H + "{64}-" + _W + "{16}"),
+    ("mailjet", "xsmtpsib-", _H + "{64}-" + _W + "{16}"),
+    ("resend", "re_", r"(?=[A-Za-z_]{0,30}\d)[A-Za-z0-9]{8}_[A-Za-z0-9]{20,}"),
+    ("twilio", "SK", "[a-f0-9]{32}" + _END),
+    *(("slack", f"xox{kind}-", "[A-Za-z0-9-]{10,}") for kind in "abeoprsd"),
+    *(("slack", f"xoxe.xox{kind}-", "[A-Za-z0-9-]{20,}") for kind in "bp"),
+    ("slack", "xapp-", r"\d-[A-Z0-9]+-\d+-[a-z0-9]{20,}"),
+    ("slack", "hooks.slack.com/", r"(?:services|workflows|triggers)/(?P<secret>[A-Za-z0-9/_-]{20,})"),
+    ("discord", "/api/webhooks/", r"\d{17,20}/(?P<secret>[A-Za-z0-9_-]{50,80})"),
+    ("teams", ".webhook.office.com/", r"(?P<secret>webhookb2/[A-Za-z0-9@/-]{60,})"),
+    ("mapbox", "sk.eyJ", _D + r"{20,}\.[A-Za-z0-9_-]{20,}"),
+    ("twitter", "AAAAAAAAAAAAAAAAAAAAA", "[A-Za-z0-9%]{50,}"),
+    # standards
+    ("jwt", "eyJ", rf"{_D}{{13,4000}}\.{_D}{{8,8000}}(?:\.{_D}{{0,8000}}){{0,3}}"),
+    ("bcrypt", "$2", r"[aby]\$\d\d\$[./A-Za-z0-9]{53}"),
+    ("crypt", "$apr1$", r"[./A-Za-z0-9]{1,16}\$[./A-Za-z0-9]{22}"),
+    ("crypt", "$argon2", r"(?:id|i|d)\$v=\d+\$[a-z0-9=,]{5,40}\$[A-Za-z0-9+/]{8,}\$[A-Za-z0-9+/]{16,}"),
+    *(
+        ("crypt", f"${kind}$", r"(?:rounds=\d+\$)?[./A-Za-z0-9]{1,16}\$[./A-Za-z0-9]{22,90}")
+        for kind in "156"
+    ),
+    ("crypt", "$y$", r"[./A-Za-z0-9]{2,10}\$[./A-Za-z0-9]{8,40}\$[./A-Za-z0-9]{43}"),
+)
+
+_CHAR = r"(?<![A-Za-z0-9_.~-])"
+
+SHAPES: tuple[KnownShape, ...] = (
+    *(
+        KnownShape(kind, word, rest, before="" if word[0] in "./-$" else BEGIN)
+        for kind, word, rest in _PREFIXES
+    ),
+    # Their word stands in the middle or at the end.
+    KnownShape("mailchimp", "-us", r"\d{1,2}" + _END, before=BEGIN + "[a-f0-9]{32}"),
+    KnownShape("terraform", ".atlasv1.", _D + "{60,}", before=BEGIN + _W + "{14}"),
+    KnownShape("azure", "8Q~", "[A-Za-z0-9_~.-]{31,34}", before=_CHAR + "[A-Za-z0-9_~.-]{3}"),
+    KnownShape("azure", "7Q~", "[A-Za-z0-9_~.-]{31,34}", before=_CHAR + "[A-Za-z0-9_~.-]{3}"),
+    KnownShape("azure", "AZDO", _W + "{4}" + _END, before=BEGIN + _W + "{76}"),
+    KnownShape("azure", "+ASt", _B + "{4,10}={0,2}", before=BEGIN + _B + "{60,76}"),
+    KnownShape("azure", "AzCa", _B + "{4,10}={0,2}", before=BEGIN + _B + "{32,48}"),
+    KnownShape("telegram", ":AA", _D + "{32,35}" + _END, before=r"(?<!\d)\d{8,10}"),
+    *(  # the number of a user in base64
+        KnownShape("discord", word, _W + r"{21,25}\." + _D + r"{6}\." + _D + "{27,38}")
+        for word in ("MT", "Mj", "Mz", "ND", "NT", "Nj", "Nz", "OD", "OT")
+    ),
+)
+"""Every row. Of most, the word is the prefix."""
