@@ -11,7 +11,7 @@ import pytest
 
 import review_figure
 import review_planted
-from review_figure import Results, Subject, is_accused, is_found, rules_near, tally
+from review_figure import Results, Subject, is_accused, is_found, is_found_farther_away, rules_near, tally
 from review_other_tools import Remark
 from review_planted import Edit, RecordMismatch, digest_of, plant, read_fixes, read_planted
 
@@ -112,6 +112,14 @@ def test_a_finding_counts_near_the_bug_and_only_if_the_clean_file_has_it_not() -
     assert not is_found(subject, Results({"P001": [remark("a", 4)]}, {"P001": [remark("a", 5)]}))
     assert is_found(subject, Results({"P001": [remark("a", 4), remark("a", 5)]}, {"P001": [remark("a", 4)]}))
     assert is_accused(subject, Results({"P001": [remark("a", 4)]}, {"P001": [remark("a", 4)]}))
+
+
+def test_what_is_new_elsewhere_in_the_file_is_counted_apart() -> None:
+    subject = subject_with()
+    old = [remark("a", 40)]
+    assert is_found_farther_away(subject, Results({"P001": old}, {}))
+    assert not is_found_farther_away(subject, Results({"P001": [remark("a", 4)]}, {}))
+    assert not is_found_farther_away(subject, Results({"P001": old}, {"P001": old}))
 
 
 def test_a_finding_about_a_whole_function_is_where_it_begins() -> None:

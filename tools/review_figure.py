@@ -241,6 +241,12 @@ def is_found(subject: Subject, results: Results) -> bool:
     return bool(buggy - rules_near(results.clean.get(subject.id, ()), subject.clean_places))
 
 
+def is_found_farther_away(subject: Subject, results: Results) -> bool:
+    """Whether the tool says nothing more near the bug, but somewhere else in the file."""
+    buggy, clean = (Counter(remark.rule for remark in said.get(subject.id, ())) for said in results)
+    return bool(buggy - clean) and not is_found(subject, results)
+
+
 def is_accused(subject: Subject, results: Results) -> bool:
     """Whether the tool says anything near the bug."""
     return bool(rules_near(results.buggy.get(subject.id, ()), subject.buggy_places))
@@ -309,6 +315,9 @@ def measure(cache: Path, repositories: Path | None) -> tuple[dict[str, Any], lis
             "tools": {name: tally(subjects, results, verdict) for name, results in tools.items()},
         }
         if title == "planted":
+            for name, results in tools.items():
+                farther = tally(subjects, results, is_found_farther_away)["found"]
+                figures[title]["tools"][name]["farther"] = farther
             sample = sample_of(found["clean"], subjects)
             figures["sample"] = judge(sample)
         else:
@@ -395,7 +404,9 @@ def section_text(figures: dict[str, Any]) -> str:
     lines = sum(part["lines"].values())
     said = sum(part["tools"]["dragoman"]["accusations"].values())
     wrong = 1000 * said / lines * sample["wrong"] / max(sample["judged"], 1)
+    farther = ", ".join(f"{len(tool['farther'])} ({name})" for name, tool in part["tools"].items())
     missing = len(figures["missing"])
+    unplanted = f"{missing} more bugs could not be planted." if missing else ""
     parts = [
         HEADING,
         _paragraph(
@@ -407,7 +418,7 @@ def section_text(figures: dict[str, Any]) -> str:
             clean lines {sample["judged"]} were drawn by lot and judged by hand: {sample["wrong"]} are
             wrong, or name nothing that you would change, about {wrong:.1f} in 1,000 lines. A bug is found
             if a tool says more within {NEAR} lines of it than it says there of the clean file; `info` is
-            not counted. {f"{missing} more bugs could not be planted." if missing else ""}"""
+            not counted. Farther away in the file there is something new for {farther}. {unplanted}"""
         ),
         table(figures, "planted"),
         _paragraph(f"By kind of bug, where there are at least {COMMON}: {kinds_text(figures)}."),
