@@ -43,7 +43,8 @@ from typing import NamedTuple
 
 from dragoman.review import ReviewNote, Severity, review
 from review_cases import CORPUS, Case, read_corpus, sources_of
-from review_other_tools import TOOLS, Reports, output_of, program
+from review_figure import section
+from review_other_tools import TOOLS, Reports, version_of
 
 ROOT = Path(__file__).parents[1]
 OTHERS = CORPUS / "others.json"
@@ -158,9 +159,8 @@ def measure_others(cases: Sequence[Case]) -> dict[str, dict[str, object]]:
             (Path(folder) / source.path).write_text(source.text, "utf-8")
         for name, (run, suffixes) in TOOLS.items():
             verdict = judge(cases, run(Path(folder)))
-            version = output_of([program(name), "--version"]).decode().split("\n")[0].split()[-1]
             measured[name] = {
-                "version": version,
+                "version": version_of(name),
                 "suffixes": suffixes,
                 "found": sorted(verdict.found),
                 "accused": sorted(verdict.accused),
@@ -271,8 +271,9 @@ def page(cases: Sequence[Case], ours: Judgement) -> str:
     parts = [
         "# How much the review finds\n",
         "<!-- Written by tools/review_corpus.py --write; do not edit. -->\n",
+        section(),
         f"**Of {_words(score(seventh.cases, seventh.first))}:**\nbugs that no rule had seen, planted by "
-        "somebody who had read none. Of all figures here these say most about other code.\n",
+        "somebody who had read none. Of the figures of our own texts these say most about other code.\n",
         "Each bug was planted with a clean twin: the same text without the bug (`tests/review/corpus`). A "
         "bug is found if the review\nof its text says something that the review of the twin does not; a twin "
         "is accused if the review says anything of it, remarks\nof severity `info` aside. The hash of a "

@@ -36,7 +36,7 @@ FOREIGN = {
     "--repo": "gh",
     "--bg": "tailscale",
     "--url": "cloudflared",
-    "--write": "tools/review_corpus.py",
+    **dict.fromkeys(("--write", "--repositories"), "tools/review_corpus.py and review_figure.py"),
     "--mount": "docker",
     **dict.fromkeys(("--build", "--cap-drop", "--name", "--read-only", "--tmpfs", "--volume"), "podman"),
     "--install-extension": "VS Code",
