@@ -214,7 +214,8 @@ async def test_a_client_of_events_hears_of_the_child_and_is_asked_in_the_parent_
         asked_too = await other.asked()
         assert asked_too["params"]["sessionId"] == home.session
         other.allow(asked_too)
-        await home.client.until(lambda one: one.get("method") == "$/cancel_request")
+        withdrawal = await home.client.until(lambda one: one.get("method") == "$/cancel_request")
+        assert "_meta" not in withdrawal["params"], "a cursor of the child would be taken for the parent's"
         assert home.agent.answers["r"]["result"] == ALLOWED
 
 

@@ -266,9 +266,9 @@ def _from_note(session: str, entry: StoredEntry, view: ClientView) -> Iterator[C
     elif note.hub == "settled":
         question_id = view.settles(int(note.request or "0"))
         if not isinstance(question_id, UnsetType):
-            yield ClientMessage(
-                notification("$/cancel_request", encode_json({"requestId": question_id}))[:-1]
-            )
+            withdrawal = notification("$/cancel_request", encode_json({"requestId": question_id}))[:-1]
+            # As the question itself: one in the name of another session brings no cursor.
+            yield ClientMessage(withdrawal, "" if view.stand_in else "params")
     if view.events:
         yield _event(session, entry, _event_members(note, entry.frame))
 
