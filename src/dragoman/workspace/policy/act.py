@@ -1,7 +1,8 @@
 """What is to be decided: one thing that an agent wants to do, in the words of the policy.
 
-Pure. What an agent calls a tool is a claim: a call that holds a command counts as `execute` and one that
-shows a change as `edit`, whatever kind it says it is. `act_reader` makes acts. `_meta` is never looked at.
+Pure. What an agent calls a tool is a claim: a call that holds a command counts as `execute`, one that shows a
+change as `edit` and one that names an address as `fetch`, whatever kind it says it is. `act_reader` makes
+acts. `_meta` is never looked at.
 """
 
 from __future__ import annotations
@@ -52,6 +53,8 @@ class Act(Struct, frozen=True, kw_only=True):
     """The command, if there is one."""
     writes: bool = False
     """Whether it shows a change of files."""
+    fetches: bool = False
+    """Whether its input names an address of the network."""
     changes: tuple[FileChange, ...] = ()
     """What it shows of that; of a lent write, what it does."""
     unknown_texts: tuple[str, ...] = ()
@@ -75,6 +78,7 @@ class Act(Struct, frozen=True, kw_only=True):
         """What it really is, with what it says it is if that is no less."""
         real = {"execute"} if self.script is not None else set()
         real |= {"edit"} if self.writes else set()
+        real |= {"fetch"} if self.fetches else set()
         claimed = {self.kind} if not real or self.kind not in (*READS, "other") else set()
         return frozenset(real | claimed)
 

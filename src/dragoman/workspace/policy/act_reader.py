@@ -6,6 +6,7 @@ may hold a place or a command. Where an agent says two things of one call, both 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal
 
@@ -15,7 +16,7 @@ from msgspec.structs import replace
 
 from dragoman.schema import v1
 from dragoman.schema.v1.tool_call import TOOL_KINDS
-from dragoman.workspace.policy.act import TOO_LARGE, Act, ActContext
+from dragoman.workspace.policy.act import READS, TOO_LARGE, Act, ActContext
 from dragoman.workspace.policy.changes import PATCH_KEYS, PLACE_KEYS, FileChange, changes_in
 from dragoman.workspace.policy.input_texts import (
     COMMAND_KEYS,
@@ -25,6 +26,7 @@ from dragoman.workspace.policy.input_texts import (
     VARIABLE_KEYS,
     bounded,
     canonical_paths,
+    is_address,
     is_odd,
     is_place,
     patched_paths,
@@ -32,6 +34,7 @@ from dragoman.workspace.policy.input_texts import (
     prose_in,
     unknown_texts,
 )
+from dragoman.workspace.policy.programs import TOOL_VERBS
 from dragoman.workspace.policy.shell import CommandScript, read_arguments, read_line, unknown_command
 
 # One well-known editing tool calls its verbs commands.
@@ -90,11 +93,16 @@ def act_of_call(
         script=script,
         writes=bool(diffs or changes) or any(key in raw for key in PATCH_KEYS),
         changes=tuple(changes),
+        fetches=script is None and any(is_address(text) for text in unknown),
         unknown_texts=tuple([*odd, *(text for text in unknown if not is_place(text))][:MOST_TEXTS]),
         possible_places=possible_places(
             [*odd, *unknown], [title, *prose_in(raw)], base=base, home=setting.home
         ),
-        doubts=(*(() if is_whole else (TOO_LARGE,)), *_doubts(scripts, folders, unknown, raw, title)),
+        doubts=(
+            *(() if is_whole else (TOO_LARGE,)),
+            *_doubts(scripts, folders, unknown, raw, title),
+            *_other_deeds(kind, (title, _first(calls, "name", str) or "")),
+        ),
         roots=setting.roots,
         cwd=canonical_paths(folders[:1], base, setting.home)[0] if folders else "",
         variables=tuple(_variables_in(raw)) if script is not None else (),
@@ -122,6 +130,15 @@ def _doubts(
         yield f"its input says more than the command: {beside[0][:200]}"
     if len(title) > 2 and title[0] == title[-1] == "`" and title[1:-1] != scripts[0].text:
         yield "its title names another command"
+
+
+def _other_deeds(kind: str, names: Iterable[str]) -> Iterator[str]:
+    """Where a call says that it reads, and its tool's name that it does something else."""
+    for name in names if kind in READS else ():
+        verb = re.match(r"[a-z]+|[A-Z][a-z]*", name.rpartition("__")[2].lstrip("_"))
+        if verb is not None and verb[0].lower() in TOOL_VERBS:
+            yield f"it says that it only reads, and its name begins with {verb[0]!r}"
+            return
 
 
 def _input_of(call: v1.ToolCallUpdate) -> object:

@@ -126,6 +126,11 @@ def is_odd(path: str) -> bool:
     )
 
 
+def is_address(text: str) -> bool:
+    """Whether a text is a place in the network."""
+    return re.match(r"\s*(?:https?|wss?|ftps?|s3|gs|ssh|git)://", text, re.IGNORECASE) is not None
+
+
 def is_place(text: str) -> bool:
     """Whether a text can hardly be anything but a path."""
     if len(text) > LONGEST_PATH or "\n" in text:

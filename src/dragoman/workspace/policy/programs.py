@@ -60,6 +60,13 @@ HARMLESS_VARIABLES: Final = _names("""
     """)
 """They change how things look; any other variable may change what a program does."""
 
+TOOL_VERBS: Final = _names("""
+    add append apply chmod clear commit copy cp create delete deploy destroy drop edit erase exec execute
+    install kill merge modify move mv overwrite patch post publish purge push put remove rename replace reset
+    rm run save send set submit truncate uninstall unlink update upload write
+    """)
+"""A tool whose name begins so does more than read, whatever kind it says it is."""
+
 _INTERPRETER = re.compile(
     r"(python|pypy|perl|ruby|node|nodejs|deno|bun|php|lua|luajit|tclsh|wish|osascript|Rscript|R|ghci|irb|groovy)"
     r"[\d.]*"

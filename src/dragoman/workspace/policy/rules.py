@@ -256,7 +256,9 @@ def _runs(rule: PolicyRule, part: ActPart) -> Certainty:
 
 def _may_run(rule: PolicyRule, act: Act) -> Certainty:
     """Whether a text in a tool's input, read as a command, is one of a rule's."""
-    guesses = [words for text in (*act.unknown_texts, act.title) for words in guess_words(text)]
+    # A title may be the program, and a text of the input its arguments.
+    lines = (*act.unknown_texts, act.title, *(f"{act.title} {text}" for text in act.unknown_texts))
+    guesses = [words for line in lines for words in guess_words(line)]
     found = any(
         commands.restricts_roughly(pattern, words) for words in guesses if words for pattern in rule.command
     )
