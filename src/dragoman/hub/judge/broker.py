@@ -27,8 +27,8 @@ from dragoman.hub.gate.admission import Grant
 from dragoman.hub.judge.attempts import AttemptLog
 from dragoman.hub.judge.hub_judge import (
     PERMISSION,
-    AgentQuestion,
     HubJudge,
+    OpenQuestion,
     about_of,
     check_question,
     refusal_of,
@@ -135,14 +135,14 @@ class ApprovalBroker:
 
     def _look(
         self, session: LiveSession, request: OpenRequest, calls: ToolCalls
-    ) -> tuple[ev.RequestJudged, AgentQuestion | None]:
+    ) -> tuple[ev.RequestJudged, OpenQuestion | None]:
         """What comes of a question, and what people are asked by it. Called in a thread."""
         try:
             check_question(request)
         except ErrorAnswer as error:
             log.warning("session %s: %s is refused: %s", session.id, request.method, error.message)
             return _ended(request, by="hub", error=_members(error)), None
-        question: AgentQuestion | None = None
+        question: OpenQuestion | None = None
         if request.method == PERMISSION and not request.is_own:
             verdict = self.judge.decide(session, request, calls)
             if isinstance(verdict, Raw):

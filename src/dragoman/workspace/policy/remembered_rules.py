@@ -154,15 +154,22 @@ class RememberedRules:
         text = read_text(self.path)
         return () if text is None else read_policy(text, self.path).rules
 
-    def remember(self, act: Act, decision: Literal["allow", "deny"], *, now: datetime | None = None) -> bool:
-        """Keep an answer; whether it could be kept. What cannot be said as a rule is asked again."""
+    def remember(
+        self, act: Act, decision: Literal["allow", "deny"], *, now: datetime | None = None
+    ) -> str | None:
+        """Keep an answer; its rule, or None if it cannot be said as one: then it is asked again."""
         block = rule_text(act, decision, now=now or datetime.now(UTC))
-        if block is None:
-            return False
+        if block is not None:
+            with self._lock_file():
+                text = read_text(self.path) or _HEAD
+                self._replace(f"{text.rstrip()}\n\n{block}")
+        return block
+
+    def take_back(self, block: str) -> None:
+        """Delete a rule that `remember` has just kept."""
         with self._lock_file():
-            text = read_text(self.path) or _HEAD
-            self._replace(f"{text.rstrip()}\n\n{block}")
-        return True
+            before, _, after = (read_text(self.path) or "").rpartition(block)
+            self._replace(before + after)
 
     def forget(self, line: int) -> bool:
         """Delete the rule that begins in a line, with its comment; whether there was one."""
