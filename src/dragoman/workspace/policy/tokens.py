@@ -10,16 +10,21 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 MOST_CHARACTERS: Final = 16_384
 """Longer lines are not read: nobody would check them, and nobody should wait for it."""
 
-Operator: TypeAlias = Literal[";", "&&", "||", "|", "\n"]
 
+_BLANKS = re.compile(r"(?:[ \t]|\\\n)*")
 _REDIRECTION = re.compile(r"<<<|<<-?|<>|<&|<|>>|>&|>\||>")
+_OPERATOR = re.compile(r"&&|\|\||;;|\|&|[;&|\n]")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z_0-9]*\+?=")
-_PLAIN = re.compile(r"[A-Za-z0-9_./:,@%+=^\]-]+")
+# A run without quotes; one in quotes; one character behind a backslash, which also joins two lines.
+_PIECE = re.compile(
+    r"""([^\s'"\\$`(){}*?\[;&|<>]+)|'([^']*)'|"((?:[^"\\$`]|\\[\s\S])*)"|\\([\s\S])""",
+)
+_ESCAPE = re.compile(r'\\(?:([$`"\\])|\n)')
 
 _FORBIDDEN: Final = {
     "$": "it holds a substitution ($)",
@@ -56,7 +61,8 @@ class ShellWord(NamedTuple):
         return self.text[: match.end()].rstrip("+=") if match and match.end() <= self.bare else None
 
 
-Token: TypeAlias = ShellWord | Operator
+Token: TypeAlias = ShellWord | str
+"""A string is an operator."""
 
 
 def tokens(line: str) -> Iterator[Token]:
@@ -64,153 +70,81 @@ def tokens(line: str) -> Iterator[Token]:
     if len(line) > MOST_CHARACTERS:
         raise UnreadableCommand(f"it is longer than {MOST_CHARACTERS} characters")
     _check_characters(line)
-    yield from _TokenReader(line).read()
+    at = _skip(line, 0)
+    while at < len(line):
+        if match := _OPERATOR.match(line, at):
+            if match[0] in (";;", "|&"):
+                raise UnreadableCommand(f"it holds {match[0]}")
+            if match[0] == "&":
+                raise UnreadableCommand("it runs something in the background (&)")
+            yield match[0]
+            at = match.end()
+        elif line[at] in "<>":
+            at = _redirection(line, at)
+        else:
+            word, at = _word(line, at)
+            # Digits that touch a redirection are its descriptor.
+            if word.text.isdecimal() and word.is_bare and line[at : at + 1] in ("<", ">"):
+                at = _redirection(line, at)
+            else:
+                yield word
+        at = _skip(line, at)
+
+
+def _skip(line: str, at: int) -> int:
+    match = _BLANKS.match(line, at)
+    return at if match is None else match.end()
 
 
 def _check_characters(line: str) -> None:
     for character in set(line):
-        if character in " \t\n" or " " <= character <= "~":
-            continue
         # Of categories that cannot be seen, or that make text look like something else.
-        if unicodedata.category(character)[0] in "CZ":
+        if character not in " \t\n" and unicodedata.category(character)[0] in "CZ":
             raise UnreadableCommand(f"it holds the character U+{ord(character):04X}, which cannot be seen")
 
 
-class _TokenReader:
-    def __init__(self, line: str) -> None:
-        self._line = line
-        self._at = 0
+def _redirection(line: str, at: int) -> int:
+    """Where a redirection ends that leads nowhere."""
+    match = _REDIRECTION.match(line, at)
+    assert match is not None
+    if match[0].startswith("<<"):
+        raise UnreadableCommand("it holds text for a program's input (<<)")
+    at = _skip(line, match.end())
+    if line[at : at + 1] in ("", *";&|\n<>"):
+        raise UnreadableCommand("a redirection leads nowhere")
+    target, at = _word(line, at)
+    if match[0] in (">&", "<&"):
+        if target.text not in ("0", "1", "2"):
+            raise UnreadableCommand("it redirects to something else than a standard stream")
+    elif target.text != "/dev/null" or match[0] not in (">", ">>", "<"):
+        raise UnreadableCommand(f"it redirects {'from' if '<' in match[0] else 'to'} a file ({match[0]})")
+    return at
 
-    def read(self) -> Iterator[Token]:
-        while True:
-            self._skip_blanks()
-            rest = self._line[self._at : self._at + 2]
-            if not rest:
-                return
-            if rest[0] in "<>":
-                self._redirection()
-            elif rest[0] in ";&|\n":
-                yield self._operator(rest)
-            else:
-                word = self._word()
-                # Digits that touch a redirection are its descriptor.
-                if (
-                    word.text.isdecimal()
-                    and word.is_bare
-                    and self._line[self._at : self._at + 1] in ("<", ">")
-                ):
-                    self._redirection()
-                else:
-                    yield word
 
-    def _skip_blanks(self) -> None:
-        while True:
-            if self._line.startswith((" ", "\t"), self._at):
-                self._at += 1
-            elif self._line.startswith("\\\n", self._at):
-                self._at += 2
-            else:
-                return
+def _word(line: str, at: int) -> tuple[ShellWord, int]:
+    """The word that starts at a character which is no blank, operator or redirection, and where it ends."""
+    if line[at] in "#=":
+        why = {"#": "it holds a comment (#)", "=": "a word begins with =, which some shells expand"}
+        raise UnreadableCommand(why[line[at]])
+    if re.compile(r"~[^/ \t\n;&|<>]").match(line, at):
+        raise UnreadableCommand("it names somebody's home folder (~)")
+    text, bare = "", None
+    while at < len(line) and line[at] not in " \t\n;&|<>":
+        match = _PIECE.match(line, at)
+        if match is None:
+            raise UnreadableCommand(_objection(line, at))
+        plain, single, double, escaped = match.groups()
+        if plain is None and escaped != "\n" and bare is None:
+            bare = len(text)
+        double = double and _ESCAPE.sub(r"\1", double)
+        text += plain or single or double or (escaped or "").replace("\n", "")
+        at = match.end()
+    return ShellWord(text, len(text) if bare is None else bare), at
 
-    def _operator(self, rest: str) -> Operator:
-        if rest == ";;" or rest == "|&":
-            raise UnreadableCommand(f"it holds {rest}")
-        if rest == "&&":
-            self._at += 2
-            return "&&"
-        if rest == "||":
-            self._at += 2
-            return "||"
-        self._at += 1
-        if rest[0] == "&":
-            raise UnreadableCommand("it runs something in the background (&)")
-        return ";" if rest[0] == ";" else "|" if rest[0] == "|" else "\n"
 
-    def _redirection(self) -> None:
-        match = _REDIRECTION.match(self._line, self._at)
-        assert match is not None
-        self._at = match.end()
-        if match[0].startswith("<<"):
-            raise UnreadableCommand("it holds text for a program's input (<<)")
-        self._skip_blanks()
-        if self._at >= len(self._line) or self._line[self._at] in ";&|\n<>":
-            raise UnreadableCommand("a redirection leads nowhere")
-        target = self._word()
-        if match[0] in (">&", "<&"):
-            if target.text not in ("0", "1", "2"):
-                raise UnreadableCommand("it redirects to something else than a standard stream")
-        elif target.text != "/dev/null" or match[0] not in (">", ">>", "<"):
-            raise UnreadableCommand(f"it redirects {'from' if '<' in match[0] else 'to'} a file ({match[0]})")
-
-    def _word(self) -> ShellWord:
-        """Starts at a character that is no blank, operator or redirection."""
-        start = self._line[self._at]
-        if start == "#":
-            raise UnreadableCommand("it holds a comment (#)")
-        if start == "=":
-            raise UnreadableCommand("a word begins with =, which some shells expand")
-        text: list[str] = []
-        bare: int | None = None
-        while self._at < len(self._line) and self._line[self._at] not in " \t\n;&|<>":
-            plain = _PLAIN.match(self._line, self._at)
-            if plain:
-                text.append(plain[0])
-                self._at = plain.end()
-                continue
-            piece, is_quoted = self._piece(first=not text and bare is None)
-            if is_quoted and bare is None:
-                bare = sum(map(len, text))
-            text.append(piece)
-        whole = "".join(text)
-        return ShellWord(whole, len(whole) if bare is None else bare)
-
-    def _piece(self, *, first: bool) -> tuple[str, bool]:
-        """One character, or one quoted run, and whether it was quoted."""
-        character = self._line[self._at]
-        if character == "'":
-            return self._single(), True
-        if character == '"':
-            return self._double(), True
-        if character == "\\":
-            return self._read_escape()
-        if character in _FORBIDDEN:
-            raise UnreadableCommand(_FORBIDDEN[character])
-        self._at += 1
-        if character == "~" and first:
-            after = self._line[self._at : self._at + 1]
-            if after and after not in "/ \t\n;&|<>":
-                raise UnreadableCommand("it names somebody's home folder (~)")
-        return character, False
-
-    def _single(self) -> str:
-        end = self._line.find("'", self._at + 1)
-        if end < 0:
-            raise UnreadableCommand("a quote (') is not closed")
-        text = self._line[self._at + 1 : end]
-        self._at = end + 1
-        return text
-
-    def _double(self) -> str:
-        text: list[str] = []
-        self._at += 1
-        while True:
-            character = self._line[self._at : self._at + 1]
-            if not character:
-                raise UnreadableCommand('a quote (") is not closed')
-            self._at += 1
-            if character == '"':
-                return "".join(text)
-            if character in "$`":
-                raise UnreadableCommand(_FORBIDDEN[character])
-            if character == "\\" and self._line[self._at : self._at + 1] in ("$", "`", '"', "\\", "\n"):
-                character = self._line[self._at].replace("\n", "")
-                self._at += 1
-            text.append(character)
-
-    def _read_escape(self) -> tuple[str, bool]:
-        after = self._line[self._at + 1 : self._at + 2]
-        if not after:
-            raise UnreadableCommand("it ends with a backslash")
-        self._at += 2
-        # A backslash before the end of a line joins two lines, and quotes nothing.
-        return ("", False) if after == "\n" else (after, True)
+def _objection(line: str, at: int) -> str:
+    """Why a word cannot be read on from here."""
+    if line[at] == "\\":
+        return "it ends with a backslash"
+    inside = re.compile(r'"(?:[^"\\$`]|\\[\s\S])*([$`])').match(line, at)
+    return _FORBIDDEN.get(inside[1] if inside else line[at], f"a quote ({line[at]}) is not closed")
