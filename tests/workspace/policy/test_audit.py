@@ -38,7 +38,7 @@ def test_a_line_says_what_was_wanted_and_what_was_decided(tmp_path: Path) -> Non
 
 
 def test_only_the_owner_can_read_it(tmp_path: Path) -> None:
-    log = AuditLog(str(tmp_path / "state" / "audit.jsonl"), sync=True)
+    log = AuditLog(str(tmp_path / "state" / "audit.jsonl"))
     log.append(audit_line())
     assert stat.S_IMODE(os.stat(log.path).st_mode) == 0o600
     assert stat.S_IMODE(os.stat(tmp_path / "state").st_mode) == 0o700

@@ -155,14 +155,12 @@ class AuditLog:
         *,
         most_bytes: int = MOST_BYTES,
         rotated_files: int = KEPT,
-        sync: bool = False,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.path = path
         self.now = now
         self._most_bytes = most_bytes
         self._rotated_files = rotated_files
-        self._sync = sync
         self._lock = threading.Lock()
 
     def append(self, line: AuditEntry) -> None:
@@ -176,8 +174,6 @@ class AuditLog:
                 # A full disk took a part: end the line, so that the next one is whole.
                 os.write(descriptor, b"\n")
                 raise OSError("the audit log took only a part of a line")
-            if self._sync:
-                os.fsync(descriptor)
             size = os.fstat(descriptor).st_size
             os.lseek(head_descriptor, 0, os.SEEK_SET)
             os.write(head_descriptor, write_head(AuditHead(head.number + 1, digest_of(text), size)))
@@ -224,14 +220,9 @@ class AuditLog:
 
     def _rotate(self) -> None:
         for number in range(self._rotated_files - 1, 0, -1):
-            try:
+            with suppress(FileNotFoundError):  # fewer logs than may be kept
                 os.replace(f"{self.path}.{number}", f"{self.path}.{number + 1}")
-            except FileNotFoundError:
-                pass  # fewer logs than may be kept
-        if self._rotated_files:
-            os.replace(self.path, f"{self.path}.1")
-        else:
-            os.unlink(self.path)
+        os.replace(self.path, f"{self.path}.1")
 
 
 # The chain.

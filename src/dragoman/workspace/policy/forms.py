@@ -84,6 +84,8 @@ def check_value(field: Field, value: object, *, matches: Matches) -> Value:
     """The value, if the field takes it."""
     if isinstance(field, v1.StringPropertySchema):
         return _text(field, value, matches)
+    if isinstance(field, v1.MultiSelectPropertySchema):
+        return _several(field, value)
     if isinstance(field, v1.BooleanPropertySchema):
         if not isinstance(value, bool):
             raise BadFormValue("it must be true or false")
@@ -91,26 +93,19 @@ def check_value(field: Field, value: object, *, matches: Matches) -> Value:
     if isinstance(field, v1.IntegerPropertySchema):
         if isinstance(value, bool) or not isinstance(value, int) or not -(2**63) <= value < 2**63:
             raise BadFormValue("it must be a whole number of at most 64 bits")
-        return _in_range(field, value)
-    if isinstance(field, v1.NumberPropertySchema):
-        if (
-            isinstance(value, bool)
-            or not isinstance(value, int | float)
-            or not -_LARGEST <= value <= _LARGEST
-        ):
-            raise BadFormValue("it must be a number")
-        return _in_range(field, value)
-    if isinstance(field, v1.MultiSelectPropertySchema):
-        return _several(field, value)
-    raise BadFormValue("the field is of a type that is not known here")
-
-
-def _in_range(field: v1.IntegerPropertySchema | v1.NumberPropertySchema, value: float) -> int | float:
-    if isinstance(field.minimum, int | float) and value < field.minimum:
-        raise BadFormValue(f"it must be at least {field.minimum}")
-    if isinstance(field.maximum, int | float) and value > field.maximum:
-        raise BadFormValue(f"it must be at most {field.maximum}")
+    elif not isinstance(field, v1.NumberPropertySchema):
+        raise BadFormValue("the field is of a type that is not known here")
+    elif isinstance(value, bool) or not isinstance(value, int | float) or not -_LARGEST <= value <= _LARGEST:
+        raise BadFormValue("it must be a number")
+    _check_range(value, field.minimum, field.maximum, "it must be {} {}")
     return value
+
+
+def _check_range(size: float, least: object, most: object, text: str) -> None:
+    if isinstance(least, int | float) and size < least:
+        raise BadFormValue(text.format("at least", least))
+    if isinstance(most, int | float) and size > most:
+        raise BadFormValue(text.format("at most", most))
 
 
 def _text(field: v1.StringPropertySchema, value: object, matches: Matches) -> str:
@@ -119,12 +114,15 @@ def _text(field: v1.StringPropertySchema, value: object, matches: Matches) -> st
     choices = [choice for choice, _ in choices_of(field)]
     if choices and value not in choices:
         raise BadFormValue(f"it must be one of {', '.join(choices)}")
-    if isinstance(field.min_length, int) and len(value) < field.min_length:
-        raise BadFormValue(f"it must have at least {field.min_length} characters")
-    if isinstance(field.max_length, int) and len(value) > field.max_length:
-        raise BadFormValue(f"it must have at most {field.max_length} characters")
-    if isinstance(field.format, str) and (why := _FORMATS.get(field.format, _any)(value)):
-        raise BadFormValue(why)
+    _check_range(len(value), field.min_length, field.max_length, "it must have {} {} characters")
+    if isinstance(field.format, str) and field.format in _FORMATS:
+        is_good, why = _FORMATS[field.format]
+        try:
+            good = is_good(value)
+        except ValueError:
+            good = False
+        if not good:
+            raise BadFormValue(f"it must be {why}")
     if isinstance(field.pattern, str) and matches(field.pattern, value) is False:
         raise BadFormValue(f"it does not match the pattern {field.pattern}")
     return value
@@ -139,54 +137,29 @@ def _several(field: v1.MultiSelectPropertySchema, value: object) -> list[str]:
         raise BadFormValue(f"{unknown[0]!r} is none of {', '.join(choices)}")
     if len(set(value)) != len(value):
         raise BadFormValue("something is chosen twice")
-    if isinstance(field.min_items, int) and len(value) < field.min_items:
-        raise BadFormValue(f"at least {field.min_items} must be chosen")
-    if isinstance(field.max_items, int) and len(value) > field.max_items:
-        raise BadFormValue(f"at most {field.max_items} may be chosen")
+    _check_range(len(value), field.min_items, None, "{} {} must be chosen")
+    _check_range(len(value), None, field.max_items, "{} {} may be chosen")
     return value
 
 
-def _any(_: str) -> str | None:
-    return None
+_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
-
-def _email(value: str) -> str | None:
-    return None if _EMAIL.fullmatch(value) else "it must be an e-mail address"
-
-
-def _uri(value: str) -> str | None:
-    try:
-        good = bool(urlsplit(value).scheme) and not re.search(r"\s", value)
-    except ValueError:
-        good = False
-    return None if good else "it must be an address with a scheme, such as https://example.org"
-
-
-def _date(value: str) -> str | None:
-    try:
-        if not re.fullmatch(r"\d{4}-\d\d-\d\d", value, re.ASCII):
-            raise ValueError
-        date.fromisoformat(value)
-    except ValueError:
-        return "it must be a date, such as 2025-12-31"
-    return None
-
-
-def _date_time(value: str) -> str | None:
-    try:
-        if "T" not in value.upper() or datetime.fromisoformat(value).tzinfo is None:
-            raise ValueError
-    except ValueError:
-        return "it must be a date and time with a zone, such as 2025-12-31T23:59:00Z"
-    return None
-
-
-_FORMATS: Final[dict[str, Callable[[str], str | None]]] = {
-    "email": _email,
-    "uri": _uri,
-    "date": _date,
-    "date-time": _date_time,
+_FORMATS: Final[dict[str, tuple[Callable[[str], object], str]]] = {
+    "email": (_EMAIL.fullmatch, "an e-mail address"),
+    "uri": (
+        lambda value: urlsplit(value).scheme and not re.search(r"\s", value),
+        "an address with a scheme, such as https://example.org",
+    ),
+    "date": (
+        lambda value: _DATE.fullmatch(value) and date.fromisoformat(value),
+        "a date, such as 2025-12-31",
+    ),
+    "date-time": (
+        lambda value: "T" in value.upper() and datetime.fromisoformat(value).tzinfo,
+        "a date and time with a zone, such as 2025-12-31T23:59:00Z",
+    ),
 }
+"""Whether a text is of a format (also a `ValueError` says that it is not), and what it must be."""
 
 
 def parse_line(field: Field, line: str) -> Any:

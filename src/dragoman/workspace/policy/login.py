@@ -19,9 +19,12 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
+import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dragoman.schema import v1
+from dragoman.schema.codec import write
 from dragoman.text.sanitize import sanitize_line
 
 _VARIABLE: Final = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b")
@@ -78,7 +81,7 @@ def plan_login(
     """Choose a method. `environ` is our environment; `agent_variables` are the names that the agent gets, all
     if it is None.
     """
-    methods = [_Method.of(method) for method in auth_methods]
+    methods = map(_read, auth_methods)
     candidates = [method for method in methods if method is not None]
     if prefer is not None:
         candidates = [method for method in candidates if method.id == prefer]
@@ -99,54 +102,33 @@ class _Method(Struct, frozen=True, kw_only=True):
     name: str
     about: str
     kind: str
-    variables: tuple[str, ...]
+    variables: tuple[str, ...] = ()
     args: tuple[str, ...] = ()
     env: dict[str, str] = {}
 
-    @classmethod
-    def of(cls, method: v1.AuthMethod | Mapping[str, object]) -> _Method | None:
-        """A method as it was offered, or None if it is not even one by its shape."""
-        if isinstance(method, Mapping):
-            return cls._of_plain(method)
-        about = method.description if isinstance(method.description, str) else ""
-        variable_names = tuple(dict.fromkeys(_VARIABLE.findall(f"{method.name} {about}")))
-        if isinstance(method, v1.AuthMethodTerminal):
-            args = tuple(method.args) if isinstance(method.args, list) else ()
-            env = dict(method.env) if isinstance(method.env, dict) else {}
-            return cls(
-                id=method.id, name=method.name, about=about, kind="terminal", variables=(), args=args, env=env
-            )
-        return cls(id=method.id, name=method.name, about=about, kind="agent", variables=variable_names)
 
-    @classmethod
-    def _of_plain(cls, method: Mapping[str, Any]) -> _Method | None:
-        kind = method.get("type", "agent")
-        method_id, name = method.get("id"), method.get("name")
-        if not isinstance(method_id, str) or not isinstance(name, str) or not isinstance(kind, str):
+def _read(method: v1.AuthMethod | Mapping[str, Any]) -> _Method | None:
+    """A method as it was offered, or None if it is not even one by its shape."""
+    fields = method if isinstance(method, Mapping) else msgspec.json.decode(write(method))
+    kind, method_id, name = fields.get("type", "agent"), fields.get("id"), fields.get("name")
+    about = fields.get("description")
+    if not isinstance(method_id, str) or not isinstance(name, str) or not isinstance(kind, str):
+        return None
+    read = _Method(id=method_id, name=name, about=about if isinstance(about, str) else "", kind=kind)
+    if kind == "terminal":
+        args, env = fields.get("args") or [], fields.get("env") or {}
+        if not _are_texts(args, list) or not _are_texts(env, dict) or not _are_texts([*env.values()], list):
             return None
-        about = method.get("description")
-        about = about if isinstance(about, str) else ""
-        if kind == "agent":
-            return cls.of(v1.AuthMethodAgent(id=method_id, name=name, description=about))
-        if kind == "terminal":
-            args, env = method.get("args") or [], method.get("env") or {}
-            if (
-                not _are_texts(args, list)
-                or not _are_texts(env, dict)
-                or not _are_texts(list(env.values()), list)
-            ):
-                return None
-            return cls.of(
-                v1.AuthMethodTerminal(id=method_id, name=name, description=about, args=args, env=env)
-            )
-        entries = method.get("vars")
-        names = (
-            [each.get("name") for each in entries if isinstance(each, dict)]
-            if isinstance(entries, list)
-            else []
-        )
-        variables = tuple(name for name in names if isinstance(name, str) and name)
-        return cls(id=method_id, name=name, about=about, kind=kind, variables=variables)
+        return replace(read, args=tuple(args), env=env)
+    entries = fields.get("vars")
+    named = (
+        [each.get("name") for each in entries if isinstance(each, dict)] if isinstance(entries, list) else []
+    )
+    if kind == "agent":
+        named = _VARIABLE.findall(f"{name} {read.about}")
+    return replace(
+        read, variables=tuple(dict.fromkeys(each for each in named if isinstance(each, str) and each))
+    )
 
 
 def _are_texts(values: object, kind: type[list[Any]] | type[dict[Any, Any]]) -> bool:

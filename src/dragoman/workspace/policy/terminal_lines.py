@@ -11,7 +11,7 @@ import asyncio
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Final
 
 from dragoman.errors import LocalMistake
@@ -35,7 +35,7 @@ class TerminalLines:
 
     async def read(self, *, secret: bool = False) -> str | None:
         """The next line without its end, or None if there is none any more."""
-        with self._silent() if secret else _nothing():
+        with self._silent() if secret else nullcontext():
             while (
                 b"\n" not in self._partial_line
                 and not self._has_ended
@@ -88,11 +88,6 @@ class TerminalLines:
             yield
         finally:
             termios.tcsetattr(self._descriptor, termios.TCSADRAIN, before)
-
-
-@contextmanager
-def _nothing() -> Iterator[None]:
-    yield
 
 
 def _wake(ready: asyncio.Future[None]) -> None:
