@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeGuard
 
 from dragoman.errors import LocalMistake
@@ -125,7 +125,7 @@ class _PolicyParser:
 
 
 _LISTS: Final = ("kind", "method", "agent", "tool", "path", "project", "folder", "command_line", "command")
-_KNOWN: Final[Mapping[str, Sequence[str]]] = {"kind": TOOL_KINDS, "method": METHODS}
+_KNOWN: Final[Mapping[str, Collection[str]]] = {"kind": TOOL_KINDS, "method": METHODS}
 _PLACES: Final = ("project", "folder")
 
 
