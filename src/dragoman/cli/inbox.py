@@ -13,7 +13,7 @@ from dragoman.apps.console import say
 from dragoman.cli.hub_client import HubCaller, JsonObject, hub_and_token, open_hub
 from dragoman.errors import CallFailed, DragomanError, LocalMistake
 from dragoman.text.sanitize import sanitize_line
-from dragoman.workspace.policy.terminal_lines import TerminalLines
+from dragoman.workspace.policy.terminal import TerminalLines
 
 
 def run(args: argparse.Namespace) -> int:

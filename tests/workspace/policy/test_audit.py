@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.testing.pace import patience
-from dragoman.workspace.policy.audit import AuditLog, read_entries
-from dragoman.workspace.policy.audit_chain import verify_audit_log
+from dragoman.workspace.policy.audit import AuditLog, read_entries, verify_audit_log
 from tests.forks import forked
 from tests.workspace.policy.makers import audit_line
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dragoman.workspace.policy.program_calls import read_call
 from dragoman.workspace.policy.program_options import PROGRAM_OPTIONS
-from dragoman.workspace.policy.program_table import _table
+from dragoman.workspace.policy.programs import _table
 from tests.every import every
 from tests.workspace.policy.decision_lines import RULES, lines_of
 from tests.workspace.policy.makers import ROOT, command, policy
