@@ -122,8 +122,8 @@ class ApprovalBroker:
             event, question = await self.judge.in_thread(self._look, session, request, session.calls)
         except Exception:  # a mistake of ours must not leave the agent without an answer
             log.exception("session %s: %s cannot be judged", session.id, request.method)
-            error = {"code": INTERNAL_ERROR, "message": "Internal error"}
-            event, question = _ended(request, by="hub", error=error), None
+            error = ErrorAnswer(INTERNAL_ERROR, "Internal error")
+            event, question = _ended(request, by="hub", error=_members(error)), None
         if not event.outcome and self._nobody_knows_how(session, request):
             event = _ended(request, by="hub", outcome="cancelled", result=Raw(b'{"action":"cancel"}'))
         if question is not None:
@@ -214,8 +214,7 @@ class ApprovalBroker:
     def _lend_after_crash(self, session: LiveSession, request: OpenRequest) -> None:
         if request.method in ("fs/write_text_file", "terminal/create"):
             why = "Internal error: the hub was restarted meanwhile and does not know whether it has done this"
-            error = {"code": INTERNAL_ERROR, "message": why}
-            session.settle(request.sequence, outcome="answered", by="hub", error=error)
+            self._refuse(session, request, ErrorAnswer(INTERNAL_ERROR, why))
         else:
             self._lend_ourselves(session, request)
 
@@ -353,12 +352,8 @@ class ApprovalBroker:
             if session.process is not None:
                 session.process.slow_down(session.bounds.lent)
         else:
-            error = {
-                "code": METHOD_NOT_FOUND,
-                "message": "Method not found",
-                "data": {"method": request.method},
-            }
-            session.settle(request.sequence, outcome="answered", by="hub", error=error)
+            error = ErrorAnswer(METHOD_NOT_FOUND, "Method not found", {"method": request.method})
+            self._refuse(session, request, error)
 
     def _on_terminal(self, session_id: str, terminal: str) -> None:
         """A terminal of the hub's own: what follows about it is for us."""
@@ -412,8 +407,7 @@ class ApprovalBroker:
             return
         # Anything else may have been done already: twice would be worse than not at all.
         why = "Internal error: the client that lends this has left"
-        error = {"code": INTERNAL_ERROR, "message": why}
-        session.settle(request.sequence, outcome="answered", by="hub", error=error)
+        self._refuse(session, request, ErrorAnswer(INTERNAL_ERROR, why))
 
     def _free(self, session_id: str, sequence: int) -> None:
         hold = self._holds.pop((session_id, sequence), None)

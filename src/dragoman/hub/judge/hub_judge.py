@@ -277,7 +277,7 @@ class HubJudge:
         act = await self.in_thread(_lent_act, session, request)
         assert act is not None  # else nothing was to be asked
         desk = await self.in_thread(self._desk, session, request, lender="client")
-        await desk.permit(act)
+        await desk.permit(lambda: act, session.id)
 
     def _desk(self, session: LiveSession, request: OpenRequest, *, lender: Lender) -> PermissionService:
         setting = _setting(session)

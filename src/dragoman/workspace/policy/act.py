@@ -16,7 +16,7 @@ from dragoman.workspace.policy.changes import FileChange
 from dragoman.workspace.policy.globs import absolute, is_beneath, is_plain
 from dragoman.workspace.policy.partial_words import ANY
 from dragoman.workspace.policy.program_calls import read_call
-from dragoman.workspace.policy.programs import is_harmless, name_of, runs_code
+from dragoman.workspace.policy.programs import is_harmless, name_of
 from dragoman.workspace.policy.shell import CommandScript
 
 Method: TypeAlias = Literal["permission", "fs/read", "fs/write", "terminal", "mcp"]
@@ -115,14 +115,9 @@ class Act(Struct, frozen=True, kw_only=True):
             return "it would start outside the folders of the session"
         if self.roots and any(not self.is_in_roots(folder) for folder in self.folders()[1:]):
             return "it goes to a folder outside the session"
-        names = [variable.partition("=")[0] for variable in self.variables]
-        for name in names:
-            if runs_code(name):
-                return (
-                    f"the agent sets the variable {name} for it, with which programs run or load other code"
-                )
-        unknown = [name for name in names if not is_harmless(name)]
-        return f"the agent sets the variable {unknown[0]} for it" if unknown else None
+        name = next(iter(self.changing_variables), "").partition("=")[0]
+        why = f"the agent sets the variable {name} for it, with which programs run or load other code"
+        return why if name else None
 
     @property
     def start(self) -> str:
@@ -130,9 +125,9 @@ class Act(Struct, frozen=True, kw_only=True):
         return self.cwd or (self.roots[0] if self.roots else "/")
 
     @property
-    def runs_other_code(self) -> bool:
-        """Whether variables are set with which even a harmless command may do anything."""
-        return any(runs_code(variable.partition("=")[0]) for variable in self.variables)
+    def changing_variables(self) -> Sequence[str]:
+        """The variables with which even a harmless command may do anything."""
+        return [each for each in self.variables if not is_harmless(each.partition("=")[0])]
 
     def folders(self) -> Sequence[str]:
         """Where its commands may run: where they start, and wherever they go."""

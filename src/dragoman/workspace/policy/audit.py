@@ -23,7 +23,7 @@ import hashlib
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Any, Final, Literal, TypeAlias
@@ -161,10 +161,8 @@ class AuditLog:
         *,
         most_bytes: int = MOST_BYTES,
         rotated_files: int = KEPT,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.path = path
-        self.now = now
         self._most_bytes = most_bytes
         self._rotated_files = rotated_files
         self._lock = threading.Lock()

@@ -15,7 +15,6 @@ from msgspec import Struct
 
 from dragoman.workspace.policy.act import READS, Act
 from dragoman.workspace.policy.changes import FileChange, result_of
-from dragoman.workspace.policy.programs import is_harmless
 
 MOST_GRANTS: Final = 256
 """Granted and not used yet; the oldest are forgotten, and asked about again."""
@@ -118,6 +117,5 @@ def _grants_in(act: Act) -> list[Grant]:
 def _command(act: Act) -> str:
     """The same words elsewhere, or with variables that change what they do, are another command."""
     assert act.script is not None
-    changing = sorted(variable for variable in act.variables if not is_harmless(variable.partition("=")[0]))
     text = repr(act.script.commands) if act.script.objection is None else act.script.text
-    return repr((text, act.real_start, changing))
+    return repr((text, act.real_start, sorted(act.changing_variables)))

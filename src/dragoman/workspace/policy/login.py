@@ -75,7 +75,6 @@ def plan_login(
     environ: Mapping[str, str],
     tty: bool,
     *,
-    prefer: str | None = None,
     agent_variables: Collection[str] | None = None,
 ) -> LoginPlan:
     """Choose a method. `environ` is our environment; `agent_variables` are the names that the agent gets, all
@@ -83,12 +82,6 @@ def plan_login(
     """
     methods = map(_read, auth_methods)
     candidates = [method for method in methods if method is not None]
-    if prefer is not None:
-        candidates = [method for method in candidates if method.id == prefer]
-        if not candidates:
-            return LoginPlan(
-                step=None, missing=(f"the agent offers no login method {sanitize_line(prefer)!r}",)
-            )
     if not candidates:
         return LoginPlan(step=None, missing=("the agent wants a login and offers no method for it",))
     has = environ.keys() if agent_variables is None else [name for name in environ if name in agent_variables]

@@ -119,16 +119,17 @@ class PermissionService:
 
     async def guard(self, access: Access) -> None:
         """Permit an access to something that is lent, or raise."""
-        requester = self._requester_of(access.session_id)
-        async with self._judge.turnstile(access.session_id):
-            question = await asyncio.to_thread(self._judge_access, access, requester)
-        await self._permit(question)
+        await self.permit(
+            lambda: resolve(act_of_access(access, self._setting(access.session_id))), access.session_id
+        )
 
-    async def permit(self, act: Act) -> None:
-        """Permit the use of something that is lent, or raise."""
-        async with self._judge.turnstile(act.session_id):
-            question = await asyncio.to_thread(self._judge_lent, act)
-        await self._permit(question)
+    async def permit(self, read_act: Callable[[], Act], session_id: str) -> None:
+        """Permit the use of something that is lent, or raise. `read_act` may wait for a disk."""
+        requester = self._requester_of(session_id)
+        async with self._judge.turnstile(session_id):
+            question = await asyncio.to_thread(self._judge_lent, read_act, requester)
+        if await self._answer(question) not in ("allow", "always"):
+            raise policy_refusal()
 
     def end_turn(self) -> None:
         """A turn has ended, and with it what was permitted for one act and not used."""
@@ -147,12 +148,8 @@ class PermissionService:
         act = replace(resolve(act), requester=requester)
         return self._judge_act(act, request.options, fold_calls(call, known_call))
 
-    def _judge_access(self, access: Access, requester: str) -> _JudgedQuestion:
-        act = resolve(act_of_access(access, self._setting(access.session_id)))
-        return self._judge_lent(replace(act, requester=requester))
-
-    def _judge_lent(self, act: Act) -> _JudgedQuestion:
-        return self._judge_act(act, LENT_OPTIONS, None)
+    def _judge_lent(self, read_act: Callable[[], Act], requester: str) -> _JudgedQuestion:
+        return self._judge_act(replace(read_act(), requester=requester), LENT_OPTIONS, None)
 
     def _judge_act(
         self, act: Act, options: Sequence[v1.PermissionOption], call: v1.ToolCallUpdate | None
@@ -178,10 +175,6 @@ class PermissionService:
         return _JudgedQuestion(act=act, decision=decision, options=options, prompt=prompt, own=own)
 
     # Answering.
-
-    async def _permit(self, question: _JudgedQuestion) -> None:
-        if await self._answer(question) not in ("allow", "always"):
-            raise policy_refusal()
 
     async def _answer(self, question: _JudgedQuestion) -> str | None:
         act, decision = question.act, question.decision

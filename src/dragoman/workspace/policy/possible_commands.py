@@ -20,9 +20,9 @@ from dragoman.workspace.policy.programs import (
     LOOKED_THROUGH,
     RUNNERS,
     SHELLS,
+    is_harmless,
     is_interpreter,
     name_of,
-    runs_code,
 )
 
 LooseWords = tuple[str, ...]
@@ -294,7 +294,7 @@ def _add_simple(
     while at < len(words):
         assignment = _ASSIGNS.match(words[at])
         if assignment is not None:
-            if runs_code(assignment[1]):
+            if not is_harmless(assignment[1]):
                 commands.add_anything()
                 _LooseReader(words[at][assignment.end() :], commands, depth=depth + 1).read()
         elif words[at] not in _OPENERS and words[at] not in _CLOSERS:

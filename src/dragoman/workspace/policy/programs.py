@@ -99,12 +99,8 @@ def is_interpreter(name: str) -> bool:
     return _INTERPRETER.fullmatch(name) is not None
 
 
-def runs_code(variable: str) -> bool:
-    """Whether a variable may make programs run or load something: any may but the harmless ones."""
-    return not is_harmless(variable)
-
-
 def is_harmless(variable: str) -> bool:
+    """Whether a variable makes no program run or load something: any other may."""
     return variable in HARMLESS_VARIABLES or variable.startswith("LC_")
 
 

@@ -234,7 +234,7 @@ def _runs(rule: PolicyRule, part: ActPart) -> Certainty:
     if part.act.script is None:
         return _may_run(rule, part.act)
     # Whoever names an MCP server sets its variables in person; they hold keys more often than programs.
-    is_changed = part.act.runs_other_code and part.act.method != "mcp"
+    is_changed = part.act.changing_variables and part.act.method != "mcp"
     certainty = Certainty.PERHAPS if is_changed else Certainty.NO
     for pattern in rule.command:
         if any(commands.restricts_roughly(pattern, words) for words in part.guesses):
@@ -282,7 +282,9 @@ def _touches(rule: PolicyRule, part: ActPart, *, is_sure: bool) -> Certainty:
     ):
         return Certainty.PERHAPS
     return (
-        Certainty.PERHAPS if certainty is Certainty.NO and not is_sure and act.runs_other_code else certainty
+        Certainty.PERHAPS
+        if certainty is Certainty.NO and not is_sure and act.changing_variables
+        else certainty
     )
 
 
