@@ -360,13 +360,13 @@ class HubJudge:
 
     def end_turn(self, session: LiveSession) -> None:
         """What was permitted for one act ends with the turn, also for children that work in it."""
-        for session_id in self._judge.granted_sessions():
+        for session_id in self._judge.grants.sessions():
             granted = self._hub.sessions.get(session_id)
             if granted is None or granted.root is session:
-                self._judge.forget(session_id)
+                self._judge.grants.forget(session_id)
 
     def forget(self, session_id: str) -> None:
-        self._judge.forget(session_id)
+        self._judge.grants.forget(session_id)
         for key in [
             key for key, each in self._questions.items() if key[0] == session_id and each.future is None
         ]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, Final, Literal
 
 import msgspec
@@ -38,7 +39,7 @@ from dragoman.workspace.policy.programs import TOOL_VERBS
 from dragoman.workspace.policy.shell import CommandScript, read_arguments, read_line, unknown_command
 
 # One well-known editing tool calls its verbs commands.
-_EDITOR_VERBS: Final = frozenset({"view", "create", "str_replace", "insert", "undo_edit"})
+_EDITOR_VERBS: Final = ("view", "create", "str_replace", "insert", "undo_edit")
 
 
 def act_of_call(
@@ -71,7 +72,11 @@ def act_of_call(
     named = [*(place.path for place in _all(calls, "locations")), *(diff.path for diff in diffs), *links]
     named += [*_paths_in(raw), *patched_paths(raw), *_only_argument(raw, kind)]
     named += folders if script is None else []
-    understood = {*named, *folders, *((script.text, *_all_words(script)) if script is not None else ())}
+    understood = {
+        *named,
+        *folders,
+        *((script.text, *chain.from_iterable(script.commands)) if script is not None else ()),
+    }
     others = [each for each in inputs if not isinstance(each, Mapping)]
     texts = (text for each in (raw, *others) for text in unknown_texts(each))
     unknown, is_whole = bounded(text for text in texts if text not in understood)
@@ -271,10 +276,7 @@ def fold_calls(call: v1.ToolCallUpdate, known_call: v1.ToolCallUpdate | None) ->
 
 
 def _each_once(items: Sequence[Any]) -> list[Any]:
-    found: list[Any] = []
-    for item in items:
-        found += [item] if item not in found else []
-    return found
+    return [item for at, item in enumerate(items) if item not in items[:at]]
 
 
 def _first(calls: Iterable[v1.ToolCallUpdate], field: str, kind: type) -> Any:
@@ -297,8 +299,7 @@ def _paths_in(raw: Mapping[Any, Any]) -> Iterable[str]:
 def _only_argument(raw: Mapping[Any, Any], kind: str) -> list[str]:
     """What a tool reads that is given one word and nothing else."""
     word = raw.get("arguments")
-    is_word = kind == "read" and isinstance(word, str) and len(word.split()) == 1
-    return [word] if is_word and isinstance(word, str) else []
+    return [word] if kind == "read" and isinstance(word, str) and len(word.split()) == 1 else []
 
 
 def _said(inputs: Sequence[Mapping[Any, Any]], keys: Sequence[str]) -> list[str]:
@@ -328,7 +329,7 @@ def _scripts_in(inputs: Sequence[Mapping[Any, Any]], *, kind: str, title: str) -
     for raw in inputs:
         for key in COMMAND_KEYS:
             command = raw.get(key)
-            if command is None or (kind != "execute" and "path" in raw and _is_editor_verb(command)):
+            if command is None or (kind != "execute" and "path" in raw and command in _EDITOR_VERBS):
                 continue
             script = _read(command, raw.get("args"), title)
             scripts.setdefault(script.text, script)
@@ -352,23 +353,10 @@ def _join(scripts: Sequence[CommandScript]) -> CommandScript | None:
     )
 
 
-def _all_words(script: CommandScript) -> Iterable[str]:
-    return (word for words in script.commands for word in words)
-
-
-def _is_editor_verb(command: object) -> bool:
-    return isinstance(command, str) and command in _EDITOR_VERBS
-
-
 def _read(command: object, args: object, title: str) -> CommandScript:
-    if isinstance(command, str):
-        if not args:
-            return read_line(command)
-        command, extra = [command], args
-        if isinstance(extra, list):
-            command = [*command, *extra]
-        else:
-            return unknown_command(title)
-    if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
-        return read_arguments(command)
+    if isinstance(command, str) and not args:
+        return read_line(command)
+    words = [command, *args] if isinstance(command, str) and isinstance(args, list) else command
+    if isinstance(words, list) and words and all(isinstance(word, str) for word in words):
+        return read_arguments(words)
     return unknown_command(title)

@@ -44,6 +44,11 @@ def absolute(path: str, base: str, *, home: str = "") -> str:
     return "/" + "/".join(names)
 
 
+def literal(text: str) -> str:
+    """The pattern of exactly this text."""
+    return "".join(f"[{c}]" if c in _MAGIC else c for c in text)
+
+
 def is_plain(path: str) -> bool:
     """Whether text alone tells where a path leads: `..` behind a link leads elsewhere."""
     return ".." not in path.split("/")
@@ -126,10 +131,8 @@ def _anywhere(glob: str, roots: tuple[str, ...], home: str) -> Sequence[Parts]:
     if "/" not in folded_glob:
         folded_glob = f"**/{folded_glob}"
     found = [_parts(folded_glob)] if folded_glob.startswith(("/", "**/")) else []
-    for root in roots if not folded_glob.startswith("/") else ():
-        plain = "".join(f"[{c}]" if c in "*?[" else c for c in root.casefold())
-        found.append(_parts(plain) + _parts(folded_glob))
-    return found
+    bases = [] if folded_glob.startswith("/") else [_parts(literal(root.casefold())) for root in roots]
+    return [*found, *(base + _parts(folded_glob) for base in bases)]
 
 
 def _at_home(glob: str, home: str) -> str:

@@ -64,7 +64,7 @@ class PermissionJudge:
         self._audit = audit
         self._remembered_rules = remembered_rules
         self._now = now
-        self._grants = Grants()
+        self.grants = Grants()
         # A lock is there for as long as somebody holds it or waits for it.
         self._turnstiles: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
@@ -74,7 +74,7 @@ class PermissionJudge:
         A granted permission is used up by the decision that it makes.
         """
         decision = policy.decide(act)
-        if decision.outcome == "ask" and act.method != "permission" and self._grants.use(act):
+        if decision.outcome == "ask" and act.method != "permission" and self.grants.use(act):
             why = "a request for permission was granted for it"
             return PolicyDecision(outcome="allow", rule=decision.rule, why=why)
         return decision
@@ -100,9 +100,9 @@ class PermissionJudge:
                 decision = _deny(decision, "the audit log cannot be written")
                 option = choose_option("deny", options)
         if decision.outcome != "allow":
-            self._grants.take_back(act)
+            self.grants.take_back(act)
         elif act.method == "permission":
-            self._grants.add(act)
+            self.grants.add(act)
         return Settlement(decision, option)
 
     def write(
@@ -185,23 +185,11 @@ class PermissionJudge:
         """Whoever decides beside the loop holds it meanwhile: questions of a session stay in their order."""
         return self._turnstiles.setdefault(session_id, asyncio.Lock())
 
-    def forget(self, session_id: str) -> None:
-        """A session's turn has ended, and with it what was granted for one act and not used."""
-        self._grants.forget(session_id)
-
     def take_back(self, act: Act, settlement: Settlement) -> None:
         """What was granted has no effect any more: it had ended before the answer counted."""
-        self._grants.take_back(act)
+        self.grants.take_back(act)
         if self._remembered_rules is not None and settlement.kept:
             self._remembered_rules.take_back(settlement.kept)
-
-    def granted_sessions(self) -> frozenset[str]:
-        """The sessions that were granted something for one act and have not used it."""
-        return self._grants.sessions()
-
-    def end_turn(self) -> None:
-        """The turn of the only conversation has ended."""
-        self._grants.clear()
 
 
 def act_of_access(access: Access, setting: ActContext) -> Act:

@@ -133,7 +133,7 @@ class PermissionService:
 
     def end_turn(self) -> None:
         """A turn has ended, and with it what was permitted for one act and not used."""
-        self._judge.end_turn()
+        self._judge.grants.clear()
 
     def _setting(self, session_id: str) -> ActContext:
         return self._sessions.get(session_id, self._default)
