@@ -436,21 +436,17 @@ def check_question(request: OpenRequest) -> None:
         params = read(request.params, entry.params)
         json.loads(bytes(request.params), object_pairs_hook=_each_once)
         if isinstance(params, v1.RequestPermissionRequest):
-            _check_options(params.options)
+            _each_once([(option.option_id, None) for option in params.options])
     except (SchemaError, ValueError, RecursionError) as error:
         raise ErrorAnswer(INVALID_PARAMS, f"Invalid params: {error}") from None
 
 
-def _check_options(options: Sequence[v1.PermissionOption]) -> None:
-    """A no that has the id of a yes would reach the agent as the yes."""
-    if len({option.option_id for option in options}) < len(options):
-        raise ValueError("two options have one id")
-
-
 def _each_once(pairs: list[tuple[str, object]]) -> None:
-    """Of two members of one name, a client might show the one and the rules judge the other."""
+    """Of two members of one name, a client might show the one and the rules judge the other; of two options
+    of one id, a no would reach the agent as the yes.
+    """
     if len({name for name, _ in pairs}) < len(pairs):
-        raise ValueError("a member of an object appears twice")
+        raise ValueError("a member of an object, or the id of an option, appears twice")
 
 
 def refusal_of(request: OpenRequest, *, cancel: bool) -> bytes:

@@ -61,7 +61,8 @@ def act_of_call(
     title = _first(calls, "title", str) or ""
     content = _all(calls, "content")
     diffs = [item for item in content if isinstance(item, v1.Diff)]
-    links = [item.content.uri for item in content if _is_link(item)]
+    shown = [item.content for item in content if isinstance(item, v1.Content)]
+    links = [item.uri for item in shown if isinstance(item, v1.ResourceLink)]
     runs = any(each.kind == "execute" for each in calls) or any(
         isinstance(item, v1.Terminal) for item in content
     )
@@ -71,7 +72,9 @@ def act_of_call(
     base = setting.roots[0] if setting.roots else "/"
     named = [*(place.path for place in _all(calls, "locations")), *(diff.path for diff in diffs), *links]
     named += [*_paths_in(raw), *patched_paths(raw), *_only_argument(raw, kind)]
-    named += folders if script is None else []
+    if script is None:
+        # Whole paths in a title count as those of the input do; a command's title shows the command.
+        named += [*folders, *(word for word in title.split() if is_place(word) and len(word) > 1)]
     understood = {
         *named,
         *folders,
@@ -94,7 +97,7 @@ def act_of_call(
         kind=kind if kind in TOOL_KINDS else "other",
         tool=_first(calls, "name", str) or "",
         title=title,
-        paths=canonical_paths([*named, *places, *_places_in_title(title, script)], base, setting.home),
+        paths=canonical_paths([*named, *places], base, setting.home),
         script=script,
         writes=bool(diffs or changes) or any(key in raw for key in PATCH_KEYS),
         changes=tuple(changes),
@@ -155,15 +158,6 @@ def _input_of(call: v1.ToolCallUpdate) -> object:
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return call.raw_input
     return value if isinstance(value, dict | list) else call.raw_input
-
-
-def _places_in_title(title: str, script: CommandScript | None) -> list[str]:
-    """Whole paths in a title count as those of the input do; a command's title shows the command."""
-    return [] if script is not None else [word for word in title.split() if is_place(word) and len(word) > 1]
-
-
-def _is_link(item: object) -> bool:
-    return isinstance(item, v1.Content) and isinstance(item.content, v1.ResourceLink)
 
 
 def act_of_request(

@@ -38,7 +38,7 @@ from dragoman.errors import LocalMistake
 from dragoman.schema import v1
 from dragoman.schema.codec import write
 from dragoman.workspace.policy.forms import BadFormValue, Matches, Value, check_value, fields_of, required_in
-from dragoman.workspace.policy.safe_regex import matches as matches_in_time
+from dragoman.workspace.policy.forms import matches as matches_in_time
 
 _ACTIONS: Final = ("accept", "decline")
 

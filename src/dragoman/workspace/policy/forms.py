@@ -1,13 +1,14 @@
 """Forms: what a field takes, whether a value is one that it takes, and a typed line as a value.
 
-Pure but for patterns, which a `Matches` checks (see `patterns`). A value is checked before it is sent; what a
-field says that we do not know (a format, a type) is no reason to refuse a value, but a field of an unknown
-type is never filled in.
+Pure but for patterns: `matches` looks for one in a process of its own, because a pattern may take for ever. A
+value is checked before it is sent; what a field says that we do not know (a format, a type) is no reason to
+refuse a value, but a field of an unknown type is never filled in.
 """
 
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
@@ -15,6 +16,40 @@ from typing import Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
 from dragoman.schema import v1
+
+SECONDS: Final = 3.0
+
+_CHECK: Final = """
+import re, signal, sys
+if hasattr(signal, "alarm"):
+    signal.alarm(10)
+pattern, _, text = sys.stdin.buffer.read().decode("utf-8", "surrogatepass").partition("\\0")
+try:
+    found = re.search(pattern, text)
+except (re.error, RecursionError, OverflowError):
+    sys.exit(3)
+sys.exit(0 if found else 1)
+"""
+
+
+def matches(pattern: str, text: str, *, seconds: float = SECONDS) -> bool | None:
+    """Whether the pattern is found in the text (as JSON Schema says: anywhere), or None if nobody knows."""
+    if "\0" in pattern:
+        return None
+    input_bytes = f"{pattern}\0{text}".encode("utf-8", "surrogatepass")
+    try:
+        process = subprocess.run(
+            [sys.executable, "-I", "-S", "-c", _CHECK],
+            input=input_bytes,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=seconds,
+            check=False,
+        )
+    except (subprocess.TimeoutExpired, OSError):
+        return None
+    return {0: True, 1: False}.get(process.returncode)
+
 
 Value: TypeAlias = str | int | float | bool | list[str]
 Matches: TypeAlias = Callable[[str, str], bool | None]

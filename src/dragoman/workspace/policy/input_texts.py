@@ -156,7 +156,7 @@ def possible_places(texts: Sequence[str], prose: Sequence[str], *, base: str, ho
     pieces = [(piece, False) for text in texts for piece in _pieces(text)]
     pieces += [(piece, True) for text in prose for piece in _pieces(text)]
     for piece, is_prose in pieces:
-        if is_prose and not _is_written_like_path(piece):
+        if is_prose and not re.search(r"[/\\.~$]", piece.strip(".,:;!?")):
             continue
         for reading in _readings(piece, home):
             if len(found) >= MOST_PLACES:
@@ -177,13 +177,8 @@ def _canonical(path: str, home: str) -> str:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    if len(text) > LONGEST_PATH:
-        text = text[:LONGEST_PATH]
+    text = text[:LONGEST_PATH]
     yield from dict.fromkeys(filter(None, (text.strip(), *_PIECES.split(text))))
-
-
-def _is_written_like_path(piece: str) -> bool:
-    return any(sign in piece.strip(".,:;!?") for sign in "/\\.~$")
 
 
 def _readings(piece: str, home: str) -> Iterator[str]:

@@ -139,13 +139,9 @@ def entry_for(program: str, subcommand: str = "") -> ProgramEntry | None:
     return _table().get((program, subcommand))
 
 
-def has_subcommands(program: str) -> bool:
-    return program in _programs_with_subcommands()
-
-
 @cache
-def _programs_with_subcommands() -> frozenset[str]:
-    return frozenset(program for program, subcommand in _table() if subcommand)
+def has_subcommands(program: str) -> bool:
+    return any(name == program and subcommand for name, subcommand in _table())
 
 
 @cache

@@ -39,13 +39,13 @@ from dragoman.workspace.policy.forms import (
     fields_of,
     host_of,
     looks_secret,
+    matches,
     parse_line,
     required_in,
     title_of,
 )
 from dragoman.workspace.policy.options import option_name
 from dragoman.workspace.policy.permission_prompt import PermissionPrompt
-from dragoman.workspace.policy.safe_regex import matches
 
 MOST_BYTES: Final = 1_048_576
 """A longer line is nobody's answer."""
