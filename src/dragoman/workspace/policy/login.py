@@ -16,8 +16,8 @@ looked at: it cannot make us run anything.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -64,10 +64,8 @@ class LoginPlan(Struct, frozen=True, kw_only=True):
         return "\n".join(self.missing)
 
 
-class _LoginWay(Struct, frozen=True, kw_only=True):
-    rank: int
-    step: AuthenticateStep | TerminalLoginStep | None
-    advice: str
+_LoginWay: TypeAlias = tuple[int, AuthenticateStep | TerminalLoginStep | None, str]
+"""How soon it is tried, how, and what a person could do instead."""
 
 
 def plan_login(
@@ -86,8 +84,9 @@ def plan_login(
         return LoginPlan(step=None, missing=("the agent wants a login and offers no method for it",))
     has = environ.keys() if agent_variables is None else [name for name in environ if name in agent_variables]
     ways = [_way(method, environ, has, tty=tty) for method in candidates]
-    best = min((way for way in ways if way.step is not None), key=lambda way: way.rank, default=None)
-    return LoginPlan(step=None if best is None else best.step, missing=tuple(way.advice for way in ways))
+    steps = [(rank, step) for rank, step, _ in ways if step is not None]
+    _, best = min(steps, key=lambda way: way[0], default=(0, None))
+    return LoginPlan(step=best, missing=tuple(advice for _, _, advice in ways))
 
 
 class _Method(Struct, frozen=True, kw_only=True):
@@ -132,31 +131,18 @@ def _way(method: _Method, environ: Mapping[str, str], has: Collection[str], *, t
     title = f"{sanitize_line(method.name)} ({sanitize_line(method.id)})"
     about = f": {sanitize_line(method.about)}" if method.about else ""
     if method.kind == "terminal":
-        step = (
-            TerminalLoginStep(method_id=method.id, name=method.name, args=method.args, env=method.env)
-            if tty
-            else None
-        )
+        run = TerminalLoginStep(method_id=method.id, name=method.name, args=method.args, env=method.env)
         need = "" if tty else "; it needs a terminal, and there is none here"
-        return _LoginWay(rank=3, step=step, advice=f"{title} is a login in a terminal{about}{need}")
+        return 3, run if tty else None, f"{title} is a login in a terminal{about}{need}"
     lacking = _missing_variables(method.variables, environ, has)
     if method.kind != "agent":
         need = lacking or "it is of a kind that this client does not know"
-        return _LoginWay(rank=9, step=None, advice=f"{title}: {need}")
-    rank = _rank(method, is_satisfied=not lacking)
-    return _LoginWay(
-        rank=rank,
-        step=AuthenticateStep(method_id=method.id, name=method.name),
-        advice=f"{title}: {lacking}" if lacking else f"{title}{about}",
-    )
-
-
-def _rank(method: _Method, *, is_satisfied: bool) -> int:
-    """What is likely to work without a person comes first; what surely lacks something comes last."""
-    if method.variables:
-        return 0 if is_satisfied else 4
-    looks: Callable[[str], object] = _NEEDS_A_PERSON.search
-    return 2 if looks(f"{method.id} {method.name} {method.about}") else 1
+        return 9, None, f"{title}: {need}"
+    # What is likely to work without a person comes first; what surely lacks something comes last.
+    needs_person = _NEEDS_A_PERSON.search(f"{method.id} {method.name} {method.about}")
+    rank = 4 if lacking else 0 if method.variables else 2 if needs_person else 1
+    step = AuthenticateStep(method_id=method.id, name=method.name)
+    return rank, step, f"{title}: {lacking}" if lacking else f"{title}{about}"
 
 
 def _missing_variables(variables: Sequence[str], environ: Mapping[str, str], has: Collection[str]) -> str:

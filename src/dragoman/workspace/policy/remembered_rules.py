@@ -171,14 +171,11 @@ class RememberedRules:
         """Delete the rule that begins in a line, with its comment; whether there was one."""
         with self._lock_file():
             text = read_text(self.path) or ""
-            lines = text.splitlines(keepends=True)
-            starts = _blocks(text)
+            lines, starts = text.splitlines(keepends=True), _blocks(text)
             if line not in starts:
                 return False
-            begin = starts[line]
-            later = [start for header, start in starts.items() if header > line]
-            end = min(later) if later else len(lines)
-            self._replace("".join(lines[:begin] + lines[end:]))
+            end = min((start for header, start in starts.items() if header > line), default=len(lines))
+            self._replace("".join(lines[: starts[line]] + lines[end:]))
         return True
 
     @contextmanager

@@ -201,15 +201,10 @@ class CommandScript(Struct, frozen=True, kw_only=True):
 def read_line(line: str) -> CommandScript:
     """A line for a shell."""
     try:
-        commands = tuple(_line(line, depth=0))
+        return CommandScript(text=line, commands=tuple(_line(line, depth=0)))
     except UnreadableCommand as error:
-        return CommandScript(
-            text=line,
-            commands=guess_words(line),
-            objection=str(error),
-            possible=possible_commands(line),
-        )
-    return CommandScript(text=line, commands=commands)
+        possible = possible_commands(line)
+        return CommandScript(text=line, commands=guess_words(line), objection=str(error), possible=possible)
 
 
 def read_arguments(arguments: Sequence[str]) -> CommandScript:
@@ -217,15 +212,11 @@ def read_arguments(arguments: Sequence[str]) -> CommandScript:
     text = shlex.join(arguments)
     try:
         commands = tuple(_command(tuple(arguments), is_piped=False, depth=0))
+        return CommandScript(text=text, commands=commands)
     except UnreadableCommand as error:
         guesses = (tuple(arguments[:MOST_WORDS]), *guess_words(text))
-        return CommandScript(
-            text=text,
-            commands=guesses,
-            objection=str(error),
-            possible=possible_in_arguments(tuple(arguments)),
-        )
-    return CommandScript(text=text, commands=commands)
+        possible = possible_in_arguments(tuple(arguments))
+        return CommandScript(text=text, commands=guesses, objection=str(error), possible=possible)
 
 
 UNTOLD: Final = "the agent does not say what it would run"
