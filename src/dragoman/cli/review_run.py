@@ -10,6 +10,8 @@ import sys
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from dragoman.apps.console import say
 from dragoman.apps.log_lines import sanitize_log_lines
 from dragoman.cli.review_answers import ReviewAnswer, ReviewQuestion
@@ -29,12 +31,12 @@ from dragoman.review import (
     by_severity,
     review,
 )
+from dragoman.review.base_files import BaseFiles
 from dragoman.review.caller_search import broken_callers
 from dragoman.review.formats import as_github, as_json, as_sarif, as_text, summary
 from dragoman.review.git import GitChanges, changes
 from dragoman.review.junit import as_junit
-from dragoman.review.places import BASELINE, default_cache_folder
-from dragoman.review.rule_files import chosen_rules
+from dragoman.review.places import default_cache_folder
 from dragoman.review.rule_links import rules_page
 from dragoman.review.secrets import mask_secrets
 from dragoman.review.text_edits import TextLines
@@ -54,7 +56,7 @@ def run_review(args: argparse.Namespace, files: Sequence[ReviewFile], question: 
     if args.list_rules or args.try_rules:
         return run_rules(args)
     try:
-        answer = asyncio.run(_Run(args, _settings(args), files).run())
+        answer = asyncio.run(_Run(args, files).run())
     except ToolFailed as error:
         say(f"dragoman review: {error}", file=sys.stderr)
         return FAILED
@@ -64,13 +66,10 @@ def run_review(args: argparse.Namespace, files: Sequence[ReviewFile], question: 
 
 
 def _settings(args: argparse.Namespace) -> ReviewSettings:
-    baseline_path = Path(args.baseline) if args.baseline else BASELINE if BASELINE.is_file() else None
     return ReviewSettings(
-        rules=chosen_rules(Path.cwd(), args.rules),
         only=tuple(args.only),
         without=tuple(args.without),
         severity=Severity(args.severity),
-        baseline=Baseline.read(baseline_path) if baseline_path and not args.write_baseline else None,
         deadline=args.deadline,
         cache=None if args.no_cache else str(default_cache_folder()),
         use_ruff=not args.no_tools,
@@ -81,11 +80,9 @@ def _settings(args: argparse.Namespace) -> ReviewSettings:
 class _Run:
     """One run of the command."""
 
-    def __init__(
-        self, args: argparse.Namespace, settings: ReviewSettings, files: Sequence[ReviewFile]
-    ) -> None:
+    def __init__(self, args: argparse.Namespace, files: Sequence[ReviewFile]) -> None:
         self._options = args
-        self._settings = settings
+        self._settings = _settings(args)
         self._files = files
         self._notes: list[ReviewNote] = []
         self._review_sources = ReviewSources(self._notes.append)
@@ -98,7 +95,9 @@ class _Run:
         if options.staged and options.fix:
             raise LocalMistake("--fix writes files, and --staged looks at the index: use --diff")
         with _Progress(self):
-            findings = await self._review(await self._sources())
+            sources = await self._sources()
+            await self._load_rules()
+            findings = await self._review(sources)
             if self._changes is not None:
                 findings += await broken_callers(
                     self._changes, Path.cwd(), self._settings, is_staged=options.staged
@@ -125,6 +124,17 @@ class _Run:
         if options.staged:
             return sources.staged_files(git_changes, whole=options.whole_files)
         return sources.changed_files(git_changes, whole=options.whole_files)
+
+    async def _load_rules(self) -> None:
+        """The rules and the baseline, as the base of a change has them."""
+        options = self._options
+        with BaseFiles(Path.cwd(), self._changes) as files:
+            rules = await files.rules(tuple(options.rules))
+            baseline = None if options.write_baseline else await files.baseline(options.baseline)
+        self._settings = replace(self._settings, rules=rules, baseline=baseline)
+        self._notes += [
+            ReviewNote(name, f"not used: {options.diff} does not have it") for name in files.missing_names
+        ]
 
     async def _review(self, sources: AsyncIterator[ReviewSource]) -> list[Finding]:
         review_stream = review(self._count_sources(sources), self._settings, note=self._notes.append)

@@ -26,7 +26,7 @@ class FindingFilter:
         self._settings = settings
         self._baseline = baseline
         self._lines: TextLines | None = None
-        self._suppressions = Suppressions(source.path, source.text, language)
+        self._suppressions = Suppressions(source, language)
         self._counts: Counter[str] = Counter()
         self._reported_keys: set[tuple[str, int, int]] = set()
 

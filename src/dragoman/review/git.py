@@ -26,6 +26,7 @@ _DIFF = (
     *("--ignore-submodules", "--diff-filter=d", "--src-prefix=a/", "--dst-prefix=b/"),
 )
 _LONG = 5_000
+_MOST_COPIES = 1_000
 _HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _ESCAPE = re.compile(rb'\\([0-7]{3}|["\\abfnrtv])')
 _LETTERS = {b"a": 7, b"b": 8, b"t": 9, b"n": 10, b"v": 11, b"f": 12, b"r": 13, b'"': 34, b"\\": 92}
@@ -52,6 +53,13 @@ class GitChanges(NamedTuple):
     base: str | None
     """The commit that was compared with; None if there is none yet."""
     files: tuple[GitChangedFile, ...]
+    judge: str | None = None
+    """The commit that was named to compare with: rules, baseline and comments that silence rules are those of
+    it, because a change must not bring the rules of its own review. None: those on the disk hold."""
+
+    def untrusted_lines(self, file: GitChangedFile) -> frozenset[int] | None:
+        """Lines of a file, or None for all of them, that must not silence a rule."""
+        return frozenset() if self.judge is None else file.lines
 
 
 async def find_top(folder: Path) -> Path | None:
@@ -88,7 +96,9 @@ async def changes(
             words = ("ls-files", "--others", "--exclude-standard", "--full-name", "-z", "--", *paths)
             other_names = _must(await _look(folder, isolation, *words))
             files += [GitChangedFile(name, None) for name in foreign_git.read_names(other_names)]
-    return GitChanges(top, base, tuple(files))
+    return GitChanges(
+        top, base, tuple(files), judge=None if against is None else await _revision(folder, against)
+    )
 
 
 async def list_files(folder: Path) -> list[Path] | None:
@@ -104,6 +114,18 @@ async def text_at(top: Path, revision: str, path: str) -> bytes | None:
     """A file as it was at a revision, or as it is in the index (revision `:0`); None if it was not there."""
     result = await _ask(top, "cat-file", "blob", f"{revision}:{path}")
     return result.out if result.status == 0 else None
+
+
+async def copy_at(top: Path, revision: str, path: str, folder: Path) -> None:
+    """Copy a file, or the files below a folder, as they were at a revision. Links are left out."""
+    words = ("ls-tree", "-r", "-z", "--full-tree", revision, "--", path)
+    for row in _must(await _ask(top, *words)).split(b"\0")[:-1][:_MOST_COPIES]:
+        mode_type_id, _, name = row.partition(b"\t")
+        place = folder / os.fsdecode(name)
+        if mode_type_id.startswith(b"100") and ".." not in place.parts:
+            data = await text_at(top, revision, os.fsdecode(name))
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(data or b"")
 
 
 class GitBlame(NamedTuple):
@@ -232,14 +254,19 @@ async def _base(folder: Path, against: str | None) -> str | None:
     if against is None:
         head = await _ask(folder, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
         return head.out.decode().strip() if head.status == 0 else None
-    if against.startswith("-"):
-        raise GitRefused(f"{against!r} is no revision")
-    revision = await _ask(folder, "rev-parse", "--verify", "--quiet", f"{against}^{{commit}}")
-    if revision.status != 0:
-        raise GitRefused(f"there is no revision {against!r} in this repository")
+    revision = await _revision(folder, against)
     # What others did on that branch meanwhile is not a change of ours.
-    merge_base = await _ask(folder, "merge-base", revision.out.decode().strip(), "HEAD")
-    return (merge_base if merge_base.status == 0 else revision).out.decode().strip().partition("\n")[0]
+    merge_base = await _ask(folder, "merge-base", revision, "HEAD")
+    return merge_base.out.decode().strip().partition("\n")[0] if merge_base.status == 0 else revision
+
+
+async def _revision(folder: Path, name: str) -> str:
+    if name.startswith("-"):
+        raise GitRefused(f"{name!r} is no revision")
+    revision = await _ask(folder, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+    if revision.status != 0:
+        raise GitRefused(f"there is no revision {name!r} in this repository")
+    return revision.out.decode().strip()
 
 
 def _must(result: ProgramResult) -> bytes:
@@ -254,7 +281,10 @@ async def _isolate(folder: Path) -> foreign_git.Isolation:
     if places is None:
         raise ToolFailed("git", "the path of the repository holds a line break")
     settings = await _ask(folder, *foreign_git.READ_SETTINGS)  # ends with 1 if none of them is set
-    return foreign_git.Isolation(_program(), places, settings=foreign_git.read_settings(settings.out))
+    # What is text is told by its content: attributes that call it binary would hide a change.
+    return foreign_git.Isolation(
+        _program(), places, settings=foreign_git.read_settings(settings.out), attributes="* !diff\n"
+    )
 
 
 async def _look(folder: Path, isolation: foreign_git.Isolation, *words: str) -> ProgramResult:

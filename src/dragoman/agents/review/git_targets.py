@@ -59,7 +59,8 @@ def _target(
     # Git tells real paths; the session's folder may be reached by a link.
     inside = os.path.relpath(git_changes.top / file.path, os.path.realpath(ground.cwd))
     path = os.path.normpath(os.path.join(ground.cwd, inside))
-    base = GitBase(git_changes.top, INDEX if is_staged else git_changes.base, file.path)
+    revision = INDEX if is_staged else git_changes.base
+    base = GitBase(git_changes.top, revision, file.path, is_trusted=git_changes.judge is None)
     return ReviewTarget(ground.display(path), path, None, file.lines, base)
 
 
