@@ -1,4 +1,4 @@
-"""What `dragoman review` does if its answer is not known: it reviews, mends, and says what was found."""
+"""What `dragoman review` does with what it has read: it reviews, mends, and says what was found."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import gc
 import sys
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from dragoman.apps.console import say
 from dragoman.apps.log_lines import sanitize_log_lines
-from dragoman.cli.review_answers import ReviewAnswer, ReviewQuestion
 from dragoman.cli.review_files import ReviewFile
 from dragoman.cli.review_fixes import mend, show_diffs
 from dragoman.cli.review_rules import run_rules
@@ -49,20 +49,33 @@ _PROGRESS = 1.0
 """Seconds after which somebody who waits is told how far it is, and between two such words."""
 
 
-def run_review(args: argparse.Namespace, files: Sequence[ReviewFile], question: ReviewQuestion | None) -> int:
-    """Review and show; the answer is kept for the question. `files` is what was read, if git is not asked."""
+class ReviewAnswer(NamedTuple):
+    """What a run of the command says."""
+
+    status: int
+    out: str
+    err: str
+
+    def show(self) -> int:
+        """Print it; returns the exit status. What is in it was made safe for a terminal."""
+        sys.stdout.write(self.out)
+        if self.err and sys.stderr is not None:
+            sys.stdout.flush()
+            sys.stderr.write(self.err)
+        return self.status
+
+
+def run_review(args: argparse.Namespace, files: Sequence[ReviewFile]) -> int:
+    """Review and show. `files` is what was read, if git is not asked."""
     sanitize_log_lines()
     gc.enable()  # a review may be long; it was off while we were loaded
     if args.list_rules or args.try_rules:
         return run_rules(args)
     try:
-        answer = asyncio.run(_Run(args, files).run())
+        return asyncio.run(_Run(args, files).run()).show()
     except ToolFailed as error:
         say(f"dragoman review: {error}", file=sys.stderr)
         return FAILED
-    if question is not None and answer.status != FAILED:
-        question.write(files, answer)
-    return answer.show()
 
 
 def _settings(args: argparse.Namespace) -> ReviewSettings:
