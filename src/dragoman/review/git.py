@@ -27,6 +27,7 @@ _DIFF = (
 )
 _LONG = 5_000
 _MOST_COPIES = 1_000
+_LOG = "--format=%h %ad %an%n%w(0,2,2)%B%w(0,0,0)"
 _HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _ESCAPE = re.compile(rb'\\([0-7]{3}|["\\abfnrtv])')
 _LETTERS = {b"a": 7, b"b": 8, b"t": 9, b"n": 10, b"v": 11, b"f": 12, b"r": 13, b'"': 34, b"\\": 92}
@@ -53,6 +54,8 @@ class GitChanges(NamedTuple):
     base: str | None
     """The commit that was compared with; None if there is none yet."""
     files: tuple[GitChangedFile, ...]
+    deleted_paths: tuple[str, ...] = ()
+    """Files that are gone."""
     judge: str | None = None
     """The commit that was named to compare with: rules, baseline and comments that silence rules are those of
     it, because a change must not bring the rules of its own review. None: those on the disk hold."""
@@ -92,13 +95,16 @@ async def changes(
         empty = _must(await _look(folder, isolation, "hash-object", "-t", "tree", "--stdin")).decode().strip()
         diff = await _look(folder, isolation, *_DIFF, *flags, base or empty, "--", *paths)
         files = list(read_diff(_must(diff)))
+        deleted = ("diff", "--name-only", "--no-ext-diff", "--find-renames", "--diff-filter=D", "-z", *flags)
+        deleted_paths = foreign_git.read_names(
+            _must(await _look(folder, isolation, *deleted, base or empty, "--", *paths))
+        )
         if not is_staged:
             words = ("ls-files", "--others", "--exclude-standard", "--full-name", "-z", "--", *paths)
             other_names = _must(await _look(folder, isolation, *words))
             files += [GitChangedFile(name, None) for name in foreign_git.read_names(other_names)]
-    return GitChanges(
-        top, base, tuple(files), judge=None if against is None else await _revision(folder, against)
-    )
+    judge = None if against is None else await _revision(folder, against)
+    return GitChanges(top, base, tuple(files), tuple(deleted_paths), judge)
 
 
 async def list_files(folder: Path) -> list[Path] | None:
@@ -126,6 +132,21 @@ async def copy_at(top: Path, revision: str, path: str, folder: Path) -> None:
             data = await text_at(top, revision, os.fsdecode(name))
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(data or b"")
+
+
+async def log(top: Path, path: str | None = None, *, since: str | None = None, most: int = 20) -> str:
+    """The last commits, newest first: id, date, author and message; of a file, or since a commit.
+
+    `path` is relative to the top of the repository. Raises `ToolFailed`.
+    """
+    head = await _base(top, None)
+    if head is None:
+        return ""
+    revisions = [head] if since is None else [head, f"^{since}"]
+    paths = [] if path is None else [path]
+    with await _isolate(top) as isolation:
+        words = ("log", f"--max-count={most}", "--no-color", "--date=short", _LOG, *revisions, "--", *paths)
+        return _must(await _look(top, isolation, *words)).decode("utf-8", "replace").strip()
 
 
 class GitBlame(NamedTuple):

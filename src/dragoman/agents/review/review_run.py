@@ -117,8 +117,10 @@ class ReviewRun:
     @property
     def findings(self) -> list[Finding]:
         """In the order in which they are told: the worst first, then as a reader goes through files."""
-        by_model = () if self._model is None else self._model.findings
-        return sorted([*self._analysis.findings, *by_model], key=by_severity)
+        by_model = [] if self._model is None else self._model.findings
+        by_rules = sorted(self._analysis.findings, key=by_severity)
+        # What the model found and verified comes before what rules say of the same severity.
+        return sorted([*by_model, *by_rules], key=lambda finding: finding.severity.rank)
 
     async def review(self, steps: Steps, use: ModelUse) -> None:
         """Everything but the fixes."""
@@ -202,6 +204,7 @@ class ReviewRun:
             endpoint=endpoint,
             config=config,
             budget=conversation.budget,
+            changes=self._targets.changes,
         )
 
     async def _load_settings(self) -> None:
