@@ -89,7 +89,8 @@ async def changes(
     top = await find_top(folder)
     if top is None:
         raise GitRefused(f"{folder} is in no git repository, or git is not installed")
-    base = await _base(folder, against)
+    judge = None if against is None else await _revision(folder, against)
+    base = await _base(folder, judge)
     with await _isolate(folder) as isolation:
         flags = ["--cached"] if is_staged else []
         empty = _must(await _look(folder, isolation, "hash-object", "-t", "tree", "--stdin")).decode().strip()
@@ -103,7 +104,6 @@ async def changes(
             words = ("ls-files", "--others", "--exclude-standard", "--full-name", "-z", "--", *paths)
             other_names = _must(await _look(folder, isolation, *words))
             files += [GitChangedFile(name, None) for name in foreign_git.read_names(other_names)]
-    judge = None if against is None else await _revision(folder, against)
     return GitChanges(top, base, tuple(files), tuple(deleted_paths), judge)
 
 
@@ -271,11 +271,10 @@ def _unescape(match: re.Match[bytes]) -> bytes:
     return bytes([_LETTERS[escape] if escape in _LETTERS else int(escape, 8) & 0xFF])
 
 
-async def _base(folder: Path, against: str | None) -> str | None:
-    if against is None:
+async def _base(folder: Path, revision: str | None) -> str | None:
+    if revision is None:
         head = await _ask(folder, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
         return head.out.decode().strip() if head.status == 0 else None
-    revision = await _revision(folder, against)
     # What others did on that branch meanwhile is not a change of ours.
     merge_base = await _ask(folder, "merge-base", revision, "HEAD")
     return merge_base.out.decode().strip().partition("\n")[0] if merge_base.status == 0 else revision

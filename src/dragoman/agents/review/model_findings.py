@@ -150,8 +150,8 @@ class ModelFindings:
             rule=RULE,
             severity=Severity(arguments.severity),
             place=lines.place(text.display_path, start, end),
-            title=self._texts.mask(" ".join(arguments.title.split())),
-            why=self._texts.mask(arguments.explanation.strip()),
+            title=" ".join(arguments.title.split()),
+            why=arguments.explanation.strip(),
             tool=TOOL,
         )
 

@@ -87,7 +87,8 @@ class ModelReview:
         self._verified_findings: list[Finding] = []
         self._unverified_findings: list[Finding] = []
         self._refuted_count = self._merged_count = 0
-        self._line = ""
+        self._half_lines: dict[str, str] = {}
+        """What the model has begun to say or think, and not ended yet."""
         self.stop_reason: v1.StopReason = "end_turn"
         self.notes: list[str] = []
         """What a reader should know: why the model did not get to the end."""
@@ -111,8 +112,9 @@ class ModelReview:
         async with ModelClient(self._endpoint, self._config) as model:
             dialogue = self._dialogue(model, LOOK, tools, share=LOOK_SHARE)
             await self._finish(dialogue, prompt)
+        await self._hear("thought", "", is_over=True)
         if self._has_spoken:
-            await self._turn.say(f"{self._texts.mask(self._line)}\n\n")
+            await self._hear("text", "\n\n", is_over=True)
 
     async def _finish(self, dialogue: ModelDialogue, prompt: str) -> None:
         name = self._endpoint.model
@@ -168,6 +170,7 @@ class ModelReview:
                 await self._dialogue(model, REFUTE, tools, is_heard=False).run(
                     prompt, is_over=lambda: verdict.verdict is not None, most=REQUESTS
                 )
+                await self._hear("thought", "", is_over=True)
             except (ModelFailed, ModelRefused) as model_error:
                 words = (
                     model_error.fault.words
@@ -188,16 +191,15 @@ class ModelReview:
             words = f"{UNVERIFIED}: the second look came to no verdict."
             self._unverified_findings.append(with_note(finding, words))
             return words
-        reason = self._texts.mask(verdict.reason)
         if verdict.refuted:
             self._refuted_count += 1
-            return f"Refuted, and left out: {reason}"
+            return f"Refuted, and left out: {verdict.reason}"
         if 1 <= verdict.same_as <= len(self._verified_findings):
             self._merged_count += 1
             other = self._verified_findings[verdict.same_as - 1]
             self._verified_findings[verdict.same_as - 1] = merge(other, finding)
-            return f"The same cause as {other.path}:{other.line}, and told there: {reason}"
-        words = f"Verified by a second look: {reason}"
+            return f"The same cause as {other.path}:{other.line}, and told there: {verdict.reason}"
+        words = f"Verified by a second look: {verdict.reason}"
         self._verified_findings.append(with_note(finding, words))
         return words
 
@@ -218,23 +220,24 @@ class ModelReview:
             system=system,
             tools=tools,
             hear=self._hear if is_heard else self._hear_thoughts,
+            mask=self._texts.mask,
             share=share,
         )
 
-    async def _hear(self, kind: Literal["text", "thought"], text: str) -> None:
-        if kind == "thought":
-            await self._turn.think(text)
-            return
-        if not self._has_spoken:
+    async def _hear(self, kind: Literal["text", "thought"], text: str, *, is_over: bool = False) -> None:
+        if kind == "text" and not self._has_spoken:
             self._has_spoken = True
             await self._turn.say(f"## Review by {self._endpoint.model}\n\n")
         # Line by line: what a model quotes is masked, and half of a secret looks like none.
-        *lines, self._line = f"{self._line}{text}".split("\n")
-        for line in lines:
-            await self._turn.say(self._texts.mask(f"{line}\n"))
+        text = self._half_lines.pop(kind, "") + text
+        end = len(text) if is_over else text.rfind("\n") + 1
+        self._half_lines[kind] = text[end:]
+        if end:
+            words = self._texts.mask(text[:end])
+            await (self._turn.say(words) if kind == "text" else self._turn.think(words))
 
     async def _hear_thoughts(self, kind: Literal["text", "thought"], text: str) -> None:
-        await self._turn.think(text)
+        await self._hear("thought", text)
 
     def _stop(self, error: BudgetExhausted, words: str) -> None:
         self.notes.append(f"{words}: {error.words}")
