@@ -45,7 +45,8 @@ class ReviewSources:
         """Files as they are on the disk, with the lines that changed."""
         for file in changes.files:
             path = changes.top / file.path
-            if is_worth_it(file.path) and not path.is_symlink():
+            is_wanted = is_worth_it(file.path, is_trusted=changes.judge is None)
+            if is_wanted and not path.is_symlink():
                 source = await self._read(path)
                 if source is not None:
                     yield self._narrow(source, changes, file, whole=whole)

@@ -44,7 +44,8 @@ _LOCKS = frozenset(
         *("go.sum", "flake.lock", "mix.lock", "packages.lock.json", "pubspec.lock"),
     }
 )
-_MADE = (".min.js", ".min.css", ".map", ".bundle.js", ".pb.go", "_pb2.py", "_pb2.pyi", ".g.dart", ".snap")
+_MADE_CODE = (".min.js", ".bundle.js", ".pb.go", "_pb2.py", "_pb2.pyi", ".g.dart")
+_MADE = (*_MADE_CODE, ".min.css", ".map", ".snap")
 _BINARY = frozenset(
     {
         *(".png", ".jpg", ".jpeg", ".gif", ".webp", ".ico", ".bmp", ".tiff", ".pdf", ".zip", ".gz", ".bz2"),
@@ -75,10 +76,12 @@ class SourceText(NamedTuple):
         return self.mark + text.encode(self.codec)
 
 
-def is_worth_it(path: str) -> bool:
-    """Whether a file that nobody named is reviewed."""
+def is_worth_it(path: str, *, is_trusted: bool = True) -> bool:
+    """Whether a file that nobody named is reviewed. Code of a change that is not trusted is, whatever it is
+    called: a name that says that a program wrote it would hide it.
+    """
     name = path.replace("\\", "/").rpartition("/")[2].lower()
-    if name in _LOCKS or name.endswith(_MADE):
+    if name in _LOCKS or (name.endswith(_MADE) and (is_trusted or not name.endswith(_MADE_CODE))):
         return False
     return os.path.splitext(name)[1] not in _BINARY
 

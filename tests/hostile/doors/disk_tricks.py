@@ -296,6 +296,13 @@ REVIEW_TRICKS = [
         at_first="succeeded",
     ),
     reviewed(
+        "a name of code that programs write",
+        "calls its file as if it were generated",
+        files={"b_pb2.py": "def run(text):\n    return eval(text)\n"},
+        code="",
+        at_first="succeeded",
+    ),
+    reviewed(
         "a comment that silences ruff",
         "silences the tool that knows the rule in the line that it adds",
         code="def run(text):\n    return eval(text)  # NOQA: S307\n",

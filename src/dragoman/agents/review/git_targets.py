@@ -22,7 +22,9 @@ async def find_changes(ground: SessionFolders, intent: ReviewIntent) -> ReviewTa
     is_staged = intent.changes == "staged"
     git_changes, against = await _ask_git(Path(ground.cwd), intent.against, is_staged=is_staged, paths=paths)
     targets = [
-        _target(ground, git_changes, file, is_staged=is_staged) for file in git_changes.files if _counts(file)
+        _target(ground, git_changes, file, is_staged=is_staged)
+        for file in git_changes.files
+        if is_worth_it(file.path, is_trusted=git_changes.judge is None)
     ]
     what = "staged changes" if is_staged else f"changes since {against}" if against else "changes"
     inside = tuple(target for target in targets if _is_inside(target))
@@ -42,10 +44,6 @@ async def _ask_git(
     raise GitRefused(
         "I do not know which branch this one belongs to. Say it: review the changes against BRANCH"
     )
-
-
-def _counts(file: GitChangedFile) -> bool:
-    return is_worth_it(file.path)
 
 
 def _is_inside(target: ReviewTarget) -> bool:
