@@ -13,12 +13,13 @@ from msgspec import Meta, Struct
 from dragoman.agents.code.permission import ToolProblem
 from dragoman.agents.code.tools.read_tools import CHARACTERS, ReadArguments, number_lines
 from dragoman.agents.code.tools.tool import CoderTool, ToolContext, ToolOutcome
-from dragoman.agents.review.review_texts import ReviewTexts, is_private
+from dragoman.agents.review.review_texts import ReviewTexts
 from dragoman.review.git import GitChanges, log, text_at
 from dragoman.review.programs import ToolFailed
 from dragoman.review.source import ReviewSource
 from dragoman.review.source_files import decode
 from dragoman.text.diff import changed_lines
+from dragoman.text.json_values import as_text
 
 DIFF = 60_000
 """Characters of all diffs together in the first request; the rest can be asked for."""
@@ -46,10 +47,13 @@ class ChangeTools:
         parts = [f"What its commits say:\n{commits}"] if (commits := await self._commits()) else []
         if deleted_paths := self._changes.deleted_paths:
             more = f"\n(and {len(deleted_paths) - DELETED} more)" if len(deleted_paths) > DELETED else ""
-            parts.append("Deleted files:\n" + "\n".join(deleted_paths[:DELETED]) + more)
+            parts.append("Deleted files:\n" + "\n".join(map(as_text, deleted_paths[:DELETED])) + more)
         left = DIFF
         for source in sources:
-            diff = "" if is_private(source.path) else await self._diff(source.path)
+            try:
+                diff = await self._diff(source.path)
+            except (ToolProblem, ToolFailed):
+                continue  # a model does not get it, or git cannot tell; its file is named all the same
             if len(diff) > left:
                 diff = f"{source.path}: its diff is long; read it with `diff`."
             left -= len(diff)

@@ -100,11 +100,13 @@ class ReviewTools:
     async def callers(self, work: ToolContext, arguments: CallerArguments) -> ToolOutcome:
         name = re.escape(arguments.name)
         outcome = await self._search(work, SearchArguments(pattern=rf"\b{name}\b"))
-        rows = [(match[1], row) for row in outcome.text.splitlines() if (match := _MATCH.match(row))]
+        rows = [(match, row) for row in outcome.text.splitlines() if (match := _MATCH.match(row))]
         definition, call = re.compile(_DEFINITION.format(name)), re.compile(rf"\b{name}\s*\(")
-        tests = [row for path, row in rows if _IS_TEST.search(path)]
+        tests = [row for match, row in rows if _IS_TEST.search(match[1])]
         calls = [
-            row for _, row in rows if row not in tests and call.search(row) and not definition.search(row)
+            row
+            for match, row in rows
+            if row not in tests and call.search(row, match.end()) and not definition.search(row, match.end())
         ]
         parts = {"Calls": calls, "Tests that mention it": tests}
         return ToolOutcome(

@@ -256,7 +256,7 @@ def is_new_file(folder: str, path: str) -> bool:
     full_path = os.path.normpath(os.path.join(folder, path))
     parts = Path(os.path.relpath(full_path, folder)).parts
     is_inside = bool(parts) and not LEFT_OUT.intersection(parts) and os.pardir not in parts
-    return is_inside and "\0" not in path and not os.path.lexists(full_path)
+    return is_inside and path.isprintable() and not os.path.lexists(full_path)
 
 
 def _path_inside(path: str, folder: str) -> str:

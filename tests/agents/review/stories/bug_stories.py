@@ -55,17 +55,19 @@ BUG_STORIES = [
     ),
     Story(
         name="a unit changes, and a caller does not know",
-        before={"clock.py": WAIT, "boat.py": BOAT},
+        before={"clock.py": WAIT, "type/boat.py": BOAT, "notes.txt": "wait(5) is called at sea\n"},
         after={"clock.py": "def wait(milliseconds: float) -> float:\n    return milliseconds / 1000\n"},
         message="Wait in milliseconds",
         script=[
             turn(call("callers", name="wait")),
-            *reports(bug("boat.py", 3, "Waits five milliseconds instead of five seconds", "DELAY = wait(5)")),
+            *reports(
+                bug("type/boat.py", 3, "Waits five milliseconds instead of five seconds", "DELAY = wait(5)")
+            ),
             STANDS,
         ],
         asked=["Wait in milliseconds", "- clock.py ("],
-        results=["Calls:\nboat.py:3: DELAY = wait(5)"],
-        findings=[("high", "boat.py", 3)],
+        results=["Calls:\nnotes.txt:1: wait(5) is called at sea\ntype/boat.py:3: DELAY = wait(5)\n\nTests"],
+        findings=[("high", "type/boat.py", 3)],
         told=["Waits five milliseconds"],
     ),
     Story(

@@ -203,6 +203,34 @@ HOSTILE_STORIES = [
         silent=[KEY, KEY[4:]],
     ),
     Story(
+        name="files that are made for secrets are changed and deleted",
+        before={
+            "a.py": "A = 1\n",
+            ".env": "PASSWORD=hunter2\n",
+            "b.key": "hunter2-key\n",
+            "\udcff.txt": "x\n",
+        },
+        after={"a.py": "A = 2\n", ".env": "PASSWORD=hunter2-new\n", "b.key": None, "\udcff.txt": None},
+        script=[
+            turn(
+                call("before", path=".env"),
+                call("diff", path="b.key"),
+                call("log", path=".git/config"),
+                call("before", path="../other.py"),
+            ),
+            turn("Nothing to see."),
+        ],
+        asked=["- .env (", "Deleted files:\nb.key"],
+        results=[
+            ".env may hold secrets",
+            "b.key may hold secrets",
+            ".git/config may hold secrets",
+            "lies outside",
+        ],
+        told=[LOOKED],
+        silent=["hunter2"],
+    ),
+    Story(
         name="a claim about what nobody changed is refuted by the base",
         before={"a.py": "A = 1\nB = 1 / 1\n"},
         after={"a.py": "A = 2\nB = 1 / 1\n"},
