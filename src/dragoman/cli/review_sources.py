@@ -47,7 +47,7 @@ class ReviewSources:
             path = changes.top / file.path
             is_wanted = is_worth_it(file.path, is_trusted=changes.judge is None)
             if is_wanted and not path.is_symlink():
-                source = await self._read(path)
+                source = await self._read(path, is_trusted=changes.judge is None)
                 if source is not None:
                     yield self._narrow(source, changes, file, whole=whole)
 
@@ -78,13 +78,13 @@ class ReviewSources:
         self.untrusted_lines[source.path] = changes.untrusted_lines(file)
         return source._replace(changed_lines=lines, untrusted_lines=changes.untrusted_lines(file))
 
-    async def _read(self, path: Path) -> ReviewSource | None:
+    async def _read(self, path: Path, *, is_trusted: bool) -> ReviewSource | None:
         """Nothing if it is not there: git lists what was deleted, too."""
         if not await asyncio.to_thread(path.exists):
             return None
         name = short_path(path)
         self.paths[name] = path
-        return self._keep(name, await asyncio.to_thread(read_text, path))
+        return self._keep(name, await asyncio.to_thread(read_text, path, is_trusted=is_trusted))
 
     def _keep(self, name: str, read: SourceText | ReviewNote) -> ReviewSource | None:
         if isinstance(read, ReviewNote):

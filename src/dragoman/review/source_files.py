@@ -96,7 +96,7 @@ def files_below(folder: Path) -> Iterator[Path]:
                 yield path
 
 
-def read_text(path: Path, *, largest: int = LARGEST) -> SourceText | ReviewNote:
+def read_text(path: Path, *, largest: int = LARGEST, is_trusted: bool = True) -> SourceText | ReviewNote:
     """The text of a file, or why there is none."""
     try:
         with open_regular(path) as file:
@@ -107,16 +107,20 @@ def read_text(path: Path, *, largest: int = LARGEST) -> SourceText | ReviewNote:
     except OSError as error:
         is_failure = error.errno != errno.EINVAL  # something else than a file is nothing to review
         return ReviewNote(str(path), f"not reviewed: {error.strerror or error}", is_failure=is_failure)
-    return decode(data) or ReviewNote(str(path), "not reviewed: it is no text")
+    return decode(data, is_trusted=is_trusted) or ReviewNote(str(path), "not reviewed: it is no text")
 
 
-def decode(data: bytes) -> SourceText | None:
-    """Bytes as text: UTF-8, or UTF-16 if marked as such. Anything else is never guessed."""
+def decode(data: bytes, *, is_trusted: bool = True) -> SourceText | None:
+    """Bytes as text: UTF-8, or UTF-16 if marked as such. Anything else is never guessed, but for a change
+    that is not trusted: one wrong byte would hide it, and in Latin-1 every byte is a character.
+    """
     mark, codec = next(((mark, codec) for mark, codec in _MARKS if data.startswith(mark)), (b"", "utf-8"))
     try:
         text = data[len(mark) :].decode(codec)
     except UnicodeDecodeError:
-        return None
+        if is_trusted:
+            return None
+        mark, codec, text = b"", "latin-1", data.decode("latin-1")
     return None if "\0" in text else SourceText(text, data, codec, mark)
 
 

@@ -296,6 +296,12 @@ REVIEW_TRICKS = [
         at_first="succeeded",
     ),
     reviewed(
+        "a byte that is no UTF-8",
+        "has a name with an umlaut in its comment, in the encoding that it declares",
+        code="# -*- coding: latin-1 -*-\n# by J\xf6rg\ndef run(text):\n    return eval(text)\n",
+        at_first="succeeded",
+    ),
+    reviewed(
         "a name of code that programs write",
         "calls its file as if it were generated",
         files={"b_pb2.py": "def run(text):\n    return eval(text)\n"},

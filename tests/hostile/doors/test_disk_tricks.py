@@ -126,7 +126,7 @@ def review(desk: Desk, *options: str, tools: bool = False) -> tuple[int, str]:
 @pytest.mark.parametrize("trick", parameters(REVIEW_TRICKS))
 def test_no_change_silences_its_own_review(desk: Desk, trick: ReviewTrick) -> None:
     desk.shell(BASE)
-    (desk.project / "b.py").write_text(trick.code)
+    (desk.project / "b.py").write_text(trick.code, "latin-1")
     for name, text in trick.files.items():
         if name == "baseline":
             baseline = desk.project / (text or ".dragoman/baseline.json")
