@@ -43,7 +43,7 @@ SMALL_REASONS: dict[str, str] = {
     "src/dragoman/cli/agent_code.py": "a command: imported only when it runs",
     "src/dragoman/cli/agent_echo.py": "a command: imported only when it runs",
     "src/dragoman/cli/agent_script.py": "a command: imported only when it runs",
-    "src/dragoman/cli/review.py": "a command: it reads what it was asked about, and the rest is in `review_run`",
+    "src/dragoman/cli/review.py": "a command: it reads the files, and `review_run` does the rest",
     "src/dragoman/cli/check_trace.py": "a command: imported only when it runs",
     "src/dragoman/cli/client_tools.py": "a command: imported only when it runs",
     "src/dragoman/cli/diff.py": "a command: imported only when it runs",
