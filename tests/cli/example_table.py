@@ -91,7 +91,7 @@ EXAMPLES: dict[str, Shows] = {
         r"^codex-acp heard: [\s\S]*hello again[\s\S]*Now the tests"
     ),
     "dragoman sessions handover 20260102-0304 --brief": Shows("hello again"),
-    "dragoman sessions delete 20260102-030405-1a2b3c4d": Shows(r"[Dd]eleted"),
+    "dragoman sessions forget 20260102-030405-1a2b3c4d": Shows("nobody can be asked here", status=1),
     "dragoman new agent word-counter": Shows("^word-counter: 10 files"),
     "dragoman new client asker --into ~/asker": Shows("/asker: 8 files"),
     "dragoman new proxy house-rules": Shows("^house-rules: 10 files"),

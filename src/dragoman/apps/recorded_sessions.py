@@ -28,7 +28,7 @@ async def find_session(journal: Journal, name: str) -> StreamInfo:
         if latest:
             return latest[0]
     infos = [
-        info async for info in _all_streams(journal) if info.stream.startswith(name) or info.session == name
+        info async for info in all_streams(journal) if info.stream.startswith(name) or info.session == name
     ]
     if infos and all(info.session == name for info in infos):
         return max(infos, key=lambda info: info.updated)  # it was gone on with: they are parts of one
@@ -48,7 +48,7 @@ async def read_brief(journal: Journal, info: StreamInfo) -> ConversationBrief:
     if info.session and info.session != info.stream:
         infos += [
             other
-            async for other in _all_streams(journal, agent=info.agent)
+            async for other in all_streams(journal, agent=info.agent)
             if other.session == info.session and other.stream != info.stream and other.created <= info.created
         ]
     fold = BriefFold()
@@ -72,10 +72,13 @@ async def note_handover(
         await journal.append(source, [Entry("note", note, time.time())])
 
 
-async def _all_streams(journal: Journal, *, agent: str | None = None) -> AsyncIterator[StreamInfo]:
+async def all_streams(
+    journal: Journal, *, agent: str | None = None, state: str | None = None, session: str | None = None
+) -> AsyncIterator[StreamInfo]:
+    """Every stream of a journal that fits, the latest change first."""
     cursor = None
     while True:
-        listing = await journal.list(agent=agent, limit=500, cursor=cursor)
+        listing = await journal.list(agent=agent, state=state, session=session, limit=500, cursor=cursor)
         for info in listing.streams:
             yield info
         cursor = listing.cursor

@@ -109,7 +109,7 @@ exit status:
     CommandRow(
         name="sessions",
         group="talk to agents",
-        help="list, show, export, search and delete recorded sessions",
+        help="list, show, export, search and forget recorded sessions",
         run="dragoman.cli.sessions:run",
         options="recordings",
         metavar="ACTION",
@@ -121,7 +121,7 @@ examples:
   dragoman sessions export 20260102-0304 a.ndjson
   dragoman sessions import a.ndjson
   dragoman sessions handover last --agent codex --prompt "Now the tests"
-  dragoman sessions delete 20260102-030405-1a2b3c4d
+  dragoman sessions forget 20260102-030405-1a2b3c4d
 
 An ID may be shortened as long as it is clear; `last` is the latest session, and the agent's own id will do.
 `dragoman help journal` describes what is stored, and the format of transcripts.
@@ -175,9 +175,29 @@ with its exit status. At a hub, the new session's id is printed; without --promp
 """,
     ),
     CommandRow(
+        name="sessions forget",
+        help="erase sessions with everything that is kept of them",
+        description="Erase sessions with everything that is kept of them, from the disk too.",
+        run="dragoman.cli.sessions_forget:run",
+        options="recordings",
+        examples="""\
+examples:
+  dragoman sessions forget last                          the latest session; you are asked first
+  dragoman sessions forget --older-than 30d --dry-run    shows what would be erased
+  dragoman sessions forget --agent codex --yes           all sessions with this agent, without a question
+  dragoman sessions forget SESSION --hub                 a session of this user's hub
+
+Erased are the frames, the index of words, originals, snapshots, child sessions, and what the agents that come
+with Dragoman remember of the session. A session that is open, or has a turn running, is kept. The audit log,
+files that other agents keep, your exports and your backups stay: `dragoman help retention` says why and where.
+
+exit status: 0 all are erased · 1 some are kept, and the text says why · 2 the command line is wrong · 9 no hub
+""",
+    ),
+    CommandRow(
         name="sessions delete",
-        help="forget sessions and all their text",
-        run="dragoman.cli.sessions:run",
+        help="the same as `forget --yes`",
+        run="dragoman.cli.sessions_forget:run",
         options="recordings",
     ),
     CommandRow(
