@@ -1,4 +1,4 @@
-"""`dragoman sessions forget` by its effect on the disk: every file below this person's folders is searched."""
+"""`dragoman sessions forget` by its effect on the disk: every file of this person is searched."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import pytest
 
 from dragoman.errors import JournalClosed, JournalError
 from dragoman.journal import open_journal
-from dragoman.journal.idle_index import WordJournal, SCRUBBED_BYTES, index_while_idle
+from dragoman.journal.idle_index import SCRUBBED_BYTES, WordJournal, index_while_idle
 from dragoman.journal.word_index import BEHIND
 from dragoman.testing.journals import chunk_entry
 from tests.runtime.raw import until

@@ -189,9 +189,9 @@ examples:
 
 Erased are the frames, the index of words, originals, snapshots, child sessions, and what the agents that come
 with Dragoman remember of the session. A session that is open, or has a turn running, is kept. The audit log,
-files that other agents keep, your exports and your backups stay: `dragoman help retention` says why and where.
+files of other agents, your exports and your backups stay: `dragoman help retention` says why and where.
 
-exit status: 0 all are erased · 1 some are kept, and the text says why · 2 the command line is wrong · 9 no hub
+exit status: 0 all are erased · 1 some are kept, and the text says why · 2 wrong command line · 9 no hub
 """,
     ),
     CommandRow(

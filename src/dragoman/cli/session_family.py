@@ -65,8 +65,8 @@ class SessionFamily:
 
 
 async def _children_in(journal: Journal, stream: str) -> tuple[dict[str, str], set[str]]:
-    """Children that a stream of a hub names, by the agent's own ids, and the session's own ids in agents; none
-    for any other stream.
+    """What a stream of a hub says: its children by the agent's own ids, and the session's own ids in agents.
+    Any other stream says nothing of it.
     """
     children: dict[str, str] = {}
     agent_ids: set[str] = set()

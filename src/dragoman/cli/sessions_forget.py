@@ -26,15 +26,15 @@ from dragoman.errors import CallFailed, DragomanError, JournalError, LocalMistak
 from dragoman.hub.folder_lock import running_hub
 from dragoman.hub.session.notes import parent_in
 from dragoman.journal import Journal, StreamInfo, open_journal
-from dragoman.journal.erasure import FORGETTING, SessionEraser, SessionNames
+from dragoman.journal.erasure import AT_ONCE, FORGETTING, SessionEraser, SessionNames
 from dragoman.journal.history import history_path
 from dragoman.sdk.kit.journal_lender import erase_sessions, is_turn_running, sessions_path
 from dragoman.system.files import HAS_LOCKS
 from dragoman.text.sanitize import sanitize_line
 
 NOT_ERASED = (
-    "Not erased: the audit log (decisions, commands and paths, in a chain that must stay whole), what agents of "
-    "others keep themselves, your exports and your backups. `dragoman help retention` says where they are."
+    "Not erased: the audit log (decisions, commands and paths, in a chain that must stay whole), what other "
+    "agents keep themselves, your exports and your backups. `dragoman help retention` says where they are."
 )
 
 
@@ -176,9 +176,11 @@ async def _erase(journal: Journal, eraser: SessionEraser, infos: list[StreamInfo
         for member in family.members:
             own = info.session if member == info.stream else ""
             names[member] = SessionNames(member, tuple({own, *family.agent_ids.get(member, ())} - {""}))
-    async for count in eraser.erase(list(names.values())):
-        if len(names) > count:
-            say(f"  erased {count} of {len(names)} …", file=sys.stderr, flush=True)
+    sessions = list(names.values())
+    for begin in range(0, len(sessions), AT_ONCE):
+        if begin:
+            say(f"  erased {begin} of {len(sessions)} …", file=sys.stderr, flush=True)
+        await eraser.erase(sessions[begin : begin + AT_ONCE])
 
 
 async def _chosen(journal: Journal, choice: ForgetChoice) -> list[StreamInfo]:

@@ -45,6 +45,7 @@ from dragoman.hub.push.notifier import PushNotifier
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import encode_json, value_of, without_ours
 from dragoman.journal import Journal
+from dragoman.journal.erasure import SessionEraser, SessionNames
 from dragoman.runtime.locks import KeyedLock
 from dragoman.runtime.owner import TaskOwner
 from dragoman.schema.waits import bound
@@ -94,6 +95,9 @@ class Hub:
         self.reminders = Reminders(journal)
         self.changes = TurnChanges(is_enabled=self.options.changes, keep_seconds=self.options.changes_kept)
         self.changes.far_side = self._far_side
+        self.eraser = SessionEraser(journal)
+        """Forgets sessions. Whoever keeps anything of a session registers there."""
+        self.eraser.register(self.changes.erase)
         self.views = SessionViews(self)
         self.methods = Methods(self, self.views)
         self.trace = trace
@@ -286,7 +290,7 @@ class Hub:
         try:
             if deletes:
                 self.pending_descriptions.get(session.stream, {}).clear()
-                await self.journal.delete(session.stream)
+                await self.eraser.erase([SessionNames(session.stream, (session.state.agent_session,))])
             else:
                 await self.journal.describe(session.stream, state="closed")
         except JournalError as error:

@@ -10,7 +10,7 @@ goes last. A process that is killed in between leaves the mark, and the next one
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import TypeAlias
 
@@ -51,15 +51,12 @@ class SessionEraser:
         """From now on, a session is forgotten by this store too."""
         self._stores.append(erase)
 
-    async def erase(self, sessions: Sequence[SessionNames]) -> AsyncIterator[int]:
-        """Erase sessions; says after each step how many are gone."""
-        for begin in range(0, len(sessions), AT_ONCE):
-            batch = sessions[begin : begin + AT_ONCE]
-            for session in batch:
-                with suppress(JournalDamaged):  # what is damaged can be erased, too
-                    if await self._journal.info(session.stream) is not None:
-                        await self._journal.describe(session.stream, state=FORGETTING)
-            for erase in self._stores:
-                await erase(batch)
-            await asyncio.gather(*(self._journal.delete(session.stream) for session in batch))
-            yield begin + len(batch)
+    async def erase(self, sessions: Sequence[SessionNames]) -> None:
+        """Erase sessions, together. Whoever erases many hands over so many at once as `AT_ONCE` says."""
+        for session in sessions:
+            with suppress(JournalDamaged):  # what is damaged can be erased, too
+                if await self._journal.info(session.stream) is not None:
+                    await self._journal.describe(session.stream, state=FORGETTING)
+        for erase in self._stores:
+            await erase(sessions)
+        await asyncio.gather(*(self._journal.delete(session.stream) for session in sessions))

@@ -24,7 +24,7 @@ STEP_ENTRIES = 500
 PAUSE_SECONDS = 0.05
 
 SCRUBBED_BYTES = 1024 * 1024 * 1024
-"""A larger file is written anew only when a person asks for it: whoever appends waits for some ten seconds."""
+"""A larger file is written anew only when a person asks for it: whoever appends waits for ten seconds."""
 
 
 class WordJournal(Protocol):

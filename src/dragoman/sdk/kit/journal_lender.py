@@ -27,7 +27,7 @@ def sessions_path(environ: Mapping[str, str] | None = None) -> Path:
 
 
 async def erase_sessions(sessions: Sequence[SessionNames]) -> None:
-    """Erase what agents of this person, made with the kit, remember of these sessions: see `SessionEraser`."""
+    """Erase what agents of this person that are made with the kit remember: see `SessionEraser`."""
     path = sessions_path()
     if not path.exists():
         return
