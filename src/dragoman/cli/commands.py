@@ -809,11 +809,15 @@ exit status:
     CommandRow(
         name="journal",
         group="over the network",
-        help="back up, restore and copy whole journals",
-        description="What is done with whole journals.",
+        help="what is stored and since when; prune, back up, restore and copy it",
+        description="What is stored of sessions, and what is done with whole journals.",
+        run="dragoman.cli.journal_prune:run_status",
+        options="hub",
         metavar="ACTION",
         examples="""\
 examples:
+  dragoman journal                                  how much is stored, since when, and the setting
+  dragoman journal prune --older-than 90d --dry-run
   dragoman journal backup /backup/hub.db
   dragoman journal restore /backup/hub.db
   dragoman journal copy ~/hub.db nats://one:4222,two:4222,three:4222/team
@@ -859,6 +863,25 @@ The backup is examined first. A journal that somebody has open is not replaced: 
 its agents are gone, which remember more than the backup does.
 
 exit status: 0 it is there · 1 it is not, and the text says why · 2 the command line is wrong
+""",
+    ),
+    CommandRow(
+        name="journal prune",
+        help="erase every session in which nothing was said for so long",
+        description="Erase every session in which nothing was said for so long, with all that is kept of it.",
+        run="dragoman.cli.journal_prune:run_prune",
+        options="hub",
+        examples="""\
+examples:
+  dragoman journal prune --older-than 90d --dry-run       shows how much would be erased
+  dragoman journal prune --older-than 90d
+  dragoman journal prune --older-than 30d --journal ~/.local/share/dragoman/history.db
+
+Without --journal it goes through your history, the sessions of the agents that come with Dragoman, and the
+hub's journal. While a hub runs, the hub erases its own: give its token with DRAGOMAN_TOKEN or --token-file.
+To let the hub do it by itself, set keep_days in hub.toml. A run that was killed is finished by the next.
+
+exit status: 0 all are erased · 1 some are kept, and the text says why · 2 the command line is wrong
 """,
     ),
     CommandRow(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
@@ -97,7 +97,7 @@ class Hub:
         self.changes.far_side = self._far_side
         self.eraser = SessionEraser(journal)
         """Forgets sessions. Whoever keeps anything of a session registers there."""
-        self.eraser.register(self.changes.erase)
+        self.eraser.register(self._erase_changes)
         self.views = SessionViews(self)
         self.methods = Methods(self, self.views)
         self.trace = trace
@@ -297,6 +297,10 @@ class Hub:
             log.warning("session %s is closed, and listed as if it were not: %s", session.id, error)
         self.changes.forget(session.id)
         await self._forget(session)
+
+    async def _erase_changes(self, sessions: Sequence[SessionNames]) -> None:
+        for session in sessions:
+            self.changes.forget(session.stream)
 
     async def _forget(self, session: LiveSession) -> None:
         for follower in session.followers:

@@ -34,7 +34,6 @@ from dragoman.hub.lending.far_folder import FarSide
 from dragoman.hub.lending.folder_turn import FolderLook, FolderTurn
 from dragoman.hub.lending.turn_overlap import TurnOverlap
 from dragoman.hub.session.frames import object_of, value_of
-from dragoman.journal.erasure import SessionNames
 from dragoman.runtime.owner import TaskOwner
 from dragoman.wire.codes import INTERNAL_ERROR, invalid_params
 from dragoman.workspace.snapshot_entries import TurnStart
@@ -236,11 +235,6 @@ class TurnChanges:
         if turn is not None and self._owner is not None:
             self._leave(turn)
             self._owner.start(self._close(turn))
-
-    async def erase(self, sessions: Sequence[SessionNames]) -> None:
-        """Erase the copies of files that are kept for these sessions: see `SessionEraser`."""
-        for session in sessions:
-            self.forget(session.stream)
 
     async def _close(self, turn: FolderTurn) -> None:
         await self._wait_for_end(turn)
