@@ -91,8 +91,8 @@ EXAMPLES: dict[str, Shows] = {
         r"^codex-acp heard: [\s\S]*hello again[\s\S]*Now the tests"
     ),
     "dragoman sessions handover 20260102-0304 --brief": Shows("hello again"),
-    "dragoman sessions forget 20260102-030405-1a2b3c4d": Shows("nobody can be asked here", 1),
-    "dragoman sessions forget last": Shows("nobody can be asked here", 1),
+    "dragoman sessions forget 20260102-030405-1a2b3c4d": Shows("nobody is there to be asked", 1),
+    "dragoman sessions forget last": Shows("nobody is there to be asked", 1),
     "dragoman sessions forget --older-than 30d --dry-run": Shows("history.db: no session matches"),
     "dragoman sessions forget --agent codex --yes": Shows(r"^forgot \d{8}-"),
     "dragoman journal": Shows(r"history +2 sessions since .*\n[\s\S]*keep_days = 0: everything is kept"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator
 
 import msgspec
 
@@ -11,6 +10,7 @@ from dragoman.errors import LocalMistake
 from dragoman.journal import Entry, Journal, StreamInfo
 from dragoman.journal.brief import BriefFold, ConversationBrief
 from dragoman.journal.history import HistoryRecorder
+from dragoman.journal.journal_copy import all_streams
 from dragoman.text.sanitize import sanitize_line
 
 
@@ -70,17 +70,3 @@ async def note_handover(
     if info is not None:
         note = msgspec.json.encode({"continued": {"stream": stream, "agent": agent}})
         await journal.append(source, [Entry("note", note, time.time())])
-
-
-async def all_streams(
-    journal: Journal, *, agent: str | None = None, state: str | None = None, session: str | None = None
-) -> AsyncIterator[StreamInfo]:
-    """Every stream of a journal that fits, the latest change first."""
-    cursor = None
-    while True:
-        listing = await journal.list(agent=agent, state=state, session=session, limit=500, cursor=cursor)
-        for info in listing.streams:
-            yield info
-        cursor = listing.cursor
-        if cursor is None:
-            return

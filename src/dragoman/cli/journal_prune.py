@@ -15,14 +15,20 @@ from msgspec import Struct
 
 from dragoman.apps.console import say, say_json
 from dragoman.apps.files import explain_error
-from dragoman.apps.recorded_sessions import all_streams
-from dragoman.cli.sessions_forget import ForgetChoice, ForgetReport, forget_at_hub, forget_here
+from dragoman.cli.sessions_forget import (
+    ForgetChoice,
+    ForgetReport,
+    count_sessions,
+    forget_at_hub,
+    forget_here,
+)
 from dragoman.errors import CallFailed, DragomanError, LocalMistake
 from dragoman.hub.folder_lock import running_hub
 from dragoman.hub.settings import HubSettings
 from dragoman.hub.settings_file import load_settings
 from dragoman.journal import open_journal
 from dragoman.journal.history import history_path
+from dragoman.journal.journal_copy import all_streams
 from dragoman.journal.nats import is_nats_address
 from dragoman.sdk.kit.journal_lender import sessions_path
 
@@ -139,9 +145,7 @@ def run_prune(args: argparse.Namespace) -> int:
 def _show(reports: list[ForgetReport], problems: dict[str, str]) -> None:
     for report in reports:
         verb = "would forget" if report.dry_run else "forgot"
-        say(
-            f"{report.place}: {verb} {len(report.sessions)} session{'' if len(report.sessions) == 1 else 's'}"
-        )
+        say(f"{report.place}: {verb} {count_sessions(report.sessions)}")
         for name, why in report.kept.items():
             say(f"  kept {name}: {why}", file=sys.stderr)
     for place, why in problems.items():

@@ -10,15 +10,15 @@ import argparse
 import asyncio
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
 from msgspec import Struct, field
 
-from dragoman.apps.console import say, say_json
+from dragoman.apps.console import confirm, say, say_json
 from dragoman.apps.files import explain_error
-from dragoman.apps.recorded_sessions import SessionMistake, all_streams, find_session
+from dragoman.apps.recorded_sessions import SessionMistake, find_session
 from dragoman.apps.running_marks import is_running
 from dragoman.cli.hub_client import HubCaller, JsonObject, hub_and_token, open_hub
 from dragoman.cli.session_family import SessionFamily
@@ -28,6 +28,7 @@ from dragoman.hub.session.notes import parent_in
 from dragoman.journal import Journal, StreamInfo, open_journal
 from dragoman.journal.erasure import AT_ONCE, FORGETTING, SessionEraser, SessionNames
 from dragoman.journal.history import history_path
+from dragoman.journal.journal_copy import all_streams
 from dragoman.sdk.kit.journal_lender import erase_sessions, is_turn_running, sessions_path
 from dragoman.system.files import HAS_LOCKS
 from dragoman.text.sanitize import sanitize_line
@@ -114,22 +115,17 @@ def show(report: ForgetReport) -> None:
 
 
 def _confirm(report: ForgetReport, args: argparse.Namespace, titles: list[str]) -> bool:
-    """Whether to go on. Raises `SessionMistake` unless a person says yes, or has said so before."""
-    if report.dry_run or not report.sessions:
+    """Whether there is something to erase, and a person agrees. Raises `LocalMistake` if nobody does."""
+    if report.dry_run or not titles:
         return False
-    if args.yes:
-        return True
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise SessionMistake("nobody can be asked here: add --yes to erase, or --dry-run to look first")
-    for title in titles[:20]:
+    for title in [] if args.yes else [*titles[:20], *([f"… {len(titles)} in all"] if titles[20:] else [])]:
         say(sanitize_line(f"  {title}"), file=sys.stderr)
-    if len(titles) > 20:
-        say(f"  … and {len(titles) - 20} more", file=sys.stderr)
-    question = f"Erase {len(titles)} session{'s' if len(titles) > 1 else ''}? This cannot be undone. [y/N] "
-    say(question, file=sys.stderr, end="", flush=True)
-    if sys.stdin.readline().strip().casefold() not in ("y", "yes"):
-        raise SessionMistake("not confirmed; nothing was erased")
+    confirm(f"Erase {count_sessions(titles)}? This cannot be undone.", is_agreed=args.yes)
     return True
+
+
+def count_sessions(sessions: Sequence[object]) -> str:
+    return "1 session" if len(sessions) == 1 else f"{len(sessions)} sessions"
 
 
 # Here.

@@ -85,16 +85,12 @@ async def _open_rest(hub: EngineHub, streams: Sequence[str], processes: Sequence
 
 
 async def _unfinished_streams(hub: EngineHub) -> list[str]:
-    streams: list[str] = []
-    for state in ("running", "waiting", FORGETTING):
-        cursor: str | None = None
-        while True:
-            listing = await hub.journal.list(state=state, cursor=cursor, limit=200)
-            streams += [info.stream for info in listing.streams if is_name(info.stream)]
-            cursor = listing.cursor
-            if cursor is None:
-                break
-    return streams
+    return [
+        info.stream
+        for state in ("running", "waiting", FORGETTING)
+        async for info in all_streams(hub.journal, state=state)
+        if is_name(info.stream)
+    ]
 
 
 async def _open(hub: EngineHub, stream: str) -> bool:
