@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -19,6 +20,7 @@ from dragoman.journal.erasure import FORGETTING
 from dragoman.journal.history import history_path
 from dragoman.sdk.kit.journal_lender import sessions_path
 from dragoman.testing.journals import prompt_entry
+from dragoman.testing.pace import patience
 from tests.cli.command_forks import run_command
 from tests.journal.test_erasure import files_with
 
@@ -150,3 +152,27 @@ def test_what_a_kill_has_left_half_erased_is_never_shown(
     assert main(["sessions", "list", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"sessions": []}
     assert (streams_in(history_path()), streams_in(sessions_path())) == ([], [])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a terminal of POSIX")
+def test_a_person_is_shown_what_goes_and_asked(folder: Path) -> None:
+    record(history_path(), {"20260101-a": [prompt_entry(MARKER)]}, agent="echo", title="Singing")
+    assert answer_on_a_terminal("n") == 1
+    assert streams_in(history_path()) == ["20260101-a"]
+    assert answer_on_a_terminal("y") == 0
+    assert streams_in(history_path()) == []
+
+
+def answer_on_a_terminal(letter: str) -> int:
+    ours, theirs = os.openpty()
+    words = [sys.executable, "-m", "dragoman", "sessions", "forget", "--all"]
+    process = subprocess.Popen(words, stdin=theirs, stderr=theirs, stdout=subprocess.DEVNULL)
+    os.close(theirs)
+    shown = b""
+    while b"[y/N]" not in shown:
+        shown += os.read(ours, 1000)
+    assert b"20260101-a  echo  Singing\r\nErase 1 session? This cannot be undone. [y/N]" in shown
+    os.write(ours, f"{letter}\n".encode())
+    status = process.wait(patience(30))
+    os.close(ours)
+    return status
