@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from dragoman.journal.sqlite import SqliteJournal
-from dragoman.testing.pace import patience
+from dragoman.testing.pace import deadline, patience
 from tests.forks import forked
 from tests.hub.outside.process import DRAGOMAN, ROOT, STARTING, UNHURRIED, HubProcess, leave, running_hub
+from tests.hub.sessions.raw_agents import eventually
 from tests.journal.test_erasure import files_with
-from tests.runtime.raw import until
 
 pytestmark = pytest.mark.bound(90)
 
@@ -56,7 +56,7 @@ async def test_a_command_lets_a_hub_forget_a_session_whose_agent_is_gone(tmp_pat
         done = forget(hub, session, "--yes", "--json")
         assert (done.returncode, json.loads(done.stdout)["sessions"]) == (0, [session]), done.stderr
         assert f"no session {session!r}" in forget(hub, session, "--yes").stderr
-        await until(lambda: not files_with(MARKER, tmp_path))
+        await eventually(lambda: not files_with(MARKER, tmp_path))
 
 
 async def test_a_turn_that_runs_is_kept_and_a_narrow_token_forgets_only_its_own(tmp_path: Path) -> None:
@@ -92,12 +92,12 @@ async def test_sessions_older_than_the_settings_allow_are_forgotten_by_themselve
         await make_old(hub.data / "hub.db", new, days=1)
         hub.start()
         client = await (await hub.client()).begin()
-        while True:
-            listing = await client.call("_dragoman/hub/sessions")
-            if [line["sessionId"] for line in listing["sessions"]] == [new]:
-                break
+        async with deadline(20.0):
+            while len((listing := await client.call("_dragoman/hub/sessions"))["sessions"]) > 1:
+                pass
+        assert [line["sessionId"] for line in listing["sessions"]] == [new]
         await leave(client)
-        await until(lambda: not files_with(MARKER, tmp_path))
+        await eventually(lambda: not files_with(MARKER, tmp_path))
         assert files_with("say kept", tmp_path)
 
 
