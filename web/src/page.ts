@@ -493,6 +493,7 @@ function sessionMenu(event: Event, open: Conversation): void {
   const act = (method: string) => (): void => {
     app.rpc.call(method, { sessionId: open.id }).then(
       () => {
+        if (method === "session/delete") app.offline.forget(open.id).catch(() => null);
         go("#/");
         void app.refresh();
       },
@@ -511,7 +512,7 @@ function sessionMenu(event: Event, open: Conversation): void {
     ["Export as HTML", () => void save(open)],
     ["Close session", ends("Close", "session/close")],
     open.info?.state === "archived" ? ["Take out of the archive", act("session/unarchive")] : ["Archive session", act("session/archive")],
-    ["Delete session", ends("Delete", "session/delete")],
+    ["Forget session", ends("Forget", "session/delete")],
   ]);
 }
 

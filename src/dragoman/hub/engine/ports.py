@@ -33,6 +33,7 @@ from dragoman.hub.gate.admission import Grant
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.state import ChildSession, OpenRequest, PromptAnswer, SessionState
 from dragoman.journal import Journal, StoredEntry
+from dragoman.journal.erasure import SessionEraser
 from dragoman.runtime.budget import ByteBudget
 from dragoman.runtime.locks import LazyEvent
 from dragoman.runtime.owner import TaskOwner
@@ -314,6 +315,7 @@ class HubPort(Protocol[Session]):
     making: dict[str, asyncio.Future[tuple[Session, bool]]]
     pending_descriptions: dict[str, dict[str, str]]
     reminders: Reminders
+    eraser: SessionEraser
 
     @property
     def pool(self) -> PoolPort[Session]: ...
