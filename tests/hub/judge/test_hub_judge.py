@@ -210,7 +210,8 @@ async def test_people_are_shown_what_was_announced_and_judged(tmp_path: Path) ->
     assert (act["agent"], act["title"]) == ("one", "All is well")
     assert act["deed"] == "change a file and run a command"
     assert (act["command"], act["folder"], act["isFolderOutside"]) == ("git push", "/etc", True)
-    assert (act["variables"], act["unknownTexts"]) == (["A=b"], ["b.txt"])
+    assert (act["variables"], act["input"]) == (["A=b"], [{"name": "where", "text": "b.txt"}])
+    assert "unknownTexts" not in act  # a text under a name is shown with it, once
     assert act["places"] == [{"path": f"{tmp_path}/a"}]
     assert act["changes"] == [{"path": f"{tmp_path}/a", "old": "x", "new": "y"}]
     assert "its input says more than the command: b.txt" in act["doubts"]
@@ -228,7 +229,7 @@ async def test_a_request_that_says_all_itself_goes_on_as_it_is(tmp_path: Path) -
         raw = {"command": "make test", "_own": {"x": [1]}}
         entry = await question_about(stage, tmp_path, kind="execute", title="Test", rawInput=raw)
     assert entry["params"]["toolCall"]["rawInput"] == raw
-    assert entry["act"]["always"] == f"Always = `make test` in {tmp_path}, for one."
+    assert entry["act"]["always"] == f"Always covers `make test` in {tmp_path}, for one."
     assert entry["act"]["input"] == [{"name": "_own", "text": '{\n  "x": [\n    1\n  ]\n}'}]
 
 
@@ -240,7 +241,7 @@ async def test_a_question_of_the_hub_is_shown_by_what_was_judged(tmp_path: Path)
         client.prompt(session, f"write {tmp_path}/a.txt after")
         act = (await client.asked())["params"]["_meta"]["dragoman"]["act"]
         assert act["changes"] == [{"path": f"{tmp_path}/a.txt", "old": "before", "new": "after"}]
-        assert act["always"] == f"Always = changes of a.txt, in {tmp_path}, for one."
+        assert act["always"] == f"Always covers changes of a.txt, in {tmp_path}, for one."
         (entry,) = (await client.call("_dragoman/hub/inbox"))["requests"]
         assert entry["act"] == act
 
