@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { answerWords, titleOf } from "../src/model/asked";
+import { answerWords, optionWords, titleOf } from "../src/model/asked";
 import { commandOf, scriptOf, titleWith } from "../src/text/command";
 
 const SCRIPT = "for f in *.py; do echo 'file' $f; done";
@@ -51,4 +51,13 @@ test("a question and its answer are one sentence", () => {
   assert.equal(words({ outcome: "cancelled", by: "hub" }), "Withdrawn: Write a.txt (by the hub)");
   assert.equal(words({ outcome: "expired" }), "No answer in time: Write a.txt ()");
   assert.equal(words({}), "Waiting for an answer: Write a.txt ()");
+});
+
+test("an option says what it does, whatever the agent calls it", () => {
+  const named = (kind: string, name: string): string => optionWords({ optionId: "x", kind, name });
+  assert.equal(named("allow_once", "Yes, proceed"), "Yes, proceed");
+  assert.equal(named("reject_once", "No, and tell me why"), "No, and tell me why");
+  assert.equal(named("allow_always", "In this folder"), "Always allow: In this folder");
+  assert.equal(named("allow_once", "No, never"), "Allow once: No, never");
+  assert.equal(named("reject_once", "Yes"), "Reject: Yes");
 });

@@ -15,7 +15,6 @@ from dragoman.apps.console import say
 from dragoman.cli.hub_client import HubCaller, JsonObject, hub_and_token, open_hub
 from dragoman.decoders import convert
 from dragoman.errors import CallFailed, DragomanError, LocalMistake
-from dragoman.schema import v1
 from dragoman.text.sanitize import sanitize_line
 from dragoman.workspace.policy.act_text import render_view
 from dragoman.workspace.policy.act_view import ActView
@@ -180,7 +179,5 @@ def describe_request(request: JsonObject, *, now: float) -> str:
         lines.append(f"  asked because: {why}")
     lines += [f"  {line}" for line in risks_of(request)]
     numbered_options = enumerate(options_of(request), 1)
-    for number, (option_id, kind, words) in numbered_options:
-        name = option_name(v1.PermissionOption(option_id=option_id, name=words, kind=kind))
-        lines.append(f"    {number}. {name} ({kind})")
+    lines += [f"    {number}. {option_name(words)} ({kind})" for number, (_, kind, words) in numbered_options]
     return "\n".join(sanitize_line(line, exact=True) for line in lines)

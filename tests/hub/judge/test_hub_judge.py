@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from pathlib import Path
@@ -174,6 +175,44 @@ def announcing() -> Agent:
         await turn.ask(call, ALWAYS)
 
     return agent
+
+
+async def test_a_question_is_withdrawn_when_its_call_becomes_another(tmp_path: Path) -> None:
+    steps: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+
+    def changing() -> Agent:
+        agent = Agent("changing")
+
+        @agent.prompt
+        async def ask(turn: Turn) -> None:
+            call = v1.ToolCallUpdate(tool_call_id="c", kind="execute", raw_input={"command": "touch good"})
+            question = asyncio.ensure_future(turn.ask(call, ALWAYS))
+            while not question.done():
+                step = asyncio.ensure_future(steps.get())
+                await asyncio.wait([question, step], return_when="FIRST_COMPLETED")
+                if step.done():
+                    fields = {"toolCallId": "c", **step.result()}
+                    await turn.update(read(json.dumps(fields).encode(), v1.ToolCallProgress))
+                step.cancel()
+            await turn.say(f"answered {(await question)!r}")
+
+        return agent
+
+    async with staged({"one": changing}, audit=str(tmp_path / "audit")) as stage:
+        client = await stage.client(events=True).begin()
+        session = await client.new(str(tmp_path))
+        prompt = client.prompt(session, "go")
+        await client.asked()
+        steps.put_nowait({"status": "pending", "title": "Wait", "rawInput": {"command": "touch good"}})
+        await client.until(lambda one: '"Wait"' in json.dumps(one))
+        (entry,) = (await client.call("_dragoman/hub/inbox"))["requests"]
+        assert entry["act"]["command"] == "touch good"
+        steps.put_nowait({"rawInput": {"command": "touch evil"}})
+        await client.answer(prompt)
+        assert (await client.call("_dragoman/hub/inbox"))["requests"] == []
+        assert "reject" in client.texts(session=session)[-1]
+    lines = [json.loads(line) for line in (tmp_path / "audit").read_text().splitlines()]
+    assert [(line["outcome"], line["by"]) for line in lines] == [("ask", "policy"), ("deny", "cancel")]
 
 
 async def question_about(stage: Stage, folder: Path, *announced: Any, **asked: Any) -> dict[str, Any]:

@@ -4,7 +4,7 @@
  */
 
 import * as vscode from "vscode";
-import { headingOf, orderedOptions, subjectOf, titleOf } from "../../../web/src/model/asked";
+import { headingOf, optionWords, orderedOptions, subjectOf, titleOf } from "../../../web/src/model/asked";
 import type { Asked, PermissionOption, ToolCall } from "../../../web/src/model/types";
 import { commandOf, cwdOf } from "../../../web/src/text/command";
 import { plain } from "../../../web/src/text/reveal";
@@ -102,7 +102,7 @@ function chooseOption(hub: HubModel, asked: Asked, call: ToolCall, wish: Wish): 
   pick.placeholder = plain([...risksOf(asked).slice(0, 1), commandIn(asked, call) || originOf(asked)].join(" — "), "exact line");
   pick.ignoreFocusOut = true; // the change is there to be looked at meanwhile
   pick.items = [
-    ...fitting.map((option) => ({ label: `$(${String(option.kind).startsWith("allow") ? "check" : "close"}) ${plain(option.name, "exact line")}`, detail: option.kind === "allow_always" ? plain(asked.act?.always ?? "", "exact line") : undefined, option })),
+    ...fitting.map((option) => ({ label: `$(${String(option.kind).startsWith("allow") ? "check" : "close"}) ${plain(optionWords(option), "exact line")}`, detail: option.kind === "allow_always" ? plain(asked.act?.always ?? "", "exact line") : undefined, option })),
     { label: "$(comment-discussion) Show the session" },
   ];
   return new Promise((resolve) => {

@@ -11,6 +11,14 @@ export function orderedOptions(options: PermissionOption[]): PermissionOption[] 
   return [...options].sort((first, second) => place(first) - place(second));
 }
 
+const WORDS: Record<string, string> = { allow_once: "Allow once", allow_always: "Always allow", reject_once: "Reject", reject_always: "Always reject" };
+
+/** What the agent calls an option; behind what it does, unless it begins with a word that says so. */
+export function optionWords({ name, kind }: PermissionOption): string {
+  const says = kind.startsWith("allow") ? /^(always )?(yes|allow|approve|accept|run|proceed)\b/i : /^(always )?(no|reject|deny|decline|refuse|do not|skip|cancel)\b/i;
+  return says.test(name) || !WORDS[kind] ? name : `${WORDS[kind]}: ${name}`;
+}
+
 /** What the agent calls it, with its command as a person reads it. */
 export function titleOf({ params }: Pick<Asked, "params">): string {
   const title = String(params.toolCall?.title || params.message || "The agent asks for permission");

@@ -7,7 +7,7 @@ import type { App } from "../model/app";
 import { nameOf } from "../model/app";
 import { sessionTitle } from "../model/beginning";
 import { identityOf } from "../model/hubs";
-import { headingOf, orderedOptions } from "../model/asked";
+import { headingOf, optionWords, orderedOptions } from "../model/asked";
 import type { Asked, PermissionOption } from "../model/types";
 import { plain } from "../text/reveal";
 import { actParts } from "./act";
@@ -107,7 +107,7 @@ function permission(app: App, asked: Asked, inSession: boolean): HTMLElement {
   const row = el("div", "card-actions");
   orderedOptions(options).forEach((option, at) => {
     const made = button("", `choice ${option.kind}`, () => choose(option.optionId));
-    made.append(el("span", "", shown(option.name, "exact line")), el("kbd", "", String(at + 1)));
+    made.append(el("span", "", shown(optionWords(option), "exact line")), el("kbd", "", String(at + 1)));
     row.append(made);
   });
   if (act?.always) row.prepend(el("p", "quoted always", shown(act.always, "exact line")));

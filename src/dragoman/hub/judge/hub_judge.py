@@ -21,6 +21,7 @@ from functools import partial
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from dragoman.errors import ErrorAnswer
 from dragoman.hub.engine.live_session import EngineHub, LiveSession
@@ -39,7 +40,7 @@ from dragoman.workspace.policy.act_view import ActView, lent_call, view_of
 from dragoman.workspace.policy.audit import AuditLog, By
 from dragoman.workspace.policy.decision import PolicyDecision
 from dragoman.workspace.policy.judge import LENT_OPTIONS, PermissionJudge, resolve, with_real_paths
-from dragoman.workspace.policy.options import choose_option, select_option, usable_options
+from dragoman.workspace.policy.options import choose_option, is_contradiction, select_option, usable_options
 from dragoman.workspace.policy.permission_prompt import PermissionChoice, PermissionPrompt
 from dragoman.workspace.policy.permission_service import PermissionService, policy_refusal, why_of
 from dragoman.workspace.policy.policy import BUILT_IN, Policy, PolicyLayer
@@ -77,6 +78,8 @@ class AgentQuestion(Struct, frozen=True, kw_only=True):
     """A request for permission that waits for people."""
 
     act: Act
+    known_call: v1.ToolCallUpdate | None
+    """What the agent had said of its call before."""
     decision: PolicyDecision
     """Why it is asked."""
     options: list[v1.PermissionOption]
@@ -172,6 +175,7 @@ class HubJudge:
         whole_call = fold_calls(call, known_call)
         return AgentQuestion(
             act=act,
+            known_call=known_call,
             decision=decision,
             options=options,
             view=Raw(encode_json(view_of(act, whole_call, why=decision.why, always=always))),
@@ -186,6 +190,24 @@ class HubJudge:
     def open(self, session: LiveSession, request: OpenRequest, question: AgentQuestion) -> None:
         """People are about to hear of it."""
         self._agents[session.id, request.sequence] = question
+
+    def has_changed(self, session: LiveSession, request: OpenRequest, calls: ToolCalls) -> bool:
+        """Whether the agent has since said something else of what an open question is about. Called in a
+        thread.
+        """
+        question = self._agents.get((session.id, request.sequence))
+        if question is None:
+            return False
+        call = read(request.params, v1.RequestPermissionRequest).tool_call
+        known_call = calls.find_call(session.id, call)
+        if known_call == question.known_call:
+            return False
+        acts = [
+            act_of_call(call, _setting(session), session_id=session.id, known_call=known)
+            for known in (question.known_call, known_call)
+        ]
+        before, after = (replace(act, kind="", tool="", title="", possible_places=()) for act in acts)
+        return before != after
 
     async def answer(
         self, session: LiveSession, request: OpenRequest, *, by: str, result: Raw | None
@@ -448,9 +470,11 @@ def check_question(request: OpenRequest) -> None:
 
 
 def _check_options(options: Sequence[v1.PermissionOption]) -> None:
-    """A no that has the id of a yes would reach the agent as the yes."""
+    """A no that has the id or the kind of a yes would reach the agent as the yes."""
     if len({option.option_id for option in options}) < len(options):
         raise ValueError("two options have one id")
+    if any(map(is_contradiction, options)):
+        raise ValueError("the name of an option says the opposite of its kind")
 
 
 def _each_once(pairs: list[tuple[str, object]]) -> None:
