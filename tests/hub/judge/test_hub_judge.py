@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from dragoman import Agent, Turn
-from dragoman.hub.judge.hub_judge import PERMISSION
+from dragoman.hub.judge.question_forms import PERMISSION
 from dragoman.schema import v1
 from dragoman.schema.codec import read
 from dragoman.workspace.policy.policy_parser import PolicyError

@@ -381,7 +381,7 @@ class LiveSession:
         if verdict == "done" and not is_text:
             calls = {self.calls.hear(self.id, update) for update in tool_call_updates(self.id, frames)}
             if calls and self._state.requests:
-                self.hub.broker.on_tool_calls(self, calls)
+                self.hub.broker.judge.on_tool_calls(self, calls)
             self.hub.changes.on_updates(self.id, frames)
         self._keep_receipt(process, receipt, verdict)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Raw
@@ -25,14 +25,8 @@ from dragoman.hub.engine.ports import ClientPort
 from dragoman.hub.engine.session_reach import reaches
 from dragoman.hub.gate.admission import Grant
 from dragoman.hub.judge.attempts import AttemptLog
-from dragoman.hub.judge.hub_judge import (
-    PERMISSION,
-    AgentQuestion,
-    HubJudge,
-    about_of,
-    check_question,
-    refusal_of,
-)
+from dragoman.hub.judge.hub_judge import AgentQuestion, HubJudge
+from dragoman.hub.judge.question_forms import PERMISSION, about_of, check_question, refusal_of
 from dragoman.hub.judge.risks import RiskAssessor
 from dragoman.hub.judge.servers import permit_servers
 from dragoman.hub.lending.lender import HubLender, LentWork
@@ -132,21 +126,6 @@ class ApprovalBroker:
             self.judge.on_end(session, request, outcome="cancelled", result=None)
         elif not event.outcome:
             self._open(session, session.state.requests[request.sequence])
-
-    def on_tool_calls(self, session: LiveSession, call_ids: Set[str]) -> None:
-        """An agent has said more of these calls."""
-        for request in session.state.requests.values():
-            call = object_of(object_of(request.params).get("toolCall"))
-            if request.method == PERMISSION and value_of(call.get("toolCallId")) in call_ids:
-                self._hub.owner.start(self._withdraw_if_changed(session, request))
-
-    async def _withdraw_if_changed(self, session: LiveSession, request: OpenRequest) -> None:
-        """Refuse a question that no longer says what the agent would do: it can ask again."""
-        async with self.judge.turnstile(session.id):
-            if await self.judge.in_thread(self.judge.has_changed, session, request, session.calls):
-                log.warning("session %s: the agent changed a call while it asked about it", session.id)
-                refusal = Raw(refusal_of(request, cancel=False))
-                session.settle(request.sequence, outcome="cancelled", by="hub", result=refusal)
 
     def _look(
         self, session: LiveSession, request: OpenRequest, calls: ToolCalls
