@@ -388,8 +388,9 @@ class LiveSession:
             ev.UpdatesReceived(frames=frames, number=number, are_chunks=is_text, go_on=goes_on)
         )
         if verdict == "done" and not is_text:
-            for update in tool_call_updates(self.id, frames):
-                self.calls.hear(self.id, update)
+            calls = {self.calls.hear(self.id, update) for update in tool_call_updates(self.id, frames)}
+            if calls and self._state.requests:
+                self.hub.broker.judge.on_tool_calls(self, calls)
             self.hub.changes.on_updates(self.id, frames)
         self._keep_receipt(process, receipt, verdict)
 

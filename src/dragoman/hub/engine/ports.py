@@ -16,6 +16,7 @@ from collections.abc import (
     Iterator,
     Mapping,
     Sequence,
+    Set,
 )
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -251,6 +252,7 @@ class JudgePort(Protocol[SessionIn]):
     def on_end(
         self, session: SessionIn, request: OpenRequest, *, outcome: str, result: Raw | None
     ) -> None: ...
+    def on_tool_calls(self, session: SessionIn, call_ids: Set[str]) -> None: ...
     def end_turn(self, session: SessionIn) -> None: ...
 
 

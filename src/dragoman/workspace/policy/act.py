@@ -6,7 +6,7 @@ shows a change as `edit`, whatever kind it says it is. `act_reader` makes acts. 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
@@ -15,7 +15,7 @@ from dragoman.workspace.policy.changes import FileChange
 from dragoman.workspace.policy.globs import absolute, is_beneath, is_plain
 from dragoman.workspace.policy.partial_words import ANY
 from dragoman.workspace.policy.program_calls import read_call
-from dragoman.workspace.policy.programs import is_harmless, name_of, runs_code
+from dragoman.workspace.policy.programs import name_of, runs_code
 from dragoman.workspace.policy.shell import CommandScript
 
 Method: TypeAlias = Literal["permission", "fs/read", "fs/write", "terminal", "mcp"]
@@ -101,24 +101,22 @@ class Act(Struct, frozen=True, kw_only=True):
 
     def objection(self) -> str | None:
         """Why its command must not be permitted by a rule, however well it reads."""
+        return next(self.objections(), None)
+
+    def objections(self) -> Iterator[str]:
+        """All that a person should know before they permit its command."""
         if self.script is None:
-            return None
-        if self.doubts:
-            return self.doubts[0]
+            return
+        yield from self.doubts
         if self.script.objection is not None:
-            return self.script.objection
+            yield self.script.objection
         if self.cwd and self.roots and not (is_plain(self.cwd) and self.is_in_roots(self.cwd)):
-            return "it would start outside the folders of the session"
+            yield "it would start outside the folders of the session"
         if self.roots and any(not self.is_in_roots(folder) for folder in self.folders()[1:]):
-            return "it goes to a folder outside the session"
+            yield "it goes to a folder outside the session"
         names = [variable.partition("=")[0] for variable in self.variables]
-        for name in names:
-            if runs_code(name):
-                return (
-                    f"the agent sets the variable {name} for it, with which programs run or load other code"
-                )
-        unknown = [name for name in names if not is_harmless(name)]
-        return f"the agent sets the variable {unknown[0]} for it" if unknown else None
+        for name in filter(runs_code, names):
+            yield f"the agent sets the variable {name} for it, with which programs may run or load other code"
 
     @property
     def start(self) -> str:

@@ -7,6 +7,7 @@ may hold a place or a command. Where an agent says two things of one call, both 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import reduce
 from typing import Any, Final, Literal
 
 import msgspec
@@ -27,6 +28,7 @@ from dragoman.workspace.policy.input_texts import (
     canonical_paths,
     is_odd,
     is_place,
+    merge_inputs,
     patched_paths,
     possible_places,
     prose_in,
@@ -50,9 +52,9 @@ def act_of_call(
     """
     calls = [each for each in (call, known_call) if each is not None]
     inputs = [_input_of(each) for each in calls]
-    raw: dict[Any, Any] = {}
+    raw: Mapping[Any, Any] = {}
     for each in reversed(inputs):
-        raw |= each if isinstance(each, Mapping) else {}
+        raw = merge_inputs(raw, each) if isinstance(each, Mapping) else raw
     kind = _first(calls, "kind", str) or "other"
     title = _first(calls, "title", str) or ""
     content = _all(calls, "content")
@@ -68,7 +70,12 @@ def act_of_call(
     named = [*(place.path for place in _all(calls, "locations")), *(diff.path for diff in diffs), *links]
     named += [*_paths_in(raw), *patched_paths(raw), *_only_argument(raw, kind)]
     named += folders if script is None else []
-    understood = {*named, *folders, *((script.text, *_all_words(script)) if script is not None else ())}
+    understood = {
+        *named,
+        *folders,
+        *(each.text for each in scripts),
+        *((script.text, *_all_words(script)) if script is not None else ()),
+    }
     others = [each for each in inputs if not isinstance(each, Mapping)]
     texts = (text for each in (raw, *others) for text in unknown_texts(each))
     unknown, is_whole = bounded(text for text in texts if text not in understood)
@@ -94,7 +101,11 @@ def act_of_call(
         possible_places=possible_places(
             [*odd, *unknown], [title, *prose_in(raw)], base=base, home=setting.home
         ),
-        doubts=(*(() if is_whole else (TOO_LARGE,)), *_doubts(scripts, folders, unknown, raw, title)),
+        doubts=(
+            *(() if is_whole else (TOO_LARGE,)),
+            *_doubts(scripts, folders, unknown, raw, title),
+            *_unasked_changes(call, known_call),
+        ),
         roots=setting.roots,
         cwd=canonical_paths(folders[:1], base, setting.home)[0] if folders else "",
         variables=tuple(_variables_in(raw)) if script is not None else (),
@@ -122,6 +133,15 @@ def _doubts(
         yield f"its input says more than the command: {beside[0][:200]}"
     if len(title) > 2 and title[0] == title[-1] == "`" and title[1:-1] != scripts[0].text:
         yield "its title names another command"
+
+
+def _unasked_changes(call: v1.ToolCallUpdate, known_call: v1.ToolCallUpdate | None) -> Iterator[str]:
+    asked, known = (
+        {item.path for item in _all([each], "content") if isinstance(item, v1.Diff)} if each else set()
+        for each in (call, known_call)
+    )
+    if asked and known - asked:
+        yield f"the agent has announced a change of {min(known - asked)} that it does not ask for"
 
 
 def _input_of(call: v1.ToolCallUpdate) -> object:
@@ -241,7 +261,7 @@ def fold_calls(call: v1.ToolCallUpdate, known_call: v1.ToolCallUpdate | None) ->
     if known_call is None:
         return call
     calls = (call, known_call)
-    raw = [each.raw_input for each in calls if isinstance(each.raw_input, Mapping)]
+    raw = [each.raw_input for each in reversed(calls) if isinstance(each.raw_input, Mapping)]
     return replace(
         call,
         kind=call.kind or known_call.kind,
@@ -249,7 +269,7 @@ def fold_calls(call: v1.ToolCallUpdate, known_call: v1.ToolCallUpdate | None) ->
         name=call.name or known_call.name,
         content=_each_once(_all(calls, "content")),
         locations=_each_once(_all(calls, "locations")),
-        raw_input={**raw[-1], **raw[0]} if raw else call.raw_input or known_call.raw_input,
+        raw_input=reduce(merge_inputs, raw) if raw else call.raw_input or known_call.raw_input,
     )
 
 
