@@ -43,7 +43,7 @@ SMALL_REASONS: dict[str, str] = {
     "src/dragoman/cli/agent_code.py": "a command: imported only when it runs",
     "src/dragoman/cli/agent_echo.py": "a command: imported only when it runs",
     "src/dragoman/cli/agent_script.py": "a command: imported only when it runs",
-    "src/dragoman/cli/review.py": "a command: it loads what it does only if the answer is not known",
+    "src/dragoman/cli/review.py": "a command: it reads the files, and `review_run` does the rest",
     "src/dragoman/cli/check_trace.py": "a command: imported only when it runs",
     "src/dragoman/cli/client_tools.py": "a command: imported only when it runs",
     "src/dragoman/cli/diff.py": "a command: imported only when it runs",
@@ -59,7 +59,6 @@ SMALL_REASONS: dict[str, str] = {
     "src/dragoman/remote/package_files.py": "a start needs it, and needs nothing of the packing beside it",
     "src/dragoman/review/source.py": "whoever reads files loads it, and nothing that judges them",
     "src/dragoman/review/worker_messages.py": "both ends of a pipe read it, and neither loads the other",
-    "src/dragoman/system/cache_files.py": "two rooms use it, and one of them loads hardly anything else",
     "src/dragoman/system/git_files.py": "one list for two rooms; who starts git for more does not need it",
     "src/dragoman/transport/waiters.py": "one class, which rooms above use too",
 }

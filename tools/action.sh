@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What action.yml runs: installs this version of dragoman beside nothing else, examines or reviews, and says where
 # the results are. Inputs come in DRAGOMAN_ACTION_…, never as text of a script. DRAGOMAN names a program that is
-# used as it is; then nothing is installed.
+# used as it is; then nothing is installed. Python runs with -I: the folder under review holds no module of ours.
 set -uo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -9,7 +9,9 @@ output=${DRAGOMAN_ACTION_OUTPUT:-dragoman-results}
 mode=${DRAGOMAN_ACTION_MODE:-}
 
 fail() {
-    echo "::error::dragoman: $1"
+    local words=${1//'%'/%25} # a line break would begin a command of the runner
+    words=${words//$'\r'/%0D}
+    printf '::error::dragoman: %s\n' "${words//$'\n'/%0A}"
     exit 2
 }
 
@@ -21,11 +23,15 @@ esac
 
 if [ -z "${DRAGOMAN:-}" ]; then
     environment=$(mktemp -d)
-    python3 -m venv "$environment" && "$environment/bin/python" -m pip install --quiet --disable-pip-version-check "$root[$extra]" \
+    python3 -I -m venv "$environment" && "$environment/bin/python" -I -m pip install --quiet --disable-pip-version-check "$root[$extra]" \
         || fail "it cannot be installed"
     DRAGOMAN=$environment/bin/dragoman
 fi
 
+case $output in
+*[$'\r\n']*) fail "output is one line: the name of a folder" ;;
+-*) output=./$output ;;
+esac
 mkdir -p "$output" || fail "the folder $output cannot be made"
 
 check() {
@@ -34,16 +40,21 @@ check() {
     local -a agent
     [ -n "${DRAGOMAN_ACTION_AGENT:-}" ] || fail "the input agent is missing: the command of the agent"
     # The agent's words are split as a shell would, and nothing in them is run.
-    mapfile -t agent < <(python3 -c 'import os, shlex; print(*shlex.split(os.environ["DRAGOMAN_ACTION_AGENT"]), sep="\n")')
+    mapfile -d '' agent < <(python3 -I -c 'import os, shlex
+print(*shlex.split(os.environ["DRAGOMAN_ACTION_AGENT"]), sep="\0", end="\0")')
+    [ -n "${agent[*]}" ] || fail "the input agent is no command: $DRAGOMAN_ACTION_AGENT"
     [ "${DRAGOMAN_ACTION_STRICT:-false}" = true ] && options+=(--strict)
-    [ -n "${DRAGOMAN_ACTION_WAIVERS:-}" ] && options+=(--waivers "$DRAGOMAN_ACTION_WAIVERS")
+    [ -n "${DRAGOMAN_ACTION_WAIVERS:-}" ] && options+=(--waivers="$DRAGOMAN_ACTION_WAIVERS")
     "$DRAGOMAN" check agent "${options[@]}" -- "${agent[@]}"
 }
 
 review() {
-    local -a options=(--fail-on "${DRAGOMAN_ACTION_FAIL_ON:-low}") paths=()
-    [ -n "${DRAGOMAN_ACTION_BASE:-}" ] && options+=(--diff "$DRAGOMAN_ACTION_BASE")
-    [ -n "${DRAGOMAN_ACTION_PATHS:-}" ] && mapfile -t paths <<<"$DRAGOMAN_ACTION_PATHS"
+    local -a options=(--fail-on="${DRAGOMAN_ACTION_FAIL_ON:-low}") paths=()
+    local path
+    [ -n "${DRAGOMAN_ACTION_BASE:-}" ] && options+=(--diff="$DRAGOMAN_ACTION_BASE")
+    while IFS= read -r path; do
+        [ -n "$path" ] && paths+=("$path")
+    done <<<"${DRAGOMAN_ACTION_PATHS:-}"
     "$DRAGOMAN" review "${options[@]}" --format sarif -- ${paths[@]+"${paths[@]}"} >"$output/dragoman.sarif"
     local status=$?
     # The second look is answered by the cache; it puts the findings beside the lines of a pull request.
@@ -53,7 +64,7 @@ review() {
 }
 
 write_badge() {
-    python3 - "$output/dragoman.sarif" >"$output/badge.json" <<'PYTHON'
+    python3 -I - "$output/dragoman.sarif" >"$output/badge.json" <<'PYTHON'
 import json, sys
 
 count = sum(len(run["results"]) for run in json.load(open(sys.argv[1], encoding="utf-8"))["runs"])
@@ -67,8 +78,8 @@ status=$?
 badge=$output/badge.svg
 [ "$mode" = review ] && badge=$output/badge.json
 {
-    echo "sarif=$output/dragoman.sarif"
-    echo "badge=$badge"
-    echo "status=$status"
+    printf 'sarif=%s\n' "$output/dragoman.sarif"
+    printf 'badge=%s\n' "$badge"
+    printf 'status=%s\n' "$status"
 } >>"${GITHUB_OUTPUT:-/dev/null}"
 exit "$status"

@@ -91,7 +91,16 @@ EXAMPLES: dict[str, Shows] = {
         r"^codex-acp heard: [\s\S]*hello again[\s\S]*Now the tests"
     ),
     "dragoman sessions handover 20260102-0304 --brief": Shows("hello again"),
-    "dragoman sessions delete 20260102-030405-1a2b3c4d": Shows(r"[Dd]eleted"),
+    "dragoman sessions forget 20260102-030405-1a2b3c4d": Shows("nobody is there to be asked", 1),
+    "dragoman sessions forget last": Shows("nobody is there to be asked", 1),
+    "dragoman sessions forget --older-than 30d --dry-run": Shows("history.db: no session matches"),
+    "dragoman sessions forget --agent codex --yes": Shows(r"^forgot \d{8}-"),
+    "dragoman journal": Shows(r"history +2 sessions since .*\n[\s\S]*keep_days = 0: everything is kept"),
+    "dragoman journal prune --older-than 90d --dry-run": Shows("history.db: would forget 0 sessions\n"),
+    "dragoman journal prune --older-than 90d": Shows("history.db: forgot 0 sessions\n"),
+    "dragoman journal prune --older-than 30d --journal ~/.local/share/dragoman/history.db": Shows(
+        "history.db: forgot 0 sessions\n"
+    ),
     "dragoman new agent word-counter": Shows("^word-counter: 10 files"),
     "dragoman new client asker --into ~/asker": Shows("/asker: 8 files"),
     "dragoman new proxy house-rules": Shows("^house-rules: 10 files"),
@@ -237,6 +246,7 @@ ELSEWHERE: dict[str, str] = {
     "DRAGOMAN_TOKEN=… dragoman chat --hub ws://127.0.0.1:8765/acp --board": "tests/apps/chat",
     "dragoman chat --hub ws://127.0.0.1:8765/acp": "tests/apps/chat",
     "dragoman sessions handover SESSION --agent codex --hub": "tests/cli/test_sessions.py",
+    "dragoman sessions forget SESSION --hub": "tests/hub/outside/test_forgetting.py",
     "dragoman inbox --answer 3f0c:17 allow": _WAITS,
     "dragoman hub --journal nats://one:4222,two:4222/team --node left": _NATS,
     "dragoman hub pair": _WAITS,

@@ -248,6 +248,20 @@ def test_what_is_asked_is_shown_whole_and_cannot_deceive() -> None:
     assert "-rf /" in text
 
 
+def test_what_was_judged_is_shown_and_no_line_of_it_looks_like_an_option() -> None:
+    lines = "git push\n1. No (reject_once)"
+    act = {"deed": "run a command", "agent": "one", "command": lines, "folder": "/q", "why": "a rule"}
+    options = [{"optionId": "a", "name": f"Allow{' ' * 300}2. No", "kind": "allow_once"}]
+    params = {**ASKED["params"], "options": options}
+    text = describe_request({**ASKED, "act": act, "params": params}, now=0.0)
+    shown = ["one wants to run a command:", "Command:", "  git push", "  1. No (reject_once)", "In: /q"]
+    assert text.split("\n")[1:] == [
+        *(f"  │ {line}" for line in shown),
+        "  asked because: a rule",
+        "    1. Allow 2. No (allow_once)",
+    ]
+
+
 def test_risks_are_shown_with_their_place_and_rule() -> None:
     found = [
         {"rule": "python/eval", "severity": "high", "text": "eval runs", "path": "/a\x1b.py", "line": 3},

@@ -8,7 +8,6 @@ import pytest
 
 from dragoman.cli.review_files import NothingThere, ReviewFile, read_files
 from dragoman.review.source import ReviewNote
-from dragoman.review.source_files import SourceText
 
 
 @pytest.fixture(autouse=True)
@@ -44,13 +43,3 @@ def test_what_is_no_text_is_a_note_and_what_is_not_there_a_mistake() -> None:
     assert isinstance(named("a.bin")["a.bin"].content, ReviewNote)
     with pytest.raises(NothingThere, match=r"no file or folder b\.py"):
         named("b.py")
-
-
-def test_another_name_or_another_content_has_another_digest() -> None:
-    def file(name: str, data: bytes) -> ReviewFile:
-        return ReviewFile(name, None, SourceText(data.decode(), data, "utf-8", b""))
-
-    note = ReviewFile("a", None, ReviewNote("a", "not reviewed"))
-    files = (file("a", b"b"), file("ab", b""), file("", b"ab"), file("a", b"c"), file("\udcff", b"b"), note)
-    assert len({each.digest() for each in files}) == len(files)
-    assert file("a", b"b").digest() == files[0].digest()

@@ -192,7 +192,7 @@ def test_deleting_finds_all_before_it_deletes_one(sessions: Sessions) -> None:
     sessions("delete", "20260101-a", "nothing")
     assert sessions.status == 1
     assert len(json.loads(sessions("list", "--json"))["sessions"]) == 2
-    assert sessions("delete", "20260101-a", "20260102-b") == "deleted 20260101-a\ndeleted 20260102-b\n"
+    assert sessions("delete", "20260101-a", "20260102-b") == "forgot 20260101-a\nforgot 20260102-b\n"
     assert json.loads(sessions("list", "--json"))["sessions"] == []
 
 

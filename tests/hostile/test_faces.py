@@ -65,8 +65,7 @@ async def look(hub: HostileHub) -> dict[str, str]:
         found = re.search(
             rf"^{session[:8]}:[^\n]*\n(.*?)(?=^[0-9a-f]{{8}}:|\Z)", text, re.DOTALL | re.MULTILINE
         )
-        assert found is not None, text
-        shown[name] = found[1]
+        shown[name] = "" if found is None else found[1]
     return shown
 
 
@@ -87,7 +86,8 @@ async def output(words: list[str], env: dict[str, str], folder: Path) -> str:
 
 @pytest.mark.parametrize("face", as_parameters(FACES))
 def test_a_person_sees_what_is_asked(face: Face, screens: dict[str, str]) -> None:
-    assert "evil" in screens[face.name]
+    screen = screens[face.name]
+    assert "evil" in screen or (face.may_be_withdrawn and not screen)
     assert not face.forged or face.forged not in screens[face.name].split("\n")
 
 

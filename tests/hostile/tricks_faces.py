@@ -31,6 +31,8 @@ class Face:
     said: str = "nothing yet: a person looks at the inbox"
     does: str = "asks in a way that hides what it is about"
     forged: str = ""
+    may_be_withdrawn: bool = False
+    """Whether it is no question any more if the hub has judged it before the agent went on."""
 
 
 def diffs(count: int) -> list[Step]:
@@ -46,7 +48,11 @@ FACES: tuple[Face, ...] = (
         "shown: an announced command beside another in the request",
         (announce(rawInput=COMMAND), {"ask": call(rawInput={"command": "touch good"})}),
     ),
-    Face("shown: a command that changes while the question is open", (LATER, CHANGE, {"join": "q"})),
+    Face(
+        "shown: a command that changes while the question is open",
+        (LATER, CHANGE, {"join": "q"}),
+        may_be_withdrawn=True,
+    ),
     Face(
         "shown: a diff that was announced before",
         (
@@ -111,7 +117,7 @@ FACES: tuple[Face, ...] = (
         (
             {
                 "ask": call(rawInput=COMMAND),
-                "options": [{"optionId": "yes", "name": f"No (reject_once)\n{OPTION}", "kind": "allow_once"}],
+                "options": [{"optionId": "yes", "name": f"Go on\n{OPTION}", "kind": "allow_once"}],
             },
         ),
         forged=OPTION,

@@ -12,7 +12,7 @@ import pytest
 
 from dragoman.errors import JournalClosed, JournalError
 from dragoman.journal import open_journal
-from dragoman.journal.idle_index import WordJournal, index_while_idle
+from dragoman.journal.idle_index import SCRUBBED_BYTES, WordJournal, index_while_idle
 from dragoman.journal.word_index import BEHIND
 from dragoman.testing.journals import chunk_entry
 from tests.runtime.raw import until
@@ -37,6 +37,12 @@ class Steps:
         self.left, self.appends, self.steps = left, 0, 0
         self.busy_after = -1
         self.refusal: JournalError | None = None
+
+        self.has_residue, self.size = False, 0
+
+    async def scrub(self) -> bool:
+        self.has_residue = False
+        return True
 
     async def index_words(self, *, most: int) -> bool:
         assert most > 0
@@ -94,3 +100,18 @@ async def test_a_refusal_is_left_to_the_next_search_and_the_end_of_the_journal_i
         assert (journal.steps, task.done()) == (0, False)
         journal.refusal, journal.appends = JournalClosed("closed"), 1
         await until(task.done)
+
+
+async def test_the_file_is_written_anew_after_a_deletion_unless_it_is_large(tmp_path: Path) -> None:
+    async with open_journal(tmp_path / "j.db") as journal, indexing(journal):
+        await journal.append("a", [chunk_entry("agent_message_chunk", "a heron by the river")])
+        await journal.delete("a")
+        await until(lambda: not journal.has_residue)
+    steps = Steps(1)
+    steps.has_residue, steps.size = True, SCRUBBED_BYTES + 1
+    async with indexing(steps):
+        await until(lambda: steps.steps == 1)
+        await turns_of_loop()
+        assert steps.has_residue
+        steps.size = SCRUBBED_BYTES
+        await until(lambda: not steps.has_residue)

@@ -126,7 +126,11 @@ def test_what_is_asked_while_nobody_looks_is_notified_once(stranger: Visitor, hu
     send(page, "run it")
     page.wait_for_selector(".asks .risk")  # what is told later of the same question is no second one
     holds(page, SHOWN)
-    becomes(lambda: [shown["title"] for shown in page.evaluate(NOTED)], ["Run the installer"])
+    ((title, body),) = [(shown["title"], shown["body"]) for shown in page.evaluate(NOTED)]
+    assert (
+        title == "guide wants to run a command"
+    )  # what the hub has judged: the agent says "Run the installer"
+    assert body.startswith("curl -fsSL https://tools.example/install.sh | sh")
     page.click(".asks .reject_once")
     ended(page, 1)
 

@@ -156,3 +156,15 @@ def test_what_was_read_is_read_without_a_network_and_signing_out_leaves_nothing(
     wait_until_kept(page, "^$")
     becomes(lambda: page.evaluate("Object.keys(localStorage)"), [])
     hub.wire.mend()
+
+
+def test_a_session_that_is_forgotten_leaves_nothing_in_the_browser(stranger: Visitor) -> None:
+    page = stranger.start()
+    send(page, "count zanzibarquagga")
+    ended(page, 1)
+    wait_until_kept(page, "turn_ended.*zanzibarquagga")
+    page.click("button[aria-label='Session menu']")
+    page.get_by_text("Forget session", exact=True).click()
+    page.get_by_role("button", name="Forget", exact=True).click()
+    holds(page, f"async () => !(await ({KEPT})()).includes('zanzibarquagga')")
+    becomes(page.locator(".session .session-title", has_text="zanzibarquagga").count, 0)

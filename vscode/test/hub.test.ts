@@ -109,7 +109,7 @@ test("what waits is counted, told while nobody looks, and approved with the whol
   const turn = say("run it");
   await until(() => shown.badge?.value === 1);
   assert.equal(shown.bar.text, "$(bell-dot) 1");
-  await until(() => shown.messages.some((words) => words.startsWith("Run the installer (")));
+  await until(() => shown.messages.some((words) => words.startsWith("guide wants to run a command: curl -fsSL ")));
   shown.documents.length = 0;
   person.pick = choose(/Run it once/);
   await run("approve");

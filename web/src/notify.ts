@@ -1,6 +1,6 @@
 /** Notifications, where the browser and the person allow them, for what waits while nobody looks. */
 
-import { titleOf } from "./model/asked";
+import { headingOf, subjectOf } from "./model/asked";
 import { sessionHash } from "./model/hubs";
 import { recall, remember } from "./model/memory";
 import type { Asked, SessionInfo } from "./model/types";
@@ -26,8 +26,8 @@ export async function switchNotifications(): Promise<boolean> {
 }
 
 export function notifyOf(asked: Asked): void {
-  const title = plain(titleOf(asked), "exact line");
-  notify(title.slice(0, 120), plain(asked.title || asked.agent || ""), asked, asked.request);
+  const title = plain(headingOf(asked), "exact line");
+  notify(title.slice(0, 120), plain(subjectOf(asked) || asked.title || asked.agent || "", "exact line").slice(0, 240), asked, asked.request);
 }
 
 export function notifyEnd(session: SessionInfo): void {

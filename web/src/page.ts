@@ -35,7 +35,6 @@ import { type PaletteEntry, openPalette } from "./view/palette";
 import { closeDecided, decide, forgetCards } from "./view/question";
 import { searchAll } from "./view/search";
 import { sessionView } from "./view/session";
-import { settingsView } from "./view/settings";
 import { type ShownPart, Timeline } from "./view/timeline";
 import { banner, menu, newSession, signIn } from "./view/windows";
 import { Connection } from "./wire/connection";
@@ -54,6 +53,7 @@ export let app = home;
 /** One for each side of a split view. */
 let composers = composersFor(home);
 /** Loaded when somebody looks at it. */
+let settings: typeof import("./view/settings").settingsView | null = null;
 let agents: AgentsView | "on its way" | null = null;
 const board = new BoardView(hubs, start, decideOn);
 const timelines = new WeakMap<object, Timeline>();
@@ -166,7 +166,7 @@ function place() {
     case "agents":
       return agentsView();
     case "settings":
-      return settingsView(hubs);
+      return settingsView();
     case "inbox":
       return inboxFor("wide");
   }
@@ -181,6 +181,14 @@ function agentsView() {
     }, notLoaded);
   }
   return agents === "on its way" ? nothing : agents.view();
+}
+
+function settingsView() {
+  if (!settings) void import("./view/settings").then((loaded) => {
+    settings = loaded.settingsView;
+    redraw();
+  }, notLoaded);
+  return settings?.(hubs) ?? nothing;
 }
 
 /** A session, alone or on one side of a split view. */
@@ -493,6 +501,7 @@ function sessionMenu(event: Event, open: Conversation): void {
   const act = (method: string) => (): void => {
     app.rpc.call(method, { sessionId: open.id }).then(
       () => {
+        if (method === "session/delete") app.offline.forget(open.id).catch(() => null);
         go("#/");
         void app.refresh();
       },
@@ -511,7 +520,7 @@ function sessionMenu(event: Event, open: Conversation): void {
     ["Export as HTML", () => void save(open)],
     ["Close session", ends("Close", "session/close")],
     open.info?.state === "archived" ? ["Take out of the archive", act("session/unarchive")] : ["Archive session", act("session/archive")],
-    ["Delete session", ends("Delete", "session/delete")],
+    ["Forget session", ends("Forget", "session/delete")],
   ]);
 }
 

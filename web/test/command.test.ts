@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { answerWords, titleOf } from "../src/model/asked";
+import { answerWords, optionWords, titleOf } from "../src/model/asked";
 import { commandOf, scriptOf, titleWith } from "../src/text/command";
 
 const SCRIPT = "for f in *.py; do echo 'file' $f; done";
@@ -24,11 +24,8 @@ test("a title says the command once, as a person reads it, or not at all above t
   const [command] = QUOTED;
   const title = `Run \`${command}\` in the hub's terminal`;
   assert.equal(titleWith(title, command), `Run \`${SCRIPT}\` in the hub's terminal`);
-  assert.equal(titleWith(title, command, "this command"), "Run this command in the hub's terminal");
-  assert.equal(titleWith(command, command, "this command"), "Run this command");
-  assert.equal(titleWith("`git push`", "git push", "this command"), "Run this command");
-  assert.equal(titleWith("Run the installer", "curl x | sh", "this command"), "Run the installer");
-  assert.equal(titleWith("List all files", "ls", "this command"), "List all files", "a part of another word is no command");
+  assert.equal(titleWith("Run the installer", "curl x | sh"), "Run the installer");
+  assert.equal(titleWith("List all files", "ls"), "List all files", "a part of another word is no command");
   assert.equal(titleOf({ params: { message: "Which one?" } }), "Which one?");
 });
 
@@ -54,4 +51,13 @@ test("a question and its answer are one sentence", () => {
   assert.equal(words({ outcome: "cancelled", by: "hub" }), "Withdrawn: Write a.txt (by the hub)");
   assert.equal(words({ outcome: "expired" }), "No answer in time: Write a.txt ()");
   assert.equal(words({}), "Waiting for an answer: Write a.txt ()");
+});
+
+test("an option says what it does, whatever the agent calls it", () => {
+  const named = (kind: string, name: string): string => optionWords({ optionId: "x", kind, name });
+  assert.equal(named("allow_once", "Yes, proceed"), "Yes, proceed");
+  assert.equal(named("reject_once", "No, and tell me why"), "No, and tell me why");
+  assert.equal(named("allow_always", "In this folder"), "Always allow: In this folder");
+  assert.equal(named("allow_once", "No, never"), "Allow once: No, never");
+  assert.equal(named("reject_once", "Yes"), "Reject: Yes");
 });

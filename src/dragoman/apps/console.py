@@ -30,6 +30,17 @@ def say(text: object = "", *, file: TextIO | None = None, end: str = "\n", flush
     print(sanitize(str(text)), file=file, end=end, flush=flush)
 
 
+def confirm(question: str, *, is_agreed: bool) -> None:
+    """Ask a person on the terminal, unless `is_agreed` (`--yes`). Raises `LocalMistake` without a yes."""
+    if is_agreed:
+        return
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise LocalMistake("nobody is there to be asked; --yes goes on, --dry-run only shows the plan")
+    say(f"{question} [y/N] ", file=sys.stderr, end="", flush=True)
+    if sys.stdin.readline().strip().casefold() not in ("y", "yes"):
+        raise LocalMistake("not confirmed; nothing has changed")
+
+
 def tell_person(command: str, text: object) -> None:
     """Print what goes on in a command to standard error, at once."""
     say(f"dragoman {command}: {text}", file=sys.stderr, flush=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator
 
 import msgspec
 
@@ -11,6 +10,7 @@ from dragoman.errors import LocalMistake
 from dragoman.journal import Entry, Journal, StreamInfo
 from dragoman.journal.brief import BriefFold, ConversationBrief
 from dragoman.journal.history import HistoryRecorder
+from dragoman.journal.journal_copy import all_streams
 from dragoman.text.sanitize import sanitize_line
 
 
@@ -28,7 +28,7 @@ async def find_session(journal: Journal, name: str) -> StreamInfo:
         if latest:
             return latest[0]
     infos = [
-        info async for info in _all_streams(journal) if info.stream.startswith(name) or info.session == name
+        info async for info in all_streams(journal) if info.stream.startswith(name) or info.session == name
     ]
     if infos and all(info.session == name for info in infos):
         return max(infos, key=lambda info: info.updated)  # it was gone on with: they are parts of one
@@ -48,7 +48,7 @@ async def read_brief(journal: Journal, info: StreamInfo) -> ConversationBrief:
     if info.session and info.session != info.stream:
         infos += [
             other
-            async for other in _all_streams(journal, agent=info.agent)
+            async for other in all_streams(journal, agent=info.agent)
             if other.session == info.session and other.stream != info.stream and other.created <= info.created
         ]
     fold = BriefFold()
@@ -70,14 +70,3 @@ async def note_handover(
     if info is not None:
         note = msgspec.json.encode({"continued": {"stream": stream, "agent": agent}})
         await journal.append(source, [Entry("note", note, time.time())])
-
-
-async def _all_streams(journal: Journal, *, agent: str | None = None) -> AsyncIterator[StreamInfo]:
-    cursor = None
-    while True:
-        listing = await journal.list(agent=agent, limit=500, cursor=cursor)
-        for info in listing.streams:
-            yield info
-        cursor = listing.cursor
-        if cursor is None:
-            return

@@ -14,7 +14,7 @@ from datetime import date
 from pathlib import Path
 from typing import NoReturn
 
-from dragoman.apps.console import say, say_json
+from dragoman.apps.console import confirm, say, say_json
 from dragoman.errors import LocalMistake
 from dragoman.sdk.known import read_config
 from dragoman.sdk.known.installation.archives import InstallFailed
@@ -100,7 +100,7 @@ def _install(args: argparse.Namespace) -> int:
     _show_plan(plan, registry)
     if args.dry_run:
         return _print_plans([plan], args)
-    _confirm("Install it?", args)
+    confirm("Install it?", is_agreed=args.yes)
     result = install(plan, progress=_progress, seconds=args.timeout)
     if args.json:
         _print_json({"schema": 1, "installed": [_describe_result(result)]})
@@ -123,7 +123,7 @@ def _update(args: argparse.Namespace) -> int:
     if args.dry_run:
         return _print_plans(plans, args)
     if plans:
-        _confirm("Update?" if len(plans) == 1 else f"Update these {len(plans)} agents?", args)
+        confirm("Update?" if len(plans) == 1 else f"Update these {len(plans)} agents?", is_agreed=args.yes)
     results, failures = _install_all(plans, args)
     if args.json:
         described = [_describe_result(result) for result in results]
@@ -189,7 +189,7 @@ def _uninstall(args: argparse.Namespace) -> int:
     say(f"Removes {agent.folder} ({agent.record.name} {', '.join(versions)})", file=sys.stderr)
     if args.dry_run:
         return _print_json({"schema": 1, "would_remove": str(agent.folder)}) if args.json else DONE
-    _confirm("Remove it?", args)
+    confirm("Remove it?", is_agreed=args.yes)
     uninstall(args.agent)
     if args.json:
         return _print_json({"schema": 1, "removed": str(agent.folder), "versions": versions})
@@ -254,17 +254,6 @@ def _trial(tested: date | None) -> str:
     if tested is None:
         return "this version was not tried with dragoman"
     return f"this version was tried with dragoman on {tested}"
-
-
-def _confirm(question: str, args: argparse.Namespace) -> None:
-    """Raises `LocalMistake` unless a person says yes."""
-    if args.yes:
-        return
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise LocalMistake("nobody is there to be asked; --yes goes on, --dry-run only shows the plan")
-    say(f"{question} [y/N] ", file=sys.stderr, end="", flush=True)
-    if sys.stdin.readline().strip().casefold() not in ("y", "yes"):
-        raise LocalMistake("not confirmed; nothing has changed")
 
 
 def _progress(text: str) -> None:

@@ -109,7 +109,7 @@ exit status:
     CommandRow(
         name="sessions",
         group="talk to agents",
-        help="list, show, export, search and delete recorded sessions",
+        help="list, show, export, search and forget recorded sessions",
         run="dragoman.cli.sessions:run",
         options="recordings",
         metavar="ACTION",
@@ -121,7 +121,7 @@ examples:
   dragoman sessions export 20260102-0304 a.ndjson
   dragoman sessions import a.ndjson
   dragoman sessions handover last --agent codex --prompt "Now the tests"
-  dragoman sessions delete 20260102-030405-1a2b3c4d
+  dragoman sessions forget 20260102-030405-1a2b3c4d
 
 An ID may be shortened as long as it is clear; `last` is the latest session, and the agent's own id will do.
 `dragoman help journal` describes what is stored, and the format of transcripts.
@@ -175,9 +175,29 @@ with its exit status. At a hub, the new session's id is printed; without --promp
 """,
     ),
     CommandRow(
+        name="sessions forget",
+        help="erase sessions with everything that is kept of them",
+        description="Erase sessions with everything that is kept of them, from the disk too.",
+        run="dragoman.cli.sessions_forget:run",
+        options="recordings",
+        examples="""\
+examples:
+  dragoman sessions forget last                          the latest session; you are asked first
+  dragoman sessions forget --older-than 30d --dry-run    shows what would be erased
+  dragoman sessions forget --agent codex --yes           all sessions with this agent, without a question
+  dragoman sessions forget SESSION --hub                 a session of this user's hub
+
+Erased are the frames, the index of words, originals, snapshots, child sessions, and what the agents that come
+with Dragoman remember of the session. A session that is open, or has a turn running, is kept. The audit log,
+files of other agents, your exports and your backups stay: `dragoman help retention` says why and where.
+
+exit status: 0 all are erased · 1 some are kept, and the text says why · 2 wrong command line · 9 no hub
+""",
+    ),
+    CommandRow(
         name="sessions delete",
-        help="forget sessions and all their text",
-        run="dragoman.cli.sessions:run",
+        help="the same as `forget --yes`",
+        run="dragoman.cli.sessions_forget:run",
         options="recordings",
     ),
     CommandRow(
@@ -789,11 +809,15 @@ exit status:
     CommandRow(
         name="journal",
         group="over the network",
-        help="back up, restore and copy whole journals",
-        description="What is done with whole journals.",
+        help="what is stored and since when; prune, back up, restore and copy it",
+        description="What is stored of sessions, and what is done with whole journals.",
+        run="dragoman.cli.journal_prune:run_status",
+        options="hub",
         metavar="ACTION",
         examples="""\
 examples:
+  dragoman journal                                  how much is stored, since when, and the setting
+  dragoman journal prune --older-than 90d --dry-run
   dragoman journal backup /backup/hub.db
   dragoman journal restore /backup/hub.db
   dragoman journal copy ~/hub.db nats://one:4222,two:4222,three:4222/team
@@ -839,6 +863,25 @@ The backup is examined first. A journal that somebody has open is not replaced: 
 its agents are gone, which remember more than the backup does.
 
 exit status: 0 it is there · 1 it is not, and the text says why · 2 the command line is wrong
+""",
+    ),
+    CommandRow(
+        name="journal prune",
+        help="erase every session in which nothing was said for so long",
+        description="Erase every session in which nothing was said for so long, with all that is kept of it.",
+        run="dragoman.cli.journal_prune:run_prune",
+        options="hub",
+        examples="""\
+examples:
+  dragoman journal prune --older-than 90d --dry-run       shows how much would be erased
+  dragoman journal prune --older-than 90d
+  dragoman journal prune --older-than 30d --journal ~/.local/share/dragoman/history.db
+
+Without --journal it goes through your history, the sessions of the agents that come with Dragoman, and the
+hub's journal. While a hub runs, the hub erases its own: give its token with DRAGOMAN_TOKEN or --token-file.
+To let the hub do it by itself, set keep_days in hub.toml. A run that was killed is finished by the next.
+
+exit status: 0 all are erased · 1 some are kept, and the text says why · 2 the command line is wrong
 """,
     ),
     CommandRow(

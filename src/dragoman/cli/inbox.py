@@ -9,10 +9,16 @@ import os
 import sys
 import time
 
+import msgspec
+
 from dragoman.apps.console import say
 from dragoman.cli.hub_client import HubCaller, JsonObject, hub_and_token, open_hub
+from dragoman.decoders import convert
 from dragoman.errors import CallFailed, DragomanError, LocalMistake
 from dragoman.text.sanitize import sanitize_line
+from dragoman.workspace.policy.act_text import render_view
+from dragoman.workspace.policy.act_view import ActView
+from dragoman.workspace.policy.options import option_name
 from dragoman.workspace.policy.terminal import TerminalLines
 
 
@@ -146,20 +152,32 @@ def remaining(seconds: float) -> str:
     return "waits for less than a minute more, and is refused then"
 
 
+def _subject_lines(request: JsonObject) -> list[str]:
+    """What was judged; a hub that does not say it has judged the request as it stands."""
+    requester = request.get("requester") or ""
+    try:
+        view = convert(request.get("act"), ActView)
+        return render_view(msgspec.structs.replace(view, requester=requester)).split("\n")
+    except msgspec.ValidationError:
+        call = request["params"].get("toolCall") or {}
+        title = call.get("title") or request["params"].get("message") or request["method"]
+        details = {key: call[key] for key in ("kind", "rawInput", "content", "locations") if call.get(key)}
+        text = json.dumps(details, indent=2, ensure_ascii=False) if details else ""
+        return [f"{requester}: {title}" if requester else title, *text.splitlines()]
+
+
 def describe_request(request: JsonObject, *, now: float) -> str:
-    """One request, whole: whoever decides must see what is decided about."""
-    call = request["params"].get("toolCall") or {}
-    title = call.get("title") or request["params"].get("message") or request["method"]
-    requester = f"{request['requester']}: " if request.get("requester") else ""
-    lines = [f"{name_of(request)}  {request['agent']}  {request['title']}", f"  {requester}{title}"]
-    details = {key: call[key] for key in ("kind", "rawInput", "content", "locations") if call.get(key)}
-    if details:
-        lines += ["  " + line for line in json.dumps(details, indent=2, ensure_ascii=False).split("\n")]
+    """One request, whole: whoever decides must see what is decided about. What comes from the agent stands
+    behind a bar, so that no line of it looks like one of ours.
+    """
+    lines = [f"{name_of(request)}  {request['agent']}  {request['title']}"]
+    lines += [f"  │ {line}" for line in _subject_lines(request)]
     if isinstance(request.get("expiresAt"), int | float):
         lines.append(f"  {remaining(float(request['expiresAt']) - now)}")
-    if request.get("rule"):
-        lines.append(f"  asked because: {request['rule']}")
+    why = request.get("rule") or (request.get("act") or {}).get("why")
+    if why:
+        lines.append(f"  asked because: {why}")
     lines += [f"  {line}" for line in risks_of(request)]
     numbered_options = enumerate(options_of(request), 1)
-    lines += [f"    {number}. {words} ({kind})" for number, (_, kind, words) in numbered_options]
+    lines += [f"    {number}. {option_name(words)} ({kind})" for number, (_, kind, words) in numbered_options]
     return "\n".join(sanitize_line(line, exact=True) for line in lines)

@@ -1,12 +1,10 @@
 """The files that `dragoman review` was asked about, listed and read at once.
 
-Without an event loop: where the answer is known, this is most of the work, and loading asyncio would take
-longer. Whatever a file is like, reading it gives a text or a note that says why there is none.
+Whatever a file is like, reading it gives a text or a note that says why there is none.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 from collections.abc import Iterable, Sequence
@@ -35,15 +33,6 @@ class ReviewFile(NamedTuple):
     path: Path | None
     """Where it can be written; None for what is not on the disk."""
     content: SourceText | ReviewNote
-
-    def digest(self) -> bytes:
-        """Another one for another name, and for another content."""
-        content = self.content
-        data = content.data if isinstance(content, SourceText) else repr(content).encode()
-        name = self.name.encode(errors="surrogateescape")
-        return hashlib.sha256(
-            b"%d %d\0%s%s" % (isinstance(content, SourceText), len(name), name, data)
-        ).digest()
 
 
 def read_files(names: Sequence[str], *, stdin_name: str) -> list[ReviewFile]:

@@ -42,6 +42,7 @@ async def _mend_file(
     unsafe: bool,
 ) -> list[Finding]:
     was, changed_lines = sources.texts[path], sources.changed_lines.get(path)
+    untrusted_lines = sources.untrusted_lines.get(path, frozenset())
     text, remaining, applied_count = was.text, findings, 0
     for _ in range(_MOST_PASSES):
         result = apply_fixes(text, remaining, unsafe=unsafe)
@@ -49,8 +50,11 @@ async def _mend_file(
             break
         if changed_lines is not None:  # what was not asked about stays as it is, also in the next pass
             changed_lines = moved_lines(changed_lines, text, result.text)
+        if untrusted_lines:
+            untrusted_lines = moved_lines(untrusted_lines, text, result.text)
         text, applied_count = result.text, applied_count + len(result.applied_findings)
-        remaining = [finding async for finding in review([ReviewSource(path, text, changed_lines)], settings)]
+        source = ReviewSource(path, text, changed_lines, untrusted_lines)
+        remaining = [finding async for finding in review([source], settings)]
     if text == was.text or path not in sources.paths:
         return findings
     try:

@@ -1,4 +1,4 @@
-"""What `dragoman review` does if its answer is not known: it reviews, mends, and says what was found."""
+"""What `dragoman review` does with what it has read: it reviews, mends, and says what was found."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import gc
 import sys
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from dragoman.apps.console import say
 from dragoman.apps.log_lines import sanitize_log_lines
-from dragoman.cli.review_answers import ReviewAnswer, ReviewQuestion
 from dragoman.cli.review_files import ReviewFile
 from dragoman.cli.review_fixes import mend, show_diffs
 from dragoman.cli.review_rules import run_rules
@@ -29,12 +31,12 @@ from dragoman.review import (
     by_severity,
     review,
 )
+from dragoman.review.base_files import BaseFiles
 from dragoman.review.caller_search import broken_callers
 from dragoman.review.formats import as_github, as_json, as_sarif, as_text, summary
 from dragoman.review.git import GitChanges, changes
 from dragoman.review.junit import as_junit
-from dragoman.review.places import BASELINE, default_cache_folder
-from dragoman.review.rule_files import chosen_rules
+from dragoman.review.places import default_cache_folder
 from dragoman.review.rule_links import rules_page
 from dragoman.review.secrets import mask_secrets
 from dragoman.review.text_edits import TextLines
@@ -47,30 +49,40 @@ _PROGRESS = 1.0
 """Seconds after which somebody who waits is told how far it is, and between two such words."""
 
 
-def run_review(args: argparse.Namespace, files: Sequence[ReviewFile], question: ReviewQuestion | None) -> int:
-    """Review and show; the answer is kept for the question. `files` is what was read, if git is not asked."""
+class ReviewAnswer(NamedTuple):
+    """What a run of the command says."""
+
+    status: int
+    out: str
+    err: str
+
+    def show(self) -> int:
+        """Print it; returns the exit status. What is in it was made safe for a terminal."""
+        sys.stdout.write(self.out)
+        if self.err and sys.stderr is not None:
+            sys.stdout.flush()
+            sys.stderr.write(self.err)
+        return self.status
+
+
+def run_review(args: argparse.Namespace, files: Sequence[ReviewFile]) -> int:
+    """Review and show. `files` is what was read, if git is not asked."""
     sanitize_log_lines()
     gc.enable()  # a review may be long; it was off while we were loaded
     if args.list_rules or args.try_rules:
         return run_rules(args)
     try:
-        answer = asyncio.run(_Run(args, _settings(args), files).run())
+        return asyncio.run(_Run(args, files).run()).show()
     except ToolFailed as error:
         say(f"dragoman review: {error}", file=sys.stderr)
         return FAILED
-    if question is not None and answer.status != FAILED:
-        question.write(files, answer)
-    return answer.show()
 
 
 def _settings(args: argparse.Namespace) -> ReviewSettings:
-    baseline_path = Path(args.baseline) if args.baseline else BASELINE if BASELINE.is_file() else None
     return ReviewSettings(
-        rules=chosen_rules(Path.cwd(), args.rules),
         only=tuple(args.only),
         without=tuple(args.without),
         severity=Severity(args.severity),
-        baseline=Baseline.read(baseline_path) if baseline_path and not args.write_baseline else None,
         deadline=args.deadline,
         cache=None if args.no_cache else str(default_cache_folder()),
         use_ruff=not args.no_tools,
@@ -81,11 +93,9 @@ def _settings(args: argparse.Namespace) -> ReviewSettings:
 class _Run:
     """One run of the command."""
 
-    def __init__(
-        self, args: argparse.Namespace, settings: ReviewSettings, files: Sequence[ReviewFile]
-    ) -> None:
+    def __init__(self, args: argparse.Namespace, files: Sequence[ReviewFile]) -> None:
         self._options = args
-        self._settings = settings
+        self._settings = _settings(args)
         self._files = files
         self._notes: list[ReviewNote] = []
         self._review_sources = ReviewSources(self._notes.append)
@@ -98,7 +108,9 @@ class _Run:
         if options.staged and options.fix:
             raise LocalMistake("--fix writes files, and --staged looks at the index: use --diff")
         with _Progress(self):
-            findings = await self._review(await self._sources())
+            sources = await self._sources()
+            await self._load_rules()
+            findings = await self._review(sources)
             if self._changes is not None:
                 findings += await broken_callers(
                     self._changes, Path.cwd(), self._settings, is_staged=options.staged
@@ -125,6 +137,17 @@ class _Run:
         if options.staged:
             return sources.staged_files(git_changes, whole=options.whole_files)
         return sources.changed_files(git_changes, whole=options.whole_files)
+
+    async def _load_rules(self) -> None:
+        """The rules and the baseline, as the base of a change has them."""
+        options = self._options
+        with BaseFiles(Path.cwd(), self._changes) as files:
+            rules = await files.rules(tuple(options.rules))
+            baseline = None if options.write_baseline else await files.baseline(options.baseline)
+        self._settings = replace(self._settings, rules=rules, baseline=baseline)
+        self._notes += [
+            ReviewNote(name, f"not used: {options.diff} does not have it") for name in files.missing_names
+        ]
 
     async def _review(self, sources: AsyncIterator[ReviewSource]) -> list[Finding]:
         review_stream = review(self._count_sources(sources), self._settings, note=self._notes.append)

@@ -26,6 +26,8 @@ class ReviewSources:
         """Where it can be written; nothing for what is not on the disk."""
         self.changed_lines: dict[str, frozenset[int]] = {}
         """Of files of which only some lines are reviewed: those lines."""
+        self.untrusted_lines: dict[str, frozenset[int] | None] = {}
+        """Of files of a change that is reviewed against a base: lines that must not silence a rule."""
         self._note = note
 
     async def files(self, files: Iterable[ReviewFile]) -> AsyncIterator[ReviewSource]:
@@ -43,10 +45,11 @@ class ReviewSources:
         """Files as they are on the disk, with the lines that changed."""
         for file in changes.files:
             path = changes.top / file.path
-            if is_worth_it(file.path) and not path.is_symlink():
-                source = await self._read(path)
+            is_wanted = is_worth_it(file.path, is_trusted=changes.judge is None)
+            if is_wanted and not path.is_symlink():
+                source = await self._read(path, is_trusted=changes.judge is None)
                 if source is not None:
-                    yield self._narrow(source, None if whole else file.lines)
+                    yield self._narrow(source, changes, file, whole=whole)
 
     async def staged_files(
         self, changes: repository.GitChanges, *, whole: bool
@@ -59,20 +62,29 @@ class ReviewSources:
             name = short_path(changes.top / file.path)
             source = self._keep(name, decode(data) or ReviewNote(name, "not reviewed: it is no text"))
             if source is not None:
-                yield self._narrow(source, None if whole else file.lines)
+                yield self._narrow(source, changes, file, whole=whole)
 
-    def _narrow(self, source: ReviewSource, lines: frozenset[int] | None) -> ReviewSource:
+    def _narrow(
+        self,
+        source: ReviewSource,
+        changes: repository.GitChanges,
+        file: repository.GitChangedFile,
+        *,
+        whole: bool,
+    ) -> ReviewSource:
+        lines = None if whole else file.lines
         if lines is not None:
             self.changed_lines[source.path] = lines
-        return source._replace(changed_lines=lines)
+        self.untrusted_lines[source.path] = changes.untrusted_lines(file)
+        return source._replace(changed_lines=lines, untrusted_lines=changes.untrusted_lines(file))
 
-    async def _read(self, path: Path) -> ReviewSource | None:
+    async def _read(self, path: Path, *, is_trusted: bool) -> ReviewSource | None:
         """Nothing if it is not there: git lists what was deleted, too."""
         if not await asyncio.to_thread(path.exists):
             return None
         name = short_path(path)
         self.paths[name] = path
-        return self._keep(name, await asyncio.to_thread(read_text, path))
+        return self._keep(name, await asyncio.to_thread(read_text, path, is_trusted=is_trusted))
 
     def _keep(self, name: str, read: SourceText | ReviewNote) -> ReviewSource | None:
         if isinstance(read, ReviewNote):

@@ -37,13 +37,16 @@ class SessionFamily:
         self.members: dict[str, FamilyMember] = {}
         self.names: dict[str, dict[str, str]] = {}
         """By stream: what the agent calls its children, and the hub."""
+        self.agent_ids: dict[str, set[str]] = {}
+        """By stream: what its agents call the session."""
 
     async def read(self, journal: Journal, stream: str) -> SessionFamily:
         self.members[stream] = FamilyMember(stream=stream)
         remaining = [stream]
         while remaining:
             parent = remaining.pop()
-            for own, child in (await _children_in(journal, parent)).items():
+            children, self.agent_ids[parent] = await _children_in(journal, parent)
+            for own, child in children.items():
                 info = await journal.info(child)
                 if info is None or child in self.members or len(self.members) >= MOST_STREAMS:
                     continue  # it was deleted, or there are too many
@@ -61,19 +64,24 @@ class SessionFamily:
         return own
 
 
-async def _children_in(journal: Journal, stream: str) -> dict[str, str]:
-    """Children that a stream of a hub names, by the agent's own ids; none for any other stream."""
+async def _children_in(journal: Journal, stream: str) -> tuple[dict[str, str], set[str]]:
+    """What a stream of a hub says: its children by the agent's own ids, and the session's own ids in agents.
+    Any other stream says nothing of it.
+    """
     children: dict[str, str] = {}
+    agent_ids: set[str] = set()
     is_first = True
     async for page in journal.replay(stream):
         for entry in page:
             note = read_note(entry.frame) if entry.direction == "note" else None
             if is_first and note is None:
-                return {}  # no hub has written it
+                return {}, agent_ids  # no hub has written it
             is_first = False
             if note is not None and note.hub == "child":
                 children[note.own or note.session] = note.session
-    return children
+            elif note is not None and note.hub == "bound":
+                agent_ids.add(note.session)
+    return children, agent_ids
 
 
 async def export_family(journal: Journal, stream: str) -> AsyncIterator[bytes]:

@@ -21,8 +21,8 @@ from dragoman.apps.files import FileAct, explain_error
 from dragoman.apps.recorded_sessions import SessionMistake, find_session
 from dragoman.apps.running_marks import with_current_state
 from dragoman.cli.session_family import export_family
+from dragoman.cli.sessions_forget import finish_forgetting
 from dragoman.errors import JournalDamaged, JournalError
-from dragoman.hub.folder_lock import running_hub
 from dragoman.hub.session.notes import parent_in
 from dragoman.journal import Journal, StreamInfo, open_journal
 from dragoman.journal.conversation import Moment, MomentFold
@@ -70,6 +70,7 @@ async def _run(args: argparse.Namespace, path: Path) -> None:
                 f"saved, {salvage.lost_entries} lost. The damaged file is kept as {salvage.damaged_file}.",
                 file=sys.stderr,
             )
+        await finish_forgetting(journal)
         await ACTIONS[args.action](journal, args)
 
 
@@ -168,31 +169,12 @@ async def _import(journal: Journal, args: argparse.Namespace) -> None:
     say(stream)
 
 
-async def _delete(journal: Journal, args: argparse.Namespace) -> None:
-    # A hub knows its sessions without asking the journal again: it could not store another word of this one.
-    hub = running_hub(Path(args.journal)) if args.journal and not _is_history(args.journal) else ""
-    if hub:
-        raise SessionMistake(
-            f"a {hub} uses this journal: delete the session on its page, or end the hub first"
-        )
-    # All are found before one is deleted: a mistake in the last must not cost the first.
-    infos = [await find_session(journal, name) for name in args.ids]
-    for info in infos:
-        if await journal.delete(info.stream):
-            say(f"deleted {sanitize_line(info.stream)}")
-
-
-def _is_history(path: str) -> bool:
-    return _real(path) == _real(str(history_path()))
-
-
 ACTIONS = {
     "list": _list,
     "show": _show,
     "search": _search,
     "export": _export,
     "import": _import,
-    "delete": _delete,
 }
 
 

@@ -17,6 +17,7 @@ from dragoman.errors import LocalMistake
 from dragoman.hub.settings import settings_path
 from dragoman.hub.settings_file import load_settings
 from dragoman.journal.history import history_path
+from dragoman.sdk.kit.journal_lender import sessions_path
 from dragoman.sdk.known.config import config_path
 from dragoman.system.folders import user_folder
 from dragoman.version import VERSION
@@ -71,6 +72,7 @@ def find_places() -> Iterator[FileLocation]:
     yield _place("answers", "answers that were given for good", policy.remembered_file)
     yield _place("coder", "the model of `dragoman agent code` (`dragoman help coder`)", code_path(os.environ))
     yield _place("history", "sessions of `dragoman run` and `chat`", history_path())
+    yield _place("sessions", "what `dragoman agent code` and `review` remember", sessions_path())
     yield _place("journal", "sessions of the hub", journal)
     yield _place(
         "tokens", "who may come to the hub, hashed", os.path.join(os.path.dirname(journal), "tokens.json")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
@@ -45,6 +45,7 @@ from dragoman.hub.push.notifier import PushNotifier
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import encode_json, value_of, without_ours
 from dragoman.journal import Journal
+from dragoman.journal.erasure import SessionEraser, SessionNames
 from dragoman.runtime.locks import KeyedLock
 from dragoman.runtime.owner import TaskOwner
 from dragoman.schema.waits import bound
@@ -94,6 +95,9 @@ class Hub:
         self.reminders = Reminders(journal)
         self.changes = TurnChanges(is_enabled=self.options.changes, keep_seconds=self.options.changes_kept)
         self.changes.far_side = self._far_side
+        self.eraser = SessionEraser(journal)
+        """Forgets sessions. Whoever keeps anything of a session registers there."""
+        self.eraser.register(self._erase_changes)
         self.views = SessionViews(self)
         self.methods = Methods(self, self.views)
         self.trace = trace
@@ -286,13 +290,17 @@ class Hub:
         try:
             if deletes:
                 self.pending_descriptions.get(session.stream, {}).clear()
-                await self.journal.delete(session.stream)
+                await self.eraser.erase([SessionNames(session.stream, (session.state.agent_session,))])
             else:
                 await self.journal.describe(session.stream, state="closed")
         except JournalError as error:
             log.warning("session %s is closed, and listed as if it were not: %s", session.id, error)
         self.changes.forget(session.id)
         await self._forget(session)
+
+    async def _erase_changes(self, sessions: Sequence[SessionNames]) -> None:
+        for session in sessions:
+            self.changes.forget(session.stream)
 
     async def _forget(self, session: LiveSession) -> None:
         for follower in session.followers:

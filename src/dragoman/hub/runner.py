@@ -45,6 +45,7 @@ from dragoman.hub.push.setup import open_push
 from dragoman.hub.settings import HubSettings, changed_settings, offered_agents
 from dragoman.runtime.loop_watch import SWITCH, LoopWatch, log_slow_callback
 from dragoman.runtime.owner import TaskOwner
+from dragoman.sdk.kit.journal_lender import erase_sessions
 from dragoman.system.replacement import replace_file
 from dragoman.transport.contract import TransportLimits
 from dragoman.transport.http_connection import Bounds
@@ -134,6 +135,7 @@ async def run_hub(settings: HubSettings, *, page: object = None) -> AsyncIterato
             trace=observer.prompt if spans is not None else None,
             ownership=place.cluster,
         )
+        hub.eraser.register(erase_sessions)
         store = TokenStore(settings.tokens_path)
         token = store.first_token()
         admission = Admission({}, hosts=door.names(settings), origins=settings.origins)
@@ -309,6 +311,7 @@ def options_of(settings: HubSettings) -> HubOptions:
         unread=settings.limits.unread,
         sessions=settings.limits.sessions,
         originals_kept=settings.limits.originals,
+        keep_days=settings.keep_days,
         files=settings.files,
         expire=settings.approvals.expire,
         on_expiry=settings.approvals.on_expiry,

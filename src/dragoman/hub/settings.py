@@ -162,6 +162,8 @@ class HubSettings(Struct, frozen=True, kw_only=True):
     listen: Place = "127.0.0.1:8765"
     journal: Store = ""
     durability: Durability = "full"
+    keep_days: CountOrNone = 0
+    """Days after which a session is forgotten in which nothing is said; 0 keeps all."""
     hosts: Hosts = ()
     origins: Origins = ()
     hubs: HubAddresses = ()

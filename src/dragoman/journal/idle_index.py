@@ -1,4 +1,5 @@
-"""Makes the index of words while nobody appends, so that whoever searches finds it made.
+"""What a journal does while nobody appends: it makes the index of words, so that whoever searches finds it
+made, and writes its file anew after deletions, so that nothing of them is left in it.
 
 It works in small steps with pauses between them, because a step holds the one thread that writes, and stops
 when somebody appends. What another process appends meanwhile is left to the search, which looks again.
@@ -22,11 +23,19 @@ STEP_ENTRIES = 500
 
 PAUSE_SECONDS = 0.05
 
+SCRUBBED_BYTES = 1024 * 1024 * 1024
+"""A larger file is written anew only when a person asks for it: whoever appends waits for ten seconds."""
+
 
 class WordJournal(Protocol):
     """A journal whose index of words can be made in steps."""
 
     appends: int
+    has_residue: bool
+
+    @property
+    def size(self) -> int: ...
+    async def scrub(self) -> bool: ...
 
     async def index_words(self, *, most: int) -> bool: ...
 
@@ -39,10 +48,13 @@ async def index_while_idle(
     while True:
         await asyncio.sleep(quiet)
         now = journal.appends
-        if now != before or now == indexed_appends:
+        is_scrubbed = not journal.has_residue or journal.size > SCRUBBED_BYTES
+        if now != before or (now == indexed_appends and is_scrubbed):
             before = now
             continue
         try:
+            if not is_scrubbed:
+                await journal.scrub()
             while journal.appends == now:
                 if not await journal.index_words(most=STEP_ENTRIES):
                     indexed_appends = now

@@ -85,11 +85,13 @@ async def copy_journal(source: Journal, target: Journal, clock: CopyClock) -> As
             yield await _copy_stream(source, target, clock, now, target_infos.get(info.stream))
 
 
-async def all_streams(journal: Journal) -> AsyncIterator[StreamInfo]:
-    """Every stream of a journal, the latest change first."""
+async def all_streams(
+    journal: Journal, *, agent: str | None = None, state: str | None = None, session: str | None = None
+) -> AsyncIterator[StreamInfo]:
+    """Every stream of a journal that fits, the latest change first."""
     cursor = None
     while True:
-        page = await journal.list(limit=500, cursor=cursor)
+        page = await journal.list(agent=agent, state=state, session=session, limit=500, cursor=cursor)
         for info in page.streams:
             yield info
         cursor = page.cursor

@@ -96,6 +96,10 @@ class SqliteJournal:
         """What was saved from a damaged file when this one was opened; None if it was sound."""
         self.appends = 0
         """How often somebody has appended here. Other processes may append too."""
+        self.has_residue = False
+        """Whether text of deleted streams may still be in the file; see `scrub`."""
+        self._deletions = self._last_swept = 0
+        self._sweeping = asyncio.Lock()
         self._durability = durability
         self._redact = redact
         self._busy_seconds = busy_seconds
@@ -276,10 +280,35 @@ class SqliteJournal:
         )
 
     async def delete(self, stream: str) -> bool:
+        """Deletions that come together share the work that follows them, which takes as long as the index of
+        words is large. What is then still in the file, `scrub` removes.
+        """
         was_deleted = await self._write.do(lambda base: streams.delete(base, stream))
         if was_deleted:
-            await self._write.do(streams.forget_traces, alone=True)
+            self.has_residue = True
+            self._deletions += 1
+            number = self._deletions
+            async with self._sweeping:
+                if self._last_swept < number:
+                    number = self._deletions
+                    await self._write.do(streams.forget_traces, alone=True)
+                    self._last_swept = number
         return was_deleted
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file."""
+        return self.path.stat().st_size
+
+    async def scrub(self) -> bool:
+        """Write the file anew if anything was deleted since that was done last; says whether it was. Whoever
+        appends waits meanwhile: about a second for 100 MB.
+        """
+        if not self.has_residue:
+            return False
+        await self._write.do(streams.scrub, alone=True)
+        self.has_residue = False
+        return True
 
     async def originals(self, stream: str) -> Mapping[int, bytes]:
         return await self._read.ask(lambda base: originals.read(base, streams.clean(stream), seal=self._seal))
@@ -327,6 +356,7 @@ class SqliteJournal:
         try:
             probe(connection)
             check_mark(connection, self._seal, name=str(self.path))
+            self.has_residue = streams.has_residue(connection)
             sqlite_file.close_to_others(self.path)
             self._watch.start()
         except BaseException:

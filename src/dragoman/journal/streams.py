@@ -342,6 +342,10 @@ def listing(
     return StreamListing(streams=infos, cursor=make_cursor(last[8], last[0]) if last and sound else None)
 
 
+SET_RESIDUE = "replace into unkeyed values (0, 0, 0)"
+"""Says, in the transaction of a deletion, that the file has to be scrubbed. No stream has the number 0."""
+
+
 def delete(connection: sqlite3.Connection, stream: str) -> bool:
     # By its number and unchecked: what is damaged can be deleted too.
     row = connection.execute("select number from streams where stream = ?", (clean(stream),)).fetchone()
@@ -356,12 +360,27 @@ def delete(connection: sqlite3.Connection, stream: str) -> bool:
     connection.execute("delete from unkeyed where number = ?", (number,))
     connection.execute("delete from entries where number = ?", (number,))
     connection.execute("delete from streams where number = ?", (number,))
+    connection.execute(SET_RESIDUE)
     return True
 
 
 def forget_traces(connection: sqlite3.Connection) -> None:
     """Remove what a deletion leaves behind: words in the index's older segments, pages in the log."""
     connection.execute("insert into words (words) values ('optimize')")
+    empty_log(connection)
+
+
+def has_residue(connection: sqlite3.Connection) -> bool:
+    return connection.execute("select 1 from unkeyed where number = 0").fetchone() is not None
+
+
+def scrub(connection: sqlite3.Connection) -> None:
+    """Write the file anew. SQLite overwrites what it deletes, but not the copies that it has left in the free
+    part of a page when it divided that page among others.
+    """
+    connection.execute("insert into words (words) values ('optimize')")
+    connection.execute("vacuum")
+    connection.execute("delete from unkeyed where number = 0")
     empty_log(connection)
 
 

@@ -68,7 +68,7 @@ class Assessor:
         failures: list[str] = []
         inspected_count, why = 0, ""
         for look in looks_of(proposal):
-            path, text, _ = look.source
+            path, text = look.source.path, look.source.text
             try:
                 answer = await inspector.inspect(path, text, has_ruff=False, longest=look.longest)
             except ToolFailed as error:

@@ -22,6 +22,9 @@ from dragoman.review.text_edits import TextLines
 
 VERSION = 1
 
+LONG = 2_000
+"""Characters of a line that may hold thousands of secrets; of more only these around a secret count."""
+
 
 class BadBaseline(LocalMistake):
     """The file is no baseline."""
@@ -72,6 +75,7 @@ def fingerprint(finding: Finding, lines: TextLines) -> str:
     line = lines.line(place.line)
     if finding.is_secret:
         end = place.end_column - 1 if place.end_line == place.line else len(line)
-        line = line[: place.column - 1] + line[end:]
+        around = LONG if len(line) > LONG else len(line)
+        line = line[max(0, place.column - 1 - around) : place.column - 1] + line[end : end + around]
     parts = (finding.rule, place.path, " ".join(line.split()))
     return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:20]

@@ -38,7 +38,7 @@ async def broken_callers(
     if not functions:
         return []
     paths = [path for path in await list_files(folder) or [] if path.suffix == ".py"]
-    return await asyncio.to_thread(_search, paths[:MOST_FILES], changes.top, folder, functions, settings)
+    return await asyncio.to_thread(_search, paths[:MOST_FILES], changes, folder, functions, settings)
 
 
 async def _read(path: Path) -> bytes | None:
@@ -61,20 +61,25 @@ def _text(data: bytes) -> str:
 
 def _search(
     paths: Sequence[Path],
-    top: Path,
+    changes: GitChanges,
     folder: Path,
     functions: Sequence[ChangedFunction],
     settings: ReviewSettings,
 ) -> list[Finding]:
     baseline = settings.baseline.counter() if settings.baseline else Counter()
     names = [function.name.encode() for function in functions]
+    untrusted_lines = {file.path: changes.untrusted_lines(file) for file in changes.files}
     findings: list[Finding] = []
     for path in paths:
         data = _bytes_of(path)
         if data is None or not any(name in data for name in names):
             continue
-        source = ReviewSource(path.relative_to(folder).as_posix(), _text(data))
-        inside = path.resolve().relative_to(top.resolve()).as_posix()
+        inside = path.resolve().relative_to(changes.top.resolve()).as_posix()
+        source = ReviewSource(
+            path.relative_to(folder).as_posix(),
+            _text(data),
+            untrusted_lines=untrusted_lines.get(inside, frozenset()),
+        )
         calls = broken_calls(source, inside, functions)
         findings += FindingFilter(source, "python", settings, baseline).filter(calls)
     return findings

@@ -24,6 +24,7 @@ from dragoman.review.places import find_oxlint, find_ruff
 from dragoman.review.programs import ToolFailed
 from dragoman.review.settings import ReviewSettings
 from dragoman.review.source import ReviewNote, ReviewSource
+from dragoman.review.suppression import without_tool_marks
 
 if TYPE_CHECKING:
     from dragoman.review.inspectors import Inspector
@@ -177,7 +178,8 @@ class _Review:
         if not source.text.isascii():
             source = source._replace(text=_SURROGATES.sub("\ufffd", source.text))
         language = language_of(source.path, source.text)
-        return _ReviewJob(source, language, FindingFilter(source, language, self._settings, self._baseline))
+        sieve = FindingFilter(source, language, self._settings, self._baseline)
+        return _ReviewJob(source._replace(text=without_tool_marks(source)), language, sieve)
 
     async def _look_through(self, lane: _Lane) -> None:
         inspector: Inspector | None = None
@@ -231,7 +233,7 @@ class _Review:
             await self._report(job, findings)
 
     async def _inspect(self, inspector: Inspector, job: _ReviewJob) -> None:
-        path, text, _ = job.source
+        path, text = job.source.path, job.source.text
         try:
             answer = await inspector.inspect(path, text, has_ruff=job.has_ruff)
         except ToolFailed as error:

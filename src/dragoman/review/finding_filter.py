@@ -26,8 +26,9 @@ class FindingFilter:
         self._settings = settings
         self._baseline = baseline
         self._lines: TextLines | None = None
-        self._suppressions = Suppressions(source.path, source.text, language)
+        self._suppressions = Suppressions(source, language)
         self._counts: Counter[str] = Counter()
+        self._fingerprints: dict[tuple[str, int], str] = {}
         self._reported_keys: set[tuple[str, int, int]] = set()
 
     def complaints(self) -> Iterator[Finding]:
@@ -67,4 +68,10 @@ class FindingFilter:
     def _fingerprint(self, finding: Finding) -> str:
         if self._lines is None:
             self._lines = TextLines(self._source.text)
-        return fingerprint(finding, self._lines)
+        if finding.is_secret:
+            return fingerprint(finding, self._lines)
+        # The same for all findings of a rule in a line, and to read a line that a program wrote takes long.
+        key = (finding.rule, finding.line)
+        if key not in self._fingerprints:
+            self._fingerprints[key] = fingerprint(finding, self._lines)
+        return self._fingerprints[key]

@@ -26,6 +26,8 @@ _DIFF = (
     *("--ignore-submodules", "--diff-filter=d", "--src-prefix=a/", "--dst-prefix=b/"),
 )
 _LONG = 5_000
+_MOST_COPIES = 1_000
+_LOG = "--format=%h %ad %an%n%w(0,2,2)%B%w(0,0,0)"
 _HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _ESCAPE = re.compile(rb'\\([0-7]{3}|["\\abfnrtv])')
 _LETTERS = {b"a": 7, b"b": 8, b"t": 9, b"n": 10, b"v": 11, b"f": 12, b"r": 13, b'"': 34, b"\\": 92}
@@ -52,6 +54,15 @@ class GitChanges(NamedTuple):
     base: str | None
     """The commit that was compared with; None if there is none yet."""
     files: tuple[GitChangedFile, ...]
+    deleted_paths: tuple[str, ...] = ()
+    """Files that are gone."""
+    judge: str | None = None
+    """The commit that was named to compare with: rules, baseline and comments that silence rules are those of
+    it, because a change must not bring the rules of its own review. None: those on the disk hold."""
+
+    def untrusted_lines(self, file: GitChangedFile) -> frozenset[int] | None:
+        """Lines of a file, or None for all of them, that must not silence a rule."""
+        return frozenset() if self.judge is None else file.lines
 
 
 async def find_top(folder: Path) -> Path | None:
@@ -78,17 +89,22 @@ async def changes(
     top = await find_top(folder)
     if top is None:
         raise GitRefused(f"{folder} is in no git repository, or git is not installed")
-    base = await _base(folder, against)
+    judge = None if against is None else await _revision(folder, against)
+    base = await _base(folder, judge)
     with await _isolate(folder) as isolation:
         flags = ["--cached"] if is_staged else []
         empty = _must(await _look(folder, isolation, "hash-object", "-t", "tree", "--stdin")).decode().strip()
         diff = await _look(folder, isolation, *_DIFF, *flags, base or empty, "--", *paths)
         files = list(read_diff(_must(diff)))
+        deleted = ("diff", "--name-only", "--no-ext-diff", "--find-renames", "--diff-filter=D", "-z", *flags)
+        deleted_paths = foreign_git.read_names(
+            _must(await _look(folder, isolation, *deleted, base or empty, "--", *paths))
+        )
         if not is_staged:
             words = ("ls-files", "--others", "--exclude-standard", "--full-name", "-z", "--", *paths)
             other_names = _must(await _look(folder, isolation, *words))
             files += [GitChangedFile(name, None) for name in foreign_git.read_names(other_names)]
-    return GitChanges(top, base, tuple(files))
+    return GitChanges(top, base, tuple(files), tuple(deleted_paths), judge)
 
 
 async def list_files(folder: Path) -> list[Path] | None:
@@ -104,6 +120,33 @@ async def text_at(top: Path, revision: str, path: str) -> bytes | None:
     """A file as it was at a revision, or as it is in the index (revision `:0`); None if it was not there."""
     result = await _ask(top, "cat-file", "blob", f"{revision}:{path}")
     return result.out if result.status == 0 else None
+
+
+async def copy_at(top: Path, revision: str, path: str, folder: Path) -> None:
+    """Copy a file, or the files below a folder, as they were at a revision. Links are left out."""
+    words = ("ls-tree", "-r", "-z", "--full-tree", revision, "--", path)
+    for row in _must(await _ask(top, *words)).split(b"\0")[:-1][:_MOST_COPIES]:
+        mode_type_id, _, name = row.partition(b"\t")
+        place = folder / os.fsdecode(name)
+        if mode_type_id.startswith(b"100") and ".." not in place.parts:
+            data = await text_at(top, revision, os.fsdecode(name))
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(data or b"")
+
+
+async def log(top: Path, path: str | None = None, *, since: str | None = None, most: int = 20) -> str:
+    """The last commits, newest first: id, date, author and message; of a file, or since a commit.
+
+    `path` is relative to the top of the repository. Raises `ToolFailed`.
+    """
+    head = await _base(top, None)
+    if head is None:
+        return ""
+    revisions = [head] if since is None else [head, f"^{since}"]
+    paths = [] if path is None else [path]
+    with await _isolate(top) as isolation:
+        words = ("log", f"--max-count={most}", "--no-color", "--date=short", _LOG, *revisions, "--", *paths)
+        return _must(await _look(top, isolation, *words)).decode("utf-8", "replace").strip()
 
 
 class GitBlame(NamedTuple):
@@ -228,18 +271,22 @@ def _unescape(match: re.Match[bytes]) -> bytes:
     return bytes([_LETTERS[escape] if escape in _LETTERS else int(escape, 8) & 0xFF])
 
 
-async def _base(folder: Path, against: str | None) -> str | None:
-    if against is None:
+async def _base(folder: Path, revision: str | None) -> str | None:
+    if revision is None:
         head = await _ask(folder, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
         return head.out.decode().strip() if head.status == 0 else None
-    if against.startswith("-"):
-        raise GitRefused(f"{against!r} is no revision")
-    revision = await _ask(folder, "rev-parse", "--verify", "--quiet", f"{against}^{{commit}}")
-    if revision.status != 0:
-        raise GitRefused(f"there is no revision {against!r} in this repository")
     # What others did on that branch meanwhile is not a change of ours.
-    merge_base = await _ask(folder, "merge-base", revision.out.decode().strip(), "HEAD")
-    return (merge_base if merge_base.status == 0 else revision).out.decode().strip().partition("\n")[0]
+    merge_base = await _ask(folder, "merge-base", revision, "HEAD")
+    return merge_base.out.decode().strip().partition("\n")[0] if merge_base.status == 0 else revision
+
+
+async def _revision(folder: Path, name: str) -> str:
+    if name.startswith("-"):
+        raise GitRefused(f"{name!r} is no revision")
+    revision = await _ask(folder, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+    if revision.status != 0:
+        raise GitRefused(f"there is no revision {name!r} in this repository")
+    return revision.out.decode().strip()
 
 
 def _must(result: ProgramResult) -> bytes:
@@ -254,7 +301,10 @@ async def _isolate(folder: Path) -> foreign_git.Isolation:
     if places is None:
         raise ToolFailed("git", "the path of the repository holds a line break")
     settings = await _ask(folder, *foreign_git.READ_SETTINGS)  # ends with 1 if none of them is set
-    return foreign_git.Isolation(_program(), places, settings=foreign_git.read_settings(settings.out))
+    # What is text is told by its content: attributes that call it binary would hide a change.
+    return foreign_git.Isolation(
+        _program(), places, settings=foreign_git.read_settings(settings.out), attributes="* !diff\n"
+    )
 
 
 async def _look(folder: Path, isolation: foreign_git.Isolation, *words: str) -> ProgramResult:

@@ -25,7 +25,7 @@ class PlainRules:
 
     def findings(self, source: ReviewSource, *, longest: int) -> Iterator[Finding]:
         """What they find in a text; lines count up to `longest` characters."""
-        path, text, _ = source
+        path, text = source.path, source.text
         language = language_of(path, text)
         spans = LexicalSpans(text, language)
         yield from text_findings(path, TextLines(text), spans, language, self._rules, longest=longest)

@@ -173,7 +173,7 @@ def looks_of(proposal: Proposal) -> Iterator[RiskLook]:
 
 def risks_in(look: RiskLook, findings: Iterable[Finding]) -> Iterator[Risk]:
     """The findings of one text, as far as they are risks."""
-    path, _, changed_lines = look.source
+    path, changed_lines = look.source.path, look.source.changed_lines
     for finding in findings:
         rule, severity, title = finding.rule, finding.severity, finding.title
         if look.is_command:

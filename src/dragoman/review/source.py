@@ -16,6 +16,9 @@ class ReviewSource(NamedTuple):
     text: str
     changed_lines: frozenset[int] | None = None
     """The lines to report on, or None for all of them."""
+    untrusted_lines: frozenset[int] | None = frozenset()
+    """Lines, or None for all of them, in which no comment silences a rule: they are part of a change that is
+    reviewed against a base, and a change must not silence its own review."""
 
 
 class ReviewNote(NamedTuple):

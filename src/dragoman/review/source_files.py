@@ -44,7 +44,8 @@ _LOCKS = frozenset(
         *("go.sum", "flake.lock", "mix.lock", "packages.lock.json", "pubspec.lock"),
     }
 )
-_MADE = (".min.js", ".min.css", ".map", ".bundle.js", ".pb.go", "_pb2.py", "_pb2.pyi", ".g.dart", ".snap")
+_MADE_CODE = (".min.js", ".bundle.js", ".pb.go", "_pb2.py", "_pb2.pyi", ".g.dart")
+_MADE = (*_MADE_CODE, ".min.css", ".map", ".snap")
 _BINARY = frozenset(
     {
         *(".png", ".jpg", ".jpeg", ".gif", ".webp", ".ico", ".bmp", ".tiff", ".pdf", ".zip", ".gz", ".bz2"),
@@ -75,10 +76,12 @@ class SourceText(NamedTuple):
         return self.mark + text.encode(self.codec)
 
 
-def is_worth_it(path: str) -> bool:
-    """Whether a file that nobody named is reviewed."""
+def is_worth_it(path: str, *, is_trusted: bool = True) -> bool:
+    """Whether a file that nobody named is reviewed. Code of a change that is not trusted is, whatever it is
+    called: a name that says that a program wrote it would hide it.
+    """
     name = path.replace("\\", "/").rpartition("/")[2].lower()
-    if name in _LOCKS or name.endswith(_MADE):
+    if name in _LOCKS or (name.endswith(_MADE) and (is_trusted or not name.endswith(_MADE_CODE))):
         return False
     return os.path.splitext(name)[1] not in _BINARY
 
@@ -93,7 +96,7 @@ def files_below(folder: Path) -> Iterator[Path]:
                 yield path
 
 
-def read_text(path: Path, *, largest: int = LARGEST) -> SourceText | ReviewNote:
+def read_text(path: Path, *, largest: int = LARGEST, is_trusted: bool = True) -> SourceText | ReviewNote:
     """The text of a file, or why there is none."""
     try:
         with open_regular(path) as file:
@@ -104,16 +107,20 @@ def read_text(path: Path, *, largest: int = LARGEST) -> SourceText | ReviewNote:
     except OSError as error:
         is_failure = error.errno != errno.EINVAL  # something else than a file is nothing to review
         return ReviewNote(str(path), f"not reviewed: {error.strerror or error}", is_failure=is_failure)
-    return decode(data) or ReviewNote(str(path), "not reviewed: it is no text")
+    return decode(data, is_trusted=is_trusted) or ReviewNote(str(path), "not reviewed: it is no text")
 
 
-def decode(data: bytes) -> SourceText | None:
-    """Bytes as text: UTF-8, or UTF-16 if marked as such. Anything else is never guessed."""
+def decode(data: bytes, *, is_trusted: bool = True) -> SourceText | None:
+    """Bytes as text: UTF-8, or UTF-16 if marked as such. Anything else is never guessed, but for a change
+    that is not trusted: one wrong byte would hide it, and in Latin-1 every byte is a character.
+    """
     mark, codec = next(((mark, codec) for mark, codec in _MARKS if data.startswith(mark)), (b"", "utf-8"))
     try:
         text = data[len(mark) :].decode(codec)
     except UnicodeDecodeError:
-        return None
+        if is_trusted:
+            return None
+        mark, codec, text = b"", "latin-1", data.decode("latin-1")
     return None if "\0" in text else SourceText(text, data, codec, mark)
 
 

@@ -3,6 +3,9 @@
 One on a line of code holds for that line, one on a line of its own for the next, and `ignore-file[rule]` for
 the whole file. It must name what it silences: a comment that silences everything would also silence what
 nobody had thought of. What does not is a finding itself, and so is one that gives no reason.
+
+In untrusted lines, those of a change that is reviewed against a base, a comment silences nothing and is a
+finding itself. One of the base does not silence a line that the change has put below it.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from typing import NamedTuple
 
 from dragoman.review.finding import Finding, Severity
 from dragoman.review.lexer import LexicalSpans
+from dragoman.review.source import ReviewSource
 from dragoman.review.text_edits import TextLines
 
 _MARK = re.compile(
@@ -20,6 +24,8 @@ _MARK = re.compile(
 )
 _CLOSINGS = re.compile(r"(?:\*/|-->|-\}|#>)\s*$")
 _WORDS = re.compile(r"\w")
+_TOOL_MARKS = re.compile(r"noqa|\b(?:eslint|oxlint)-disable|\bruff:[ \t]*(?:disable|ignore)", re.IGNORECASE)
+"""How linters of others are silenced."""
 
 
 class Complaint(NamedTuple):
@@ -43,13 +49,20 @@ WITHOUT_REASON = Complaint(
     "Suppression comment without a reason",
     "The next reader cannot tell whether it still has to be there. Say why after the bracket.",
 )
-COMPLAINTS = (NAMELESS, WITHOUT_REASON)
+UNTRUSTED = Complaint(
+    "review/new-suppression",
+    Severity.MEDIUM,
+    "Suppression comment in the change under review",
+    "It silences nothing here: a change must not silence its own review. It counts when the base has it.",
+)
+COMPLAINTS = (NAMELESS, WITHOUT_REASON, UNTRUSTED)
 
 
 class Suppressions:
     """What one text wants to have silenced."""
 
-    def __init__(self, path: str, text: str, language: str | None) -> None:
+    def __init__(self, source: ReviewSource, language: str | None) -> None:
+        path, text, self._untrusted_lines = source.path, source.text, source.untrusted_lines
         self._by_line: dict[int, set[str]] = {}
         self._everywhere: set[str] = set()
         self.complaints: tuple[Finding, ...] = ()
@@ -68,9 +81,12 @@ class Suppressions:
             if kind == "string":
                 continue
             names = {name.strip() for name in (match["rules"] or "").split(",")} - {""}
-            self._add(match, names, lines)
+            is_trusted = self._is_trusted(lines.position(match.start())[0])
+            if is_trusted:
+                self._add(match, names, lines)
             # In a text without known comments these may be words about this very thing.
-            if kind == "comment" and (complaint := _complaint(match, names)):
+            complaint = _complaint(match, names) if is_trusted else UNTRUSTED
+            if kind == "comment" and complaint is not None:
                 yield _finding(complaint, path, lines, match)
 
     def _add(self, match: re.Match[str], names: set[str], lines: TextLines) -> None:
@@ -79,7 +95,25 @@ class Suppressions:
             self._everywhere |= names
             return
         is_alone = not _WORDS.search(lines.line(line)[: column - 1])
-        self._by_line.setdefault(line + 1 if is_alone else line, set()).update(names)
+        silenced_line = line + 1 if is_alone else line
+        if self._is_trusted(silenced_line):
+            self._by_line.setdefault(silenced_line, set()).update(names)
+
+    def _is_trusted(self, line: int) -> bool:
+        return self._untrusted_lines is not None and line not in self._untrusted_lines
+
+
+def without_tool_marks(source: ReviewSource) -> str:
+    """A text in which no untrusted line silences a linter of others; every other character stays in place."""
+    untrusted_lines = source.untrusted_lines
+    if untrusted_lines is not None and not untrusted_lines:
+        return source.text
+    return "\n".join(
+        _TOOL_MARKS.sub(lambda match: "x" * len(match[0]), row)
+        if untrusted_lines is None or number in untrusted_lines
+        else row
+        for number, row in enumerate(source.text.split("\n"), 1)
+    )
 
 
 def _names(name: str, rule: str) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 def write_cache_file(path: Path, data: bytes, *, most: int) -> None:
-    """Keep this, in a folder of at most so many files, which only its owner can read. A folder that cannot be
+    """Keep this, in a folder of at most so many files. Only its owner can read it. A folder that cannot be
     written keeps nothing.
     """
     # Written beside and moved, so that another process never reads half of it. Unlike what `replacement`
@@ -20,9 +20,14 @@ def write_cache_file(path: Path, data: bytes, *, most: int) -> None:
     beside = path.with_name(f"{path.name}.{os.getpid()}")
     with suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        beside.write_bytes(data)
+        with open(beside, "wb", opener=_open_for_owner) as file:
+            file.write(data)
         beside.replace(path)
         _drop_older_half(path.parent, most=most)
+
+
+def _open_for_owner(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _drop_older_half(folder: Path, *, most: int) -> None:

@@ -149,10 +149,14 @@ class Isolation:
     With it git knows no refs: name commits by their ids. It writes nothing into the repository.
     """
 
-    def __init__(self, program: str, places: GitPlaces, *, settings: Iterable[str] = ()) -> None:
+    def __init__(
+        self, program: str, places: GitPlaces, *, settings: Iterable[str] = (), attributes: str = ""
+    ) -> None:
+        """`attributes` are lines that hold before those of any `.gitattributes`."""
         self._program = program
         self._places = places
         self._settings = tuple(settings)
+        self._attributes = attributes
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     def __enter__(self) -> Isolation:
@@ -167,6 +171,7 @@ class Isolation:
 
     def _fill(self, folder: Path) -> None:
         fill_own_folder(folder, self._places.algorithm)
+        (folder / "info" / "attributes").write_text(self._attributes)
         for source, name in ((self._places.exclude, "info/exclude"), (self._places.shallow, "shallow")):
             if source.is_file():
                 shutil.copyfile(source, folder / name)

@@ -49,3 +49,12 @@ def test_quoted_lines_are_found_without_indentation_and_line_numbers() -> None:
 @pytest.mark.parametrize(("before", "after"), [("abc", "abXc"), ("aaa", "aa"), ("", "x"), ("xay", "xby")])
 def test_an_edit_makes_the_one_text_from_the_other(before: str, after: str) -> None:
     assert apply_edits(before, [smallest_edit(before, after)]) == after
+
+
+async def test_a_fix_does_not_silence_the_rules_that_judge_it() -> None:
+    before = "x = 1\n"
+    for comment in ("dragoman: ignore[python/eval] ours", "noqa", "ruff: noqa"):
+        after = f"x = eval('1')  # {comment}\n"
+        assert await fix_problem("a.py", before, after, ReviewSettings()) is not None, comment
+    kept = "y = eval('1')  # dragoman: ignore[python/eval] a constant\n"
+    assert await fix_problem("a.py", before + kept, "x = 2\n" + kept, ReviewSettings()) is None

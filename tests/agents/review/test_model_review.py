@@ -74,7 +74,16 @@ async def test_the_prompt_goes_to_the_model_with_the_files_and_what_the_rules_fo
     assert "review run.py for holes" in request.messages[0].text
     assert "- run.py (6 lines)" in request.messages[0].text
     assert "python/shell-true" in request.messages[0].text
-    assert set(request.tools) == {"read", "references", "rules", "history", "report"}
+    assert set(request.tools) == {
+        "read",
+        "references",
+        "search",
+        "callers",
+        "log",
+        "rules",
+        "history",
+        "report",
+    }
     assert "## Review by clever\n\nNothing more." in told.text
     assert told.stop == "end_turn"
     assert plan_of(told) == {
@@ -210,11 +219,11 @@ async def test_a_part_of_the_budget_is_kept_for_the_second_look(folder: Path) ->
 
 
 async def test_a_cancel_ends_the_look_and_keeps_what_was_reported(folder: Path) -> None:
-    script = [turn(call("report", **BUG)), turn("Then", hold())]
+    script = [turn(call("report", **BUG)), turn("Then\n", hold())]
     async with scripted_model(script) as model, reviewer(folder, model) as session:
         prompt = session.prompt("review shop.py")
         async for update in prompt:
-            if getattr(getattr(update, "content", None), "text", "") == "Then":
+            if getattr(getattr(update, "content", None), "text", "") == "Then\n":
                 await session.cancel()
         assert prompt.result.stop_reason == "cancelled"
         told = await say(session, "explain 1")

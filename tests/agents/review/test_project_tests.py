@@ -13,6 +13,7 @@ import pytest
 
 from dragoman.agents.review import project_tests
 from dragoman.agents.review.project_tests import find_suite
+from dragoman.schema.v1 import Diff
 from dragoman.testing.models import ModelTurn, ScriptedModel, call, scripted_model, turn
 from tests.agents.review.ground import Editor, Told, say
 from tests.agents.review.model_ground import BUG, OTHER, make_shop, model_reviewer, verdict
@@ -105,6 +106,33 @@ async def test_tests_that_fail_without_the_fix_judge_nothing(folder: Path, copie
     told, _, _ = await reviewed(folder, reports(GOOD))
     assert "Tests of the project: not run: pytest fails without the fix too." in told.text
     assert "+    return total / count if count else 0.0" in told.text
+
+
+SHOWS_BUG = {
+    "test_path": "test_empty_cart.py",
+    "test": "from shop import price\n\n\ndef test_empty_cart():\n    try:\n        price(0, 0)\n"
+    "    except ZeroDivisionError:\n        assert False, 'an empty cart'\n",
+}
+
+
+async def test_a_test_that_the_model_wrote_fails_before_its_fix_and_passes_after_it(
+    folder: Path, copies: Path
+) -> None:
+    before = files_of(folder)
+    told, _, editor = await reviewed(folder, reports(GOOD | SHOWS_BUG))
+    assert (
+        "This test fails on the code as it is (`test_empty_cart.py`):\n\n```\nfrom shop import" in told.text
+    )
+    assert "Tests of the project: passed with the fix (pytest). So does the test above." in told.text
+    assert told.ends["Run the model's test for shop.py:5 in a copy"] == "completed"
+    [_, about_test] = editor.asked
+    assert [option.kind for option in about_test.options] == ["allow_once", "reject_once"]
+    assert isinstance(about_test.tool_call.content, list)
+    [shown] = about_test.tool_call.content
+    assert isinstance(shown, Diff)
+    assert shown.new_text == SHOWS_BUG["test"], "who allows it has seen it"
+    assert files_of(folder) == before
+    assert os.listdir(copies) == []
 
 
 async def test_tests_that_take_too_long_are_ended(

@@ -90,7 +90,7 @@ async def test_a_question_is_whole_with_who_asks_and_what_is_risky_and_a_form_is
         "params": {"sessionId": "s", "toolCall": tool, "options": options},
         "agent": "one",
         "requester": "linter, for main session",
-        "rule": "no rule speaks about it",
+        "rule": "no rule covers it",
         "risks": [{"rule": "rm", "severity": "high", "text": "It deletes"}, 7],
         "risksNote": "and more",
     }
@@ -104,6 +104,12 @@ async def test_a_question_is_whole_with_who_asks_and_what_is_risky_and_a_form_is
         ("high", "It deletes (rm)"),
         ("", "and more"),
     ]
+    act = {"agent": "one", "deed": "run a command", "command": "git push", "folder": "/q", "why": "a rule"}
+    judged = make_permission({**fields, "act": {**act, "always": "Always covers all.", "new": 1}}, cwd="/p")
+    assert judged is not None
+    assert "Command:\n  git push\nIn: /q\nAlways covers all." in judged.text
+    assert "rm -rf" not in judged.text
+    assert judged.why == "a rule"
     assert make_permission({**fields, "method": "elicitation/create"}, cwd="/p") is None
     assert make_permission({**fields, "params": {"toolCall": 3}}, cwd="/p") is None
 

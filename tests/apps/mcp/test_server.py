@@ -93,6 +93,7 @@ async def test_a_permission_request_is_an_elicitation(
     ):
         result = (await client.call_tool("prompt", {"text": "/ask new.txt"})).structured_content
     assert "Create new.txt" in questions[0].message
+    assert f"\nAlways covers changes of new.txt, in {folder}, for echo." in questions[0].message
     assert result["text"] == said
     assert (folder / "new.txt").exists() is is_created
     assert [change["path"] for change in result["changedFiles"]] == [str(folder / "new.txt")] * is_created

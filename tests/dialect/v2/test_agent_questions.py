@@ -52,6 +52,27 @@ def test_a_question_about_a_command_is_about_a_call_that_runs_it() -> None:
     assert call["content"] == [{"type": "content", "content": text("why not")}]
 
 
+MORE = {"command": "ls", "args": ["-l"]}
+
+
+@every(
+    "subject",
+    [
+        ({"type": "_shell", **MORE}, MORE),
+        ({"type": "command", **MORE}, MORE),
+        (
+            {"type": "tool_call", "toolCall": {"toolCallId": "c", "rawInput": {"a": 1}}, **MORE},
+            {"a": 1, "subject": MORE},
+        ),
+    ],
+)
+def test_all_that_a_subject_says_is_in_the_input_of_its_call(subject: tuple[Any, Any]) -> None:
+    about, raw_input = subject
+    stage = Stage(open=True)
+    asked(stage, subject=about)
+    assert stage.heard_by_client[-1]["params"]["toolCall"]["rawInput"] == raw_input
+
+
 @every("subject", [None, {"type": "_mood"}, {"type": "tool_call"}, "odd"])
 def test_a_question_about_nothing_in_particular_is_its_own_call(subject: Any) -> None:
     stage = Stage(open=True)

@@ -221,6 +221,8 @@ class ReviewTrick(Trick):
     files: Mapping[str, str] = field(default_factory=dict)
     code: str = "def run(text):\n    return eval(text)\n"
     arguments: Sequence[str] = ()
+    tools: bool = False
+    """Whether the linters of others look, too."""
 
 
 def reviewed(name: str, does: str, **more: object) -> ReviewTrick:
@@ -266,6 +268,58 @@ REVIEW_TRICKS = [
         "a comment that silences the file",
         "silences all rules of the file that it adds",
         code="# dragoman: ignore-file[python/*] it is ours\ndef run(text):\n    return eval(text)\n",
+        at_first="succeeded",
+    ),
+    reviewed(
+        "the line below a comment that the base has",
+        "adds its line between a comment of the base and the line that it is about",
+        files={"a.py": '# dragoman: ignore[python/eval] a constant\neval(text)\nx = eval("1")\n'},
+        code="",
+        at_first="succeeded",
+    ),
+    reviewed(
+        "a comment in the line, and whole files are reviewed",
+        "silences the rule in the line that it adds",
+        files={
+            "a.py": '# dragoman: ignore[python/eval] a constant\nx = eval("1")\n'
+            "eval(text)  # dragoman: ignore[python/eval] x\n"
+        },
+        code="",
+        arguments=["--whole-files"],
+        at_first="succeeded",
+    ),
+    reviewed(
+        "a baseline that the workflow names",
+        "changes the baseline that the command line names",
+        files={"baseline": "known.json"},
+        arguments=["--baseline", "known.json"],
+        at_first="succeeded",
+    ),
+    reviewed(
+        "a byte that is no UTF-8",
+        "has a name with an umlaut in its comment, in the encoding that it declares",
+        code="# -*- coding: latin-1 -*-\n# by J\xf6rg\ndef run(text):\n    return eval(text)\n",
+        at_first="succeeded",
+    ),
+    reviewed(
+        "a name of code that programs write",
+        "calls its file as if it were generated",
+        files={"b_pb2.py": "def run(text):\n    return eval(text)\n"},
+        code="",
+        at_first="succeeded",
+    ),
+    reviewed(
+        "a comment that silences ruff",
+        "silences the tool that knows the rule in the line that it adds",
+        code="def run(text):\n    return eval(text)  # NOQA: S307\n",
+        tools=True,
+        at_first="succeeded",
+    ),
+    reviewed(
+        "a comment that silences ruff in the file",
+        "silences the tool that knows the rule",
+        code="# ruff: noqa\ndef run(text):\n    return eval(text)\n",
+        tools=True,
         at_first="succeeded",
     ),
     reviewed(

@@ -114,29 +114,66 @@ def test_what_is_put_back_is_as_it_was(desk: Desk, trick: BackTrick) -> None:
 
 
 BASE = """
-git init -q -b main . && echo 'x = 1' > a.py && git add . && git commit -qm first && git checkout -q -b change
+git init -q -b main . && printf '# dragoman: ignore[python/eval] a constant\nx = eval("1")\n' > a.py
+git add . && git commit -qm first && git checkout -q -b change
 """
 
 
-def review(desk: Desk, *options: str) -> tuple[int, str]:
-    return desk.command("review", "--no-tools", "--no-cache", *options)
+def review(desk: Desk, *options: str, tools: bool = False) -> tuple[int, str]:
+    return desk.command("review", "--no-cache", *([] if tools else ["--no-tools"]), *options)
 
 
 @pytest.mark.parametrize("trick", parameters(REVIEW_TRICKS))
 def test_no_change_silences_its_own_review(desk: Desk, trick: ReviewTrick) -> None:
     desk.shell(BASE)
-    (desk.project / "b.py").write_text(trick.code)
+    (desk.project / "b.py").write_text(trick.code, "latin-1")
     for name, text in trick.files.items():
         if name == "baseline":
-            (desk.project / ".dragoman").mkdir()
-            review(desk, "--write-baseline", ".dragoman/baseline.json")
-            assert (desk.project / ".dragoman" / "baseline.json").exists()
+            baseline = desk.project / (text or ".dragoman/baseline.json")
+            baseline.parent.mkdir(exist_ok=True)
+            review(desk, "--write-baseline", str(baseline))
+            assert baseline.exists()
         else:
             (desk.project / name).parent.mkdir(parents=True, exist_ok=True)
             (desk.project / name).write_text(text)
     desk.shell("git add -A && git commit -qm change")
-    status, text = review(desk, "--diff", "main", "--fail-on", "high")
+    status, text = review(desk, "--diff", "main", "--fail-on", "high", *trick.arguments, tools=trick.tools)
     must_not(status == WELL, text)
+    assert status == 1, text
+    assert "python/eval" in text
+
+
+def test_a_comment_that_a_change_adds_is_reported_and_one_of_the_base_holds(desk: Desk) -> None:
+    desk.shell(BASE)
+    (desk.project / "a.py").write_text(
+        '# dragoman: ignore[python/eval] a constant\nx = eval("1")\n'
+        "y = 1  # dragoman: ignore[python/eval] y\n"
+    )
+    desk.shell("git add -A && git commit -qm change")
+    status, text = review(desk, "--diff", "main", "--whole-files")
+    assert (status, text.count("python/eval]"), "review/new-suppression" in text) == (1, 1, True), text
+    assert review(desk, "--diff")[0] == WELL, "nothing is new since the last commit"
+    assert review(desk)[0] == WELL, "the person's own files are believed"
+
+
+def test_rules_and_baseline_of_the_base_hold(desk: Desk) -> None:
+    desk.shell(BASE.partition("git add")[0])
+    rules = desk.project / ".dragoman" / "rules"
+    rules.mkdir(parents=True)
+    (rules / "team.toml").write_text(
+        '[[rule]]\nid = "team/frob"\ntitle = "t"\nwhy = "w"\nseverity = "high"\npattern = "frob"\n'
+    )
+    (desk.project / "b.py").write_text("frob = 1\n")
+    review(desk, "--write-baseline", ".dragoman/baseline.json")
+    desk.shell("git add -A && git commit -qm first && git checkout -q -b change")
+    (desk.project / "b.py").write_text("y = 2\nfrob = 1\n")
+    (desk.project / "d.py").write_text("frob = 2\n")
+    desk.shell("rm -r .dragoman && git add -A && git commit -qm change")
+    status, text = review(desk, "--diff", "main", "--fail-on", "high", "--format", "github")
+    assert status == 1, text
+    assert [line.partition(",")[0] for line in text.splitlines() if "frob" in line] == [
+        "::error file=d.py"
+    ], text
 
 
 def test_a_change_that_brings_nothing_along_is_reviewed(desk: Desk) -> None:

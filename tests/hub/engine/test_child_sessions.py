@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -217,6 +218,28 @@ async def test_a_client_of_events_hears_of_the_child_and_is_asked_in_the_parent_
         withdrawal = await home.client.until(lambda one: one.get("method") == "$/cancel_request")
         assert "_meta" not in withdrawal["params"], "a cursor of the child would be taken for the parent's"
         assert home.agent.answers["r"]["result"] == ALLOWED
+
+
+async def test_a_child_is_busy_until_the_agent_has_the_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A hub that is killed before leaves the answer to the next one, which opens busy sessions alone.
+    async with family(tmp_path) as home:
+        announce(home.agent, home.session, "kid")
+        ask(home.agent, "r", "kid")
+        asked = await home.client.asked()
+        kid = home.hub.sessions["kid"]
+        assert kid.process is not None
+        taken_event = asyncio.Event()
+        monkeypatch.setattr(kid.process, "has_unheard", lambda stream: not taken_event.is_set())
+        monkeypatch.setattr(kid.process, "wait_until_taken", lambda stream: taken_event.wait())
+        home.client.allow(asked)
+        await eventually(lambda: home.agent.answers.get("r"))
+        await home.client.call("_dragoman/hub/inbox")
+        assert kid.state.is_calm
+        assert kid.listed_state in ("running", "waiting"), "listings say what the next hub looks for"
+        taken_event.set()
+        await eventually(lambda: kid.listed_state == "idle")
 
 
 async def test_a_v1_client_is_asked_by_the_name_of_a_child_that_it_has_loaded(tmp_path: Path) -> None:

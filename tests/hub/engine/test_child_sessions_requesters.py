@@ -50,7 +50,9 @@ async def test_everybody_who_asks_is_named_and_answered(words: str, tmp_path: Pa
         waiting = await begin(home, words)
         assert {request["sessionId"]: request["requester"] for request in waiting} == CHAIN
         for request in waiting:
-            assert f"  {request['requester']}: Delete it" in describe_request(request, now=0.0)
+            text = describe_request(request, now=0.0)
+            assert f"  │ {request['requester']}: " in text
+            assert "“Delete it”" in text
             members = {"sessionId": request["sessionId"], "request": request["request"], "result": ALLOWED}
             assert await home.client.call("_dragoman/hub/answer", members) == {"settled": True}
         await eventually(lambda: all(f"ask {name}" in home.agent.answers for name in FAMILY))

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from dragoman import Agent, Turn
-from dragoman.hub.judge.hub_judge import PERMISSION
+from dragoman.hub.judge.question_forms import PERMISSION
 from dragoman.schema import v1
 from dragoman.schema.codec import read
 from dragoman.testing.pace import patience
@@ -181,6 +181,44 @@ def announcing() -> Agent:
     return agent
 
 
+async def test_a_question_is_withdrawn_when_its_call_becomes_another(tmp_path: Path) -> None:
+    steps: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+
+    def changing() -> Agent:
+        agent = Agent("changing")
+
+        @agent.prompt
+        async def ask(turn: Turn) -> None:
+            call = v1.ToolCallUpdate(tool_call_id="c", kind="execute", raw_input={"command": "touch good"})
+            question = asyncio.ensure_future(turn.ask(call, ALWAYS))
+            while not question.done():
+                step = asyncio.ensure_future(steps.get())
+                await asyncio.wait([question, step], return_when="FIRST_COMPLETED")
+                if step.done():
+                    fields = {"toolCallId": "c", **step.result()}
+                    await turn.update(read(json.dumps(fields).encode(), v1.ToolCallProgress))
+                step.cancel()
+            await turn.say(f"answered {(await question)!r}")
+
+        return agent
+
+    async with staged({"one": changing}, audit=str(tmp_path / "audit")) as stage:
+        client = await stage.client(events=True).begin()
+        session = await client.new(str(tmp_path))
+        prompt = client.prompt(session, "go")
+        await client.asked()
+        steps.put_nowait({"status": "pending", "title": "Wait", "rawInput": {"command": "touch good"}})
+        await client.until(lambda one: '"Wait"' in json.dumps(one))
+        (entry,) = (await client.call("_dragoman/hub/inbox"))["requests"]
+        assert entry["act"]["command"] == "touch good"
+        steps.put_nowait({"rawInput": {"command": "touch evil"}})
+        await client.answer(prompt)
+        assert (await client.call("_dragoman/hub/inbox"))["requests"] == []
+        assert "reject" in client.texts(session=session)[-1]
+    lines = [json.loads(line) for line in (tmp_path / "audit").read_text().splitlines()]
+    assert [(line["outcome"], line["by"]) for line in lines] == [("ask", "policy"), ("deny", "cancel")]
+
+
 async def question_about(stage: Stage, folder: Path, *announced: Any, **asked: Any) -> dict[str, Any]:
     """What the inbox and a plain client are shown of a call: the entry, and the request as `plain`."""
     watcher = await stage.client(cursors=True, events=True).begin()
@@ -215,7 +253,8 @@ async def test_people_are_shown_what_was_announced_and_judged(tmp_path: Path) ->
     assert (act["agent"], act["title"]) == ("one", "All is well")
     assert act["deed"] == "change a file and run a command"
     assert (act["command"], act["folder"], act["isFolderOutside"]) == ("git push", "/etc", True)
-    assert (act["variables"], act["unknownTexts"]) == (["A=b"], ["b.txt"])
+    assert (act["variables"], act["input"]) == (["A=b"], [{"name": "where", "text": "b.txt"}])
+    assert "unknownTexts" not in act  # a text under a name is shown with it, once
     assert act["places"] == [{"path": f"{tmp_path}/a"}]
     assert act["changes"] == [{"path": f"{tmp_path}/a", "old": "x", "new": "y"}]
     assert "its input says more than the command: b.txt" in act["doubts"]
@@ -233,7 +272,7 @@ async def test_a_request_that_says_all_itself_goes_on_as_it_is(tmp_path: Path) -
         raw = {"command": "make test", "_own": {"x": [1]}}
         entry = await question_about(stage, tmp_path, kind="execute", title="Test", rawInput=raw)
     assert entry["params"]["toolCall"]["rawInput"] == raw
-    assert entry["act"]["always"] == f"Always = `make test` in {tmp_path}, for one."
+    assert entry["act"]["always"] == f"Always covers `make test` in {tmp_path}, for one."
     assert entry["act"]["input"] == [{"name": "_own", "text": '{\n  "x": [\n    1\n  ]\n}'}]
 
 
@@ -245,7 +284,7 @@ async def test_a_question_of_the_hub_is_shown_by_what_was_judged(tmp_path: Path)
         client.prompt(session, f"write {tmp_path}/a.txt after")
         act = (await client.asked())["params"]["_meta"]["dragoman"]["act"]
         assert act["changes"] == [{"path": f"{tmp_path}/a.txt", "old": "before", "new": "after"}]
-        assert act["always"] == f"Always = changes of a.txt, in {tmp_path}, for one."
+        assert act["always"] == f"Always covers changes of a.txt, in {tmp_path}, for one."
         (entry,) = (await client.call("_dragoman/hub/inbox"))["requests"]
         assert entry["act"] == act
 

@@ -54,6 +54,7 @@ async def test_a_token_with_a_root_reaches_no_session_that_has_a_folder_outside(
             ("session/prompt", {**about, "prompt": text("write outside")}),
             ("session/archive", about),
             ("session/close", about),
+            ("session/delete", about),
             ("_vendor/ask", about),
         ):
             error = await client.refusal(method, params)

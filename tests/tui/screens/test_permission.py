@@ -50,7 +50,7 @@ async def test_every_key_says_what_it_says_and_nothing_is_chosen_by_default(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = "somebody wants to run:\nCommand:\n" + "\n".join(f"  line {n}" for n in range(50)) + "\n  [red]end"
-    question = PermissionQuestion(text=text, why="no rule speaks about it", options=OPTIONS)
+    question = PermissionQuestion(text=text, why="no rule covers it", options=OPTIONS)
     backend = StageBackend(project, quiet=quiet())
     async with on_stage(backend, ChatRequest(agent="quiet", cwd=str(project))) as eyes:
         await eyes.see("● ready")
@@ -59,7 +59,7 @@ async def test_every_key_says_what_it_says_and_nothing_is_chosen_by_default(
 
         async def asked(*keys: str) -> str | None:
             answer = asyncio.create_task(person.ask(question))
-            await eyes.see("Permission", "line 0", "1 [b]Yes␇", "no rule speaks")
+            await eyes.see("Permission", "line 0", "1 [b]Yes␇", "no rule covers")
             await eyes.press(*keys)
             chosen = await answer
             await eyes.lose("Permission")

@@ -220,7 +220,7 @@ def test_lent_files_and_terminals_are_kinds_too() -> None:
     run = act_of_command(["git", "push"], SETTING, cwd=ROOT, variables=["PATH"])
     assert run.kinds == {"execute"}
     assert run.method == "terminal"
-    assert str(run.objection()).startswith("the agent sets the variable PATH for it, with which programs run")
+    assert str(run.objection()).startswith("the agent sets the variable PATH for it, with which programs may")
 
 
 @pytest.mark.parametrize(

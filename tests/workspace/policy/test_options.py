@@ -29,6 +29,16 @@ def test_an_id_that_is_used_twice_is_not_chosen() -> None:
     assert list(usable_options([option("x", "allow_once"), option("x", "allow_once")])) == []
 
 
+def test_a_name_that_says_the_opposite_of_its_kind_is_no_option() -> None:
+    lying = [option("a", "allow_once", "No, never"), option("b", "reject_once", "  **Yes**, run it")]
+    honest = [
+        option("c", "allow_always", "Yes, and don't ask again"),
+        option("d", "reject_once", "No, and tell me what to do"),
+        option("e", "allow_once", "Nothing else"),
+    ]
+    assert list(usable_options([*lying, *honest])) == honest
+
+
 KINDS = st.sampled_from(["allow_once", "allow_always", "reject_once", "reject_always", "allow", "", "_x"])
 
 

@@ -168,7 +168,7 @@ async def test_a_person_reads_what_always_covers_before_choosing_it(tmp_path: Pa
     desk = Desk(tmp_path, asker=person, home="/home/somebody")
     await desk.run("make test")
     await desk.run("make $(x)")
-    assert person.asked[0].text.endswith("\nAlways = `make test` in ~/project, for claude.")
+    assert person.asked[0].text.endswith("\nAlways covers `make test` in ~/project, for claude.")
     assert person.asked[1].text.endswith(f"\n{NOT_KEPT}")
     # Where the policy wants a person each time, a rule would answer nothing.
     for _ in range(2):

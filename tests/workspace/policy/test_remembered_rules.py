@@ -150,19 +150,19 @@ def test_any_command_and_any_name_make_a_rule_that_answers_exactly_them(words: l
 
 
 WORDS = [
-    (command("npm test"), "Always = `npm test` in ~/project, for claude."),
+    (command("npm test"), "Always covers `npm test` in ~/project, for claude."),
     (
         command("cd tmp && make", cwd=f"{ROOT}/a"),
-        "Always = `cd tmp && make` to the letter, in ~/project/a, in sessions of ~/project, for claude.",
+        "Always covers `cd tmp && make` to the letter, in ~/project/a, in sessions of ~/project, for claude.",
     ),
-    (tool("edit", "src/a.py"), "Always = changes of src/a.py, in ~/project, for claude."),
+    (tool("edit", "src/a.py"), "Always covers changes of src/a.py, in ~/project, for claude."),
     (
         tool("read", "a", "/etc/x", name="Read"),
-        "Always = reads of a, /etc/x by the tool Read, in ~/project, for claude.",
+        "Always covers reads of a, /etc/x by the tool Read, in ~/project, for claude.",
     ),
     (
         tool("fetch", name="Web"),
-        "Always = every use of the tool Web, whatever its input, in ~/project, for claude.",
+        "Always covers every use of the tool Web, whatever its input, in ~/project, for claude.",
     ),
     (command("git $(x)"), NOT_KEPT),
     (replace(command("make"), agent=""), NOT_KEPT),

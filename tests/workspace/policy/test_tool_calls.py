@@ -9,7 +9,8 @@ import pytest
 
 from dragoman.schema import v1
 from dragoman.workspace.policy.act import ActContext
-from dragoman.workspace.policy.act_reader import act_of_call
+from dragoman.workspace.policy.act_reader import act_of_call, fold_calls
+from dragoman.workspace.policy.act_text import render_act
 from dragoman.workspace.policy.tool_calls import MOST_BYTES, MOST_CALLS, ToolCalls
 from tests.workspace.policy.makers import policy
 from tests.workspace.policy.test_permission_service import Desk, Person
@@ -75,6 +76,47 @@ def test_a_call_that_was_forgotten_is_a_command_that_nobody_can_read(flood: list
     assert policy(RULES).decide(act).outcome == "ask"
     clear = v1.ToolCallUpdate(tool_call_id="new", kind="edit", locations=[v1.ToolCallLocation(path="/a")])
     assert calls.find_call("s", clear) is None
+
+
+@pytest.mark.parametrize("key", ["command", "zork", "argv"])
+def test_what_is_announced_anew_does_not_hide_what_was_announced_first(key: str) -> None:
+    """Also if many others follow: then it stays known that they did."""
+    first, *others = [["git", "push"] if key == "argv" else f"git push {each}" for each in ("", *range(20))]
+    inputs = [first, "ls", "ls -l"] if key != "argv" else [first, ["ls"]]
+    for said in (inputs, [*inputs, *others]):
+        calls = told(*(v1.ToolCallProgress(tool_call_id="t", raw_input={key: each}) for each in said))
+        call = v1.ToolCallUpdate(tool_call_id="t", kind="execute", raw_input={"command": "ls -l"})
+        known_call = calls.find_call("s", call)
+        act = act_of_call(call, ActContext(), known_call=known_call)
+        assert act.objection() is not None
+        assert "push" in render_act(act, fold_calls(call, known_call))
+
+
+def test_a_request_that_replaces_an_announced_text_does_not_hide_it() -> None:
+    call = v1.ToolCallUpdate(tool_call_id="t", raw_input={"zork": "ls"})
+    known_call = told(v1.ToolCall(tool_call_id="t", title="x", raw_input={"zork": "git push"})).find_call(
+        "s", call
+    )
+    act = act_of_call(call, ActContext(), known_call=known_call)
+    assert set(act.unknown_texts) == {"ls", "git push"}
+
+
+def test_an_input_that_grows_is_one_input() -> None:
+    parts = [{"command": "gi"}, {"command": "git pu", "n": 1}, {"command": "git push", "n": 2, "on": ["a"]}]
+    calls = told(*(v1.ToolCallProgress(tool_call_id="t", raw_input=part) for part in parts))
+    known_call = calls.find_call("s", BARE)
+    assert known_call is not None
+    assert known_call.raw_input == parts[-1]
+
+
+def test_a_change_that_was_announced_and_is_not_asked_for_is_named() -> None:
+    diffs = [v1.Diff(path=path, new_text="x") for path in ("/p/a", "/p/b")]
+    calls = told(v1.ToolCall(tool_call_id="t", title="x", kind="edit", content=list(diffs)))
+    call = v1.ToolCallUpdate(tool_call_id="t", kind="edit", content=[diffs[0]])
+    act = act_of_call(call, ActContext(), known_call=calls.find_call("s", call))
+    assert act.doubts == ("the agent has announced a change of /p/b that it does not ask for",)
+    whole = v1.ToolCallUpdate(tool_call_id="t", kind="edit", content=list(diffs))
+    assert not act_of_call(whole, ActContext(), known_call=calls.find_call("s", whole)).doubts
 
 
 def test_what_is_said_again_in_place_of_what_was_said_takes_no_more_room() -> None:

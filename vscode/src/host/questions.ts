@@ -4,7 +4,7 @@
  */
 
 import * as vscode from "vscode";
-import { orderedOptions, titleOf, wholeCall } from "../../../web/src/model/asked";
+import { headingOf, optionWords, orderedOptions, subjectOf, titleOf } from "../../../web/src/model/asked";
 import type { Asked, PermissionOption, ToolCall } from "../../../web/src/model/types";
 import { commandOf, cwdOf } from "../../../web/src/text/command";
 import { plain } from "../../../web/src/text/reveal";
@@ -18,7 +18,7 @@ export function isPermission(asked: Asked): boolean {
 }
 
 export function labelOf(asked: Asked): string {
-  const label = plain(titleOf(asked), "exact line");
+  const label = plain([headingOf(asked), subjectOf(asked)].filter(Boolean).join(": "), "exact line");
   return label.length > 120 ? `${label.slice(0, 119)}…` : label;
 }
 
@@ -36,7 +36,7 @@ export async function pickQuestion(questions: Asked[]): Promise<Asked | undefine
 /** Shows what is asked, and takes the answer. `showInView` is for what cannot be answered here. */
 export async function decide(hub: HubModel, documents: TextDocuments, asked: Asked, wish: Wish, showInView: () => void): Promise<void> {
   if (!isPermission(asked) || !hub.may("approve")) return showInView();
-  const call = await wholeCall(hub.rpc, asked);
+  const call: ToolCall = asked.params.toolCall ?? {};
   await showCall(documents, asked, call);
   const option = await chooseOption(hub, asked, call, wish);
   if (option === "view") showInView();
@@ -44,24 +44,45 @@ export async function decide(hub: HubModel, documents: TextDocuments, asked: Ask
 }
 
 async function showCall(documents: TextDocuments, asked: Asked, call: ToolCall): Promise<void> {
-  const diffs = (call.content ?? []).filter((part) => part.type === "diff");
-  const pairs = diffs.map(({ path = "", oldText, newText }) => ({ before: documents.add(path, oldText ?? ""), after: documents.add(path, newText ?? "") }));
+  const announced = (call.content ?? []).filter((part) => part.type === "diff").map(({ path = "", oldText, newText }) => ({ path, old: oldText ?? "", new: newText }));
+  const changes = asked.act ? (asked.act.changes ?? []).filter((change) => change.new !== undefined) : announced;
+  const pairs = changes.map((change) => ({ before: documents.add(change.path, change.old ?? ""), after: documents.add(change.path, change.new ?? "") }));
   if (pairs.length) return showDifferences(`Waits for you: ${labelOf(asked)}`, pairs);
-  const uri = documents.add(commandOf(call.rawInput) ? "Waits for you.sh" : "Waits for you.txt", describe(asked, call));
+  const uri = documents.add(commandIn(asked, call) ? "Waits for you.sh" : "Waits for you.txt", describe(asked, call));
   await vscode.window.showTextDocument(uri, { preview: true, preserveFocus: true });
 }
 
 /** All of it as a text: nothing is cut, and characters that hide are shown by name. */
 export function describe(asked: Asked, call: ToolCall): string {
-  const command = commandOf(call.rawInput);
-  const cwd = cwdOf(call.rawInput);
-  const comments = [titleOf(asked), originOf(asked), cwd ? `in ${cwd}` : "", ...risksOf(asked)].filter(Boolean);
+  const command = commandIn(asked, call);
+  const cwd = asked.act?.folder ?? cwdOf(call.rawInput);
+  const comments = [headingOf(asked), asked.act ? `the agent calls it “${titleOf(asked)}”` : "", originOf(asked), cwd ? `in ${cwd}` : "", ...judged(asked), ...risksOf(asked)].filter(Boolean);
   const body = command || texts(call) || (call.rawInput === undefined ? "The agent gave no details." : JSON.stringify(call.rawInput, null, 2));
   return [...comments.map((line) => `# ${plain(line, "exact line")}`), "", ...body.split("\n").map((line) => plain(line, "exact line")), ""].join("\n");
 }
 
+/** The command that was judged; a hub that does not say it has judged the request as it stands. */
+function commandIn({ act }: Asked, call: ToolCall): string {
+  return act ? act.command ?? "" : commandOf(call.rawInput);
+}
+
 function texts(call: ToolCall): string {
   return (call.content ?? []).map((part) => part.content?.text ?? "").filter(Boolean).join("\n\n");
+}
+
+/** What the hub has judged beside the command and the texts. */
+function judged({ act }: Asked): string[] {
+  if (!act) return [];
+  const changes = (act.changes ?? []).filter((change) => change.new === undefined && change.patch === undefined);
+  return [
+    ...(act.variables ?? []).map((variable) => `with ${variable}`),
+    ...(act.places ?? []).map(({ path, isOutside }) => `${path}${isOutside ? " (outside the session)" : ""}`),
+    ...changes.map(({ path }) => `what would be in ${path} is not known`),
+    ...(act.input ?? []).map(({ name, text }) => `${name || "input"}: ${text}`),
+    ...(act.unknownTexts ?? []).map((text) => `it also says: ${text}`),
+    ...(act.doubts ?? []).map((doubt) => `take care: ${doubt}`),
+    act.always ?? "",
+  ];
 }
 
 function risksOf(asked: Asked): string[] {
@@ -78,10 +99,10 @@ function chooseOption(hub: HubModel, asked: Asked, call: ToolCall, wish: Wish): 
   const fitting = options.filter((option) => wish === "either" || String(option.kind).startsWith(wish));
   const pick = vscode.window.createQuickPick<Choice>();
   pick.title = labelOf(asked);
-  pick.placeholder = plain([...risksOf(asked).slice(0, 1), commandOf(call.rawInput) || originOf(asked)].join(" — "), "exact line");
+  pick.placeholder = plain([...risksOf(asked).slice(0, 1), commandIn(asked, call) || originOf(asked)].join(" — "), "exact line");
   pick.ignoreFocusOut = true; // the change is there to be looked at meanwhile
   pick.items = [
-    ...fitting.map((option) => ({ label: `$(${String(option.kind).startsWith("allow") ? "check" : "close"}) ${plain(option.name, "exact line")}`, option })),
+    ...fitting.map((option) => ({ label: `$(${String(option.kind).startsWith("allow") ? "check" : "close"}) ${plain(optionWords(option), "exact line")}`, detail: option.kind === "allow_always" ? plain(asked.act?.always ?? "", "exact line") : undefined, option })),
     { label: "$(comment-discussion) Show the session" },
   ];
   return new Promise((resolve) => {

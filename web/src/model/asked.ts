@@ -1,26 +1,8 @@
-/** A request for permission: all that its agent has told about the call, its options in the order of a form, its title. */
+/** A request for permission: its options in the order of a form, its title, and how it was answered. */
 
-import type { Rpc } from "../wire/rpc";
 import { commandOf, titleWith } from "../text/command";
-import { Fold } from "./fold";
 import type { Question } from "./items";
-import type { Asked, Message, PermissionOption, ToolCall } from "./types";
-
-/** Whether the request names a call and says nothing else about it. */
-export function isBare(call: ToolCall): boolean {
-  return !call.content?.length && call.rawInput === undefined && Boolean(call.toolCallId);
-}
-
-/** Many agents announce a call first and ask with its name alone: what they announced stands in the history. */
-export async function wholeCall(rpc: Rpc, asked: Asked): Promise<ToolCall> {
-  const call: ToolCall = asked.params.toolCall ?? {};
-  if (!isBare(call)) return call;
-  const page = await rpc.call<{ messages: { message: Message }[] }>("_dragoman/hub/history", { sessionId: asked.sessionId, limit: 200 }).catch(() => null);
-  const fold = new Fold(asked.sessionId);
-  for (const { message } of page?.messages ?? []) fold.apply(message, "");
-  const known = fold.tools.get(call.toolCallId)?.call;
-  return known ? { ...known, ...call, content: known.content, rawInput: known.rawInput } : call;
-}
+import type { Asked, PermissionOption } from "./types";
 
 const ORDER = ["allow_once", "allow_always", "reject_once", "reject_always"];
 
@@ -29,10 +11,29 @@ export function orderedOptions(options: PermissionOption[]): PermissionOption[] 
   return [...options].sort((first, second) => place(first) - place(second));
 }
 
-/** What is asked, with its command as a person reads it; with `words`, those stand in the place of the command. */
-export function titleOf({ params }: Pick<Asked, "params">, words?: string): string {
+const WORDS: Record<string, string> = { allow_once: "Allow once", allow_always: "Always allow", reject_once: "Reject", reject_always: "Always reject" };
+
+/** What the agent calls an option; behind what it does, unless it begins with a word that says so. */
+export function optionWords({ name, kind }: PermissionOption): string {
+  const says = kind.startsWith("allow") ? /^(always )?(yes|allow|approve|accept|run|proceed)\b/i : /^(always )?(no|reject|deny|decline|refuse|do not|skip|cancel)\b/i;
+  return says.test(name) || !WORDS[kind] ? name : `${WORDS[kind]}: ${name}`;
+}
+
+/** What the agent calls it, with its command as a person reads it. */
+export function titleOf({ params }: Pick<Asked, "params">): string {
   const title = String(params.toolCall?.title || params.message || "The agent asks for permission");
-  return titleWith(title, commandOf(params.toolCall?.rawInput), words);
+  return titleWith(title, commandOf(params.toolCall?.rawInput));
+}
+
+/** Who wants to do what, in the hub's words; in the agent's if the hub says nothing. */
+export function headingOf(asked: Asked): string {
+  const { act } = asked;
+  return act ? `${act.agent || "The agent"} wants to ${act.deed}${act.tool ? ` (${act.tool})` : ""}` : titleOf(asked);
+}
+
+/** What that is done with: the command, or the files that it changes or names. */
+export function subjectOf({ act }: Asked): string {
+  return act?.command || [...new Set([...(act?.changes ?? []), ...(act?.places ?? [])].map(({ path }) => path))].join(", ");
 }
 
 const VERBS: Record<string, string> = {

@@ -98,8 +98,8 @@ export class Fold {
     else if (message.method === "_dragoman/hub/event") this.event(params, at);
     // A question is a request of the hub's, with an id: an agent may notify what it likes.
     else if (message.id !== undefined && (message.method === "session/request_permission" || message.method === "elicitation/create")) {
-      const request = params._meta?.dragoman?.request;
-      if (typeof request === "string") this.ask({ sessionId: this.sessionId, request, method: message.method, params }, at);
+      const { request, act } = params._meta?.dragoman ?? {};
+      if (typeof request === "string") this.ask({ sessionId: this.sessionId, request, method: message.method, params, act }, at);
     }
     if (!cursor || !this.touched) return;
     this.where.set(cursor, this.touched);

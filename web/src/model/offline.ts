@@ -120,6 +120,14 @@ export class OfflineReading {
     this.app.changed();
   }
 
+  /** The hub has forgotten the session: so does this browser. */
+  async forget(id: string): Promise<void> {
+    window.clearTimeout(this.due.get(id)?.timer);
+    this.due.delete(id);
+    this.last.delete(id);
+    if (this.isOn) await (await reading()).forgetSession(id);
+  }
+
   async wipe(): Promise<void> {
     for (const { timer } of this.due.values()) window.clearTimeout(timer);
     this.due.clear();

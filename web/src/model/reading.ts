@@ -147,10 +147,18 @@ export async function keepPage(id: string, page: Stored[], before: string, now =
   const left = marks.slice(tooMany(marks).length);
   const bytes = left.reduce((sum, mark) => sum + mark.bytes, 0);
   await resultOf(sessions.put({ id, pieces: left, bytes, asOf: before ? (former?.asOf ?? now) : now, usedAt: now } satisfies SessionCopy));
-  for (const name of surplus(await resultOf<SessionCopy[]>(sessions.getAll()))) {
-    await resultOf(sessions.delete(name));
-    await resultOf(pieces.delete(piecesWith(name)));
-  }
+  for (const name of surplus(await resultOf<SessionCopy[]>(sessions.getAll()))) await forget(name, sessions, pieces);
+}
+
+async function forget(id: string, sessions: IDBObjectStore, pieces: IDBObjectStore): Promise<void> {
+  await resultOf(sessions.delete(id));
+  await resultOf(pieces.delete(piecesWith(id)));
+}
+
+/** A session that was forgotten leaves nothing here. */
+export async function forgetSession(id: string): Promise<void> {
+  const [sessions, pieces] = await objectStores("readwrite", "sessions", "pieces");
+  await forget(id, sessions, pieces);
 }
 
 export async function keepListing(sessions: SessionInfo[], scopes: string[], asOf = Date.now()): Promise<void> {

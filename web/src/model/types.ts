@@ -125,6 +125,36 @@ export interface Risk {
   line?: number;
 }
 
+export interface ShownChange {
+  path: string;
+  /** What `new` replaces; missing: `new` is the whole file. With neither `new` nor `patch`, nobody knows the content. */
+  old?: string;
+  new?: string;
+  patch?: string;
+  everywhere?: boolean;
+}
+
+/** What the hub has judged of a question: see docs/hub-protocol.md. */
+export interface ShownAct {
+  deed: string;
+  kinds?: string[];
+  agent?: string;
+  tool?: string;
+  title?: string;
+  command?: string;
+  folder?: string;
+  isFolderOutside?: boolean;
+  variables?: string[];
+  places?: { path: string; isOutside?: boolean }[];
+  changes?: ShownChange[];
+  remarks?: string[];
+  input?: { name?: string; text: string }[];
+  unknownTexts?: string[];
+  doubts?: string[];
+  why?: string;
+  always?: string;
+}
+
 export interface Asked {
   sessionId: string;
   /** Which hub of several asks: written by the page, never taken from a hub. */
@@ -139,6 +169,8 @@ export interface Asked {
   /** Which subagent asks, and for whom. */
   requester?: string;
   rule?: unknown;
+  /** Missing if it is no request for permission, or the hub is of an older version. */
+  act?: ShownAct;
   /** Missing as long as nothing was judged; empty if everything was and nothing was found. */
   risks?: Risk[];
   risksNote?: string;

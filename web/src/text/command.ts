@@ -44,8 +44,8 @@ export function scriptOf(line: string): { shell: string; script: string } {
   return { shell: `${program} ${flag}`, script };
 }
 
-/** A title in which the command stands as `words`, or as it is read; agents and hubs like to repeat it there. */
-export function titleWith(title: string, command: string, words?: string): string {
+/** A title in which the command stands as it is read; agents and hubs like to repeat it there. */
+export function titleWith(title: string, command: string): string {
   if (!command) return title;
   const { script } = scriptOf(command);
   for (const repeated of [`\`${command}\``, command, `\`${script}\``, script]) {
@@ -53,8 +53,7 @@ export function titleWith(title: string, command: string, words?: string): strin
     // A short one may be a part of other words.
     if (at < 0 || (repeated.length < 4 && title !== repeated)) continue;
     const quote = repeated.startsWith("`") && repeated !== title ? "`" : "";
-    const made = `${title.slice(0, at)}${words ?? quote + script + quote}${title.slice(at + repeated.length)}`.trim();
-    return words === undefined || at > 0 ? made : `Run ${made}`;
+    return `${title.slice(0, at)}${quote + script + quote}${title.slice(at + repeated.length)}`.trim();
   }
   return title;
 }

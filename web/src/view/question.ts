@@ -7,10 +7,10 @@ import type { App } from "../model/app";
 import { nameOf } from "../model/app";
 import { sessionTitle } from "../model/beginning";
 import { identityOf } from "../model/hubs";
-import { isBare, orderedOptions, titleOf, wholeCall } from "../model/asked";
+import { headingOf, optionWords, orderedOptions } from "../model/asked";
 import type { Asked, PermissionOption } from "../model/types";
-import { shortenPaths } from "../text/places";
 import { plain } from "../text/reveal";
+import { actParts } from "./act";
 import { dialog } from "./dialogs";
 import { button, el, lastPart, shown, standing } from "./dom";
 import { iconNode } from "./icons";
@@ -90,11 +90,10 @@ function origin(app: App, asked: Asked, cwd: string): HTMLElement {
 }
 
 function permission(app: App, asked: Asked, inSession: boolean): HTMLElement {
-  const call = asked.params.toolCall ?? {};
+  const { act } = asked;
   const reader = app.readerOf(asked.sessionId);
-  const [card, body] = frame(app, asked, inSession, call.kind ?? "other", shortenPaths(titleOf(asked, "this command"), reader));
-  body.append(...toolParts(call, reader));
-  if (isBare(call)) void tellMore(app, asked, card, body);
+  const [card, body] = frame(app, asked, inSession, act?.kinds?.[0] ?? "other", headingOf(asked));
+  body.append(...(act ? actParts(act, reader) : toolParts(asked.params.toolCall ?? {}, reader)));
   if (!app.may("approve")) {
     card.append(watching());
     return card;
@@ -108,21 +107,16 @@ function permission(app: App, asked: Asked, inSession: boolean): HTMLElement {
   const row = el("div", "card-actions");
   orderedOptions(options).forEach((option, at) => {
     const made = button("", `choice ${option.kind}`, () => choose(option.optionId));
-    made.append(el("span", "", shown(option.name, "exact line")), el("kbd", "", String(at + 1)));
+    made.append(el("span", "", shown(optionWords(option), "exact line")), el("kbd", "", String(at + 1)));
     row.append(made);
   });
+  if (act?.always) row.prepend(el("p", "quoted always", shown(act.always, "exact line")));
   card.append(row);
   return card;
 }
 
 function watching(): HTMLElement {
   return el("p", "faint", "Your token may watch, but not answer.");
-}
-
-async function tellMore(app: App, asked: Asked, card: HTMLElement, body: HTMLElement): Promise<void> {
-  const call = await wholeCall(app.rpc, asked);
-  body.replaceChildren(...toolParts(call, app.readerOf(asked.sessionId)));
-  card.querySelector(".tool-icon")?.replaceChildren(iconNode(call.kind ?? "other"));
 }
 
 function elicitation(app: App, asked: Asked, inSession: boolean): HTMLElement {

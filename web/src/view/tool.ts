@@ -106,7 +106,7 @@ export class ToolView {
       view.set(text);
       return view.element;
     });
-    const places = placeRow(call, this.viewpoint);
+    const places = placeRow((call.locations ?? []).slice(0, MOST_PLACES), this.viewpoint);
     this.body.replaceChildren(...(places ? [places] : []), ...parts);
   }
 }
@@ -115,7 +115,7 @@ const MOST_PLACES = 40;
 
 type Draw = (name: string, text: string) => HTMLElement;
 
-/** Everything that a call shows, also for an approval, which shows the same. */
+/** Everything that a call shows. */
 export function toolParts(call: ToolCall, viewpoint: Viewpoint, terminal: Draw = plainTerminal): Node[] {
   const parts: Node[] = [];
   const command = commandOf(call.rawInput);
@@ -167,7 +167,7 @@ export function fileDiff(path: string, before: string, after: string, fresh: boo
 }
 
 /** The whole command, once: a script without the quotes around it, under the shell that runs it and the folder, if that is another one. */
-function commandView(command: string, cwd: string, viewpoint: Viewpoint): HTMLElement {
+export function commandView(command: string, cwd: string, viewpoint: Viewpoint): HTMLElement {
   const { shell, script } = scriptOf(command);
   const made = el("pre", "command", el("span", "prompt", "$ "), shown(script, "exact"));
   made.tabIndex = 0;
@@ -190,7 +190,7 @@ export function jsonView(label: string, value: unknown, mode: Mode): HTMLElement
   const pre = el("pre", "json");
   pre.tabIndex = 0;
   unfolding(pre, typeof value === "string" ? value : JSON.stringify(value, null, 2), mode);
-  return el("div", "labelled", el("div", "label", label), pre);
+  return el("div", "labelled", el("div", "label", shown(label, "exact line")), pre);
 }
 
 function places(call: ToolCall): HTMLElement[] {
@@ -206,10 +206,11 @@ function places(call: ToolCall): HTMLElement[] {
 }
 
 /** The same places as buttons, whole. */
-function placeRow(call: ToolCall, viewpoint: Viewpoint): HTMLElement | null {
-  const links = (call.locations ?? []).slice(0, MOST_PLACES).map((place) => {
+export function placeRow(places: { path: string; line?: number | null; isOutside?: boolean }[], viewpoint: Viewpoint): HTMLElement | null {
+  const links = places.map((place) => {
     const line = Number(place.line) || 0;
-    return fileLink(place.path, line, "link", shown(shortPath(place.path, viewpoint) + (line ? `:${line}` : ""), "exact line"));
+    const words = shortPath(place.path, viewpoint) + (line ? `:${line}` : "") + (place.isOutside ? " (outside the session)" : "");
+    return fileLink(place.path, line, "link", shown(words, "exact line"));
   });
   return links.length ? el("div", "places", ...links) : null;
 }

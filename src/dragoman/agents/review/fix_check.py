@@ -13,6 +13,7 @@ from collections import Counter
 from msgspec.structs import replace
 
 from dragoman.review import Finding, ReviewSettings, ReviewSource, language_of, review
+from dragoman.review.git import changed_lines
 from dragoman.review.structure import StructureFailed, syntax_errors
 
 _BEFORE, _AFTER = "before/", "after/"
@@ -47,7 +48,12 @@ def _parses(text: str) -> bool:
 
 
 async def _rule_problem(path: str, before: str, after: str, settings: ReviewSettings) -> str | None:
-    sources = [ReviewSource(_BEFORE + path, before), ReviewSource(_AFTER + path, after)]
+    # A fix must not silence what would complain about it.
+    new_lines = await asyncio.to_thread(changed_lines, before, after)
+    sources = [
+        ReviewSource(_BEFORE + path, before),
+        ReviewSource(_AFTER + path, after, untrusted_lines=new_lines),
+    ]
     counts: dict[str, Counter[str]] = {_BEFORE: Counter(), _AFTER: Counter()}
     review_stream = review(sources, replace(settings, baseline=None, cache=None))
     async with contextlib.aclosing(review_stream):

@@ -22,7 +22,9 @@ async def find_changes(ground: SessionFolders, intent: ReviewIntent) -> ReviewTa
     is_staged = intent.changes == "staged"
     git_changes, against = await _ask_git(Path(ground.cwd), intent.against, is_staged=is_staged, paths=paths)
     targets = [
-        _target(ground, git_changes, file, is_staged=is_staged) for file in git_changes.files if _counts(file)
+        _target(ground, git_changes, file, is_staged=is_staged)
+        for file in git_changes.files
+        if is_worth_it(file.path, is_trusted=git_changes.judge is None)
     ]
     what = "staged changes" if is_staged else f"changes since {against}" if against else "changes"
     inside = tuple(target for target in targets if _is_inside(target))
@@ -44,10 +46,6 @@ async def _ask_git(
     )
 
 
-def _counts(file: GitChangedFile) -> bool:
-    return is_worth_it(file.path)
-
-
 def _is_inside(target: ReviewTarget) -> bool:
     # A link leads anywhere; what it is worth is reviewed where it lies.
     return not target.display_path.startswith(("/", "..")) and not os.path.islink(target.path or "")
@@ -59,7 +57,8 @@ def _target(
     # Git tells real paths; the session's folder may be reached by a link.
     inside = os.path.relpath(git_changes.top / file.path, os.path.realpath(ground.cwd))
     path = os.path.normpath(os.path.join(ground.cwd, inside))
-    base = GitBase(git_changes.top, INDEX if is_staged else git_changes.base, file.path)
+    revision = INDEX if is_staged else git_changes.base
+    base = GitBase(git_changes.top, revision, file.path, is_trusted=git_changes.judge is None)
     return ReviewTarget(ground.display(path), path, None, file.lines, base)
 
 

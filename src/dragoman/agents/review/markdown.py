@@ -91,10 +91,11 @@ def _hunk(finding: Finding, text: str) -> str:
     rows = [_HUNK.sub(lambda match: _shift_hunk(match, first), row) for row in rows]
     if len(rows) > MOST_LINES:
         rows = [*rows[:MOST_LINES], "…"]
-    return f"\n\n{_fence_code(rows, 'diff')}" if rows else ""
+    return f"\n\n{fence_code(rows, 'diff')}" if rows else ""
 
 
-def _fence_code(rows: Sequence[str], language: str = "") -> str:
+def fence_code(rows: Sequence[str], language: str = "") -> str:
+    """Lines as a block of code, whatever is in them."""
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", "".join(rows))), default=0))
     return "\n".join([f"{fence}{language}", *rows, fence])
 
@@ -110,7 +111,7 @@ def code_view(finding: Finding, masked_text: str) -> str:
         f"{'>' if place.touches(frozenset({at})) else ' '} {at:>{width}} | {lines.line(at)[:LONGEST_LINE]}"
         for at in range(first, last + 1)
     ]
-    return _fence_code([row.rstrip() for row in rows])
+    return fence_code([row.rstrip() for row in rows])
 
 
 def _shift_hunk(match: re.Match[str], by: int) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolCallPart, UserPromptPart
@@ -17,7 +18,7 @@ from dragoman.agents.code.cost import spend
 from dragoman.agents.code.loop import model_call, tool_definition, tool_return
 from dragoman.agents.code.model_request import ModelRequests
 from dragoman.agents.code.models import Hear, ModelClient, RequestOffer
-from dragoman.agents.code.tool_calls import ToolCallRunner
+from dragoman.agents.code.tool_calls import ModelCall, ToolCallRunner
 from dragoman.agents.code.tools.tool import CoderTool
 from dragoman.agents.review.budget import BudgetExhausted, BudgetMeter
 
@@ -27,7 +28,9 @@ class ModelRefused(Exception):
 
 
 class ModelDialogue:
-    """A fresh conversation. `share` is the part of the budget that may be used up when it ends."""
+    """A fresh conversation. `share` is the part of the budget that may be used up when it ends; `mask` makes
+    secrets unreadable.
+    """
 
     def __init__(
         self,
@@ -39,6 +42,7 @@ class ModelDialogue:
         system: str,
         tools: Sequence[CoderTool[Any]],
         hear: Hear,
+        mask: Callable[[str], str],
         share: float = 1.0,
     ) -> None:
         self._turn = turn
@@ -46,6 +50,7 @@ class ModelDialogue:
         self._config = config
         self._meter = meter
         self._share = share
+        self._mask = mask
         self._calling = ToolCallRunner(turn, tools)
         self._offer = RequestOffer(fixed_text=system, tools=[tool_definition(tool) for tool in tools])
         self._asking = ModelRequests(model, config, hear=hear, tell=self._tell)
@@ -76,11 +81,15 @@ class ModelDialogue:
             calls = [part for part in response.parts if isinstance(part, ToolCallPart)]
             if not calls:
                 return
-            results = await self._calling([model_call(part) for part in calls])
+            results = await self._calling([self._masked(model_call(part)) for part in calls])
             if is_over():
                 return
             returns = [tool_return(part, results[part.tool_call_id]) for part in calls]
             messages += [response, ModelRequest(parts=returns)]
+
+    def _masked(self, call: ModelCall) -> ModelCall:
+        """A call whose arguments quote no secret: the client sees them."""
+        return replace(call, arguments=_mask_all(call.arguments, self._mask))
 
     async def _ask(self, messages: list[ModelMessage]) -> ModelResponse:
         self._meter.check(share=self._share)
@@ -97,3 +106,11 @@ class ModelDialogue:
 
     async def _tell(self, words: str) -> None:
         await self._turn.notice(words, severity="warning")
+
+
+def _mask_all(value: Any, mask: Callable[[str], str]) -> Any:
+    if isinstance(value, dict):
+        return {name: _mask_all(part, mask) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_mask_all(part, mask) for part in value]
+    return mask(value) if isinstance(value, str) else value

@@ -1,12 +1,10 @@
-"""What a model can look at in a review: files, references to a name, what our rules find, history, tests.
+"""What a model can look at in a review: files, references and callers, what our rules find, history, tests.
 
 Nothing here changes the project, and all that it returns has its secrets masked.
 """
 
 from __future__ import annotations
 
-import asyncio
-import os
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -16,13 +14,13 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 
 from dragoman.agents.code.permission import ToolProblem
-from dragoman.agents.code.tools.read_tools import ReadArguments, number_lines
+from dragoman.agents.code.tools.read_tools import CHARACTERS, ReadArguments, number_lines
 from dragoman.agents.code.tools.review_tool import ReviewArguments, judge_sources
 from dragoman.agents.code.tools.search_tool import SearchArguments, search
 from dragoman.agents.code.tools.tool import CoderTool, ToolContext, ToolOutcome
 from dragoman.agents.review.project_tests import ProjectTests, SuiteNotRun
 from dragoman.agents.review.review_texts import ReviewTexts
-from dragoman.review.git import blame, find_top
+from dragoman.review.git import blame, find_top, log
 from dragoman.review.programs import ToolFailed
 from dragoman.review.source import ReviewSource
 from dragoman.review.text_edits import TextLines
@@ -47,6 +45,14 @@ class ReferenceArguments(Struct, forbid_unknown_fields=True):
     path: Annotated[str, Meta(description="The file or folder to search; everything if not given")] = "."
 
 
+class CallerArguments(Struct, forbid_unknown_fields=True):
+    name: Annotated[str, Meta(pattern=r"^\w+$", max_length=200, description="A function, method or class")]
+
+
+class LogArguments(Struct, forbid_unknown_fields=True):
+    path: Annotated[str, Meta(description="The file")]
+
+
 class SuiteArguments(Struct, forbid_unknown_fields=True):
     """None: the tests are run as the project runs them."""
 
@@ -57,8 +63,11 @@ class HistoryArguments(Struct, forbid_unknown_fields=True):
     end_line: Annotated[int, Meta(ge=1, description="The last line")]
 
 
-def _path_below(path: str, top: Path) -> str:
-    return os.path.relpath(os.path.realpath(path), os.path.realpath(top)).replace(os.sep, "/")
+_DEFINITION = (
+    r"\b(?:def|class|func|fn|fun|function|interface|struct|type|trait|void|async)\b[^=(]*\b{}\s*[(<:]"
+)
+_IS_TEST = re.compile(r"(?:^|/)(?:tests?|specs?|__tests__)/|(?:^|/)test_[^/]*$|[._-](?:test|spec)\.\w+$")
+"""Paths of tests, as the tools of most languages find them."""
 
 
 class ReviewTools:
@@ -83,7 +92,29 @@ class ReviewTools:
 
     async def references(self, work: ToolContext, arguments: ReferenceArguments) -> ToolOutcome:
         pattern = rf"\b{re.escape(arguments.name)}\b"
-        outcome = await search(work, SearchArguments(pattern=pattern, path=arguments.path))
+        return await self._search(work, SearchArguments(pattern=pattern, path=arguments.path))
+
+    async def search(self, work: ToolContext, arguments: SearchArguments) -> ToolOutcome:
+        return await self._search(work, arguments)
+
+    async def callers(self, work: ToolContext, arguments: CallerArguments) -> ToolOutcome:
+        name = re.escape(arguments.name)
+        outcome = await self._search(work, SearchArguments(pattern=rf"\b{name}\b"))
+        rows = [(match, row) for row in outcome.text.splitlines() if (match := _MATCH.match(row))]
+        definition, call = re.compile(_DEFINITION.format(name)), re.compile(rf"\b{name}\s*\(")
+        tests = [row for match, row in rows if _IS_TEST.search(match[1])]
+        calls = [
+            row
+            for match, row in rows
+            if row not in tests and call.search(row, match.end()) and not definition.search(row, match.end())
+        ]
+        parts = {"Calls": calls, "Tests that mention it": tests}
+        return ToolOutcome(
+            "\n\n".join("\n".join([f"{head}:", *(found or ["(none)"])]) for head, found in parts.items())
+        )
+
+    async def _search(self, work: ToolContext, arguments: SearchArguments) -> ToolOutcome:
+        outcome = await search(work, arguments)
         return ToolOutcome("\n".join([await self._mask_row(row) for row in outcome.text.splitlines()]))
 
     async def _mask_row(self, row: str) -> str:
@@ -106,10 +137,7 @@ class ReviewTools:
     async def history(self, work: ToolContext, arguments: HistoryArguments) -> ToolOutcome:
         text = await self._texts.load(arguments.path)
         last = min(max(arguments.end_line, arguments.line), arguments.line + BLAMED - 1)
-        top = None if text.path is None else await find_top(Path(text.path).parent)
-        if top is None or text.path is None:
-            raise ToolProblem("The file is in no git repository.")
-        inside = await asyncio.to_thread(_path_below, text.path, top)
+        top, inside = await self._in_repository(arguments.path)
         try:
             commits = await blame(top, inside, text.text, arguments.line, last)
         except ToolFailed as error:
@@ -124,6 +152,20 @@ class ReviewTools:
                 f"{commit.author}: {commit.subject}"
             )
         return ToolOutcome(self._texts.mask("\n".join(rows)) or "(no such lines)")
+
+    async def log(self, work: ToolContext, arguments: LogArguments) -> ToolOutcome:
+        top, inside = await self._in_repository(arguments.path)
+        try:
+            commits = await log(top, inside)
+        except ToolFailed as error:
+            raise ToolProblem(str(error)) from None
+        return ToolOutcome(self._texts.mask(commits)[:CHARACTERS] or "(no commits)")
+
+    async def _in_repository(self, path: str) -> tuple[Path, str]:
+        top = await find_top(Path(self._texts.folders.cwd))
+        if top is None:
+            raise ToolProblem("The file is in no git repository.")
+        return top, (await self._texts.find_below(path, top))[1]
 
     async def tests(self, work: ToolContext, arguments: SuiteArguments) -> ToolOutcome:
         assert self._tests is not None
@@ -170,6 +212,31 @@ class ReviewTools:
                 kind="search",
                 title=lambda arguments: f"Find references to {arguments.name}",
                 run=self.references,
+            ),
+            CoderTool(
+                name="search",
+                description="Search for a regular expression: path, line number and line of each place.",
+                arguments=SearchArguments,
+                kind="search",
+                title=lambda arguments: f"Search for {arguments.pattern}",
+                run=self.search,
+            ),
+            CoderTool(
+                name="callers",
+                description="Find who calls a function, and which tests mention it.",
+                arguments=CallerArguments,
+                kind="search",
+                title=lambda arguments: f"Find callers of {arguments.name}",
+                run=self.callers,
+            ),
+            CoderTool(
+                name="log",
+                description="The last commits that changed a file (git log): date, author, message.",
+                arguments=LogArguments,
+                kind="search",
+                title=lambda arguments: f"Commits of {arguments.path}",
+                path=lambda arguments: arguments.path,
+                run=self.log,
             ),
             CoderTool(
                 name="rules",

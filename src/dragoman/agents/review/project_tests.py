@@ -16,7 +16,7 @@ import sys
 import tempfile
 import threading
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from configparser import ConfigParser
 from configparser import Error as BadSyntax
 from pathlib import Path
@@ -69,6 +69,8 @@ class SuiteRun(NamedTuple):
 
     result: Literal["passed", "failed"]
     output: str
+    is_broken: bool = False
+    """Whether no test has failed: they could not even be run."""
 
 
 # How tests are found.
@@ -160,7 +162,7 @@ class ProjectTests:
         self._turn = turn
         self._grants = grants
         self._meter = meter
-        self._is_permitted: bool | None = None
+        self._answers: dict[str, bool] = {}
         self._unchanged_run: SuiteRun | None = None
         self._turns = asyncio.Lock()
         """One run after the other: a machine has only so many processors, and a person one answer."""
@@ -174,23 +176,34 @@ class ProjectTests:
                 self._unchanged_run = await self._run_copy({})
             return self._unchanged_run
 
-    async def run_with(self, report: ToolReport, path: str, text: str) -> SuiteRun:
-        """Of the project with this text in a file of it. Raises `SuiteNotRun`."""
-        relative = _path_inside(path, self._turn.session.cwd)
+    async def run_with(
+        self, report: ToolReport, texts: Mapping[str, str], wish: PermissionWish | None = None
+    ) -> SuiteRun:
+        """Of the project with other texts in some of its files. `wish` is asked for once, too.
+
+        Raises `SuiteNotRun`.
+        """
+        folder = self._turn.session.cwd
+        inside = {_path_inside(os.path.join(folder, path), folder): text for path, text in texts.items()}
         if (await self.run(report)).result == "failed":
             raise SuiteNotRun(f"{self.command.name} fails without the fix too")
         async with self._turns:
-            return await self._run_copy({relative: text})
+            if wish is not None and not await self._is_allowed(report, wish):
+                raise SuiteNotRun("running it was not allowed")
+            return await self._run_copy(inside)
 
     async def _ask(self, report: ToolReport) -> None:
-        if self._is_permitted is None:
-            try:
-                await permit(self._turn, report, self._grants, self._wish())
-                self._is_permitted = True
-            except ToolDenied:
-                self._is_permitted = False
-        if not self._is_permitted:
+        if not await self._is_allowed(report, self._wish()):
             raise SuiteNotRun("running them was not allowed")
+
+    async def _is_allowed(self, report: ToolReport, wish: PermissionWish) -> bool:
+        if wish.key not in self._answers:
+            try:
+                await permit(self._turn, report, self._grants, wish)
+                self._answers[wish.key] = True
+            except ToolDenied:
+                self._answers[wish.key] = False
+        return self._answers[wish.key]
 
     def _wish(self) -> PermissionWish:
         key = f"run:{' '.join(self.command.words)}"
@@ -234,7 +247,16 @@ class ProjectTests:
             raise SuiteNotRun("pytest finds no tests")
         if "No module named pytest" in output:
             raise SuiteNotRun(f"pytest is not installed for {command.words[0]}")
-        return SuiteRun("passed" if process.exit_code == 0 else "failed", output)
+        is_broken = command.name == "pytest" and process.exit_code not in (0, 1)
+        return SuiteRun("passed" if process.exit_code == 0 else "failed", output, is_broken)
+
+
+def is_new_file(folder: str, path: str) -> bool:
+    """Whether a path names a file that could be made in a folder, and is none yet."""
+    full_path = os.path.normpath(os.path.join(folder, path))
+    parts = Path(os.path.relpath(full_path, folder)).parts
+    is_inside = bool(parts) and not LEFT_OUT.intersection(parts) and os.pardir not in parts
+    return is_inside and path.isprintable() and not os.path.lexists(full_path)
 
 
 def _path_inside(path: str, folder: str) -> str:
@@ -263,6 +285,7 @@ def _copy_project(source: Path, target: Path, texts: dict[str, str], stop: threa
         shutil.copy2(path, place, follow_symlinks=False)
     for relative, text in texts.items():
         # As bytes: the ends of lines are those of the text.
+        (target / relative).parent.mkdir(parents=True, exist_ok=True)
         (target / relative).write_bytes(text.encode())
 
 

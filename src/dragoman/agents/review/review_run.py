@@ -32,17 +32,15 @@ from dragoman.agents.review.targets import ReviewTargets
 from dragoman.review import (
     BadBaseline,
     BadRule,
-    Baseline,
     Finding,
     ReviewNote,
     ReviewSettings,
     Severity,
     ToolFailed,
 )
+from dragoman.review.base_files import BaseFiles
 from dragoman.review.caller_search import broken_callers
 from dragoman.review.finding import by_severity
-from dragoman.review.places import BASELINE
-from dragoman.review.rule_files import project_rules
 from dragoman.review.rule_links import rules_page
 from dragoman.schema import v1
 
@@ -119,8 +117,10 @@ class ReviewRun:
     @property
     def findings(self) -> list[Finding]:
         """In the order in which they are told: the worst first, then as a reader goes through files."""
-        by_model = () if self._model is None else self._model.findings
-        return sorted([*self._analysis.findings, *by_model], key=by_severity)
+        by_model = [] if self._model is None else self._model.findings
+        by_rules = sorted(self._analysis.findings, key=by_severity)
+        # What the model found and verified comes before what rules say of the same severity.
+        return sorted([*by_model, *by_rules], key=lambda finding: finding.severity.rank)
 
     async def review(self, steps: Steps, use: ModelUse) -> None:
         """Everything but the fixes."""
@@ -204,16 +204,16 @@ class ReviewRun:
             endpoint=endpoint,
             config=config,
             budget=conversation.budget,
+            changes=self._targets.changes,
         )
 
     async def _load_settings(self) -> None:
-        """As the session is set, with the rules and the baseline that the project brings."""
+        """As the session is set, with the project's rules and baseline, or those of the base of a change."""
         root = Path(self._turn.session.cwd)
         try:
-            rules = await asyncio.to_thread(project_rules, root)
-            path = root / BASELINE
-            baseline = await asyncio.to_thread(Baseline.read, path) if path.is_file() else None
-        except (BadRule, BadBaseline) as error:
+            with BaseFiles(root, self._targets.changes) as files:
+                rules, baseline = await files.rules(), await files.baseline()
+        except (BadRule, BadBaseline, ToolFailed) as error:
             self._notes.append(f"the project's own rules are not used: {error}")
             return
         self._settings = replace(self._settings, rules=rules, baseline=baseline)

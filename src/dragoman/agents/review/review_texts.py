@@ -8,7 +8,7 @@ import asyncio
 import fnmatch
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 from dragoman import KitTurn
@@ -81,17 +81,31 @@ class ReviewTexts:
             if not is_private(display_path)
         }
 
-    def mask(self, words: str) -> str:
-        """A text that is no file, such as what a person wrote."""
-        return mask_secrets(words, rules=self._rules)
+    def mask(self, words: str, *, path: str = "") -> str:
+        """A text that is not in `load`, such as what a person wrote or what a file was before."""
+        return mask_secrets(words, path=path, rules=self._rules)
 
-    async def _read(self, display_path: str) -> tuple[str, str]:
+    async def find_below(self, path: str, top: Path) -> tuple[str, str]:
+        """What a file is called here and below the top of its repository, also if it is gone; raises a
+        `ToolProblem` that says why a model does not get it.
+        """
+        display_path = self.folders.display(self.folders.absolute(path))
+        full_path = await self._admit(display_path)
+        return display_path, await asyncio.to_thread(_path_below, full_path, top)
+
+    async def _admit(self, display_path: str) -> str:
+        """Where a file really lies."""
         path = self.folders.absolute(display_path)
         if "\0" in path or not await asyncio.to_thread(self.folders.holds, path):
             raise ToolProblem(f"{display_path} lies outside the folders of the session.")
         real = await asyncio.to_thread(os.path.realpath, path)
         if ".git" in PurePath(real).parts or is_private(real):
             raise ToolProblem(f"{display_path} may hold secrets: its text is not given to models.")
+        return real
+
+    async def _read(self, display_path: str) -> tuple[str, str]:
+        await self._admit(display_path)
+        path = self.folders.absolute(display_path)
         text = await self._files.read(path)
         if isinstance(text, UnreadFile):
             raise ToolProblem(f"{display_path} cannot be read: {text.why}")
@@ -105,6 +119,10 @@ class ReviewTexts:
             display_path: ReviewedText(path=path, digest=digest(text))
             for display_path, (path, text) in self._unmasked_texts.items()
         }
+
+
+def _path_below(path: str, top: Path) -> str:
+    return os.path.relpath(path, os.path.realpath(top)).replace(os.sep, "/")
 
 
 def is_private(path: str) -> bool:

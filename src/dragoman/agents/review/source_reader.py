@@ -67,7 +67,11 @@ class _SourceReader:
             text = await self._text(target)
             if isinstance(text, UnreadFile):
                 return text
-            return ReviewSource(target.display_path, text, await self._lines(target, text))
+            lines = await self._lines(target, text)
+            if target.base is None:
+                return ReviewSource(target.display_path, text, lines)
+            untrusted_lines = frozenset() if target.base.is_trusted else lines
+            return ReviewSource(target.display_path, text, None if self._is_whole else lines, untrusted_lines)
 
     async def _text(self, target: ReviewTarget) -> str | UnreadFile:
         if target.text is not None:
@@ -79,11 +83,9 @@ class _SourceReader:
         return await self._files.read(target.path)
 
     async def _lines(self, target: ReviewTarget, text: str) -> frozenset[int] | None:
-        if target.base is None:
+        if target.base is None or target.lines is None or target.path is None:
             return target.lines
-        if self._is_whole or target.lines is None:
-            return None
-        if target.base.revision == INDEX or target.path is None:
+        if target.base.revision == INDEX:
             return target.lines
         # Git knows the disk. What an editor has not saved yet is compared by ourselves.
         return (

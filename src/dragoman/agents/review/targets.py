@@ -29,6 +29,8 @@ class GitBase(NamedTuple):
     top: Path
     revision: str | None
     path: str
+    is_trusted: bool = True
+    """False if it is part of a change that is reviewed against a base."""
 
 
 class ReviewTarget(NamedTuple):

@@ -114,7 +114,7 @@ def _labels(options: Sequence[v1.PermissionOption]) -> dict[str, str]:
     """A label for each option, and the option's id."""
     labels: dict[str, str] = {}
     for option in options:
-        label = f"{option_name(option)} ({option.kind.replace('_', ' ')})"
+        label = f"{option_name(option.name)} ({option.kind.replace('_', ' ')})"
         while label in labels:
             label += " "
         labels[label] = option.option_id

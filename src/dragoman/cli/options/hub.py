@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+
 from dragoman.cli.options.gateway import add_gateway_agent, add_gateway_sessions, add_listener
 from dragoman.cli.options.values import add_json, add_rules, parse_span, seconds
 from dragoman.cli.parser import Parser
@@ -163,21 +165,35 @@ def add_inbox(parser: Parser) -> None:
     parser.add_argument("--answer", metavar=("NAME", "OPTION"), nargs=2, help="answer one of them")
 
 
+def add_journal(parser: Parser) -> None:
+    add_json(parser)
+
+
+def add_journal_prune(parser: Parser) -> None:
+    parser.add_argument(
+        "--older-than", metavar="SPAN", type=parse_span, required=True, help="without a word for so long: 90d"
+    )
+    parser.add_argument("--journal", metavar="PATH", help="one journal's file (all of this person)")
+    parser.add_argument("--token-file", metavar="FILE", help="a file that holds the hub's token")
+    parser.add_argument("--dry-run", action="store_true", help="show what would be erased, and erase nothing")
+    add_json(parser, default=argparse.SUPPRESS)
+
+
 def add_journal_copy(parser: Parser) -> None:
     parser.add_argument("source", metavar="FROM", help="a journal's file, or an address of NATS")
     parser.add_argument("target", metavar="TO", help="another one; made if it is not there")
-    add_json(parser)
+    add_json(parser, default=argparse.SUPPRESS)
 
 
 def add_journal_backup(parser: Parser) -> None:
     parser.add_argument("file", metavar="FILE", help="where the copy goes")
     parser.add_argument("--journal", metavar="PATH", help="which journal (the hub's)")
     parser.add_argument("--force", action="store_true", help="replace FILE if it exists")
-    add_json(parser)
+    add_json(parser, default=argparse.SUPPRESS)
 
 
 def add_journal_restore(parser: Parser) -> None:
     parser.add_argument("file", metavar="FILE", help="the backup")
     parser.add_argument("--journal", metavar="PATH", help="which journal (the hub's)")
     parser.add_argument("--force", action="store_true", help="also where a journal is, which is kept")
-    add_json(parser)
+    add_json(parser, default=argparse.SUPPRESS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from dragoman.cli.options.values import add_json, parse_dialect
+from dragoman.cli.options.values import add_json, parse_dialect, parse_span
 from dragoman.cli.parser import Parser
 
 
@@ -59,9 +59,29 @@ def add_sessions_handover(parser: Parser) -> None:
     add_json(parser, default=argparse.SUPPRESS)
 
 
+def add_sessions_forget(parser: Parser) -> None:
+    _add_journal(parser, default=None)
+    parser.add_argument("ids", metavar="SESSION", nargs="*", help="an id, a clear part of it, or `last`")
+    parser.add_argument("--all", action="store_true", help="every session")
+    parser.add_argument("--agent", metavar="NAME", help="only those with this agent")
+    parser.add_argument(
+        "--older-than",
+        metavar="SPAN",
+        type=parse_span,
+        help="only those without a word for so long: 12h, 30d",
+    )
+    parser.add_argument("--hub", metavar="URL", nargs="?", const="", help="sessions of a hub (this user's)")
+    parser.add_argument("--token-file", metavar="FILE", help="a file that holds the hub's token")
+    parser.add_argument("--dry-run", action="store_true", help="show what would be erased, and erase nothing")
+    parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
+    add_json(parser, default=argparse.SUPPRESS)
+
+
 def add_sessions_delete(parser: Parser) -> None:
-    _add_journal(parser)
+    _add_journal(parser, default=None)
     parser.add_argument("ids", metavar="ID", nargs="+")
+    add_json(parser, default=argparse.SUPPRESS)
+    parser.set_defaults(all=False, agent=None, older_than=None, hub=None, dry_run=False, yes=True)
 
 
 def add_sessions_repair(parser: Parser) -> None:

@@ -201,7 +201,7 @@ class AgentProcess:
         """The journal says that the process was told to close the session: no hub says again what is in its
         stream so far. The process's host forgets the numbers once it has taken all of it.
         """
-        if self._last_said.get(stream, 0) > self.channel.taken_numbers.get(stream, 0):
+        if self.has_unheard(stream):
             self._closed_streams.add(stream)
         else:
             self._last_said.pop(stream, None)
@@ -214,6 +214,10 @@ class AgentProcess:
     def last_taken(self, state: SessionState) -> int:
         """The last entry of the session's stream that it was given, by whichever hub."""
         return self.channel.taken_numbers.get(state.id, 0) - state.taken_before
+
+    def has_unheard(self, stream: str) -> bool:
+        """Whether something that was said of a stream may not have reached it yet."""
+        return self._last_said.get(stream, 0) > self.channel.taken_numbers.get(stream, 0)
 
     async def wait_until_taken(self, stream: str) -> None:
         """Until its host has all that was said of a stream. Raises `LinkClosed` if it never will."""

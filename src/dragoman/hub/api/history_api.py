@@ -25,6 +25,7 @@ from dragoman.dialect.threads.thread_lists import UNTITLED
 from dragoman.errors import DragomanError, ErrorAnswer, JournalDamaged, NoSuchStream
 from dragoman.hub.api.history_entries import ThreadFold
 from dragoman.journal import Journal, StreamInfo
+from dragoman.journal.erasure import FORGETTING
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND
 
 METHODS = frozenset({"getThreads", "getThreadEntries"})
@@ -36,7 +37,7 @@ MOST_THREADS = 50_000
 
 def is_session(info: StreamInfo) -> bool:
     """Whether a stream is a session's. Names that begin with `@` are the hub's own."""
-    return bool(info.state) and not info.stream.startswith("@")
+    return info.state not in ("", FORGETTING) and not info.stream.startswith("@")
 
 
 class HistoryApi:

@@ -286,6 +286,8 @@ class Methods:
             if error.code != -32002:
                 raise
             return {}  # it is gone, as was asked for
+        if session.state.is_busy and ours_in(params).get("onlyIdle") is True:
+            raise invalid_request("a turn runs in this session: cancel it first, then forget the session")
         await session.close(deletes=True)
         return {}
 

@@ -14,6 +14,7 @@ from dragoman.hub.engine.session_reach import in_reach, look_and_reach, reaches
 from dragoman.hub.session.frames import encode_json, object_of, value_of
 from dragoman.hub.session.notes import parent_in
 from dragoman.journal import StreamInfo
+from dragoman.journal.erasure import FORGETTING
 from dragoman.schema.steering import SteeringWay, steering_way
 from dragoman.secrets.search import redact
 from dragoman.version import VERSION
@@ -310,7 +311,7 @@ class SessionViews:
 
 
 def _is_listed(info: StreamInfo) -> bool:
-    return bool(info.state) and info.stream[0] != "@"
+    return info.state not in ("", FORGETTING) and info.stream[0] != "@"
 
 
 def _when(seconds: float) -> str:

@@ -37,6 +37,7 @@ from dragoman.hub.session.state import (
     with_listing,
 )
 from dragoman.journal import Entry, StreamInfo
+from dragoman.journal.erasure import FORGETTING, SessionNames
 from dragoman.journal.redaction import is_redacted
 from dragoman.wire import error_object
 from dragoman.wire.codes import CANCELLED as REQUEST_CANCELLED
@@ -68,11 +69,12 @@ async def open_session(hub: EngineHub, session_id: str) -> LiveSession:
         reading = await _read(hub, lease, info.last)
         process = _process_of(hub, reading.state)
         is_loading = bool(reading.state.loading) and process is not None
-        if reading.state.phase == "closed" or (reading.state.is_incomplete and not is_loading):
+        is_erased = reading.state.phase == "closed" or info.state == FORGETTING
+        if is_erased or (reading.state.is_incomplete and not is_loading):
             # Whoever deleted it, or asked an agent that is gone to load it, was stopped in the middle.
             await hub.ownership.may_use(lease)
             _refuse_requests(hub, reading.state)
-            await hub.journal.delete(session_id)
+            await hub.eraser.erase([SessionNames(session_id, (reading.state.agent_session,))])
             raise session_not_found(session_id)
         originals = await hub.journal.originals(session_id)
         state = _restore_state(reading.state, originals, info)

@@ -74,7 +74,16 @@ class LiveSession:
         *("hub", "id", "stream", "followers", "process", "log", "lease", "checkpoint_at", "listed_state"),
         *("is_replaying", "needs_reminder", "setup", "used", "closed_event", "_state", "_calls", "_bounds"),
         *("_binding", "_pending", "_lookups", "_effects", "_receipts", "_storage_callbacks", "_steer_events"),
-        *("_waiting", "_acted_upon", "_timer", "_close_at", "_trouble", "_messages", "__weakref__"),
+        *(
+            "_waiting",
+            "_awaits_hearing",
+            "_acted_upon",
+            "_timer",
+            "_close_at",
+            "_trouble",
+            "_messages",
+            "__weakref__",
+        ),
     )
 
     def __init__(self, hub: EngineHub, state: SessionState, *, listed_state: str = "") -> None:
@@ -97,7 +106,7 @@ class LiveSession:
         self._pending: PendingEntries | None = None
         self._lookups: KeyLookups | None = None
         self._calls: ToolCalls | None = None
-        self.is_replaying = False
+        self.is_replaying = self._awaits_hearing = False
         """Whether the agent tells what is in the stream already."""
         self.needs_reminder = False
         """Whether the agent was never told what the session is about: it needs a reminder."""
@@ -379,8 +388,9 @@ class LiveSession:
             ev.UpdatesReceived(frames=frames, number=number, are_chunks=is_text, go_on=goes_on)
         )
         if verdict == "done" and not is_text:
-            for update in tool_call_updates(self.id, frames):
-                self.calls.hear(self.id, update)
+            calls = {self.calls.hear(self.id, update) for update in tool_call_updates(self.id, frames)}
+            if calls and self._state.requests:
+                self.hub.broker.judge.on_tool_calls(self, calls)
             self.hub.changes.on_updates(self.id, frames)
         self._keep_receipt(process, receipt, verdict)
 
@@ -829,10 +839,33 @@ class LiveSession:
     def on_rest(self) -> None:
         """Everything is stored for the moment."""
         if self._state.listed_state != self.listed_state:
-            self.on_change()
+            process = self.process
+            if self._state.is_calm and process is not None and process.has_unheard(self.stream):
+                self._rest_when_heard(process)
+            else:
+                self.on_change()
         if not self._state.is_busy:
             self.shed()
             self.hub.resting(self)
+
+    def _rest_when_heard(self, process: SessionProcess) -> None:
+        """Listings call it busy until the agent has the last answer: a hub that is killed before leaves it to
+        the next one, which looks for busy sessions, to say it again.
+        """
+
+        async def wait() -> None:
+            try:
+                await process.wait_until_taken(self.stream)
+            except LinkClosed:
+                pass  # the end of the process is told apart
+            finally:
+                self._awaits_hearing = False
+            if self.log.last == self._state.last and not self.closed_event.is_set():
+                self.on_change()
+
+        if not self._awaits_hearing:
+            self._awaits_hearing = True
+            self.hub.owner.start(wait())
 
     def _confirm(self) -> None:
         last = self.log.last

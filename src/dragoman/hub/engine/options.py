@@ -42,6 +42,8 @@ class HubOptions(Struct, frozen=True, kw_only=True):
     """Seconds that a request for a client's files waits for the client to come back."""
     originals_kept: float = 7 * 86400.0
     """Seconds for which the journal keeps originals of what nobody has settled."""
+    keep_days: int = 0
+    """Days after which a session is forgotten in which nothing is said; 0 keeps all."""
     changes: bool = False
     """Whether what a turn changes on disk is looked at."""
     changes_kept: float = 1800.0

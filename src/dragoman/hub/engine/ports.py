@@ -16,6 +16,7 @@ from collections.abc import (
     Iterator,
     Mapping,
     Sequence,
+    Set,
 )
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -33,6 +34,7 @@ from dragoman.hub.gate.admission import Grant
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.state import ChildSession, OpenRequest, PromptAnswer, SessionState
 from dragoman.journal import Journal, StoredEntry
+from dragoman.journal.erasure import SessionEraser
 from dragoman.runtime.budget import ByteBudget
 from dragoman.runtime.locks import LazyEvent
 from dragoman.runtime.owner import TaskOwner
@@ -117,6 +119,7 @@ class AgentPort(Protocol[Session]):
     def promise(self, number: int, method: str) -> asyncio.Future[Raw]: ...
     def expect(self, request_id: int | str, session: Session) -> None: ...
     def say(self, session: Session, frame: bytes, sequence: int) -> None: ...
+    def has_unheard(self, stream: str, /) -> bool: ...
     async def wait_until_taken(self, stream: str) -> None: ...
     def refuse(
         self, request_ids: Iterable[Id], error: ErrorObject, *, number: int, name: str = ""
@@ -249,6 +252,7 @@ class JudgePort(Protocol[SessionIn]):
     def on_end(
         self, session: SessionIn, request: OpenRequest, *, outcome: str, result: Raw | None
     ) -> None: ...
+    def on_tool_calls(self, session: SessionIn, call_ids: Set[str]) -> None: ...
     def end_turn(self, session: SessionIn) -> None: ...
 
 
@@ -313,6 +317,7 @@ class HubPort(Protocol[Session]):
     making: dict[str, asyncio.Future[tuple[Session, bool]]]
     pending_descriptions: dict[str, dict[str, str]]
     reminders: Reminders
+    eraser: SessionEraser
 
     @property
     def pool(self) -> PoolPort[Session]: ...

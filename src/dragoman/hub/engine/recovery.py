@@ -13,8 +13,11 @@ from dragoman.hub.engine.live_session import EngineHub, LiveSession, SessionProc
 from dragoman.hub.engine.pending_entries import REDACTED_ANSWER
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.machine import REDACTED_PROMPT
+from dragoman.hub.session.notes import parent_in
 from dragoman.hub.session.state import SessionState, is_name
-from dragoman.journal import StoredEntry
+from dragoman.journal import StoredEntry, StreamInfo
+from dragoman.journal.erasure import FORGETTING
+from dragoman.journal.journal_copy import all_streams
 from dragoman.journal.redaction import is_redacted
 from dragoman.wire import Failure, Response, decode, error_object, failure
 from dragoman.wire.codes import INTERNAL_ERROR
@@ -82,16 +85,12 @@ async def _open_rest(hub: EngineHub, streams: Sequence[str], processes: Sequence
 
 
 async def _unfinished_streams(hub: EngineHub) -> list[str]:
-    streams: list[str] = []
-    for state in ("running", "waiting"):
-        cursor: str | None = None
-        while True:
-            listing = await hub.journal.list(state=state, cursor=cursor, limit=200)
-            streams += [info.stream for info in listing.streams if is_name(info.stream)]
-            cursor = listing.cursor
-            if cursor is None:
-                break
-    return streams
+    return [
+        info.stream
+        for state in ("running", "waiting", FORGETTING)
+        async for info in all_streams(hub.journal, state=state)
+        if is_name(info.stream)
+    ]
 
 
 async def _open(hub: EngineHub, stream: str) -> bool:
@@ -189,7 +188,9 @@ def _without_original(session_id: str, entry: StoredEntry) -> bytes:
 
 
 async def drop_overdue(hub: EngineHub) -> None:
-    """Drop originals that are too old, now and then every hour, whoever they belong to."""
+    """Drop originals that are too old, now and then every hour, whoever they belong to, and forget sessions
+    that are older than the settings allow.
+    """
     while True:
         try:
             count = await hub.journal.drop_originals_before(time.time() - hub.options.originals_kept)
@@ -200,4 +201,33 @@ async def drop_overdue(hub: EngineHub) -> None:
         for session in list(hub.sessions.values()):
             if session.process is not None:
                 session.pending.confirm(session.process.last_taken(session.state))
+        if hub.options.keep_days:
+            await _forget_overdue(hub, time.time() - hub.options.keep_days * 86400.0)
         await asyncio.sleep(LOOK_SECONDS)
+
+
+async def _forget_overdue(hub: EngineHub, before: float) -> None:
+    """Forget sessions in which nothing was said since; those that somebody uses or that wait stay."""
+    try:
+        streams = [info.stream async for info in all_streams(hub.journal) if is_overdue(info, before)]
+        first = await hub.journal.first_entries(streams)
+    except JournalError as error:
+        log.warning("sessions that are too old could not be found, it is tried again: %s", error)
+        return
+    count = 0
+    for stream in streams:
+        if stream not in first or parent_in(first[stream].frame):
+            continue  # a child session goes with the one for which it works
+        try:
+            session = await hub.session(stream)
+            if not session.followers and not session.state.is_busy:
+                await session.close(deletes=True)
+                count += 1
+        except (ErrorAnswer, Elsewhere, JournalError) as error:
+            log.info("session %s is too old and could not be forgotten yet: %s", stream, error)
+    if count:
+        log.info("%d sessions were forgotten, which were older than keep_days allows", count)
+
+
+def is_overdue(info: StreamInfo, before: float) -> bool:
+    return is_name(info.stream) and bool(info.state) and info.updated < before

@@ -25,14 +25,8 @@ from dragoman.hub.engine.ports import ClientPort
 from dragoman.hub.engine.session_reach import reaches
 from dragoman.hub.gate.admission import Grant
 from dragoman.hub.judge.attempts import AttemptLog
-from dragoman.hub.judge.hub_judge import (
-    PERMISSION,
-    HubJudge,
-    OpenQuestion,
-    about_of,
-    check_question,
-    refusal_of,
-)
+from dragoman.hub.judge.hub_judge import HubJudge, OpenQuestion
+from dragoman.hub.judge.question_forms import PERMISSION, about_of, check_question, refusal_of
 from dragoman.hub.judge.risks import RiskAssessor
 from dragoman.hub.judge.servers import permit_servers
 from dragoman.hub.lending.lender import HubLender, LentWork

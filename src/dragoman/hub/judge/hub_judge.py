@@ -13,9 +13,8 @@ holds up the session whose question needs it, and nobody else.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, Final, Literal, TypeAlias, TypeVar
@@ -23,16 +22,13 @@ from typing import Any, Final, Literal, TypeAlias, TypeVar
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from dragoman.errors import ErrorAnswer
 from dragoman.hub.engine.live_session import EngineHub, LiveSession
+from dragoman.hub.judge.question_forms import PERMISSION, call_id_of, option_in, refusal_of, with_call
 from dragoman.hub.lending.lender import lent_request, waiting_for_people
-from dragoman.hub.session.frames import encode_json, object_of, value_of
+from dragoman.hub.session.frames import encode_json, value_of
 from dragoman.hub.session.state import OpenRequest
 from dragoman.schema import v1
 from dragoman.schema.codec import read, write
-from dragoman.schema.errors import SchemaError
-from dragoman.schema.v1.methods import METHODS
-from dragoman.wire.codes import INVALID_PARAMS
 from dragoman.workspace.lent_files import Access
 from dragoman.workspace.policy.act import Act, ActContext
 from dragoman.workspace.policy.act_reader import act_of_call, act_of_request, fold_calls
@@ -54,15 +50,11 @@ from dragoman.workspace.remote_access import PERMIT_METHOD
 
 log = logging.getLogger(__name__)
 
-PERMISSION: Final = "session/request_permission"
-
 THREADS: Final = 8
 """Questions that are judged at a time. One that waits for a disk takes one of them."""
 
 CLOSE_SECONDS: Final = 5.0
 """How long the end of a hub waits for lines of the audit log."""
-
-EMPTY: Final = frozenset({b"null", b"[]", b"{}"})
 
 Result = TypeVar("Result")
 
@@ -171,7 +163,7 @@ class HubJudge:
             decision=decision,
             options=options,
             view=Raw(encode_json(view_of(act, whole_call, why=decision.why, always=always))),
-            shown_params=None if known_call is None else _with_call(request.params, whole_call),
+            shown_params=None if known_call is None else with_call(request.params, whole_call),
         )
 
     def own_act(self, session: LiveSession, request: OpenRequest) -> Raw | None:
@@ -182,6 +174,34 @@ class HubJudge:
     def open(self, session: LiveSession, request: OpenRequest, question: OpenQuestion) -> None:
         """People are about to hear of it."""
         self._questions[session.id, request.sequence] = question
+
+    def on_tool_calls(self, session: LiveSession, call_ids: Set[str]) -> None:
+        """An agent has said more of these calls."""
+        for request in session.state.requests.values():
+            if call_id_of(request) in call_ids:
+                self._hub.owner.start(self._withdraw_if_changed(session, request))
+
+    async def _withdraw_if_changed(self, session: LiveSession, request: OpenRequest) -> None:
+        """Refuse a question that no longer says what the agent would do: it can ask again."""
+        async with self.turnstile(session.id):
+            if await self.in_thread(self._has_changed, session, request, session.calls):
+                log.warning("session %s: the agent changed a call while it asked about it", session.id)
+                refusal = Raw(refusal_of(request, cancel=False))
+                session.settle(request.sequence, outcome="cancelled", by="hub", result=refusal)
+
+    def _has_changed(self, session: LiveSession, request: OpenRequest, calls: ToolCalls) -> bool:
+        """Whether an open question would now be about another act. Called in a thread."""
+        question = self._questions.get((session.id, request.sequence))
+        if question is None or question.is_answered or question.future is not None:
+            return False
+        call = read(request.params, v1.RequestPermissionRequest).tool_call
+        known_call = calls.find_call(session.id, call)
+        act = act_of_call(call, _setting(session), session_id=session.id, known_call=known_call)
+        before, after = (
+            replace(each, kind="", tool="", title="", possible_places=())
+            for each in (question.act, resolve(act))
+        )
+        return before != after
 
     async def answer(
         self, session: LiveSession, request: OpenRequest, *, by: str, result: Raw | None
@@ -196,7 +216,7 @@ class HubJudge:
         if question is None or question.is_answered:
             return False  # the answer of somebody else is being written
         question.is_answered = True
-        choice = PermissionChoice(option_id=_option_in(result), by="person", person=by)
+        choice = PermissionChoice(option_id=option_in(result), by="person", person=by)
         settlement = await self.in_thread(self._settle_choice, session, request, question, choice)
         if settlement.option != choice.option_id:
             result = Raw(write(select_option(settlement.option)))
@@ -227,7 +247,7 @@ class HubJudge:
             if not question.is_answered:
                 self._start(self._write_end, question, by)
         elif question is not None:
-            question.choice = PermissionChoice(option_id=_option_in(result), by=by)
+            question.choice = PermissionChoice(option_id=option_in(result), by=by)
 
     def _write_end(self, question: OpenQuestion, by: By) -> None:
         self.write(question.act, question.decision, outcome="deny", why=why_of(None, by), by=by)
@@ -412,58 +432,6 @@ class SessionAsker:
         )
 
 
-def _with_call(params: Raw, call: v1.ToolCallUpdate) -> Raw:
-    """A request whose tool call is this one, for clients that show nothing but the request."""
-    members = object_of(params)
-    said = {name: raw for name, raw in object_of(write(call)).items() if bytes(raw) not in EMPTY}
-    tool_call = {**object_of(members.get("toolCall")), **said}
-    return Raw(encode_json({**members, "toolCall": tool_call}))
-
-
-def about_of(request: OpenRequest) -> int:
-    """The request of the agent that a question of the hub's own is about."""
-    meta = value_of(object_of(request.params).get("_meta"), {})
-    about = meta.get("dragoman", {}).get("about", "0") if isinstance(meta, dict) else "0"
-    return int(about)
-
-
-def check_question(request: OpenRequest) -> None:
-    """Raise `ErrorAnswer` for a question that no client could read, and so nobody would ever answer."""
-    entry = METHODS.get(request.method, kind="request", receiver="client")
-    if entry is None:
-        return
-    try:
-        params = read(request.params, entry.params)
-        json.loads(bytes(request.params), object_pairs_hook=_each_once)
-        if isinstance(params, v1.RequestPermissionRequest):
-            _each_once([(option.option_id, None) for option in params.options])
-    except (SchemaError, ValueError, RecursionError) as error:
-        raise ErrorAnswer(INVALID_PARAMS, f"Invalid params: {error}") from None
-
-
-def _each_once(pairs: list[tuple[str, object]]) -> None:
-    """Of two members of one name, a client might show the one and the rules judge the other; of two options
-    of one id, a no would reach the agent as the yes.
-    """
-    if len({name for name, _ in pairs}) < len(pairs):
-        raise ValueError("a member of an object, or the id of an option, appears twice")
-
-
-def refusal_of(request: OpenRequest, *, cancel: bool) -> bytes:
-    """How a request is answered that nobody answers."""
-    if request.method != PERMISSION:
-        return encode_json({"action": "cancel" if cancel else "decline"})
-    if not cancel:
-        try:
-            permission = read(request.params, v1.RequestPermissionRequest)
-        except SchemaError:
-            permission = None
-        option = None if permission is None else choose_option("deny", permission.options)
-        if option is not None:
-            return encode_json({"outcome": {"outcome": "selected", "optionId": option}})
-    return encode_json({"outcome": {"outcome": "cancelled"}})
-
-
 def _roots(session: LiveSession) -> list[str]:
     return [session.state.cwd, *session.state.folders]
 
@@ -480,10 +448,3 @@ def _lent_act(session: LiveSession, request: OpenRequest) -> Act | None:
         return None
     act = act_of_request(request.method, params, _setting(session), session_id=session.id)
     return None if act is None else resolve(act, reads=False)
-
-
-def _option_in(result: Raw | None) -> str | None:
-    """The id of the option that an answer selects."""
-    outcome = value_of(object_of(result).get("outcome"))
-    option = outcome.get("optionId") if isinstance(outcome, dict) else None
-    return option if isinstance(option, str) else None

@@ -25,7 +25,7 @@ from dragoman.journal.nats.catalog import Catalog
 from dragoman.journal.nats.jetstream import JetStream
 from dragoman.journal.nats.layout import Layout, token_of
 from dragoman.journal.nats.replies import NoReply, end_tasks
-from dragoman.journal.streams import clean, delete
+from dragoman.journal.streams import clean, delete, scrub
 from dragoman.journal.tables import migrate, passage_id, probe, write_stream
 from dragoman.journal.writer import WriterThread
 
@@ -213,6 +213,7 @@ class NatsSearch:
             names = [(token, self._indexed_streams.pop(token, None)) for token in tokens]
             numbers = [(token, stream.number) for token, stream in names if stream is not None]
             await writer.do(lambda base: _forget(base, numbers))
+            await writer.do(scrub, alone=True)
 
     # The file.
 

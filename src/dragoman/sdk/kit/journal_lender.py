@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
 from dragoman.journal import Durability, Journal, SqliteJournal, open_journal
+from dragoman.journal.erasure import SessionNames
 from dragoman.journal.history import history_path
+from dragoman.sdk.kit.session_lock import SessionFileLock
 
 JournalSource: TypeAlias = "Journal | str | os.PathLike[str] | None"
 
@@ -22,6 +24,27 @@ JournalSource: TypeAlias = "Journal | str | os.PathLike[str] | None"
 def sessions_path(environ: Mapping[str, str] | None = None) -> Path:
     """Where sessions are kept unless the agent says otherwise: beside this person's history."""
     return history_path(environ).with_name("sessions.db")
+
+
+async def erase_sessions(sessions: Sequence[SessionNames]) -> None:
+    """Erase what agents of this person that are made with the kit remember: see `SessionEraser`."""
+    path = sessions_path()
+    if not path.exists():
+        return
+    async with open_journal(path) as journal:
+        for name in {name for session in sessions for name in (session.stream, *session.agent_ids) if name}:
+            for info in (await journal.list(session=name)).streams:
+                await journal.delete(info.stream)
+        await journal.scrub()
+
+
+def is_turn_running(stream: str) -> bool:
+    """Whether an agent of this person, made with the kit, works in this session at this moment."""
+    return SessionFileLock(leases_of(sessions_path()), stream).is_held_elsewhere()
+
+
+def leases_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}-turns")
 
 
 class JournalLender:
@@ -47,7 +70,7 @@ class JournalLender:
         path = self._journal.path if isinstance(self._journal, SqliteJournal) else None
         if self._journal is None:
             path = self._where()
-        return None if path is None else path.with_name(f"{path.name}-turns")
+        return None if path is None else leases_of(path)
 
     async def borrow(self) -> Journal:
         """The journal, open; give it back when it is no longer needed."""

@@ -7,7 +7,7 @@ acts. `_meta` is never looked at.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
@@ -105,19 +105,21 @@ class Act(Struct, frozen=True, kw_only=True):
 
     def objection(self) -> str | None:
         """Why its command must not be permitted by a rule, however well it reads."""
+        return next(self.objections(), None)
+
+    def objections(self) -> Iterator[str]:
+        """All that a person should know before they permit its command."""
         if self.script is None:
-            return None
-        if self.doubts:
-            return self.doubts[0]
+            return
+        yield from self.doubts
         if self.script.objection is not None:
-            return self.script.objection
+            yield self.script.objection
         if self.cwd and self.roots and not (is_plain(self.cwd) and self.is_in_roots(self.cwd)):
-            return "it would start outside the folders of the session"
+            yield "it would start outside the folders of the session"
         if self.roots and any(not self.is_in_roots(folder) for folder in self.folders()[1:]):
-            return "it goes to a folder outside the session"
-        name = next(iter(self.changing_variables), "").partition("=")[0]
-        why = f"the agent sets the variable {name} for it, with which programs run or load other code"
-        return why if name else None
+            yield "it goes to a folder outside the session"
+        for name in (variable.partition("=")[0] for variable in self.changing_variables):
+            yield f"the agent sets the variable {name} for it, with which programs may run or load other code"
 
     @property
     def start(self) -> str:

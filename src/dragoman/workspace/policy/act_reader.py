@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import reduce
 from itertools import chain
 from typing import Any, Final, Literal
 
@@ -30,6 +31,7 @@ from dragoman.workspace.policy.input_texts import (
     is_address,
     is_odd,
     is_place,
+    merge_inputs,
     patched_paths,
     possible_places,
     prose_in,
@@ -54,9 +56,9 @@ def act_of_call(
     """
     calls = [each for each in (call, known_call) if each is not None]
     inputs = [_input_of(each) for each in calls]
-    raw: dict[Any, Any] = {}
+    raw: Mapping[Any, Any] = {}
     for each in reversed(inputs):
-        raw |= each if isinstance(each, Mapping) else {}
+        raw = merge_inputs(raw, each) if isinstance(each, Mapping) else raw
     kind = _first(calls, "kind", str) or "other"
     title = _first(calls, "title", str) or ""
     content = _all(calls, "content")
@@ -78,6 +80,7 @@ def act_of_call(
     understood = {
         *named,
         *folders,
+        *(each.text for each in scripts),
         *((script.text, *chain.from_iterable(script.commands)) if script is not None else ()),
     }
     others = [each for each in inputs if not isinstance(each, Mapping)]
@@ -110,6 +113,7 @@ def act_of_call(
             *(() if is_whole else (TOO_LARGE,)),
             *_doubts(scripts, folders, unknown, raw, title),
             *_other_deeds(kind, (title, _first(calls, "name", str) or "")),
+            *_unasked_changes(call, known_call),
         ),
         roots=setting.roots,
         cwd=canonical_paths(folders[:1], base, setting.home)[0] if folders else "",
@@ -147,6 +151,15 @@ def _other_deeds(kind: str, names: Iterable[str]) -> Iterator[str]:
         if verb is not None and verb[0].lower() in TOOL_VERBS:
             yield f"it says that it only reads, and its name begins with {verb[0]!r}"
             return
+
+
+def _unasked_changes(call: v1.ToolCallUpdate, known_call: v1.ToolCallUpdate | None) -> Iterator[str]:
+    asked, known = (
+        {item.path for item in _all([each], "content") if isinstance(item, v1.Diff)} if each else set()
+        for each in (call, known_call)
+    )
+    if asked and known - asked:
+        yield f"the agent has announced a change of {min(known - asked)} that it does not ask for"
 
 
 def _input_of(call: v1.ToolCallUpdate) -> object:
@@ -257,7 +270,7 @@ def fold_calls(call: v1.ToolCallUpdate, known_call: v1.ToolCallUpdate | None) ->
     if known_call is None:
         return call
     calls = (call, known_call)
-    raw = [each.raw_input for each in calls if isinstance(each.raw_input, Mapping)]
+    raw = [each.raw_input for each in reversed(calls) if isinstance(each.raw_input, Mapping)]
     return replace(
         call,
         kind=call.kind or known_call.kind,
@@ -265,7 +278,7 @@ def fold_calls(call: v1.ToolCallUpdate, known_call: v1.ToolCallUpdate | None) ->
         name=call.name or known_call.name,
         content=_each_once(_all(calls, "content")),
         locations=_each_once(_all(calls, "locations")),
-        raw_input={**raw[-1], **raw[0]} if raw else call.raw_input or known_call.raw_input,
+        raw_input=reduce(merge_inputs, raw) if raw else call.raw_input or known_call.raw_input,
     )
 
 

@@ -46,8 +46,6 @@ def _lines(view: ActView) -> Iterator[str]:
         yield from _change(change)
     for remark in view.remarks:
         yield from ("Said:", *_indent_lines(remark))
-    for kind in view.attachments:
-        yield f"Also: something of type {_exact(kind)}"
     for item in view.input:
         yield from _named(_exact(item.name) or "Input", item.text)
     for text in view.unknown_texts:

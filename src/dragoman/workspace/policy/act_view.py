@@ -19,7 +19,7 @@ from dragoman.schema.base import Unknown
 from dragoman.schema.codec import write
 from dragoman.workspace.policy.act import Act
 from dragoman.workspace.policy.changes import CHANGE_KEYS, FileChange, result_of
-from dragoman.workspace.policy.input_texts import COMMAND_KEYS, VARIABLE_KEYS, canonical_paths
+from dragoman.workspace.policy.input_texts import COMMAND_KEYS, VARIABLE_KEYS, canonical_paths, unknown_texts
 from dragoman.workspace.policy.rules import parts_of
 from dragoman.workspace.policy.shell import UNTOLD
 
@@ -56,7 +56,7 @@ class ShownChange(Struct, frozen=True, kw_only=True, omit_defaults=True, rename=
 
 
 class ShownInput(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A member of a tool's input that nothing else shows."""
+    """A member of a tool's input that nothing else shows, or something that cannot be shown as text."""
 
     name: str = ""
     text: str
@@ -84,11 +84,9 @@ class ActView(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="cam
     changes: tuple[ShownChange, ...] = ()
     remarks: tuple[str, ...] = ()
     """What the agent says beside it."""
-    attachments: tuple[str, ...] = ()
-    """Types of what else it shows."""
     input: tuple[ShownInput, ...] = ()
     unknown_texts: tuple[str, ...] = ()
-    """Texts that nobody understood: they may be places or commands."""
+    """Texts that nobody understood and that `input` does not name: they may be places or commands."""
     doubts: tuple[str, ...] = ()
     """Why a rule must not allow it."""
     why: str = ""
@@ -100,8 +98,10 @@ class ActView(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="cam
 def view_of(act: Act, call: v1.ToolCallUpdate | None = None, *, why: str = "", always: str = "") -> ActView:
     """`call` is all that the agent has said of a tool call: it adds remarks and the rest of the input."""
     changes, disagreements = _changes(act)
-    reasons = [why for part in parts_of(act) for why in (part.doubt, part.nested, part.unknown)]
+    reasons = [*act.objections(), *(why for part in parts_of(act) for why in (part.nested, part.unknown))]
     hides_values = act.method == "mcp"  # they are mostly keys
+    members = _members(act, call)
+    named_texts = {text for value in members.values() for text in unknown_texts([value])}
     return ActView(
         agent=act.agent,
         requester=act.requester,
@@ -116,9 +116,8 @@ def view_of(act: Act, call: v1.ToolCallUpdate | None = None, *, why: str = "", a
         places=tuple(ShownPlace(path=path, is_outside=_is_outside(act, path)) for path in act.paths),
         changes=tuple(changes),
         remarks=tuple(_remarks(call)),
-        attachments=tuple(_attachments(call)),
-        input=tuple(_input(act, call)),
-        unknown_texts=act.unknown_texts,
+        input=(*(_input(name, value) for name, value in members.items()), *_attachments(call)),
+        unknown_texts=tuple(text for text in act.unknown_texts if text not in named_texts),
         doubts=tuple(dict.fromkeys(filter(None, (*act.doubts, *reasons, *disagreements)))),
         why=why,
         always=always,
@@ -175,39 +174,38 @@ def _remarks(call: v1.ToolCallUpdate | None) -> Iterator[str]:
             yield item.content.text
 
 
-def _attachments(call: v1.ToolCallUpdate | None) -> Iterator[str]:
+def _attachments(call: v1.ToolCallUpdate | None) -> Iterator[ShownInput]:
     for item in _content(call):
         inner = item.content if isinstance(item, v1.Content) else item
         if not isinstance(inner, v1.Diff | v1.TextContent):
-            yield inner.tag if isinstance(inner, Unknown) else str(inner.__struct_config__.tag)
+            kind = inner.tag if isinstance(inner, Unknown) else inner.__struct_config__.tag
+            yield ShownInput(name="It also shows", text=f"something of type {kind}")
 
 
-def _input(act: Act, call: v1.ToolCallUpdate | None) -> Iterator[ShownInput]:
-    """What a tool gets, as far as nothing else shows it."""
+def _input(name: object, value: object) -> ShownInput:
+    return ShownInput(name=str(name), text=value if isinstance(value, str) else _json(value))
+
+
+def _members(act: Act, call: v1.ToolCallUpdate | None) -> Mapping[object, object]:
+    """What a tool gets, by its names, as far as nothing else shows it."""
     if act.method != "permission":
-        if act.script is None and not act.paths:
-            yield ShownInput(name="url" if act.method == "mcp" else "pattern", text=act.title)
-        return
+        is_shown = act.script is not None or bool(act.paths)
+        return {} if is_shown else {"url" if act.method == "mcp" else "pattern": act.title}
     raw = None if call is None or call.raw_input is UNSET else call.raw_input
     if raw is None or isinstance(raw, str):  # a text is among those that nobody understood
-        return
+        return {}
     if not isinstance(raw, Mapping):
-        yield ShownInput(text=_json(raw))
-        return
+        return {"": raw}
     known = {*CHANGE_KEYS} if any(change.source not in ("diff", "write") for change in act.changes) else set()
     known |= {*COMMAND_KEYS, *VARIABLE_KEYS, "args"} if _is_told(act) else set()
     base = act.roots[0] if act.roots else "/"
-    for name, value in raw.items():
-        if isinstance(value, str):
-            places = canonical_paths([value], base, act.home)
-            is_shown = value in act.unknown_texts or places[:1] in (
-                (act.cwd,),
-                *((path,) for path in act.paths),
-            )
-        else:
-            is_shown = False
-        if not is_shown and name not in known:
-            yield ShownInput(name=str(name), text=value if isinstance(value, str) else _json(value))
+    places = {act.cwd, *act.paths}
+    return {
+        name: value
+        for name, value in raw.items()
+        if name not in known
+        and not (isinstance(value, str) and places & {*canonical_paths([value], base, act.home)[:1]})
+    }
 
 
 def _json(value: object) -> str:

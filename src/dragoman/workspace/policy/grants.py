@@ -97,11 +97,13 @@ def _gives(grant: Grant, want: Grant) -> bool:
 
 
 def _grants_in(act: Act) -> list[Grant]:
-    """What an act is about, as things that can be compared: files, or one command."""
+    """What an act is about, as things that can be compared: files, or one command. A yes to changes that the
+    agent has not told in one way is no yes to any of them.
+    """
     if act.script is not None:
         return [Grant(session_id=act.session_id, verb="run", subject=_command(act))]
     verb = "edit" if act.kinds <= {"edit"} else "read" if act.kinds <= READS else None
-    if verb is None:
+    if verb is None or (verb == "edit" and act.doubts):
         return []
     return [
         Grant(
@@ -115,7 +117,9 @@ def _grants_in(act: Act) -> list[Grant]:
 
 
 def _command(act: Act) -> str:
-    """The same words elsewhere, or with variables that change what they do, are another command."""
+    """The same words elsewhere, or with other variables, are another command: what is run may look at any of
+    them, however harmless it is to programs that we know.
+    """
     assert act.script is not None
     text = repr(act.script.commands) if act.script.objection is None else act.script.text
-    return repr((text, act.real_start, sorted(act.changing_variables)))
+    return repr((text, act.real_start, sorted(act.variables)))

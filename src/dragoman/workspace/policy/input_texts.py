@@ -42,6 +42,9 @@ MOST_TEXTS: Final = 256
 MOST_CHARACTERS: Final = 65_536
 """How many texts are kept that nobody understands, and how many characters of them."""
 
+MOST_EARLIER: Final = 8
+"""Values of one member that an agent has replaced by others; more than that say no more than that it did."""
+
 MOST_PLACES: Final = 300
 LONGEST_PATH: Final = 4096
 _DEEPEST: Final = 32
@@ -96,6 +99,36 @@ def unknown_texts(raw: object) -> Iterator[str | None]:
             waiting += [(item, depth + 1) for key, item in value.items() if key not in prose]
         elif isinstance(value, list):
             waiting += [(item, depth + 1) for item in value]
+
+
+def merge_inputs(before: Mapping[Any, Any], after: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """A tool's input as it stands: later members over earlier ones. An earlier text that a later one does not
+    continue is kept under a name of its own, so that an agent takes nothing back by saying it otherwise.
+    """
+    merged = {**before, **after}
+    for name in before.keys() & after.keys():
+        if not _continues(before[name], after[name]):
+            earlier = f"{name} (said before)"
+            texts = [before[name], *_as_list(before.get(earlier))]
+            merged[earlier] = texts[:MOST_EARLIER]
+    return merged
+
+
+def _as_list(value: object) -> Sequence[object]:
+    return value if isinstance(value, list) else ()
+
+
+def _continues(before: object, after: object) -> bool:
+    """Whether a value is an earlier one, as far as that had come; numbers and the like carry nothing out."""
+    if isinstance(before, str):
+        return isinstance(after, str) and after.startswith(before)
+    if isinstance(before, Mapping):
+        return isinstance(after, Mapping) and all(
+            name in after and _continues(value, after[name]) for name, value in before.items()
+        )
+    if isinstance(before, list):
+        return isinstance(after, list) and len(before) <= len(after) and all(map(_continues, before, after))
+    return True
 
 
 def prose_in(raw: Mapping[Any, Any]) -> Iterator[str]:

@@ -62,7 +62,7 @@ Approve: TypeAlias = Literal["all", "reads", "none"]
 
 BUILT_IN: Final = "built in"
 
-_NO_RULE: Final = "no rule speaks about it"
+_NO_RULE: Final = "no rule covers it"
 
 
 class PolicyLayer(Struct, frozen=True, kw_only=True):
@@ -240,4 +240,4 @@ def _about(part: ActPart, why: str) -> str:
 
 
 def _with_doubt(why: str, part: ActPart) -> str:
-    return why if part.reason is None else f"{why}; a rule with a * cannot allow it: {part.reason}"
+    return why if part.reason is None else f"{why}; rules with a * do not allow it, because {part.reason}"

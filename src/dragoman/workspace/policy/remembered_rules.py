@@ -42,7 +42,7 @@ def cover_text(act: Act) -> str:
         return NOT_KEPT
     project, where = act.roots[0], act.start if act.script is not None else act.roots[0]
     sessions = "" if where == project else f", in sessions of {_short(project, act)}"
-    return f"Always = {_deed(act, fields)} in {_short(where, act)}{sessions}, for {act.agent}."
+    return f"Always covers {_deed(act, fields)} in {_short(where, act)}{sessions}, for {act.agent}."
 
 
 def _deed(act: Act, fields: Mapping[str, Sequence[str]]) -> str:

@@ -171,7 +171,7 @@ class TerminalAsker:
 
 def _menu(options: tuple[v1.PermissionOption, ...]) -> str:
     return "".join(
-        f"  {number}) [{_KINDS.get(option.kind, sanitize_line(option.kind))}] {option_name(option)}\n"
+        f"  {number}) [{_KINDS.get(option.kind, sanitize_line(option.kind))}] {option_name(option.name)}\n"
         for number, option in enumerate(options, 1)
     )
 

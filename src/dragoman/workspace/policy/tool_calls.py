@@ -9,7 +9,7 @@ but an unknown id may mean one of them, and counts as a command that nobody can 
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from msgspec import Raw
@@ -18,6 +18,7 @@ from dragoman.decoders import json_decoder
 from dragoman.schema import v1
 from dragoman.schema.codec import read, write
 from dragoman.schema.errors import SchemaError
+from dragoman.workspace.policy.input_texts import merge_inputs
 
 MOST_CALLS: Final = 256
 MOST_BYTES: Final = 1024 * 1024
@@ -32,6 +33,7 @@ _MEMBERS: Final = ("kind", "title", "name", "content", "locations", "rawInput")
 _EMPTY: Final = frozenset({b"null", b"[]", b"{}", b'""'})
 
 _objects = json_decoder(dict[str, Raw])
+_inputs = json_decoder(dict[str, Any])
 _UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
@@ -56,15 +58,15 @@ class ToolCalls:
         if isinstance(update, v1.ToolCall | v1.ToolCallProgress):
             self.hear(notification.session_id, Raw(write(update)))
 
-    def hear(self, session_id: str, update: Raw) -> None:
-        """Take in an update about a call; one that cannot be read says nothing."""
+    def hear(self, session_id: str, update: Raw) -> str:
+        """Take in an update about a call, and say which; one that cannot be read says nothing."""
         try:
             members = _objects.decode(update)
             name = msgspec.json.decode(members.get("toolCallId", b"null"))
         except _UNREADABLE:
-            return
+            return ""
         if not isinstance(name, str):
-            return
+            return ""
         call = self._calls.setdefault((session_id, name), {})
         self._calls.move_to_end((session_id, name))
         for member in _MEMBERS:
@@ -86,6 +88,7 @@ class ToolCalls:
             if self._forgotten is None or len(self._forgotten) >= MOST_IDS:
                 self._forgotten = set()
             self._forgotten.add(hash(key))
+        return name
 
     def find_call(self, session_id: str, call: v1.ToolCallUpdate) -> v1.ToolCallUpdate | None:
         """What was said before about the call of a request."""
@@ -110,7 +113,9 @@ def _tells_what(call: v1.ToolCallUpdate) -> bool:
 
 def _merge_input(before: bytes, after: bytes) -> bytes:
     """The input of a call as it stands; members of it that are not said again stay."""
+    if after.startswith(before[:-1]):
+        return after
     try:
-        return msgspec.json.encode({**_objects.decode(before), **_objects.decode(after)})
+        return msgspec.json.encode(merge_inputs(_inputs.decode(before), _inputs.decode(after)))
     except _UNREADABLE:  # one of them is no object, and the later one stands for itself
         return after

@@ -34,19 +34,25 @@ def options(params: Object, report: LossReporter) -> list[Object] | None:
 
 
 def subject(params: Object, fresh_id: str) -> Object:
-    """The v2 tool call that a question is about; made up under `fresh_id` where it names none."""
+    """The v2 tool call that a question is about; made up under `fresh_id` where it names none. All that a
+    subject says is in its input: what is judged and shown is the whole subject, of whatever type.
+    """
     about = as_object(params.get("subject"))
     title, description = as_text(params.get("title")), as_text(params.get("description"))
     call = as_object(about.get("toolCall"))
     if about.get("type") == "tool_call" and fits(call.get("toolCallId"), str):
-        return call
+        more = without(about, "type", "toolCall", "_meta")
+        return {**call, "rawInput": {**as_object(call.get("rawInput")), "subject": more}} if more else call
     tool_call: Object = {"toolCallId": fresh_id, "title": title or "Permission required"}
+    raw_input = without(about, "type", "toolCallId", "_meta")
+    if raw_input:
+        tool_call["rawInput"] = raw_input
     if about.get("type") == "command":
         tool_call = {
             "toolCallId": as_text(about.get("toolCallId")) or fresh_id,
             "kind": "execute",
             "title": as_text(about.get("command")) or title,
-            "rawInput": {name: about[name] for name in ("command", "cwd") if name in about},
+            "rawInput": raw_input,
         }
     if description:
         tool_call["content"] = [{"type": "content", "content": {"type": "text", "text": description}}]
