@@ -128,6 +128,9 @@ class Oracle:
     def _judge_prompts(self, streams: dict[str, StreamReading]) -> None:
         book = self._world.book
         for key, times in book.told.items():
+            if key not in self._world.prompts:
+                self._find(f"{key} was given to an agent, and nobody may ask for it")
+                continue
             session, _ = self._world.prompts[key]
             if len(times) > 1 and session not in self.deleted:  # its keys are forgotten with it
                 self._find(f"{key} was given to agents {len(times)} times")
