@@ -81,6 +81,9 @@ HARMLESS_VARIABLES: Final = _names("""
     """)
 """They change how things look; any other variable may change what a program does."""
 
+AGENT_MARKS: Final = frozenset({"CLAUDECODE=1"})
+"""What an agent sets for every command, so that programs know who runs them."""
+
 TOOL_VERBS: Final = _names("""
     add append apply chmod clear commit copy cp create delete deploy destroy drop edit erase exec execute
     install kill merge modify move mv overwrite patch post publish purge push put remove rename replace reset
