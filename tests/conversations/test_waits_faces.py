@@ -31,7 +31,7 @@ from dragoman.sdk.resumption import ResumingTransport
 from dragoman.transport.contract import Transport
 from dragoman.transport.memory import memory_pair
 from dragoman.tui.ports import ChatRequest, FormAnswer, FormPrompt, PermissionQuestion
-from dragoman.workspace.policy.terminal_lines import TerminalLines
+from dragoman.workspace.policy.terminal import TerminalLines
 from tests.apps.chat.quiet import Quiet
 from tests.apps.gateway.stage import make_gateway
 from tests.apps.mcp.stage import official_client

@@ -98,7 +98,7 @@ def test_a_secret_is_refused_where_a_terminal_cannot_be_asked_not_to_show_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from dragoman.errors import LocalMistake
-    from dragoman.workspace.policy.terminal_lines import TerminalLines
+    from dragoman.workspace.policy.terminal import TerminalLines
 
     monkeypatch.setitem(sys.modules, "termios", None)
     leader, follower = os.openpty()

@@ -12,7 +12,7 @@ import msgspec
 
 from dragoman.apps.console import say, say_json
 from dragoman.text.sanitize import sanitize_line
-from dragoman.workspace.policy.audit_chain import AuditReport, verify_audit_log
+from dragoman.workspace.policy.audit import AuditReport, verify_audit_log
 from dragoman.workspace.policy.policy_paths import policy_paths
 
 LIMIT = """\

@@ -19,7 +19,7 @@ from dragoman.text.sanitize import sanitize_line
 from dragoman.workspace.policy.act_text import render_view
 from dragoman.workspace.policy.act_view import ActView
 from dragoman.workspace.policy.options import option_name
-from dragoman.workspace.policy.terminal_lines import TerminalLines
+from dragoman.workspace.policy.terminal import TerminalLines
 
 
 def run(args: argparse.Namespace) -> int:

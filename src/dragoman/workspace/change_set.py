@@ -19,7 +19,13 @@ from msgspec import Struct
 
 from dragoman.errors import LocalMistake
 from dragoman.workspace.diffs import Diff, quote_name, unified_diff, without_hunks
-from dragoman.workspace.snapshot_entries import SnapshotEntry, content_at, look, open_parent
+from dragoman.workspace.snapshot_entries import (
+    SnapshotEntry,
+    content_at,
+    has_other_mode,
+    look,
+    open_parent,
+)
 
 
 class FileChange(Struct, frozen=True, kw_only=True):
@@ -141,6 +147,8 @@ def _header(difference: PathDifference) -> str:
         return f"{names}deleted file mode {_MODES[before.kind]}\n"
     if before is not None and after is not None and before.kind != after.kind:
         return f"{names}old mode {_MODES[before.kind]}\nnew mode {_MODES[after.kind]}\n"
+    if before is not None and after is not None and has_other_mode(before, after):
+        return f"{names}old mode 100{before.mode:o}\nnew mode 100{after.mode:o}\n"
     return names
 
 

@@ -73,6 +73,11 @@ class SnapshotEntry(NamedTuple):
         return not self.digest.startswith(_RECORD)
 
 
+def has_other_mode(old: SnapshotEntry, new: SnapshotEntry) -> bool:
+    """Whether others may read, write or run it now; a link's own mode says nothing."""
+    return "link" not in (old.kind, new.kind) and None not in (old.mode, new.mode) and old.mode != new.mode
+
+
 _RECORD = "record "
 
 

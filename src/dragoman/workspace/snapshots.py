@@ -45,6 +45,7 @@ from dragoman.workspace.snapshot_entries import (
     SnapshotEntry,
     SnapshotSettings,
     TurnStart,
+    has_other_mode,
 )
 from dragoman.workspace.store import Store
 
@@ -289,4 +290,4 @@ def _differences(
 
 
 def _differ(old: SnapshotEntry, new: SnapshotEntry) -> bool:
-    return (old.kind, old.digest) != (new.kind, new.digest)
+    return (old.kind, old.digest) != (new.kind, new.digest) or has_other_mode(old, new)

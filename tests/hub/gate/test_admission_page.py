@@ -9,6 +9,7 @@ ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "security.md").read_text("utf-8")
 PLACES = (
     "tests/cli",
+    "tests/hostile",
     "tests/hub",
     "tests/journal",
     "tests/remote",

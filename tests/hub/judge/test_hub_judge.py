@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,10 @@ from dragoman import Agent, Turn
 from dragoman.hub.judge.question_forms import PERMISSION
 from dragoman.schema import v1
 from dragoman.schema.codec import read
+from dragoman.testing.pace import patience
+from dragoman.workspace.policy.act import Act
 from dragoman.workspace.policy.policy_parser import PolicyError
-from dragoman.workspace.policy.remembered_rules import NOT_KEPT
+from dragoman.workspace.policy.remembered_rules import NOT_KEPT, RememberedRules
 from tests.hub.sessions.agents import OPTIONS, obedient
 from tests.hub.sessions.stage import Stage, Talker, staged
 
@@ -312,3 +316,61 @@ async def test_always_is_kept_for_what_it_said_and_nothing_more(tmp_path: Path) 
             assert await is_asked(**other), other
     rules = (tmp_path / "config/dragoman/remembered.toml").read_text()
     assert rules.count("[[rule]]") == 1
+
+
+class SlowRules:
+    """Keeps a rule when it is told to."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.is_asked, self.is_open = threading.Event(), threading.Event()
+        remember = RememberedRules.remember
+
+        def remember_late(rules: RememberedRules, act: Act, *args: Any, **more: Any) -> str | None:
+            self.is_asked.set()
+            self.is_open.wait(patience(5))
+            return remember(rules, act, *args, **more)
+
+        monkeypatch.setattr(RememberedRules, "remember", remember_late)
+
+    async def wait_until_asked(self) -> None:
+        assert await asyncio.to_thread(self.is_asked.wait, patience(5))
+
+
+MAKE = json.dumps({"announced": [], "asked": {"kind": "execute", "rawInput": {"command": "make"}}})
+
+
+@pytest.mark.parametrize(
+    ("agent", "words"), [(announcing, MAKE), (obedient, "write $CWD/a.txt after")], ids=["asked", "lent"]
+)
+async def test_a_rule_is_kept_before_anybody_hears_that_it_was_promised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agent: Callable[[], Agent], words: str
+) -> None:
+    rules, file = SlowRules(monkeypatch), tmp_path / "config/dragoman/remembered.toml"
+    async with staged({"one": agent}, files="hub") as stage:
+        client = await stage.client().begin()
+        session = await client.new(str(tmp_path))
+        prompt = client.prompt(session, words.replace("$CWD", str(tmp_path)))
+        client.allow(await client.asked(), "always")
+        await rules.wait_until_asked()
+        (entry,) = (await client.call("_dragoman/hub/inbox"))["requests"]
+        assert entry["sessionId"] == session  # a kill now leaves the question open
+        assert client.texts() == []
+        rules.is_open.set()
+        await client.answer(prompt)
+    assert file.read_text().count("[[rule]]") == 1
+
+
+async def test_no_rule_stays_of_an_answer_that_came_too_late(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules, file = SlowRules(monkeypatch), tmp_path / "config/dragoman/remembered.toml"
+    async with staged({"one": announcing}) as stage:
+        client = await stage.client().begin()
+        session = await client.new(str(tmp_path))
+        prompt = client.prompt(session, MAKE)
+        client.allow(await client.asked(), "always")
+        await rules.wait_until_asked()
+        client.say({"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": session}})
+        await client.answer(prompt)
+        rules.is_open.set()
+    assert "[[rule]]" not in file.read_text()

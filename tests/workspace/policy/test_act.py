@@ -76,6 +76,17 @@ def test_a_kind_is_a_claim_that_commands_and_changes_outweigh() -> None:
     assert asked(kind="read").kinds == {"read"}
     assert asked().kinds == {"other"}
     assert asked(kind="_new").kinds == {"other"}
+    assert asked(kind="read", raw_input={"url": "https://example.org/"}).kinds == {"fetch"}
+    assert asked(raw_input={"more": ["HTTP://example.org"]}).kinds == {"fetch"}
+
+
+@every("name", ["deleteFile", "rename_file", "mcp__files__move", "Write"])
+def test_a_read_whose_name_says_something_else_is_no_clear_read(name: str) -> None:
+    reading = {"kind": "read", "raw_input": {"path": "x"}}
+    assert not asked(title=name, **reading).is_clear
+    assert not asked(title="Look", name=name, **reading).is_clear
+    assert asked(title="Read deleted files", **reading).is_clear
+    assert asked(title="Reset", name=name, kind="edit", raw_input={"path": "x"}).is_clear
 
 
 def test_the_verbs_of_an_editing_tool_are_no_commands() -> None:

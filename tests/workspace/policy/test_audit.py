@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.testing.pace import patience
-from dragoman.workspace.policy.audit import AuditLog, read_entries
-from dragoman.workspace.policy.audit_chain import verify_audit_log
+from dragoman.workspace.policy.audit import AuditLog, read_entries, verify_audit_log
 from tests.forks import forked
 from tests.workspace.policy.makers import audit_line
 
@@ -38,7 +37,7 @@ def test_a_line_says_what_was_wanted_and_what_was_decided(tmp_path: Path) -> Non
 
 
 def test_only_the_owner_can_read_it(tmp_path: Path) -> None:
-    log = AuditLog(str(tmp_path / "state" / "audit.jsonl"), sync=True)
+    log = AuditLog(str(tmp_path / "state" / "audit.jsonl"))
     log.append(audit_line())
     assert stat.S_IMODE(os.stat(log.path).st_mode) == 0o600
     assert stat.S_IMODE(os.stat(tmp_path / "state").st_mode) == 0o700

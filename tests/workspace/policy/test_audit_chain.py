@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.workspace.policy.audit import AuditLog
-from dragoman.workspace.policy.audit_chain import verify_audit_log
+from dragoman.workspace.policy.audit import AuditLog, verify_audit_log
 from tests.workspace.policy.makers import audit_line
 
 

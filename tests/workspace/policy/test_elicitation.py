@@ -6,9 +6,8 @@ import pytest
 
 from dragoman.schema import v1
 from dragoman.schema.codec import read
-from dragoman.workspace.policy.elicitation import ElicitationService
-from dragoman.workspace.policy.form_answers import AnswersError, FormAnswers
-from dragoman.workspace.policy.terminal_forms import TerminalForms
+from dragoman.workspace.policy.elicitation import AnswersError, ElicitationService, FormAnswers
+from dragoman.workspace.policy.terminal import TerminalForms
 from tests.every import every
 from tests.workspace.policy.typist import Terminal, terminal
 

@@ -88,10 +88,5 @@ def test_meta_starts_nothing() -> None:
     assert plan_login([method], {}, True).step == AuthenticateStep(method_id="x", name="X")
 
 
-def test_a_person_may_name_the_method() -> None:
-    assert tried(PLAIN, ACCOUNT, prefer="login") == "login"
-    assert missing(PLAIN, prefer="other") == "the agent offers no login method 'other'"
-
-
 def test_what_an_agent_says_cannot_touch_a_terminal() -> None:
     assert "\x1b" not in missing(v1.AuthMethodAgent(id="x\x1b[2J", name="\x1b[2J", description="\x1b"))

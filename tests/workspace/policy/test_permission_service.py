@@ -18,7 +18,7 @@ from dragoman.workspace.lent_files import Access
 from dragoman.workspace.policy.act import Act
 from dragoman.workspace.policy.audit import AuditLog
 from dragoman.workspace.policy.decision import PolicyDecision
-from dragoman.workspace.policy.permission_prompt import NoAsker, PermissionPrompt
+from dragoman.workspace.policy.permission_prompt import PermissionPrompt
 from dragoman.workspace.policy.permission_service import PermissionService
 from dragoman.workspace.policy.policy import Policy
 from dragoman.workspace.policy.remembered_rules import NOT_KEPT, RememberedRules
@@ -83,6 +83,11 @@ class Desk:
         return [json.loads(line) for line in self.log.read_text().splitlines()]
 
 
+class Nobody:
+    async def ask(self, prompt: PermissionPrompt) -> str | None:
+        return None
+
+
 async def test_rules_choose_the_option_and_the_log_says_so(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     assert await desk.run("git status") == "once"
@@ -108,7 +113,7 @@ async def test_a_person_is_asked_what_no_rule_decides_and_sees_all_of_it(tmp_pat
 
 async def test_nobody_is_asked_where_nobody_is(tmp_path: Path) -> None:
     assert await Desk(tmp_path).run("make") == "no"
-    assert await Desk(tmp_path, asker=NoAsker()).run("make") is None
+    assert await Desk(tmp_path, asker=Nobody()).run("make") is None
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dragoman.workspace.policy.program_calls import read_call
 from dragoman.workspace.policy.program_options import PROGRAM_OPTIONS
-from dragoman.workspace.policy.program_table import _table
+from dragoman.workspace.policy.programs import ProgramEntry, _table
 from tests.every import every
 from tests.workspace.policy.decision_lines import RULES, lines_of
 from tests.workspace.policy.makers import ROOT, command, policy
@@ -43,8 +43,10 @@ def test_a_rule_that_writes_a_command_out_allows_exactly_that(line: str) -> None
 
 
 @given(st.sampled_from(FREE), st.data())
-def test_no_shortened_option_and_no_unknown_letter_is_understood(entry: object, data: st.DataObject) -> None:
-    (program, subcommand), known = entry  # type: ignore[misc]
+def test_no_shortened_option_and_no_unknown_letter_is_understood(
+    entry: tuple[tuple[str, str], ProgramEntry], data: st.DataObject
+) -> None:
+    (program, subcommand), known = entry
     words = [program, *([subcommand] if subcommand else [])]
     longs = [name for name in known.options if name.startswith("--") and len(name) > 4]
     if longs:

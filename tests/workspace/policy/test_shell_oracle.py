@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from dragoman.workspace.policy import shell, tokens
+from dragoman.workspace.policy import shell
 from dragoman.workspace.policy.shell import read_line
 from tests.workspace.policy.shell_lines import collected_lines, generated_lines
 from tests.workspace.policy.shell_oracle import Words, what_bash_runs
@@ -60,12 +60,19 @@ def test_collected_lines_run_what_was_read(tmp_path: Path) -> None:
 
 
 def _plain_dollars(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(tokens, "_PLAIN", re.compile(r"[\w./:,@%+=^\]$-]+"))
+    _allow(patch, "$")
 
 
 def _plain_patterns(patch: pytest.MonkeyPatch) -> None:
-    for sign in "*?[{}":
-        patch.delitem(tokens._FORBIDDEN, sign)
+    _allow(patch, "{}*?\\[")
+
+
+def _allow(patch: pytest.MonkeyPatch, signs: str) -> None:
+    """Let signs stand in a run without quotes."""
+    plain = shell._PIECE.pattern
+    for sign in re.findall(r"\\?.", signs):
+        plain = plain.replace(sign, "", 1)
+    patch.setattr(shell, "_PIECE", re.compile(plain))
 
 
 def _keywords_are_programs(patch: pytest.MonkeyPatch) -> None:
@@ -73,15 +80,12 @@ def _keywords_are_programs(patch: pytest.MonkeyPatch) -> None:
 
 
 def _comments_are_words(patch: pytest.MonkeyPatch) -> None:
-    reads_words = tokens._TokenReader._word
+    reads_word = shell._word
 
-    def read(self: tokens._TokenReader) -> tokens.ShellWord:
-        if self._line[self._at] == "#":
-            self._at += 1
-            return tokens.ShellWord("#", 1)
-        return reads_words(self)
+    def read(line: str, at: int) -> tuple[shell.ShellWord, int]:
+        return (shell.ShellWord("#", 1), at + 1) if line[at] == "#" else reads_word(line, at)
 
-    patch.setattr(tokens._TokenReader, "_word", read)
+    patch.setattr(shell, "_word", read)
 
 
 @pytest.mark.parametrize(

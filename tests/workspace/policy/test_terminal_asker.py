@@ -7,7 +7,7 @@ from dragoman.workspace.policy.act_text import render_act
 from dragoman.workspace.policy.act_view import view_of
 from dragoman.workspace.policy.decision import PolicyDecision
 from dragoman.workspace.policy.permission_prompt import PermissionPrompt
-from dragoman.workspace.policy.terminal_asker import TerminalAsker
+from dragoman.workspace.policy.terminal import TerminalAsker
 from tests.workspace.policy.makers import OFFERED, command, option
 from tests.workspace.policy.typist import Terminal, terminal
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.workspace.policy.terminal_lines import TerminalLines
+from dragoman.workspace.policy.terminal import TerminalLines
 
 
 @pytest.fixture

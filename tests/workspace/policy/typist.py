@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from dragoman.workspace.policy.terminal_lines import TerminalLines
+from dragoman.workspace.policy.terminal import TerminalLines
 
 
 class Terminal:

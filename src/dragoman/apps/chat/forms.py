@@ -18,11 +18,11 @@ from dragoman.workspace.policy.forms import (
     description_of,
     fields_of,
     looks_secret,
+    matches,
     parse_line,
     required_in,
     title_of,
 )
-from dragoman.workspace.policy.safe_regex import matches
 
 Kind = Literal["text", "number", "yes_no", "one", "several", "unknown"]
 

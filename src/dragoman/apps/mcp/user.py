@@ -22,10 +22,9 @@ from dragoman.schema import v1
 from dragoman.schema.codec import write
 from dragoman.text.sanitize import sanitize
 from dragoman.wire import Id
-from dragoman.workspace.policy.forms import BadFormValue, check_value, fields_of, required_in
+from dragoman.workspace.policy.forms import BadFormValue, check_value, fields_of, matches, required_in
 from dragoman.workspace.policy.options import choose_option, option_name
 from dragoman.workspace.policy.permission_prompt import PermissionPrompt
-from dragoman.workspace.policy.safe_regex import matches
 
 FIELD = "decision"
 

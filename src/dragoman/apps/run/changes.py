@@ -19,7 +19,7 @@ from dragoman.text.sanitize import sanitize, sanitize_line
 from dragoman.workspace.change_set import in_revert_order
 from dragoman.workspace.file_records import FileRecord, RecordsIncomplete, take_records, touched_paths
 from dragoman.workspace.policy.policy_paths import policy_paths
-from dragoman.workspace.policy.terminal_lines import TerminalLines
+from dragoman.workspace.policy.terminal import TerminalLines
 from dragoman.workspace.remote_changes import CallMethod, DiskChanges, DiskSnapshot, look_there
 from dragoman.workspace.snapshot_entries import SnapshotSettings, TurnStart
 from dragoman.workspace.snapshots import FileChange, RevertRefused, Snapshot, take_snapshot

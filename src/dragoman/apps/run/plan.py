@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dragoman.journal.brief import ConversationBrief
     from dragoman.schema import v1
     from dragoman.schema.steering import SteerFallback
-    from dragoman.workspace.policy.form_answers import FormAnswers
+    from dragoman.workspace.policy.elicitation import FormAnswers
     from dragoman.workspace.policy.policy import Approve, Policy
 
 LAST = "last"
@@ -188,7 +188,7 @@ def _answers(path: str | None) -> FormAnswers | None:
     """Raises `UsageMistake`."""
     if path is None:
         return None
-    from dragoman.workspace.policy.form_answers import AnswersError, FormAnswers
+    from dragoman.workspace.policy.elicitation import AnswersError, FormAnswers
 
     try:
         return FormAnswers.load(path)

@@ -18,12 +18,9 @@ from dragoman.apps.run.reporter import RunReporter
 from dragoman.schema import v1
 from dragoman.schema.codec import write
 from dragoman.text.sanitize import sanitize_json
-from dragoman.workspace.policy.elicitation import ElicitationService, FormAsker
-from dragoman.workspace.policy.form_answers import FormAnswers
+from dragoman.workspace.policy.elicitation import ElicitationService, FormAnswers, FormAsker
 from dragoman.workspace.policy.permission_prompt import Asker
-from dragoman.workspace.policy.terminal_asker import TerminalAsker
-from dragoman.workspace.policy.terminal_forms import TerminalForms
-from dragoman.workspace.policy.terminal_lines import TerminalLines
+from dragoman.workspace.policy.terminal import TerminalAsker, TerminalForms, TerminalLines
 
 
 class TerminalUser(Struct, frozen=True, kw_only=True):

@@ -12,6 +12,7 @@ from dragoman.dialect.acpex.initialize import read_introduction
 from dragoman.dialect.acpex.ledger_notes import CREDENTIALS, NO_SESSION, NOTIFICATION, REQUEST, SESSION_NAMED
 from dragoman.dialect.acpex.overview import OverviewForm
 from dragoman.dialect.acpex.shared_edge import SpeakingEdge
+from dragoman.dialect.acpex.tools import read_call
 from dragoman.dialect.acpex.turn import read_end, turn_error
 from dragoman.dialect.acpex.updates import read_update
 from dragoman.dialect.acpex.wire import WireForm
@@ -30,6 +31,7 @@ from dragoman.dialect.message import (
     with_params,
 )
 from dragoman.dialect.originals import drop_original
+from dragoman.dialect.permission import PERMISSION
 from dragoman.dialect.streamed_text import StreamedText, StreamedTurns
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
 
@@ -109,7 +111,17 @@ class AcpexAgent(SpeakingEdge):
             self.note(SESSION_NAMED)
             message = with_params(message, {**params, "sessionId": next(iter(self._sessions))})
         self._asked_inside.owe(message.id, (str(message.method), ""))
-        return [("inside", message)]
+        return [("inside", self._with_function(message))]
+
+    def _with_function(self, message: Message) -> Message:
+        """A question about a function, in words of v1: its name is the tool, its arguments the input."""
+        params = as_object(message.params)
+        call = as_object(params.get("toolCall"))
+        read = read_call(call, self.note) if "function" in call else None
+        if message.method != PERMISSION or read is None:
+            return message
+        words = {name: value for name, value in read.items() if name != "sessionUpdate"}
+        return with_params(message, {**params, "toolCall": {**call, **words}})
 
     def _on_update(self, message: Message) -> list[Out]:
         params, update = as_object(message.params), update_of(message)

@@ -193,7 +193,7 @@ class CrowAgent(Edge):
 
     def _replay_question(self, session: str, update: Object) -> list[Out]:
         """A question of the past is shown as its tool call: nobody is asked, and nothing is answered."""
-        call_id, title = update.get("tool_call_id"), update.get("title")
+        call_id, title = either(update, "tool_call_id", "toolCallId"), update.get("title")
         if type(call_id) is not str:
             self.note(UPDATE_ODD)
             return []
@@ -219,13 +219,14 @@ class CrowAgent(Edge):
         params = read_question(update, session, self.note)
         if params is None:
             self.note(QUESTION_ODD if has_kinds(update) else OPTION_KIND)
-            call_id = update.get("tool_call_id")
+            call_id = either(update, "tool_call_id", "toolCallId")
             if type(call_id) is not str:
                 return []  # there is no way to answer it
             rejection = write_choice(session, call_id, reject_option(update))
             return [self._own("permission_response", rejection)]
         options = frozenset(option["optionId"] for option in params["options"])
-        wish = CrowPermission(session=session, call_id=update["tool_call_id"], params=params, options=options)
+        call_id = params["toolCall"]["toolCallId"]
+        wish = CrowPermission(session=session, call_id=call_id, params=params, options=options)
         if self._waiting.enter(wish):
             return [self._put(wish)]
         self.note(ASKED_LATER)

@@ -33,7 +33,7 @@ _KINDS = {"approve": "allow_once", "allow": "allow_once", "reject": "reject_once
 def read_question(update: Object, session: str, note: Note) -> Object | None:
     """The params of v1's question. None if it is none that could be asked."""
     options = [_read_option(option) for option in as_list(update.get("permission_options"))]
-    call_id = update.get("tool_call_id")
+    call_id = either(update, "tool_call_id", "toolCallId")
     known_options = [option for option in options if option is not None]
     if type(call_id) is not str or not known_options or len(known_options) < len(options):
         return None
@@ -48,6 +48,8 @@ def read_question(update: Object, session: str, note: Note) -> Object | None:
         call["rawInput"] = read_input(update["arguments"], tool=title)
         if title == TERMINAL:
             call["kind"] = "execute"
+    if type(title) is str and title != TITLE:
+        call["name"] = title  # crow's title is the name of the tool
     call |= rest
     params: Object = {"sessionId": session, "toolCall": call, "options": known_options}
     if not readable(params, "RequestPermissionRequest"):
@@ -112,6 +114,8 @@ def write_question(params: Object, call_id: str, note: Note) -> Object | None:
         del rest["rawInput"]
     if call.get("title") == TERMINAL and rest.get("kind") == "execute":
         del rest["kind"]
+    if rest.get("name") == call.get("title"):
+        rest.pop("name", None)
     if rest:
         note(BESIDE)
     beside = {name: value for name, value in to_snake(drop_original(rest)).items() if name not in _ASKED}

@@ -8,7 +8,7 @@ v1's name as well.
 from __future__ import annotations
 
 from dragoman.dialect.crow.ledger_notes import BESIDE, DEFAULTS, PLAIN_OUTPUT, VALUES
-from dragoman.dialect.crow.names import CAMEL_OF, readable, to_camel, to_snake, without_nulls
+from dragoman.dialect.crow.names import CAMEL_OF, either, readable, to_camel, to_snake, without_nulls
 from dragoman.dialect.ledger import Note
 from dragoman.dialect.message import Json, Object
 from dragoman.schema.v1.tool_call import TOOL_CALL_STATUSES, TOOL_KINDS
@@ -20,7 +20,7 @@ TITLE = "Tool call"
 
 def read_call(update: Object, note: Note) -> Object | None:
     """A `tool_call_start` or `tool_call_update`; None if nobody could know which call it is about."""
-    call_id = update.get("tool_call_id")
+    call_id = either(update, "tool_call_id", "toolCallId")
     if type(call_id) is not str:
         return None
     starts = update["@type"] == START
@@ -74,8 +74,8 @@ def read_rest(update: Object, note: Note) -> Object:
     if type(update.get("locations")) is list:
         fields["locations"] = _keep_fitting(update["locations"], "ToolCallLocation", note)
     for name in ("raw_input", "raw_output"):
-        if update.get(name) is not None:
-            fields[CAMEL_OF[name]] = update[name]
+        if (value := either(update, name, CAMEL_OF[name])) is not None:
+            fields[CAMEL_OF[name]] = value
     if type(update.get("name")) is str:
         fields["name"] = update["name"]
     if type(update.get("_meta")) is dict:

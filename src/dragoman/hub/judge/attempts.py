@@ -45,11 +45,8 @@ class AttemptLog:
             session=session.id,
             kind="mode",
         )
-        try:
-            await asyncio.get_running_loop().run_in_executor(self._threads, self._append, entry)
-        except OSError:
-            log.exception("the audit log cannot be written; nothing is permitted until it can")
-            raise ErrorAnswer(INTERNAL_ERROR, "Internal error: the audit log cannot be written") from None
+        if not await asyncio.get_running_loop().run_in_executor(self._threads, self._append, entry):
+            raise ErrorAnswer(INTERNAL_ERROR, "Internal error: the audit log cannot be written")
 
     def write_refusal(
         self, method: str, why: str, *, person: str = "", session: LiveSession | None = None, title: str = ""
@@ -69,7 +66,7 @@ class AttemptLog:
             agent="" if session is None else session.state.agent,
             session="" if session is None else session.id,
         )
-        asyncio.get_running_loop().run_in_executor(self._threads, self._append_refusal, entry)
+        asyncio.get_running_loop().run_in_executor(self._threads, self._append, entry)
 
     def _has_room(self, person: str, method: str) -> bool:
         now = asyncio.get_running_loop().time()
@@ -81,12 +78,12 @@ class AttemptLog:
         self._refusals[person, method] = (since, count + 1)
         return count < REFUSALS
 
-    def _append(self, entry: AuditEntry) -> None:
-        if self._audit is not None:
-            self._audit.append(entry)
-
-    def _append_refusal(self, entry: AuditEntry) -> None:
+    def _append(self, entry: AuditEntry) -> bool:
+        """Whether it is written down, or nothing is."""
         try:
-            self._append(entry)
+            if self._audit is not None:
+                self._audit.append(entry)
         except OSError:
             log.exception("the audit log cannot be written; nothing is permitted until it can")
+            return False
+        return True

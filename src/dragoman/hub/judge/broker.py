@@ -25,7 +25,7 @@ from dragoman.hub.engine.ports import ClientPort
 from dragoman.hub.engine.session_reach import reaches
 from dragoman.hub.gate.admission import Grant
 from dragoman.hub.judge.attempts import AttemptLog
-from dragoman.hub.judge.hub_judge import AgentQuestion, HubJudge
+from dragoman.hub.judge.hub_judge import HubJudge, OpenQuestion
 from dragoman.hub.judge.question_forms import PERMISSION, about_of, check_question, refusal_of
 from dragoman.hub.judge.risks import RiskAssessor
 from dragoman.hub.judge.servers import permit_servers
@@ -116,8 +116,8 @@ class ApprovalBroker:
             event, question = await self.judge.in_thread(self._look, session, request, session.calls)
         except Exception:  # a mistake of ours must not leave the agent without an answer
             log.exception("session %s: %s cannot be judged", session.id, request.method)
-            error = {"code": INTERNAL_ERROR, "message": "Internal error"}
-            event, question = _ended(request, by="hub", error=error), None
+            error = ErrorAnswer(INTERNAL_ERROR, "Internal error")
+            event, question = _ended(request, by="hub", error=_members(error)), None
         if not event.outcome and self._nobody_knows_how(session, request):
             event = _ended(request, by="hub", outcome="cancelled", result=Raw(b'{"action":"cancel"}'))
         if question is not None:
@@ -129,14 +129,14 @@ class ApprovalBroker:
 
     def _look(
         self, session: LiveSession, request: OpenRequest, calls: ToolCalls
-    ) -> tuple[ev.RequestJudged, AgentQuestion | None]:
+    ) -> tuple[ev.RequestJudged, OpenQuestion | None]:
         """What comes of a question, and what people are asked by it. Called in a thread."""
         try:
             check_question(request)
         except ErrorAnswer as error:
             log.warning("session %s: %s is refused: %s", session.id, request.method, error.message)
             return _ended(request, by="hub", error=_members(error)), None
-        question: AgentQuestion | None = None
+        question: OpenQuestion | None = None
         if request.method == PERMISSION and not request.is_own:
             verdict = self.judge.decide(session, request, calls)
             if isinstance(verdict, Raw):
@@ -208,8 +208,7 @@ class ApprovalBroker:
     def _lend_after_crash(self, session: LiveSession, request: OpenRequest) -> None:
         if request.method in ("fs/write_text_file", "terminal/create"):
             why = "Internal error: the hub was restarted meanwhile and does not know whether it has done this"
-            error = {"code": INTERNAL_ERROR, "message": why}
-            session.settle(request.sequence, outcome="answered", by="hub", error=error)
+            self._refuse(session, request, ErrorAnswer(INTERNAL_ERROR, why))
         else:
             self._lend_ourselves(session, request)
 
@@ -347,12 +346,8 @@ class ApprovalBroker:
             if session.process is not None:
                 session.process.slow_down(session.bounds.lent)
         else:
-            error = {
-                "code": METHOD_NOT_FOUND,
-                "message": "Method not found",
-                "data": {"method": request.method},
-            }
-            session.settle(request.sequence, outcome="answered", by="hub", error=error)
+            error = ErrorAnswer(METHOD_NOT_FOUND, "Method not found", {"method": request.method})
+            self._refuse(session, request, error)
 
     def _on_terminal(self, session_id: str, terminal: str) -> None:
         """A terminal of the hub's own: what follows about it is for us."""
@@ -406,8 +401,7 @@ class ApprovalBroker:
             return
         # Anything else may have been done already: twice would be worse than not at all.
         why = "Internal error: the client that lends this has left"
-        error = {"code": INTERNAL_ERROR, "message": why}
-        session.settle(request.sequence, outcome="answered", by="hub", error=error)
+        self._refuse(session, request, ErrorAnswer(INTERNAL_ERROR, why))
 
     def _free(self, session_id: str, sequence: int) -> None:
         hold = self._holds.pop((session_id, sequence), None)

@@ -32,13 +32,13 @@ from dragoman.schema.codec import read, write
 from dragoman.workspace.lent_files import Access
 from dragoman.workspace.policy.act import Act, ActContext
 from dragoman.workspace.policy.act_reader import act_of_call, act_of_request, fold_calls
-from dragoman.workspace.policy.act_view import ActView, lent_call, view_of
+from dragoman.workspace.policy.act_view import lent_call, view_of
 from dragoman.workspace.policy.audit import AuditLog, By
 from dragoman.workspace.policy.decision import PolicyDecision
-from dragoman.workspace.policy.judge import LENT_OPTIONS, PermissionJudge, resolve, with_real_paths
+from dragoman.workspace.policy.judge import LENT_OPTIONS, PermissionJudge, resolve, why_of, with_real_paths
 from dragoman.workspace.policy.options import choose_option, select_option, usable_options
-from dragoman.workspace.policy.permission_prompt import PermissionChoice, PermissionPrompt
-from dragoman.workspace.policy.permission_service import PermissionService, policy_refusal, why_of
+from dragoman.workspace.policy.permission_prompt import PermissionChoice, PermissionPrompt, Settlement
+from dragoman.workspace.policy.permission_service import PermissionService, policy_refusal
 from dragoman.workspace.policy.policy import BUILT_IN, Policy, PolicyLayer
 from dragoman.workspace.policy.policy_files import load_policy, read_file
 from dragoman.workspace.policy.policy_parser import PolicyError
@@ -66,32 +66,28 @@ LENDERS: Final[dict[Lender, str]] = {
 }
 
 
-class AgentQuestion(Struct, frozen=True, kw_only=True):
-    """A request for permission that waits for people."""
+class OpenQuestion(Struct, kw_only=True):
+    """A request for permission that waits for people: of an agent, or of the hub's own."""
 
     act: Act
     decision: PolicyDecision
     """Why it is asked."""
-    options: list[v1.PermissionOption]
+    options: Sequence[v1.PermissionOption]
     view: Raw
     """What was judged, as people are shown it."""
-    shown_params: Raw | None
+    shown_params: Raw | None = None
     """The request with all that was judged in it, if it does not say that itself."""
+    future: asyncio.Future[PermissionChoice] | None = None
+    """What waits for the answer to a question of the hub's own."""
+    choice: PermissionChoice = PermissionChoice(option_id=None, by="cancel")
+    """The answer, which counts when it is stored."""
+    is_answered: bool = False
+    """Whether a person's answer is being written down."""
 
     @property
     def rule(self) -> str:
         """The rule by which people are asked, if one of a file says so."""
         return "" if self.decision.rule.startswith(BUILT_IN) else self.decision.rule
-
-
-class HubQuestion(Struct, kw_only=True):
-    """A question of the hub's own, and who waits for its answer."""
-
-    future: asyncio.Future[PermissionChoice]
-    view: Raw
-    """What was judged, as people are shown it."""
-    choice: PermissionChoice | None = None
-    """The answer, which counts when it is stored."""
 
 
 class HubJudge:
@@ -107,8 +103,7 @@ class HubJudge:
         self._judge = PermissionJudge(
             audit=audit, remembered_rules=RememberedRules(policy_paths().remembered_file)
         )
-        self._agents: dict[tuple[str, int], AgentQuestion] = {}  # by session and sequence
-        self._own: dict[tuple[str, int], HubQuestion] = {}
+        self._questions: dict[tuple[str, int], OpenQuestion] = {}  # by session and sequence
         self.threads = ThreadPoolExecutor(THREADS, thread_name_prefix="dragoman judge")
 
     def turnstile(self, session_id: str) -> asyncio.Lock:
@@ -143,7 +138,7 @@ class HubJudge:
 
     # What agents ask themselves.
 
-    def decide(self, session: LiveSession, request: OpenRequest, calls: ToolCalls) -> Raw | AgentQuestion:
+    def decide(self, session: LiveSession, request: OpenRequest, calls: ToolCalls) -> Raw | OpenQuestion:
         """The answer of the rules to a request for permission, or the question for people; either is in the
         audit log then. `check_question` has read the request. Called in a thread.
         """
@@ -163,7 +158,7 @@ class HubJudge:
         has_always = any(option.kind == "allow_always" for option in usable_options(options))
         always = self._judge.cover_of_always(act, policy) if has_always else ""
         whole_call = fold_calls(call, known_call)
-        return AgentQuestion(
+        return OpenQuestion(
             act=act,
             decision=decision,
             options=options,
@@ -173,12 +168,12 @@ class HubJudge:
 
     def own_act(self, session: LiveSession, request: OpenRequest) -> Raw | None:
         """What a question of the hub's own is about, as people are shown it."""
-        own = self._own.get((session.id, request.sequence))
+        own = self._questions.get((session.id, request.sequence))
         return None if own is None else own.view
 
-    def open(self, session: LiveSession, request: OpenRequest, question: AgentQuestion) -> None:
+    def open(self, session: LiveSession, request: OpenRequest, question: OpenQuestion) -> None:
         """People are about to hear of it."""
-        self._agents[session.id, request.sequence] = question
+        self._questions[session.id, request.sequence] = question
 
     def on_tool_calls(self, session: LiveSession, call_ids: Set[str]) -> None:
         """An agent has said more of these calls."""
@@ -196,8 +191,8 @@ class HubJudge:
 
     def _has_changed(self, session: LiveSession, request: OpenRequest, calls: ToolCalls) -> bool:
         """Whether an open question would now be about another act. Called in a thread."""
-        question = self._agents.get((session.id, request.sequence))
-        if question is None:
+        question = self._questions.get((session.id, request.sequence))
+        if question is None or question.is_answered or question.future is not None:
             return False
         call = read(request.params, v1.RequestPermissionRequest).tool_call
         known_call = calls.find_call(session.id, call)
@@ -211,55 +206,50 @@ class HubJudge:
     async def answer(
         self, session: LiveSession, request: OpenRequest, *, by: str, result: Raw | None
     ) -> bool:
-        """Write a person's answer down, then let it take effect; whether it was the first. If it cannot be
-        written, the agent hears that nothing is permitted.
+        """Write a person's answer down and keep it if it is for good, then let it take effect; whether it was
+        the first. If it cannot be written, the agent hears that nothing is permitted.
         """
         settle = partial(session.settle, request.sequence, outcome="answered", by=by)
-        key = (session.id, request.sequence)
-        own = self._own.get(key)
-        if own is not None:
-            own.choice = PermissionChoice(option_id=option_in(result), by="person", person=by)
-        if request.method != PERMISSION or request.is_own:
+        if request.method != PERMISSION:
             return settle(result=result)
-        question = self._agents.pop(key, None)
-        if question is None:
+        question = self._questions.get((session.id, request.sequence))
+        if question is None or question.is_answered:
             return False  # the answer of somebody else is being written
-        option = option_in(result)
-        usable = usable_options(question.options)
-        kind = next((candidate.kind for candidate in usable if candidate.option_id == option), None)
-        verdict: Literal["allow", "deny"] = "allow" if kind in ("allow_once", "allow_always") else "deny"
-        decision = PolicyDecision(outcome=verdict, rule=question.decision.rule, why=why_of(kind, "person"))
-        settlement = await self.in_thread(
-            self._judge.settle,
-            question.act,
-            decision,
-            question.options,
-            option if kind is not None else None,
-            by="person",
-            person=by,
-        )
-        is_written = settlement.decision.outcome == verdict
+        question.is_answered = True
+        choice = PermissionChoice(option_id=option_in(result), by="person", person=by)
+        settlement = await self.in_thread(self._settle_choice, session, request, question, choice)
+        if settlement.option != choice.option_id:
+            result = Raw(write(select_option(settlement.option)))
+        question.choice = replace(choice, settlement=settlement)
         async with self.turnstile(session.id):  # what the agent asks next is judged by this answer, too
-            if not settle(result=result if is_written else Raw(write(select_option(settlement.option)))):
-                self._judge.take_back(question.act)  # it ended meanwhile
-                await self.in_thread(self._write_end, question, "cancel")
-                return False
-            if is_written and kind in ("allow_always", "reject_always"):
-                policy = await self.in_thread(self._policy, session)
-                await self.in_thread(self._judge.remember, question.act, verdict, policy)
-        return True
+            if settle(result=result):
+                return True
+        await self.in_thread(self._judge.take_back, question.act, settlement)  # it ended meanwhile
+        if question.future is None:
+            await self.in_thread(self._write_end, question, "cancel")
+        return False
+
+    def _settle_choice(
+        self, session: LiveSession, request: OpenRequest, question: OpenQuestion, choice: PermissionChoice
+    ) -> Settlement:
+        act, policy = question.act, self._policy(session)
+        settlement = self._judge.settle_choice(act, question.decision, question.options, choice, policy)
+        if request.sequence not in session.state.requests:
+            self._judge.take_back(act, settlement)  # also where the hub ends before it can say so
+        return settlement
 
     def on_end(self, session: LiveSession, request: OpenRequest, *, outcome: str, result: Raw | None) -> None:
         """A question has ended, or is about to, without an answer of a person."""
         by: By = "deadline" if outcome == "expired" else "cancel"
-        own = self._own.get((session.id, request.sequence))
-        if own is not None:
-            own.choice = PermissionChoice(option_id=option_in(result), by=by)
-        question = self._agents.pop((session.id, request.sequence), None)
-        if question is not None:
-            self._start(self._write_end, question, by)
+        question = self._questions.get((session.id, request.sequence))
+        if question is not None and question.future is None:
+            del self._questions[session.id, request.sequence]
+            if not question.is_answered:
+                self._start(self._write_end, question, by)
+        elif question is not None:
+            question.choice = PermissionChoice(option_id=option_in(result), by=by)
 
-    def _write_end(self, question: AgentQuestion, by: By) -> None:
+    def _write_end(self, question: OpenQuestion, by: By) -> None:
         self.write(question.act, question.decision, outcome="deny", why=why_of(None, by), by=by)
 
     def write(
@@ -307,7 +297,7 @@ class HubJudge:
         act = await self.in_thread(_lent_act, session, request)
         assert act is not None  # else nothing was to be asked
         desk = await self.in_thread(self._desk, session, request, lender="client")
-        await desk.permit(act)
+        await desk.permit(lambda: act, session.id)
 
     def _desk(self, session: LiveSession, request: OpenRequest, *, lender: Lender) -> PermissionService:
         setting = _setting(session)
@@ -344,24 +334,19 @@ class HubJudge:
         """
         return self._judge.decide(act, self._policy_in([cwd]).about_servers())
 
-    async def settle_server(
+    def settle_server(
         self,
         act: Act,
         decision: PolicyDecision,
         choice: PermissionChoice,
         options: Sequence[v1.PermissionOption],
-    ) -> bool:
-        """Write down what was decided about it; whether it is permitted."""
-        settlement = await self.in_thread(
-            self._judge.settle,
-            act,
-            decision,
-            options,
-            choice.option_id,
-            by=choice.by,
-            person=choice.person,
-        )
-        return settlement.decision.outcome == "allow"
+    ) -> PolicyDecision:
+        """Write down what was decided about it, if that is not done yet. Called in a thread."""
+        if choice.settlement is not None:
+            return choice.settlement.decision
+        if choice.by == "policy":
+            return self._judge.settle(act, decision, options, choice.option_id, by="policy").decision
+        return self._judge.settle_choice(act, decision, options, choice, Policy()).decision
 
     def take_back(self, act: Act, decision: PolicyDecision) -> None:
         """Whoever named the server has left, and nobody needs an answer."""
@@ -371,39 +356,41 @@ class HubJudge:
     # Questions of the hub's own.
 
     async def ask_people(
-        self, session: LiveSession, params: bytes, *, view: ActView, about: OpenRequest | None = None
+        self, session: LiveSession, params: bytes, question: OpenQuestion, *, about: OpenRequest | None = None
     ) -> PermissionChoice:
-        """Ask in the session, and wait until the answer is stored. `view` is what was judged; `about` is the
-        agent's request that waits for it, if one does: when that is settled, nobody needs an answer.
+        """Ask in the session, and wait until the answer is stored. `about` is the agent's request that waits
+        for it, if one does: when that is settled, nobody needs an answer.
         """
         if about is not None and about.sequence not in session.state.requests:
-            return PermissionChoice(option_id=None, by="cancel")
-        future: asyncio.Future[PermissionChoice] = asyncio.get_running_loop().create_future()
+            return question.choice
+        question.future = asyncio.get_running_loop().create_future()
         own = session.ask_people(params)
-        self._own[session.id, own] = HubQuestion(future=future, view=Raw(encode_json(view)))
+        self._questions[session.id, own] = question
         try:
-            return await future
+            return await question.future
         finally:
-            self._own.pop((session.id, own), None)
+            self._questions.pop((session.id, own), None)
             session.settle(own, outcome="cancelled", by="hub")  # if nobody waits for it any more
 
     def on_settled(self, session: LiveSession, request: OpenRequest) -> None:
         """What came of it is stored, and takes effect."""
-        own = self._own.pop((session.id, request.sequence), None)
-        if own is not None and not own.future.done():
-            own.future.set_result(own.choice or PermissionChoice(option_id=None, by="cancel"))
+        question = self._questions.pop((session.id, request.sequence), None)
+        if question is not None and question.future is not None and not question.future.done():
+            question.future.set_result(question.choice)
 
     def end_turn(self, session: LiveSession) -> None:
         """What was permitted for one act ends with the turn, also for children that work in it."""
-        for session_id in self._judge.granted_sessions():
+        for session_id in self._judge.grants.sessions():
             granted = self._hub.sessions.get(session_id)
             if granted is None or granted.root is session:
-                self._judge.forget(session_id)
+                self._judge.grants.forget(session_id)
 
     def forget(self, session_id: str) -> None:
-        self._judge.forget(session_id)
-        for key in [key for key in self._agents if key[0] == session_id]:
-            del self._agents[key]
+        self._judge.grants.forget(session_id)
+        for key in [
+            key for key, each in self._questions.items() if key[0] == session_id and each.future is None
+        ]:
+            del self._questions[key]
 
 
 class SessionAsker:
@@ -421,7 +408,13 @@ class SessionAsker:
         async with waiting_for_people():
             async with self._judge.asking(self._session.id):
                 params = await self._judge.in_thread(self._params, prompt)
-            return await self._judge.ask_people(self._session, params, view=prompt.view, about=self._request)
+            question = OpenQuestion(
+                act=prompt.act,
+                decision=prompt.decision,
+                options=prompt.options,
+                view=Raw(encode_json(prompt.view)),
+            )
+            return await self._judge.ask_people(self._session, params, question, about=self._request)
 
     def _params(self, prompt: PermissionPrompt) -> bytes:
         act, decision = prompt.act, prompt.decision

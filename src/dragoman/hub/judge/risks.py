@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import UNSET, Raw
 
@@ -36,9 +36,6 @@ from dragoman.schema.errors import SchemaError
 from dragoman.workspace.policy.act import Act, ActContext
 from dragoman.workspace.policy.act_reader import act_of_call
 from dragoman.workspace.policy.changes import texts_in
-
-if TYPE_CHECKING:
-    from dragoman.review.assessor import Assessor
 
 log = logging.getLogger(__name__)
 
@@ -86,9 +83,8 @@ class RiskAssessor:
         try:
             call = _call_in(request)
             proposal = _proposal(session, call, most=AT_ONCE)
-            if not (_says_what(call) and proposal.names_deeds):
-                return None
-            judgement = at_once(proposal)
+            says_what = call.content or call.raw_input not in (UNSET, None)  # more than a title
+            judgement = at_once(proposal) if says_what and proposal.names_deeds else None
             if judgement is None:
                 return None
         except SchemaError:
@@ -132,11 +128,6 @@ def _call_in(request: OpenRequest) -> v1.ToolCallUpdate:
 def _members(judgement: RiskJudgement) -> dict[str, Any]:
     members: dict[str, Any] = {} if judgement.risks is None else {"risks": judgement.risks}
     return members | ({"risksNote": judgement.note} if judgement.note else {})
-
-
-def _says_what(call: v1.ToolCallUpdate) -> bool:
-    """Whether more is told than a title."""
-    return bool(call.content) or call.raw_input not in (UNSET, None)
 
 
 def _proposal(session: LiveSession, call: v1.ToolCallUpdate, *, most: int) -> Proposal:

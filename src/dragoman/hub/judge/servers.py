@@ -21,19 +21,18 @@ from dragoman.hub.engine.lifecycle import ASKING
 from dragoman.hub.engine.live_session import EngineHub, LiveSession
 from dragoman.hub.engine.log import STORE_SECONDS
 from dragoman.hub.gate.table import FORBIDDEN
-from dragoman.hub.judge.hub_judge import HubJudge
+from dragoman.hub.judge.hub_judge import HubJudge, OpenQuestion
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import KEY_LENGTH, encode_json, value_of
 from dragoman.hub.session.state import new_state
 from dragoman.schema.codec import write
 from dragoman.workspace.policy.act import Act, ActContext
 from dragoman.workspace.policy.act_reader import act_of_server
-from dragoman.workspace.policy.act_view import ActView, view_of
+from dragoman.workspace.policy.act_view import view_of
 from dragoman.workspace.policy.decision import PolicyDecision
 from dragoman.workspace.policy.judge import LENT_OPTIONS, with_real_paths
 from dragoman.workspace.policy.options import choose_option
 from dragoman.workspace.policy.permission_prompt import PermissionChoice
-from dragoman.workspace.policy.permission_service import why_of
 from dragoman.workspace.policy.policy_paths import policy_paths
 
 ASKING_KEY: Final = ASKING.ljust(KEY_LENGTH + 1, "-")
@@ -71,12 +70,12 @@ async def permit_servers(
                 await judge.in_thread(
                     judge.write, act, decision, outcome="ask", why=decision.why, by="policy"
                 )
-                choice = await _ask(hub, judge, act, view_of(act, why=decision.why), session)
+                choice = await _ask(hub, judge, act, decision, session)
             except asyncio.CancelledError:
                 judge.take_back(act, decision)
                 raise
-            decision = _decide_by_answer(decision, choice)
-        if not await judge.settle_server(act, decision, choice, OPTIONS):
+        decision = await judge.in_thread(judge.settle_server, act, decision, choice, OPTIONS)
+        if decision.outcome != "allow":
             why = f"Forbidden: the MCP server {act.tool!r} is not permitted: {decision.why}"
             raise ErrorAnswer(FORBIDDEN, why, {"reason": "policy"})
 
@@ -87,19 +86,15 @@ def _decide(judge: HubJudge, server: dict[str, Any], *, agent: str, cwd: str) ->
     return act, judge.decide_about_server(act, cwd=cwd)
 
 
-def _decide_by_answer(decision: PolicyDecision, choice: PermissionChoice) -> PolicyDecision:
-    kind = next((option.kind for option in OPTIONS if option.option_id == choice.option_id), None)
-    why = why_of(kind, choice.by)
-    return PolicyDecision(outcome="allow" if kind == "allow_once" else "deny", rule=decision.rule, why=why)
-
-
 async def _ask(
-    hub: EngineHub, judge: HubJudge, act: Act, view: ActView, session: LiveSession | None
+    hub: EngineHub, judge: HubJudge, act: Act, decision: PolicyDecision, session: LiveSession | None
 ) -> PermissionChoice:
+    view = Raw(encode_json(view_of(act, why=decision.why)))
+    question = OpenQuestion(act=act, decision=decision, options=OPTIONS, view=view)
     if session is not None:
-        return await judge.ask_people(session, _params(act, session.id), view=view)
+        return await judge.ask_people(session, _params(act, session.id), question)
     async with asking_session(hub, agent=act.agent, cwd=act.roots[0]) as asking:
-        return await judge.ask_people(asking, _params(act, asking.id), view=view)
+        return await judge.ask_people(asking, _params(act, asking.id), question)
 
 
 def _params(act: Act, session_id: str) -> bytes:

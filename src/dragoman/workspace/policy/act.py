@@ -1,7 +1,8 @@
 """What is to be decided: one thing that an agent wants to do, in the words of the policy.
 
-Pure. What an agent calls a tool is a claim: a call that holds a command counts as `execute` and one that
-shows a change as `edit`, whatever kind it says it is. `act_reader` makes acts. `_meta` is never looked at.
+Pure. What an agent calls a tool is a claim: a call that holds a command counts as `execute`, one that shows a
+change as `edit` and one that names an address as `fetch`, whatever kind it says it is. `act_reader` makes
+acts. `_meta` is never looked at.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dragoman.workspace.policy.changes import FileChange
 from dragoman.workspace.policy.globs import absolute, is_beneath, is_plain
 from dragoman.workspace.policy.partial_words import ANY
 from dragoman.workspace.policy.program_calls import read_call
-from dragoman.workspace.policy.programs import name_of, runs_code
+from dragoman.workspace.policy.programs import is_harmless, name_of
 from dragoman.workspace.policy.shell import CommandScript
 
 Method: TypeAlias = Literal["permission", "fs/read", "fs/write", "terminal", "mcp"]
@@ -52,6 +53,8 @@ class Act(Struct, frozen=True, kw_only=True):
     """The command, if there is one."""
     writes: bool = False
     """Whether it shows a change of files."""
+    fetches: bool = False
+    """Whether its input names an address of the network."""
     changes: tuple[FileChange, ...] = ()
     """What it shows of that; of a lent write, what it does."""
     unknown_texts: tuple[str, ...] = ()
@@ -75,6 +78,7 @@ class Act(Struct, frozen=True, kw_only=True):
         """What it really is, with what it says it is if that is no less."""
         real = {"execute"} if self.script is not None else set()
         real |= {"edit"} if self.writes else set()
+        real |= {"fetch"} if self.fetches else set()
         claimed = {self.kind} if not real or self.kind not in (*READS, "other") else set()
         return frozenset(real | claimed)
 
@@ -114,8 +118,7 @@ class Act(Struct, frozen=True, kw_only=True):
             yield "it would start outside the folders of the session"
         if self.roots and any(not self.is_in_roots(folder) for folder in self.folders()[1:]):
             yield "it goes to a folder outside the session"
-        names = [variable.partition("=")[0] for variable in self.variables]
-        for name in filter(runs_code, names):
+        for name in (variable.partition("=")[0] for variable in self.changing_variables):
             yield f"the agent sets the variable {name} for it, with which programs may run or load other code"
 
     @property
@@ -124,9 +127,9 @@ class Act(Struct, frozen=True, kw_only=True):
         return self.cwd or (self.roots[0] if self.roots else "/")
 
     @property
-    def runs_other_code(self) -> bool:
-        """Whether variables are set with which even a harmless command may do anything."""
-        return any(runs_code(variable.partition("=")[0]) for variable in self.variables)
+    def changing_variables(self) -> Sequence[str]:
+        """The variables with which even a harmless command may do anything."""
+        return [each for each in self.variables if not is_harmless(each.partition("=")[0])]
 
     def folders(self) -> Sequence[str]:
         """Where its commands may run: where they start, and wherever they go."""

@@ -6,8 +6,10 @@ may hold a place or a command. Where an agent says two things of one call, both 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
+from itertools import chain
 from typing import Any, Final, Literal
 
 import msgspec
@@ -16,7 +18,7 @@ from msgspec.structs import replace
 
 from dragoman.schema import v1
 from dragoman.schema.v1.tool_call import TOOL_KINDS
-from dragoman.workspace.policy.act import TOO_LARGE, Act, ActContext
+from dragoman.workspace.policy.act import READS, TOO_LARGE, Act, ActContext
 from dragoman.workspace.policy.changes import PATCH_KEYS, PLACE_KEYS, FileChange, changes_in
 from dragoman.workspace.policy.input_texts import (
     COMMAND_KEYS,
@@ -26,6 +28,7 @@ from dragoman.workspace.policy.input_texts import (
     VARIABLE_KEYS,
     bounded,
     canonical_paths,
+    is_address,
     is_odd,
     is_place,
     merge_inputs,
@@ -34,10 +37,11 @@ from dragoman.workspace.policy.input_texts import (
     prose_in,
     unknown_texts,
 )
+from dragoman.workspace.policy.programs import TOOL_VERBS
 from dragoman.workspace.policy.shell import CommandScript, read_arguments, read_line, unknown_command
 
 # One well-known editing tool calls its verbs commands.
-_EDITOR_VERBS: Final = frozenset({"view", "create", "str_replace", "insert", "undo_edit"})
+_EDITOR_VERBS: Final = ("view", "create", "str_replace", "insert", "undo_edit")
 
 
 def act_of_call(
@@ -59,7 +63,8 @@ def act_of_call(
     title = _first(calls, "title", str) or ""
     content = _all(calls, "content")
     diffs = [item for item in content if isinstance(item, v1.Diff)]
-    links = [item.content.uri for item in content if _is_link(item)]
+    shown = [item.content for item in content if isinstance(item, v1.Content)]
+    links = [item.uri for item in shown if isinstance(item, v1.ResourceLink)]
     runs = any(each.kind == "execute" for each in calls) or any(
         isinstance(item, v1.Terminal) for item in content
     )
@@ -69,12 +74,14 @@ def act_of_call(
     base = setting.roots[0] if setting.roots else "/"
     named = [*(place.path for place in _all(calls, "locations")), *(diff.path for diff in diffs), *links]
     named += [*_paths_in(raw), *patched_paths(raw), *_only_argument(raw, kind)]
-    named += folders if script is None else []
+    if script is None:
+        # Whole paths in a title count as those of the input do; a command's title shows the command.
+        named += [*folders, *(word for word in title.split() if is_place(word) and len(word) > 1)]
     understood = {
         *named,
         *folders,
         *(each.text for each in scripts),
-        *((script.text, *_all_words(script)) if script is not None else ()),
+        *((script.text, *chain.from_iterable(script.commands)) if script is not None else ()),
     }
     others = [each for each in inputs if not isinstance(each, Mapping)]
     texts = (text for each in (raw, *others) for text in unknown_texts(each))
@@ -93,10 +100,11 @@ def act_of_call(
         kind=kind if kind in TOOL_KINDS else "other",
         tool=_first(calls, "name", str) or "",
         title=title,
-        paths=canonical_paths([*named, *places, *_places_in_title(title, script)], base, setting.home),
+        paths=canonical_paths([*named, *places], base, setting.home),
         script=script,
         writes=bool(diffs or changes) or any(key in raw for key in PATCH_KEYS),
         changes=tuple(changes),
+        fetches=script is None and any(is_address(text) for text in unknown),
         unknown_texts=tuple([*odd, *(text for text in unknown if not is_place(text))][:MOST_TEXTS]),
         possible_places=possible_places(
             [*odd, *unknown], [title, *prose_in(raw)], base=base, home=setting.home
@@ -104,6 +112,7 @@ def act_of_call(
         doubts=(
             *(() if is_whole else (TOO_LARGE,)),
             *_doubts(scripts, folders, unknown, raw, title),
+            *_other_deeds(kind, (title, _first(calls, "name", str) or "")),
             *_unasked_changes(call, known_call),
         ),
         roots=setting.roots,
@@ -135,6 +144,15 @@ def _doubts(
         yield "its title names another command"
 
 
+def _other_deeds(kind: str, names: Iterable[str]) -> Iterator[str]:
+    """Where a call says that it reads, and its tool's name that it does something else."""
+    for name in names if kind in READS else ():
+        verb = re.match(r"[a-z]+|[A-Z][a-z]*", name.rpartition("__")[2].lstrip("_"))
+        if verb is not None and verb[0].lower() in TOOL_VERBS:
+            yield f"it says that it only reads, and its name begins with {verb[0]!r}"
+            return
+
+
 def _unasked_changes(call: v1.ToolCallUpdate, known_call: v1.ToolCallUpdate | None) -> Iterator[str]:
     asked, known = (
         {item.path for item in _all([each], "content") if isinstance(item, v1.Diff)} if each else set()
@@ -153,15 +171,6 @@ def _input_of(call: v1.ToolCallUpdate) -> object:
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return call.raw_input
     return value if isinstance(value, dict | list) else call.raw_input
-
-
-def _places_in_title(title: str, script: CommandScript | None) -> list[str]:
-    """Whole paths in a title count as those of the input do; a command's title shows the command."""
-    return [] if script is not None else [word for word in title.split() if is_place(word) and len(word) > 1]
-
-
-def _is_link(item: object) -> bool:
-    return isinstance(item, v1.Content) and isinstance(item.content, v1.ResourceLink)
 
 
 def act_of_request(
@@ -274,10 +283,7 @@ def fold_calls(call: v1.ToolCallUpdate, known_call: v1.ToolCallUpdate | None) ->
 
 
 def _each_once(items: Sequence[Any]) -> list[Any]:
-    found: list[Any] = []
-    for item in items:
-        found += [item] if item not in found else []
-    return found
+    return [item for at, item in enumerate(items) if item not in items[:at]]
 
 
 def _first(calls: Iterable[v1.ToolCallUpdate], field: str, kind: type) -> Any:
@@ -300,8 +306,7 @@ def _paths_in(raw: Mapping[Any, Any]) -> Iterable[str]:
 def _only_argument(raw: Mapping[Any, Any], kind: str) -> list[str]:
     """What a tool reads that is given one word and nothing else."""
     word = raw.get("arguments")
-    is_word = kind == "read" and isinstance(word, str) and len(word.split()) == 1
-    return [word] if is_word and isinstance(word, str) else []
+    return [word] if kind == "read" and isinstance(word, str) and len(word.split()) == 1 else []
 
 
 def _said(inputs: Sequence[Mapping[Any, Any]], keys: Sequence[str]) -> list[str]:
@@ -331,7 +336,7 @@ def _scripts_in(inputs: Sequence[Mapping[Any, Any]], *, kind: str, title: str) -
     for raw in inputs:
         for key in COMMAND_KEYS:
             command = raw.get(key)
-            if command is None or (kind != "execute" and "path" in raw and _is_editor_verb(command)):
+            if command is None or (kind != "execute" and "path" in raw and command in _EDITOR_VERBS):
                 continue
             script = _read(command, raw.get("args"), title)
             scripts.setdefault(script.text, script)
@@ -355,23 +360,10 @@ def _join(scripts: Sequence[CommandScript]) -> CommandScript | None:
     )
 
 
-def _all_words(script: CommandScript) -> Iterable[str]:
-    return (word for words in script.commands for word in words)
-
-
-def _is_editor_verb(command: object) -> bool:
-    return isinstance(command, str) and command in _EDITOR_VERBS
-
-
 def _read(command: object, args: object, title: str) -> CommandScript:
-    if isinstance(command, str):
-        if not args:
-            return read_line(command)
-        command, extra = [command], args
-        if isinstance(extra, list):
-            command = [*command, *extra]
-        else:
-            return unknown_command(title)
-    if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
-        return read_arguments(command)
+    if isinstance(command, str) and not args:
+        return read_line(command)
+    words = [command, *args] if isinstance(command, str) and isinstance(args, list) else command
+    if isinstance(words, list) and words and all(isinstance(word, str) for word in words):
+        return read_arguments(words)
     return unknown_command(title)

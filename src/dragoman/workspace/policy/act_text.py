@@ -13,7 +13,7 @@ from dragoman.schema import v1
 from dragoman.text.diff import changed_lines
 from dragoman.text.sanitize import sanitize, sanitize_line
 from dragoman.workspace.policy.act import Act
-from dragoman.workspace.policy.act_view import ActView, ShownChange, ShownInput, view_of
+from dragoman.workspace.policy.act_view import ActView, ShownChange, view_of
 
 MOST_WORK: Final = 4_000_000
 """Lines times lines that are compared; above that old and new are shown one after the other."""
@@ -47,7 +47,7 @@ def _lines(view: ActView) -> Iterator[str]:
     for remark in view.remarks:
         yield from ("Said:", *_indent_lines(remark))
     for item in view.input:
-        yield from _input(item)
+        yield from _named(_exact(item.name) or "Input", item.text)
     for text in view.unknown_texts:
         yield from _named("It also says", text)
     for doubt in view.doubts:
@@ -81,10 +81,6 @@ def _change(change: ShownChange) -> Iterator[str]:
     else:
         yield f"Change of {path}{', everywhere' if change.everywhere else ''}:"
         yield from (f"  {line}" for line in diff_lines(change.old, change.new))
-
-
-def _input(item: ShownInput) -> Iterator[str]:
-    yield from _named(_exact(item.name) or "Input", item.text)
 
 
 def _named(name: str, text: str) -> Iterator[str]:

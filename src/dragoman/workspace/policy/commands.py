@@ -19,6 +19,7 @@ from functools import lru_cache
 from itertools import islice
 
 from dragoman.workspace.policy.decision import Certainty
+from dragoman.workspace.policy.globs import literal
 from dragoman.workspace.policy.partial_words import has_unknown_part, is_known, may_be
 from dragoman.workspace.policy.program_calls import ProgramCall, program_name, read_call
 from dragoman.workspace.policy.programs import name_of
@@ -54,7 +55,7 @@ def read_pattern(text: str) -> tuple[str, ...]:
 
 def literal_pattern(words: Sequence[str]) -> str:
     """The pattern of exactly this command."""
-    return shlex.join("".join(f"[{c}]" if c in "*?[" else c for c in word) for word in words)
+    return shlex.join(map(literal, words))
 
 
 def pattern_text(words: Sequence[str]) -> str:
@@ -173,13 +174,4 @@ def _might_be_given(spellings: set[str], call: ProgramCall, words: tuple[str, ..
     if any(flag.text.startswith(f"{spelling}-") for flag in call.flags for spelling in spellings):
         return True  # --force-with-lease is a kind of --force
     # An option that nobody knows may be the short or the long form of the one that is meant.
-    wants_long = all(spelling.startswith("--") for spelling in spellings)
-    wants_short = not any(spelling.startswith("--") for spelling in spellings)
-    for flag in call.flags:
-        if flag.option is None:
-            is_long = flag.text.startswith("--")
-            if (is_long and wants_short) or (not is_long and wants_long):
-                return True
-            if flag.value and not is_long and any(spelling[1:] in flag.value for spelling in spellings):
-                return True
-    return False
+    return any(flag.option is None for flag in call.flags)

@@ -1,13 +1,14 @@
 """Forms: what a field takes, whether a value is one that it takes, and a typed line as a value.
 
-Pure but for patterns, which a `Matches` checks (see `patterns`). A value is checked before it is sent; what a
-field says that we do not know (a format, a type) is no reason to refuse a value, but a field of an unknown
-type is never filled in.
+Pure but for patterns: `matches` looks for one in a process of its own, because a pattern may take for ever. A
+value is checked before it is sent; what a field says that we do not know (a format, a type) is no reason to
+refuse a value, but a field of an unknown type is never filled in.
 """
 
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
@@ -15,6 +16,40 @@ from typing import Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
 from dragoman.schema import v1
+
+SECONDS: Final = 3.0
+
+_CHECK: Final = """
+import re, signal, sys
+if hasattr(signal, "alarm"):
+    signal.alarm(10)
+pattern, _, text = sys.stdin.buffer.read().decode("utf-8", "surrogatepass").partition("\\0")
+try:
+    found = re.search(pattern, text)
+except (re.error, RecursionError, OverflowError):
+    sys.exit(3)
+sys.exit(0 if found else 1)
+"""
+
+
+def matches(pattern: str, text: str, *, seconds: float = SECONDS) -> bool | None:
+    """Whether the pattern is found in the text (as JSON Schema says: anywhere), or None if nobody knows."""
+    if "\0" in pattern:
+        return None
+    input_bytes = f"{pattern}\0{text}".encode("utf-8", "surrogatepass")
+    try:
+        process = subprocess.run(
+            [sys.executable, "-I", "-S", "-c", _CHECK],
+            input=input_bytes,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=seconds,
+            check=False,
+        )
+    except (subprocess.TimeoutExpired, OSError):
+        return None
+    return {0: True, 1: False}.get(process.returncode)
+
 
 Value: TypeAlias = str | int | float | bool | list[str]
 Matches: TypeAlias = Callable[[str, str], bool | None]
@@ -84,6 +119,8 @@ def check_value(field: Field, value: object, *, matches: Matches) -> Value:
     """The value, if the field takes it."""
     if isinstance(field, v1.StringPropertySchema):
         return _text(field, value, matches)
+    if isinstance(field, v1.MultiSelectPropertySchema):
+        return _several(field, value)
     if isinstance(field, v1.BooleanPropertySchema):
         if not isinstance(value, bool):
             raise BadFormValue("it must be true or false")
@@ -91,26 +128,19 @@ def check_value(field: Field, value: object, *, matches: Matches) -> Value:
     if isinstance(field, v1.IntegerPropertySchema):
         if isinstance(value, bool) or not isinstance(value, int) or not -(2**63) <= value < 2**63:
             raise BadFormValue("it must be a whole number of at most 64 bits")
-        return _in_range(field, value)
-    if isinstance(field, v1.NumberPropertySchema):
-        if (
-            isinstance(value, bool)
-            or not isinstance(value, int | float)
-            or not -_LARGEST <= value <= _LARGEST
-        ):
-            raise BadFormValue("it must be a number")
-        return _in_range(field, value)
-    if isinstance(field, v1.MultiSelectPropertySchema):
-        return _several(field, value)
-    raise BadFormValue("the field is of a type that is not known here")
-
-
-def _in_range(field: v1.IntegerPropertySchema | v1.NumberPropertySchema, value: float) -> int | float:
-    if isinstance(field.minimum, int | float) and value < field.minimum:
-        raise BadFormValue(f"it must be at least {field.minimum}")
-    if isinstance(field.maximum, int | float) and value > field.maximum:
-        raise BadFormValue(f"it must be at most {field.maximum}")
+    elif not isinstance(field, v1.NumberPropertySchema):
+        raise BadFormValue("the field is of a type that is not known here")
+    elif isinstance(value, bool) or not isinstance(value, int | float) or not -_LARGEST <= value <= _LARGEST:
+        raise BadFormValue("it must be a number")
+    _check_range(value, field.minimum, field.maximum, "it must be {} {}")
     return value
+
+
+def _check_range(size: float, least: object, most: object, text: str) -> None:
+    if isinstance(least, int | float) and size < least:
+        raise BadFormValue(text.format("at least", least))
+    if isinstance(most, int | float) and size > most:
+        raise BadFormValue(text.format("at most", most))
 
 
 def _text(field: v1.StringPropertySchema, value: object, matches: Matches) -> str:
@@ -119,12 +149,15 @@ def _text(field: v1.StringPropertySchema, value: object, matches: Matches) -> st
     choices = [choice for choice, _ in choices_of(field)]
     if choices and value not in choices:
         raise BadFormValue(f"it must be one of {', '.join(choices)}")
-    if isinstance(field.min_length, int) and len(value) < field.min_length:
-        raise BadFormValue(f"it must have at least {field.min_length} characters")
-    if isinstance(field.max_length, int) and len(value) > field.max_length:
-        raise BadFormValue(f"it must have at most {field.max_length} characters")
-    if isinstance(field.format, str) and (why := _FORMATS.get(field.format, _any)(value)):
-        raise BadFormValue(why)
+    _check_range(len(value), field.min_length, field.max_length, "it must have {} {} characters")
+    if isinstance(field.format, str) and field.format in _FORMATS:
+        is_good, why = _FORMATS[field.format]
+        try:
+            good = is_good(value)
+        except ValueError:
+            good = False
+        if not good:
+            raise BadFormValue(f"it must be {why}")
     if isinstance(field.pattern, str) and matches(field.pattern, value) is False:
         raise BadFormValue(f"it does not match the pattern {field.pattern}")
     return value
@@ -139,54 +172,29 @@ def _several(field: v1.MultiSelectPropertySchema, value: object) -> list[str]:
         raise BadFormValue(f"{unknown[0]!r} is none of {', '.join(choices)}")
     if len(set(value)) != len(value):
         raise BadFormValue("something is chosen twice")
-    if isinstance(field.min_items, int) and len(value) < field.min_items:
-        raise BadFormValue(f"at least {field.min_items} must be chosen")
-    if isinstance(field.max_items, int) and len(value) > field.max_items:
-        raise BadFormValue(f"at most {field.max_items} may be chosen")
+    _check_range(len(value), field.min_items, None, "{} {} must be chosen")
+    _check_range(len(value), None, field.max_items, "{} {} may be chosen")
     return value
 
 
-def _any(_: str) -> str | None:
-    return None
+_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
-
-def _email(value: str) -> str | None:
-    return None if _EMAIL.fullmatch(value) else "it must be an e-mail address"
-
-
-def _uri(value: str) -> str | None:
-    try:
-        good = bool(urlsplit(value).scheme) and not re.search(r"\s", value)
-    except ValueError:
-        good = False
-    return None if good else "it must be an address with a scheme, such as https://example.org"
-
-
-def _date(value: str) -> str | None:
-    try:
-        if not re.fullmatch(r"\d{4}-\d\d-\d\d", value, re.ASCII):
-            raise ValueError
-        date.fromisoformat(value)
-    except ValueError:
-        return "it must be a date, such as 2025-12-31"
-    return None
-
-
-def _date_time(value: str) -> str | None:
-    try:
-        if "T" not in value.upper() or datetime.fromisoformat(value).tzinfo is None:
-            raise ValueError
-    except ValueError:
-        return "it must be a date and time with a zone, such as 2025-12-31T23:59:00Z"
-    return None
-
-
-_FORMATS: Final[dict[str, Callable[[str], str | None]]] = {
-    "email": _email,
-    "uri": _uri,
-    "date": _date,
-    "date-time": _date_time,
+_FORMATS: Final[dict[str, tuple[Callable[[str], object], str]]] = {
+    "email": (_EMAIL.fullmatch, "an e-mail address"),
+    "uri": (
+        lambda value: urlsplit(value).scheme and not re.search(r"\s", value),
+        "an address with a scheme, such as https://example.org",
+    ),
+    "date": (
+        lambda value: _DATE.fullmatch(value) and date.fromisoformat(value),
+        "a date, such as 2025-12-31",
+    ),
+    "date-time": (
+        lambda value: "T" in value.upper() and datetime.fromisoformat(value).tzinfo,
+        "a date and time with a zone, such as 2025-12-31T23:59:00Z",
+    ),
 }
+"""Whether a text is of a format (also a `ValueError` says that it is not), and what it must be."""
 
 
 def parse_line(field: Field, line: str) -> Any:

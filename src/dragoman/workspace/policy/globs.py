@@ -17,7 +17,7 @@ from itertools import takewhile
 from typing import Final
 
 from dragoman.workspace.policy.decision import Certainty
-from dragoman.workspace.policy.partial_words import ANY, has_unknown_part, is_known, may_be
+from dragoman.workspace.policy.partial_words import ANY, has_unknown_part, is_known, may_be, overlap
 
 Parts = tuple[str, ...]
 
@@ -42,6 +42,11 @@ def absolute(path: str, base: str, *, home: str = "") -> str:
         elif name not in ("", "."):
             names.append(name)
     return "/" + "/".join(names)
+
+
+def literal(text: str) -> str:
+    """The pattern of exactly this text."""
+    return "".join(f"[{c}]" if c in _MAGIC else c for c in text)
 
 
 def is_plain(path: str) -> bool:
@@ -69,17 +74,19 @@ def permits(globs: Iterable[str], path: str, *, roots: Sequence[str], home: str 
 
 def restricts(globs: Iterable[str], path: str, *, roots: Sequence[str], home: str = "") -> Certainty:
     """Whether one of the globs means this path, or might."""
+    wanted = [parts for glob in globs for parts in _anywhere(glob, tuple(roots), home)]
     if is_known(path):
-        is_restricted = _restricts_known(globs, path, roots=roots, home=home)
-        return Certainty.YES if is_restricted else Certainty.NO
+        names = _parts(absolute(path, "/").casefold())
+        return Certainty.YES if any(_match(parts, names) for parts in wanted) else Certainty.NO
     if len(path) > _MOST_CHARACTERS:
         return Certainty.PERHAPS
-    names = _possible_names(path)
-    for glob in globs:
-        for glob_parts in _anywhere(_at_home(glob, home), roots):
-            if any(_meet(glob_parts, name) for name in names):
-                return Certainty.PERHAPS
-    return Certainty.NO
+    readings = _possible_names(path)
+    is_possible = any(
+        overlap(parts, reading, fits=lambda glob, name: may_be(name, glob), runs=("**",))
+        for parts in wanted
+        for reading in readings
+    )
+    return Certainty.PERHAPS if is_possible else Certainty.NO
 
 
 def is_above(globs: Iterable[str], path: str, *, roots: Sequence[str], home: str = "") -> bool:
@@ -88,7 +95,7 @@ def is_above(globs: Iterable[str], path: str, *, roots: Sequence[str], home: str
     for glob in globs:
         if "/" not in glob or glob.startswith("**"):
             continue
-        for glob_parts in _anywhere(_at_home(glob, home), roots):
+        for glob_parts in _anywhere(glob, tuple(roots), home):
             plain = tuple(takewhile(lambda name: not _MAGIC & set(name), glob_parts))
             if len(plain) > len(names) and plain[: len(names)] == names:
                 return True
@@ -117,60 +124,15 @@ def _possible_names(path: str) -> Sequence[Parts]:
     return readings
 
 
-def _anywhere(glob: str, roots: Sequence[str]) -> Iterable[Parts]:
+@lru_cache(maxsize=4096)
+def _anywhere(glob: str, roots: tuple[str, ...], home: str) -> Sequence[Parts]:
     """A glob as names from the top of the disk, wherever it counts from."""
-    folded_glob = glob.casefold()
+    folded_glob = _at_home(glob, home).casefold()
     if "/" not in folded_glob:
         folded_glob = f"**/{folded_glob}"
-    if folded_glob.startswith(("/", "**/")):
-        yield _parts(folded_glob)
-    if not folded_glob.startswith("/"):
-        for root in roots:
-            plain = "".join(f"[{c}]" if c in "*?[" else c for c in root.casefold())
-            yield _parts(plain) + _parts(folded_glob)
-
-
-def _meet(first: Parts, second: Parts) -> bool:
-    """Whether some path fits two rows of names, in both of which `**` stands for any number of them."""
-    positions = {(0, 0)}
-    while positions:
-        if (len(first), len(second)) in positions:
-            return True
-        forward: set[tuple[int, int]] = set()
-        for at, to in positions:
-            mine = first[at] if at < len(first) else None
-            theirs = second[to] if to < len(second) else None
-            if mine == "**":
-                forward.add((at + 1, to))
-                forward.update([(at, to + 1)] if theirs is not None else [])
-            if theirs == "**":
-                forward.add((at, to + 1))
-                forward.update([(at + 1, to)] if mine is not None else [])
-            if (
-                mine is not None
-                and theirs is not None
-                and "**" not in (mine, theirs)
-                and may_be(theirs, mine)
-            ):
-                forward.add((at + 1, to + 1))
-        positions = forward
-    return False
-
-
-def _restricts_known(globs: Iterable[str], path: str, *, roots: Sequence[str], home: str) -> bool:
-    path = absolute(path, "/").casefold()
-    roots = [root.casefold() for root in roots]
-    for glob in globs:
-        folded_glob = _at_home(glob, home).casefold()
-        if "/" not in folded_glob:
-            folded_glob = f"**/{folded_glob}"
-        if folded_glob.startswith(("/", "**/")) and _match(_parts(folded_glob), _parts(path)):
-            return True
-        if not folded_glob.startswith("/") and any(
-            _match(_parts(folded_glob), below) for below in _below(path, roots)
-        ):
-            return True
-    return False
+    found = [_parts(folded_glob)] if folded_glob.startswith(("/", "**/")) else []
+    bases = [] if folded_glob.startswith("/") else [_parts(literal(root.casefold())) for root in roots]
+    return [*found, *(base + _parts(folded_glob) for base in bases)]
 
 
 def _at_home(glob: str, home: str) -> str:
@@ -202,27 +164,6 @@ def _match(glob_parts: Parts, names: Parts) -> bool:
     last = glob_parts[-1] if glob_parts else ""
     if last and not _MAGIC & set(last) and names[-1:] != (last,):
         return False  # most globs end in a plain name, and most paths in another
-    positions = {0}  # how many parts of the glob may be used up
-    positions = _skip(glob_parts, positions)
-    for name in names:
-        forward: set[int] = set()
-        for at in positions:
-            if at == len(glob_parts):
-                continue
-            if glob_parts[at] == "**":
-                forward.add(at)
-            elif fnmatchcase(name, glob_parts[at]):
-                forward.add(at + 1)
-        if not forward:
-            return False
-        positions = _skip(glob_parts, forward)
-    return len(glob_parts) in positions
-
-
-def _skip(glob_parts: Parts, positions: set[int]) -> set[int]:
-    grown = set(positions)
-    for at in sorted(positions):
-        while at < len(glob_parts) and glob_parts[at] == "**":
-            at += 1
-            grown.add(at)
-    return grown
+    return overlap(
+        glob_parts, names, fits=lambda glob, name: fnmatchcase(name, glob), runs=("**",), is_literal=True
+    )

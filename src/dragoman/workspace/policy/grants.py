@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from dragoman.workspace.policy.act import READS, Act
 from dragoman.workspace.policy.changes import FileChange, result_of
+from dragoman.workspace.policy.programs import AGENT_MARKS
 
 MOST_GRANTS: Final = 256
 """Granted and not used yet; the oldest are forgotten, and asked about again."""
@@ -118,8 +119,9 @@ def _grants_in(act: Act) -> list[Grant]:
 
 def _command(act: Act) -> str:
     """The same words elsewhere, or with other variables, are another command: what is run may look at any of
-    them, however harmless it is to programs that we know.
+    them, however harmless it is to programs that we know. Agents that mark all their commands do not say so
+    when they ask.
     """
     assert act.script is not None
     text = repr(act.script.commands) if act.script.objection is None else act.script.text
-    return repr((text, act.real_start, sorted(act.variables)))
+    return repr((text, act.real_start, sorted(set(act.variables) - AGENT_MARKS)))

@@ -159,6 +159,11 @@ def is_odd(path: str) -> bool:
     )
 
 
+def is_address(text: str) -> bool:
+    """Whether a text is a place in the network."""
+    return re.match(r"\s*(?:https?|wss?|ftps?|s3|gs|ssh|git)://", text, re.IGNORECASE) is not None
+
+
 def is_place(text: str) -> bool:
     """Whether a text can hardly be anything but a path."""
     if len(text) > LONGEST_PATH or "\n" in text:
@@ -184,7 +189,7 @@ def possible_places(texts: Sequence[str], prose: Sequence[str], *, base: str, ho
     pieces = [(piece, False) for text in texts for piece in _pieces(text)]
     pieces += [(piece, True) for text in prose for piece in _pieces(text)]
     for piece, is_prose in pieces:
-        if is_prose and not _is_written_like_path(piece):
+        if is_prose and not re.search(r"[/\\.~$]", piece.strip(".,:;!?")):
             continue
         for reading in _readings(piece, home):
             if len(found) >= MOST_PLACES:
@@ -205,13 +210,8 @@ def _canonical(path: str, home: str) -> str:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    if len(text) > LONGEST_PATH:
-        text = text[:LONGEST_PATH]
+    text = text[:LONGEST_PATH]
     yield from dict.fromkeys(filter(None, (text.strip(), *_PIECES.split(text))))
-
-
-def _is_written_like_path(piece: str) -> bool:
-    return any(sign in piece.strip(".,:;!?") for sign in "/\\.~$")
 
 
 def _readings(piece: str, home: str) -> Iterator[str]:

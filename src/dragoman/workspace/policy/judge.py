@@ -15,7 +15,7 @@ import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 from weakref import WeakValueDictionary
 
 from msgspec.structs import replace
@@ -28,12 +28,12 @@ from dragoman.workspace.policy.act_reader import act_of_command, act_of_file
 from dragoman.workspace.policy.audit import AuditLog, By, audit_entry
 from dragoman.workspace.policy.decision import PolicyDecision
 from dragoman.workspace.policy.grants import Grants
-from dragoman.workspace.policy.options import choose_option
+from dragoman.workspace.policy.options import choose_option, usable_options
 from dragoman.workspace.policy.partial_words import is_known
+from dragoman.workspace.policy.permission_prompt import PermissionChoice, Settlement
 from dragoman.workspace.policy.policy import Policy
 from dragoman.workspace.policy.policy_parser import PolicyError, read_policy
 from dragoman.workspace.policy.remembered_rules import NOT_KEPT, RememberedRules, cover_text, rule_text
-from dragoman.workspace.policy.rules import PolicyRule
 
 log = logging.getLogger(__name__)
 
@@ -51,14 +51,6 @@ LENT_OPTIONS: Final = (
 """What a person may answer when an agent uses something that is lent."""
 
 
-class Settlement(NamedTuple):
-    """What holds after a decision was written down."""
-
-    decision: PolicyDecision
-    option: str | None
-    """The option that the agent is told; None if it is told that nothing was chosen."""
-
-
 class PermissionJudge:
     """Constructing one reads and writes nothing. It may be used for any number of sessions."""
 
@@ -72,7 +64,7 @@ class PermissionJudge:
         self._audit = audit
         self._remembered_rules = remembered_rules
         self._now = now
-        self._grants = Grants()
+        self.grants = Grants()
         # A lock is there for as long as somebody holds it or waits for it.
         self._turnstiles: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
@@ -82,7 +74,7 @@ class PermissionJudge:
         A granted permission is used up by the decision that it makes.
         """
         decision = policy.decide(act)
-        if decision.outcome == "ask" and act.method != "permission" and self._grants.use(act):
+        if decision.outcome == "ask" and act.method != "permission" and self.grants.use(act):
             why = "a request for permission was granted for it"
             return PolicyDecision(outcome="allow", rule=decision.rule, why=why)
         return decision
@@ -108,9 +100,9 @@ class PermissionJudge:
                 decision = _deny(decision, "the audit log cannot be written")
                 option = choose_option("deny", options)
         if decision.outcome != "allow":
-            self._grants.take_back(act)
+            self.grants.take_back(act)
         elif act.method == "permission":
-            self._grants.add(act)
+            self.grants.add(act)
         return Settlement(decision, option)
 
     def write(
@@ -129,21 +121,51 @@ class PermissionJudge:
 
     # Answers that are given for good.
 
-    def remember(
-        self, act: Act, outcome: Literal["allow", "deny"], policy: Policy
-    ) -> tuple[PolicyRule, ...] | None:
-        """Keep an answer as a rule; all remembered rules, or None if it was not kept. The answer counts also
-        if it was not: the next question of its kind is then asked again.
+    def settle_choice(
+        self,
+        act: Act,
+        decision: PolicyDecision,
+        options: Sequence[v1.PermissionOption],
+        choice: PermissionChoice,
+        policy: Policy,
+    ) -> Settlement:
+        """Write a person's answer down, and keep it if it was given for good: all that before anybody hears
+        of it. `decision` is why it was asked.
+        """
+        kind = next(
+            (each.kind for each in usable_options(options) if each.option_id == choice.option_id), None
+        )
+        outcome: Literal["allow", "deny"] = "allow" if kind in ("allow_once", "allow_always") else "deny"
+        answer = PolicyDecision(outcome=outcome, rule=decision.rule, why=why_of(kind, choice.by))
+        option = None if kind is None else choice.option_id
+        settlement = self.settle(act, answer, options, option, by=choice.by, person=choice.person)
+        if settlement.decision.outcome == outcome and kind in ("allow_always", "reject_always"):
+            return settlement._replace(kept=self._remember(act, outcome, policy))
+        return settlement
+
+    def _remember(self, act: Act, outcome: Literal["allow", "deny"], policy: Policy) -> str:
+        """Keep an answer as a rule; the rule, or nothing if it was not kept. The answer counts also if it was
+        not: the next question of its kind is then asked again.
         """
         if self._remembered_rules is None or not self._would_hold(act, outcome, policy):
-            return None
+            return ""
         try:
-            if not self._remembered_rules.remember(act, outcome, now=self._now()):
-                return None
-            return self._remembered_rules.rules()
+            return self._remembered_rules.remember(act, outcome, now=self._now()) or ""
         except (OSError, PolicyError) as error:
             log.warning("an answer could not be kept: %s", error)
-            return None
+            return ""
+
+    def with_remembered(self, policy: Policy) -> Policy:
+        """A policy with the answers that are remembered now."""
+        try:
+            return (
+                replace(policy, remembered_rules=self._remembered_rules.rules())
+                if self._remembered_rules
+                else policy
+            )
+        except PolicyError as error:
+            log.warning("remembered answers cannot be read: %s", error)
+            return policy
 
     def cover_of_always(self, act: Act, policy: Policy) -> str:
         """What a yes for good would cover, as a sentence."""
@@ -163,21 +185,11 @@ class PermissionJudge:
         """Whoever decides beside the loop holds it meanwhile: questions of a session stay in their order."""
         return self._turnstiles.setdefault(session_id, asyncio.Lock())
 
-    def forget(self, session_id: str) -> None:
-        """A session's turn has ended, and with it what was granted for one act and not used."""
-        self._grants.forget(session_id)
-
-    def take_back(self, act: Act) -> None:
-        """What was granted has no effect any more."""
-        self._grants.take_back(act)
-
-    def granted_sessions(self) -> frozenset[str]:
-        """The sessions that were granted something for one act and have not used it."""
-        return self._grants.sessions()
-
-    def end_turn(self) -> None:
-        """The turn of the only conversation has ended."""
-        self._grants.clear()
+    def take_back(self, act: Act, settlement: Settlement) -> None:
+        """What was granted has no effect any more: it had ended before the answer counted."""
+        self.grants.take_back(act)
+        if self._remembered_rules is not None and settlement.kept:
+            self._remembered_rules.take_back(settlement.kept)
 
 
 def act_of_access(access: Access, setting: ActContext) -> Act:
@@ -259,6 +271,15 @@ def _text_of(path: str) -> str | None:
         return data.decode() if len(data) <= SHOWN_BEFORE else None
     except (OSError, UnicodeDecodeError):
         return None
+
+
+def why_of(kind: str | None, by: By) -> str:
+    """Why a question that was asked was decided so; `kind` is that of the option that was chosen."""
+    if by == "deadline":
+        return "nobody answered within the time for it"
+    if by == "cancel":
+        return "the question was taken back"
+    return "a person chose nothing" if kind is None else "a person said so"
 
 
 def _deny(decision: PolicyDecision, why: str) -> PolicyDecision:

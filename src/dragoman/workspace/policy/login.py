@@ -16,12 +16,15 @@ looked at: it cannot make us run anything.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
 
+import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dragoman.schema import v1
+from dragoman.schema.codec import write
 from dragoman.text.sanitize import sanitize_line
 
 _VARIABLE: Final = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b")
@@ -61,10 +64,8 @@ class LoginPlan(Struct, frozen=True, kw_only=True):
         return "\n".join(self.missing)
 
 
-class _LoginWay(Struct, frozen=True, kw_only=True):
-    rank: int
-    step: AuthenticateStep | TerminalLoginStep | None
-    advice: str
+_LoginWay: TypeAlias = tuple[int, AuthenticateStep | TerminalLoginStep | None, str]
+"""How soon it is tried, how, and what a person could do instead."""
 
 
 def plan_login(
@@ -72,26 +73,20 @@ def plan_login(
     environ: Mapping[str, str],
     tty: bool,
     *,
-    prefer: str | None = None,
     agent_variables: Collection[str] | None = None,
 ) -> LoginPlan:
     """Choose a method. `environ` is our environment; `agent_variables` are the names that the agent gets, all
     if it is None.
     """
-    methods = [_Method.of(method) for method in auth_methods]
+    methods = map(_read, auth_methods)
     candidates = [method for method in methods if method is not None]
-    if prefer is not None:
-        candidates = [method for method in candidates if method.id == prefer]
-        if not candidates:
-            return LoginPlan(
-                step=None, missing=(f"the agent offers no login method {sanitize_line(prefer)!r}",)
-            )
     if not candidates:
         return LoginPlan(step=None, missing=("the agent wants a login and offers no method for it",))
     has = environ.keys() if agent_variables is None else [name for name in environ if name in agent_variables]
     ways = [_way(method, environ, has, tty=tty) for method in candidates]
-    best = min((way for way in ways if way.step is not None), key=lambda way: way.rank, default=None)
-    return LoginPlan(step=None if best is None else best.step, missing=tuple(way.advice for way in ways))
+    steps = [(rank, step) for rank, step, _ in ways if step is not None]
+    _, best = min(steps, key=lambda way: way[0], default=(0, None))
+    return LoginPlan(step=best, missing=tuple(advice for _, _, advice in ways))
 
 
 class _Method(Struct, frozen=True, kw_only=True):
@@ -99,54 +94,33 @@ class _Method(Struct, frozen=True, kw_only=True):
     name: str
     about: str
     kind: str
-    variables: tuple[str, ...]
+    variables: tuple[str, ...] = ()
     args: tuple[str, ...] = ()
     env: dict[str, str] = {}
 
-    @classmethod
-    def of(cls, method: v1.AuthMethod | Mapping[str, object]) -> _Method | None:
-        """A method as it was offered, or None if it is not even one by its shape."""
-        if isinstance(method, Mapping):
-            return cls._of_plain(method)
-        about = method.description if isinstance(method.description, str) else ""
-        variable_names = tuple(dict.fromkeys(_VARIABLE.findall(f"{method.name} {about}")))
-        if isinstance(method, v1.AuthMethodTerminal):
-            args = tuple(method.args) if isinstance(method.args, list) else ()
-            env = dict(method.env) if isinstance(method.env, dict) else {}
-            return cls(
-                id=method.id, name=method.name, about=about, kind="terminal", variables=(), args=args, env=env
-            )
-        return cls(id=method.id, name=method.name, about=about, kind="agent", variables=variable_names)
 
-    @classmethod
-    def _of_plain(cls, method: Mapping[str, Any]) -> _Method | None:
-        kind = method.get("type", "agent")
-        method_id, name = method.get("id"), method.get("name")
-        if not isinstance(method_id, str) or not isinstance(name, str) or not isinstance(kind, str):
+def _read(method: v1.AuthMethod | Mapping[str, Any]) -> _Method | None:
+    """A method as it was offered, or None if it is not even one by its shape."""
+    fields = method if isinstance(method, Mapping) else msgspec.json.decode(write(method))
+    kind, method_id, name = fields.get("type", "agent"), fields.get("id"), fields.get("name")
+    about = fields.get("description")
+    if not isinstance(method_id, str) or not isinstance(name, str) or not isinstance(kind, str):
+        return None
+    read = _Method(id=method_id, name=name, about=about if isinstance(about, str) else "", kind=kind)
+    if kind == "terminal":
+        args, env = fields.get("args") or [], fields.get("env") or {}
+        if not _are_texts(args, list) or not _are_texts(env, dict) or not _are_texts([*env.values()], list):
             return None
-        about = method.get("description")
-        about = about if isinstance(about, str) else ""
-        if kind == "agent":
-            return cls.of(v1.AuthMethodAgent(id=method_id, name=name, description=about))
-        if kind == "terminal":
-            args, env = method.get("args") or [], method.get("env") or {}
-            if (
-                not _are_texts(args, list)
-                or not _are_texts(env, dict)
-                or not _are_texts(list(env.values()), list)
-            ):
-                return None
-            return cls.of(
-                v1.AuthMethodTerminal(id=method_id, name=name, description=about, args=args, env=env)
-            )
-        entries = method.get("vars")
-        names = (
-            [each.get("name") for each in entries if isinstance(each, dict)]
-            if isinstance(entries, list)
-            else []
-        )
-        variables = tuple(name for name in names if isinstance(name, str) and name)
-        return cls(id=method_id, name=name, about=about, kind=kind, variables=variables)
+        return replace(read, args=tuple(args), env=env)
+    entries = fields.get("vars")
+    named = (
+        [each.get("name") for each in entries if isinstance(each, dict)] if isinstance(entries, list) else []
+    )
+    if kind == "agent":
+        named = _VARIABLE.findall(f"{name} {read.about}")
+    return replace(
+        read, variables=tuple(dict.fromkeys(each for each in named if isinstance(each, str) and each))
+    )
 
 
 def _are_texts(values: object, kind: type[list[Any]] | type[dict[Any, Any]]) -> bool:
@@ -157,31 +131,18 @@ def _way(method: _Method, environ: Mapping[str, str], has: Collection[str], *, t
     title = f"{sanitize_line(method.name)} ({sanitize_line(method.id)})"
     about = f": {sanitize_line(method.about)}" if method.about else ""
     if method.kind == "terminal":
-        step = (
-            TerminalLoginStep(method_id=method.id, name=method.name, args=method.args, env=method.env)
-            if tty
-            else None
-        )
+        run = TerminalLoginStep(method_id=method.id, name=method.name, args=method.args, env=method.env)
         need = "" if tty else "; it needs a terminal, and there is none here"
-        return _LoginWay(rank=3, step=step, advice=f"{title} is a login in a terminal{about}{need}")
+        return 3, run if tty else None, f"{title} is a login in a terminal{about}{need}"
     lacking = _missing_variables(method.variables, environ, has)
     if method.kind != "agent":
         need = lacking or "it is of a kind that this client does not know"
-        return _LoginWay(rank=9, step=None, advice=f"{title}: {need}")
-    rank = _rank(method, is_satisfied=not lacking)
-    return _LoginWay(
-        rank=rank,
-        step=AuthenticateStep(method_id=method.id, name=method.name),
-        advice=f"{title}: {lacking}" if lacking else f"{title}{about}",
-    )
-
-
-def _rank(method: _Method, *, is_satisfied: bool) -> int:
-    """What is likely to work without a person comes first; what surely lacks something comes last."""
-    if method.variables:
-        return 0 if is_satisfied else 4
-    looks: Callable[[str], object] = _NEEDS_A_PERSON.search
-    return 2 if looks(f"{method.id} {method.name} {method.about}") else 1
+        return 9, None, f"{title}: {need}"
+    # What is likely to work without a person comes first; what surely lacks something comes last.
+    needs_person = _NEEDS_A_PERSON.search(f"{method.id} {method.name} {method.about}")
+    rank = 4 if lacking else 0 if method.variables else 2 if needs_person else 1
+    step = AuthenticateStep(method_id=method.id, name=method.name)
+    return rank, step, f"{title}: {lacking}" if lacking else f"{title}{about}"
 
 
 def _missing_variables(variables: Sequence[str], environ: Mapping[str, str], has: Collection[str]) -> str:

@@ -12,7 +12,8 @@ characters of the private range stand for what is not known, so that such a word
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Container, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -47,51 +48,58 @@ def may_be(word: str, pattern: str) -> bool:
         return False
     if len(word) > MOST_CHARACTERS or len(pattern) > MOST_CHARACTERS:
         return True
-    return _overlap(_pattern_parts(pattern.casefold()), tuple(word.casefold()))
+    return overlap(_pattern_parts(pattern.casefold()), word.casefold(), fits=_fits, runs=_RUNS)
+
+
+_RUNS: Final = frozenset((ANY, RUN))
+
+
+def _fits(first: str, second: str) -> bool:
+    return ONE in (first, second) or first == second
 
 
 @lru_cache(maxsize=1024)
 def _pattern_parts(pattern: str) -> tuple[str, ...]:
     """A pattern with our marks in the place of its own; a set of characters may be any of them."""
-    parts: list[str] = []
-    at = 0
-    while at < len(pattern):
-        character = pattern[at]
-        end = pattern.find("]", at + 2) if character == "[" else -1
-        if end > 0:
-            inside = pattern[at + 1 : end]
-            parts.append(inside if len(inside) == 1 else ONE)
-            at = end + 1
-            continue
-        parts.append({"*": RUN, "?": ONE}.get(character, character))
-        at += 1
-    return tuple(parts)
+    pieces = re.findall(r"\[(.[^]]*)\]|(.)", pattern, re.DOTALL)
+    return tuple(
+        {"*": RUN, "?": ONE}.get(one, one) if one else inside if len(inside) == 1 else ONE
+        for inside, one in pieces
+    )
 
 
-def _overlap(first: Sequence[str], second: Sequence[str]) -> bool:
-    """Whether some text fits two patterns at once."""
-    positions = _skip(second, {0})  # how many parts of `second` may be used up after each part of `first`
+def overlap(
+    first: Sequence[str],
+    second: Sequence[str],
+    *,
+    fits: Callable[[str, str], bool],
+    runs: Container[str],
+    is_literal: bool = False,
+) -> bool:
+    """Whether something fits two patterns at once. A part that is one of `runs` stands for any number of
+    parts, none included; with `is_literal`, only in the first.
+    """
+    stars = [not is_literal and part in runs for part in second]
+    positions = _skip(stars, {0})  # how many parts of `second` may be used up after each part of `first`
     for part in first:
-        forward: set[int] = set()
-        if part in (ANY, RUN):
-            forward.update(range(min(positions), len(second) + 1))
-        else:
-            for at in positions - {len(second)}:
-                if second[at] in (ANY, RUN):
-                    forward.add(at)  # it takes this part, and may take more
-                elif part == ONE or second[at] in (ONE, part):
-                    forward.add(at + 1)
+        if part in runs:
+            positions = set(range(min(positions), len(second) + 1))
+            continue
+        forward = {
+            at if stars[at] else at + 1
+            for at in positions
+            if at < len(second) and (stars[at] or fits(part, second[at]))
+        }
         if not forward:
             return False
-        positions = _skip(second, forward)
+        positions = _skip(stars, forward)
     return len(second) in positions
 
 
-def _skip(parts: Sequence[str], positions: set[int]) -> set[int]:
-    """The positions, with those behind a part that may stand for no character at all."""
-    grown = set(positions)
+def _skip(stars: Sequence[bool], positions: set[int]) -> set[int]:
+    """The positions, with those behind a part that may stand for nothing at all."""
     for at in sorted(positions):
-        while at < len(parts) and parts[at] in (ANY, RUN):
+        while at < len(stars) and stars[at]:
             at += 1
-            grown.add(at)
-    return grown
+            positions.add(at)
+    return positions

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 
@@ -29,6 +29,16 @@ class PermissionPrompt(Struct, frozen=True, kw_only=True):
     """What files would hold then, for whoever judges it."""
 
 
+class Settlement(NamedTuple):
+    """What holds after a decision was written down."""
+
+    decision: PolicyDecision
+    option: str | None
+    """The option that the agent is told; None if it is told that nothing was chosen."""
+    kept: str = ""
+    """The rule as which it is remembered, if it is."""
+
+
 class PermissionChoice(Struct, frozen=True, kw_only=True):
     """An answer, from a place where several people can give it."""
 
@@ -36,6 +46,8 @@ class PermissionChoice(Struct, frozen=True, kw_only=True):
     by: By = "person"
     person: str = ""
     """The name by which the audit log knows who answered."""
+    settlement: Settlement | None = None
+    """What holds, if it is written down already."""
 
 
 class Asker(Protocol):
@@ -44,10 +56,3 @@ class Asker(Protocol):
     async def ask(self, act: PermissionPrompt) -> PermissionChoice | str | None:
         """The chosen option, or None if nothing was chosen."""
         ...
-
-
-class NoAsker:
-    """Nobody is there. Nothing is chosen."""
-
-    async def ask(self, act: PermissionPrompt) -> str | None:
-        return None

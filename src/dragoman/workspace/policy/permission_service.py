@@ -18,7 +18,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Final, Literal, TypeAlias
+from typing import Final, TypeAlias
 
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
@@ -30,7 +30,7 @@ from dragoman.workspace.policy.act import Act, ActContext
 from dragoman.workspace.policy.act_reader import act_of_call, fold_calls
 from dragoman.workspace.policy.act_text import render_view
 from dragoman.workspace.policy.act_view import view_of
-from dragoman.workspace.policy.audit import AuditLog, By
+from dragoman.workspace.policy.audit import AuditLog
 from dragoman.workspace.policy.changes import texts_in
 from dragoman.workspace.policy.decision import PolicyDecision
 from dragoman.workspace.policy.judge import (
@@ -38,10 +38,11 @@ from dragoman.workspace.policy.judge import (
     PermissionJudge,
     act_of_access,
     resolve,
+    why_of,
     with_real_paths,
 )
 from dragoman.workspace.policy.options import choose_option, select_option, usable_options
-from dragoman.workspace.policy.permission_prompt import Asker, PermissionChoice, PermissionPrompt
+from dragoman.workspace.policy.permission_prompt import Asker, PermissionChoice, PermissionPrompt, Settlement
 from dragoman.workspace.policy.policy import Policy
 from dragoman.workspace.policy.remembered_rules import NOT_KEPT, RememberedRules
 from dragoman.workspace.refusals import FORBIDDEN, refusal
@@ -118,20 +119,21 @@ class PermissionService:
 
     async def guard(self, access: Access) -> None:
         """Permit an access to something that is lent, or raise."""
-        requester = self._requester_of(access.session_id)
-        async with self._judge.turnstile(access.session_id):
-            question = await asyncio.to_thread(self._judge_access, access, requester)
-        await self._permit(question)
+        await self.permit(
+            lambda: resolve(act_of_access(access, self._setting(access.session_id))), access.session_id
+        )
 
-    async def permit(self, act: Act) -> None:
-        """Permit the use of something that is lent, or raise."""
-        async with self._judge.turnstile(act.session_id):
-            question = await asyncio.to_thread(self._judge_lent, act)
-        await self._permit(question)
+    async def permit(self, read_act: Callable[[], Act], session_id: str) -> None:
+        """Permit the use of something that is lent, or raise. `read_act` may wait for a disk."""
+        requester = self._requester_of(session_id)
+        async with self._judge.turnstile(session_id):
+            question = await asyncio.to_thread(self._judge_lent, read_act, requester)
+        if await self._answer(question) not in ("allow", "always"):
+            raise policy_refusal()
 
     def end_turn(self) -> None:
         """A turn has ended, and with it what was permitted for one act and not used."""
-        self._judge.end_turn()
+        self._judge.grants.clear()
 
     def _setting(self, session_id: str) -> ActContext:
         return self._sessions.get(session_id, self._default)
@@ -146,12 +148,8 @@ class PermissionService:
         act = replace(resolve(act), requester=requester)
         return self._judge_act(act, request.options, fold_calls(call, known_call))
 
-    def _judge_access(self, access: Access, requester: str) -> _JudgedQuestion:
-        act = resolve(act_of_access(access, self._setting(access.session_id)))
-        return self._judge_lent(replace(act, requester=requester))
-
-    def _judge_lent(self, act: Act) -> _JudgedQuestion:
-        return self._judge_act(act, LENT_OPTIONS, None)
+    def _judge_lent(self, read_act: Callable[[], Act], requester: str) -> _JudgedQuestion:
+        return self._judge_act(replace(read_act(), requester=requester), LENT_OPTIONS, None)
 
     def _judge_act(
         self, act: Act, options: Sequence[v1.PermissionOption], call: v1.ToolCallUpdate | None
@@ -178,10 +176,6 @@ class PermissionService:
 
     # Answering.
 
-    async def _permit(self, question: _JudgedQuestion) -> None:
-        if await self._answer(question) not in ("allow", "always"):
-            raise policy_refusal()
-
     async def _answer(self, question: _JudgedQuestion) -> str | None:
         act, decision = question.act, question.decision
         if question.prompt is not None and self._asker is not None:
@@ -190,7 +184,10 @@ class PermissionService:
             why = f"{decision.why}; it would be asked, and nobody is there"
             decision = PolicyDecision(outcome="deny", rule=decision.rule, why=why)
         option = choose_option("allow" if decision.outcome == "allow" else "deny", question.options)
-        return await self._settle(act, decision, question.options, option)
+        settlement = await asyncio.to_thread(
+            self._judge.settle, act, decision, question.options, option, by="policy"
+        )
+        return self._tell(act, settlement)
 
     async def _ask(self, asker: Asker, question: _JudgedQuestion, prompt: PermissionPrompt) -> str | None:
         act, decision, own = question.act, question.decision, question.own
@@ -204,20 +201,17 @@ class PermissionService:
         if choice.by == "cancel":
             self._take_back(act, decision)
             return None
-        option = choice.option_id
-        kind = next((each.kind for each in prompt.options if each.option_id == option), None)
-        outcome: Literal["allow", "deny"] = "allow" if kind in ("allow_once", "allow_always") else "deny"
-        final_decision = PolicyDecision(outcome=outcome, rule=decision.rule, why=why_of(kind, choice.by))
-        if own is not None and option == own.option_id:
-            option = choose_option("allow", offered_options)  # the agent hears yes, and we remember
-        agent_option = option if kind is not None else None
-        settled_option = await self._settle(
-            act, final_decision, question.options, agent_option, by=choice.by, person=choice.person
-        )
-        if settled_option is not None and kind in ("allow_always", "reject_always"):
-            rules = await asyncio.to_thread(self._judge.remember, act, outcome, self.policy)
-            self.policy = self.policy if rules is None else self.policy.with_remembered(rules)
-        return settled_option
+        settlement = choice.settlement
+        if settlement is None:
+            settlement = await asyncio.to_thread(
+                self._judge.settle_choice, act, decision, prompt.options, choice, self.policy
+            )
+        if settlement.kept:
+            self.policy = await asyncio.to_thread(self._judge.with_remembered, self.policy)
+        if own is not None and settlement.option == own.option_id:
+            # The agent hears yes, and we remember.
+            settlement = settlement._replace(option=choose_option("allow", offered_options))
+        return self._tell(act, settlement)
 
     def _take_back(self, act: Act, decision: PolicyDecision) -> None:
         """The turn was cancelled, and its answer is on its way; what is left is to say so in the log."""
@@ -227,19 +221,8 @@ class PermissionService:
         except OSError:  # nothing was permitted; the cancellation must go on
             log.exception("the audit log cannot be written")
 
-    async def _settle(
-        self,
-        act: Act,
-        decision: PolicyDecision,
-        options: Sequence[v1.PermissionOption],
-        option: str | None,
-        *,
-        by: By = "policy",
-        person: str = "",
-    ) -> str | None:
-        settlement = await asyncio.to_thread(
-            self._judge.settle, act, decision, options, option, by=by, person=person
-        )
+    def _tell(self, act: Act, settlement: Settlement) -> str | None:
+        """The option that the agent hears."""
         if settlement.decision.outcome != "allow":
             self.denials.append((act, settlement.decision))
         return settlement.option
@@ -266,12 +249,3 @@ def _diffs(act: Act) -> tuple[v1.Diff, ...]:
 def policy_refusal() -> ErrorAnswer:
     """What an agent is told when something lent is not permitted."""
     return refusal(FORBIDDEN, "policy", "the policy of this client does not permit it")
-
-
-def why_of(kind: str | None, by: By) -> str:
-    """Why a question that was asked was decided so; `kind` is that of the option that was chosen."""
-    if by == "deadline":
-        return "nobody answered within the time for it"
-    if by == "cancel":
-        return "the question was taken back"
-    return "a person chose nothing" if kind is None else "a person said so"

@@ -106,5 +106,5 @@ def _layer(name: str, book: Rulebook, *, only_stricter: bool = False) -> PolicyL
 
 
 def _and_below(path: str) -> Sequence[str]:
-    literal = "".join(f"[{c}]" if c in "*?[" else c for c in os.path.abspath(path))
-    return (literal, f"{literal}/**")
+    place = globs.literal(os.path.abspath(path))
+    return (place, f"{place}/**")

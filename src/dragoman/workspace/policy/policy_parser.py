@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, NamedTuple, TypeGuard
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeGuard
 
 from dragoman.errors import LocalMistake
 from dragoman.schema.v1.tool_call import TOOL_KINDS
@@ -82,26 +82,6 @@ class _PolicyParser:
         # Rules may also be written inline, where no line begins with their header.
         line = self._headers[number] if number < len(self._headers) else 1
         end = self._headers[number + 1] if number + 1 < len(self._headers) else len(self._lines) + 1
-        decision = self._check_rule(data, line, end)
-        return PolicyRule(
-            decision=decision,
-            agent=self._texts(data, "agent", line, end),
-            kind=self._texts(data, "kind", line, end),
-            tool=self._texts(data, "tool", line, end),
-            path=self._paths(data, "path", line, end),
-            project=self._places(data, "project", line, end),
-            folder=self._places(data, "folder", line, end),
-            command_line=self._texts(data, "command_line", line, end),
-            command=self._commands(data, line, end),
-            method=self._texts(data, "method", line, end),
-            unreadable=bool(data.get("unreadable", False)),
-            name=str(data.get("name", "")),
-            source=self._source,
-            line=line,
-        )
-
-    def _check_rule(self, data: Mapping[str, object], line: int, end: int) -> Outcome:
-        """Raise for a key or value that no rule has; returns the decision."""
         for key in data:
             if key not in RULE_KEYS:
                 raise self._error(line, key, end, f"unknown key {key!r}; {_known_names(RULE_KEYS)}")
@@ -111,13 +91,17 @@ class _PolicyParser:
         for key in ("name", "note"):
             if not isinstance(data.get(key, ""), str):
                 raise self._error(line, key, end, f"{key} must be text")
-        for key, known_values in (("kind", TOOL_KINDS), ("method", METHODS)):
-            for value in self._texts(data, key, line, end):
-                if value not in known_values:
-                    raise self._error(line, key, end, f"{value!r} is no {key}; {_known_names(known_values)}")
+        fields: dict[str, Any] = {key: self._texts(data, key, line, end) for key in _LISTS}
         if (why := _wrong_unreadable(data)) is not None:
             raise self._error(line, "unreadable", end, why)
-        return decision
+        return PolicyRule(
+            **{**fields, "command": tuple(map(read_pattern, fields["command"]))},
+            decision=decision,
+            unreadable=bool(data.get("unreadable", False)),
+            name=str(data.get("name", "")),
+            source=self._source,
+            line=line,
+        )
 
     def _texts(self, data: Mapping[str, object], key: str, line: int, end: int) -> tuple[str, ...]:
         value = data.get(key, [])
@@ -126,34 +110,10 @@ class _PolicyParser:
             raise self._error(line, key, end, f"{key} must be text, or a list of texts")
         if key in data and not values:
             raise self._error(line, key, end, f"{key} is an empty list, which would hold for nothing")
+        for text in values:
+            if (why := _objection(key, text)) is not None:
+                raise self._error(line, key, end, why)
         return tuple(values)
-
-    def _paths(self, data: Mapping[str, object], key: str, line: int, end: int) -> tuple[str, ...]:
-        paths = self._texts(data, key, line, end)
-        for path in paths:
-            if ".." in path.split("/"):
-                raise self._error(line, key, end, f"{path!r} holds '..', which says nothing about a place")
-        return paths
-
-    def _places(self, data: Mapping[str, object], key: str, line: int, end: int) -> tuple[str, ...]:
-        places = self._paths(data, key, line, end)
-        for place in places:
-            if not place.startswith(("/", "~/")):
-                raise self._error(line, key, end, f"{key} must begin with / or ~/, and {place!r} does not")
-        return places
-
-    def _commands(self, data: Mapping[str, object], line: int, end: int) -> tuple[tuple[str, ...], ...]:
-        return tuple(
-            self._read(read_pattern, text, line, end) for text in self._texts(data, "command", line, end)
-        )
-
-    def _read(
-        self, read: Callable[[str], tuple[str, ...]], text: str, line: int, end: int
-    ) -> tuple[str, ...]:
-        try:
-            return read(text)
-        except BadPattern as error:
-            raise self._error(line, "command", end, f"{error}: {text!r}") from None
 
     def _error(self, start: int, key: str, end: int, why: str) -> PolicyError:
         """The line of a key between two lines, or else the first of these."""
@@ -162,6 +122,26 @@ class _PolicyParser:
             if key_pattern.match(self._lines[number - 1]):
                 return PolicyError(self._source, number, why)
         return PolicyError(self._source, start, why)
+
+
+_LISTS: Final = ("kind", "method", "agent", "tool", "path", "project", "folder", "command_line", "command")
+_KNOWN: Final[Mapping[str, Collection[str]]] = {"kind": TOOL_KINDS, "method": METHODS}
+_PLACES: Final = ("project", "folder")
+
+
+def _objection(key: str, text: str) -> str | None:
+    """Why a text is no condition of this name."""
+    if key in _KNOWN and text not in _KNOWN[key]:
+        return f"{text!r} is no {key}; {_known_names(_KNOWN[key])}"
+    if key in (*_PLACES, "path") and ".." in text.split("/"):
+        return f"{text!r} holds '..', which says nothing about a place"
+    if key in _PLACES and not text.startswith(("/", "~/")):
+        return f"{key} must begin with / or ~/, and {text!r} does not"
+    try:
+        read_pattern(text if key == "command" else "any")
+    except BadPattern as error:
+        return f"{error}: {text!r}"
+    return None
 
 
 def _is_outcome(value: object) -> TypeGuard[Outcome]:

@@ -20,9 +20,9 @@ from dragoman.workspace.policy.programs import (
     LOOKED_THROUGH,
     RUNNERS,
     SHELLS,
+    is_harmless,
     is_interpreter,
     name_of,
-    runs_code,
 )
 
 LooseWords = tuple[str, ...]
@@ -35,11 +35,18 @@ MOST_WORDS: Final = 1000
 _DEEPEST: Final = 5
 _MOST_STARTS: Final = 48
 
-_REDIRECTION = re.compile(r"&>>?|<<<|<<-?|<>|<&|<|>>|>&|>\||>")
+_BLANKS = re.compile(r"(?:[ \t]|\\\n)+|#[^\n]*")
+_REDIRECTION = re.compile(r"(&>>?|<<<|<<-?|<>|<&|<(?!\()|>>|>&|>\||>(?!\())[ \t]*")
+_SEPARATOR = re.compile(r"[\n;&|()]")
+_SUBSTITUTION = re.compile(r"[<>]\(")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*|[0-9@*#?$!-]")
 _ASSIGNS = re.compile(r"([A-Za-z_][A-Za-z_0-9]*)(\[[^]]*\])?\+?=")
 _BRACES = re.compile(r"\{[^{}\s]*+\}")
 _SET = re.compile(r"\[[!^]?[^\]\s/]{1,64}\]")
+_SINGLE = re.compile(r"'([^']*)('?)")
+_BACKTICKS = re.compile(r"`((?:\\[\s\S]|[^`\\])*\\?)`?")
+_BRACKETS = re.compile(r"\\[\s\S]|'[^']*'|[(){}]")
+_WORD_ENDS = frozenset(("", "/", " ", "\t", "\n", ";", "&", "|", ")"))
 
 # They run words that come from elsewhere behind those that are given.
 _ADDERS: Final = frozenset({"xargs", "parallel", "find", "fd", "entr"})
@@ -120,27 +127,23 @@ class _LooseReader:
             self._on_command.add_anything()
             return
         while self._at < len(self._line) and not self._on_command.is_full:
-            character = self._line[self._at]
-            rest = self._line[self._at : self._at + 2]
-            if character in " \t" or rest == "\\\n":
-                self._at += 2 if rest == "\\\n" else 1
-            elif rest in ("<(", ">("):
-                self._words.append(self._word())
-            elif character in "<>" or rest == "&>":
-                self._redirect()
-            elif character in "\n;&|()":
-                self._separate(character)
-            elif character == "#":
-                end = self._line.find("\n", self._at)
-                self._at = len(self._line) if end < 0 else end
-            else:
+            if match := self._take(_REDIRECTION):
+                self._redirect(match[1])
+            elif match := self._take(_SEPARATOR):
+                self._separate(match[0])
+            elif not self._take(_BLANKS):
                 word = self._word()
                 if not (word.isdecimal() and self._line[self._at : self._at + 1] in ("<", ">")):
                     self._words.append(word)
         self._end_command()
 
+    def _take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        """What stands here, if it fits; it is read then."""
+        match = pattern.match(self._line, self._at)
+        self._at = self._at if match is None else match.end()
+        return match
+
     def _separate(self, character: str) -> None:
-        self._at += 1
         if character == "\n" and self._waiting:
             self._take_bodies()
         self._end_command()
@@ -160,12 +163,11 @@ class _LooseReader:
         text = ""
         while self._at < len(self._line):
             character = self._line[self._at]
-            if character in "(" and text[-1:] in tuple("@!+" + ONE + RUN):
-                self._read_nested(self._at + 1)  # a pattern of bash, if it is told to read them
-                text = text[:-1] + ANY
-            elif character in "<>" and not text and self._line[self._at + 1 : self._at + 2] == "(":
-                self._read_nested(self._at + 2)
-                text += ANY
+            if character == "(" and text[-1:] in tuple("@!+" + ONE + RUN):
+                self._at += 1  # a pattern of bash, if it is told to read them
+                text = text[:-1] + self._nested("(", ")")
+            elif not text and self._take(_SUBSTITUTION):
+                text = self._nested("(", ")")
             elif character in " \t\n;&|<>()":
                 break
             else:
@@ -173,161 +175,111 @@ class _LooseReader:
         return text
 
     def _piece(self, before: str) -> str:
+        if match := self._take(_SINGLE):
+            if not match[2]:
+                self._on_command.add_anything()  # a quote that is not closed
+            return match[1]
+        if (braces := _BRACES.match(self._line, self._at)) and re.search(r",|\.\.", braces[0]):
+            self._at = braces.end()
+            return ANY
+        if self._take(_SET):
+            return ONE
         character = self._line[self._at]
-        if character == "'":
-            return self._single()
+        if character in "$`":
+            return self._expansion(before)
+        self._at += 1
+        after = self._line[self._at : self._at + 1]
         if character == '"':
             return self._double(before)
         if character == "\\":
-            after = self._line[self._at + 1 : self._at + 2]
-            self._at += 2
-            return "" if after == "\n" else after
-        if character == "$":
-            return self._dollar(before)
-        if character == "`":
-            return self._backticks()
-        braces = _BRACES.match(self._line, self._at)
-        if braces is not None and ("," in braces[0] or ".." in braces[0]):
-            self._at = braces.end()
-            return ANY
-        if match := _SET.match(self._line, self._at):
-            self._at = match.end()
-            return ONE
-        self._at += 1
+            self._at += 1
+            return after.replace("\n", "")
         if character == "~" and not before:
-            after = self._line[self._at : self._at + 1]
-            return "~" if after in ("", "/", " ", "\t", "\n", ";", "&", "|", ")") else ANY
+            return "~" if after in _WORD_ENDS else ANY
         return {"*": RUN, "?": ONE}.get(character, character)
-
-    def _single(self) -> str:
-        end = self._line.find("'", self._at + 1)
-        if end < 0:
-            self._on_command.add_anything()
-            end = len(self._line)
-        text = self._line[self._at + 1 : end]
-        self._at = end + 1
-        return text
 
     def _double(self, before: str) -> str:
         text = ""
-        self._at += 1
         while self._at < len(self._line):
-            character = self._line[self._at]
+            character, after = self._line[self._at], self._line[self._at + 1 : self._at + 2]
+            if character in "$`":
+                text += self._expansion(before + text)
+                continue
+            self._at += 1
             if character == '"':
-                self._at += 1
                 return text
-            if character == "$":
-                text += self._dollar(before + text)
-            elif character == "`":
-                text += self._backticks()
-            elif character == "\\" and self._line[self._at + 1 : self._at + 2] in ("$", "`", '"', "\\", "\n"):
-                text += self._line[self._at + 1].replace("\n", "")
-                self._at += 2
-            else:
-                text += character
+            if character == "\\" and after in ("$", "`", '"', "\\", "\n"):
                 self._at += 1
+                character = after.replace("\n", "")
+            text += character
         self._on_command.add_anything()  # a quote that is not closed
         return text
 
-    def _dollar(self, before: str) -> str:
-        after = self._line[self._at + 1 : self._at + 2]
-        if after == "(":
-            self._read_nested(self._at + 2)
-            return ANY
-        if after == "{":
-            end = _find_closing(self._line, self._at + 2, "{", "}")
-            name = self._line[self._at + 2 : end]
-            self._at = end + 1
-            if not _NAME.fullmatch(name):
-                _LooseReader(name, self._on_command, depth=self._depth + 1).read()
-            return self._variable(name, before)
-        if after == "'":
-            self._at += 1
-            text = self._single()
-            return ANY if "\\" in text else text
-        if after == '"':
-            self._at += 1
-            return self._double(before)
-        if match := _NAME.match(self._line, self._at + 1):
-            self._at = match.end()
-            return self._variable(match[0], before)
+    def _expansion(self, before: str) -> str:
+        if match := self._take(_BACKTICKS):
+            return self._read_inside(re.sub(r"\\([`$\\])", r"\1", match[1]))
         self._at += 1
-        return "$"
+        after = self._line[self._at : self._at + 1]
+        if match := self._take(_SINGLE):
+            if not match[2]:
+                self._on_command.add_anything()
+            return ANY if "\\" in match[1] else match[1]
+        if match := self._take(_NAME):
+            return self._variable(match[0], before)
+        if after in ("(", "{", '"'):
+            self._at += 1
+        if after == "{":
+            end = _find_closing(self._line, self._at, "{", "}")
+            name, self._at = self._line[self._at : end], end + 1
+            if not _NAME.fullmatch(name):
+                self._read_inside(name)
+            return self._variable(name, before)
+        return self._nested("(", ")") if after == "(" else self._double(before) if after == '"' else "$"
 
     def _variable(self, name: str, before: str) -> str:
-        ends = self._line[self._at : self._at + 1] in ("", "/", '"', " ", "\t", "\n", ";", "&", "|", ")")
-        if not before and ends and name == "HOME" and self._knows_home:
-            return "~"
-        return ANY
+        ends = self._line[self._at : self._at + 1] in (*_WORD_ENDS, '"')
+        return "~" if not before and ends and name == "HOME" and self._knows_home else ANY
 
-    def _backticks(self) -> str:
-        end = self._at + 1
-        while end < len(self._line) and self._line[end] != "`":
-            end += 2 if self._line[end] == "\\" else 1
-        inner = re.sub(r"\\([`$\\])", r"\1", self._line[self._at + 1 : end])
-        _LooseReader(inner, self._on_command, depth=self._depth + 1).read()
-        self._at = end + 1
-        return ANY
+    def _nested(self, opens: str, closes: str) -> str:
+        """Reads what stands in brackets, up to the one that closes them."""
+        start, self._at = self._at, _find_closing(self._line, self._at, opens, closes) + 1
+        return self._read_inside(self._line[start : self._at - 1])
 
-    def _read_nested(self, start: int) -> None:
-        """Reads what stands in parentheses, up to the one that closes them."""
-        end = _find_closing(self._line, start, "(", ")")
-        _LooseReader(self._line[start:end], self._on_command, depth=self._depth + 1).read()
-        self._at = end + 1
+    def _read_inside(self, text: str) -> str:
+        _LooseReader(text, self._on_command, depth=self._depth + 1).read()
+        return ANY
 
     # Redirections.
 
-    def _redirect(self) -> None:
-        match = _REDIRECTION.match(self._line, self._at)
-        assert match is not None
-        self._at = match.end()
-        while self._line[self._at : self._at + 1] in (" ", "\t"):
-            self._at += 1
+    def _redirect(self, operator: str) -> None:
         start = self._at
         target = self._word()
-        if match[0] in ("<<", "<<-"):
+        if operator in ("<<", "<<-"):
             self._waiting.append((target, bool(set("'\"\\") & set(self._line[start : self._at]))))
-        elif match[0] == "<<<":
+        elif operator == "<<<":
             self._bodies.append(target)
         elif target not in ("", "-", "0", "1", "2", "/dev/null"):
             self._targets.append(target)
 
     def _take_bodies(self) -> None:
         for end, is_quoted in self._waiting:
-            lines: list[str] = []
-            while self._at < len(self._line):
-                end_of_line = self._line.find("\n", self._at)
-                end_of_line = len(self._line) if end_of_line < 0 else end_of_line
-                line = self._line[self._at : end_of_line]
-                self._at = end_of_line + 1
-                if line.lstrip("\t") == end:
-                    break
-                lines.append(line)
-            body = "\n".join(lines)
+            lines = self._line[self._at :].removesuffix("\n").split("\n")
+            size = next((at for at, line in enumerate(lines) if line.lstrip("\t") == end), len(lines))
+            body = "\n".join(lines[:size])
+            self._at += len("\n".join(lines[: size + 1])) + 1
             self._bodies.append(body)
             if not is_quoted and ("$" in body or "`" in body):
-                _LooseReader(
-                    f'"{body.replace(chr(34), " ")}"', self._on_command, depth=self._depth + 1
-                ).read()
+                self._read_inside(f'"{body.replace(chr(34), " ")}"')
         self._waiting = []
 
 
 def _find_closing(line: str, at: int, opens: str, closes: str) -> int:
     """Where a bracket is closed; quotes are passed over."""
     depth = 1
-    while at < len(line):
-        character = line[at]
-        if character == "\\":
-            at += 1
-        elif character == "'":
-            at = max(at, line.find("'", at + 1))
-        elif character == opens:
-            depth += 1
-        elif character == closes:
-            depth -= 1
-            if depth == 0:
-                return at
-        at += 1
+    for match in _BRACKETS.finditer(line, at):
+        depth += (match[0] == opens) - (match[0] == closes)
+        if depth == 0:
+            return match.start()
     return len(line)
 
 
@@ -342,7 +294,7 @@ def _add_simple(
     while at < len(words):
         assignment = _ASSIGNS.match(words[at])
         if assignment is not None:
-            if runs_code(assignment[1]):
+            if not is_harmless(assignment[1]):
                 commands.add_anything()
                 _LooseReader(words[at][assignment.end() :], commands, depth=depth + 1).read()
         elif words[at] not in _OPENERS and words[at] not in _CLOSERS:

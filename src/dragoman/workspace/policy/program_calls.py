@@ -13,14 +13,14 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from dragoman.workspace.policy.program_table import (
+from dragoman.workspace.policy.programs import (
     ALIASES,
     ProgramEntry,
     ProgramOption,
     entry_for,
     has_subcommands,
+    name_of,
 )
-from dragoman.workspace.policy.programs import name_of
 
 _FOLDERS: Final = frozenset(("", "/bin", "/usr/bin", "/usr/local/bin"))
 """Where a program is what its name says; elsewhere an agent may have written it."""

@@ -1,12 +1,33 @@
-"""What is known about programs by their names: which run others, which are shells, which change the shell.
+"""What is known about programs: lists by their names, and the table of what may be allowed.
 
-Lists, no rules. A name that is here makes a command easier to deny; `program_table` says what may be allowed.
+A name in a list makes a command easier to deny. The table says which programs and options are understood:
+only with those does a rule with a `*` allow a command.
+
+The entries are data, in `program_options`; here is how they are read. An entry is a program, or a program and
+its subcommand, and its options:
+
+    -x,--ex     two spellings of one option; no other spelling is the same option
+    -x=         it takes a value, attached or as the next word; `-x=?` only an attached one
+    -x>         what follows is a command
+    (reads)     it changes no file
+    (0), (1)    it takes no operand, or one
+    (digits)    `-20` is an option
+    (onedash)   long options have one dash, and letters are never bundled
+    (any)       all its words are operands
+    (script)    its one operand is a script; what stands behind that is the script's own
+    (carries)   its operands are a command
+    (project)   it runs the project's code: what it names must be inside, and `--` hands words on to that code
+    (plain)     an operand with `=` in it is a setting
+    (sed)       its first operand is a script of sed
 """
 
 from __future__ import annotations
 
 import re
-from typing import Final
+from functools import cache
+from typing import Final, NamedTuple
+
+from dragoman.workspace.policy.program_options import PROGRAM_OPTIONS
 
 
 def _names(text: str) -> frozenset[str]:
@@ -60,6 +81,16 @@ HARMLESS_VARIABLES: Final = _names("""
     """)
 """They change how things look; any other variable may change what a program does."""
 
+AGENT_MARKS: Final = frozenset({"CLAUDECODE=1"})
+"""What an agent sets for every command, so that programs know who runs them."""
+
+TOOL_VERBS: Final = _names("""
+    add append apply chmod clear commit copy cp create delete deploy destroy drop edit erase exec execute
+    install kill merge modify move mv overwrite patch post publish purge push put remove rename replace reset
+    rm run save send set submit truncate uninstall unlink update upload write
+    """)
+"""A tool whose name begins so does more than read, whatever kind it says it is."""
+
 _INTERPRETER = re.compile(
     r"(python|pypy|perl|ruby|node|nodejs|deno|bun|php|lua|luajit|tclsh|wish|osascript|Rscript|R|ghci|irb|groovy)"
     r"[\d.]*"
@@ -71,12 +102,8 @@ def is_interpreter(name: str) -> bool:
     return _INTERPRETER.fullmatch(name) is not None
 
 
-def runs_code(variable: str) -> bool:
-    """Whether a variable may make programs run or load something: any may but the harmless ones."""
-    return not is_harmless(variable)
-
-
 def is_harmless(variable: str) -> bool:
+    """Whether a variable makes no program run or load something: any other may."""
     return variable in HARMLESS_VARIABLES or variable.startswith("LC_")
 
 
@@ -84,3 +111,58 @@ def name_of(program: str) -> str:
     """The last part of a program's path, without the ending that Windows gives it."""
     name = program.replace("\\", "/").rpartition("/")[2]
     return name[:-4] if name.lower().endswith(".exe") else name
+
+
+class ProgramOption(NamedTuple):
+    """One option in all its spellings."""
+
+    names: tuple[str, ...]
+    takes: str
+    """What stands behind it in the table."""
+
+
+class ProgramEntry(NamedTuple):
+    """What is known of one program, or of one of its subcommands."""
+
+    options: dict[str, ProgramOption]
+    marks: frozenset[str]
+
+
+ALIASES: Final = {
+    **dict.fromkeys(("egrep", "fgrep"), "grep"),
+    **dict.fromkeys(("sh", "dash", "zsh", "ksh"), "bash"),
+    "py.test": "pytest",
+    "nodejs": "node",
+    "fdfind": "fd",
+}
+"""Names under which the same options are understood."""
+
+
+def entry_for(program: str, subcommand: str = "") -> ProgramEntry | None:
+    return _table().get((program, subcommand))
+
+
+@cache
+def has_subcommands(program: str) -> bool:
+    return any(name == program and subcommand for name, subcommand in _table())
+
+
+@cache
+def _table() -> dict[tuple[str, str], ProgramEntry]:
+    table: dict[tuple[str, str], ProgramEntry] = {}
+    for block in PROGRAM_OPTIONS.strip().replace("\n ", " ").splitlines():
+        program, *fields = block.split()
+        subcommand = fields.pop(0) if fields and fields[0][0] not in "-(" else ""
+        options = [_option(field) for field in fields if field.startswith("-")]
+        table[program, subcommand] = ProgramEntry(
+            {name: option for option in options for name in option.names},
+            frozenset(field.strip("()") for field in fields if field.startswith("(")),
+        )
+    return table
+
+
+def _option(field: str) -> ProgramOption:
+    spellings = field.split(",")
+    names = tuple(spelling.rstrip("=?>") for spelling in spellings)
+    endings = [spelling[len(name) :] for spelling, name in zip(spellings, names, strict=True)]
+    return ProgramOption(names, max(endings, key=len))

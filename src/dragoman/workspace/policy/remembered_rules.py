@@ -23,7 +23,7 @@ from dragoman.text.sanitize import sanitize_line
 from dragoman.text.toml import toml_skeleton
 from dragoman.workspace.policy.act import Act
 from dragoman.workspace.policy.commands import literal_pattern
-from dragoman.workspace.policy.globs import is_plain
+from dragoman.workspace.policy.globs import is_plain, literal
 from dragoman.workspace.policy.policy_files import read_text
 from dragoman.workspace.policy.policy_parser import read_policy
 from dragoman.workspace.policy.rules import PolicyRule
@@ -97,7 +97,7 @@ def _conditions(act: Act, decision: Literal["allow", "deny"]) -> dict[str, Seque
     """What a rule must name to mean this and nothing else. It belongs to one agent and one project."""
     if not act.agent or not act.roots or act.doubts:
         return None
-    fields: dict[str, Sequence[str]] = {"agent": [_literal(act.agent)], "project": _place(act.roots[0])}
+    fields: dict[str, Sequence[str]] = {"agent": [literal(act.agent)], "project": _place(act.roots[0])}
     if act.script is not None:
         if act.objection() is not None:
             return None
@@ -107,11 +107,11 @@ def _conditions(act: Act, decision: Literal["allow", "deny"]) -> dict[str, Seque
         return {**fields, **_command_conditions(act.script)}
     fields["kind"] = sorted(act.kinds)
     if act.tool:
-        fields["tool"] = [_literal(act.tool)]
+        fields["tool"] = [literal(act.tool)]
     if act.paths:
         # Where a text may name another path, no rule for paths would ever hold.
         is_clear = decision == "deny" or (not act.unknown_texts and all(map(is_plain, act.paths)))
-        return {**fields, "path": [_literal(path) for path in act.paths]} if is_clear else None
+        return {**fields, "path": [literal(path) for path in act.paths]} if is_clear else None
     # A tool without a name and without a path, or with another input, could be anything the next time.
     return fields if act.tool and act.is_clear and not act.possible_places else None
 
@@ -127,11 +127,7 @@ def _command_conditions(script: CommandScript) -> dict[str, Sequence[str]]:
 
 def _place(path: str) -> Sequence[str]:
     """A folder as it was named, and where it really is: agents say the one, terminals the other."""
-    return [_literal(spelling) for spelling in dict.fromkeys((path, os.path.realpath(path)))]
-
-
-def _literal(text: str) -> str:
-    return "".join(f"[{c}]" if c in "*?[" else c for c in text)
+    return [literal(spelling) for spelling in dict.fromkeys((path, os.path.realpath(path)))]
 
 
 def _toml(values: Sequence[str]) -> str:
@@ -154,28 +150,32 @@ class RememberedRules:
         text = read_text(self.path)
         return () if text is None else read_policy(text, self.path).rules
 
-    def remember(self, act: Act, decision: Literal["allow", "deny"], *, now: datetime | None = None) -> bool:
-        """Keep an answer; whether it could be kept. What cannot be said as a rule is asked again."""
+    def remember(
+        self, act: Act, decision: Literal["allow", "deny"], *, now: datetime | None = None
+    ) -> str | None:
+        """Keep an answer; its rule, or None if it cannot be said as one: then it is asked again."""
         block = rule_text(act, decision, now=now or datetime.now(UTC))
-        if block is None:
-            return False
+        if block is not None:
+            with self._lock_file():
+                text = read_text(self.path) or _HEAD
+                self._replace(f"{text.rstrip()}\n\n{block}")
+        return block
+
+    def take_back(self, block: str) -> None:
+        """Delete a rule that `remember` has just kept."""
         with self._lock_file():
-            text = read_text(self.path) or _HEAD
-            self._replace(f"{text.rstrip()}\n\n{block}")
-        return True
+            before, _, after = (read_text(self.path) or "").rpartition(block)
+            self._replace(before + after)
 
     def forget(self, line: int) -> bool:
         """Delete the rule that begins in a line, with its comment; whether there was one."""
         with self._lock_file():
             text = read_text(self.path) or ""
-            lines = text.splitlines(keepends=True)
-            starts = _blocks(text)
+            lines, starts = text.splitlines(keepends=True), _blocks(text)
             if line not in starts:
                 return False
-            begin = starts[line]
-            later = [start for header, start in starts.items() if header > line]
-            end = min(later) if later else len(lines)
-            self._replace("".join(lines[:begin] + lines[end:]))
+            end = min((start for header, start in starts.items() if header > line), default=len(lines))
+            self._replace("".join(lines[: starts[line]] + lines[end:]))
         return True
 
     @contextmanager

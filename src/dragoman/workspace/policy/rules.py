@@ -147,19 +147,7 @@ def relevance(rule: PolicyRule, part: ActPart, *, is_sure: bool = False) -> Rele
 
 def _allows(rule: PolicyRule, part: ActPart) -> str | None:
     act = part.act
-    if rule.agent and not _any_glob(rule.agent, act.agent):
-        return "it is for other agents"
-    if rule.method and act.method not in rule.method:
-        return "it is for other methods"
-    if rule.kind and (why := _other_kind(rule, act)):
-        return why
-    if rule.tool and not _any_glob(rule.tool, act.tool):
-        return "it is for other tools"
-    if (why := _other_place(rule, act)) is not None:
-        return why
-    if rule.command_line and (act.script is None or act.script.text not in rule.command_line):
-        return "it is for other command lines"
-    if rule.path and (why := _paths_not_allowed(rule, act)):
+    if why := _elsewhere(rule, act, fold=False) or _other_kind(rule, act) or _paths_not_allowed(rule, act):
         return why
     if rule.command and act.script is None:
         return "it is for commands"
@@ -177,14 +165,17 @@ def _allows(rule: PolicyRule, part: ActPart) -> str | None:
 
 
 def _other_kind(rule: PolicyRule, act: Act) -> str | None:
-    if not act.kinds <= set(rule.kind):
+    if rule.kind and not act.kinds <= set(rule.kind):
         return "it is for other kinds of tools"
-    if "other" not in rule.kind and act.script is None and act.method == "permission" and not act.is_clear:
+    is_claim = bool(rule.kind) and "other" not in rule.kind and act.method == "permission"
+    if is_claim and act.script is None and not act.is_clear:
         return "what the agent says of it does not show that it is of this kind"
     return None
 
 
 def _paths_not_allowed(rule: PolicyRule, act: Act) -> str | None:
+    if not rule.path:
+        return None
     if act.script is None and (texts := (*act.unknown_texts, *act.doubts)):
         return f"it is for paths, and its input may name another: {texts[0]}"
     if not act.paths:
@@ -197,18 +188,10 @@ def _paths_not_allowed(rule: PolicyRule, act: Act) -> str | None:
 
 def _restricts(rule: PolicyRule, part: ActPart, *, is_sure: bool) -> Relevance:
     act = part.act
-    if rule.agent and not _any_glob(rule.agent, act.agent, fold=True):
-        return Relevance(Certainty.NO, "it is for other agents")
-    if rule.method and act.method not in rule.method:
-        return Relevance(Certainty.NO, "it is for other methods")
+    if (why := _elsewhere(rule, act, fold=True)) is not None:
+        return Relevance(Certainty.NO, why)
     if rule.kind and act.kinds.isdisjoint(rule.kind) and act.kind not in rule.kind:
         return Relevance(Certainty.NO, "it is for other kinds of tools")
-    if rule.tool and not _any_glob(rule.tool, act.tool, fold=True):
-        return Relevance(Certainty.NO, "it is for other tools")
-    if (why := _other_place(rule, act)) is not None:
-        return Relevance(Certainty.NO, why)
-    if rule.command_line and (act.script is None or act.script.text not in rule.command_line):
-        return Relevance(Certainty.NO, "it is for other command lines")
     paths = _touches(rule, part, is_sure=is_sure) if rule.path else Certainty.YES
     if paths is Certainty.NO:
         return Relevance(Certainty.NO, "it is for other paths")
@@ -220,8 +203,18 @@ def _restricts(rule: PolicyRule, part: ActPart, *, is_sure: bool) -> Relevance:
     return Relevance(certainty)
 
 
-def _other_place(rule: PolicyRule, act: Act) -> str | None:
-    """Why a rule for some folders does not hold here; they are compared as they are written."""
+def _elsewhere(rule: PolicyRule, act: Act, *, fold: bool) -> str | None:
+    """Why a rule for somebody or something else does not hold here. Folders are compared as they are written,
+    names whatever their case if `fold`.
+    """
+    if rule.agent and not _any_glob(rule.agent, act.agent, fold=fold):
+        return "it is for other agents"
+    if rule.method and act.method not in rule.method:
+        return "it is for other methods"
+    if rule.tool and not _any_glob(rule.tool, act.tool, fold=fold):
+        return "it is for other tools"
+    if rule.command_line and (act.script is None or act.script.text not in rule.command_line):
+        return "it is for other command lines"
     home = act.home
     project = act.roots[0] if act.roots else ""
     if rule.project and not (project and globs.permits(rule.project, project, roots=(), home=home)):
@@ -231,10 +224,9 @@ def _other_place(rule: PolicyRule, act: Act) -> str | None:
     return None
 
 
-def _any_glob(patterns: Iterable[str], name: str, *, fold: bool = False) -> bool:
-    if fold:
-        return any(fnmatchcase(name.casefold(), pattern.casefold()) for pattern in patterns)
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
+def _any_glob(patterns: Iterable[str], name: str, *, fold: bool) -> bool:
+    spelled = str.casefold if fold else str
+    return any(fnmatchcase(spelled(name), spelled(pattern)) for pattern in patterns)
 
 
 def _runs(rule: PolicyRule, part: ActPart) -> Certainty:
@@ -242,7 +234,7 @@ def _runs(rule: PolicyRule, part: ActPart) -> Certainty:
     if part.act.script is None:
         return _may_run(rule, part.act)
     # Whoever names an MCP server sets its variables in person; they hold keys more often than programs.
-    is_changed = part.act.runs_other_code and part.act.method != "mcp"
+    is_changed = part.act.changing_variables and part.act.method != "mcp"
     certainty = Certainty.PERHAPS if is_changed else Certainty.NO
     for pattern in rule.command:
         if any(commands.restricts_roughly(pattern, words) for words in part.guesses):
@@ -256,7 +248,9 @@ def _runs(rule: PolicyRule, part: ActPart) -> Certainty:
 
 def _may_run(rule: PolicyRule, act: Act) -> Certainty:
     """Whether a text in a tool's input, read as a command, is one of a rule's."""
-    guesses = [words for text in (*act.unknown_texts, act.title) for words in guess_words(text)]
+    # A title may be the program, and a text of the input its arguments.
+    lines = (*act.unknown_texts, act.title, *(f"{act.title} {text}" for text in act.unknown_texts))
+    guesses = [words for line in lines for words in guess_words(line)]
     found = any(
         commands.restricts_roughly(pattern, words) for words in guesses if words for pattern in rule.command
     )
@@ -288,7 +282,9 @@ def _touches(rule: PolicyRule, part: ActPart, *, is_sure: bool) -> Certainty:
     ):
         return Certainty.PERHAPS
     return (
-        Certainty.PERHAPS if certainty is Certainty.NO and not is_sure and act.runs_other_code else certainty
+        Certainty.PERHAPS
+        if certainty is Certainty.NO and not is_sure and act.changing_variables
+        else certainty
     )
 
 

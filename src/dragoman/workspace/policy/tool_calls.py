@@ -83,7 +83,7 @@ class ToolCalls:
             self._bytes += len(after)
         while len(self._calls) > MOST_CALLS or self._bytes > MOST_BYTES:
             key, oldest = self._calls.popitem(last=False)
-            self._bytes -= _size(oldest)
+            self._bytes -= sum(map(len, oldest.values()))
             self._has_forgotten = True
             if self._forgotten is None or len(self._forgotten) >= MOST_IDS:
                 self._forgotten = set()
@@ -104,10 +104,6 @@ class ToolCalls:
             return read(msgspec.json.encode({"toolCallId": call.tool_call_id, **members}), v1.ToolCallUpdate)
         except SchemaError:
             return unreadable
-
-
-def _size(call: dict[str, bytes]) -> int:
-    return sum(map(len, call.values()))
 
 
 def _tells_what(call: v1.ToolCallUpdate) -> bool:

@@ -1,7 +1,7 @@
 import time
 
 from dragoman.testing.pace import patience
-from dragoman.workspace.policy.safe_regex import matches
+from dragoman.workspace.policy.forms import matches
 from tests.every import every
 
 

@@ -1,16 +1,29 @@
-"""Puts an agent's forms and addresses to a person in a terminal, field by field.
+"""Asks in a terminal: for permission, and for an agent's forms and addresses, field by field.
 
-Says who asks, shows the message and every choice, checks each value, and shows all of them before anything
-is sent; a person can change, decline or walk away at any point. What looks like a secret is not echoed, and
-an address is shown whole, with its host, and never opened or fetched by us.
+    lines, lock = TerminalLines(0), asyncio.Lock()
+    asker = TerminalAsker(lines, write=sys.stderr.write, lock=lock)
+    forms = TerminalForms(lines, write=sys.stderr.write, lock=lock)
+
+One question at a time; the others wait. A question that is taken back (its turn was cancelled) says so and
+makes room for the next. An empty line is no answer; the end of the input chooses nothing. Forms say who asks,
+check each value and show all of them before anything is sent. What looks like a secret is not echoed, and an
+address is shown whole, with its host, and never opened or fetched by us.
+
+Lines are waited for without a thread. One reader per descriptor; bytes behind a line end are kept for the
+next line. Where a system cannot watch a descriptor, a thread waits for it; where a terminal cannot be asked
+not to echo, a secret is refused.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
-from typing import Any, Final
+import os
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any, Final, TypeAlias
 
+from dragoman.errors import LocalMistake
 from dragoman.schema import v1
 from dragoman.schema.base import Unknown
 from dragoman.text.sanitize import sanitize_line
@@ -26,13 +39,142 @@ from dragoman.workspace.policy.forms import (
     fields_of,
     host_of,
     looks_secret,
+    matches,
     parse_line,
     required_in,
     title_of,
 )
-from dragoman.workspace.policy.safe_regex import matches
-from dragoman.workspace.policy.terminal_asker import Write
-from dragoman.workspace.policy.terminal_lines import TerminalLines, clock_time
+from dragoman.workspace.policy.options import option_name
+from dragoman.workspace.policy.permission_prompt import PermissionPrompt
+
+MOST_BYTES: Final = 1_048_576
+"""A longer line is nobody's answer."""
+
+
+def clock_time() -> str:
+    """The time of day, for a question: whoever comes back to the terminal sees how long it has stood."""
+    return time.strftime("%H:%M")
+
+
+class TerminalLines:
+    """Reads lines of text. Constructing one touches nothing."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._partial_line = b""
+        self._has_ended = False
+
+    async def read(self, *, secret: bool = False) -> str | None:
+        """The next line without its end, or None if there is none any more."""
+        with self._silent() if secret else nullcontext():
+            while (
+                b"\n" not in self._partial_line
+                and not self._has_ended
+                and len(self._partial_line) < MOST_BYTES
+            ):
+                data = await self._more()
+                self._has_ended = not data
+                self._partial_line += data
+        line, newline, rest = self._partial_line.partition(b"\n")
+        self._partial_line = rest
+        if not newline and not line:
+            return None
+        return line.decode("utf-8", "replace").removesuffix("\r")
+
+    async def _more(self) -> bytes:
+        loop = asyncio.get_running_loop()
+        ready = loop.create_future()
+        try:
+            loop.add_reader(self._descriptor, _wake, ready)
+        except PermissionError:  # a plain file is always ready, and the system will not say so
+            return os.read(self._descriptor, 65_536)
+        except NotImplementedError:  # this system's loop watches sockets alone
+            return await asyncio.to_thread(os.read, self._descriptor, 65_536)
+        try:
+            await ready
+        finally:
+            loop.remove_reader(self._descriptor)
+        try:
+            return os.read(self._descriptor, 65_536)
+        except BlockingIOError:
+            return await self._more()
+        except OSError:  # the terminal has hung up
+            return b""
+
+    @contextmanager
+    def _silent(self) -> Iterator[None]:
+        if not os.isatty(self._descriptor):
+            yield
+            return
+        try:
+            import termios
+        except ImportError:
+            why = "a secret cannot be read here without showing it: this system has no POSIX terminals"
+            raise LocalMistake(f"{why}; set it as a variable, or give it in a file") from None
+        before = termios.tcgetattr(self._descriptor)
+        quiet = termios.tcgetattr(self._descriptor)
+        quiet[3] &= ~termios.ECHO
+        termios.tcsetattr(self._descriptor, termios.TCSADRAIN, quiet)
+        try:
+            yield
+        finally:
+            termios.tcsetattr(self._descriptor, termios.TCSADRAIN, before)
+
+
+def _wake(ready: asyncio.Future[None]) -> None:
+    if not ready.done():
+        ready.set_result(None)
+
+
+Write: TypeAlias = Callable[[str], object]
+
+_KINDS: Final = {
+    "allow_once": "allow once",
+    "allow_always": "always allow",
+    "reject_once": "reject",
+    "reject_always": "always reject",
+}
+
+
+class TerminalAsker:
+    """An `Asker`. `lock` is shared with others that use the same terminal."""
+
+    def __init__(self, lines: TerminalLines, *, write: Write, lock: asyncio.Lock | None = None) -> None:
+        self._lines = lines
+        self._write = write
+        self._lock = lock or asyncio.Lock()
+
+    async def ask(self, question: PermissionPrompt) -> str | None:
+        async with self._lock:
+            try:
+                return await self._ask(question)
+            except asyncio.CancelledError:
+                self._write("\n(This is no longer asked.)\n")
+                raise
+
+    async def _ask(self, question: PermissionPrompt) -> str | None:
+        self._write(f"\n{question.text}\n\n{_menu(question.options)}")
+        asked_at = clock_time()
+        while True:
+            self._write(f"Asked at {asked_at}. Choose 1-{len(question.options)}, or q to choose nothing: ")
+            answer = await self._lines.read()
+            if answer is None:
+                self._write("\n")
+                return None
+            reply = answer.strip().casefold()
+            if reply == "q":
+                return None
+            if reply.isdecimal() and len(reply) < 7 and 1 <= int(reply) <= len(question.options):
+                return question.options[int(reply) - 1].option_id
+            self._write("That is none of them. ")
+
+
+def _menu(options: tuple[v1.PermissionOption, ...]) -> str:
+    return "".join(
+        f"  {number}) [{_KINDS.get(option.kind, sanitize_line(option.kind))}] {option_name(option.name)}\n"
+        for number, option in enumerate(options, 1)
+    )
+
 
 _HELP: Final = "(!d declines, !q cancels the question)"
 

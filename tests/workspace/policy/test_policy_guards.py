@@ -1,7 +1,6 @@
 import pytest
 
-from dragoman.workspace.policy.guarded_files import is_guarded
-from dragoman.workspace.policy.policy import Policy
+from dragoman.workspace.policy.policy import Policy, is_guarded
 from tests.every import every
 from tests.workspace.policy.count_questions import example_policy
 from tests.workspace.policy.makers import ROOT, command, policy, tool, write
