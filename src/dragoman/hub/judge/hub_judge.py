@@ -104,6 +104,7 @@ class HubJudge:
             audit=audit, remembered_rules=RememberedRules(policy_paths().remembered_file)
         )
         self._questions: dict[tuple[str, int], OpenQuestion] = {}  # by session and sequence
+        self._doubted: set[tuple[str, int]] = set()  # questions whose calls may have changed
         self.threads = ThreadPoolExecutor(THREADS, thread_name_prefix="dragoman judge")
 
     def turnstile(self, session_id: str) -> asyncio.Lock:
@@ -178,12 +179,15 @@ class HubJudge:
     def on_tool_calls(self, session: LiveSession, call_ids: Set[str]) -> None:
         """An agent has said more of these calls."""
         for request in session.state.requests.values():
-            if call_id_of(request) in call_ids:
+            name = (session.id, request.sequence)
+            if call_id_of(request) in call_ids and name not in self._doubted:
+                self._doubted.add(name)  # one look is enough for all that comes before it
                 self._hub.owner.start(self._withdraw_if_changed(session, request))
 
     async def _withdraw_if_changed(self, session: LiveSession, request: OpenRequest) -> None:
         """Refuse a question that no longer says what the agent would do: it can ask again."""
         async with self.turnstile(session.id):
+            self._doubted.discard((session.id, request.sequence))
             if await self.in_thread(self._has_changed, session, request, session.calls):
                 log.warning("session %s: the agent changed a call while it asked about it", session.id)
                 refusal = Raw(refusal_of(request, cancel=False))
